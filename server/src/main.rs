@@ -1,0 +1,2 @@
+//! Belfry.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Habits.
+fn main() {}
