@@ -1,1 +1,9 @@
-//! Belfry.
+//! Belfry: who may ring, how often, and which bells you hear.
+//!
+//! The library is everything that waits: configuration, storage, HTTP, commands. What is decided
+//! is in `belfry-core`. The binary is `main.rs`.
+
+pub mod clock;
+pub mod config;
+pub mod random;
+pub mod store;

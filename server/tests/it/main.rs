@@ -1,1 +1,7 @@
-//! Tests.
+//! The tests that need more than one function: the store on its engines, the service over HTTP,
+//! the commands, the process. One binary, a file for each area.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod store;
+mod support;

@@ -1,0 +1,269 @@
+//! The settings: one struct with defaults, filled from a file, then the environment, then flags.
+
+mod database;
+mod file;
+mod overrides;
+mod values;
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+pub use self::database::{Database, SecretUrl};
+pub use self::overrides::Overrides;
+pub use self::values::{BaseUrl, LimitMode, LogFormat, LogLevel};
+
+/// Every setting, under the name it has in `belfry.toml`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The address to listen on.
+    pub listen: SocketAddr,
+    /// The folder of the data.
+    pub data: PathBuf,
+    /// `postgres://…`; the SQLite file in the data folder when unset.
+    pub database: Option<SecretUrl>,
+    /// `redis://…`, where request counters are shared; in this process when unset.
+    pub redis: Option<SecretUrl>,
+    /// The address under which clients reach this service; `http://LISTEN` when unset.
+    pub base_url: Option<BaseUrl>,
+    /// Rate limits.
+    pub limits: Limits,
+    /// The part of a user id after the colon; the host of the base URL when unset.
+    pub server_name: Option<String>,
+    /// The first path segments under which the push rules are served.
+    pub name_segments: Vec<String>,
+    /// Another address for `/metrics`; on the main one when unset.
+    pub metrics_listen: Option<SocketAddr>,
+    /// The certificate and key for HTTPS; plain HTTP when unset.
+    pub tls: Option<Tls>,
+    /// What is logged, and how.
+    pub log: Log,
+    /// Bounds on connections and requests.
+    pub http: Http,
+    /// The database's pool and memory.
+    pub store: Store,
+    /// Password hashing.
+    pub passwords: Passwords,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            data: PathBuf::from("data"),
+            database: None,
+            redis: None,
+            base_url: None,
+            limits: Limits::default(),
+            server_name: None,
+            name_segments: vec!["_service".to_owned(), "_matrix".to_owned()],
+            metrics_listen: None,
+            tls: None,
+            log: Log::default(),
+            http: Http::default(),
+            store: Store::default(),
+            passwords: Passwords::default(),
+        }
+    }
+}
+
+/// `[limits]`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Whether a call over a limit is refused.
+    pub mode: LimitMode,
+}
+
+/// `[tls]`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// A PEM file: the certificate, then those that vouch for it.
+    pub certificate: PathBuf,
+    /// A PEM file: the private key.
+    pub key: PathBuf,
+}
+
+/// `[log]`
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    /// The least important lines that are still written.
+    pub level: LogLevel,
+    /// For people or for programs.
+    pub format: LogFormat,
+}
+
+/// `[http]`
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Http {
+    /// How many connections may be open; more wait to be accepted.
+    pub max_connections: usize,
+    /// How many headers a request may have.
+    pub max_headers: usize,
+    /// How many bytes the head of a request may have.
+    pub max_header_bytes: usize,
+    /// How many bytes the body of a request may have.
+    pub max_body_bytes: usize,
+    /// How long the head of a request may take; in HTTP/1.1 also the time between two requests.
+    #[serde(deserialize_with = "values::duration")]
+    pub header_timeout: Duration,
+    /// How long the whole body of a request may take.
+    #[serde(deserialize_with = "values::duration")]
+    pub body_timeout: Duration,
+    /// How long a connection may be open without a request; also for the TLS handshake.
+    #[serde(deserialize_with = "values::duration")]
+    pub idle_timeout: Duration,
+    /// How long calls in flight may go on after a signal to stop.
+    #[serde(deserialize_with = "values::duration")]
+    pub shutdown_timeout: Duration,
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        Self {
+            max_connections: 10_000,
+            max_headers: 100,
+            max_header_bytes: 32 * 1024,
+            max_body_bytes: 64 * 1024,
+            header_timeout: Duration::from_secs(15),
+            body_timeout: Duration::from_secs(20),
+            idle_timeout: Duration::from_mins(1),
+            shutdown_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// `[store]`
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Store {
+    /// How many tokens, and the rules of how many accounts, are kept in memory.
+    pub cache_entries: usize,
+    /// How many connections to PostgreSQL are kept.
+    pub connections: usize,
+    /// How long a call to PostgreSQL may take.
+    #[serde(deserialize_with = "values::duration")]
+    pub timeout: Duration,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self { cache_entries: 100_000, connections: 16, timeout: Duration::from_secs(5) }
+    }
+}
+
+/// `[passwords]`
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Passwords {
+    /// How many are hashed at the same time, at 19 MiB each; the number of cores when unset.
+    pub parallel: Option<NonZeroUsize>,
+}
+
+/// Why the settings cannot be used. Every text names the setting and its place.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(pub String);
+
+impl Config {
+    /// Reads the settings: flags beat the environment, which beats the file, which beats the
+    /// defaults. `flags` or `env` may name the file; `./belfry.toml` is read when it is there.
+    ///
+    /// # Errors
+    ///
+    /// When a value is not understood, a key is unknown, or a named file cannot be read.
+    pub fn load(flags: &Overrides, env: &Overrides) -> Result<Self, ConfigError> {
+        let named = flags.config.as_ref().or(env.config.as_ref());
+        let mut config = match named {
+            Some((path, _)) => file::read(Path::new(path))?,
+            None if Path::new(DEFAULT_FILE).exists() => file::read(Path::new(DEFAULT_FILE))?,
+            None => Self::default(),
+        };
+        env.lay_over(&mut config)?;
+        flags.lay_over(&mut config)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// What no single value can tell.
+    fn check(&self) -> Result<(), ConfigError> {
+        let refuse = |text: String| Err(ConfigError(text));
+        if self.name_segments.is_empty() {
+            return refuse("name_segments is empty: no push rules would be served".to_owned());
+        }
+        for segment in &self.name_segments {
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+            let taken = ["api", "oauth", "gateway", "healthz", "readyz", "metrics", "nodeinfo"];
+            if segment.is_empty()
+                || segment.starts_with('.')
+                || !segment.chars().all(plain)
+                || taken.contains(&segment.as_str())
+            {
+                return refuse(format!(
+                    "name_segments: {segment:?} cannot be used; take letters, digits, `_`, `-`, \
+                     and not one of {}",
+                    taken.join(", ")
+                ));
+            }
+        }
+        if let Some(tls) = &self.tls
+            && [&tls.certificate, &tls.key].iter().any(|path| path.as_os_str().is_empty())
+        {
+            return refuse("tls: a certificate and a key are needed, both".to_owned());
+        }
+        if let Some(url) = &self.database
+            && !matches!(url.scheme(), "postgres" | "postgresql")
+        {
+            return refuse(format!(
+                "database: {:?} is not served; write postgres://…, or leave it out for SQLite in \
+                 the data folder",
+                url.scheme()
+            ));
+        }
+        if let Some(url) = &self.redis
+            && !matches!(url.scheme(), "redis" | "rediss")
+        {
+            return refuse(format!("redis: {:?} is not served; write redis://…", url.scheme()));
+        }
+        if let Some(name) = &self.server_name
+            && (name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '/'))
+        {
+            return refuse(format!("server_name: {name:?} is not a host name"));
+        }
+        Ok(())
+    }
+
+    /// Where the data is.
+    #[must_use]
+    pub fn database(&self) -> Database {
+        match &self.database {
+            Some(url) => Database::Postgres(url.clone()),
+            None => Database::Sqlite(self.data.join("belfry.db")),
+        }
+    }
+
+    /// How the store is to be opened.
+    #[must_use]
+    pub fn store_options(&self) -> crate::store::Options {
+        crate::store::Options {
+            cache_entries: self.store.cache_entries,
+            connections: self.store.connections,
+            timeout: self.store.timeout,
+        }
+    }
+
+    /// The base URL, given the address that was really bound.
+    #[must_use]
+    pub fn base_url(&self, bound: SocketAddr) -> BaseUrl {
+        self.base_url.clone().unwrap_or_else(|| BaseUrl::of(bound, self.tls.is_some()))
+    }
+}
+
+const DEFAULT_FILE: &str = "belfry.toml";

@@ -1,0 +1,99 @@
+//! Where the data is, and addresses that may hold a password.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use serde::Deserialize;
+use url::Url;
+
+/// Which engine, and where it is.
+#[derive(Debug, Clone)]
+pub enum Database {
+    /// The embedded engine and its file.
+    Sqlite(PathBuf),
+    /// The shared engine and its address.
+    Postgres(SecretUrl),
+}
+
+impl fmt::Display for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite(path) => write!(f, "SQLite in {}", path.display()),
+            Self::Postgres(url) => write!(f, "PostgreSQL at {}", url.without_password()),
+        }
+    }
+}
+
+/// The address of a database or a Redis. It is never printed with its password.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct SecretUrl(Url);
+
+impl SecretUrl {
+    /// The address as it is, for the driver that connects.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// `postgres`, `redis` …
+    #[must_use]
+    pub fn scheme(&self) -> &str {
+        self.0.scheme()
+    }
+
+    /// The address for people.
+    #[must_use]
+    pub fn without_password(&self) -> String {
+        let mut shown = self.0.clone();
+        if shown.password().is_some() {
+            let _only_fails_without_a_host = shown.set_password(Some("***"));
+        }
+        // A password can stand there too.
+        shown.set_query(None);
+        shown.into()
+    }
+}
+
+impl FromStr for SecretUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        // The text is not repeated: it may hold a password.
+        Url::parse(text).map(Self).map_err(|error| format!("not an address: {error}"))
+    }
+}
+
+impl TryFrom<String> for SecretUrl {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl fmt::Debug for SecretUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.without_password())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_printed_without_its_password() {
+        for (address, shown) in [
+            ("postgres://me:hunter2@db:5432/belfry", "postgres://me:***@db:5432/belfry"),
+            ("postgres://me@db/belfry?password=hunter2", "postgres://me@db/belfry"),
+            ("redis://:hunter2@cache", "redis://:***@cache"),
+        ] {
+            let url: SecretUrl = address.parse().unwrap();
+            assert_eq!(format!("{url:?}"), shown);
+            assert_eq!(url.reveal(), address);
+        }
+        assert!(!"hunter2".parse::<SecretUrl>().unwrap_err().contains("hunter2"));
+    }
+}

@@ -1,0 +1,146 @@
+//! Small types of single settings: what parses is usable.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::str::FromStr;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use serde::{Deserialize, Deserializer, de};
+use url::Url;
+
+/// Whether a call over a limit is refused.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LimitMode {
+    /// Count, report, refuse.
+    #[default]
+    Enforce,
+    /// Count and report, never refuse.
+    Shadow,
+    /// Do not even count.
+    Off,
+}
+
+/// The least important log lines that are still written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names are those of every logger")]
+pub enum LogLevel {
+    Error,
+    Warn,
+    #[default]
+    Info,
+    Debug,
+    Trace,
+}
+
+/// Whom log lines are for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// People, when stderr is a terminal; otherwise programs.
+    #[default]
+    Auto,
+    /// People.
+    Human,
+    /// Programs.
+    Json,
+}
+
+/// The address under which clients reach the service, without a slash at its end.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct BaseUrl(Url);
+
+impl BaseUrl {
+    /// The address of a socket.
+    pub(super) fn of(bound: SocketAddr, secure: bool) -> Self {
+        let scheme = if secure { "https" } else { "http" };
+        let url = Url::parse(&format!("{scheme}://{bound}"));
+        Self(url.expect("a socket address is a valid authority"))
+    }
+
+    /// The host, with its port unless it is the scheme's own.
+    #[must_use]
+    pub fn authority(&self) -> &str {
+        self.0.authority()
+    }
+
+    /// The host alone.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        self.0.host_str().unwrap_or_default()
+    }
+
+    /// Whether clients come over HTTPS, to this process or to a proxy before it.
+    #[must_use]
+    pub fn is_secure(&self) -> bool {
+        self.0.scheme() == "https"
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.as_str().trim_end_matches('/'))
+    }
+}
+
+impl FromStr for BaseUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let url = Url::parse(text).map_err(|error| format!("{text:?} is no URL: {error}"))?;
+        let bare = matches!(url.scheme(), "http" | "https")
+            && url.has_host()
+            && url.path() == "/"
+            && url.query().is_none()
+            && url.fragment().is_none()
+            && url.username().is_empty()
+            && url.password().is_none();
+        if bare {
+            Ok(Self(url))
+        } else {
+            Err(format!("{text:?} must be http://HOST or https://HOST, with no path behind it"))
+        }
+    }
+}
+
+impl TryFrom<String> for BaseUrl {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+/// A length of time such as `"30s"`, `"5m"` or `"1h 30m"`.
+pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let parsed = text.parse::<SignedDuration>().ok().and_then(|length| length.try_into().ok());
+    match parsed {
+        Some(length) if length > Duration::ZERO => Ok(length),
+        _ => Err(de::Error::custom(format!(
+            "{text:?} is not a length of time; write \"30s\" or \"5m\""
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_url_is_scheme_and_host() {
+        for (text, shown) in [
+            ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+            ("https://Ring.Example/", "https://ring.example"),
+            ("https://ring.example:443", "https://ring.example"),
+        ] {
+            assert_eq!(text.parse::<BaseUrl>().unwrap().to_string(), shown);
+        }
+        for wrong in ["", "ring.example", "ftp://a", "https://a/b", "https://a?b", "https://u@a"] {
+            assert!(wrong.parse::<BaseUrl>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Where randomness comes from: the operating system's generator, and nothing else.
+
+use belfry_core::secret::Secret;
+
+/// Fresh random bytes.
+///
+/// # Panics
+///
+/// When the operating system has no randomness to give: nothing that is safe can be done then.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "this is where randomness comes from")]
+pub fn bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    bytes
+}
+
+/// A fresh token, code, client secret or cookie.
+#[must_use]
+pub fn secret() -> Secret {
+    Secret::from_random(bytes())
+}
+
+/// A fresh password for a person to type: 20 characters (100 bits) that cannot be mistaken for
+/// each other, in groups of five.
+#[must_use]
+pub fn password() -> String {
+    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let groups = bytes::<20>().map(|byte| char::from(LETTERS[usize::from(byte % 32)]));
+    groups.chunks(5).map(String::from_iter).collect::<Vec<_>>().join("-")
+}
+
+/// A new id of an account or an app: it sorts by time and no two made in the same millisecond
+/// are likely to meet (whoever inserts it tries again if they do).
+#[must_use]
+pub fn id(now: jiff::Timestamp) -> i64 {
+    now.as_millisecond() << 16 | i64::from(u16::from_be_bytes(bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_has_four_groups_of_five_readable_characters() {
+        let password = password();
+        assert_eq!(password.split('-').map(str::len).collect::<Vec<_>>(), [5; 4]);
+        assert!(!password.contains(['l', 'o', '0', '1']), "{password}");
+        assert_ne!(password, super::password());
+    }
+
+    #[test]
+    fn ids_sort_by_time() {
+        let early = id(jiff::Timestamp::from_second(1_700_000_000).unwrap());
+        let late = id(jiff::Timestamp::from_second(1_700_000_001).unwrap());
+        assert!(0 < early && early < late);
+    }
+}

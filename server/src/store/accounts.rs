@@ -1,0 +1,172 @@
+//! Accounts: the people who can sign in.
+
+use jiff::Timestamp;
+
+use super::cache::Change;
+use super::engine::{Batch, Row, sql};
+use super::{Store, StoreError};
+
+/// An account as it is remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// Its number, which never changes and is never used again.
+    pub id: i64,
+    /// Its name, the local part of its user id.
+    pub name: String,
+    /// Its e-mail address, in lower case.
+    pub email: Option<String>,
+    /// The Argon2id string of its password.
+    pub password: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Since when it may no longer be used.
+    pub disabled_at: Option<Timestamp>,
+}
+
+/// Why an account could not be added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Taken {
+    /// Another account has this name.
+    #[error("the name is already taken")]
+    Name,
+    /// Another account has this e-mail address.
+    #[error("the e-mail address is already taken")]
+    Email,
+    /// Another account has this id; a fresh one will do.
+    #[error("the id is already taken")]
+    Id,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("select id, name, email, password, created_at, disabled_at from accounts ", $rest)
+    };
+}
+
+impl Account {
+    fn read(mut row: Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.take()?,
+            name: row.take()?,
+            email: row.take()?,
+            password: row.take()?,
+            created_at: row.take()?,
+            disabled_at: row.take()?,
+        })
+    }
+}
+
+impl Store {
+    /// Adds an account, unless its name, e-mail address or id is another's.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the database fails; the inner error when something is taken.
+    pub async fn add_account(&self, account: &Account) -> Result<Result<(), Taken>, StoreError> {
+        let batch = Batch::default()
+            .and(sql(
+                "insert into accounts (id, name, email, password, created_at, disabled_at) \
+                 values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning id",
+                [
+                    account.id.into(),
+                    account.name.as_str().into(),
+                    account.email.as_deref().into(),
+                    account.password.as_str().into(),
+                    account.created_at.into(),
+                    account.disabled_at.into(),
+                ],
+            ))
+            .and(sql(
+                select!("where name = $1 or email = $2 order by id limit 3"),
+                [account.name.as_str().into(), account.email.as_deref().into()],
+            ));
+        let [added, like_it] = self.write_rows(batch).await?;
+        if !added.is_empty() {
+            return Ok(Ok(()));
+        }
+        let like_it = like_it.into_iter().map(Account::read).collect::<Result<Vec<_>, _>>()?;
+        Ok(Err(match like_it {
+            others if others.iter().any(|other| other.name == account.name) => Taken::Name,
+            others if !others.is_empty() => Taken::Email,
+            _ => Taken::Id,
+        }))
+    }
+
+    /// The account of this id.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn account(&self, id: i64) -> Result<Option<Account>, StoreError> {
+        self.read_one(sql(select!("where id = $1"), [id.into()]), Account::read).await
+    }
+
+    /// The account of this name.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn account_named(&self, name: &str) -> Result<Option<Account>, StoreError> {
+        self.read_one(sql(select!("where name = $1"), [name.into()]), Account::read).await
+    }
+
+    /// The account of this e-mail address.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn account_of_email(&self, email: &str) -> Result<Option<Account>, StoreError> {
+        let email = email.to_lowercase();
+        self.read_one(sql(select!("where email = $1"), [email.into()]), Account::read).await
+    }
+
+    /// At most `limit` accounts whose names come after `after`, by name.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn accounts(&self, after: &str, limit: i64) -> Result<Vec<Account>, StoreError> {
+        let page =
+            sql(select!("where name > $1 order by name limit $2"), [after.into(), limit.into()]);
+        self.engine.read(page).await?.into_iter().map(Account::read).collect()
+    }
+
+    /// Lets an account be used no longer (`Some` time) or again (`None`). Its sessions end; its
+    /// tokens are refused while it is disabled. Whether there is such an account.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn disable_account(
+        &self,
+        id: i64,
+        at: Option<Timestamp>,
+    ) -> Result<bool, StoreError> {
+        let batch = Batch::default()
+            .and(sql(
+                "update accounts set disabled_at = $2 where id = $1 returning id",
+                [id.into(), at.into()],
+            ))
+            .and(sql("delete from sessions where account_id = $1", [id.into()]))
+            .changing(Change::Everything);
+        let [found, _] = self.write_rows(batch).await?;
+        Ok(!found.is_empty())
+    }
+
+    /// Gives an account another password (its Argon2id string) and ends its sessions. Whether
+    /// there is such an account.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn set_password(&self, id: i64, password: &str) -> Result<bool, StoreError> {
+        let batch = Batch::default()
+            .and(sql(
+                "update accounts set password = $2 where id = $1 returning id",
+                [id.into(), password.into()],
+            ))
+            .and(sql("delete from sessions where account_id = $1", [id.into()]));
+        let [found, _] = self.write_rows(batch).await?;
+        Ok(!found.is_empty())
+    }
+}

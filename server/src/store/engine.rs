@@ -1,0 +1,172 @@
+//! What a database must be able to do: read a statement, write a batch of statements atomically.
+//!
+//! The statements themselves are the domain's (`accounts.rs`, `tokens.rs` …), written once as SQL
+//! that both engines read: `$1` parameters, `on conflict`, `returning`, and values that are text
+//! or 64-bit integers, nothing else.
+
+use belfry_core::secret::Digest;
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+
+use super::StoreError;
+use super::cache::Change;
+
+/// A database that runs statements.
+pub(crate) trait Engine: Send + Sync {
+    /// Runs one statement that changes nothing.
+    fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>>;
+
+    /// Runs the statements as one transaction and answers when it is durable, with the rows that
+    /// each returned. What the batch changes is forgotten by every node's cache.
+    ///
+    /// A caller that goes away does not stop a write half-way.
+    fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>>;
+}
+
+/// Statements that hold together.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) statements: Vec<Statement>,
+    pub(crate) changes: Vec<Change>,
+}
+
+impl Batch {
+    /// Adds a statement.
+    pub(crate) fn and(mut self, statement: Statement) -> Self {
+        self.statements.push(statement);
+        self
+    }
+
+    /// Says what caches must forget once this is written.
+    pub(crate) fn changing(mut self, change: Change) -> Self {
+        self.changes.push(change);
+        self
+    }
+}
+
+impl From<Statement> for Batch {
+    fn from(statement: Statement) -> Self {
+        Self { statements: vec![statement], changes: Vec::new() }
+    }
+}
+
+/// One SQL statement and the values of its parameters.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    pub(crate) sql: &'static str,
+    pub(crate) values: Vec<Value>,
+}
+
+/// The statement `sql`, with `values` for `$1`, `$2` …
+pub(crate) fn sql<const N: usize>(sql: &'static str, values: [Value; N]) -> Statement {
+    Statement { sql, values: values.into() }
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// No value.
+    Null,
+    /// A `text`.
+    Text(String),
+    /// A `bigint`.
+    Integer(i64),
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(integer: i64) -> Self {
+        Self::Integer(integer)
+    }
+}
+
+impl From<Digest> for Value {
+    fn from(digest: Digest) -> Self {
+        Self::Text(digest.to_text())
+    }
+}
+
+/// A time is kept in whole seconds since the Unix epoch.
+impl From<Timestamp> for Value {
+    fn from(time: Timestamp) -> Self {
+        Self::Integer(time.as_second())
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// What a statement returned.
+pub(crate) type Rows = Vec<Row>;
+
+/// One row, read column by column from the left.
+#[derive(Debug)]
+pub(crate) struct Row(std::vec::IntoIter<Value>);
+
+impl Row {
+    pub(crate) fn new(values: Vec<Value>) -> Self {
+        Self(values.into_iter())
+    }
+
+    /// The next column, read as `T`.
+    pub(crate) fn take<T: FromValue>(&mut self) -> Result<T, StoreError> {
+        let value = self.0.next().unwrap_or(Value::Null);
+        T::from_value(value).ok_or(StoreError::Unreadable(std::any::type_name::<T>()))
+    }
+
+    /// The next column, a JSON text, read as `T`.
+    pub(crate) fn json<T: DeserializeOwned>(&mut self) -> Result<T, StoreError> {
+        let text = self.take::<String>()?;
+        serde_json::from_str(&text).map_err(|_| StoreError::Unreadable(std::any::type_name::<T>()))
+    }
+}
+
+/// A type that a column can be read as.
+pub(crate) trait FromValue: Sized {
+    fn from_value(value: Value) -> Option<Self>;
+}
+
+impl FromValue for String {
+    fn from_value(value: Value) -> Option<Self> {
+        if let Value::Text(text) = value { Some(text) } else { None }
+    }
+}
+
+impl FromValue for i64 {
+    fn from_value(value: Value) -> Option<Self> {
+        if let Value::Integer(integer) = value { Some(integer) } else { None }
+    }
+}
+
+impl FromValue for Digest {
+    fn from_value(value: Value) -> Option<Self> {
+        Self::from_text(&String::from_value(value)?)
+    }
+}
+
+impl FromValue for Timestamp {
+    fn from_value(value: Value) -> Option<Self> {
+        Self::from_second(i64::from_value(value)?).ok()
+    }
+}
+
+impl<T: FromValue> FromValue for Option<T> {
+    fn from_value(value: Value) -> Option<Self> {
+        if value == Value::Null { Some(None) } else { T::from_value(value).map(Some) }
+    }
+}

@@ -1,0 +1,90 @@
+//! The conformance list: what every engine must do, by name.
+
+mod cases;
+mod crash;
+mod files;
+mod nodes;
+
+use self::cases::{accounts, apps, codes, rulesets, sessions, tokens, whole};
+
+/// Makes `sqlite::case` and `postgres::case` of every case.
+macro_rules! conformance {
+    ($($area:ident::{$($case:ident),* $(,)?})*) => {
+        mod sqlite {
+            $($(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    let database = crate::support::databases::TestDatabase::sqlite();
+                    super::$area::$case(database.open().await).await;
+                }
+            )*)*
+        }
+        mod postgres {
+            $($(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    let database = crate::support::databases::TestDatabase::postgres().await;
+                    if let Some(database) = database {
+                        super::$area::$case(database.open().await).await;
+                    }
+                }
+            )*)*
+        }
+    };
+}
+
+conformance! {
+    accounts::{
+        an_account_is_read_back_as_it_was_added,
+        an_account_is_found_by_its_email_in_any_case,
+        a_name_or_email_is_taken_once,
+        of_many_who_take_a_name_one_succeeds,
+        accounts_are_listed_by_name_in_pages,
+        a_disabled_account_says_so_and_its_sessions_end,
+        a_new_password_ends_the_sessions,
+    }
+    apps::{
+        an_app_is_read_back_as_it_was_added,
+        a_client_id_is_taken_once,
+        apps_are_listed_in_pages,
+        a_disabled_app_says_so_at_its_tokens,
+    }
+    tokens::{
+        a_token_is_read_back_with_its_account,
+        a_token_of_an_app_has_no_account,
+        an_unknown_token_is_nobodys,
+        a_revoked_token_says_so_at_once,
+        a_revocation_keeps_its_first_time,
+        of_many_who_revoke_a_token_all_succeed,
+        a_token_of_a_disabled_account_says_so_at_once,
+    }
+    codes::{
+        a_code_is_read_back_as_it_was_added,
+        a_code_is_spent_once,
+        a_spent_code_names_its_token,
+        an_expired_code_is_not_spent,
+        an_unknown_code_is_not_spent,
+        of_many_who_spend_a_code_one_succeeds,
+    }
+    sessions::{
+        a_session_is_read_back_until_it_ends,
+        a_session_lasts_longer_when_it_is_touched,
+        an_ended_session_is_gone,
+        all_sessions_of_an_account_end_together,
+    }
+    rulesets::{
+        an_account_without_rules_has_no_documents,
+        documents_are_read_back_by_scope,
+        a_write_over_a_newer_write_is_refused,
+        a_first_write_over_another_first_write_is_refused,
+        a_removed_document_is_gone_and_its_version_is_not_used_again,
+        of_many_who_change_a_ruleset_none_is_lost,
+        a_reader_never_sees_an_older_ruleset_than_the_last_write,
+    }
+    whole::{
+        it_answers_a_ping,
+        what_ended_is_swept_and_what_lives_is_kept,
+        texts_of_any_script_and_quotes_are_kept,
+        a_caller_who_goes_away_does_not_stop_a_write,
+    }
+}

@@ -1,0 +1,81 @@
+//! The cases of the conformance list, by area, and what they share.
+
+pub(super) mod accounts;
+pub(super) mod apps;
+pub(super) mod codes;
+pub(super) mod rulesets;
+pub(super) mod sessions;
+pub(super) mod tokens;
+pub(super) mod whole;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use belfry::store::{Account, App, NewToken, Store};
+use belfry_core::secret::{Digest, Secret};
+use jiff::Timestamp;
+use tokio::task::JoinSet;
+
+/// How many race in a concurrent case.
+pub(super) const MANY: i64 = 64;
+
+pub(super) fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+pub(super) fn digest(secret: &str) -> Digest {
+    Secret::new(secret).digest()
+}
+
+pub(super) fn account(id: i64, name: &str) -> Account {
+    Account {
+        id,
+        name: name.to_owned(),
+        email: Some(format!("{name}@example.org")),
+        password: "$argon2id$…".to_owned(),
+        created_at: at(1_700_000_000),
+        disabled_at: None,
+    }
+}
+
+pub(super) fn app(id: i64, client_id: &str) -> App {
+    App {
+        id,
+        client_id: client_id.to_owned(),
+        secret: digest("secret"),
+        name: "Tusky".to_owned(),
+        website: Some("https://tusky.app".to_owned()),
+        redirect_uris: vec!["tusky://oauth".to_owned(), "https://tusky.app/cb".to_owned()],
+        scopes: "read write push".to_owned(),
+        created_at: at(1_700_000_000),
+        disabled_at: None,
+    }
+}
+
+/// A token of the app 1 and, when given, of an account.
+pub(super) fn token(secret: &str, account: Option<i64>) -> NewToken {
+    NewToken {
+        digest: digest(secret),
+        app: 1,
+        account,
+        scopes: "read push".to_owned(),
+        created_at: at(1_700_000_000),
+        expires_at: None,
+    }
+}
+
+/// Adds the app 1, and the account 7 named alice.
+pub(super) async fn with_alice(store: &Store) {
+    assert!(store.add_app(&app(1, "client")).await.unwrap());
+    store.add_account(&account(7, "alice")).await.unwrap().unwrap();
+}
+
+/// Lets many callers do something at once, and gives what each got.
+pub(super) async fn many<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+    store: Store,
+    call: impl Fn(Arc<Store>, i64) -> F,
+) -> (Arc<Store>, Vec<T>) {
+    let store = Arc::new(store);
+    let callers: JoinSet<T> = (0..MANY).map(|caller| call(Arc::clone(&store), caller)).collect();
+    (store, callers.join_all().await)
+}

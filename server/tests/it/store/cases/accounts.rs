@@ -1,0 +1,85 @@
+//! Accounts.
+
+use belfry::store::{Account, Session, Store, Taken};
+
+use super::{account, at, digest, many};
+
+pub(in crate::store) async fn an_account_is_read_back_as_it_was_added(store: Store) {
+    let alice = account(7, "alice");
+    let bare = Account { email: None, ..account(8, "bob") };
+    store.add_account(&alice).await.unwrap().unwrap();
+    store.add_account(&bare).await.unwrap().unwrap();
+
+    assert_eq!(store.account(7).await.unwrap(), Some(alice.clone()));
+    assert_eq!(store.account_named("alice").await.unwrap(), Some(alice));
+    assert_eq!(store.account(8).await.unwrap(), Some(bare));
+    assert_eq!(store.account(9).await.unwrap(), None);
+    assert_eq!(store.account_named("Alice").await.unwrap(), None);
+}
+
+pub(in crate::store) async fn an_account_is_found_by_its_email_in_any_case(store: Store) {
+    let alice = account(7, "alice");
+    store.add_account(&alice).await.unwrap().unwrap();
+    assert_eq!(store.account_of_email("Alice@Example.ORG").await.unwrap(), Some(alice));
+    assert_eq!(store.account_of_email("bob@example.org").await.unwrap(), None);
+}
+
+pub(in crate::store) async fn a_name_or_email_is_taken_once(store: Store) {
+    let alice = account(7, "alice");
+    store.add_account(&alice).await.unwrap().unwrap();
+
+    let same_name = Account { email: None, ..account(8, "alice") };
+    let same_email = Account { email: alice.email.clone(), ..account(8, "bob") };
+    let same_id = account(7, "carol");
+
+    assert_eq!(store.add_account(&same_name).await.unwrap(), Err(Taken::Name));
+    assert_eq!(store.add_account(&same_email).await.unwrap(), Err(Taken::Email));
+    assert_eq!(store.add_account(&same_id).await.unwrap(), Err(Taken::Id));
+    assert_eq!(store.account(7).await.unwrap(), Some(alice));
+}
+
+pub(in crate::store) async fn of_many_who_take_a_name_one_succeeds(store: Store) {
+    let (store, outcomes) = many(store, |store, caller| async move {
+        store.add_account(&account(caller, "alice")).await.unwrap()
+    })
+    .await;
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
+    assert_eq!(store.accounts("", 10).await.unwrap().len(), 1);
+}
+
+pub(in crate::store) async fn accounts_are_listed_by_name_in_pages(store: Store) {
+    for (id, name) in [(1, "carol"), (2, "alice"), (3, "bob")] {
+        store.add_account(&account(id, name)).await.unwrap().unwrap();
+    }
+    let names = async |after, limit| {
+        let page = store.accounts(after, limit).await.unwrap();
+        page.into_iter().map(|account| account.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names("", 2).await, ["alice", "bob"]);
+    assert_eq!(names("bob", 2).await, ["carol"]);
+}
+
+pub(in crate::store) async fn a_disabled_account_says_so_and_its_sessions_end(store: Store) {
+    store.add_account(&account(7, "alice")).await.unwrap().unwrap();
+    let session = Session { account: 7, created_at: at(1), seen_at: at(1), expires_at: at(100) };
+    store.add_session(digest("s"), &session).await.unwrap();
+
+    assert!(store.disable_account(7, Some(at(50))).await.unwrap());
+    assert_eq!(store.account(7).await.unwrap().unwrap().disabled_at, Some(at(50)));
+    assert_eq!(store.session(digest("s"), at(60)).await.unwrap(), None);
+
+    assert!(store.disable_account(7, None).await.unwrap());
+    assert_eq!(store.account(7).await.unwrap().unwrap().disabled_at, None);
+    assert!(!store.disable_account(8, None).await.unwrap());
+}
+
+pub(in crate::store) async fn a_new_password_ends_the_sessions(store: Store) {
+    store.add_account(&account(7, "alice")).await.unwrap().unwrap();
+    let session = Session { account: 7, created_at: at(1), seen_at: at(1), expires_at: at(100) };
+    store.add_session(digest("s"), &session).await.unwrap();
+
+    assert!(store.set_password(7, "new").await.unwrap());
+    assert_eq!(store.account(7).await.unwrap().unwrap().password, "new");
+    assert_eq!(store.session(digest("s"), at(60)).await.unwrap(), None);
+    assert!(!store.set_password(8, "new").await.unwrap());
+}

@@ -1,0 +1,49 @@
+//! Apps.
+
+use belfry::store::{App, Store};
+
+use super::{app, at, digest, token, with_alice};
+
+pub(in crate::store) async fn an_app_is_read_back_as_it_was_added(store: Store) {
+    let full = app(1, "client");
+    let bare = App { website: None, redirect_uris: Vec::new(), ..app(2, "bare") };
+    assert!(store.add_app(&full).await.unwrap());
+    assert!(store.add_app(&bare).await.unwrap());
+
+    assert_eq!(store.app(1).await.unwrap(), Some(full.clone()));
+    assert_eq!(store.app_of_client("client").await.unwrap(), Some(full));
+    assert_eq!(store.app_of_client("bare").await.unwrap(), Some(bare));
+    assert_eq!(store.app_of_client("other").await.unwrap(), None);
+    assert_eq!(store.app(3).await.unwrap(), None);
+}
+
+pub(in crate::store) async fn a_client_id_is_taken_once(store: Store) {
+    assert!(store.add_app(&app(1, "client")).await.unwrap());
+    assert!(!store.add_app(&app(2, "client")).await.unwrap());
+    assert!(!store.add_app(&app(1, "other")).await.unwrap());
+    assert_eq!(store.apps(0, 10).await.unwrap().len(), 1);
+}
+
+pub(in crate::store) async fn apps_are_listed_in_pages(store: Store) {
+    for id in 1..=3 {
+        assert!(store.add_app(&app(id, &format!("client{id}"))).await.unwrap());
+    }
+    let ids = async |after| {
+        let page = store.apps(after, 2).await.unwrap();
+        page.into_iter().map(|app| app.id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(0).await, [1, 2]);
+    assert_eq!(ids(2).await, [3]);
+}
+
+pub(in crate::store) async fn a_disabled_app_says_so_at_its_tokens(store: Store) {
+    with_alice(&store).await;
+    store.add_token(&token("t", Some(7))).await.unwrap();
+    assert_eq!(store.token(digest("t")).await.unwrap().unwrap().app_disabled_at, None);
+
+    assert!(store.disable_app(1, Some(at(50))).await.unwrap());
+
+    assert_eq!(store.app(1).await.unwrap().unwrap().disabled_at, Some(at(50)));
+    assert_eq!(store.token(digest("t")).await.unwrap().unwrap().app_disabled_at, Some(at(50)));
+    assert!(!store.disable_app(2, Some(at(50))).await.unwrap());
+}

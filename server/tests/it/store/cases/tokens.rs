@@ -1,0 +1,84 @@
+//! Tokens.
+
+use belfry::store::{NewToken, Store, Token, TokenAccount};
+
+use super::{at, digest, many, token, with_alice};
+
+pub(in crate::store) async fn a_token_is_read_back_with_its_account(store: Store) {
+    with_alice(&store).await;
+    let issued = NewToken { expires_at: Some(at(1_800_000_000)), ..token("t", Some(7)) };
+    store.add_token(&issued).await.unwrap();
+
+    for reading in ["from the database", "from memory"] {
+        let found = store.token(digest("t")).await.unwrap().unwrap();
+        let expected = Token {
+            app: 1,
+            account: Some(TokenAccount { id: 7, name: "alice".to_owned(), disabled_at: None }),
+            scopes: "read push".to_owned(),
+            created_at: at(1_700_000_000),
+            expires_at: Some(at(1_800_000_000)),
+            revoked_at: None,
+            app_disabled_at: None,
+        };
+        assert_eq!(*found, expected, "{reading}");
+    }
+}
+
+pub(in crate::store) async fn a_token_of_an_app_has_no_account(store: Store) {
+    with_alice(&store).await;
+    store.add_token(&token("t", None)).await.unwrap();
+    assert_eq!(store.token(digest("t")).await.unwrap().unwrap().account, None);
+}
+
+pub(in crate::store) async fn an_unknown_token_is_nobodys(store: Store) {
+    assert_eq!(store.token(digest("t")).await.unwrap(), None);
+    assert!(!store.revoke_token(digest("t"), at(1)).await.unwrap());
+}
+
+pub(in crate::store) async fn a_revoked_token_says_so_at_once(store: Store) {
+    with_alice(&store).await;
+    store.add_token(&token("t", Some(7))).await.unwrap();
+    assert_eq!(store.token(digest("t")).await.unwrap().unwrap().revoked_at, None);
+
+    assert!(store.revoke_token(digest("t"), at(1_700_000_009)).await.unwrap());
+
+    let found = store.token(digest("t")).await.unwrap().unwrap();
+    assert_eq!(found.revoked_at, Some(at(1_700_000_009)));
+}
+
+pub(in crate::store) async fn a_revocation_keeps_its_first_time(store: Store) {
+    with_alice(&store).await;
+    store.add_token(&token("t", Some(7))).await.unwrap();
+    assert!(store.revoke_token(digest("t"), at(10)).await.unwrap());
+    assert!(store.revoke_token(digest("t"), at(20)).await.unwrap());
+    assert_eq!(store.token(digest("t")).await.unwrap().unwrap().revoked_at, Some(at(10)));
+}
+
+pub(in crate::store) async fn of_many_who_revoke_a_token_all_succeed(store: Store) {
+    with_alice(&store).await;
+    store.add_token(&token("t", Some(7))).await.unwrap();
+    let (store, outcomes) = many(store, |store, caller| async move {
+        // Half of them read, to race with the revocations.
+        if caller % 2 == 0 {
+            return store.token(digest("t")).await.unwrap().is_some();
+        }
+        store.revoke_token(digest("t"), at(10)).await.unwrap()
+    })
+    .await;
+    assert!(outcomes.iter().all(|found| *found));
+    assert_eq!(store.token(digest("t")).await.unwrap().unwrap().revoked_at, Some(at(10)));
+}
+
+pub(in crate::store) async fn a_token_of_a_disabled_account_says_so_at_once(store: Store) {
+    with_alice(&store).await;
+    store.add_token(&token("t", Some(7))).await.unwrap();
+    let disabled_at = async || {
+        let found = store.token(digest("t")).await.unwrap().unwrap();
+        found.account.as_ref().unwrap().disabled_at
+    };
+    assert_eq!(disabled_at().await, None);
+    store.disable_account(7, Some(at(50))).await.unwrap();
+    assert_eq!(disabled_at().await, Some(at(50)));
+    store.disable_account(7, None).await.unwrap();
+    assert_eq!(disabled_at().await, None);
+}

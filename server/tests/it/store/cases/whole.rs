@@ -1,0 +1,77 @@
+//! What concerns no single table.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use belfry::store::{Account, Code, NewToken, Session, Store};
+
+use super::{account, app, at, digest, token};
+
+pub(in crate::store) async fn it_answers_a_ping(store: Store) {
+    store.ping().await.unwrap();
+}
+
+pub(in crate::store) async fn what_ended_is_swept_and_what_lives_is_kept(store: Store) {
+    const DAY: i64 = 24 * 60 * 60;
+    assert!(store.add_app(&app(1, "client")).await.unwrap());
+    for (name, expires_at) in [("old", at(10)), ("young", at(20))] {
+        let code = Code {
+            app: 1,
+            account: 7,
+            scopes: "read".to_owned(),
+            details: "{}".to_owned(),
+            expires_at,
+            token: None,
+        };
+        let session = Session { account: 7, created_at: at(1), seen_at: at(1), expires_at };
+        let token = NewToken { expires_at: Some(expires_at), ..token(name, None) };
+        store.add_code(digest(name), &code).await.unwrap();
+        store.add_session(digest(name), &session).await.unwrap();
+        store.add_token(&token).await.unwrap();
+    }
+    store.add_token(&token("endless", None)).await.unwrap();
+
+    store.sweep(at(DAY + 15)).await.unwrap();
+
+    for (name, kept) in [("old", false), ("young", true)] {
+        assert_eq!(store.code(digest(name)).await.unwrap().is_some(), kept, "code {name}");
+        assert_eq!(store.token(digest(name)).await.unwrap().is_some(), kept, "token {name}");
+        let session = store.session(digest(name), at(5)).await.unwrap();
+        assert_eq!(session.is_some(), kept, "session {name}");
+    }
+    assert!(store.token(digest("endless")).await.unwrap().is_some());
+}
+
+pub(in crate::store) async fn texts_of_any_script_and_quotes_are_kept(store: Store) {
+    for (id, text) in [
+        (1, "Zürich 東京 🔔 العربية"),
+        (2, "'); drop table accounts; --"),
+        (3, "\" \\ ` $1 ? % _ \u{202e}"),
+        (4, ""),
+    ] {
+        let account =
+            Account { email: None, password: text.to_owned(), ..account(id, &format!("n{id}")) };
+        store.add_account(&account).await.unwrap().unwrap();
+        assert_eq!(store.account(id).await.unwrap(), Some(account), "{text}");
+    }
+}
+
+pub(in crate::store) async fn a_caller_who_goes_away_does_not_stop_a_write(store: Store) {
+    let store = Arc::new(store);
+    // Warm memory, which must not outlive the write.
+    assert!(store.rulesets(7).await.unwrap().0.is_empty());
+    let writer = Arc::clone(&store);
+    let mut write =
+        Box::pin(async move { writer.save_ruleset(7, "global", None, Some("one")).await });
+    // Polled once, then dropped.
+    let polled = tokio::time::timeout(Duration::ZERO, &mut write).await;
+    drop(write);
+    drop(polled);
+    for _ in 0..500 {
+        if store.rulesets(7).await.unwrap().of("global").is_some() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the write was lost, or memory still shows what was before it");
+}

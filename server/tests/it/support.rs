@@ -1,0 +1,3 @@
+//! What tests share: databases that are theirs alone.
+
+pub(crate) mod databases;

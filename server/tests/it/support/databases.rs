@@ -1,0 +1,81 @@
+//! A fresh database for each test, on either engine.
+
+use std::io::Write;
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use belfry::config::Database;
+use belfry::store::{Options, Store};
+use jiff::Timestamp;
+use tempfile::TempDir;
+
+/// A database that goes when it is dropped (a folder) or with the test run (a PostgreSQL).
+pub(crate) struct TestDatabase {
+    pub(crate) database: Database,
+    _folder: Option<TempDir>,
+}
+
+impl TestDatabase {
+    /// An empty SQLite database in a folder of its own.
+    pub(crate) fn sqlite() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::Sqlite(folder.path().join("data").join("belfry.db"));
+        Self { database, _folder: Some(folder) }
+    }
+
+    /// An empty database on the PostgreSQL that `BELFRY_TEST_POSTGRES` names; `None` at a desk
+    /// without one.
+    pub(crate) async fn postgres() -> Option<Self> {
+        let server = engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES")?;
+        let url = new_database(&server).await;
+        Some(Self { database: Database::Postgres(url.parse().unwrap()), _folder: None })
+    }
+
+    /// A store on this database, as one more node would open it.
+    pub(crate) async fn open(&self) -> Store {
+        Store::open(&self.database, &options(), Timestamp::UNIX_EPOCH).await.unwrap()
+    }
+
+    /// The address, for a command line; `None` for SQLite.
+    pub(crate) fn url(&self) -> Option<&str> {
+        match &self.database {
+            Database::Sqlite(_) => None,
+            Database::Postgres(url) => Some(url.reveal()),
+        }
+    }
+}
+
+/// Few connections, since many tests share one server.
+pub(crate) fn options() -> Options {
+    Options { connections: 4, ..Options::default() }
+}
+
+/// Where an engine is. Without one its tests are left out, loudly; in CI that is a failure.
+pub(crate) fn engine_url(engine: &str, variable: &str) -> Option<String> {
+    static SAID: Once = Once::new();
+    let url = std::env::var(variable).ok().filter(|url| !url.is_empty());
+    if url.is_none() {
+        let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
+        assert!(!in_ci, "{variable} is not set: {engine} must not be left out in CI");
+        SAID.call_once(|| {
+            // Not eprintln!, which the test harness would swallow.
+            let note = format!("\nnote: tests of {engine} are left out; set {variable}, or run `cargo xtask test`\n");
+            std::io::stderr().write_all(note.as_bytes()).unwrap();
+        });
+    }
+    url
+}
+
+async fn new_database(server: &str) -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let (client, connection) =
+        tokio_postgres::connect(server, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("belfry_{}_{count}", std::process::id());
+    // From template0: template1 cannot be copied by two at once.
+    client.batch_execute(&format!("create database {name} template template0")).await.unwrap();
+    let mut url = url::Url::parse(server).unwrap();
+    url.set_path(&name);
+    url.into()
+}
