@@ -58,8 +58,9 @@ pub(crate) struct Statement {
     pub(crate) values: Vec<Value>,
 }
 
-/// The statement `sql`, with `values` for `$1`, `$2` …
+/// The statement `sql`, with `values` for `$1` to `$9`.
 pub(crate) fn sql<const N: usize>(sql: &'static str, values: [Value; N]) -> Statement {
+    const { assert!(N <= 9, "name more parameters in sqlite.rs") };
     Statement { sql, values: values.into() }
 }
 

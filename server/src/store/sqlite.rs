@@ -205,7 +205,13 @@ fn migrate(connection: &mut Connection, path: &Path, now: Timestamp) -> Result<(
 fn run(connection: &Connection, statement: &Statement) -> rusqlite::Result<Rows> {
     let mut prepared = connection.prepare_cached(statement.sql)?;
     let width = prepared.column_count();
-    let mut rows = prepared.query(rusqlite::params_from_iter(&statement.values))?;
+    // To SQLite `$2` is a name, not a number: the first that stands in the text has the index 1.
+    for (name, value) in PARAMETERS.iter().zip(&statement.values) {
+        if let Some(index) = prepared.parameter_index(name)? {
+            prepared.raw_bind_parameter(index, value)?;
+        }
+    }
+    let mut rows = prepared.raw_query();
     let mut found = Rows::new();
     while let Some(row) = rows.next()? {
         let values = (0..width).map(|column| row.get(column)).collect::<Result<_, _>>()?;
@@ -213,6 +219,8 @@ fn run(connection: &Connection, statement: &Statement) -> rusqlite::Result<Rows>
     }
     Ok(found)
 }
+
+const PARAMETERS: [&str; 9] = ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9"];
 
 impl rusqlite::ToSql for Value {
     fn to_sql(&self) -> rusqlite::Result<types::ToSqlOutput<'_>> {
