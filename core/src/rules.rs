@@ -5,7 +5,7 @@
 
 mod action;
 pub mod body;
-pub mod built_in;
+pub mod builtin;
 mod change;
 mod condition;
 mod document;
@@ -19,7 +19,7 @@ mod scope;
 
 pub use action::{Action, TweakValue};
 pub use body::NewRule;
-pub use built_in::User;
+pub use builtin::User;
 pub use change::Change;
 pub use condition::{Condition, Scalar, Test};
 pub use document::{Document, Place, Unreadable};

@@ -157,7 +157,7 @@ impl Document {
     pub fn enable(&mut self, kind: Kind, id: &str, enabled: bool) -> Result<(), Refusal> {
         match self.target(kind, id)? {
             Target::Own(rule) => rule.enabled = enabled,
-            Target::BuiltIn(change) => change.enabled = Some(enabled),
+            Target::Builtin(change) => change.enabled = Some(enabled),
         }
         Ok(())
     }
@@ -174,7 +174,7 @@ impl Document {
     ) -> Result<(), Refusal> {
         match self.target(kind, id)? {
             Target::Own(rule) => rule.actions = actions,
-            Target::BuiltIn(change) => change.actions = Some(actions),
+            Target::Builtin(change) => change.actions = Some(actions),
         }
         Ok(())
     }
@@ -194,7 +194,7 @@ impl Document {
             return Err(Refusal::OwnNeighbour);
         }
         if RuleId::is_reserved(named) {
-            return Err(Refusal::BuiltInNeighbour(named.to_owned()));
+            return Err(Refusal::BuiltinNeighbour(named.to_owned()));
         }
         let at = self.position(kind, named);
         at.map(Some).ok_or_else(|| Refusal::UnknownNeighbour { kind, id: named.to_owned() })
@@ -204,8 +204,8 @@ impl Document {
         if let Some(at) = self.position(kind, id) {
             return Ok(Target::Own(&mut self.stored.rules[kind][at]));
         }
-        if self.built_in(kind).any(|rule| rule.rule_id == id) {
-            return Ok(Target::BuiltIn(self.stored.changes.entry(id.to_owned()).or_default()));
+        if self.builtin(kind).any(|rule| rule.rule_id == id) {
+            return Ok(Target::Builtin(self.stored.changes.entry(id.to_owned()).or_default()));
         }
         Err(no_such_rule(kind, id))
     }
@@ -214,7 +214,7 @@ impl Document {
 /// What a change of a rule is written to.
 enum Target<'a> {
     Own(&'a mut Rule),
-    BuiltIn(&'a mut Change),
+    Builtin(&'a mut Change),
 }
 
 fn no_such_rule(kind: Kind, id: &str) -> Refusal {

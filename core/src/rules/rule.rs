@@ -29,7 +29,7 @@ pub struct Rule {
 impl Rule {
     /// Whether this is a built-in rule, which the wire calls `default`.
     #[must_use]
-    pub fn is_built_in(&self) -> bool {
+    pub fn is_builtin(&self) -> bool {
         RuleId::is_reserved(&self.rule_id)
     }
 
@@ -54,7 +54,7 @@ impl Serialize for Rule {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("rule_id", &self.rule_id)?;
-        object.serialize_entry("default", &self.is_built_in())?;
+        object.serialize_entry("default", &self.is_builtin())?;
         object.serialize_entry("enabled", &self.enabled)?;
         object.serialize_entry("actions", &self.actions)?;
         if let Some(conditions) = &self.conditions {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Document, no_such_rule};
-use crate::rules::{Kind, Refusal, Rule, Ruleset, Scope, User, built_in};
+use crate::rules::{Kind, Refusal, Rule, Ruleset, Scope, User, builtin};
 
 impl Document {
     /// A rule as the user sees it, built-in ones included.
@@ -14,7 +14,7 @@ impl Document {
         if let Some(at) = self.position(kind, id) {
             return Ok(Cow::Borrowed(&self.own()[kind][at]));
         }
-        self.built_in(kind)
+        self.builtin(kind)
             .find(|rule| rule.rule_id == id)
             .map(|rule| self.changed(rule, user))
             .ok_or_else(|| no_such_rule(kind, id))
@@ -25,9 +25,9 @@ impl Document {
     #[must_use]
     pub fn rules(&self, kind: Kind, user: User<'_>) -> Vec<Cow<'_, Rule>> {
         let own = self.own()[kind].iter().map(Cow::Borrowed);
-        let mut built_in = self.built_in(kind).map(|rule| self.changed(rule, user)).peekable();
-        let master = built_in.next_if(|rule| rule.rule_id == built_in::MASTER);
-        master.into_iter().chain(own).chain(built_in).collect()
+        let mut builtin = self.builtin(kind).map(|rule| self.changed(rule, user)).peekable();
+        let master = builtin.next_if(|rule| rule.rule_id == builtin::MASTER);
+        master.into_iter().chain(own).chain(builtin).collect()
     }
 
     /// All rules of this scope as the user sees them.
@@ -36,16 +36,16 @@ impl Document {
         Ruleset::of(|kind| self.rules(kind, user))
     }
 
-    pub(super) fn built_in(&self, kind: Kind) -> impl Iterator<Item = &'static Rule> + use<> {
+    pub(super) fn builtin(&self, kind: Kind) -> impl Iterator<Item = &'static Rule> + use<> {
         let rules = match self.scope {
-            Scope::Global => built_in::all()[kind].as_slice(),
+            Scope::Global => builtin::all()[kind].as_slice(),
             Scope::Device(_) => &[],
         };
         rules.iter()
     }
 
     fn changed(&self, rule: &'static Rule, user: User<'_>) -> Cow<'static, Rule> {
-        let mut rule = built_in::for_user(rule, user);
+        let mut rule = builtin::for_user(rule, user);
         if let Some(change) = self.change(&rule.rule_id) {
             change.apply(rule.to_mut());
         }

@@ -56,7 +56,7 @@ fn a_rule_that_does_not_speak_of_the_user_is_shared() {
 }
 
 #[test]
-fn the_name_of_a_built_in_rule_is_reserved_and_stands_once() {
+fn the_name_of_a_builtin_rule_is_reserved_and_stands_once() {
     let mut names: Vec<&str> = all().iter().map(|(_, rule)| rule.rule_id.as_str()).collect();
     assert!(names.iter().all(|name| name.starts_with('.')));
     assert!(LEGACY_MENTIONS.iter().all(|name| names.contains(name)));
