@@ -1,0 +1,144 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn nested(depth: usize) -> String {
+    "[".repeat(depth) + &"]".repeat(depth)
+}
+
+#[test]
+fn json_is_read_as_it_stands() {
+    for (text, value) in [
+        ("null", json!(null)),
+        (" true\n", json!(true)),
+        ("-1", json!(-1)),
+        ("18446744073709551615", json!(u64::MAX)),
+        ("0.5", json!(0.5)),
+        (r#""\u0000 \ud83d\udd14 \/""#, json!("\0 🔔 /")),
+        (r#"{"a":[{},[]],"":{"a":1}}"#, json!({"a": [{}, []], "": {"a": 1}})),
+    ] {
+        assert_eq!(read(text.as_bytes()), Ok(value), "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_json_is_told_from_json_that_is_not_accepted() {
+    let no_json: [&[u8]; 22] = [
+        b"",
+        b" ",
+        b"{",
+        b"[1",
+        b"\"a",
+        b"{\"a\":1,}",
+        b"[1,]",
+        b"{'a':1}",
+        b"{a:1}",
+        b"nul",
+        b"NaN",
+        b"Infinity",
+        b"01",
+        b"1 2",
+        b"{} {}",
+        b"true\0",
+        b"\xef\xbb\xbftrue",
+        b"\"\xff\"",
+        b"\"\xc0\xaf\"",
+        b"\"\xed\xa0\x80\"",
+        b"{\0\"\0a\0",
+        b"\"a\nb\"",
+    ];
+    for bytes in no_json {
+        let error = read(bytes).unwrap_err();
+        assert!(error.is_not_json(), "{:?}: {error}", String::from_utf8_lossy(bytes));
+    }
+}
+
+#[test]
+fn a_key_stands_once_in_an_object() {
+    for text in [
+        r#"{"a":1,"a":1}"#,
+        r#"[{"b":{"a":1,"c":2,"a":3}}]"#,
+        r#"{"a":1,"\u0061":2}"#,
+        r#"{"":1,"":2}"#,
+    ] {
+        let error = read(text.as_bytes()).unwrap_err();
+        assert!(matches!(error, JsonError::DuplicateKey { line: 1, .. }), "{text}: {error:?}");
+        assert!(!error.is_not_json());
+    }
+}
+
+#[test]
+fn half_of_a_surrogate_pair_and_a_number_beyond_the_range_are_not_accepted() {
+    for text in [
+        r#""\ud800""#,
+        r#""\udc00""#,
+        r#""\ud800x""#,
+        r#""\ud800\n""#,
+        r#""\ud800\ud800""#,
+        r#""\udc00\ud800""#,
+        r#"{"\ud800":1}"#,
+        "1e999",
+        "[-1e999]",
+    ] {
+        let error = read(text.as_bytes()).unwrap_err();
+        assert!(matches!(error, JsonError::Unrepresentable(_)), "{text}: {error:?}");
+        assert!(!error.is_not_json());
+    }
+}
+
+#[test]
+fn a_broken_escape_is_no_json() {
+    for text in [r#""\ud8""#, r#""\ud800"#, r#""\x""#, r#""\ud800" x"#] {
+        assert!(read(text.as_bytes()).unwrap_err().is_not_json(), "{text}");
+    }
+}
+
+#[test]
+fn nesting_has_a_bound() {
+    assert!(read(nested(MAX_DEPTH).as_bytes()).is_ok());
+    assert_eq!(read(nested(MAX_DEPTH + 1).as_bytes()), Err(JsonError::TooDeep));
+    for text in
+        [nested(100_000), "[".repeat(100_000), r#"{"a":"#.repeat(100_000), "[{\"a\":".repeat(64)]
+    {
+        assert_eq!(read(text.as_bytes()), Err(JsonError::TooDeep));
+    }
+}
+
+/// Any value that JSON can hold, to a depth of six.
+pub(crate) fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_filter_map("finite", |x| Number::from_f64(x).map(Value::Number)),
+        any::<String>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 64, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::btree_map(any::<String>(), inner, 0..6)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_back(value in any_json()) {
+        prop_assert_eq!(read(&write(&value)), Ok(value));
+    }
+
+    #[test]
+    fn any_bytes_get_an_answer(bytes in any::<Vec<u8>>()) {
+        let _ = read(&bytes);
+    }
+
+    #[test]
+    fn what_this_reader_accepts_any_reader_accepts(text in r#"[\[\]{},:"a\\u0d8e1\-. ]{0,24}"#) {
+        if let Ok(value) = read(text.as_bytes()) {
+            prop_assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(value));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Where rules hold: everywhere, or on the devices of one profile tag.
+
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use super::id::{self, IdError};
+
+/// The name that devices share whose rules are the same.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProfileTag(String);
+
+impl ProfileTag {
+    /// The tag as it stands in a path.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for ProfileTag {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        id::check(text)?;
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// Whose events a ruleset judges.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// All devices of the user. Built-in rules are here and nowhere else.
+    Global,
+    /// The devices with this profile tag.
+    Device(ProfileTag),
+}
+
+/// A text that names no scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum UnknownScope {
+    /// It is none of the two forms.
+    #[error("a scope is global or device/<profile_tag>")]
+    Word,
+    /// The profile tag is no good.
+    #[error("the profile tag: {0}")]
+    Tag(#[from] IdError),
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Global => f.write_str("global"),
+            Self::Device(tag) => write!(f, "device/{}", tag.as_str()),
+        }
+    }
+}
+
+impl FromStr for Scope {
+    type Err = UnknownScope;
+
+    fn from_str(text: &str) -> Result<Self, UnknownScope> {
+        if text == "global" {
+            return Ok(Self::Global);
+        }
+        let tag = text.strip_prefix("device/").ok_or(UnknownScope::Word)?;
+        Ok(Self::Device(tag.parse()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scope_is_read_back_from_its_text() {
+        for text in ["global", "device/phone", "device/.dot", "device/тег"] {
+            assert_eq!(text.parse::<Scope>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn anything_else_is_no_scope() {
+        for (text, error) in [
+            ("", UnknownScope::Word),
+            ("Global", UnknownScope::Word),
+            ("device", UnknownScope::Word),
+            ("global/x", UnknownScope::Word),
+            ("device/", UnknownScope::Tag(IdError::Empty)),
+            ("device/a/b", UnknownScope::Tag(IdError::Character('/'))),
+            ("device/a\0", UnknownScope::Tag(IdError::Character('\0'))),
+        ] {
+            assert_eq!(text.parse::<Scope>(), Err(error), "{text:?}");
+        }
+    }
+}
