@@ -96,7 +96,7 @@ impl Grant {
     ///
     /// # Errors
     /// Why it may not. Only who gets everything else right can replay a code: a wrong attempt must
-    /// not cost the right owner a token. For that, a spent code never grows too old.
+    /// not cost the right owner a token. A spent code is replayed however old it is.
     pub fn check(
         &self,
         attempt: &Attempt<'_>,

@@ -122,7 +122,9 @@ fn check(text: &str) -> Result<(), RedirectUriError> {
     if uri.fragment.is_some() {
         return Err(Fragment);
     }
-    if uri.authority.is_none() && !uri.path.starts_with('/') {
+    // Who writes `localhost:/callback` forgot the scheme.
+    let is_opaque = uri.authority.is_none() && !uri.path.starts_with('/');
+    if is_opaque || uri.scheme.eq_ignore_ascii_case("localhost") {
         return Err(Opaque);
     }
     if uri.has_userinfo() {

@@ -58,6 +58,7 @@ impl TokenRequest {
             "authorization_code" => {
                 let code = parameters.required(Parameter::Code)?;
                 let credentials = Credentials::read(authorization, parameters);
+                // What the request contradicts in itself is told before its client is judged.
                 if let Err(Refusal::TwoAuthentications) = credentials {
                     return Err(Refusal::TwoAuthentications);
                 }

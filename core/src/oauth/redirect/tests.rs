@@ -58,6 +58,7 @@ fn what_must_not_be_registered_is_refused_by_name() {
         ("urn:ietf:wg:oauth:2.0:oob#", Fragment),
         ("myapp:callback", Opaque),
         ("localhost:3000", Opaque),
+        ("localhost:/callback", Opaque),
         ("myapp:", Opaque),
         ("myapp:?code", Opaque),
         ("https:app.example", Opaque),
