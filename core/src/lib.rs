@@ -4,5 +4,6 @@
 //! be tested as a table.
 
 pub mod json;
+pub mod oauth;
 pub mod rules;
 pub mod secret;

@@ -1,0 +1,22 @@
+//! OAuth 2.0 as far as it can be decided without waiting: who may ask for what, and what is
+//! answered.
+
+pub mod account;
+pub mod app;
+pub mod client_auth;
+pub mod consent;
+pub mod error;
+mod form;
+pub mod grant;
+pub mod metadata;
+pub mod parameter;
+pub mod pkce;
+pub mod redirect;
+pub mod reply;
+pub mod request;
+pub mod revoke_request;
+pub mod scope;
+pub mod sign_up;
+pub mod token_request;
+mod uri;
+pub mod validation;

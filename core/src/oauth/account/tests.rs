@@ -1,0 +1,111 @@
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn a_name_is_1_to_30_small_letters_digits_and_underscores() {
+    for (name, found) in [
+        ("a", Ok(())),
+        ("alice_2", Ok(())),
+        ("_", Ok(())),
+        ("0", Ok(())),
+        ("abcdefghijklmnopqrstuvwxyz_123", Ok(())),
+        ("abcdefghijklmnopqrstuvwxyz_1234", Err(Problem::TooLong(30))),
+        ("", Err(Problem::Blank)),
+        ("Alice", Err(Problem::NameInvalid)),
+        ("al ice", Err(Problem::NameInvalid)),
+        ("al-ice", Err(Problem::NameInvalid)),
+        ("al.ice", Err(Problem::NameInvalid)),
+        ("@alice", Err(Problem::NameInvalid)),
+        ("alice:a", Err(Problem::NameInvalid)),
+        ("alicé", Err(Problem::NameInvalid)),
+        ("аlice", Err(Problem::NameInvalid)), // a Cyrillic letter
+        ("alice\n", Err(Problem::NameInvalid)),
+        ("alice\0", Err(Problem::NameInvalid)),
+    ] {
+        assert_eq!(check_name(name), found, "{name:?}");
+    }
+}
+
+#[test]
+fn a_reserved_name_is_for_those_who_run_the_server() {
+    for name in ["admin", "root", "support", "webmaster"] {
+        assert_eq!(check_name(name), Ok(()));
+        assert_eq!(check_free_name(name), Err(Problem::Reserved), "{name}");
+    }
+    assert_eq!(check_free_name("administer"), Ok(()));
+    assert_eq!(check_free_name(""), Err(Problem::Blank));
+}
+
+#[test]
+fn every_reserved_name_could_be_asked_for() {
+    for name in RESERVED.split_ascii_whitespace() {
+        assert_eq!(check_name(name), Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn an_address_has_two_sides() {
+    for good in [
+        "a@b",
+        "a@localhost",
+        "alice+list@mail.a.example",
+        "a.b-c_d'e@x-y.example",
+        "käse@münchen.example",
+    ] {
+        assert_eq!(check_email(good), Ok(()), "{good}");
+    }
+    for bad in [
+        "alice",
+        "@a.example",
+        "alice@",
+        "a@b@c",
+        "a b@c",
+        "a@b c",
+        "a@b..c",
+        "a@.b",
+        "a@b.",
+        "a@-b",
+        "a@b-",
+        "a@b\n",
+        "a\0@b",
+        "Alice <a@b>",
+        "a,b@c",
+        "a@b/c",
+        "a@b\r\nBcc: c@d",
+    ] {
+        assert_eq!(check_email(bad), Err(Problem::EmailInvalid), "{bad:?}");
+    }
+    assert_eq!(check_email(" "), Err(Problem::Blank));
+    let (longest, longer) = ("a".repeat(318) + "@b", "a".repeat(319) + "@b");
+    assert_eq!(check_email(&longest), Ok(()));
+    assert_eq!(check_email(&longer), Err(Problem::TooLong(320)));
+}
+
+// Attack 114.
+#[test]
+fn a_password_has_8_to_128_characters_whatever_they_are() {
+    for (password, found) in [
+        (String::new(), Err(Problem::Blank)),
+        (" ".repeat(10), Err(Problem::Blank)),
+        ("1234567".into(), Err(Problem::TooShort(8))),
+        ("12345678".into(), Ok(())),
+        (" 1234567 ".into(), Ok(())),
+        ("1234567\0".into(), Ok(())),
+        ("é".repeat(128), Ok(())),
+        ("é".repeat(129), Err(Problem::TooLong(128))),
+        ("a".repeat(65_536), Err(Problem::TooLong(128))),
+    ] {
+        assert_eq!(check_password(&Secret::new(password.as_str())), found, "{password:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn an_address_that_is_taken_is_one_line(email in ".{0,5}@.{0,5}") {
+        if check_email(&email).is_ok() {
+            prop_assert!(!email.contains(char::is_control));
+            prop_assert_eq!(email.matches('@').count(), 1);
+        }
+    }
+}

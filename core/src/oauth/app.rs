@@ -1,0 +1,210 @@
+//! Applications: what one must say of itself to be registered, and what it may then ask for.
+
+use thiserror::Error;
+
+use super::error::Refusal;
+use super::redirect::{RedirectUri, RedirectUriError};
+use super::scope::Scopes;
+use super::uri;
+use super::validation::Invalid;
+
+/// The longest name of an app, in characters.
+pub const LONGEST_NAME: usize = 60;
+/// The longest list of redirect URIs and the longest website, in characters.
+pub const LONGEST_URIS: usize = 2000;
+
+/// A registered application, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct App {
+    /// The key of its record.
+    pub id: i64,
+    /// The name by which it is known to the protocol.
+    pub client_id: String,
+    /// What it said of itself.
+    pub details: AppDetails,
+}
+
+impl App {
+    /// The redirect URI that a request named, if the app registered it.
+    #[must_use]
+    pub fn redirect_uri(&self, sent: &str) -> Option<RedirectUri> {
+        self.details.redirect_uris.iter().find_map(|registered| registered.matched(sent))
+    }
+
+    /// The scopes that are granted when these are asked for: all of them, or none. Nothing asked
+    /// for means `read`.
+    ///
+    /// # Errors
+    /// [`Refusal::InvalidScope`] for a scope that is malformed, unknown, or not covered by those
+    /// that the app declared.
+    pub fn granted(&self, asked: Option<&str>) -> Result<Scopes, Refusal> {
+        let asked: Scopes = asked.unwrap_or_default().parse().map_err(|_| Refusal::InvalidScope)?;
+        let asked = asked.or_read();
+        if self.details.scopes.cover(&asked) { Ok(asked) } else { Err(Refusal::InvalidScope) }
+    }
+}
+
+/// What an app says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppDetails {
+    /// The name that users see.
+    pub name: String,
+    /// The page of the app.
+    pub website: Option<String>,
+    /// Where answers may be sent; at least one.
+    pub redirect_uris: Vec<RedirectUri>,
+    /// The scopes that it may ask for; at least one.
+    pub scopes: Scopes,
+}
+
+/// A registration as it was sent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Registration {
+    /// The name of the app.
+    pub client_name: String,
+    /// Redirect URIs, any number of them in each text, separated by white space.
+    pub redirect_uris: Vec<String>,
+    /// Scopes, any number of them in each text, separated by spaces.
+    pub scopes: Vec<String>,
+    /// The page of the app, or nothing.
+    pub website: String,
+}
+
+/// What can be wrong with a registration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum AppError {
+    /// No name.
+    #[error("Application name can't be blank")]
+    NameBlank,
+    /// No redirect URI.
+    #[error("Redirect URI can't be blank")]
+    RedirectUriBlank,
+    /// A redirect URI that cannot be registered.
+    #[error("Redirect URI {0}")]
+    RedirectUri(RedirectUriError),
+    /// A scope that is malformed or unknown.
+    #[error("Scopes doesn't match those configured on the server.")]
+    Scopes,
+    /// A control character, or one that turns the direction of writing.
+    #[error("Application name is invalid")]
+    NameInvalid,
+    /// More than [`LONGEST_NAME`] characters.
+    #[error("Application name is too long (maximum is {LONGEST_NAME} characters)")]
+    NameTooLong,
+    /// No address of a page.
+    #[error("Application website is not a valid URL")]
+    WebsiteInvalid,
+    /// More than [`LONGEST_URIS`] characters.
+    #[error("Application website is too long (maximum is {LONGEST_URIS} characters)")]
+    WebsiteTooLong,
+    /// More than [`LONGEST_URIS`] characters in all.
+    #[error("Redirect URI is too long (maximum is {LONGEST_URIS} characters)")]
+    RedirectUriTooLong,
+}
+
+impl AppError {
+    /// The key of its text in the caller's language.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::NameBlank => "app-name-blank",
+            Self::RedirectUriBlank => "app-redirect-uri-blank",
+            Self::RedirectUri(RedirectUriError::Forbidden) => "app-redirect-uri-forbidden",
+            Self::RedirectUri(RedirectUriError::Invalid) => "app-redirect-uri-invalid",
+            Self::RedirectUri(RedirectUriError::Relative) => "app-redirect-uri-relative",
+            Self::RedirectUri(RedirectUriError::Opaque) => "app-redirect-uri-opaque",
+            Self::RedirectUri(RedirectUriError::Fragment) => "app-redirect-uri-fragment",
+            Self::RedirectUri(RedirectUriError::UserInfo) => "app-redirect-uri-user-info",
+            Self::RedirectUri(RedirectUriError::Wildcard) => "app-redirect-uri-wildcard",
+            Self::Scopes => "app-scopes",
+            Self::NameInvalid => "app-name-invalid",
+            Self::NameTooLong => "app-name-too-long",
+            Self::WebsiteInvalid => "app-website-invalid",
+            Self::WebsiteTooLong => "app-website-too-long",
+            Self::RedirectUriTooLong => "app-redirect-uri-too-long",
+        }
+    }
+}
+
+impl Registration {
+    /// Takes a registration from decoded pairs, where a list is `redirect_uris[]` again and again.
+    #[must_use]
+    pub fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut registration = Self::default();
+        for (name, value) in pairs {
+            match name.as_str() {
+                "client_name" => registration.client_name = value,
+                "website" => registration.website = value,
+                "redirect_uris" | "redirect_uris[]" => registration.redirect_uris.push(value),
+                "scopes" | "scopes[]" => registration.scopes.push(value),
+                _ => {}
+            }
+        }
+        registration
+    }
+
+    /// Checks the whole registration.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, in the order in which Mastodon tells it.
+    pub fn check(self) -> Result<AppDetails, Invalid<AppError>> {
+        let mut wrong = Vec::new();
+        if self.client_name.trim().is_empty() {
+            wrong.push(AppError::NameBlank);
+        }
+
+        let length: usize = self.redirect_uris.iter().map(|text| text.chars().count() + 1).sum();
+        let too_long = length > LONGEST_URIS + 1;
+        let mut redirect_uris = Vec::new();
+        if !too_long {
+            for text in self.redirect_uris.iter().flat_map(|text| text.split_ascii_whitespace()) {
+                match RedirectUri::new(text).map_err(AppError::RedirectUri) {
+                    Ok(uri) => redirect_uris.push(uri),
+                    Err(error) if wrong.contains(&error) => {}
+                    Err(error) => wrong.push(error),
+                }
+            }
+            if redirect_uris.is_empty()
+                && !wrong.iter().any(|error| matches!(error, AppError::RedirectUri(_)))
+            {
+                wrong.push(AppError::RedirectUriBlank);
+            }
+        }
+
+        let scopes = Scopes::from_texts(&self.scopes).map(Scopes::or_read);
+        if scopes.is_err() {
+            wrong.push(AppError::Scopes);
+        }
+        if self.client_name.chars().any(is_unprintable) {
+            wrong.push(AppError::NameInvalid);
+        }
+        if self.client_name.chars().count() > LONGEST_NAME {
+            wrong.push(AppError::NameTooLong);
+        }
+
+        let website = Some(self.website).filter(|website| !website.trim().is_empty());
+        if let Some(website) = &website {
+            if !uri::is_web_address(website) {
+                wrong.push(AppError::WebsiteInvalid);
+            }
+            if website.chars().count() > LONGEST_URIS {
+                wrong.push(AppError::WebsiteTooLong);
+            }
+        }
+        if too_long {
+            wrong.push(AppError::RedirectUriTooLong);
+        }
+
+        let scopes = scopes.unwrap_or_default();
+        let details = AppDetails { name: self.client_name, website, redirect_uris, scopes };
+        Invalid::unless_none(wrong, details)
+    }
+}
+
+/// Control characters, and those with which a name could rewrite the sentence around it.
+fn is_unprintable(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests;

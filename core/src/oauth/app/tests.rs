@@ -1,0 +1,250 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::oauth::redirect::OOB;
+
+fn good() -> Registration {
+    Registration {
+        client_name: "Tusky".into(),
+        redirect_uris: vec!["https://app.example/cb".into()],
+        scopes: vec!["read write".into()],
+        website: "https://app.example".into(),
+    }
+}
+
+fn refusal(registration: Registration) -> String {
+    registration.check().unwrap_err().to_string()
+}
+
+fn app(redirect_uris: &str, scopes: &str) -> App {
+    let registration = Registration {
+        redirect_uris: vec![redirect_uris.into()],
+        scopes: vec![scopes.into()],
+        ..good()
+    };
+    App { id: 1, client_id: "a".into(), details: registration.check().unwrap() }
+}
+
+#[test]
+fn a_good_registration_is_taken_as_it_is() {
+    let details = good().check().unwrap();
+    assert_eq!(details.name, "Tusky");
+    assert_eq!(details.website.as_deref(), Some("https://app.example"));
+    assert_eq!(details.redirect_uris[0].as_str(), "https://app.example/cb");
+    assert_eq!(details.scopes.to_string(), "read write");
+}
+
+#[test]
+fn redirect_uris_are_a_text_with_white_space_or_a_list() {
+    let listed = vec!["https://a.example/", OOB];
+    for texts in [
+        vec!["https://a.example/\nurn:ietf:wg:oauth:2.0:oob"],
+        vec!["  https://a.example/ \r\n\turn:ietf:wg:oauth:2.0:oob\n"],
+        listed.clone(),
+    ] {
+        let redirect_uris = texts.into_iter().map(str::to_owned).collect();
+        let details = Registration { redirect_uris, ..good() }.check().unwrap();
+        let found: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
+        assert_eq!(found, listed);
+    }
+}
+
+#[test]
+fn scopes_are_a_text_or_a_list_and_read_by_default() {
+    for (texts, scopes) in [
+        (vec![], "read"),
+        (vec![""], "read"),
+        (vec!["read write push"], "read write push"),
+        (vec!["write", "read:accounts", "write"], "write read:accounts"),
+    ] {
+        let scopes_sent = texts.into_iter().map(str::to_owned).collect();
+        let details = Registration { scopes: scopes_sent, ..good() }.check().unwrap();
+        assert_eq!(details.scopes.to_string(), scopes);
+    }
+}
+
+#[test]
+fn a_blank_website_is_none() {
+    for website in ["", " "] {
+        let details = Registration { website: website.into(), ..good() }.check().unwrap();
+        assert_eq!(details.website, None);
+    }
+}
+
+#[test]
+fn a_registration_is_read_from_pairs() {
+    let pairs = [
+        ("client_name", "Tusky"),
+        ("redirect_uris[]", "https://app.example/cb"),
+        ("redirect_uris[]", OOB),
+        ("scopes", "read write"),
+        ("scope", "push"), // a common mistake, ignored like any unknown name
+        ("website", "https://app.example"),
+        ("colour", "red"),
+    ];
+    let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let mut expected = good();
+    expected.redirect_uris.push(OOB.into());
+    assert_eq!(Registration::from_pairs(pairs), expected);
+}
+
+#[test]
+fn each_thing_that_is_wrong_is_said_in_the_words_of_mastodon() {
+    let long_uri = format!("https://app.example/{}", "a".repeat(1981));
+    for (registration, message) in [
+        (Registration { client_name: String::new(), ..good() }, "Application name can't be blank"),
+        (
+            Registration { client_name: " \u{a0}".into(), ..good() },
+            "Application name can't be blank",
+        ),
+        (
+            Registration { client_name: "é".repeat(61), ..good() },
+            "Application name is too long (maximum is 60 characters)",
+        ),
+        (Registration { client_name: "a\0b".into(), ..good() }, "Application name is invalid"),
+        // Attack 84.
+        (
+            Registration { client_name: "a\u{202e}b".into(), ..good() },
+            "Application name is invalid",
+        ),
+        (Registration { redirect_uris: vec![], ..good() }, "Redirect URI can't be blank"),
+        (
+            Registration { redirect_uris: vec![" \n".into()], ..good() },
+            "Redirect URI can't be blank",
+        ),
+        (
+            Registration { redirect_uris: vec!["/cb".into()], ..good() },
+            "Redirect URI must be an absolute URI.",
+        ),
+        (
+            Registration { redirect_uris: vec!["https://".into()], ..good() },
+            "Redirect URI must be a valid URI.",
+        ),
+        (
+            Registration { redirect_uris: vec!["https://a.example/#".into()], ..good() },
+            "Redirect URI cannot contain a fragment.",
+        ),
+        (
+            Registration { redirect_uris: vec!["myapp:cb".into()], ..good() },
+            "Redirect URI must specify a scheme.",
+        ),
+        (
+            Registration { redirect_uris: vec![" \tJavascript:x".into()], ..good() },
+            "Redirect URI is forbidden by the server.",
+        ),
+        (
+            Registration { redirect_uris: vec![long_uri], ..good() },
+            "Redirect URI is too long (maximum is 2000 characters)",
+        ),
+        (
+            Registration { scopes: vec!["read nope".into()], ..good() },
+            "Scopes doesn't match those configured on the server.",
+        ),
+        (
+            Registration { scopes: vec!["read\twrite".into()], ..good() },
+            "Scopes doesn't match those configured on the server.",
+        ),
+        (
+            Registration { website: "javascript:alert(1)".into(), ..good() },
+            "Application website is not a valid URL",
+        ),
+        (
+            Registration { website: "app.example".into(), ..good() },
+            "Application website is not a valid URL",
+        ),
+        (
+            Registration { website: format!("https://a/{}", "a".repeat(1991)), ..good() },
+            "Application website is too long (maximum is 2000 characters)",
+        ),
+    ] {
+        assert_eq!(refusal(registration), format!("Validation failed: {message}"));
+    }
+}
+
+#[test]
+fn all_that_is_wrong_is_said_at_once_in_order() {
+    let registration = Registration {
+        client_name: String::new(),
+        redirect_uris: vec!["/a /b data:x".into()],
+        scopes: vec!["nope".into()],
+        website: "nope".into(),
+    };
+    assert_eq!(
+        refusal(registration),
+        "Validation failed: Application name can't be blank, \
+         Redirect URI must be an absolute URI., Redirect URI is forbidden by the server., \
+         Scopes doesn't match those configured on the server., \
+         Application website is not a valid URL"
+    );
+}
+
+#[test]
+fn the_limits_themselves_are_allowed() {
+    let start = "https://app.example/";
+    let registration = Registration {
+        client_name: "é".repeat(LONGEST_NAME),
+        redirect_uris: vec![format!("{start}{}", "a".repeat(LONGEST_URIS - start.len()))],
+        website: format!("{start}{}", "a".repeat(LONGEST_URIS - start.len())),
+        ..good()
+    };
+    assert!(registration.check().is_ok());
+}
+
+// Attack 21.
+#[test]
+fn ten_thousand_uris_or_a_very_long_one_are_refused() {
+    let too_long = "Validation failed: Redirect URI is too long (maximum is 2000 characters)";
+    let many = vec!["https://a.example/".to_owned(); 10_001];
+    assert_eq!(refusal(Registration { redirect_uris: many, ..good() }), too_long);
+    let one = vec![format!("https://a.example/{}", "a".repeat(100_000))];
+    assert_eq!(refusal(Registration { redirect_uris: one, ..good() }), too_long);
+}
+
+// Attacks 1, 15 and 22.
+#[test]
+fn only_a_registered_uri_is_found() {
+    let app = app("https://a.example/cb http://127.0.0.1/cb", "read");
+    for (sent, found) in [
+        ("https://a.example/cb", true),
+        ("http://127.0.0.1:5000/cb", true),
+        ("https://b.example/cb", false),
+        (OOB, false),
+        ("", false),
+    ] {
+        assert_eq!(app.redirect_uri(sent).is_some_and(|uri| uri.as_str() == sent), found, "{sent}");
+    }
+}
+
+// Attacks 27, 28 and 30.
+#[test]
+fn an_app_is_granted_what_it_declared_or_nothing() {
+    for (declared, asked, granted) in [
+        ("read write", None, Some("read")),
+        ("read write", Some(""), Some("read")),
+        ("read write", Some("write read"), Some("write read")),
+        ("read write", Some("write:statuses"), Some("write:statuses")),
+        ("read", Some("read write"), None),
+        ("write:statuses", Some("write"), None),
+        ("write push", None, None),
+        ("read", Some("nope"), None),
+        ("read", Some("read  read"), None),
+        ("read", Some("\"read\""), None),
+        ("read", Some("\0"), None),
+    ] {
+        let found = app("https://a.example/cb", declared).granted(asked);
+        let expected = granted.map(str::to_owned).ok_or(Refusal::InvalidScope);
+        assert_eq!(found.map(|scopes| scopes.to_string()), expected, "{declared} for {asked:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_registration_is_taken_or_refused(
+        client_name in any::<String>(),
+        redirect_uris in prop::collection::vec(any::<String>(), 0..4),
+        scopes in prop::collection::vec(any::<String>(), 0..4),
+        website in any::<String>(),
+    ) {
+        let _ = Registration { client_name, redirect_uris, scopes, website }.check();
+    }
+}

@@ -1,0 +1,207 @@
+//! How a client proves who it is: HTTP Basic, or its id and secret in the body; never both.
+
+use base64ct::{Base64, Base64Unpadded, Encoding};
+
+use super::error::Refusal;
+use super::form;
+use super::parameter::{Parameter, Parameters};
+use crate::secret::Secret;
+
+/// What a client presents. Whether it is right is for the store to say.
+#[derive(Debug, Clone)]
+pub struct Credentials {
+    /// The client that it says it is.
+    pub client_id: String,
+    /// Its proof.
+    pub client_secret: Secret,
+}
+
+impl Credentials {
+    /// Reads the credentials of a request from its `Authorization` header and its body. A header
+    /// of another scheme than Basic is none.
+    ///
+    /// # Errors
+    /// [`Refusal::TwoAuthentications`] when both are used or two clients are named;
+    /// [`Refusal::InvalidClient`] when something is missing or cannot be read.
+    pub fn read(authorization: Option<&[u8]>, parameters: Parameters<'_>) -> Result<Self, Refusal> {
+        let client_id = parameters.optional(Parameter::ClientId)?;
+        let client_secret = parameters.optional(Parameter::ClientSecret)?;
+        let Some(encoded) = authorization.and_then(basic) else {
+            let (client_id, client_secret) =
+                client_id.zip(client_secret).ok_or(Refusal::InvalidClient)?;
+            return Ok(Self {
+                client_id: client_id.to_owned(),
+                client_secret: Secret::new(client_secret),
+            });
+        };
+        if client_secret.is_some() {
+            return Err(Refusal::TwoAuthentications);
+        }
+        let credentials = decode(encoded).ok_or(Refusal::InvalidClient)?;
+        if client_id.is_some_and(|client_id| client_id != credentials.client_id) {
+            return Err(Refusal::TwoAuthentications);
+        }
+        Ok(credentials)
+    }
+}
+
+/// What stands after the scheme, if that is Basic.
+fn basic(header: &[u8]) -> Option<&[u8]> {
+    let header = header.trim_ascii();
+    let end = header.iter().position(u8::is_ascii_whitespace).unwrap_or(header.len());
+    let (scheme, rest) = header.split_at(end);
+    scheme.eq_ignore_ascii_case(b"basic").then(|| rest.trim_ascii_start())
+}
+
+/// Id and secret were form-encoded before they were joined (RFC 6749, section 2.3.1), so the first
+/// colon is the one between them. Secrets of this server look the same encoded and not, so clients
+/// that forget to encode are served as well.
+fn decode(encoded: &[u8]) -> Option<Credentials> {
+    let encoded = std::str::from_utf8(encoded).ok()?;
+    let bytes =
+        Base64::decode_vec(encoded).or_else(|_| Base64Unpadded::decode_vec(encoded)).ok()?;
+    let (client_id, client_secret) = std::str::from_utf8(&bytes).ok()?.split_once(':')?;
+    let client_id = form::decode(client_id).filter(|id| !id.is_empty())?;
+    let client_secret = form::decode(client_secret).filter(|secret| !secret.is_empty())?;
+    Some(Credentials { client_id, client_secret: Secret::new(client_secret) })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(header: Option<&str>, body: &[(&str, &str)]) -> Result<(String, String), Refusal> {
+        let pairs: Vec<_> = body.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())).collect();
+        Credentials::read(header.map(str::as_bytes), Parameters::new(&pairs))
+            .map(|found| (found.client_id, found.client_secret.reveal().to_owned()))
+    }
+
+    fn encoded(credentials: &str) -> String {
+        format!("Basic {}", Base64::encode_string(credentials.as_bytes()))
+    }
+
+    fn pair(id: &str, secret: &str) -> (String, String) {
+        (id.to_owned(), secret.to_owned())
+    }
+
+    #[test]
+    fn the_body_may_hold_id_and_secret() {
+        assert_eq!(
+            read(None, &[("client_id", "a"), ("client_secret", "s:+%20")]),
+            Ok(pair("a", "s:+%20"))
+        );
+    }
+
+    #[test]
+    fn the_example_of_rfc_6749_section_2_3_1_is_read() {
+        let header = "Basic czZCaGRSa3F0MzpnWDFmQmF0M2JW";
+        assert_eq!(read(Some(header), &[]), Ok(pair("s6BhdRkqt3", "gX1fBat3bV")));
+    }
+
+    // Attack 78.
+    #[test]
+    fn basic_is_read_however_it_is_written() {
+        for (header, id, secret) in [
+            (encoded("a:s"), "a", "s"),
+            (encoded("a:s").replace("Basic", "basic"), "a", "s"),
+            (encoded("a:s").replace("Basic ", "BASIC   "), "a", "s"),
+            (encoded("a:st").replace('=', ""), "a", "st"),
+            (encoded("a:b:c"), "a", "b:c"),
+            (encoded("x%2Dy%5fz:%3A+%C3%A9"), "x-y_z", ": é"),
+            (encoded("a:100%"), "a", "100%"),
+        ] {
+            assert_eq!(read(Some(&header), &[]), Ok(pair(id, secret)), "{header}");
+        }
+    }
+
+    // Attack 78.
+    #[test]
+    fn what_cannot_be_read_is_an_invalid_client() {
+        for header in [
+            "Basic".to_owned(),
+            "Basic ".to_owned(),
+            "Basic ?".to_owned(),
+            "Basic YQ==".to_owned(),      // no colon
+            "Basic YTpz YTpz".to_owned(), // two values
+            "Basic /zp6".to_owned(),      // not UTF-8
+            encoded("a:%ff"),
+            encoded(":s"),
+            encoded("a:"),
+            encoded(":"),
+        ] {
+            assert_eq!(read(Some(&header), &[]), Err(Refusal::InvalidClient), "{header}");
+        }
+        let not_text = Credentials::read(Some(b"Basic \xff\xfe"), Parameters::new(&[]));
+        assert_eq!(not_text.map(|_| ()), Err(Refusal::InvalidClient));
+    }
+
+    // Attack 82.
+    #[test]
+    fn who_presents_nothing_or_half_is_an_invalid_client() {
+        for body in [
+            &[][..],
+            &[("client_id", "a")],
+            &[("client_secret", "s")],
+            &[("client_id", "a"), ("client_secret", "")],
+        ] {
+            assert_eq!(read(None, body), Err(Refusal::InvalidClient), "{body:?}");
+        }
+    }
+
+    // Attack 76.
+    #[test]
+    fn two_ways_at_once_are_refused_even_when_they_agree() {
+        let body = [("client_id", "a"), ("client_secret", "s")];
+        for header in [encoded("a:s"), encoded("b:t"), "Basic ?".to_owned()] {
+            assert_eq!(read(Some(&header), &body), Err(Refusal::TwoAuthentications), "{header}");
+        }
+        let only_secret = [("client_secret", "s")];
+        assert_eq!(read(Some(&encoded("a:s")), &only_secret), Err(Refusal::TwoAuthentications));
+    }
+
+    // Attack 77.
+    #[test]
+    fn beside_basic_the_body_may_name_only_the_same_client() {
+        let header = encoded("a%2Db:s");
+        assert_eq!(read(Some(&header), &[("client_id", "a-b")]), Ok(pair("a-b", "s")));
+        assert_eq!(read(Some(&header), &[("client_id", "")]), Ok(pair("a-b", "s")));
+        for other in ["b", "a%2Db", "A-B"] {
+            let found = read(Some(&header), &[("client_id", other)]);
+            assert_eq!(found, Err(Refusal::TwoAuthentications), "{other}");
+        }
+    }
+
+    #[test]
+    fn another_scheme_is_no_authentication_of_a_client() {
+        let body = [("client_id", "a"), ("client_secret", "s")];
+        for header in ["Bearer abc", "", "Basicabc", "Digest x"] {
+            assert_eq!(read(Some(header), &body), Ok(pair("a", "s")), "{header}");
+            assert_eq!(read(Some(header), &[]), Err(Refusal::InvalidClient), "{header}");
+        }
+    }
+
+    #[test]
+    fn a_repeated_credential_is_refused() {
+        let twice = [("client_id", "a"), ("client_id", "a"), ("client_secret", "s")];
+        assert_eq!(read(None, &twice), Err(Refusal::Repeated(Parameter::ClientId)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_header_is_read_or_refused(
+            header in prop::collection::vec(any::<u8>(), 0..60),
+            basic in any::<bool>(),
+        ) {
+            let header = if basic { [b"Basic ", &*header].concat() } else { header };
+            let _ = Credentials::read(Some(&header), Parameters::new(&[]));
+        }
+
+        #[test]
+        fn what_a_client_encodes_is_what_is_read(id in ".+", secret in ".+") {
+            let header = encoded(&format!("{}:{}", form::encode(&id), form::encode(&secret)));
+            prop_assert_eq!(read(Some(&header), &[]), Ok((id, secret)));
+        }
+    }
+}

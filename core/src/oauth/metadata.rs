@@ -1,0 +1,101 @@
+//! What the server says of itself at `/.well-known/oauth-authorization-server` (RFC 8414).
+
+use serde::Serialize;
+
+use super::pkce;
+use super::reply::ResponseMode;
+use super::scope::Scope;
+
+/// The name by which the server calls itself, in the metadata and in every answer to an
+/// authorization request (RFC 9207), where clients compare it byte by byte.
+#[must_use]
+pub fn issuer(base_url: &str) -> String {
+    format!("{}/", base_url.trim_end_matches('/'))
+}
+
+/// The discovery document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the protocol's")]
+pub struct Metadata {
+    pub issuer: String,
+    pub service_documentation: String,
+    pub authorization_endpoint: String,
+    pub token_endpoint: String,
+    pub app_registration_endpoint: String,
+    pub revocation_endpoint: String,
+    pub userinfo_endpoint: String,
+    pub introspection_endpoint: String,
+    pub scopes_supported: Vec<Scope>,
+    pub response_types_supported: [&'static str; 1],
+    pub response_modes_supported: Vec<&'static str>,
+    pub code_challenge_methods_supported: [&'static str; 1],
+    pub grant_types_supported: [&'static str; 2],
+    pub token_endpoint_auth_methods_supported: [&'static str; 2],
+    pub authorization_response_iss_parameter_supported: bool,
+}
+
+impl Metadata {
+    /// The document of the server at this base URL, documented at that one.
+    #[must_use]
+    pub fn new(base_url: &str, documentation_url: &str) -> Self {
+        let issuer = issuer(base_url);
+        let at = |path: &str| format!("{issuer}{path}");
+        Self {
+            service_documentation: documentation_url.to_owned(),
+            authorization_endpoint: at("oauth/authorize"),
+            token_endpoint: at("oauth/token"),
+            app_registration_endpoint: at("api/v1/apps"),
+            revocation_endpoint: at("oauth/revoke"),
+            userinfo_endpoint: at("oauth/userinfo"),
+            introspection_endpoint: at("oauth/introspect"),
+            scopes_supported: Scope::ALL.to_vec(),
+            response_types_supported: ["code"],
+            response_modes_supported: ResponseMode::ALL.iter().map(|mode| mode.as_str()).collect(),
+            code_challenge_methods_supported: [pkce::METHOD],
+            grant_types_supported: ["authorization_code", "client_credentials"],
+            token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
+            authorization_response_iss_parameter_supported: true,
+            issuer,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_document_holds_exactly_these_fields() {
+        let scopes: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+        let document = Metadata::new("https://belfry.example", "https://docs.example/");
+        assert_eq!(
+            serde_json::to_value(document).unwrap(),
+            json!({
+                "issuer": "https://belfry.example/",
+                "service_documentation": "https://docs.example/",
+                "authorization_endpoint": "https://belfry.example/oauth/authorize",
+                "token_endpoint": "https://belfry.example/oauth/token",
+                "app_registration_endpoint": "https://belfry.example/api/v1/apps",
+                "revocation_endpoint": "https://belfry.example/oauth/revoke",
+                "scopes_supported": scopes,
+                "response_types_supported": ["code"],
+                "response_modes_supported": ["query", "fragment", "form_post"],
+                "code_challenge_methods_supported": ["S256"],
+                "grant_types_supported": ["authorization_code", "client_credentials"],
+                "token_endpoint_auth_methods_supported":
+                    ["client_secret_basic", "client_secret_post"],
+                "userinfo_endpoint": "https://belfry.example/oauth/userinfo",
+                "introspection_endpoint": "https://belfry.example/oauth/introspect",
+                "authorization_response_iss_parameter_supported": true,
+            })
+        );
+    }
+
+    #[test]
+    fn a_slash_at_the_end_of_the_base_url_makes_no_difference() {
+        assert_eq!(Metadata::new("http://a:1/", "d"), Metadata::new("http://a:1", "d"));
+        assert_eq!(issuer("https://a.example/belfry"), "https://a.example/belfry/");
+    }
+}

@@ -1,0 +1,146 @@
+//! Proof that who spends a code is who asked for it (RFC 7636), by S256 only.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::secret::{Digest, Secret};
+
+/// The one method that is supported. `plain` would show the verifier to whoever sees the request.
+pub const METHOD: &str = "S256";
+
+/// The `code_challenge` of an authorization request: the SHA-256 of a verifier yet to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Challenge(Digest);
+
+impl Challenge {
+    /// Reads 43 characters of base64url, and nothing else.
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        Digest::from_text(text).map(Self)
+    }
+
+    /// Whether the verifier is the one that the challenge was made from, in constant time.
+    #[must_use]
+    pub fn is_met_by(&self, verifier: &Verifier) -> bool {
+        self.0 == verifier.0.digest()
+    }
+}
+
+impl Serialize for Challenge {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0.to_text())
+    }
+}
+
+impl<'de> Deserialize<'de> for Challenge {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::from_text(&text).ok_or_else(|| de::Error::custom("not a code challenge"))
+    }
+}
+
+/// The `code_verifier` of a token request: 43 to 128 unreserved characters.
+#[derive(Debug, Clone)]
+pub struct Verifier(Secret);
+
+impl Verifier {
+    /// Takes a verifier of the right length and alphabet.
+    #[must_use]
+    pub fn new(secret: Secret) -> Option<Self> {
+        let text = secret.reveal();
+        let unreserved = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
+        let well_formed = (43..=128).contains(&text.len()) && text.bytes().all(unreserved);
+        well_formed.then_some(Self(secret))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+    const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+    fn verifier(text: &str) -> Option<Verifier> {
+        Verifier::new(Secret::new(text))
+    }
+
+    #[test]
+    fn the_example_of_rfc_7636_appendix_b_is_met() {
+        let challenge = Challenge::from_text(CHALLENGE).unwrap();
+        assert!(challenge.is_met_by(&verifier(VERIFIER).unwrap()));
+    }
+
+    // Attack 54.
+    #[test]
+    fn another_verifier_does_not_meet_the_challenge() {
+        let challenge = Challenge::from_text(CHALLENGE).unwrap();
+        for wrong in [CHALLENGE, &VERIFIER.to_lowercase(), &format!("{VERIFIER}A")] {
+            assert!(!challenge.is_met_by(&verifier(wrong).unwrap()), "{wrong}");
+        }
+    }
+
+    // Attack 53.
+    #[test]
+    fn a_challenge_is_43_characters_of_base64url() {
+        let almost = &CHALLENGE[..42];
+        for wrong in [
+            "",
+            "a",
+            almost,
+            &format!("{CHALLENGE}="),
+            &format!("{CHALLENGE}A"),
+            &format!("{almost}+"),
+            &format!("{almost}/"),
+            &format!("{almost}="),
+            &format!("{almost} "),
+            &format!("{almost}\0"),
+            &format!("{almost}N"), // bits beyond the 256
+            &"é".repeat(43),
+            &"A".repeat(100_000),
+        ] {
+            assert_eq!(Challenge::from_text(wrong), None, "{wrong}");
+        }
+    }
+
+    // Attack 53.
+    #[test]
+    fn a_verifier_is_43_to_128_unreserved_characters() {
+        for (text, taken) in [
+            ("a".repeat(42), false),
+            ("a".repeat(43), true),
+            ("-._~".repeat(32), true),
+            ("a".repeat(129), false),
+            ("a".repeat(42) + "+", false),
+            ("a".repeat(42) + "/", false),
+            ("a".repeat(42) + "=", false),
+            ("a".repeat(42) + "é", false),
+            ("a".repeat(42) + "\n", false),
+        ] {
+            assert_eq!(verifier(&text).is_some(), taken, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_challenge_that_is_kept_is_read_back() {
+        let challenge = Challenge::from_text(CHALLENGE).unwrap();
+        let json = serde_json::to_string(&challenge).unwrap();
+        assert_eq!(json, format!("\"{CHALLENGE}\""));
+        assert_eq!(serde_json::from_str::<Challenge>(&json).unwrap(), challenge);
+        assert!(serde_json::from_str::<Challenge>("\"short\"").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in any::<String>()) {
+            let _ = (Challenge::from_text(&text), verifier(&text));
+        }
+
+        #[test]
+        fn a_verifier_meets_its_own_challenge(text in "[A-Za-z0-9._~-]{43,128}") {
+            let challenge = Challenge(Secret::new(text.as_str()).digest());
+            prop_assert!(challenge.is_met_by(&verifier(&text).unwrap()));
+        }
+    }
+}

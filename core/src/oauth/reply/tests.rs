@@ -1,0 +1,148 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::oauth::redirect::OOB;
+
+const ISSUER: &str = "https://belfry.example/";
+
+fn reply(redirect_uri: &str, mode: ResponseMode, state: Option<&str>) -> Reply {
+    let redirect_uri = RedirectUri::new(redirect_uri).unwrap();
+    Reply { redirect_uri, mode, state: state.map(str::to_owned) }
+}
+
+fn location(redirect_uri: &str, mode: ResponseMode, state: Option<&str>) -> String {
+    let code = Secret::new("c-_1");
+    match reply(redirect_uri, mode, state).deliver(ISSUER, Answer::Code(&code)) {
+        Delivery::Redirect(location) => location,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_modes_are_those_of_the_metadata() {
+    for mode in ResponseMode::ALL {
+        assert_eq!(mode.as_str().parse(), Ok(*mode));
+    }
+    // Attack 36.
+    for text in ["query.jwt", "web_message", "Query", "", "query ", "form-post"] {
+        let refused = Err(Refusal::UnsupportedResponseMode);
+        assert_eq!(text.parse::<ResponseMode>(), refused, "{text}");
+    }
+}
+
+#[test]
+fn a_code_is_sent_in_the_query_with_state_and_issuer() {
+    assert_eq!(
+        location("https://a.example/cb", ResponseMode::Query, Some("s t")),
+        "https://a.example/cb?code=c-_1&state=s%20t&iss=https%3A%2F%2Fbelfry.example%2F"
+    );
+}
+
+#[test]
+fn without_a_state_none_is_sent() {
+    assert_eq!(
+        location("com.example.app:/cb", ResponseMode::Query, None),
+        "com.example.app:/cb?code=c-_1&iss=https%3A%2F%2Fbelfry.example%2F"
+    );
+}
+
+#[test]
+fn in_fragment_mode_everything_stands_after_the_hash() {
+    assert_eq!(
+        location("https://a.example/cb?x=1", ResponseMode::Fragment, Some("s")),
+        "https://a.example/cb?x=1#code=c-_1&state=s&iss=https%3A%2F%2Fbelfry.example%2F"
+    );
+}
+
+// Attack 37: the page that holds the fields escapes them.
+#[test]
+fn in_form_post_mode_the_fields_are_posted_as_they_are() {
+    let state = "\"><script>";
+    let delivery = reply("https://a.example/cb?x=1&state=y", ResponseMode::FormPost, Some(state))
+        .deliver(ISSUER, Answer::Code(&Secret::new("c")));
+    let fields = vec![("code", "c".into()), ("state", state.into()), ("iss", ISSUER.into())];
+    assert_eq!(delivery, Delivery::Post { action: "https://a.example/cb?x=1".into(), fields });
+}
+
+#[test]
+fn an_oob_answer_is_shown() {
+    let code = Secret::new("c");
+    for mode in ResponseMode::ALL {
+        let reply = reply(OOB, *mode, Some("s"));
+        assert_eq!(reply.deliver(ISSUER, Answer::Code(&code)), Delivery::Show);
+        let denied = Answer::Refused(Refusal::AccessDenied);
+        assert_eq!(reply.deliver(ISSUER, denied), Delivery::Show);
+    }
+}
+
+// Attacks 18 and 42.
+#[test]
+fn a_refusal_is_sent_with_state_and_issuer() {
+    let reply = reply("https://a.example/cb", ResponseMode::Query, Some("s"));
+    let delivery = reply.deliver(ISSUER, Answer::Refused(Refusal::AccessDenied));
+    let expected = "https://a.example/cb?error=access_denied&error_description=The%20resource\
+        %20owner%20or%20authorization%20server%20denied%20the%20request.\
+        &state=s&iss=https%3A%2F%2Fbelfry.example%2F";
+    assert_eq!(delivery, Delivery::Redirect(expected.into()));
+}
+
+// Attack 17.
+#[test]
+fn a_parameter_of_the_answer_appears_once() {
+    let answer = "code=c-_1&state=s&iss=https%3A%2F%2Fbelfry.example%2F";
+    for (registered, kept) in [
+        ("https://a.example/cb?state=x&code=y", "https://a.example/cb?"),
+        ("https://a.example/cb?a=1&state=x&b=%2f+2", "https://a.example/cb?a=1&b=%2f+2&"),
+        ("https://a.example/cb?%63ode=y&c%6Fde", "https://a.example/cb?"),
+        ("https://a.example/cb?iss=evil&error=x", "https://a.example/cb?"),
+        ("https://a.example/cb?", "https://a.example/cb?"),
+        ("https://a.example/cb?codes=1&State=2", "https://a.example/cb?codes=1&State=2&"),
+        ("https://a.example/cb?x=?code=1", "https://a.example/cb?x=?code=1&"),
+    ] {
+        let location = location(registered, ResponseMode::Query, Some("s"));
+        assert_eq!(location, format!("{kept}{answer}"), "{registered}");
+    }
+}
+
+// Attacks 16 and 31.
+#[test]
+fn a_state_comes_back_as_it_was_whatever_it_holds() {
+    let state = "a&b=c#d\"<>' +%0d%0a\r\nSet-Cookie: x\0🔔";
+    let location = location("https://a.example/cb", ResponseMode::Query, Some(state));
+    assert!(!location.contains(['\r', '\n', '\0', ' ', '"', '#']), "{location}");
+    let (_, rest) = location.split_once("&state=").unwrap();
+    let (encoded, _) = rest.split_once('&').unwrap();
+    assert_eq!(form::decode(encoded).as_deref(), Some(state));
+}
+
+#[test]
+fn a_reply_that_is_kept_is_read_back() {
+    let kept = reply("https://a.example/cb", ResponseMode::FormPost, Some("\0🔔"));
+    let json = serde_json::to_string(&kept).unwrap();
+    assert!(!json.contains('\0'));
+    assert_eq!(serde_json::from_str::<Reply>(&json).unwrap(), kept);
+}
+
+proptest! {
+    // Attack 16.
+    #[test]
+    fn a_location_is_one_line_of_printable_ascii(
+        state in any::<String>(),
+        code in any::<String>(),
+        query in "[a-z0-9=&%+/?]{0,20}",
+        fragment in any::<bool>(),
+    ) {
+        let mode = if fragment { ResponseMode::Fragment } else { ResponseMode::Query };
+        if let Ok(redirect_uri) = RedirectUri::new(format!("https://a.example/cb?{query}")) {
+            let reply = Reply { redirect_uri, mode, state: Some(state) };
+            let code = Secret::new(code);
+            for answer in [Answer::Code(&code), Answer::Refused(Refusal::InvalidScope)] {
+                let Delivery::Redirect(location) = reply.deliver(ISSUER, answer) else {
+                    panic!("a redirect was asked for");
+                };
+                prop_assert!(location.bytes().all(|b| b.is_ascii_graphic()));
+                prop_assert_eq!(location.matches("&state=").count(), 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The authorization request, checked as a whole.
+
+use serde::{Deserialize, Serialize};
+
+use super::app::App;
+use super::error::Refusal;
+use super::parameter::{Parameter, Parameters};
+use super::pkce::{self, Challenge};
+use super::reply::{Reply, ResponseMode};
+use super::scope::Scopes;
+
+/// The longest state that is carried through, in bytes.
+pub const LONGEST_STATE: usize = 8192;
+
+/// A request of a known app with a redirect URI of its own.
+///
+/// What else is wrong with it is the app's to hear, at that URI; but only after the user has
+/// signed in, so that nobody can use the server to send a stranger's browser elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// The app that asks.
+    pub app_id: i64,
+    /// Where and how it is answered.
+    pub reply: Reply,
+    /// What is asked, or why that is refused.
+    pub asked: Result<Asked, Refusal>,
+    /// Whether the user must give the password again.
+    pub force_login: bool,
+    /// The language that the app wishes for its user.
+    pub lang: Option<String>,
+}
+
+/// What an app asks of a user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The scopes of the token to come.
+    pub scopes: Scopes,
+    /// What the token request must prove.
+    pub challenge: Option<Challenge>,
+}
+
+/// The client that a request names, to be looked up before the rest is read.
+///
+/// # Errors
+/// When it names none or several. Like every refusal from here and from [`Request::check`], this
+/// is for a page and never for a redirect: nobody has vouched for the redirect URI.
+pub fn client_id(parameters: Parameters<'_>) -> Result<&str, Refusal> {
+    parameters.required(Parameter::ClientId)
+}
+
+impl Request {
+    /// Checks a request, given the app that [`client_id`] led to.
+    ///
+    /// # Errors
+    /// An unknown client, or a redirect URI that is missing, repeated or not the app's.
+    pub fn check(parameters: Parameters<'_>, app: Option<&App>) -> Result<Self, Refusal> {
+        let app = app.ok_or(Refusal::InvalidClient)?;
+        let sent = parameters.required(Parameter::RedirectUri)?;
+        let redirect_uri = app.redirect_uri(sent).ok_or(Refusal::InvalidRedirectUri)?;
+
+        // A refusal still goes by the mode and with the state that can be read.
+        let mode = response_mode(parameters);
+        let state = state(parameters);
+        let readable_state = state.ok().flatten().map(str::to_owned);
+        Ok(Self {
+            app_id: app.id,
+            reply: Reply { redirect_uri, mode: mode.unwrap_or_default(), state: readable_state },
+            asked: response_type(parameters)
+                .and(mode)
+                .and_then(|_| Asked::check(parameters, app))
+                .and_then(|asked| state.and(Ok(asked)))
+                .and_then(|asked| single(parameters).and(Ok(asked))),
+            force_login: parameters
+                .optional(Parameter::ForceLogin)
+                .is_ok_and(|value| value.is_some_and(is_true)),
+            lang: parameters.optional(Parameter::Lang).ok().flatten().and_then(language),
+        })
+    }
+
+    /// Whether the user must be asked, given the scopes of what the user granted this app before
+    /// and did not take back.
+    #[must_use]
+    pub fn needs_consent<'a>(&self, granted: impl IntoIterator<Item = &'a Scopes>) -> bool {
+        let Ok(asked) = &self.asked else { return false };
+        self.force_login || !granted.into_iter().any(|scopes| *scopes == asked.scopes)
+    }
+}
+
+impl Asked {
+    fn check(parameters: Parameters<'_>, app: &App) -> Result<Self, Refusal> {
+        let scopes = app.granted(parameters.optional(Parameter::Scope)?)?;
+        let method = parameters.optional(Parameter::CodeChallengeMethod)?;
+        let challenge = match parameters.optional(Parameter::CodeChallenge)? {
+            // No method would mean `plain`.
+            Some(_) if method != Some(pkce::METHOD) => return Err(Refusal::InvalidChallengeMethod),
+            Some(text) => Some(Challenge::from_text(text).ok_or(Refusal::InvalidChallenge)?),
+            None => None,
+        };
+        Ok(Self { scopes, challenge })
+    }
+}
+
+fn response_type(parameters: Parameters<'_>) -> Result<(), Refusal> {
+    match parameters.required(Parameter::ResponseType)? {
+        "code" => Ok(()),
+        _ => Err(Refusal::UnsupportedResponseType),
+    }
+}
+
+fn response_mode(parameters: Parameters<'_>) -> Result<ResponseMode, Refusal> {
+    parameters.optional(Parameter::ResponseMode)?.map_or(Ok(ResponseMode::Query), str::parse)
+}
+
+fn state(parameters: Parameters<'_>) -> Result<Option<&str>, Refusal> {
+    let state = parameters.optional(Parameter::State)?;
+    if state.is_some_and(|state| state.len() > LONGEST_STATE) {
+        return Err(Refusal::StateTooLong);
+    }
+    Ok(state)
+}
+
+/// Refuses those parameters that are read leniently when they are there twice.
+fn single(parameters: Parameters<'_>) -> Result<(), Refusal> {
+    parameters.optional(Parameter::ForceLogin)?;
+    parameters.optional(Parameter::Lang)?;
+    Ok(())
+}
+
+/// Clients write their language's idea of false: `False`, `0`, `None`.
+fn is_true(text: &str) -> bool {
+    let text = text.trim().to_ascii_lowercase();
+    !matches!(text.as_str(), "" | "0" | "f" | "false" | "n" | "no" | "none" | "null" | "off")
+}
+
+/// A language tag like `de` or `pt-BR`; anything else is as good as none.
+fn language(text: &str) -> Option<String> {
+    let mut parts = text.split(['-', '_']);
+    let primary = parts.next().unwrap_or_default();
+    let is_primary =
+        (2..=3).contains(&primary.len()) && primary.bytes().all(|b| b.is_ascii_alphabetic());
+    let is_rest = |part: &str| {
+        (1..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric())
+    };
+    (is_primary && text.len() <= 35 && parts.all(is_rest)).then(|| text.replace('_', "-"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! The scopes an app can declare, ask for and be granted.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+macro_rules! scopes {
+    ($($variant:ident = $text:literal,)*) => {
+        /// One scope. The order is the one in which the server lists them.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "&'static str")]
+        pub enum Scope {
+            $(#[doc = concat!("`", $text, "`")] $variant,)*
+        }
+
+        impl Scope {
+            /// Every scope, in order.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The scope as it is written.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)*
+                }
+            }
+        }
+    };
+}
+
+scopes! {
+    Read = "read",
+    Write = "write",
+    WriteAccounts = "write:accounts",
+    WriteBlocks = "write:blocks",
+    WriteBookmarks = "write:bookmarks",
+    WriteConversations = "write:conversations",
+    WriteFavourites = "write:favourites",
+    WriteFilters = "write:filters",
+    WriteFollows = "write:follows",
+    WriteLists = "write:lists",
+    WriteMedia = "write:media",
+    WriteMutes = "write:mutes",
+    WriteNotifications = "write:notifications",
+    WriteReports = "write:reports",
+    WriteStatuses = "write:statuses",
+    ReadAccounts = "read:accounts",
+    ReadBlocks = "read:blocks",
+    ReadBookmarks = "read:bookmarks",
+    ReadFavourites = "read:favourites",
+    ReadFilters = "read:filters",
+    ReadFollows = "read:follows",
+    ReadLists = "read:lists",
+    ReadMutes = "read:mutes",
+    ReadNotifications = "read:notifications",
+    ReadSearch = "read:search",
+    ReadStatuses = "read:statuses",
+    Follow = "follow",
+    Push = "push",
+    Profile = "profile",
+    AdminRead = "admin:read",
+    AdminReadAccounts = "admin:read:accounts",
+    AdminReadReports = "admin:read:reports",
+    AdminReadDomainAllows = "admin:read:domain_allows",
+    AdminReadDomainBlocks = "admin:read:domain_blocks",
+    AdminReadIpBlocks = "admin:read:ip_blocks",
+    AdminReadEmailDomainBlocks = "admin:read:email_domain_blocks",
+    AdminReadCanonicalEmailBlocks = "admin:read:canonical_email_blocks",
+    AdminWrite = "admin:write",
+    AdminWriteAccounts = "admin:write:accounts",
+    AdminWriteReports = "admin:write:reports",
+    AdminWriteDomainAllows = "admin:write:domain_allows",
+    AdminWriteDomainBlocks = "admin:write:domain_blocks",
+    AdminWriteIpBlocks = "admin:write:ip_blocks",
+    AdminWriteEmailDomainBlocks = "admin:write:email_domain_blocks",
+    AdminWriteCanonicalEmailBlocks = "admin:write:canonical_email_blocks",
+}
+
+impl Scope {
+    /// Whether who has this scope also has the other: itself, and its children by name.
+    #[must_use]
+    pub fn covers(self, other: Self) -> bool {
+        let rest = other.as_str().strip_prefix(self.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    }
+
+    /// Whether the old scope `follow`, which is no parent by name, opens what this scope opens.
+    fn is_opened_by_follow(self) -> bool {
+        use Scope::{ReadBlocks, ReadFollows, ReadMutes, WriteBlocks, WriteFollows, WriteMutes};
+        matches!(
+            self,
+            ReadBlocks | ReadFollows | ReadMutes | WriteBlocks | WriteFollows | WriteMutes
+        )
+    }
+}
+
+/// Why a text is no scope, or no list of scopes.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ScopeError {
+    /// The text breaks the grammar of RFC 6749, section 3.3.
+    #[error("scopes are separated by one space each and hold no quotes or control characters")]
+    Malformed,
+    /// A well-formed name that this server does not know.
+    #[error("unknown scope {0:?}")]
+    Unknown(String),
+}
+
+impl FromStr for Scope {
+    type Err = ScopeError;
+
+    fn from_str(text: &str) -> Result<Self, ScopeError> {
+        // The grammar: printable ASCII without the quote and the backslash.
+        let well_formed = |b| matches!(b, b'!' | b'#'..=b'[' | b']'..=b'~');
+        if text.is_empty() || !text.bytes().all(well_formed) {
+            return Err(ScopeError::Malformed);
+        }
+        let known = Self::ALL.iter().copied().find(|scope| scope.as_str() == text);
+        known.ok_or_else(|| ScopeError::Unknown(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl From<Scope> for &'static str {
+    fn from(scope: Scope) -> Self {
+        scope.as_str()
+    }
+}
+
+impl TryFrom<String> for Scope {
+    type Error = ScopeError;
+
+    fn try_from(text: String) -> Result<Self, ScopeError> {
+        text.parse()
+    }
+}
+
+/// A set of scopes that is shown in the order in which they were given, each once.
+///
+/// The order is for the reader only: sets are equal when they hold the same scopes.
+#[derive(Debug, Clone, Default, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Scopes(Vec<Scope>);
+
+impl Scopes {
+    /// Reads a list of texts, each of which holds any number of scopes.
+    ///
+    /// # Errors
+    /// As for reading one text: the first scope that is malformed or unknown.
+    pub fn from_texts<T: AsRef<str>>(
+        texts: impl IntoIterator<Item = T>,
+    ) -> Result<Self, ScopeError> {
+        let mut scopes = Self::default();
+        for text in texts {
+            scopes.extend(text.as_ref().parse::<Self>()?.0);
+        }
+        Ok(scopes)
+    }
+
+    /// These scopes, or `read` when there is none.
+    #[must_use]
+    pub fn or_read(self) -> Self {
+        if self.is_empty() { Self::from_iter([Scope::Read]) } else { self }
+    }
+
+    /// The scopes, in the order in which they were given.
+    #[must_use]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Scope> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether this very scope is among them.
+    #[must_use]
+    pub fn contains(&self, scope: Scope) -> bool {
+        self.0.contains(&scope)
+    }
+
+    /// Whether an app that declared these scopes may ask for those.
+    #[must_use]
+    pub fn cover(&self, asked: &Self) -> bool {
+        asked.iter().all(|one| self.iter().any(|own| own.covers(one)))
+    }
+
+    /// Whether a token with these scopes may do what needs that scope.
+    #[must_use]
+    pub fn allow(&self, needed: Scope) -> bool {
+        self.iter()
+            .any(|own| own.covers(needed) || (own == Scope::Follow && needed.is_opened_by_follow()))
+    }
+}
+
+impl PartialEq for Scopes {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.len() == other.0.len() && self.iter().all(|scope| other.contains(scope))
+    }
+}
+
+impl Extend<Scope> for Scopes {
+    fn extend<I: IntoIterator<Item = Scope>>(&mut self, scopes: I) {
+        for scope in scopes {
+            if !self.contains(scope) {
+                self.0.push(scope);
+            }
+        }
+    }
+}
+
+impl FromIterator<Scope> for Scopes {
+    fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
+        let mut set = Self::default();
+        set.extend(scopes);
+        set
+    }
+}
+
+impl FromStr for Scopes {
+    type Err = ScopeError;
+
+    /// Reads scopes separated by one space each; the empty text holds none.
+    fn from_str(text: &str) -> Result<Self, ScopeError> {
+        if text.is_empty() {
+            return Ok(Self::default());
+        }
+        text.split(' ').map(str::parse).collect()
+    }
+}
+
+impl fmt::Display for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, scope) in self.iter().enumerate() {
+            let space = if place == 0 { "" } else { " " };
+            write!(f, "{space}{scope}")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<Scopes> for String {
+    fn from(scopes: Scopes) -> Self {
+        scopes.to_string()
+    }
+}
+
+impl TryFrom<String> for Scopes {
+    type Error = ScopeError;
+
+    fn try_from(text: String) -> Result<Self, ScopeError> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// The list of the contract, as it stands there.
+const LISTED: &str = "read write write:accounts write:blocks write:bookmarks write:conversations \
+    write:favourites write:filters write:follows write:lists write:media write:mutes \
+    write:notifications write:reports write:statuses read:accounts read:blocks read:bookmarks \
+    read:favourites read:filters read:follows read:lists read:mutes read:notifications \
+    read:search read:statuses follow push profile admin:read admin:read:accounts \
+    admin:read:reports admin:read:domain_allows admin:read:domain_blocks admin:read:ip_blocks \
+    admin:read:email_domain_blocks admin:read:canonical_email_blocks admin:write \
+    admin:write:accounts admin:write:reports admin:write:domain_allows \
+    admin:write:domain_blocks admin:write:ip_blocks admin:write:email_domain_blocks \
+    admin:write:canonical_email_blocks";
+
+fn scopes(text: &str) -> Scopes {
+    text.parse().unwrap()
+}
+
+#[test]
+fn all_scopes_are_listed_in_the_order_of_the_contract() {
+    let listed: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+    assert_eq!(listed.join(" "), LISTED);
+    assert_eq!(listed.len(), 45);
+}
+
+#[test]
+fn a_scope_covers_itself_and_its_children() {
+    for (own, other, covered) in [
+        ("read", "read", true),
+        ("read", "read:accounts", true),
+        ("write", "write:statuses", true),
+        ("admin:read", "admin:read:accounts", true),
+        ("push", "push", true),
+        // Attack 30: a child does not give its parent.
+        ("write:statuses", "write", false),
+        ("read", "write:accounts", false),
+        ("read", "admin:read", false),
+        ("read", "profile", false),
+        ("write", "admin:write:accounts", false),
+        ("admin:read", "admin:write", false),
+        ("admin:read", "read", false),
+        ("follow", "write:follows", false),
+        ("write", "follow", false),
+        ("push", "profile", false),
+    ] {
+        let (own, other): (Scope, Scope) = (own.parse().unwrap(), other.parse().unwrap());
+        assert_eq!(own.covers(other), covered, "{own} covers {other}");
+    }
+}
+
+#[test]
+fn an_app_may_ask_for_what_its_scopes_cover_and_for_nothing_else() {
+    for (declared, asked, covered) in [
+        ("read write", "read", true),
+        ("read write", "write:statuses read:accounts", true),
+        ("read write", "", true),
+        ("read", "read write", false), // attack 28
+        ("read", "push", false),
+        ("write:statuses", "write", false), // attack 30
+        ("", "read", false),
+    ] {
+        assert_eq!(scopes(declared).cover(&scopes(asked)), covered, "{declared} for {asked}");
+    }
+}
+
+#[test]
+fn follow_opens_follows_blocks_and_mutes_but_nothing_more() {
+    let opened: Vec<&str> = Scope::ALL
+        .iter()
+        .filter(|&&needed| scopes("follow").allow(needed))
+        .map(|scope| scope.as_str())
+        .collect();
+    assert_eq!(
+        opened.join(" "),
+        "write:blocks write:follows write:mutes read:blocks read:follows read:mutes follow"
+    );
+}
+
+#[test]
+fn a_token_may_do_what_its_scopes_cover() {
+    for (held, needed, allowed) in [
+        ("read", Scope::ReadAccounts, true),
+        ("profile", Scope::ReadAccounts, false),
+        ("read", Scope::Profile, false),
+        ("write push", Scope::WriteMedia, true),
+        ("write", Scope::AdminWrite, false),
+        ("", Scope::Read, false),
+    ] {
+        assert_eq!(scopes(held).allow(needed), allowed, "{held} for {needed}");
+    }
+}
+
+#[test]
+fn duplicates_collapse_and_the_order_given_is_kept() {
+    assert_eq!(scopes("write read write").to_string(), "write read");
+    assert_eq!(scopes("read:accounts write:statuses").to_string(), "read:accounts write:statuses");
+}
+
+#[test]
+fn sets_are_equal_whatever_their_order() {
+    assert_eq!(scopes("read write"), scopes("write read"));
+    assert_ne!(scopes("read write"), scopes("read"));
+    assert_ne!(scopes("read write"), scopes("read push"));
+}
+
+#[test]
+fn a_list_of_texts_is_read_like_one_text() {
+    assert_eq!(Scopes::from_texts(["read", "write"]), Ok(scopes("read write")));
+    assert_eq!(Scopes::from_texts(["read push", "", "read"]), Ok(scopes("read push")));
+    assert_eq!(Scopes::from_texts(Vec::<String>::new()), Ok(Scopes::default()));
+    assert_eq!(Scopes::from_texts(["read", "a b"]), Err(ScopeError::Unknown("a".into())));
+}
+
+#[test]
+fn no_scope_at_all_means_read() {
+    assert_eq!(scopes("").or_read().to_string(), "read");
+    assert_eq!(scopes("push").or_read().to_string(), "push");
+}
+
+// Attack 27.
+#[test]
+fn what_breaks_the_grammar_is_malformed() {
+    for text in [
+        " ",
+        " read",
+        "read ",
+        "read  write",
+        "read\twrite",
+        "read\nwrite",
+        "read\r\n",
+        "\0",
+        "read\0",
+        "\"read\"",
+        "read\\",
+        "read\u{a0}write",
+        "rеad", // a Cyrillic letter
+        "\u{7f}",
+    ] {
+        assert_eq!(text.parse::<Scopes>(), Err(ScopeError::Malformed), "{text:?}");
+    }
+}
+
+#[test]
+fn a_name_that_is_not_listed_is_unknown() {
+    for text in ["READ", "Read", "read:", ":read", "read:account", "admin", "crypto", "read+write"]
+    {
+        let unknown = Err(ScopeError::Unknown(text.to_owned()));
+        assert_eq!(text.parse::<Scopes>(), unknown, "{text}");
+    }
+    assert_eq!("read nope".parse::<Scopes>(), Err(ScopeError::Unknown("nope".into())));
+}
+
+#[test]
+fn scopes_are_one_string_in_json() {
+    let json = serde_json::to_string(&scopes("read write:media")).unwrap();
+    assert_eq!(json, r#""read write:media""#);
+    assert_eq!(serde_json::from_str::<Scopes>(&json).unwrap(), scopes("read write:media"));
+    assert!(serde_json::from_str::<Scopes>(r#""read nope""#).is_err());
+    assert_eq!(serde_json::to_string(&Scope::Push).unwrap(), r#""push""#);
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in any::<String>()) {
+        let _ = text.parse::<Scopes>();
+    }
+
+    #[test]
+    fn what_is_written_is_read_back(
+        chosen in prop::collection::vec(prop::sample::select(Scope::ALL), 0..60),
+    ) {
+        let set: Scopes = chosen.into_iter().collect();
+        let again: Scopes = set.to_string().parse().unwrap();
+        prop_assert!(again.iter().eq(set.iter()));
+        prop_assert!(set.cover(&set));
+    }
+}
