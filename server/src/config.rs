@@ -175,10 +175,6 @@ pub struct ConfigError(pub String);
 impl Config {
     /// Reads the settings: flags beat the environment, which beats the file, which beats the
     /// defaults. `flags` or `env` may name the file; `./belfry.toml` is read when it is there.
-    ///
-    /// # Errors
-    ///
-    /// When a value is not understood, a key is unknown, or a named file cannot be read.
     pub fn load(flags: &Overrides, env: &Overrides) -> Result<Self, ConfigError> {
         let named = flags.config.as_ref().or(env.config.as_ref());
         let mut config = match named {

@@ -3,7 +3,14 @@
 //! The library is everything that waits: configuration, storage, HTTP, commands. What is decided
 //! is in `belfry-core`. The binary is `main.rs`.
 
+pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod http;
+pub mod log;
+pub mod metrics;
+pub mod passwords;
 pub mod random;
+pub mod serve;
 pub mod store;
+pub mod tls;

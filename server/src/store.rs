@@ -89,11 +89,11 @@ impl Default for Options {
 }
 
 impl Store {
+    /// Within this time a server that runs beside a command has seen what the command wrote: it
+    /// looks at a SQLite file twice as often, and PostgreSQL tells it within milliseconds.
+    pub const SEEN_WITHIN: Duration = sqlite::SEEN_WITHIN;
+
     /// Opens the database, making it or bringing it up to date when needed.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be opened, or is newer than this binary.
     pub async fn open(
         database: &Database,
         options: &Options,
@@ -126,10 +126,6 @@ impl Store {
     }
 
     /// Whether the database answers.
-    ///
-    /// # Errors
-    ///
-    /// When it does not.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.engine.read(sql("select 1", [])).await.map(drop)
     }
@@ -142,10 +138,6 @@ impl Store {
     }
 
     /// Removes what ended more than a day before `now`: codes, sessions, and tokens that expired.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn sweep(&self, now: Timestamp) -> Result<(), StoreError> {
         let past = Timestamp::from_second(now.as_second() - 24 * 60 * 60).unwrap_or(Timestamp::MIN);
         let batch = Batch::default()

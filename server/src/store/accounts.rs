@@ -58,10 +58,6 @@ impl Account {
 
 impl Store {
     /// Adds an account, unless its name, e-mail address or id is another's.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] when the database fails; the inner error when something is taken.
     pub async fn add_account(&self, account: &Account) -> Result<Result<(), Taken>, StoreError> {
         let batch = Batch::default()
             .and(sql(
@@ -93,38 +89,22 @@ impl Store {
     }
 
     /// The account of this id.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn account(&self, id: i64) -> Result<Option<Account>, StoreError> {
         self.read_one(sql(select!("where id = $1"), [id.into()]), Account::read).await
     }
 
     /// The account of this name.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn account_named(&self, name: &str) -> Result<Option<Account>, StoreError> {
         self.read_one(sql(select!("where name = $1"), [name.into()]), Account::read).await
     }
 
     /// The account of this e-mail address.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn account_of_email(&self, email: &str) -> Result<Option<Account>, StoreError> {
         let email = email.to_lowercase();
         self.read_one(sql(select!("where email = $1"), [email.into()]), Account::read).await
     }
 
     /// At most `limit` accounts whose names come after `after`, by name.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn accounts(&self, after: &str, limit: i64) -> Result<Vec<Account>, StoreError> {
         let page =
             sql(select!("where name > $1 order by name limit $2"), [after.into(), limit.into()]);
@@ -133,10 +113,6 @@ impl Store {
 
     /// Lets an account be used no longer (`Some` time) or again (`None`). Its sessions end; its
     /// tokens are refused while it is disabled. Whether there is such an account.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn disable_account(
         &self,
         id: i64,
@@ -155,10 +131,6 @@ impl Store {
 
     /// Gives an account another password (its Argon2id string) and ends its sessions. Whether
     /// there is such an account.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn set_password(&self, id: i64, password: &str) -> Result<bool, StoreError> {
         let batch = Batch::default()
             .and(sql(

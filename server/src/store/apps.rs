@@ -58,10 +58,6 @@ impl App {
 
 impl Store {
     /// Adds an app; `false` when its id or client id is another's.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn add_app(&self, app: &App) -> Result<bool, StoreError> {
         let redirect_uris = serde_json::Value::from(app.redirect_uris.as_slice()).to_string();
         let [added] = self
@@ -86,28 +82,16 @@ impl Store {
     }
 
     /// The app of this id.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn app(&self, id: i64) -> Result<Option<App>, StoreError> {
         self.read_one(sql(select!("where id = $1"), [id.into()]), App::read).await
     }
 
     /// The app that gives itself this client id.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn app_of_client(&self, client_id: &str) -> Result<Option<App>, StoreError> {
         self.read_one(sql(select!("where client_id = $1"), [client_id.into()]), App::read).await
     }
 
     /// At most `limit` apps whose ids come after `after`, by id.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn apps(&self, after: i64, limit: i64) -> Result<Vec<App>, StoreError> {
         let page = sql(select!("where id > $1 order by id limit $2"), [after.into(), limit.into()]);
         self.engine.read(page).await?.into_iter().map(App::read).collect()
@@ -115,10 +99,6 @@ impl Store {
 
     /// Lets an app be used no longer (`Some` time) or again (`None`). Its codes and tokens are
     /// refused while it is disabled. Whether there is such an app.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn disable_app(&self, id: i64, at: Option<Timestamp>) -> Result<bool, StoreError> {
         let batch = Batch::from(sql(
             "update apps set disabled_at = $2 where id = $1 returning id",

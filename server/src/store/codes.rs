@@ -38,10 +38,6 @@ impl Code {
 
 impl Store {
     /// Remembers a code.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn add_code(&self, digest: Digest, code: &Code) -> Result<(), StoreError> {
         let insert = sql(
             "insert into codes (digest, app_id, account_id, scopes, details, expires_at) \
@@ -59,10 +55,6 @@ impl Store {
     }
 
     /// What is known of a code, spent or not.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn code(&self, digest: Digest) -> Result<Option<Code>, StoreError> {
         let select = sql(
             "select app_id, account_id, scopes, details, expires_at, token from codes \
@@ -75,10 +67,6 @@ impl Store {
     /// Spends a code for a token: of many who try, one succeeds and its token is issued; the
     /// others get `false` and nothing is issued. The token takes its app, account and scopes
     /// from the code.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn spend_code(
         &self,
         digest: Digest,

@@ -38,10 +38,6 @@ impl Rulesets {
 
 impl Store {
     /// The rules of an account: no documents when it never changed any.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn rulesets(&self, account: i64) -> Result<Arc<Rulesets>, StoreError> {
         if let Some(known) = self.cache.rules(account) {
             return Ok(known);
@@ -61,10 +57,6 @@ impl Store {
     /// Saves the document of a scope over the version that was read (`None`: there was no
     /// document), or removes it (`None` as document). `false`, and nothing changed, when another
     /// writer came first: read again, and try again.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn save_ruleset(
         &self,
         account: i64,

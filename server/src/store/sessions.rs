@@ -32,10 +32,6 @@ impl Session {
 
 impl Store {
     /// Remembers a session.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn add_session(&self, digest: Digest, session: &Session) -> Result<(), StoreError> {
         let insert = sql(
             "insert into sessions (digest, account_id, created_at, seen_at, expires_at) \
@@ -52,10 +48,6 @@ impl Store {
     }
 
     /// The session of this cookie, if it has not ended by `now`.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn session(
         &self,
         digest: Digest,
@@ -70,10 +62,6 @@ impl Store {
     }
 
     /// Notes that a session is in use, and until when it lasts now.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn touch_session(
         &self,
         digest: Digest,
@@ -88,20 +76,12 @@ impl Store {
     }
 
     /// Ends a session.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn end_session(&self, digest: Digest) -> Result<(), StoreError> {
         let delete = sql("delete from sessions where digest = $1", [digest.into()]);
         self.engine.write(delete.into()).await.map(drop)
     }
 
     /// Ends every session of an account.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn end_sessions(&self, account: i64) -> Result<(), StoreError> {
         let delete = sql("delete from sessions where account_id = $1", [account.into()]);
         self.engine.write(delete.into()).await.map(drop)

@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -21,6 +22,9 @@ use super::StoreError;
 use super::cache::Cache;
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
 use super::migrations;
+
+/// Within this time another process that has the file open has seen a write.
+pub(super) const SEEN_WITHIN: Duration = writer::LOOK.saturating_mul(2);
 
 /// A SQLite database.
 pub(super) struct Sqlite {
@@ -156,7 +160,7 @@ fn make_folder(folder: &Path) -> std::io::Result<()> {
 
 fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.busy_timeout(Duration::from_secs(5))?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     // FULL, not NORMAL: an answer that says it is done must survive a power cut.
     connection.pragma_update(None, "synchronous", "full")?;
@@ -167,7 +171,7 @@ fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
 fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.busy_timeout(Duration::from_secs(5))?;
     connection.pragma_update(None, "query_only", true)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(connection)

@@ -91,19 +91,11 @@ impl NewToken {
 
 impl Store {
     /// Issues a token.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn add_token(&self, token: &NewToken) -> Result<(), StoreError> {
         self.engine.write(token.insert().into()).await.map(drop)
     }
 
     /// What is known of a token: also of one that is revoked, expired or of a disabled account.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn token(&self, digest: Digest) -> Result<Option<Arc<Token>>, StoreError> {
         if let Some(known) = self.cache.token(&digest) {
             return Ok(Some(known));
@@ -130,10 +122,6 @@ impl Store {
 
     /// Revokes a token. One that is already revoked keeps the time of the first revocation.
     /// Whether there is such a token.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn revoke_token(&self, digest: Digest, now: Timestamp) -> Result<bool, StoreError> {
         let batch = Batch::from(sql(
             "update tokens set revoked_at = coalesce(revoked_at, $2) where digest = $1 \

@@ -3,5 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod commands;
+mod connections;
+mod health;
+mod process;
 mod store;
 mod support;

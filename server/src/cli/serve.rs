@@ -1,0 +1,147 @@
+//! `belfry serve`: engines, bind, serve until a signal.
+
+use std::fs::{self, File, TryLockError};
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use super::Failure;
+use crate::clock::{Clock, SystemClock};
+use crate::config::{Config, Database};
+use crate::http::{Belfry, Site};
+use crate::log;
+use crate::metrics::Metrics;
+use crate::passwords::Passwords;
+use crate::serve::serve;
+use crate::store::Store;
+use crate::tls::Tls;
+
+/// How often what has ended is removed from the store.
+const SWEEP: Duration = Duration::from_hours(1);
+
+pub(super) fn run(config: Config) -> Result<(), Failure> {
+    log::start(config.log);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let outcome = runtime.block_on(serve_until_signal(config));
+    // A hash that is still being made is nobody's any more.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    outcome
+}
+
+async fn serve_until_signal(config: Config) -> Result<(), Failure> {
+    // Signals first: one that comes during the start must not be lost.
+    let stop = stop_signal()?;
+    let database = config.database();
+    let tls = config.tls.clone().map(Tls::load).transpose()?;
+    let clock = Arc::new(SystemClock);
+    let store = Store::open(&database, &config.store_options(), clock.now()).await?;
+    let _lock = lock(&database)?;
+    let listener = bind(config.listen).await?;
+    let metrics_listener = match config.metrics_listen {
+        Some(address) => Some(bind(address).await?),
+        None => None,
+    };
+    let bound = listener.local_addr()?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let base_url = config.base_url(bound);
+    tracing::info!(%database, %base_url, version = env!("CARGO_PKG_VERSION"), "belfry starts");
+
+    let passwords = Passwords::new(config.passwords.parallel);
+    let metrics = Metrics::default();
+    let belfry = Arc::new(Belfry { config, base_url, store, clock, passwords, metrics });
+    let side = [
+        tokio::spawn(sweep(Arc::clone(&belfry))),
+        tokio::spawn(watch_tls(tls.clone())),
+        tokio::spawn(serve_metrics(metrics_listener, Arc::clone(&belfry), stop.clone())),
+    ];
+    let mut stdout = std::io::stdout();
+    writeln!(stdout, "belfry listening on {scheme}://{bound}").and_then(|()| stdout.flush())?;
+
+    serve(listener, tls, Site::new(Arc::clone(&belfry)), stopped(stop)).await;
+
+    for task in side {
+        task.abort();
+    }
+    tracing::info!("belfry stops");
+    Ok(())
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
+    let bound = TcpListener::bind(address).await;
+    bound.map_err(|error| format!("cannot listen on {address}: {error}").into())
+}
+
+/// Two servers on one SQLite file would not see each other's writes at once; commands may run
+/// beside a server. PostgreSQL tells its nodes itself.
+fn lock(database: &Database) -> Result<Option<File>, Failure> {
+    let Database::Sqlite(path) = database else { return Ok(None) };
+    let path = path.with_extension("lock");
+    let open = fs::OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+    let file = open.map_err(|error| format!("cannot open {}: {error}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Err(format!(
+            "another belfry serves this data: {} is locked; stop it, choose another --data, or \
+             use PostgreSQL for several nodes",
+            path.display()
+        )
+        .into()),
+        Err(TryLockError::Error(error)) => {
+            Err(format!("cannot lock {}: {error}", path.display()).into())
+        }
+    }
+}
+
+/// Turns true at the first SIGTERM or SIGINT; the second ends the process where it stands.
+fn stop_signal() -> Result<watch::Receiver<bool>, Failure> {
+    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let (stopping, stop) = watch::channel(false);
+    tokio::spawn(async move {
+        for first in [true, false] {
+            tokio::select! {
+                _ = term.recv() => {}
+                _ = int.recv() => {}
+            }
+            if first {
+                stopping.send_replace(true);
+            } else {
+                std::process::exit(1);
+            }
+        }
+    });
+    Ok(stop)
+}
+
+async fn stopped(mut stop: watch::Receiver<bool>) {
+    let _sender_never_goes = stop.wait_for(|stop| *stop).await;
+}
+
+async fn sweep(belfry: Arc<Belfry>) {
+    loop {
+        tokio::time::sleep(SWEEP).await;
+        if let Err(error) = belfry.store.sweep(belfry.clock.now()).await {
+            tracing::warn!(%error, "what has ended could not be removed");
+        }
+    }
+}
+
+async fn watch_tls(tls: Option<Tls>) {
+    if let Some(tls) = tls {
+        tls.watch().await;
+    }
+}
+
+async fn serve_metrics(
+    listener: Option<TcpListener>,
+    belfry: Arc<Belfry>,
+    stop: watch::Receiver<bool>,
+) {
+    if let Some(listener) = listener {
+        serve(listener, None, Site::of_metrics(belfry), stopped(stop)).await;
+    }
+}

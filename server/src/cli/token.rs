@@ -1,0 +1,94 @@
+//! `belfry token …`
+
+use belfry_core::oauth::scope::Scopes;
+use belfry_core::secret::Secret;
+use clap::Subcommand;
+use jiff::Timestamp;
+
+use super::Failure;
+use super::account::find;
+use crate::random;
+use crate::store::{App, NewToken, Store};
+
+#[derive(Subcommand)]
+pub(super) enum Command {
+    /// Issue an access token of an account, and print it
+    Issue {
+        /// The name of the account
+        name: String,
+        /// What it may be used for, separated by spaces
+        #[arg(long, default_value = "read")]
+        scopes: String,
+        /// The title of the app that the account's owner will see it under
+        #[arg(long, value_name = "TITLE", default_value = "Command line")]
+        app: String,
+    },
+    /// Revoke an access token at once
+    Revoke {
+        /// The token
+        token: String,
+    },
+}
+
+pub(super) fn run(command: Command) -> impl AsyncFnOnce(&Store, Timestamp) -> Result<(), Failure> {
+    async move |store: &Store, now| match command {
+        Command::Issue { name, scopes, app } => issue(store, now, &name, &scopes, &app).await,
+        Command::Revoke { token } => revoke(store, now, &Secret::new(token)).await,
+    }
+}
+
+async fn issue(
+    store: &Store,
+    now: Timestamp,
+    name: &str,
+    scopes: &str,
+    title: &str,
+) -> Result<(), Failure> {
+    let scopes: Scopes = scopes.parse()?;
+    let account = find(store, name).await?;
+    let app = app_titled(store, now, title).await?;
+    let token = random::secret();
+    let new = NewToken {
+        digest: token.digest(),
+        app: app.id,
+        account: Some(account.id),
+        scopes: scopes.or_read().to_string(),
+        created_at: now,
+        expires_at: None,
+    };
+    store.add_token(&new).await?;
+    println!("{}", token.reveal());
+    Ok(())
+}
+
+/// The app of this title that tokens of the command line belong to, made when it is new. Nobody
+/// knows its secret, so nobody can get tokens through it elsewhere.
+async fn app_titled(store: &Store, now: Timestamp, title: &str) -> Result<App, Failure> {
+    let title = title.trim();
+    if title.is_empty() || title.chars().count() > 60 || title.contains(char::is_control) {
+        return Err("the title of an app has 1 to 60 characters".into());
+    }
+    let client_id = format!("cli:{title}");
+    let app = App {
+        id: random::id(now),
+        client_id: client_id.clone(),
+        secret: random::secret().digest(),
+        name: title.to_owned(),
+        website: None,
+        redirect_uris: Vec::new(),
+        scopes: String::new(),
+        created_at: now,
+        disabled_at: None,
+    };
+    store.add_app(&app).await?;
+    let found = store.app_of_client(&client_id).await?;
+    found.ok_or_else(|| "the app could not be added; try again".into())
+}
+
+async fn revoke(store: &Store, now: Timestamp, token: &Secret) -> Result<(), Failure> {
+    if !store.revoke_token(token.digest(), now).await? {
+        return Err("there is no such token".into());
+    }
+    println!("token revoked");
+    Ok(())
+}

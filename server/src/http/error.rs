@@ -1,0 +1,99 @@
+//! What a failure says: the only file with the status codes of failures.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use super::area::{Area, Codes};
+use crate::passwords::Busy;
+use crate::store::StoreError;
+
+/// A failure that can happen anywhere. Its answer takes the shape of the area that was called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Problem {
+    /// No route has this path.
+    NoSuchPath,
+    /// The route of this path has other methods.
+    WrongMethod,
+    /// The body is larger than this many bytes.
+    TooLarge(usize),
+    /// The body did not arrive in time.
+    TooSlow,
+    /// The body broke off.
+    Broken,
+    /// Something that is needed does not answer, or too many ask for it.
+    Unavailable(&'static str),
+    /// A mistake of ours; the log says which.
+    Internal,
+}
+
+impl Problem {
+    /// The answer, in the shape of an area.
+    pub(super) fn answer(&self, area: Area) -> Response {
+        let (status, codes) = match self {
+            Self::NoSuchPath => (StatusCode::NOT_FOUND, UNRECOGNIZED),
+            Self::WrongMethod => (StatusCode::METHOD_NOT_ALLOWED, UNRECOGNIZED),
+            Self::TooLarge(_) => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                Codes { rules: "M_TOO_LARGE", oauth: "invalid_request" },
+            ),
+            Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, UNKNOWN_REQUEST),
+            Self::Broken => (StatusCode::BAD_REQUEST, UNKNOWN_REQUEST),
+            Self::Unavailable(_) => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                Codes { rules: "M_UNKNOWN", oauth: "temporarily_unavailable" },
+            ),
+            Self::Internal => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                Codes { rules: "M_UNKNOWN", oauth: "server_error" },
+            ),
+        };
+        let mut answer = area.error(status, codes, &self.text());
+        if matches!(self, Self::Unavailable(_)) {
+            answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+        }
+        answer
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::NoSuchPath => "There is nothing at this path".to_owned(),
+            Self::WrongMethod => "This path cannot be called with this method".to_owned(),
+            Self::TooLarge(most) => format!("The body may have at most {most} bytes"),
+            Self::TooSlow => "The body did not arrive in time".to_owned(),
+            Self::Broken => "The body broke off".to_owned(),
+            Self::Unavailable(why) => (*why).to_owned(),
+            Self::Internal => "Something went wrong here; it has been logged".to_owned(),
+        }
+    }
+}
+
+const UNRECOGNIZED: Codes = Codes { rules: "M_UNRECOGNIZED", oauth: "invalid_request" };
+const UNKNOWN_REQUEST: Codes = Codes { rules: "M_UNKNOWN", oauth: "invalid_request" };
+
+/// A problem travels in the answer's extensions until `site.rs`, which knows the area, writes it.
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut answer = Response::default();
+        answer.extensions_mut().insert(self);
+        answer
+    }
+}
+
+/// The client is told whether another try makes sense, the log what happened.
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(%error, "the store failed");
+        match error {
+            StoreError::Unavailable(_) => {
+                Self::Unavailable("The database cannot be used at the moment; try again soon")
+            }
+            _ => Self::Internal,
+        }
+    }
+}
+
+impl From<Busy> for Problem {
+    fn from(_: Busy) -> Self {
+        Self::Unavailable("Too many people are signing in at this moment; try again soon")
+    }
+}

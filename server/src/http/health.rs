@@ -1,0 +1,46 @@
+//! `GET /healthz`, `GET /readyz`, `GET /metrics`: for those who keep the service running.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+use tokio::time::timeout;
+
+use super::Belfry;
+use crate::store::StoreError;
+
+/// How long an engine may take to say that it is there.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// `GET /healthz`: the process answers.
+pub(super) async fn healthz() -> Response {
+    let json = [(header::CONTENT_TYPE, "application/json")];
+    (json, r#"{"status":"ok"}"#).into_response()
+}
+
+/// `GET /readyz`: the engines answer, each by its name.
+pub(super) async fn readyz(State(belfry): State<Arc<Belfry>>) -> Response {
+    let database = match timeout(PATIENCE, belfry.store.ping()).await {
+        Ok(Ok(())) => "ok".to_owned(),
+        Ok(Err(StoreError::Unavailable(why))) => why,
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => format!("no answer within {} s", PATIENCE.as_secs()),
+    };
+    let (status, word) = if database == "ok" {
+        (StatusCode::OK, "ready")
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "not ready")
+    };
+    (status, Json(json!({ "status": word, "database": database }))).into_response()
+}
+
+/// `GET /metrics`: what is counted, as Prometheus reads it.
+pub(super) async fn metrics(State(belfry): State<Arc<Belfry>>) -> Response {
+    belfry.metrics.cache_in_use.set(belfry.store.is_cached().into());
+    let text = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, text)], belfry.metrics.to_text()).into_response()
+}

@@ -1,0 +1,72 @@
+//! What is counted, in the Prometheus text format.
+
+use std::sync::atomic::AtomicU64;
+
+use axum::http::StatusCode;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+
+/// The counters of this process.
+pub struct Metrics {
+    registry: Registry,
+    answers: [Counter; 5],
+    seconds: Histogram,
+    /// Connections that are open.
+    pub connections: Gauge,
+    /// Calls that failed because the store did.
+    pub store_failures: Counter,
+    /// Whether reads may be answered from memory.
+    pub cache_in_use: Gauge,
+    /// Handlers that panicked, which is always a mistake of ours.
+    pub panics: Counter<u64, AtomicU64>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let answers: [Counter; 5] = Default::default();
+        // From 100 µs to 3 s.
+        let seconds = Histogram::new(exponential_buckets(0.0001, 2.0, 16));
+        let (connections, cache_in_use) = (Gauge::default(), Gauge::default());
+        let (store_failures, panics) = (Counter::default(), Counter::default());
+
+        let mut registry = Registry::with_prefix("belfry");
+        let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "Which belfry this is", build);
+        for (class, counter) in ["1xx", "2xx", "3xx", "4xx", "5xx"].into_iter().zip(&answers) {
+            registry.sub_registry_with_label(("status".into(), class.into())).register(
+                "http_answers",
+                "Answers by class of status",
+                counter.clone(),
+            );
+        }
+        registry.register("http_answer_seconds", "Time to an answer", seconds.clone());
+        registry.register("http_connections", "Open connections", connections.clone());
+        registry.register("store_failures", "Calls that the store failed", store_failures.clone());
+        registry.register("cache_in_use", "Whether memory answers reads", cache_in_use.clone());
+        registry.register("panics", "Handlers that panicked", panics.clone());
+        Self { registry, answers, seconds, connections, store_failures, cache_in_use, panics }
+    }
+}
+
+impl Metrics {
+    /// Counts an answer.
+    pub fn answered(&self, status: StatusCode, seconds: f64) {
+        let class = usize::from(status.as_u16() / 100).saturating_sub(1);
+        if let Some(counter) = self.answers.get(class) {
+            counter.inc();
+        }
+        self.seconds.observe(seconds);
+    }
+
+    /// All of it, as Prometheus reads it.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        encode(&mut text, &self.registry).expect("a string takes whatever is written");
+        text
+    }
+}

@@ -1,0 +1,139 @@
+//! Password hashing: Argon2id with OWASP's parameters, a bounded number at the same time.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::thread;
+
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
+use argon2::{Algorithm, Argon2, Params, Version};
+use belfry_core::secret::Secret;
+use tokio::sync::{Semaphore, TryAcquireError};
+
+use crate::random;
+
+/// How many callers may wait for their turn, for each that hashes. The rest are told to come
+/// back: a longer queue would only serve people who have already gone.
+const WAITING: usize = 32;
+
+/// A password of an account that does not exist, so that an unknown name costs the same time as
+/// a wrong password.
+const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$YmVsZnJ5LW5vYm9keS4$\
+                      PXoxkVbqIcMSkSFlYGxhhVw8Z3vHZVtVYPlxiJ4nYzA";
+
+/// Hashes and checks passwords, each with 19 MiB of memory, on threads of their own.
+#[derive(Debug, Clone)]
+pub struct Passwords {
+    turns: Arc<Semaphore>,
+    places: Arc<Semaphore>,
+}
+
+/// Too many passwords are being hashed already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many people are signing in at this moment; try again soon")]
+pub struct Busy;
+
+impl Passwords {
+    /// As many at the same time as said, or as there are cores.
+    #[must_use]
+    pub fn new(parallel: Option<NonZeroUsize>) -> Self {
+        let cores = || thread::available_parallelism().map_or(1, usize::from);
+        let parallel = parallel.map_or_else(cores, usize::from);
+        Self {
+            turns: Arc::new(Semaphore::new(parallel)),
+            places: Arc::new(Semaphore::new(parallel * (1 + WAITING))),
+        }
+    }
+
+    /// The string to remember of a new password.
+    pub async fn hash(&self, password: Secret) -> Result<String, Busy> {
+        self.in_turn(move || {
+            let salt: [u8; 16] = random::bytes();
+            let hashed: PasswordHash = argon2()
+                .hash_password_with_salt(password.reveal().as_bytes(), &salt)
+                .expect("the parameters and the length of the salt are valid");
+            hashed.to_string()
+        })
+        .await
+    }
+
+    /// Whether this is the remembered password. With none to compare, it takes as long to say no.
+    pub async fn verify(&self, password: Secret, hash: Option<String>) -> Result<bool, Busy> {
+        self.in_turn(move || {
+            let text = hash.as_deref().unwrap_or(NOBODY);
+            let same = argon2().verify_password(password.reveal().as_bytes(), text).is_ok();
+            same && hash.is_some()
+        })
+        .await
+    }
+
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Busy> {
+        let place = match self.places.clone().try_acquire_owned() {
+            Ok(place) => place,
+            Err(TryAcquireError::NoPermits | TryAcquireError::Closed) => return Err(Busy),
+        };
+        let turn = self.turns.clone().acquire_owned().await.map_err(|_| Busy)?;
+        // Both permits go with the work: a caller who leaves does not make room for another hash
+        // while this one is still being made.
+        let working = tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop((turn, place));
+            done
+        });
+        working.await.map_err(|_| Busy)
+    }
+}
+
+/// 19 MiB, two passes, one lane.
+fn argon2() -> Argon2<'static> {
+    let params = Params::new(19 * 1024, 2, 1, None).expect("the parameters are valid");
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(text: &str) -> Secret {
+        Secret::new(text)
+    }
+
+    #[tokio::test]
+    async fn the_right_password_is_accepted_and_no_other() {
+        let passwords = Passwords::new(None);
+        let hash = passwords.hash(secret("correct horse")).await.unwrap();
+        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
+
+        let verify = async |text, hash| passwords.verify(secret(text), hash).await;
+        assert_eq!(verify("correct horse", Some(hash.clone())).await, Ok(true));
+        assert_eq!(verify("correct horse ", Some(hash.clone())).await, Ok(false));
+        assert_eq!(verify("", Some(hash)).await, Ok(false));
+        assert_eq!(verify("correct horse", Some("damaged".to_owned())).await, Ok(false));
+    }
+
+    #[tokio::test]
+    async fn two_hashes_of_one_password_differ() {
+        let passwords = Passwords::new(None);
+        let (one, other) = tokio::join!(passwords.hash(secret("a")), passwords.hash(secret("a")));
+        assert_ne!(one.unwrap(), other.unwrap());
+    }
+
+    #[tokio::test]
+    async fn nobody_has_no_password_but_costs_a_real_hash() {
+        PasswordHash::new(NOBODY).expect("a wrong hash would be refused in no time");
+        let passwords = Passwords::new(None);
+        assert_eq!(passwords.verify(secret(""), None).await, Ok(false));
+    }
+
+    #[tokio::test]
+    async fn those_who_find_no_place_are_told_at_once() {
+        let passwords = Passwords::new(NonZeroUsize::new(1));
+        let held = passwords.places.clone().acquire_many_owned(33).await.unwrap();
+        assert_eq!(passwords.hash(secret("a")).await.unwrap_err(), Busy);
+        drop(held);
+        assert!(passwords.hash(secret("a")).await.is_ok());
+    }
+}

@@ -1,0 +1,113 @@
+//! Connections: accepted up to a number, secured if need be, bounded in time, and drained when
+//! the service stops.
+
+mod connection;
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::server::conn::auto;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+
+use crate::config;
+use crate::http::{Peer, Site};
+use crate::tls::Tls;
+
+/// Serves until `stop` is done, then lets calls in flight end, for a bounded time. The caller
+/// binds and the caller stops, so that a test can do both.
+pub async fn serve(
+    listener: TcpListener,
+    tls: Option<Tls>,
+    site: Site,
+    stop: impl Future<Output = ()>,
+) {
+    let http = site.belfry().config.http;
+    let builder = Arc::new(builder(http));
+    let places = Arc::new(Semaphore::new(places_of(http) as usize));
+    let (stopping, stopped) = watch::channel(());
+    tokio::pin!(stop);
+    loop {
+        let accepted = async {
+            // No place, no accept: more connections wait in the kernel's queue.
+            let place = Arc::clone(&places).acquire_owned().await;
+            (place, listener.accept().await)
+        };
+        let (place, accepted) = tokio::select! {
+            () = &mut stop => break,
+            accepted = accepted => accepted,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                rest_after(&error).await;
+                continue;
+            }
+        };
+        let connection = connection::Connection {
+            builder: Arc::clone(&builder),
+            site: site.clone(),
+            peer: Peer(peer),
+            stopped: stopped.clone(),
+            idle_timeout: http.idle_timeout,
+        };
+        let tls = tls.as_ref().map(Tls::acceptor);
+        tokio::spawn(async move {
+            connection.run(stream, tls).await;
+            drop(place);
+        });
+    }
+    drop(listener);
+    tracing::info!("stopping; calls in flight may end");
+    stopping.send_replace(());
+    // When every place is free again, every connection has ended.
+    let ended = places.acquire_many(places_of(http));
+    if tokio::time::timeout(http.shutdown_timeout, ended).await.is_err() {
+        tracing::warn!(after = ?http.shutdown_timeout, "calls still in flight were cut off");
+    }
+}
+
+fn places_of(http: config::Http) -> u32 {
+    u32::try_from(http.max_connections).unwrap_or(u32::MAX).clamp(1, 1 << 20)
+}
+
+fn builder(http: config::Http) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(http.header_timeout)
+        .max_headers(http.max_headers)
+        .max_buf_size(http.max_header_bytes.max(8 * 1024));
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(250)
+        .max_header_list_size(u32::try_from(http.max_header_bytes).unwrap_or(u32::MAX))
+        .keep_alive_interval(http.header_timeout)
+        .keep_alive_timeout(http.header_timeout);
+    builder
+}
+
+/// A connection that was lost before it was accepted is no matter; when the process has no file
+/// handles left, trying again at once would only burn a core.
+async fn rest_after(error: &io::Error) {
+    let lost = matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+    );
+    if !lost {
+        tracing::error!(%error, "cannot accept a connection");
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
+
+/// Answers at once instead of gathering small packets.
+fn without_delay(stream: &TcpStream) {
+    let _works_without = stream.set_nodelay(true);
+}

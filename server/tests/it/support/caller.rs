@@ -1,0 +1,110 @@
+//! Callers as values: a test reads "this person does that".
+
+use std::net::SocketAddr;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, StatusCode};
+use belfry::http::{Peer, Site};
+use http_body_util::BodyExt;
+use serde_json::Value;
+
+use super::service::peer;
+
+/// Somebody who calls: from an address, perhaps with a token and other headers.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    site: Site,
+    peer: Peer,
+    headers: Vec<(String, String)>,
+}
+
+/// What a caller was answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Caller {
+    pub(crate) fn new(site: Site, peer: Peer) -> Self {
+        Self { site, peer, headers: Vec::new() }
+    }
+
+    /// The same caller with this access token.
+    pub(crate) fn bearing(&self, token: &str) -> Self {
+        self.with("authorization", &format!("Bearer {token}"))
+    }
+
+    /// The same caller with one more header.
+    pub(crate) fn with(&self, name: &str, value: &str) -> Self {
+        let mut caller = self.clone();
+        caller.headers.push((name.to_owned(), value.to_owned()));
+        caller
+    }
+
+    /// The same caller at another address.
+    pub(crate) fn at(&self, ip: impl Into<std::net::IpAddr>) -> Self {
+        Self { peer: Peer(peer(ip)), ..self.clone() }
+    }
+
+    /// The access token, for a query string.
+    pub(crate) fn token(&self) -> &str {
+        let bearer = self.headers.iter().find(|(name, _)| name == "authorization").unwrap();
+        bearer.1.strip_prefix("Bearer ").unwrap()
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.call(&format!("GET {path}"), "").await
+    }
+
+    /// `what` is the method and the path: `PUT /_matrix/…`.
+    pub(crate) async fn call(&self, what: &str, body: impl Into<Body>) -> Answer {
+        let (method, path) = what.split_once(' ').unwrap();
+        let mut request = Request::builder().method(method).uri(path).extension(self.peer);
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let answer = self.site.answer(request.body(body.into()).unwrap()).await;
+        let (head, body) = answer.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        Answer {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            text: String::from_utf8(body.into()).unwrap(),
+        }
+    }
+}
+
+impl Answer {
+    /// The body as JSON; an answer that says it is JSON must be.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        assert!(self.header("content-type").starts_with("application/json"), "{self:?}");
+        serde_json::from_str(&self.text).unwrap()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// Demands a status, and gives the JSON.
+    #[track_caller]
+    pub(crate) fn expect(&self, status: StatusCode) -> Value {
+        assert_eq!(self.status, status.as_u16(), "{self:?}");
+        self.json()
+    }
+
+    /// The status and the `errcode` of a failure in the push rules.
+    #[track_caller]
+    pub(crate) fn errcode(&self) -> (u16, String) {
+        let body = self.json();
+        assert!(body["error"].as_str().is_some_and(|text| !text.is_empty()), "{self:?}");
+        (self.status, body["errcode"].as_str().unwrap_or_default().to_owned())
+    }
+}
+
+/// An address for documentation, by its last number.
+pub(crate) fn address(last: u8) -> std::net::IpAddr {
+    SocketAddr::from(([192, 0, 2, last], 0)).ip()
+}

@@ -1,0 +1,140 @@
+//! A whole service in this process: its clock is moved by the test, and it is called without a
+//! socket.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use belfry::clock::{Clock, FakeClock};
+use belfry::config::Config;
+use belfry::http::{Belfry, Peer, Site};
+use belfry::metrics::Metrics;
+use belfry::passwords::Passwords;
+use belfry::random;
+use belfry::store::{Account, App, NewToken, Store};
+use belfry_core::secret::Secret;
+use jiff::Timestamp;
+
+use super::caller::Caller;
+use super::databases::TestDatabase;
+
+/// The second at which every test begins.
+pub(crate) const BEGINNING: i64 = 1_800_000_000;
+
+/// A service of a test's own.
+pub(crate) struct Service {
+    pub(crate) clock: Arc<FakeClock>,
+    pub(crate) belfry: Arc<Belfry>,
+    pub(crate) site: Site,
+    _database: TestDatabase,
+}
+
+impl Service {
+    /// With default settings, on SQLite.
+    pub(crate) async fn start() -> Self {
+        Self::with(Config::default()).await
+    }
+
+    /// With these settings, on SQLite.
+    pub(crate) async fn with(config: Config) -> Self {
+        Self::on(TestDatabase::sqlite(), config).await
+    }
+
+    /// With these settings, on this database.
+    pub(crate) async fn on(database: TestDatabase, config: Config) -> Self {
+        let clock = Arc::new(FakeClock::at(BEGINNING));
+        let belfry = Arc::new(Belfry {
+            base_url: config
+                .base_url
+                .clone()
+                .unwrap_or_else(|| "https://ring.example".parse().unwrap()),
+            config,
+            store: database.open().await,
+            clock: Arc::clone(&clock) as Arc<dyn Clock>,
+            passwords: Passwords::new(None),
+            metrics: Metrics::default(),
+        });
+        let site = Site::new(Arc::clone(&belfry));
+        Self { clock, belfry, site, _database: database }
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.belfry.store
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Somebody without a token, at 192.0.2.1.
+    pub(crate) fn anyone(&self) -> Caller {
+        Caller::new(self.site.clone(), Peer(peer([192, 0, 2, 1])))
+    }
+
+    /// A person with an account, and a token for everything that concerns push rules.
+    pub(crate) async fn person(&self, name: &str) -> Caller {
+        self.person_with(name, "read write push").await
+    }
+
+    /// A person with an account, and a token of these scopes.
+    pub(crate) async fn person_with(&self, name: &str, scopes: &str) -> Caller {
+        let account = match self.store().account_named(name).await.unwrap() {
+            Some(account) => account.id,
+            None => self.add_account(name).await,
+        };
+        let token = self.issue(Some(account), scopes).await;
+        self.anyone().bearing(token.reveal())
+    }
+
+    /// Adds an account whose password is `correct horse NAME`.
+    pub(crate) async fn add_account(&self, name: &str) -> i64 {
+        let password = Secret::new(format!("correct horse {name}"));
+        let account = Account {
+            id: random::id(self.now()),
+            name: name.to_owned(),
+            email: Some(format!("{name}@example.org")),
+            password: self.belfry.passwords.hash(password).await.unwrap(),
+            created_at: self.now(),
+            disabled_at: None,
+        };
+        self.store().add_account(&account).await.unwrap().unwrap();
+        account.id
+    }
+
+    /// Issues a token of an account, or of the app alone.
+    pub(crate) async fn issue(&self, account: Option<i64>, scopes: &str) -> Secret {
+        let app = App {
+            id: 1,
+            client_id: "tests".to_owned(),
+            secret: Secret::new("secret of tests").digest(),
+            name: "Tests".to_owned(),
+            website: None,
+            redirect_uris: vec!["https://app.example/cb".to_owned()],
+            scopes: "read write follow push profile".to_owned(),
+            created_at: self.now(),
+            disabled_at: None,
+        };
+        self.store().add_app(&app).await.unwrap();
+        let token = random::secret();
+        let new = NewToken {
+            digest: token.digest(),
+            app: app.id,
+            account,
+            scopes: scopes.to_owned(),
+            created_at: self.now(),
+            expires_at: None,
+        };
+        self.store().add_token(&new).await.unwrap();
+        token
+    }
+}
+
+pub(crate) fn peer(ip: impl Into<IpAddr>) -> SocketAddr {
+    SocketAddr::new(ip.into(), 40_000)
+}
+
+/// The settings with this change.
+pub(crate) fn config(change: impl FnOnce(&mut Config)) -> Config {
+    let mut config = Config::default();
+    change(&mut config);
+    config
+}
