@@ -27,7 +27,7 @@ pub use self::codes::Code;
 use self::engine::{Batch, Engine, Row, Rows, Statement, sql};
 pub use self::rulesets::{Document, Rulesets};
 pub use self::sessions::Session;
-pub use self::tokens::{NewToken, Token, TokenAccount};
+pub use self::tokens::{NewToken, Refused, Token, TokenAccount};
 use crate::config::{Database, SecretUrl};
 
 /// Everything that Belfry remembers.

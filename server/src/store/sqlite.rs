@@ -158,7 +158,17 @@ fn make_folder(folder: &Path) -> std::io::Result<()> {
     builder.recursive(true).create(folder)
 }
 
+/// Makes the file before SQLite does, for its owner only; the WAL takes its mode from it.
+fn make_private(path: &Path) {
+    let mut options = fs::OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // It may be there already; whatever else is wrong SQLite will say in better words.
+    drop(options.write(true).create_new(true).open(path));
+}
+
 fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
+    make_private(path);
     let connection = Connection::open(path)?;
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.pragma_update(None, "journal_mode", "wal")?;

@@ -56,7 +56,31 @@ pub struct TokenAccount {
     pub disabled_at: Option<Timestamp>,
 }
 
+/// Why a token that was once issued is no good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// It was revoked, or its app was disabled.
+    Revoked,
+    /// Its time is over.
+    Expired,
+    /// Its account is disabled.
+    Disabled,
+}
+
 impl Token {
+    /// Whether the token is good at this time, and if not, why.
+    pub fn check(&self, now: Timestamp) -> Result<(), Refused> {
+        if self.revoked_at.is_some() || self.app_disabled_at.is_some() {
+            Err(Refused::Revoked)
+        } else if self.expires_at.is_some_and(|end| end <= now) {
+            Err(Refused::Expired)
+        } else if self.account.as_ref().is_some_and(|account| account.disabled_at.is_some()) {
+            Err(Refused::Disabled)
+        } else {
+            Ok(())
+        }
+    }
+
     fn read(mut row: Row) -> Result<Self, StoreError> {
         let app = row.take()?;
         let (id, name, disabled_at) = (row.take()?, row.take()?, row.take()?);
@@ -131,5 +155,35 @@ impl Store {
         .changing(Change::Token(digest));
         let [found] = self.write_rows(batch).await?;
         Ok(!found.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_good_until_something_ends_it() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let account = |disabled_at| TokenAccount { id: 7, name: "a".to_owned(), disabled_at };
+        let good = Token {
+            app: 1,
+            account: Some(account(None)),
+            scopes: "read".to_owned(),
+            created_at: at(1),
+            expires_at: Some(at(10)),
+            revoked_at: None,
+            app_disabled_at: None,
+        };
+        assert_eq!(good.check(at(9)), Ok(()));
+        assert_eq!(good.check(at(10)), Err(Refused::Expired));
+        let of_an_app = Token { account: None, expires_at: None, ..good.clone() };
+        assert_eq!(of_an_app.check(at(99)), Ok(()));
+        let disabled = Token { account: Some(account(Some(at(2)))), ..good.clone() };
+        assert_eq!(disabled.check(at(9)), Err(Refused::Disabled));
+        let revoked = Token { revoked_at: Some(at(2)), ..good.clone() };
+        assert_eq!(revoked.check(at(99)), Err(Refused::Revoked));
+        let of_a_disabled_app = Token { app_disabled_at: Some(at(2)), ..good };
+        assert_eq!(of_a_disabled_app.check(at(9)), Err(Refused::Revoked));
     }
 }
