@@ -1,7 +1,7 @@
 //! Running cargo from within cargo.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, io};
 
@@ -13,17 +13,29 @@ pub(crate) fn root() -> &'static Path {
     package.parent().unwrap_or(package)
 }
 
-/// A cargo command at the root of the repository, free of what the cargo that started us and the
-/// person's shell have set for other purposes.
+/// The folder that cargo builds this profile into: beside the one that we are in.
+pub(crate) fn built(profile: &str) -> io::Result<PathBuf> {
+    let ours = env::current_exe()?;
+    ours.ancestors()
+        .nth(2)
+        .map(|target| target.join(profile))
+        .ok_or_else(|| io::Error::other("this program is not in a target folder"))
+}
+
+/// A cargo command at the root of the repository.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
-    for (name, _) in env::vars_os() {
-        if is_foreign(&name) {
-            command.env_remove(name);
-        }
-    }
+    forget_foreign(&mut command);
     command
+}
+
+/// Frees the command of what the cargo that started us and the person's shell have set for other
+/// purposes.
+pub(crate) fn forget_foreign(command: &mut Command) {
+    for (name, _) in env::vars_os().filter(|(name, _)| is_foreign(name)) {
+        command.env_remove(name);
+    }
 }
 
 /// Runs the command to its end, together with all that it starts.

@@ -1,5 +1,6 @@
 //! The habits of this project, one verb each: `cargo xtask test`, `cargo xtask bench`.
 
+mod bench;
 mod cargo;
 mod packages;
 mod test;
@@ -14,6 +15,7 @@ Usage: cargo xtask VERB [ARGUMENTS]
 
 Verbs:
   test    Check everything as CI does, with private engines; `.ci/run` calls this
+  bench   Measure what Belfry costs, beside a bare server that answers the same bytes
   help    Say this
 
 `cargo xtask VERB --help` says more about a verb.
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
             Ok(true)
         }
         Some("test") => test::run(&arguments),
+        Some("bench") => bench::run(&arguments),
         Some(other) => {
             Err(format!("there is no verb {other:?}; `cargo xtask help` lists them").into())
         }

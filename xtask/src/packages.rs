@@ -48,9 +48,17 @@ const CHROMEDRIVER: Package = Package {
     probe: "command -v chromedriver",
     why: "the hand on that browser",
 };
+const WRK: Package = Package {
+    apt: "wrk",
+    elsewhere: ["wrk", "wrk", "wrk"],
+    probe: "command -v wrk",
+    why: "load for the measurements",
+};
 
 /// What the tests need.
 pub(crate) const FOR_TESTS: &[Package] = &[POSTGRESQL, REDIS, NGINX, CHROMIUM, CHROMEDRIVER];
+/// What the measurements need.
+pub(crate) const FOR_BENCH: &[Package] = &[WRK, POSTGRESQL, REDIS];
 
 /// Installs `$@`, as root. Debian starts a server as soon as it is installed, and again with the
 /// machine; we want the programs, not a PostgreSQL on 5432 and an nginx on 80 that nobody asked
