@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use axum::Router;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use axum::routing::any;
 use bytes::Bytes;
 use clap::Parser;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -42,8 +41,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let headers: HeaderMap = headers.into_iter().collect();
     let body = Bytes::from(std::fs::read(body_file)?);
     // It reads what it is sent, as anyone must who wants to know what that was.
-    let answer = any(async move |_sent: Bytes| (status, headers.clone(), body.clone()));
-    let router = Router::new().route("/", answer.clone()).route("/{*path}", answer);
+    let answer = async move |_sent: Bytes| (status, headers.clone(), body.clone());
+    // A fallback: the bare server has one answer and no need to look at the path.
+    let router = Router::new().fallback(answer);
 
     let listener = TcpListener::bind(listen).await?;
     println!("bare listening on http://{}", listener.local_addr()?);
