@@ -1,0 +1,158 @@
+//! Rows that load a path of Belfry and a bare server, in alternation.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use super::Bench;
+use super::belfry::Belfry;
+use super::http::Response;
+use super::median::median;
+use super::request::Request;
+use super::served::Served;
+use super::table::table;
+use super::wrk::{self, Seen};
+
+/// How often each side is loaded.
+pub(super) const ROUNDS: u32 = 5;
+
+/// A path under load.
+pub(super) struct Load {
+    pub name: &'static str,
+    pub connections: u16,
+    /// The least part of the bare server's throughput that we want.
+    pub floor: f64,
+    /// For `belfry serve`, beside its address and data.
+    pub serve: &'static [&'static str],
+    /// Puts into the running Belfry what the request needs, and makes the request.
+    pub prepare: fn(&Belfry) -> io::Result<Request>,
+}
+
+const HEAD: &[&str] =
+    &["path", "ours/s", "bare/s", "ratio", "floor", "", "p50 ms", "p99 ms", "peak MB"];
+
+/// Measures the rows and prints the table; true if all could be measured.
+pub(super) fn measure_all(bench: &Bench, loads: &[&Load]) -> bool {
+    let mut rows = vec![];
+    for load in loads {
+        match load.measure(bench) {
+            Ok(row) => rows.push(row),
+            Err(error) => println!("{}: {error}", load.name),
+        }
+    }
+    println!("\n{}", table(HEAD, &rows));
+    rows.len() == loads.len()
+}
+
+impl Load {
+    fn measure(&self, bench: &Bench) -> io::Result<Vec<String>> {
+        println!("{} …", self.name);
+        let belfry = Belfry::start(&bench.belfry, self.serve)?;
+        let request = (self.prepare)(&belfry)?;
+        let answer = belfry.ask(&request)?;
+        let bare = bare(&bench.examples, &answer, belfry.folder())?;
+
+        let (mut ours, mut theirs) = (vec![], vec![]);
+        let script = belfry.folder().join("load.lua");
+        for round in 0..=ROUNDS {
+            fs::write(&script, request.script(round))?;
+            // The first, a short one, only warms up.
+            let seconds = if round == 0 { 1 } else { bench.seconds };
+            let load = |address| wrk::load(address, &script, self.connections, seconds);
+            // Whoever is first changes, so that a machine that slows down is unfair to both.
+            let (our, their) = if round % 2 == 0 {
+                let our = load(belfry.served.address)?;
+                (our, load(bare.address)?)
+            } else {
+                let their = load(bare.address)?;
+                (load(belfry.served.address)?, their)
+            };
+            if round > 0 {
+                ours.push(our);
+                theirs.push(their);
+            }
+        }
+        Ok(self.row(&request, &ours, &theirs, belfry.served.peak_memory()))
+    }
+
+    fn row(&self, request: &Request, ours: &[Seen], bare: &[Seen], peak: f64) -> Vec<String> {
+        let middle = |seen: &[Seen], figure: fn(&Seen) -> f64| median(seen.iter().map(figure));
+        let rate = |seen| middle(seen, |seen| seen.per_second);
+        // Of neighbours in time, which had the same machine more than all together had.
+        let pairs = ours.iter().zip(bare);
+        let ratio = median(pairs.map(|(ours, bare)| ours.per_second / bare.per_second));
+        let success_wanted = request.status.is_none_or(|status| status < 400);
+        let lost: u64 = ours
+            .iter()
+            .map(|seen| seen.broken + if success_wanted { seen.refused } else { 0 })
+            .sum();
+        let verdict = match lost {
+            0 if ratio >= self.floor => "ok".to_owned(),
+            0 => "below".to_owned(),
+            lost => format!("{lost} lost"),
+        };
+        vec![
+            self.name.to_owned(),
+            format!("{:.0}", rate(ours)),
+            format!("{:.0}", rate(bare)),
+            format!("{ratio:.2}"),
+            format!("{:.2}", self.floor),
+            verdict,
+            format!("{:.2}", middle(ours, |seen| seen.p50_ms)),
+            format!("{:.2}", middle(ours, |seen| seen.p99_ms)),
+            format!("{peak:.1}"),
+        ]
+    }
+}
+
+/// A server that does nothing but answer the same bytes.
+fn bare(examples: &Path, answer: &Response, folder: &Path) -> io::Result<Served> {
+    let body = folder.join("body");
+    fs::write(&body, &answer.body)?;
+    let mut command = Command::new(examples.join("bare"));
+    command.args(["--listen", "127.0.0.1:0", "--status", &answer.status.to_string()]);
+    command.arg("--body-file").arg(body);
+    for (name, value) in &answer.headers {
+        // These are the connection's; the bare server has its own.
+        if !["connection", "content-length", "date"].contains(&name.as_str()) {
+            command.arg("--header").arg(format!("{name}:{value}"));
+        }
+    }
+    Served::start(command, folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROW: Load = Load {
+        name: "GET /",
+        connections: 1,
+        floor: 0.75,
+        serve: &[],
+        prepare: |_| Ok(Request::default()),
+    };
+
+    fn seen(per_second: f64) -> Seen {
+        Seen { per_second, p50_ms: 1.0, p99_ms: 2.0, ..Seen::default() }
+    }
+
+    #[test]
+    fn the_ratio_is_the_median_of_neighbours_and_stands_beside_its_floor() {
+        let get = Request::new("GET", "/");
+        let bare = [seen(100.0), seen(1000.0), seen(200.0)];
+        let ours = [seen(80.0), seen(900.0), seen(2.0)];
+        let row = ROW.row(&get, &ours, &bare, 12.34);
+        assert_eq!(row, ["GET /", "80", "200", "0.80", "0.75", "ok", "1.00", "2.00", "12.3"]);
+        assert_eq!(ROW.row(&get, &[seen(70.0)], &bare, 1.0)[5], "below");
+    }
+
+    #[test]
+    fn refusals_are_lost_unless_the_row_is_about_them() {
+        let ours = [Seen { refused: 5, ..seen(100.0) }];
+        let about_refusals = Request { status: Some(429), ..Request::new("GET", "/") };
+        assert_eq!(ROW.row(&Request::new("GET", "/"), &ours, &ours, 1.0)[5], "5 lost");
+        assert_eq!(ROW.row(&about_refusals, &ours, &ours, 1.0)[5], "ok");
+    }
+}

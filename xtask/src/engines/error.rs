@@ -1,0 +1,48 @@
+//! Why an engine does not run.
+
+use std::{error, fmt, io};
+
+/// Why an engine does not run.
+#[derive(Debug)]
+pub enum EngineError {
+    /// None of these programs is on this machine.
+    Missing(&'static [&'static str]),
+    /// The engine ended, or was not ready in time.
+    Failed {
+        /// The program.
+        name: String,
+        /// How it ended.
+        reason: String,
+        /// What it said.
+        log: String,
+    },
+    /// The system refused something.
+    Io(io::Error),
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(names) => {
+                write!(f, "{} is not installed; `cargo xtask test` installs it", names.join(" or "))
+            }
+            Self::Failed { name, reason, log } => write!(f, "{name}: {reason}\n{log}"),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl error::Error for EngineError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Io(error) => error.source(),
+            Self::Missing(_) | Self::Failed { .. } => None,
+        }
+    }
+}
+
+impl From<io::Error> for EngineError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}

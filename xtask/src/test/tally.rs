@@ -1,0 +1,76 @@
+//! Counting tests in what `cargo test` prints.
+
+/// The tests of all programs together.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub passed: u32,
+    pub failed: u32,
+    pub ignored: u32,
+    /// How many programs, a package's documentation being one, reported.
+    pub programs: u32,
+    /// The names of those that failed.
+    pub failures: Vec<String>,
+}
+
+impl Tally {
+    /// Takes note of a line, if it says something about tests.
+    pub(super) fn read(&mut self, line: &str) {
+        if let Some(name) =
+            line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
+        {
+            self.failures.push(name.to_owned());
+        }
+        // A test that prints without a newline may stand before it.
+        let Some((_, result)) = line.split_once("test result: ") else { return };
+        let Some((_, counts)) = result.split_once(". ") else { return };
+        self.programs += 1;
+        for count in counts.split("; ") {
+            let Some((number, what)) = count.split_once(' ') else { continue };
+            let Ok(number) = number.parse::<u32>() else { continue };
+            match what {
+                "passed" => self.passed += number,
+                "failed" => self.failed += number,
+                "ignored" => self.ignored += number,
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &str = "
+running 3 tests
+test secret::tests::a_digest_is_compared ... ok
+test store::postgres::a_code_is_spent_once ... FAILED
+test slow ... ignored, takes an hour
+
+failures:
+    store::postgres::a_code_is_spent_once
+
+test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.01s
+
+running 2 tests
+ding dongtest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.20s
+";
+
+    #[test]
+    fn the_programs_are_summed_and_failures_named() {
+        let mut tally = Tally::default();
+        OUTPUT.lines().for_each(|line| tally.read(line));
+        let failures = vec!["store::postgres::a_code_is_spent_once".to_owned()];
+        assert_eq!(tally, Tally { passed: 3, failed: 1, ignored: 1, programs: 2, failures });
+    }
+
+    #[test]
+    fn lines_that_only_look_alike_count_nothing() {
+        let mut tally = Tally::default();
+        for line in ["", "test result: ", "test result: ok. many passed; x", "12 passed; 1 failed"]
+        {
+            tally.read(line);
+        }
+        assert_eq!((tally.passed, tally.failed, tally.ignored), (0, 0, 0));
+    }
+}
