@@ -12,6 +12,8 @@ use axum::Router;
 use axum::routing::get;
 
 use self::error::Problem;
+#[cfg(test)]
+pub(crate) use self::site::tests::strange_site;
 pub use self::site::{Peer, Site};
 use crate::clock::Clock;
 use crate::config::{BaseUrl, Config};

@@ -111,3 +111,33 @@ async fn rest_after(error: &io::Error) {
 fn without_delay(stream: &TcpStream) {
     let _works_without = stream.set_nodelay(true);
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::http::strange_site;
+
+    #[tokio::test]
+    async fn a_call_in_flight_ends_well_and_new_connections_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let site = strange_site(folder.path()).await;
+        let serving = tokio::spawn(serve(listener, None, site, async { drop(stopped.await) }));
+
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        drop(stop);
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+
+        assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with("done"), "{answer}");
+        serving.await.unwrap();
+        assert!(TcpStream::connect(address).await.is_err());
+    }
+}

@@ -74,6 +74,8 @@ impl Site {
     fn shape(&self, mut answer: Response, path: &str) -> Response {
         let Some(problem) = answer.extensions_mut().remove::<Problem>() else { return answer };
         let mut written = problem.answer(self.area(path));
+        // The length of the body that is replaced.
+        answer.headers_mut().remove(header::CONTENT_LENGTH);
         for (name, value) in answer.headers() {
             written.headers_mut().entry(name).or_insert_with(|| value.clone());
         }
@@ -82,5 +84,64 @@ impl Site {
 
     fn area(&self, path: &str) -> Area {
         Area::of(path, &self.belfry.config.name_segments)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::time::Duration;
+
+    use axum::http::StatusCode;
+    use axum::routing::get;
+    use http_body_util::BodyExt;
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::clock::FakeClock;
+    use crate::config::{Config, Database};
+    use crate::metrics::Metrics;
+    use crate::passwords::Passwords;
+    use crate::store::Store;
+
+    /// A site with routes that no user has: one that panics, one that takes its time.
+    pub(crate) async fn strange_site(folder: &std::path::Path) -> Site {
+        let config = Config::default();
+        let database = Database::Sqlite(folder.join("belfry.db"));
+        let options = config.store_options();
+        let belfry = Arc::new(Belfry {
+            base_url: config.base_url(config.listen),
+            store: Store::open(&database, &options, Timestamp::UNIX_EPOCH).await.unwrap(),
+            config,
+            clock: Arc::new(FakeClock::at(0)),
+            passwords: Passwords::new(None),
+            metrics: Metrics::default(),
+        });
+        let slowly = async || {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            "done"
+        };
+        let panics = async || -> &'static str { panic!("this is what the test is about") };
+        let router = Router::new()
+            .route("/_matrix/panic", get(panics))
+            .route("/slow", get(slowly))
+            .route("/well", get(async || "well"));
+        Site { router, belfry }
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_panics_costs_its_caller_a_500_and_nobody_else_anything() {
+        let folder = tempfile::tempdir().unwrap();
+        let site = strange_site(folder.path()).await;
+        let get = |path: &str| Request::get(path).body(Body::empty()).unwrap();
+
+        let answer = site.answer(get("/_matrix/panic")).await;
+        assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["errcode"], "M_UNKNOWN");
+        assert!(!body.to_string().contains("what the test is about"), "{body}");
+
+        assert_eq!(site.answer(get("/well")).await.status(), StatusCode::OK);
+        assert!(site.belfry.metrics.to_text().contains("belfry_panics_total 1"));
     }
 }

@@ -1,1 +1,125 @@
-//! files
+//! Databases as files and schemas: newer ones, foreign writers, and places that cannot be used.
+
+use std::time::Duration;
+
+use belfry::config::Database;
+use belfry::store::{Store, StoreError};
+use jiff::Timestamp;
+
+use super::cases::{account, at, digest, token, with_alice};
+use crate::support::TestDatabase;
+use crate::support::databases::options;
+
+async fn open(database: &TestDatabase) -> Result<Store, StoreError> {
+    Store::open(&database.database, &options(), Timestamp::UNIX_EPOCH).await
+}
+
+fn sqlite_file(database: &TestDatabase) -> rusqlite::Connection {
+    let Database::Sqlite(path) = &database.database else { panic!("not SQLite") };
+    rusqlite::Connection::open(path).unwrap()
+}
+
+#[tokio::test]
+async fn a_sqlite_database_that_is_newer_is_refused_and_left_as_it_is() {
+    let database = TestDatabase::sqlite();
+    drop(open(&database).await.unwrap());
+    sqlite_file(&database).execute("insert into migrations values (999, 0)", []).unwrap();
+
+    let Err(error) = open(&database).await else { panic!("it was opened") };
+
+    let text = error.to_string();
+    assert!(matches!(error, StoreError::Newer { found: 999, .. }), "{text}");
+    assert!(text.contains("belfry.db") && text.contains("999"), "{text}");
+}
+
+#[tokio::test]
+async fn a_postgres_database_that_is_newer_is_refused() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    drop(open(&database).await.unwrap());
+    let (client, connection) =
+        tokio_postgres::connect(database.url().unwrap(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute("insert into migrations values (999, 0)").await.unwrap();
+
+    let Err(error) = open(&database).await else { panic!("it was opened") };
+
+    assert!(matches!(error, StoreError::Newer { found: 999, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn what_is_stored_is_there_after_opening_again() {
+    let database = TestDatabase::sqlite();
+    let store = open(&database).await.unwrap();
+    store.add_account(&account(7, "alice")).await.unwrap().unwrap();
+    drop(store);
+    assert_eq!(open(&database).await.unwrap().account(7).await.unwrap(), Some(account(7, "alice")));
+}
+
+/// As a command does beside a running server.
+#[tokio::test]
+async fn what_another_process_writes_is_seen_soon() {
+    let database = TestDatabase::sqlite();
+    let server = open(&database).await.unwrap();
+    with_alice(&server).await;
+    server.add_token(&token("t", Some(7))).await.unwrap();
+    assert!(server.token(digest("t")).await.unwrap().unwrap().check(at(1)).is_ok());
+
+    let command = open(&database).await.unwrap();
+    command.revoke_token(digest("t"), at(1)).await.unwrap();
+
+    for _ in 0..1000 {
+        if server.token(digest("t")).await.unwrap().unwrap().check(at(1)).is_err() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("the server still believes its memory");
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("belfry.db");
+    std::fs::write(&path, "this is not a database, but it is long enough to look like one")
+        .unwrap();
+    let database = Database::Sqlite(path.clone());
+
+    let outcome = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await;
+
+    let Err(error) = outcome else { panic!("it was opened") };
+    assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
+    assert!(std::fs::read_to_string(&path).unwrap().starts_with("this is not"));
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_made_is_named() {
+    let database = Database::Sqlite("/proc/nowhere/belfry.db".into());
+    let outcome = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await;
+    let Err(error) = outcome else { panic!("it was opened") };
+    assert!(error.to_string().contains("/proc/nowhere/belfry.db"), "{error}");
+}
+
+#[tokio::test]
+async fn a_postgres_that_is_not_there_is_named_without_its_password() {
+    let url = "postgres://me:hunter2@127.0.0.1:1/belfry".parse().unwrap();
+    let database = Database::Postgres(url);
+    let outcome = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await;
+    let Err(error) = outcome else { panic!("it was opened") };
+    let text = error.to_string();
+    assert!(text.contains("postgres://me:***@127.0.0.1:1/belfry"), "{text}");
+    assert!(text.contains("refused") && !text.contains("hunter2"), "{text}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_database_and_its_folder_are_for_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let database = TestDatabase::sqlite();
+    let store = open(&database).await.unwrap();
+    with_alice(&store).await;
+    let Database::Sqlite(path) = &database.database else { panic!("not SQLite") };
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(path.parent().unwrap()), 0o700);
+    assert_eq!(mode(path), 0o600);
+    assert_eq!(mode(&path.with_extension("db-wal")), 0o600);
+}

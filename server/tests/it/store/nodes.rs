@@ -1,1 +1,95 @@
-//! nodes
+//! Two nodes on one PostgreSQL: what one writes the other hears of.
+
+use std::time::{Duration, Instant};
+
+use belfry::store::Store;
+
+use super::cases::{at, digest, token, with_alice};
+use crate::support::TestDatabase;
+
+/// Waits for something that must come soon. The bound is far above what it takes, since the
+/// machine may be busy; what is awaited is promised within a second on an idle one.
+async fn soon(what: &str, mut come: impl AsyncFnMut() -> bool) {
+    let began = Instant::now();
+    while !come().await {
+        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+async fn two_nodes() -> Option<(TestDatabase, Store, Store)> {
+    let database = TestDatabase::postgres().await?;
+    let (one, other) = tokio::join!(database.open(), database.open());
+    soon("both listen", async || one.is_cached() && other.is_cached()).await;
+    Some((database, one, other))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_revoked_through_one_node_is_refused_by_the_other() {
+    let Some((_database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    one.add_token(&token("t", Some(7))).await.unwrap();
+    let revoked =
+        async |store: &Store| store.token(digest("t")).await.unwrap().unwrap().revoked_at.is_some();
+    assert!(!revoked(&other).await, "and it is in its memory now");
+
+    one.revoke_token(digest("t"), at(1)).await.unwrap();
+
+    assert!(revoked(&one).await, "at once where it was revoked");
+    soon("the other node hears of it", async || revoked(&other).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_written_through_one_node_are_read_through_the_other() {
+    let Some((_database, one, other)) = two_nodes().await else { return };
+    assert!(other.rulesets(7).await.unwrap().0.is_empty());
+    one.save_ruleset(7, "global", None, Some("{}")).await.unwrap();
+    soon("the other node hears of it", async || !other.rulesets(7).await.unwrap().0.is_empty())
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_disabled_through_one_node_is_disabled_on_the_other() {
+    let Some((_database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    one.add_token(&token("t", Some(7))).await.unwrap();
+    let good = async || other.token(digest("t")).await.unwrap().unwrap().check(at(1)).is_ok();
+    assert!(good().await);
+    one.disable_account(7, Some(at(1))).await.unwrap();
+    soon("the other node hears of it", async || !good().await).await;
+}
+
+/// While a node cannot hear the others it reads the database, so it never shows what is stale.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_cannot_hear_the_others_does_without_its_memory() {
+    let Some((database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    one.add_token(&token("t", Some(7))).await.unwrap();
+    assert!(other.token(digest("t")).await.unwrap().is_some());
+
+    // Every connection of both nodes is cut, again and again, so that nobody can listen.
+    let (client, connection) =
+        tokio_postgres::connect(database.url().unwrap(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let cut = "select pg_terminate_backend(pid) from pg_stat_activity \
+               where pid <> pg_backend_pid() and datname = current_database() \
+               and query like 'listen%' or query = ''";
+    soon("it does without", async || {
+        client.batch_execute(cut).await.unwrap();
+        !other.is_cached()
+    })
+    .await;
+    soon("it hears again", async || other.is_cached()).await;
+    assert!(other.token(digest("t")).await.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_nodes_that_start_at_once_on_an_empty_database_migrate_it_once() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let (a, b, c, d) =
+        tokio::join!(database.open(), database.open(), database.open(), database.open());
+    with_alice(&a).await;
+    for node in [b, c, d] {
+        assert!(node.account(7).await.unwrap().is_some());
+    }
+}

@@ -1,0 +1,104 @@
+//! PostgreSQL goes away under load, and comes back.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use belfry::config::Database;
+use belfry::store::{Options, Store, StoreError};
+use jiff::Timestamp;
+use tokio::task::JoinSet;
+use xtask::engines::Postgres;
+
+use crate::support::Process;
+use crate::support::databases::engine_url;
+
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Stopped for five seconds under load: `/readyz` says so, calls fail within their timeout and
+/// say that another try may succeed, and all recovers by itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_stopped_for_five_seconds_is_survived() {
+    if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
+        return;
+    }
+    let mut postgres = Postgres::start().unwrap();
+    let url = postgres.url();
+    let folder = tempfile::tempdir().unwrap();
+    let server = Process::start(folder.path(), &["--database", &url]);
+    let ready = async || {
+        let answer = reqwest::get(format!("{}/readyz", server.url)).await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    assert_eq!(ready().await.0, 200);
+
+    let options = Options { timeout: TIMEOUT, ..Options::default() };
+    let database = Database::Postgres(url.parse().unwrap());
+    let store = Arc::new(Store::open(&database, &options, Timestamp::UNIX_EPOCH).await.unwrap());
+    let load = Load::default();
+    let mut callers = JoinSet::new();
+    for caller in 0..16 {
+        callers.spawn(load.clone().run(caller, Arc::clone(&store)));
+    }
+    load.wait_for_successes(100).await;
+
+    postgres.stop().unwrap();
+    let stopped_at = Instant::now();
+    let (status, text) = ready().await;
+    assert_eq!(status, 503, "{text}");
+    assert!(text.contains("\"status\":\"not ready\""), "{text}");
+    assert!(!text.contains("\"database\":\"ok\""), "{text}");
+    tokio::time::sleep(Duration::from_secs(5).saturating_sub(stopped_at.elapsed())).await;
+    assert!(load.failures.load(Ordering::Relaxed) > 0, "nobody noticed");
+
+    postgres.start_again().unwrap();
+    load.wait_for_successes(100).await;
+    load.stop.store(true, Ordering::Relaxed);
+    callers.join_all().await;
+    let began = Instant::now();
+    while ready().await.0 != 200 || !store.is_cached() {
+        assert!(began.elapsed() < Duration::from_secs(30), "it does not recover");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[derive(Clone, Default)]
+struct Load {
+    stop: Arc<AtomicBool>,
+    successes: Arc<AtomicU64>,
+    failures: Arc<AtomicU64>,
+}
+
+impl Load {
+    /// Writes until told to stop. A write that fails does so as unavailable and in time.
+    async fn run(self, caller: i64, store: Arc<Store>) {
+        let scope = format!("device/{caller}");
+        while !self.stop.load(Ordering::Relaxed) {
+            let began = Instant::now();
+            let write = async {
+                let read = store.rulesets(caller).await?;
+                let version = read.of(&scope).map(|document| document.version);
+                store.save_ruleset(caller, &scope, version, Some("{}")).await
+            };
+            match write.await {
+                Ok(_) => drop(self.successes.fetch_add(1, Ordering::Relaxed)),
+                Err(StoreError::Unavailable(_)) => {
+                    self.failures.fetch_add(1, Ordering::Relaxed);
+                    // A read and a write, each with time to wait for a connection and to use it;
+                    // far more than that would be a hang.
+                    assert!(began.elapsed() < TIMEOUT * 10, "a call took {:?}", began.elapsed());
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+
+    async fn wait_for_successes(&self, more: u64) {
+        let (began, before) = (Instant::now(), self.successes.load(Ordering::Relaxed));
+        while self.successes.load(Ordering::Relaxed) < before + more {
+            assert!(began.elapsed() < Duration::from_secs(60), "no progress");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
