@@ -3,4 +3,5 @@
 //! Whatever depends on the time or on chance takes it as an argument, so that every decision can
 //! be tested as a table.
 
+pub mod limits;
 pub mod secret;
