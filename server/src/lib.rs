@@ -1,1 +1,3 @@
 //! Belfry.
+
+pub mod counters;

@@ -191,10 +191,10 @@ mod tests {
     }
 
     #[test]
-    fn a_path_of_a_megabyte_is_read_in_one_pass() {
+    fn a_very_long_path_is_read_in_one_pass() {
         let table = Table::default();
         for part in ["/..", "/a", "%2f", ";", "%", "//"] {
-            let call = format!("POST {}", part.repeat(350_000));
+            let call = format!("POST {}", part.repeat(50_000));
             assert_eq!(names(&table, &call, Some("1")), ["account", "ip"]);
         }
     }

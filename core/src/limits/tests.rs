@@ -252,7 +252,7 @@ fn steps(clock_jumps: bool) -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Counting::Charge),
     ];
     let step = (counting, pass).prop_map(|(counting, pass)| Step { counting, pass });
-    prop::collection::vec(step, 1..200)
+    prop::collection::vec(step, 1..80)
 }
 
 fn limits() -> impl Strategy<Value = Vec<Limit>> {
