@@ -24,7 +24,7 @@ use std::time::Duration;
 use belfry_core::limits::{Claim, Counting, Limit, Verdict, Window, judge};
 use futures_util::future::{BoxFuture, FutureExt};
 use jiff::{SignedDuration, Timestamp};
-use redis::{IntoConnectionInfo, RedisResult};
+use redis::{ErrorKind, IntoConnectionInfo, RedisResult};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
@@ -66,9 +66,13 @@ impl Redis {
     ///
     /// # Errors
     ///
-    /// When the URL cannot be read.
+    /// When the URL cannot be read, or the prefix makes no hash tag.
     pub async fn connect(url: &str, options: Options, local: Memory) -> RedisResult<Self> {
         let info = url.into_connection_info()?;
+        if options.prefix.is_empty() || options.prefix.contains(['{', '}']) {
+            let why = "the prefix of the keys must not be empty, nor have a brace in it";
+            return Err((ErrorKind::InvalidClientConfig, why).into());
+        }
         let tended = Arc::new(Tended::new(info, &options));
         if let Err(why) = tended.try_once().await {
             tracing::warn!(why, "Redis does not count; counting in this process");

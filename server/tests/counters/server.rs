@@ -1,7 +1,11 @@
 //! What is kept on the Redis server, and what becomes of it when others meddle.
 
+use belfry::counters::memory::Memory;
+use belfry::counters::redis::{Options, Redis};
 use belfry::counters::{Counters, Place};
 use redis::AsyncTypedCommands;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use crate::engine::{Engine, account, address, connect, fresh_prefix, limit, redis_url, remaining};
 
@@ -85,11 +89,61 @@ async fn a_key_that_is_known_to_be_over_is_refused_without_asking() {
 }
 
 #[tokio::test]
-async fn a_url_that_cannot_be_read_is_an_error() {
-    use belfry::counters::memory::Memory;
-    use belfry::counters::redis::{Options, Redis};
+async fn a_url_or_prefix_that_cannot_be_used_is_an_error() {
+    let made = async |url: &str, prefix: &str| {
+        let options = Options { prefix: prefix.into(), ..Options::default() };
+        Redis::connect(url, options, Memory::new(1)).await.map(drop)
+    };
     for url in ["", "localhost", "http://localhost"] {
-        let made = Redis::connect(url, Options::default(), Memory::new(1)).await;
-        assert!(made.is_err(), "{url:?}");
+        assert!(made(url, "belfry").await.is_err(), "{url:?}");
     }
+    for prefix in ["", "}", "a{b"] {
+        assert!(made("redis://127.0.0.1:1", prefix).await.is_err(), "{prefix:?}");
+    }
+    assert!(made("redis://127.0.0.1:1", "belfry").await.is_ok());
+}
+
+#[tokio::test]
+async fn the_password_of_the_url_is_never_printed() {
+    let url = "redis://user:hunter2@127.0.0.1:1";
+    let counters = Redis::connect(url, Options::default(), Memory::new(1)).await.unwrap();
+    assert!(!format!("{counters:?}").contains("hunter2"));
+}
+
+/// A node of a cluster that has no slot: whatever is counted there has moved to `to`.
+async fn node_without_slots(to: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let mut bytes = vec![0; 65_536];
+            while let Ok(read @ 1..) = client.read(&mut bytes).await {
+                let text = String::from_utf8_lossy(&bytes[..read]).into_owned();
+                // Every command is an array, and our arguments do not look like one.
+                for command in text.split("\r\n").filter(|line| line.starts_with('*')) {
+                    let answer = match (command, &text) {
+                        ("*3", text) if text.contains("SCRIPT") => "+0123\r\n".to_owned(),
+                        (_, text) if text.contains("EVALSHA") => format!("-MOVED 1 {to}\r\n"),
+                        _ => "+OK\r\n".to_owned(),
+                    };
+                    client.write_all(answer.as_bytes()).await.unwrap();
+                }
+            }
+        }
+    });
+    address.to_string()
+}
+
+#[tokio::test]
+async fn in_a_cluster_the_node_that_has_the_slot_is_found() {
+    let Some(url) = redis_url() else { return };
+    let server = url.strip_prefix("redis://").unwrap().trim_end_matches('/').to_owned();
+    let node = node_without_slots(server).await;
+    let prefix = fresh_prefix();
+    let counters = connect(&format!("redis://{node}"), &prefix).await;
+    assert_eq!(counters.state().place, Place::Redis);
+    let limit = limit("l", 9, 60);
+    counters.check(&[account(&limit, "1")], now()).await;
+    let seen = connect(&url, &prefix).await.peek(&[account(&limit, "1")], now()).await;
+    assert_eq!(remaining(&seen), [8]);
 }
