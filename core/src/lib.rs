@@ -4,6 +4,7 @@
 //! be tested as a table.
 
 pub mod json;
+pub mod limits;
 pub mod oauth;
 pub mod rules;
 pub mod secret;

@@ -1,11 +1,9 @@
-//! Belfry: who may ring, how often, and which bells you hear.
-//!
-//! The library is everything that waits: configuration, storage, HTTP, commands. What is decided
-//! is in `belfry-core`. The binary is `main.rs`.
+
 
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod counters;
 pub mod http;
 pub mod log;
 pub mod metrics;

@@ -1,0 +1,211 @@
+//! Limits: how many requests a key has in a window, how it stands, and which limit is closest.
+//!
+//! Nothing here counts. An engine keeps one [`Window`] for each claim, hands what it kept to
+//! [`judge`], and keeps what it gets back; so every engine decides alike.
+//!
+//! **The clock.** A window is known by its end, and its end is never more than one length away:
+//! [`judge`] pulls in an end that is further off. A clock that is set back therefore keeps the
+//! counts (no free reset) and locks nobody out for longer than one window. A clock that jumps
+//! forward looks like idle time: it ends the windows that are running, so that a key gains at most
+//! one window for each jump, and when the clock is set right again the first rule holds.
+//!
+//! **A changed limit.** What was counted stays. More or fewer requests hold from the next call; a
+//! shorter window holds at once, by the same pulling in; a longer one from the next window on.
+
+pub mod cidr;
+pub mod forwarded;
+pub mod header;
+pub mod key;
+pub mod own;
+pub mod route;
+pub mod setting;
+pub mod table;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use thiserror::Error;
+
+pub use self::key::{Key, Network};
+
+/// So many requests in a window, under a name.
+///
+/// The name is what counts are kept under: a limit that changes its numbers keeps its counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limit {
+    name: Arc<str>,
+    requests: u32,
+    window: u32,
+}
+
+/// Why a limit cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LimitError {
+    /// The name would not fit a header or a metric's label.
+    #[error("{0:?} is no name for a limit: use 1 to 48 of a-z, 0-9, `_` and `-`")]
+    Name(String),
+    /// The window is too short, too long, or has a fraction.
+    #[error("a window has whole seconds, from 1 second to 8784 hours (366 days)")]
+    Window,
+}
+
+impl Limit {
+    /// The longest window: a leap year, so that no sum of times comes near the end of the calendar.
+    const LONGEST: u32 = 366 * 24 * 60 * 60;
+
+    /// Names a limit. With 0 `requests`, nothing is admitted.
+    ///
+    /// # Errors
+    ///
+    /// When the name or the window cannot be written in a header.
+    pub fn new(name: &str, requests: u32, window: Duration) -> Result<Self, LimitError> {
+        let sound = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
+        if name.is_empty() || name.len() > 48 || !name.bytes().all(sound) {
+            return Err(LimitError::Name(name.chars().take(64).collect()));
+        }
+        match u32::try_from(window.as_secs()) {
+            Ok(seconds @ 1..=Self::LONGEST) if window.subsec_nanos() == 0 => {
+                Ok(Self { name: name.into(), requests, window: seconds })
+            }
+            _ => Err(LimitError::Window),
+        }
+    }
+
+    /// What the limit is called in settings, headers and metrics.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many requests one window admits.
+    #[must_use]
+    pub fn requests(&self) -> u32 {
+        self.requests
+    }
+
+    /// How long a window lasts, in whole seconds.
+    #[must_use]
+    pub fn window_seconds(&self) -> u32 {
+        self.window
+    }
+
+    /// The window that a call at `now` falls into, with what was counted in it before.
+    fn window_at(&self, kept: Option<Window>, now: Timestamp) -> Window {
+        let latest = now
+            .checked_add(SignedDuration::from_secs(self.window.into()))
+            .unwrap_or(Timestamp::MAX);
+        match kept {
+            Some(kept) if kept.count > 0 && now < kept.end => {
+                Window { end: kept.end.min(latest), ..kept }
+            }
+            _ => Window { count: 0, end: latest },
+        }
+    }
+}
+
+/// What an engine keeps of one claim: how many requests were admitted, and until when they count.
+///
+/// A window starts with the first request that is counted and lasts the limit's length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// How many requests were admitted in it.
+    pub count: u32,
+    /// When it ends; the request at this instant falls into the next one.
+    pub end: Timestamp,
+}
+
+/// One limit that applies to a call, and whose budget the call draws on.
+#[derive(Debug, Clone)]
+pub struct Claim<'a> {
+    /// The limit.
+    pub limit: &'a Limit,
+    /// Whose requests are counted together.
+    pub key: Key<'a>,
+}
+
+/// What a judgement costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counting {
+    /// One request of every limit if all of them have room, otherwise nothing.
+    Check,
+    /// Nothing: how would a call fare?
+    Peek,
+    /// One request of every limit that has room, whatever the others say. For what is counted only
+    /// after it happened, as a wrong secret.
+    Charge,
+}
+
+/// How a key stands with one limit once the call has been judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The limit.
+    pub limit: Limit,
+    /// How many more requests it has room for.
+    pub remaining: u32,
+    /// When the window ends. Where none is running: when one would end that starts now.
+    pub reset: Timestamp,
+    /// Whether this limit had room for the call.
+    pub admitted: bool,
+}
+
+/// How a call stands with all limits that apply to it, in the order of its claims.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verdict(Vec<Standing>);
+
+/// Judges a call by all its limits together, each with the window that was kept for its key.
+///
+/// The windows are left as they are to be kept. One that has no count need not be kept; all others
+/// must be, also when the call is refused, because an end may have been pulled in.
+pub fn judge(counting: Counting, kept: &mut [(&Limit, Option<Window>)], now: Timestamp) -> Verdict {
+    let mut all = true;
+    for (limit, window) in &mut *kept {
+        let current = limit.window_at(*window, now);
+        all &= current.count < limit.requests;
+        *window = Some(current);
+    }
+    let stand = |(limit, window): &mut (&Limit, Option<Window>)| {
+        let window = window.as_mut()?;
+        let admitted = window.count < limit.requests;
+        let counted = match counting {
+            Counting::Check => all,
+            Counting::Peek => false,
+            Counting::Charge => admitted,
+        };
+        window.count += u32::from(counted);
+        let remaining = limit.requests.saturating_sub(window.count);
+        Some(Standing { limit: limit.clone(), remaining, reset: window.end, admitted })
+    };
+    Verdict(kept.iter_mut().filter_map(stand).collect())
+}
+
+impl Verdict {
+    /// Whether every limit had room for the call.
+    #[must_use]
+    pub fn admitted(&self) -> bool {
+        self.0.iter().all(|standing| standing.admitted)
+    }
+
+    /// How the call stands with each limit, in the order of the claims.
+    #[must_use]
+    pub fn standings(&self) -> &[Standing] {
+        &self.0
+    }
+
+    /// The standing that is reported where there is place for one: a limit that refused the call,
+    /// or else the one closest to being exceeded. Ties go to the latest reset.
+    #[must_use]
+    pub fn closest(&self) -> Option<&Standing> {
+        self.0.iter().min_by_key(|s| (s.admitted, s.remaining, Reverse(s.reset)))
+    }
+
+    /// How long a refused caller has to wait until no limit that refused it stands in the way.
+    #[must_use]
+    pub fn wait(&self, now: Timestamp) -> Option<Duration> {
+        let refused = self.closest().filter(|standing| !standing.admitted)?;
+        Some(refused.reset.duration_since(now).try_into().unwrap_or_default())
+    }
+}

@@ -1,0 +1,255 @@
+//! Who really calls: the peer, or the client that a configured proxy speaks for.
+//!
+//! A header is believed only as far as the proxies are ours. Read from the right, where the nearest
+//! proxy appended, the first address that is not one of ours is the client; everything to the left
+//! of it is the client's own claim. What cannot be read (`unknown`, a hidden name, garbage) ends
+//! the walk at the proxy that wrote it. When `X-Forwarded-For` and `Forwarded` name different
+//! clients, one of them is forged and passed on by a proxy that sets only the other, so neither is
+//! believed and the call counts for the proxy.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use serde::Deserialize;
+
+use super::cidr::Cidr;
+
+/// The proxies whose headers are believed; by default none.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Proxies(Vec<Cidr>);
+
+impl Proxies {
+    /// Believes the proxies in these ranges.
+    #[must_use]
+    pub fn new(ranges: Vec<Cidr>) -> Self {
+        Self(ranges)
+    }
+
+    /// Whether an address is one of ours.
+    #[must_use]
+    pub fn contain(&self, address: IpAddr) -> bool {
+        self.0.iter().any(|range| range.contains(address))
+    }
+
+    /// The address of the client, from the peer's and the lines of the two headers in order.
+    #[must_use]
+    pub fn client<'a>(
+        &self,
+        peer: IpAddr,
+        x_forwarded_for: impl DoubleEndedIterator<Item = &'a [u8]>,
+        forwarded: impl DoubleEndedIterator<Item = &'a [u8]>,
+    ) -> IpAddr {
+        let peer = peer.to_canonical();
+        if !self.contain(peer) {
+            return peer;
+        }
+        let by_list = self.walk(peer, x_forwarded_for, address);
+        let by_elements = self.walk(peer, forwarded, element_address);
+        match (by_list, by_elements) {
+            (Some(one), Some(other)) if one != other => peer,
+            (one, other) => one.or(other).unwrap_or(peer),
+        }
+    }
+
+    /// The client by one header, if the header is there.
+    fn walk<'a>(
+        &self,
+        peer: IpAddr,
+        lines: impl DoubleEndedIterator<Item = &'a [u8]>,
+        read: impl Fn(&str) -> Option<IpAddr>,
+    ) -> Option<IpAddr> {
+        let mut client = None;
+        for hop in lines.rev().flat_map(|line| line.rsplit(|&byte| byte == b',')) {
+            let nearest = client.unwrap_or(peer);
+            let Some(address) = str::from_utf8(hop).ok().and_then(&read) else {
+                return Some(nearest);
+            };
+            if !self.contain(address) {
+                return Some(address);
+            }
+            client = Some(address);
+        }
+        client
+    }
+}
+
+/// An address as proxies write it: bare, with a port, in brackets, with a zone, in quotes.
+fn address(text: &str) -> Option<IpAddr> {
+    let text = text.trim();
+    let text = text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text);
+    let address = if let Some(bracketed) = text.strip_prefix('[') {
+        let (inside, port) = bracketed.split_once(']')?;
+        let port = port.strip_prefix(':').or(port.is_empty().then_some("0"))?;
+        port.parse::<u16>().ok()?;
+        IpAddr::V6(zoneless(inside)?)
+    } else if let Ok(with_port) = text.parse::<SocketAddr>() {
+        with_port.ip()
+    } else {
+        text.parse().ok().or_else(|| zoneless(text).map(IpAddr::V6))?
+    };
+    Some(address.to_canonical())
+}
+
+fn zoneless(text: &str) -> Option<Ipv6Addr> {
+    text.split('%').next()?.parse().ok()
+}
+
+/// The `for` of one element of `Forwarded` (RFC 7239).
+///
+/// Elements are cut at commas from the right, without regard to quotes, so that an open quote which
+/// a client sent cannot swallow what our proxy appended. An element that was cut out of a quoted
+/// text has an odd quote or a backslash, which no address needs: it is not read.
+fn element_address(element: &str) -> Option<IpAddr> {
+    if element.contains('\\') || element.matches('"').count() % 2 == 1 {
+        return None;
+    }
+    let mut named = element.split(';').filter_map(|pair| {
+        let (name, value) = pair.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("for").then_some(value)
+    });
+    let value = named.next()?;
+    if named.next().is_some() { None } else { address(value) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PROXY: &str = "10.0.0.1";
+
+    fn client(peer: &str, x_forwarded_for: &[&str], forwarded: &[&str]) -> String {
+        let ranges = ["10.0.0.0/8", "fd00::/8"].map(|range| range.parse().unwrap());
+        let bytes =
+            |lines: &[&str]| lines.iter().map(|l| l.as_bytes().to_vec()).collect::<Vec<_>>();
+        let (one, other) = (bytes(x_forwarded_for), bytes(forwarded));
+        Proxies::new(ranges.into())
+            .client(
+                peer.parse().unwrap(),
+                one.iter().map(Vec::as_slice),
+                other.iter().map(Vec::as_slice),
+            )
+            .to_string()
+    }
+
+    #[test]
+    fn an_untrusted_peer_is_the_client_whatever_it_says() {
+        assert_eq!(client("203.0.113.9", &["1.2.3.4"], &["for=1.2.3.4"]), "203.0.113.9");
+        assert_eq!(client("::ffff:203.0.113.9", &["1.2.3.4"], &[]), "203.0.113.9");
+    }
+
+    #[test]
+    fn without_configured_proxies_no_header_is_believed() {
+        let line: &[u8] = b"1.2.3.4";
+        let peer = [10, 0, 0, 1].into();
+        let client = Proxies::default().client(peer, [line].into_iter(), [].into_iter());
+        assert_eq!(client, peer);
+    }
+
+    #[test]
+    fn behind_a_proxy_the_client_is_the_right_most_hop_that_is_not_ours() {
+        for (lines, expected) in [
+            (&["1.2.3.4"][..], "1.2.3.4"),
+            (&["6.6.6.6, 1.2.3.4"], "1.2.3.4"),
+            (&["6.6.6.6", "1.2.3.4"], "1.2.3.4"),
+            (&["6.6.6.6, 1.2.3.4", "10.0.0.2 ,fd00::7"], "1.2.3.4"),
+            (&["1.2.3.4,10.0.0.3"], "1.2.3.4"),
+            (&["10.0.0.9, 10.0.0.3"], "10.0.0.9"),
+            (&["10.6.6.6, 1.2.3.4"], "1.2.3.4"),
+            (&["2001:db8::1"], "2001:db8::1"),
+            (&["::ffff:1.2.3.4"], "1.2.3.4"),
+            (&["1.2.3.4:5678"], "1.2.3.4"),
+            (&["[2001:db8::1]:5678"], "2001:db8::1"),
+            (&["[2001:db8::1]"], "2001:db8::1"),
+            (&["fe80::1%eth0"], "fe80::1"),
+            (&["\"1.2.3.4\""], "1.2.3.4"),
+            (&[], PROXY),
+        ] {
+            assert_eq!(client(PROXY, lines, &[]), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_ends_the_walk_at_the_proxy_that_wrote_it() {
+        for (line, expected) in [
+            ("unknown", PROXY),
+            ("", PROXY),
+            ("1.2.3.4, ", PROXY),
+            ("1.2.3.4, unknown", PROXY),
+            ("1.2.3.4, _hidden, 10.0.0.3", "10.0.0.3"),
+            ("1.2.3", PROXY),
+            ("1.2.3.4.5", PROXY),
+            ("01.2.3.4", PROXY),
+            ("1.2.3.4:99999", PROXY),
+            ("[2001:db8::1", PROXY),
+            ("[2001:db8::1]x", PROXY),
+            ("[1.2.3.4]", PROXY),
+            ("example.org", PROXY),
+            ("'; drop table", PROXY),
+            ("\u{661}.2.3.4", PROXY),
+        ] {
+            assert_eq!(client(PROXY, &[line], &[]), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn forwarded_elements_are_read_like_the_rfc_writes_them() {
+        for (line, expected) in [
+            ("for=192.0.2.60;proto=http;by=203.0.113.43", "192.0.2.60"),
+            ("For=\"[2001:db8:cafe::17]:4711\"", "2001:db8:cafe::17"),
+            ("for=192.0.2.43, for=198.51.100.17", "198.51.100.17"),
+            ("for=192.0.2.43, for=10.0.0.4;proto=https", "192.0.2.43"),
+            ("proto=http ; FOR = 1.2.3.4 ", "1.2.3.4"),
+            ("for=\"_gazonk\"", PROXY),
+            ("for=unknown", PROXY),
+            ("proto=http", PROXY),
+            ("for=1.2.3.4;for=5.6.7.8", PROXY),
+            ("for", PROXY),
+        ] {
+            assert_eq!(client(PROXY, &[], &[line]), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_quote_neither_swallows_nor_forges_an_element() {
+        for (line, expected) in [
+            ("for=\"6.6.6.6, for=1.2.3.4", "1.2.3.4"),
+            ("for=1.2.3.4;host=\"a,for=6.6.6.6\"", PROXY),
+            ("for=1.2.3.4;host=\"a,for=6.6.6.6;x=\"", PROXY),
+            ("for=1.2.3.4;host=\"a\\\",for=6.6.6.6;x=\\\"\"", PROXY),
+        ] {
+            assert_eq!(client(PROXY, &[], &[line]), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn headers_that_disagree_are_not_believed() {
+        assert_eq!(client(PROXY, &["1.2.3.4"], &["for=1.2.3.4"]), "1.2.3.4");
+        assert_eq!(client(PROXY, &["6.6.6.6"], &["for=1.2.3.4"]), PROXY);
+        assert_eq!(client(PROXY, &["1.2.3.4"], &["for=unknown"]), PROXY);
+    }
+
+    #[test]
+    fn a_hundred_thousand_hops_are_walked_once() {
+        let ours = vec!["10.0.0.7"; 100_000].join(",");
+        assert_eq!(client(PROXY, &["1.2.3.4", &ours], &[]), "1.2.3.4");
+    }
+
+    proptest! {
+        #[test]
+        fn no_garbage_panics_and_the_last_hop_decides(
+            garbage in prop::collection::vec(any::<u8>(), 0..80),
+            hop in any::<std::net::Ipv4Addr>(),
+        ) {
+            let proxies = Proxies::new(vec!["10.0.0.1".parse().unwrap()]);
+            let peer: IpAddr = PROXY.parse().unwrap();
+            prop_assume!(IpAddr::V4(hop) != peer);
+            let _ = proxies.client(peer, [garbage.as_slice()].into_iter(), [garbage.as_slice()].into_iter());
+            let mut line = garbage;
+            line.extend_from_slice(format!(",{hop}").as_bytes());
+            let client = proxies.client(peer, [line.as_slice()].into_iter(), [].into_iter());
+            prop_assert_eq!(client, IpAddr::V4(hop));
+        }
+    }
+}

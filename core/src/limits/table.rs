@@ -1,0 +1,201 @@
+//! Which limits apply to a call: the table, its defaults, and the claims of a call.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::key::{Key, Network};
+use super::route::{Pattern, Route};
+use super::setting::{Setting, SettingError, settle};
+use super::{Claim, Limit};
+
+/// Whose requests a row counts together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Per {
+    /// The account of the caller's token; a call without one draws on no such row.
+    Account,
+    /// The address of the caller.
+    Ip,
+}
+
+/// One limit and the calls it counts. Calls of several patterns count together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The limit.
+    pub limit: Limit,
+    /// Whose requests are counted together.
+    pub per: Per,
+    /// The calls that are counted.
+    pub matches: Vec<Pattern>,
+}
+
+/// The limits in force.
+///
+/// It is read from settings that change the defaults: `media = false` removes a row,
+/// `[rows.media] requests = 60` changes one, and a row of another name is added.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "BTreeMap<String, Setting>")]
+pub struct Table {
+    rows: Vec<Row>,
+}
+
+const MINUTES: u64 = 60;
+
+/// Name, scope, calls, requests, window: the limits that hold where nothing else is configured.
+const DEFAULTS: [(&str, Per, &[&str], u32, u64); 5] = [
+    ("account", Per::Account, &["*"], 300, 5 * MINUTES),
+    ("media", Per::Account, &["POST /api/v1/media"], 30, 30 * MINUTES),
+    (
+        "delete",
+        Per::Account,
+        &["DELETE /api/v1/statuses/:id", "POST /api/v1/statuses/:id/unreblog"],
+        30,
+        30 * MINUTES,
+    ),
+    ("ip", Per::Ip, &["*"], 300, 5 * MINUTES),
+    ("sign_up", Per::Ip, &["POST /api/v1/accounts"], 5, 30 * MINUTES),
+];
+
+impl Default for Table {
+    fn default() -> Self {
+        let row = |(name, per, matches, requests, seconds): (_, _, &[&str], _, _)| Row {
+            limit: Limit::new(name, requests, Duration::from_secs(seconds))
+                .expect("the names and windows above are sound"),
+            per,
+            matches: matches
+                .iter()
+                .map(|text| text.parse().expect("the patterns above are sound"))
+                .collect(),
+        };
+        Self { rows: DEFAULTS.map(row).into() }
+    }
+}
+
+impl TryFrom<BTreeMap<String, Setting>> for Table {
+    type Error = SettingError;
+
+    fn try_from(settings: BTreeMap<String, Setting>) -> Result<Self, SettingError> {
+        Ok(Self { rows: settle(Self::default().rows, settings)? })
+    }
+}
+
+impl Table {
+    /// The rows, in order.
+    #[must_use]
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// What a call draws on: one claim for each row that counts it.
+    ///
+    /// `target` is the path of the call, in any spelling. `account` is that of a token that was
+    /// found good: a call with a bad token draws on its address alone.
+    #[must_use]
+    pub fn claims<'a>(
+        &'a self,
+        method: &str,
+        target: &str,
+        account: Option<&'a str>,
+        from: Network,
+    ) -> Vec<Claim<'a>> {
+        let mut route = None;
+        let mut counts = |pattern: &Pattern| {
+            pattern.means_method(method)
+                && (pattern.means_every_path()
+                    || pattern.means_route(route.get_or_insert_with(|| Route::of(target))))
+        };
+        let claim = |row: &'a Row| {
+            let key = match row.per {
+                Per::Account => Key::Account(account?),
+                Per::Ip => Key::Network(from),
+            };
+            row.matches.iter().any(&mut counts).then_some(Claim { limit: &row.limit, key })
+        };
+        self.rows.iter().filter_map(claim).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from() -> Network {
+        Network::of([192, 0, 2, 1].into())
+    }
+
+    fn names<'a>(table: &'a Table, call: &str, account: Option<&'a str>) -> Vec<&'a str> {
+        let (method, target) = call.split_once(' ').unwrap();
+        table.claims(method, target, account, from()).iter().map(|c| c.limit.name()).collect()
+    }
+
+    #[test]
+    fn the_default_table_is_the_contracts() {
+        let table = Table::default();
+        let rows: Vec<_> = table
+            .rows()
+            .iter()
+            .map(|row| {
+                let matches: Vec<_> = row.matches.iter().map(Pattern::as_str).collect();
+                let minutes = row.limit.window_seconds() / 60;
+                (row.per, matches.join(" or "), row.limit.requests(), minutes)
+            })
+            .collect();
+        let removals = "DELETE /api/v1/statuses/:id or POST /api/v1/statuses/:id/unreblog";
+        let contract = [
+            (Per::Account, "*".into(), 300, 5),
+            (Per::Account, "POST /api/v1/media".into(), 30, 30),
+            (Per::Account, removals.into(), 30, 30),
+            (Per::Ip, "*".into(), 300, 5),
+            (Per::Ip, "POST /api/v1/accounts".into(), 5, 30),
+        ];
+        assert_eq!(rows, contract);
+    }
+
+    #[test]
+    fn a_call_draws_on_every_row_that_counts_it() {
+        let table = Table::default();
+        for (call, with_account, without) in [
+            ("GET /", "account ip", "ip"),
+            ("POST /api/v1/media", "account media ip", "ip"),
+            ("GET /api/v1/media", "account ip", "ip"),
+            ("POST /api/v2/media", "account ip", "ip"),
+            ("DELETE /api/v1/statuses/1", "account delete ip", "ip"),
+            ("POST /api/v1/statuses/1/unreblog", "account delete ip", "ip"),
+            ("POST /api/v1/statuses/1/reblog", "account ip", "ip"),
+            ("POST /api/v1/accounts", "account ip sign_up", "ip sign_up"),
+            ("POST //API/v1/%61ccounts.json;x/?y", "account ip sign_up", "ip sign_up"),
+            ("OPTIONS *", "account ip", "ip"),
+        ] {
+            assert_eq!(names(&table, call, Some("1")).join(" "), with_account, "{call}");
+            assert_eq!(names(&table, call, None).join(" "), without, "{call}");
+        }
+    }
+
+    #[test]
+    fn deletes_and_unreblogs_have_one_budget() {
+        let table = Table::default();
+        let claims = |method, target| table.claims(method, target, Some("1"), from());
+        let delete = claims("DELETE", "/api/v1/statuses/1");
+        let unreblog = claims("POST", "/api/v1/statuses/2/unreblog");
+        assert_eq!((delete[1].limit, &delete[1].key), (unreblog[1].limit, &unreblog[1].key));
+    }
+
+    #[test]
+    fn a_claim_is_keyed_by_the_account_or_the_network() {
+        let table = Table::default();
+        let keys: Vec<_> =
+            table.claims("GET", "/", Some("7"), from()).into_iter().map(|c| c.key).collect();
+        assert_eq!(keys, [Key::Account("7"), Key::Network(from())]);
+    }
+
+    #[test]
+    fn a_very_long_path_is_read_in_one_pass() {
+        let table = Table::default();
+        for part in ["/..", "/a", "%2f", ";", "%", "//"] {
+            let call = format!("POST {}", part.repeat(50_000));
+            assert_eq!(names(&table, &call, Some("1")), ["account", "ip"]);
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! The arithmetic of limits: tables for what the contract says, properties for what always holds.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn limit(name: &str, requests: u32, seconds: u64) -> Limit {
+    Limit::new(name, requests, Duration::from_secs(seconds)).unwrap()
+}
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + seconds).unwrap()
+}
+
+/// The smallest engine there is: one window for each limit.
+struct Kept<'a>(Vec<(&'a Limit, Option<Window>)>);
+
+impl<'a> Kept<'a> {
+    fn new(limits: impl IntoIterator<Item = &'a Limit>) -> Self {
+        Self(limits.into_iter().map(|limit| (limit, None)).collect())
+    }
+
+    fn check(&mut self, now: Timestamp) -> Verdict {
+        judge(Counting::Check, &mut self.0, now)
+    }
+
+    fn counts(&self) -> Vec<u32> {
+        self.0.iter().map(|(_, window)| window.map_or(0, |window| window.count)).collect()
+    }
+}
+
+fn remaining(verdict: &Verdict) -> Vec<u32> {
+    verdict.standings().iter().map(|standing| standing.remaining).collect()
+}
+
+#[test]
+fn the_301st_of_300_is_refused() {
+    let limit = limit("account", 300, 300);
+    let mut kept = Kept::new([&limit]);
+    for left in (0..300).rev() {
+        let verdict = kept.check(at(1));
+        assert!(verdict.admitted());
+        assert_eq!(remaining(&verdict), [left]);
+    }
+    assert!(!kept.check(at(2)).admitted());
+}
+
+#[test]
+fn a_window_starts_with_the_first_request_and_lasts_its_length() {
+    let limit = limit("account", 2, 300);
+    let mut kept = Kept::new([&limit]);
+    for (now, admitted, left, reset) in [
+        (7, true, 1, 307),
+        (100, true, 0, 307),
+        (306, false, 0, 307),
+        (307, true, 1, 607),
+        (1000, true, 1, 1300),
+    ] {
+        let verdict = kept.check(at(now));
+        let [standing] = verdict.standings() else { panic!("one limit") };
+        assert_eq!(
+            (standing.admitted, standing.remaining, standing.reset),
+            (admitted, left, at(reset)),
+            "at {now}"
+        );
+    }
+}
+
+#[test]
+fn a_refused_call_costs_none_of_its_limits() {
+    let (wide, narrow) = (limit("account", 300, 300), limit("media", 1, 1800));
+    let mut kept = Kept::new([&wide, &narrow]);
+    assert_eq!(remaining(&kept.check(at(0))), [299, 0]);
+    for _ in 0..1000 {
+        let verdict = kept.check(at(1));
+        assert!(!verdict.admitted());
+        assert_eq!(remaining(&verdict), [299, 0]);
+    }
+    assert_eq!(kept.counts(), [1, 1]);
+}
+
+#[test]
+fn a_peek_costs_nothing_and_a_charge_only_what_there_is_room_for() {
+    let (wide, narrow) = (limit("a", 3, 60), limit("b", 1, 60));
+    let mut kept = Kept::new([&wide, &narrow]);
+    let peek = judge(Counting::Peek, &mut kept.0, at(0));
+    assert_eq!((peek.admitted(), remaining(&peek)), (true, vec![3, 1]));
+    assert_eq!(kept.counts(), [0, 0]);
+    for counts in [[1, 1], [2, 1], [3, 1], [3, 1]] {
+        judge(Counting::Charge, &mut kept.0, at(0));
+        assert_eq!(kept.counts(), counts);
+    }
+    assert!(!judge(Counting::Peek, &mut kept.0, at(1)).admitted());
+}
+
+#[test]
+fn a_window_does_not_start_with_a_peek_or_a_refusal() {
+    let (open, closed) = (limit("a", 1, 60), limit("b", 0, 60));
+    let mut kept = Kept::new([&open, &closed]);
+    judge(Counting::Peek, &mut kept.0, at(0));
+    kept.check(at(10));
+    kept.0.pop();
+    assert_eq!(kept.check(at(50)).closest().unwrap().reset, at(110));
+}
+
+#[test]
+fn the_closest_has_the_smallest_remaining_then_the_latest_reset() {
+    let names = ["a", "b", "c"];
+    for (standings, closest) in [
+        ([(5, 10, true), (3, 10, true), (4, 99, true)], "b"),
+        ([(3, 10, true), (3, 20, true), (3, 15, true)], "b"),
+        ([(0, 99, true), (7, 1, true), (0, 98, true)], "a"),
+        ([(0, 99, true), (0, 10, false), (9, 99, true)], "b"),
+        ([(0, 10, false), (0, 99, true), (0, 20, false)], "c"),
+    ] {
+        let standing = |(name, (remaining, reset, admitted))| Standing {
+            limit: limit(name, 9, 60),
+            remaining,
+            reset: at(reset),
+            admitted,
+        };
+        let verdict = Verdict(names.into_iter().zip(standings).map(standing).collect());
+        assert_eq!(verdict.closest().unwrap().limit.name(), closest, "{standings:?}");
+    }
+}
+
+#[test]
+fn a_call_without_limits_is_admitted() {
+    let verdict = judge(Counting::Check, &mut [], at(0));
+    assert!(verdict.admitted());
+    assert_eq!(verdict.closest(), None);
+    assert_eq!(verdict.wait(at(0)), None);
+}
+
+#[test]
+fn a_limit_of_0_refuses_and_says_when_to_ask_again() {
+    let none = limit("none", 0, 60);
+    let mut kept = Kept::new([&none]);
+    for counting in [Counting::Check, Counting::Peek, Counting::Charge] {
+        let verdict = judge(counting, &mut kept.0, at(0));
+        assert!(!verdict.admitted());
+        assert_eq!(verdict.wait(at(0)), Some(Duration::from_mins(1)));
+    }
+}
+
+#[test]
+fn the_largest_limit_stops_at_its_end_and_does_not_overflow() {
+    let most = limit("most", u32::MAX, 60);
+    let window = |count| Some(Window { count, end: at(60) });
+    let mut kept = [(&most, window(u32::MAX - 1))];
+    assert!(judge(Counting::Check, &mut kept, at(0)).admitted());
+    for counting in [Counting::Check, Counting::Charge] {
+        assert!(!judge(counting, &mut kept, at(0)).admitted());
+        assert_eq!(kept[0].1, window(u32::MAX));
+    }
+}
+
+#[test]
+fn a_clock_set_back_gives_no_fresh_window_and_locks_out_for_one_window_at_most() {
+    let limit = limit("account", 2, 300);
+    let mut kept = Kept::new([&limit]);
+    kept.check(at(0));
+    kept.check(at(0));
+    let hour = -3600;
+    let verdict = kept.check(at(hour));
+    assert!(!verdict.admitted());
+    assert_eq!(verdict.closest().unwrap().reset, at(hour + 300));
+    assert!(!kept.check(at(hour + 299)).admitted());
+    assert!(kept.check(at(hour + 300)).admitted());
+}
+
+#[test]
+fn a_clock_far_forward_gains_one_window_and_setting_it_right_gains_none() {
+    let limit = limit("account", 1, 300);
+    let mut kept = Kept::new([&limit]);
+    let day = 86_400;
+    for (now, admitted) in [
+        (0, true),
+        (1, false),
+        (day, true),
+        (day + 1, false),
+        (2, false),
+        (301, false),
+        (302, true),
+    ] {
+        assert_eq!(kept.check(at(now)).admitted(), admitted, "at {now}");
+    }
+}
+
+#[test]
+fn the_ends_of_the_calendar_do_no_harm() {
+    let limit = limit("account", 1, 366 * 86_400);
+    for now in [Timestamp::MIN, Timestamp::UNIX_EPOCH, Timestamp::MAX] {
+        let mut kept = Kept::new([&limit]);
+        assert!(kept.check(now).admitted());
+        assert!(kept.check(Timestamp::MAX).wait(Timestamp::MIN) < Some(Duration::MAX));
+    }
+}
+
+#[test]
+fn a_changed_limit_keeps_what_was_counted() {
+    let before = limit("media", 30, 1800);
+    let mut kept = Kept::new([&before]);
+    (0..20).for_each(|_| drop(kept.check(at(0))));
+    let counted = kept.0[0].1;
+    for (requests, seconds, admitted, left, reset) in [
+        (30, 1800, true, 9, 1800),
+        (40, 1800, true, 19, 1800),
+        (20, 1800, false, 0, 1800),
+        (5, 1800, false, 0, 1800),
+        (30, 60, true, 9, 70),
+        (30, 7200, true, 9, 1800),
+    ] {
+        let after = limit("media", requests, seconds);
+        let verdict = judge(Counting::Check, &mut [(&after, counted)], at(10));
+        let [standing] = verdict.standings() else { panic!("one limit") };
+        let found = (standing.admitted, standing.remaining, standing.reset);
+        assert_eq!(found, (admitted, left, at(reset)), "{requests} in {seconds} s");
+    }
+}
+
+#[test]
+fn a_name_or_window_that_no_header_can_carry_is_refused() {
+    let minute = Duration::from_mins(1);
+    for name in ["", "Media", "a b", "a\"b", "ä", "a:b", &"a".repeat(49)] {
+        assert!(matches!(Limit::new(name, 1, minute), Err(LimitError::Name(_))), "{name:?}");
+    }
+    for window in [
+        Duration::ZERO,
+        Duration::from_millis(999),
+        Duration::from_millis(1500),
+        Duration::from_hours(8785),
+        Duration::MAX,
+    ] {
+        assert_eq!(Limit::new("a", 1, window), Err(LimitError::Window), "{window:?}");
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Step {
+    counting: Counting,
+    pass: i64,
+}
+
+/// Mostly small steps forward, sometimes none, sometimes a clock that jumps either way.
+fn steps(clock_jumps: bool) -> impl Strategy<Value = Vec<Step>> {
+    let jump = if clock_jumps { -200_000..200_000_i64 } else { 0..1 };
+    let pass = prop_oneof![4 => 0..20_i64, 1 => jump];
+    let counting = prop_oneof![
+        6 => Just(Counting::Check),
+        1 => Just(Counting::Peek),
+        1 => Just(Counting::Charge),
+    ];
+    let step = (counting, pass).prop_map(|(counting, pass)| Step { counting, pass });
+    prop::collection::vec(step, 1..80)
+}
+
+fn limits() -> impl Strategy<Value = Vec<Limit>> {
+    prop::collection::vec((0..12_u32, 1..120_u64), 1..4).prop_map(|shapes| {
+        let named = |(i, (requests, seconds))| limit(&format!("l{i}"), requests, seconds);
+        shapes.into_iter().enumerate().map(named).collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn never_more_than_the_limit_in_a_window(limits in limits(), steps in steps(false)) {
+        let mut kept = Kept::new(&limits);
+        let mut now = 0;
+        let mut counted = vec![Vec::<i64>::new(); limits.len()];
+        for Step { counting, pass } in steps {
+            now += pass;
+            let verdict = judge(counting, &mut kept.0, at(now));
+            for (i, standing) in verdict.standings().iter().enumerate() {
+                let passed = match counting {
+                    Counting::Check => verdict.admitted(),
+                    Counting::Peek => false,
+                    Counting::Charge => standing.admitted,
+                };
+                counted[i].extend(passed.then_some(now));
+            }
+        }
+        // Told by the times alone: windows that begin with the first request after the last one's end.
+        for (limit, times) in limits.iter().zip(counted) {
+            let mut rest = times.as_slice();
+            while let [first, ..] = rest {
+                let end = first + i64::from(limit.window_seconds());
+                let inside = rest.iter().take_while(|&&time| time < end).count();
+                prop_assert!(inside <= limit.requests() as usize, "{} in {:?}", inside, limit);
+                rest = &rest[inside..];
+            }
+        }
+    }
+
+    #[test]
+    fn remaining_and_reset_never_contradict_the_verdict(limits in limits(), steps in steps(true)) {
+        let mut kept = Kept::new(&limits);
+        let mut now = 0;
+        for Step { counting, pass } in steps {
+            now += pass;
+            let peek = judge(Counting::Peek, &mut kept.0, at(now));
+            let before = kept.counts();
+            let verdict = judge(counting, &mut kept.0, at(now));
+            prop_assert_eq!(peek.admitted(), verdict.admitted());
+            prop_assert_eq!(verdict.wait(at(now)).is_some(), !verdict.admitted());
+            for (i, standing) in verdict.standings().iter().enumerate() {
+                let cost = match counting {
+                    Counting::Check => u32::from(verdict.admitted()),
+                    Counting::Peek => 0,
+                    Counting::Charge => u32::from(standing.admitted),
+                };
+                prop_assert_eq!(kept.counts()[i], before[i] + cost);
+                prop_assert_eq!(standing.admitted, peek.standings()[i].remaining > 0);
+                prop_assert_eq!(standing.remaining, peek.standings()[i].remaining - cost);
+                let length = i64::from(standing.limit.window_seconds());
+                prop_assert!(at(now) < standing.reset && standing.reset <= at(now + length));
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_the_clock_did_nobody_waits_longer_than_told(limits in limits(), steps in steps(true)) {
+        let mut kept = Kept::new(&limits);
+        let mut now = 0;
+        for Step { counting, pass } in steps {
+            let before = kept.counts();
+            now += pass;
+            let verdict = judge(counting, &mut kept.0, at(now));
+            if pass < 0 {
+                let kept_all = kept.counts().iter().zip(&before).all(|(after, before)| after >= before);
+                prop_assert!(kept_all, "a clock set back gave a fresh window");
+            }
+            if counting == Counting::Charge {
+                continue; // It may have used up a limit that did not refuse.
+            }
+            let Some(wait) = verdict.wait(at(now)) else { continue };
+            let then = at(now) + wait;
+            let again = judge(Counting::Peek, &mut kept.0.clone(), then);
+            let closed = again.standings().iter().any(|s| s.limit.requests() == 0);
+            prop_assert!(closed || again.admitted());
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! How fast the counters in memory are, by one thread, and what a key costs:
+//! `cargo run --release --example counters`.
+
+use std::fmt::Write;
+use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
+
+use belfry::counters::Counters;
+use belfry::counters::memory::Memory;
+use belfry_core::limits::{Claim, Counting, Key, Limit, LimitError, Network};
+use jiff::Timestamp;
+
+const CHECKS: u32 = 3_000_000;
+
+fn main() -> Result<(), LimitError> {
+    let minutes = Duration::from_mins(5);
+    let by_account = Limit::new("account", u32::MAX, minutes)?;
+    let by_address = Limit::new("ip", u32::MAX, minutes)?;
+    println!("{:>12} {:>14} {:>14} {:>14} {:>9}", "keys", "new/s", "checks/s", "calls/s", "B/key");
+    for keys in [1_000, 1_000_000, 10_000_000] {
+        let before = resident();
+        // A margin, because the shards do not fill evenly.
+        let memory = Memory::new(keys as usize * 2 + 100_000);
+        let fresh = rate(keys, |i| check(&memory, &[address(&by_address, i)]));
+        let bytes = resident().saturating_sub(before) / u64::from(keys);
+        let known = rate(CHECKS, |i| check(&memory, &[address(&by_address, scatter(i) % keys)]));
+        let mut id = String::new();
+        // What a call costs that is counted for an account and an address.
+        let calls = rate(CHECKS, |i| {
+            id.clear();
+            let _ = write!(id, "{}", scatter(i) % (keys / 2));
+            let account = Claim { limit: &by_account, key: Key::Account(&id) };
+            check(&memory, &[account, address(&by_address, scatter(i) % keys)]);
+        });
+        println!("{keys:>12} {fresh:>14.0} {known:>14.0} {calls:>14.0} {bytes:>9}");
+    }
+    flood(&by_address);
+    Ok(())
+}
+
+/// Ten million keys where there is room for one million.
+fn flood(limit: &Limit) {
+    let memory = Memory::new(1_000_000);
+    for million in 0..10 {
+        let fresh = rate(1_000_000, |i| check(&memory, &[address(limit, million * 1_000_000 + i)]));
+        let state = memory.state();
+        println!("flood: {fresh:.0} new/s, {} held, {} given up", state.keys, state.evicted);
+    }
+}
+
+fn address(limit: &Limit, number: u32) -> Claim<'_> {
+    Claim { limit, key: Key::Network(Network::of(Ipv4Addr::from_bits(number).into())) }
+}
+
+fn check(memory: &Memory, claims: &[Claim<'_>]) {
+    std::hint::black_box(memory.judge(Counting::Check, claims, Timestamp::UNIX_EPOCH));
+}
+
+/// So many per second.
+fn rate(times: u32, mut each: impl FnMut(u32)) -> f64 {
+    let (started, worked) = (Instant::now(), worked());
+    (0..times).for_each(&mut each);
+    let spent = self::worked().zip(worked).and_then(|(after, before)| after.checked_sub(before));
+    let spent = spent.filter(|spent| !spent.is_zero());
+    f64::from(times) / spent.unwrap_or_else(|| started.elapsed()).as_secs_f64()
+}
+
+/// How long this thread had a processor, so that a busy machine does not blur the numbers.
+fn worked() -> Option<Duration> {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(stat.split_whitespace().next()?.parse().ok()?))
+}
+
+/// Another number, far away, so that the next check finds nothing near it in the cache.
+fn scatter(number: u32) -> u32 {
+    number.wrapping_mul(0x9e37_79b1)
+}
+
+/// Bytes of memory that this process has; 0 where the system does not say.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}

@@ -1,0 +1,174 @@
+//! Counters in this process: sharded, bounded, and exact.
+//!
+//! A key is known by a 64-bit hash with a random seed, so that nobody can choose keys which meet in
+//! one shard or one slot. Among ten million keys, the chance that any two share a window (and so a
+//! budget) is 3 in a million.
+
+mod shard;
+#[cfg(test)]
+mod tests;
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use belfry_core::limits::{Claim, Counting, Limit, Verdict, Window, judge};
+use futures_util::future::{BoxFuture, FutureExt, ready};
+use jiff::{SignedDuration, Timestamp};
+
+use self::shard::Shard;
+use super::{Counters, Place, State};
+
+/// Shards at most: enough that callers rarely meet, few enough that a handful of keys stays small.
+const SHARDS: usize = 256;
+
+type Kept<'a> = (&'a Limit, Option<Window>);
+
+/// The counters of this process.
+#[derive(Debug)]
+pub struct Memory {
+    shards: Box<[Mutex<Shard>]>,
+    seed: RandomState,
+}
+
+impl Memory {
+    /// Keys that are held where nothing else is configured: at most some 100 MB, and that only
+    /// while so many are in use.
+    pub const KEYS: usize = 2_000_000;
+
+    /// Counters that hold at most `keys` windows at a time, but at least one.
+    #[must_use]
+    pub fn new(keys: usize) -> Self {
+        let shards = (keys / 64).clamp(1, SHARDS).next_power_of_two();
+        let each = (keys / shards).max(1);
+        let shards = (0..shards).map(|_| Mutex::new(Shard::new(each))).collect();
+        Self { shards, seed: RandomState::new() }
+    }
+
+    /// Judges and counts in one step: [`Counters::count`] without a future.
+    #[expect(clippy::must_use_candidate, reason = "a charge is made for its effect")]
+    pub fn judge(&self, counting: Counting, claims: &[Claim<'_>], now: Timestamp) -> Verdict {
+        let now = whole_microseconds(now);
+        let prints: Vec<u64> = claims.iter().map(|claim| self.print(claim)).collect();
+        let mut held = self.hold(&prints);
+        let mut kept: Vec<Kept<'_>> = claims
+            .iter()
+            .zip(&prints)
+            .map(|(claim, &print)| (claim.limit, held.shard(print).get(print)))
+            .collect();
+        let verdict = judge(counting, &mut kept, now);
+        for (&print, (limit, window)) in prints.iter().zip(kept) {
+            if let Some(window) = window.filter(|window| window.count > 0) {
+                held.shard(print).put(print, limit, window, now);
+            }
+        }
+        verdict
+    }
+
+    /// The verdict on a call that is known to be refused.
+    ///
+    /// A window that ends later than its limit allows is not known: the limit was changed, or the
+    /// clock, and what was told elsewhere may have another end by now.
+    pub(super) fn refusal(&self, claims: &[Claim<'_>], now: Timestamp) -> Option<Verdict> {
+        let get = |claim: &Claim<'_>| {
+            let print = self.print(claim);
+            self.shard(self.place(print)).get(print)
+        };
+        let mut kept: Vec<_> = claims.iter().map(|claim| (claim.limit, get(claim))).collect();
+        let before = kept.clone();
+        let verdict = judge(Counting::Peek, &mut kept, now);
+        let pulled_in = |((_, was), (_, is)): (&Kept<'_>, &Kept<'_>)| {
+            was.zip(*is).is_some_and(|(was, is)| was.end > is.end)
+        };
+        let known = !before.iter().zip(&kept).any(pulled_in);
+        (known && !verdict.admitted()).then_some(verdict)
+    }
+
+    /// Takes over how a call stands elsewhere, so that counting can go on from there.
+    pub(super) fn remember(&self, claims: &[Claim<'_>], verdict: &Verdict, now: Timestamp) {
+        for (claim, standing) in claims.iter().zip(verdict.standings()) {
+            let told = Window {
+                count: standing.limit.requests() - standing.remaining,
+                end: standing.reset,
+            };
+            if told.count == 0 {
+                continue;
+            }
+            let print = self.print(claim);
+            let mut shard = self.shard(self.place(print));
+            // Answers may overtake each other, and each tells the end a little differently. The
+            // ends of two windows of one key are a whole length apart.
+            let half = SignedDuration::from_secs(claim.limit.window_seconds().into()) / 2;
+            let same = |kept: &Window| kept.end.duration_since(told.end).abs() < half;
+            let count = shard.get(print).filter(same).map_or(0, |kept| kept.count);
+            let window = Window { count: told.count.max(count), ..told };
+            shard.put(print, claim.limit, window, now);
+        }
+    }
+
+    fn print(&self, claim: &Claim<'_>) -> u64 {
+        self.seed.hash_one((claim.limit.name(), &claim.key))
+    }
+
+    fn place(&self, print: u64) -> usize {
+        // The number of shards is a power of two; the upper bits choose the slot.
+        usize::try_from(print & (self.shards.len() as u64 - 1)).unwrap_or(0)
+    }
+
+    /// A lost count matters less than every later call to this shard: a poisoned lock is taken.
+    fn shard(&self, place: usize) -> MutexGuard<'_, Shard> {
+        self.shards[place].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks the shards of all keys of a call, in order, so that no two calls wait for each other.
+    fn hold(&self, prints: &[u64]) -> Held<'_> {
+        let mut places: Vec<usize> = prints.iter().map(|&print| self.place(print)).collect();
+        places.sort_unstable();
+        places.dedup();
+        let shards = places.into_iter().map(|place| (place, self.shard(place))).collect();
+        Held { memory: self, shards }
+    }
+}
+
+struct Held<'a> {
+    memory: &'a Memory,
+    shards: Vec<(usize, MutexGuard<'a, Shard>)>,
+}
+
+impl Held<'_> {
+    fn shard(&mut self, print: u64) -> &mut Shard {
+        let place = self.memory.place(print);
+        let at = self.shards.iter().position(|(own, _)| *own == place).unwrap_or(0);
+        &mut self.shards[at].1
+    }
+}
+
+impl Counters for Memory {
+    fn count<'a>(
+        &'a self,
+        counting: Counting,
+        claims: &'a [Claim<'a>],
+        now: Timestamp,
+    ) -> BoxFuture<'a, Verdict> {
+        ready(self.judge(counting, claims, now)).boxed()
+    }
+
+    fn sweep(&self, now: Timestamp) {
+        (0..self.shards.len()).for_each(|place| self.shard(place).sweep(now));
+    }
+
+    fn state(&self) -> State {
+        let mut state = State { place: Place::Memory, keys: 0, evicted: 0, alone: 0, known: 0 };
+        for place in 0..self.shards.len() {
+            let shard = self.shard(place);
+            state.keys += shard.used();
+            state.evicted += shard.evicted();
+        }
+        state
+    }
+}
+
+/// A slot keeps microseconds; a window that is kept must be the one that was told.
+fn whole_microseconds(now: Timestamp) -> Timestamp {
+    Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now)
+}

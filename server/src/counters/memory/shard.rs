@@ -1,0 +1,205 @@
+//! A table of windows that grows as it is used, up to a bound, and then gives up what matters least.
+//!
+//! **What is given up.** When a new key comes to a full table, its neighbours are looked at and one
+//! of them has to go: one whose window has ended; else the one that has used the smallest share of
+//! its limit; of those, the newest. So a flood of fresh keys pushes out itself: a key that is at its
+//! limit stays there, whoever rotates through addresses to have it forgotten. A key that is pushed
+//! out loses its count and starts afresh, which harms nobody who keeps to the limits.
+
+use std::cmp::Reverse;
+
+use belfry_core::limits::{Limit, Window};
+use jiff::Timestamp;
+
+/// Slots that a new key in a full table chooses among.
+const NEIGHBOURS: usize = 16;
+/// Slots that are swept for every new key: all of them, in less time than it takes to fill them.
+const SWEPT: usize = 4;
+/// Slots of the smallest table.
+const FEWEST: usize = 8;
+
+/// Open addressing with linear probing, at most three quarters full.
+#[derive(Debug)]
+pub(super) struct Shard {
+    slots: Vec<Slot>,
+    used: usize,
+    most: usize,
+    hand: usize,
+    evicted: u64,
+}
+
+/// 24 bytes: with the room between them, a key costs 32 to 48.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    print: u64,
+    /// The end of the window in microseconds, later than any `now` it was kept at.
+    end: i64,
+    /// 0 in an empty slot: a window without a count is not kept.
+    count: u32,
+    /// How much of the limit is used, from 0 to 255.
+    share: u8,
+}
+
+impl Slot {
+    const EMPTY: Self = Self { print: 0, end: i64::MIN, count: 0, share: 0 };
+
+    fn is_live(&self, now: i64) -> bool {
+        self.count > 0 && self.end > now
+    }
+}
+
+impl Shard {
+    /// A table for at most `most` keys. It holds no memory until the first one comes.
+    pub(super) fn new(most: usize) -> Self {
+        Self { slots: Vec::new(), used: 0, most, hand: 0, evicted: 0 }
+    }
+
+    /// How many keys are held.
+    pub(super) fn used(&self) -> usize {
+        self.used
+    }
+
+    /// How much room there is, used or not.
+    #[cfg(test)]
+    pub(super) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// How many keys were given up before their window ended.
+    pub(super) fn evicted(&self) -> u64 {
+        self.evicted
+    }
+
+    /// The window that is kept of a key.
+    pub(super) fn get(&self, print: u64) -> Option<Window> {
+        let slot = self.slots.get(self.find(print)?)?;
+        (slot.count > 0).then(|| Window {
+            count: slot.count,
+            end: Timestamp::from_microsecond(slot.end).unwrap_or(Timestamp::MAX),
+        })
+    }
+
+    /// Keeps the window of a key.
+    pub(super) fn put(&mut self, print: u64, limit: &Limit, window: Window, now: Timestamp) {
+        let now = now.as_microsecond();
+        if self.get(print).is_none() {
+            self.make_room(print, now);
+        }
+        let share = u64::from(window.count) * 255 / u64::from(limit.requests().max(1));
+        let share = u8::try_from(share).unwrap_or(u8::MAX);
+        let end = window.end.as_microsecond();
+        if let Some(slot) = self.find(print).and_then(|at| self.slots.get_mut(at)) {
+            self.used += usize::from(slot.count == 0);
+            *slot = Slot { print, end, count: window.count, share };
+        }
+    }
+
+    /// Forgets every window that has ended, and gives memory back when little is left.
+    pub(super) fn sweep(&mut self, now: Timestamp) {
+        let now = now.as_microsecond();
+        let live = self.live(now);
+        if live == 0 {
+            self.rebuild(0, now);
+        } else if room_for(live * 2).max(FEWEST) < self.slots.len() {
+            self.rebuild(room_for(live + live / 2).max(FEWEST), now);
+        } else {
+            (0..self.slots.len()).for_each(|at| self.clear(at, now));
+        }
+    }
+
+    fn live(&self, now: i64) -> usize {
+        self.slots.iter().filter(|slot| slot.is_live(now)).count()
+    }
+
+    /// Where a key is, or the empty slot where it would be; nowhere in a table without slots.
+    ///
+    /// It ends because a quarter of the slots is empty.
+    fn find(&self, print: u64) -> Option<usize> {
+        let is_it = |slot: &Slot| slot.count == 0 || slot.print == print;
+        self.from(self.home(print)).find(|&at| is_it(&self.slots[at]))
+    }
+
+    /// All slots once, beginning at one.
+    fn from(&self, first: usize) -> impl Iterator<Item = usize> + use<> {
+        (first..self.slots.len()).chain(0..first)
+    }
+
+    /// The slot that a key would like: its upper bits, scaled to the table.
+    fn home(&self, print: u64) -> usize {
+        let scaled = (u128::from(print) * self.slots.len() as u128) >> 64;
+        usize::try_from(scaled).unwrap_or(0)
+    }
+
+    fn make_room(&mut self, print: u64, now: i64) {
+        self.sweep_some(now);
+        if self.used >= self.most {
+            self.give_up_one(print, now);
+        } else if room_for(self.used + 1) > self.slots.len() {
+            let live = self.live(now);
+            // Half as many again, unless sweeping alone makes the room.
+            let wanted = room_for(live + live / 2).clamp(FEWEST, room_for(self.most).max(FEWEST));
+            self.rebuild(wanted.max(room_for(live + 1)), now);
+        }
+    }
+
+    fn give_up_one(&mut self, print: u64, now: i64) {
+        let held = self.from(self.home(print)).filter(|&at| self.slots[at].count > 0);
+        let worth = |&at: &usize| {
+            let slot = &self.slots[at];
+            (slot.is_live(now), slot.share, Reverse(slot.end))
+        };
+        if let Some(at) = held.take(NEIGHBOURS).min_by_key(worth) {
+            self.evicted += u64::from(self.slots[at].is_live(now));
+            self.remove(at);
+        }
+    }
+
+    fn sweep_some(&mut self, now: i64) {
+        for _ in 0..SWEPT.min(self.slots.len()) {
+            self.hand = if self.hand + 1 < self.slots.len() { self.hand + 1 } else { 0 };
+            self.clear(self.hand, now);
+        }
+    }
+
+    /// Empties a slot of windows that have ended, also of those that move up into it.
+    fn clear(&mut self, at: usize, now: i64) {
+        while self.slots[at].count > 0 && !self.slots[at].is_live(now) {
+            self.remove(at);
+        }
+    }
+
+    /// Empties a slot, and moves up what stands behind it only because the slot was taken.
+    fn remove(&mut self, at: usize) {
+        let len = self.slots.len();
+        let distance =
+            |from: usize, to: usize| if to >= from { to - from } else { to + len - from };
+        let mut hole = at;
+        for next in self.from(at).skip(1) {
+            if self.slots[next].count == 0 {
+                break;
+            }
+            if distance(self.home(self.slots[next].print), next) >= distance(hole, next) {
+                self.slots[hole] = self.slots[next];
+                hole = next;
+            }
+        }
+        self.slots[hole] = Slot::EMPTY;
+        self.used -= 1;
+    }
+
+    fn rebuild(&mut self, len: usize, now: i64) {
+        let old = std::mem::replace(&mut self.slots, vec![Slot::EMPTY; len]);
+        self.used = 0;
+        for slot in old.into_iter().filter(|slot| slot.is_live(now)) {
+            if let Some(at) = self.find(slot.print) {
+                self.slots[at] = slot;
+                self.used += 1;
+            }
+        }
+    }
+}
+
+/// How many slots hold so many keys.
+fn room_for(keys: usize) -> usize {
+    keys + keys.div_ceil(3) + 1
+}

@@ -1,0 +1,244 @@
+//! The cases that every engine passes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use belfry::counters::Counters;
+use belfry_core::limits::{Claim, Key, Network};
+use jiff::{SignedDuration, Timestamp};
+use tokio::task::JoinSet;
+
+use crate::engine::{Engine, account, address, limit, remaining};
+
+pub async fn the_301st_of_300_is_refused(engine: Engine) {
+    let limit = limit("account", 300, 300);
+    let claims = [account(&limit, "1")];
+    for left in (0..300).rev() {
+        let verdict = engine.check(&claims).await;
+        assert_eq!((verdict.admitted(), remaining(&verdict)), (true, vec![left]));
+    }
+    for _ in 0..3 {
+        let verdict = engine.check(&claims).await;
+        assert_eq!((verdict.admitted(), remaining(&verdict)), (false, vec![0]));
+    }
+}
+
+pub async fn a_refused_call_costs_none_of_its_limits(engine: Engine) {
+    let (wide, narrow) = (limit("account", 300, 300), limit("media", 1, 1800));
+    let both = [account(&wide, "1"), account(&narrow, "1")];
+    engine.check(&both).await;
+    for _ in 0..10 {
+        let verdict = engine.check(&both).await;
+        assert_eq!((verdict.admitted(), remaining(&verdict)), (false, vec![299, 0]));
+        assert_eq!(verdict.closest().unwrap().limit.name(), "media");
+    }
+    let fresh = engine.another().await;
+    assert_eq!(remaining(&fresh.peek(&both[..1], engine.now()).await), [299]);
+}
+
+pub async fn a_window_ends_after_its_length_and_the_next_call_starts_another(engine: Engine) {
+    let limit = limit("account", 2, 1);
+    let claims = [account(&limit, "1")];
+    for _ in 0..2 {
+        for left in [1, 0] {
+            assert_eq!(remaining(&engine.check(&claims).await), [left]);
+        }
+        assert!(!engine.check(&claims).await.admitted());
+        engine.pass(Duration::from_millis(1100)).await;
+    }
+}
+
+pub async fn reset_is_the_end_of_the_window_for_every_call_in_it(engine: Engine) {
+    let limit = limit("account", 2, 300);
+    let claims = [account(&limit, "1")];
+    let first = engine.check(&claims).await.standings()[0].reset;
+    let length = SignedDuration::from_secs(300);
+    let near = |one: Timestamp, other: Timestamp| {
+        assert!(one.duration_since(other).abs() < SignedDuration::from_secs(1), "{one} {other}");
+    };
+    near(first, engine.now() + length);
+    engine.pass(Duration::from_millis(1500)).await;
+    for _ in 0..3 {
+        near(engine.check(&claims).await.standings()[0].reset, first);
+    }
+}
+
+pub async fn a_peek_costs_nothing_and_starts_no_window(engine: Engine) {
+    let limit = limit("account", 1, 1);
+    let claims = [account(&limit, "1")];
+    for _ in 0..5 {
+        let verdict = engine.peek(&claims).await;
+        assert_eq!((verdict.admitted(), remaining(&verdict)), (true, vec![1]));
+    }
+    engine.pass(Duration::from_millis(700)).await;
+    assert!(engine.check(&claims).await.admitted());
+    engine.pass(Duration::from_millis(600)).await;
+    assert!(!engine.peek(&claims).await.admitted());
+    assert!(!engine.check(&claims).await.admitted());
+}
+
+pub async fn a_charge_counts_wherever_there_is_room(engine: Engine) {
+    let (wide, narrow) = (limit("a", 3, 60), limit("b", 1, 60));
+    let both = [account(&wide, "1"), account(&narrow, "1")];
+    for left in [[2, 0], [1, 0], [0, 0], [0, 0]] {
+        assert_eq!(remaining(&engine.charge(&both).await), left);
+    }
+}
+
+pub async fn what_was_charged_is_seen_by_a_peek(engine: Engine) {
+    let limit = limit("client_secret", 3, 60);
+    let from = Network::of([192, 0, 2, 1].into());
+    let claims = [Claim { limit: &limit, key: Key::tried(from, "client") }];
+    let other = engine.another().await;
+    for _ in 0..3 {
+        assert!(engine.peek(&claims).await.admitted());
+        assert!(engine.charge(&claims).await.admitted());
+    }
+    assert!(!engine.peek(&claims).await.admitted());
+    assert!(!other.peek(&claims, engine.now()).await.admitted());
+}
+
+pub async fn keys_and_limits_have_budgets_of_their_own(engine: Engine) {
+    let (one, other) = (limit("one", 1, 60), limit("other", 1, 60));
+    let from = |last| Network::of([192, 0, 2, last].into());
+    let claims = [
+        account(&one, "1"),
+        account(&other, "1"),
+        account(&one, "2"),
+        account(&one, "192.0.2.1"),
+        address(&one, 1),
+        address(&one, 2),
+        Claim { limit: &one, key: Key::tried(from(1), "1") },
+        Claim { limit: &one, key: Key::tried(from(2), "1") },
+        Claim { limit: &one, key: Key::tried(from(1), "2") },
+    ];
+    for claim in &claims {
+        assert!(engine.check(std::slice::from_ref(claim)).await.admitted(), "{claim:?}");
+    }
+    for claim in &claims {
+        assert!(!engine.check(std::slice::from_ref(claim)).await.admitted(), "{claim:?}");
+    }
+}
+
+pub async fn names_of_any_kind_and_length_are_counted(engine: Engine) {
+    let limit = limit("sign_in_name", 1, 60);
+    let from = Network::of("2001:db8::1".parse().unwrap());
+    let long = "x".repeat(100_000);
+    for name in ["", " ", "}{", "{a}", "a\r\nb", "\0", "\u{1f514}", "*", &long] {
+        let claims = [Claim { limit: &limit, key: Key::Tried(from, name.into()) }];
+        assert!(engine.check(&claims).await.admitted(), "{}", name.len());
+        assert!(!engine.check(&claims).await.admitted(), "{}", name.len());
+    }
+}
+
+pub async fn a_limit_of_0_refuses_everything(engine: Engine) {
+    let (none, some) = (limit("none", 0, 60), limit("some", 5, 60));
+    let both = [account(&none, "1"), account(&some, "1")];
+    for _ in 0..3 {
+        let verdict = engine.check(&both).await;
+        assert_eq!((verdict.admitted(), remaining(&verdict)), (false, vec![0, 5]));
+        assert!(verdict.wait(engine.now()).unwrap() > Duration::from_secs(58));
+    }
+}
+
+pub async fn the_largest_limit_and_the_longest_window_are_counted(engine: Engine) {
+    let most = limit("most", u32::MAX, 366 * 86_400);
+    let claims = [account(&most, "1")];
+    assert_eq!(remaining(&engine.check(&claims).await), [u32::MAX - 1]);
+    let verdict = engine.check(&claims).await;
+    assert_eq!(remaining(&verdict), [u32::MAX - 2]);
+    let left = verdict.standings()[0].reset.duration_since(engine.now());
+    assert!((left.as_hours() - 366 * 24).abs() <= 1, "{left}");
+}
+
+pub async fn a_call_without_limits_is_admitted(engine: Engine) {
+    let verdict = engine.check(&[]).await;
+    assert!(verdict.admitted());
+    assert_eq!(verdict.standings(), []);
+}
+
+pub async fn a_changed_number_of_requests_keeps_what_was_counted(engine: Engine) {
+    let (before, more, fewer) = (limit("l", 5, 60), limit("l", 8, 60), limit("l", 2, 60));
+    for _ in 0..6 {
+        engine.check(&[account(&before, "1")]).await;
+    }
+    assert_eq!(remaining(&engine.check(&[account(&more, "1")]).await), [2]);
+    let refused = engine.check(&[account(&fewer, "1")]).await;
+    assert_eq!((refused.admitted(), remaining(&refused)), (false, vec![0]));
+    assert_eq!(remaining(&engine.check(&[account(&more, "1")]).await), [1]);
+}
+
+pub async fn a_shorter_window_holds_at_once(engine: Engine) {
+    let (before, after) = (limit("l", 1, 1800), limit("l", 1, 1));
+    assert!(engine.check(&[account(&before, "1")]).await.admitted());
+    assert!(!engine.check(&[account(&after, "1")]).await.admitted());
+    engine.pass(Duration::from_millis(1100)).await;
+    assert!(engine.check(&[account(&after, "1")]).await.admitted());
+}
+
+/// How many of `calls` calls by each of 64 callers pass, when each asks one of the processes.
+async fn storm(processes: &[Arc<dyn Counters>], calls: usize, now: Timestamp) -> usize {
+    let mut callers = JoinSet::new();
+    for caller in 0..64 {
+        let counters = Arc::clone(&processes[caller % processes.len()]);
+        callers.spawn(async move {
+            let limit = limit("account", 300, 300);
+            let claims = [account(&limit, "1")];
+            let mut passed = 0;
+            for _ in 0..calls {
+                passed += usize::from(counters.check(&claims, now).await.admitted());
+                tokio::task::yield_now().await;
+            }
+            passed
+        });
+    }
+    callers.join_all().await.into_iter().sum()
+}
+
+pub async fn of_64_callers_on_one_key_exactly_the_limit_pass(engine: Engine) {
+    let one = [Arc::clone(&engine.counters)];
+    assert_eq!(storm(&one, 10, engine.now()).await, 300);
+    assert_eq!(storm(&one, 1, engine.now()).await, 0);
+}
+
+pub async fn three_processes_on_one_key_admit_exactly_the_limit(engine: Engine) {
+    let three = [Arc::clone(&engine.counters), engine.another().await, engine.another().await];
+    assert_eq!(storm(&three, 10, engine.now()).await, 300);
+}
+
+pub async fn of_many_callers_on_crossing_keys_every_refused_one_cost_nothing(engine: Engine) {
+    let mut callers = JoinSet::new();
+    for caller in 0..64_u8 {
+        let counters = Arc::clone(&engine.counters);
+        let now = engine.now();
+        callers.spawn(async move {
+            let (by_account, by_address) = (limit("account", 40, 300), limit("ip", 50, 300));
+            let mut passed = Vec::new();
+            for call in 0..8_u8 {
+                let (id, last) = ((caller + call) % 5, (caller ^ call) % 4);
+                let id_text = id.to_string();
+                let both = [account(&by_account, &id_text), address(&by_address, last)];
+                if counters.check(&both, now).await.admitted() {
+                    passed.push((id, last));
+                }
+            }
+            passed
+        });
+    }
+    let passed: Vec<(u8, u8)> = callers.join_all().await.into_iter().flatten().collect();
+    let mut counts = HashMap::<_, u32>::new();
+    for (id, last) in passed {
+        *counts.entry(Key::Account(["0", "1", "2", "3", "4"][usize::from(id)])).or_default() += 1;
+        *counts.entry(Key::Network(Network::of([192, 0, 2, last].into()))).or_default() += 1;
+    }
+    let fresh = engine.another().await;
+    for (key, count) in counts {
+        let limit = match key {
+            Key::Account(_) => limit("account", 40, 300),
+            _ => limit("ip", 50, 300),
+        };
+        let left = fresh.peek(&[Claim { limit: &limit, key }], engine.now()).await;
+        assert_eq!(remaining(&left), [limit.requests() - count]);
+    }
+}

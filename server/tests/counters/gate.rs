@@ -1,0 +1,59 @@
+//! A gate before a server: it lets bytes through, holds them back, or is closed.
+
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gate {
+    Open,
+    /// Connections are taken and bytes are read, but none gets through.
+    Held,
+    /// Connections are cut, and new ones are cut at once.
+    Closed,
+}
+
+/// Stands before the server at `to`. The gate's address, and its handle.
+pub async fn before(to: String) -> (SocketAddr, watch::Sender<Gate>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (handle, gate) = watch::channel(Gate::Open);
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let (gate, to) = (gate.clone(), to.clone());
+            tokio::spawn(async move {
+                let mut closed = gate.clone();
+                tokio::select! {
+                    _ = closed.wait_for(|gate| *gate == Gate::Closed) => {}
+                    () = pass(client, to, gate) => {}
+                }
+            });
+        }
+    });
+    (address, handle)
+}
+
+async fn pass(client: TcpStream, to: String, gate: watch::Receiver<Gate>) {
+    let server = TcpStream::connect(to).await.unwrap();
+    let (from_client, to_client) = client.into_split();
+    let (from_server, to_server) = server.into_split();
+    let mut both = JoinSet::new();
+    for (mut from, mut to) in [(from_client, to_server), (from_server, to_client)] {
+        let mut gate = gate.clone();
+        both.spawn(async move {
+            let mut bytes = [0; 4096];
+            while let Ok(read @ 1..) = from.read(&mut bytes).await {
+                if gate.wait_for(|gate| *gate == Gate::Open).await.is_err() {
+                    return;
+                }
+                if to.write_all(&bytes[..read]).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    both.join_next().await;
+}

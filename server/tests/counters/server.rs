@@ -1,0 +1,149 @@
+//! What is kept on the Redis server, and what becomes of it when others meddle.
+
+use belfry::counters::memory::Memory;
+use belfry::counters::redis::{Options, Redis};
+use belfry::counters::{Counters, Place};
+use redis::AsyncTypedCommands;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+use crate::engine::{Engine, account, address, connect, fresh_prefix, limit, redis_url, remaining};
+
+async fn raw(url: &str) -> redis::aio::MultiplexedConnection {
+    redis::Client::open(url).unwrap().get_multiplexed_async_connection().await.unwrap()
+}
+
+fn now() -> jiff::Timestamp {
+    jiff::Timestamp::UNIX_EPOCH
+}
+
+#[tokio::test]
+async fn all_keys_lie_in_one_slot_and_end_with_their_window() {
+    let Some(url) = redis_url() else { return };
+    let prefix = fresh_prefix();
+    let counters = connect(&url, &prefix).await;
+    let (by_account, by_address) = (limit("account", 9, 300), limit("ip", 9, 60));
+    counters.check(&[account(&by_account, "{x}"), address(&by_address, 1)], now()).await;
+
+    let mut redis = raw(&url).await;
+    let tag = format!("{{{prefix}}}:");
+    for (rest, seconds) in [("account:account:={x}", 300), ("ip:ip:192.0.2.1", 60)] {
+        let left = redis.pttl(format!("{tag}{rest}")).await.unwrap().raw();
+        assert!(left > seconds * 1000 - 5000 && left <= seconds * 1000, "{rest}: {left}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_is_no_count_is_begun_anew() {
+    let Some(url) = redis_url() else { return };
+    let prefix = fresh_prefix();
+    let counters = connect(&url, &prefix).await;
+    let mut redis = raw(&url).await;
+    let limit = limit("l", 3, 300);
+    for text in ["", "x", "-1", "1.5", "1e2", "007", "0", "99999999999", "nan"] {
+        redis.set(format!("{{{prefix}}}:l:account:={text}"), text).await.unwrap();
+        let verdict = counters.check(&[account(&limit, text)], now()).await;
+        assert_eq!(remaining(&verdict), [2], "{text:?}");
+        assert_eq!(remaining(&counters.check(&[account(&limit, text)], now()).await), [1]);
+    }
+    redis.lpush(format!("{{{prefix}}}:l:account:=list"), "x").await.unwrap();
+    assert_eq!(remaining(&counters.check(&[account(&limit, "list")], now()).await), [2]);
+    assert_eq!(counters.state().place, Place::Redis);
+}
+
+#[tokio::test]
+async fn a_count_that_would_never_end_gets_an_end() {
+    let Some(url) = redis_url() else { return };
+    let prefix = fresh_prefix();
+    let counters = connect(&url, &prefix).await;
+    let mut redis = raw(&url).await;
+    let limit = limit("l", 3, 60);
+    let key = format!("{{{prefix}}}:l:account:=1");
+    redis.set(&key, "3").await.unwrap();
+    assert!(!counters.check(&[account(&limit, "1")], now()).await.admitted());
+    assert!(redis.ttl(&key).await.unwrap().raw() > 0);
+}
+
+#[tokio::test]
+async fn a_server_that_forgot_the_script_is_told_it_again() {
+    let Some(url) = redis_url() else { return };
+    let counters = connect(&url, &fresh_prefix()).await;
+    let mut redis = raw(&url).await;
+    let limit = limit("l", 9, 60);
+    for left in [8, 7, 6] {
+        let _: () = redis::cmd("SCRIPT").arg("FLUSH").query_async(&mut redis).await.unwrap();
+        assert_eq!(remaining(&counters.check(&[account(&limit, "1")], now()).await), [left]);
+    }
+    assert_eq!((counters.state().place, counters.state().alone), (Place::Redis, 0));
+}
+
+#[tokio::test]
+async fn a_key_that_is_known_to_be_over_is_refused_without_asking() {
+    let Some(engine) = Engine::redis().await else { return };
+    let limit = limit("l", 2, 60);
+    for _ in 0..10 {
+        engine.check(&[account(&limit, "1")]).await;
+    }
+    assert_eq!((engine.counters.state().known, engine.counters.state().alone), (8, 0));
+    assert!(engine.check(&[account(&limit, "2")]).await.admitted());
+}
+
+#[tokio::test]
+async fn a_url_or_prefix_that_cannot_be_used_is_an_error() {
+    let made = async |url: &str, prefix: &str| {
+        let options = Options { prefix: prefix.into(), ..Options::default() };
+        Redis::connect(url, options, Memory::new(1)).await.map(drop)
+    };
+    for url in ["", "localhost", "http://localhost"] {
+        assert!(made(url, "belfry").await.is_err(), "{url:?}");
+    }
+    for prefix in ["", "}", "a{b"] {
+        assert!(made("redis://127.0.0.1:1", prefix).await.is_err(), "{prefix:?}");
+    }
+    assert!(made("redis://127.0.0.1:1", "belfry").await.is_ok());
+}
+
+#[tokio::test]
+async fn the_password_of_the_url_is_never_printed() {
+    let url = "redis://user:hunter2@127.0.0.1:1";
+    let counters = Redis::connect(url, Options::default(), Memory::new(1)).await.unwrap();
+    assert!(!format!("{counters:?}").contains("hunter2"));
+}
+
+/// A node of a cluster that has no slot: whatever is counted there has moved to `to`.
+async fn node_without_slots(to: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let mut bytes = vec![0; 65_536];
+            while let Ok(read @ 1..) = client.read(&mut bytes).await {
+                let text = String::from_utf8_lossy(&bytes[..read]).into_owned();
+                // Every command is an array, and our arguments do not look like one.
+                for command in text.split("\r\n").filter(|line| line.starts_with('*')) {
+                    let answer = match (command, &text) {
+                        ("*3", text) if text.contains("SCRIPT") => "+0123\r\n".to_owned(),
+                        (_, text) if text.contains("EVALSHA") => format!("-MOVED 1 {to}\r\n"),
+                        _ => "+OK\r\n".to_owned(),
+                    };
+                    client.write_all(answer.as_bytes()).await.unwrap();
+                }
+            }
+        }
+    });
+    address.to_string()
+}
+
+#[tokio::test]
+async fn in_a_cluster_the_node_that_has_the_slot_is_found() {
+    let Some(url) = redis_url() else { return };
+    let server = url.strip_prefix("redis://").unwrap().trim_end_matches('/').to_owned();
+    let node = node_without_slots(server).await;
+    let prefix = fresh_prefix();
+    let counters = connect(&format!("redis://{node}"), &prefix).await;
+    assert_eq!(counters.state().place, Place::Redis);
+    let limit = limit("l", 9, 60);
+    counters.check(&[account(&limit, "1")], now()).await;
+    let seen = connect(&url, &prefix).await.peek(&[account(&limit, "1")], now()).await;
+    assert_eq!(remaining(&seen), [8]);
+}
