@@ -1,4 +1,7 @@
-
+//! Belfry: who may ring, how often, and which bells you hear.
+//!
+//! The library is everything that waits: configuration, storage, HTTP, commands. What is decided
+//! is in `belfry-core`. The binary is `main.rs`.
 
 pub mod cli;
 pub mod clock;
