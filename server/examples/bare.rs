@@ -4,6 +4,7 @@
 use std::error::Error;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, HttpBody};
@@ -42,7 +43,8 @@ fn header(text: &str) -> Result<(HeaderName, HeaderValue), Box<dyn Error + Send 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let Arguments { listen, body_file, status, headers } = Arguments::parse();
-    let headers: HeaderMap = headers.into_iter().collect();
+    // Shared, because axum clones the handler for every call.
+    let headers: Arc<HeaderMap> = Arc::new(headers.into_iter().collect());
     let body = Bytes::from(std::fs::read(body_file)?);
     let answer = async move |call: Request| {
         // It reads what it is sent, as anyone must who wants to know what that was.
@@ -51,7 +53,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
         let mut response = Response::new(Body::from(body.clone()));
         *response.status_mut() = status;
-        *response.headers_mut() = headers.clone();
+        *response.headers_mut() = HeaderMap::clone(&headers);
         response
     };
     // A fallback: the bare server has one answer and no need to look at the path.
