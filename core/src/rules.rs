@@ -7,6 +7,7 @@ mod condition;
 mod fields;
 mod id;
 mod kind;
+pub mod pattern;
 mod refusal;
 mod rule;
 mod scope;
