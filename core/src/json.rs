@@ -178,4 +178,4 @@ impl<'de> Visitor<'de> for Strict<'_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

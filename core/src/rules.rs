@@ -1,23 +1,34 @@
 //! Push rules: what a user wants to hear of, in order.
 //!
-//! One [`Rule`] serves all five kinds, so each operation is written once.
+//! One [`Rule`] serves all five kinds, so each operation is written once. A user's rules of one
+//! scope are a [`Document`]; a [`Ruleset`] is what the user sees of it, built-in rules included.
 
 mod action;
+pub mod body;
+pub mod builtin;
+mod change;
 mod condition;
+mod document;
 mod fields;
 mod id;
 mod kind;
 pub mod pattern;
 mod refusal;
 mod rule;
+mod ruleset;
 mod scope;
 
 pub use action::{Action, TweakValue};
+pub use body::NewRule;
+pub use builtin::User;
+pub use change::Change;
 pub use condition::{Condition, Scalar, Test};
+pub use document::{Document, Place, Unreadable};
 pub use id::{IdError, MAX_ID_BYTES, RuleId};
 pub use kind::{Kind, UnknownKind};
 pub use refusal::{Class, Refusal};
 pub use rule::Rule;
+pub use ruleset::{Ruleset, Rulesets};
 pub use scope::{ProfileTag, Scope, UnknownScope};
 
 /// Members of a JSON object that have no meaning here: kept, and returned as they came.

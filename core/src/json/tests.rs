@@ -105,7 +105,8 @@ fn nesting_has_a_bound() {
     }
 }
 
-fn any_json() -> impl Strategy<Value = Value> {
+/// Any value that JSON can hold, to a depth of six.
+pub(crate) fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),

@@ -74,10 +74,17 @@ impl Fields {
 
     /// A boolean that must be there.
     pub(super) fn need_bool(&mut self, name: &str) -> Result<bool, Refusal> {
-        match self.need(name)? {
-            Value::Bool(value) => Ok(value),
-            _ => Err(self.wrong_type(name, "a boolean")),
-        }
+        let value = self.need(name)?;
+        self.bool(name, &value)
+    }
+
+    /// A boolean that may be absent.
+    pub(super) fn take_bool(&mut self, name: &str) -> Result<Option<bool>, Refusal> {
+        self.take(name).map(|value| self.bool(name, &value)).transpose()
+    }
+
+    fn bool(&self, name: &str, value: &Value) -> Result<bool, Refusal> {
+        value.as_bool().ok_or_else(|| self.wrong_type(name, "a boolean"))
     }
 
     fn string(&self, name: &str, value: Value) -> Result<String, Refusal> {

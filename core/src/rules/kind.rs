@@ -3,10 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// What a rule is about; a rule of an earlier kind wins over one of a later kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Conditions of the user's choice, above everything else.
     Override,
@@ -65,6 +67,7 @@ mod tests {
     fn a_kind_is_read_back_from_its_word() {
         for kind in Kind::ALL {
             assert_eq!(kind.as_str().parse(), Ok(kind));
+            assert_eq!(serde_json::json!(kind), kind.as_str());
         }
         for wrong in ["", "Override", "override ", "postcontent"] {
             assert_eq!(wrong.parse::<Kind>(), Err(UnknownKind), "{wrong:?}");

@@ -44,7 +44,7 @@ pub enum Refusal {
     },
     /// `before` or `after` names a built-in rule.
     #[error("{0:?} is a built-in rule; a rule can be placed next to your own rules only")]
-    BuiltInNeighbour(String),
+    BuiltinNeighbour(String),
     /// `before` or `after` names the rule that is put.
     #[error("a rule cannot be placed next to itself")]
     OwnNeighbour,
@@ -86,7 +86,7 @@ impl Refusal {
             Self::UnknownAction(_) | Self::MemberCount(_) | Self::Number(_) | Self::Id(_) => {
                 Class::InvalidParam
             }
-            Self::UnknownNeighbour { .. } | Self::BuiltInNeighbour(_) | Self::OwnNeighbour => {
+            Self::UnknownNeighbour { .. } | Self::BuiltinNeighbour(_) | Self::OwnNeighbour => {
                 Class::Unknown
             }
             Self::NoSuchRule { .. } => Class::NotFound,

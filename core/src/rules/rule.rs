@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::fields::{At, Fields, list};
-use super::{Action, Condition, Extra, RuleId};
+use super::{Action, Condition, Extra, Refusal, RuleId};
 
 /// A rule of any kind. Which of `conditions` and `pattern` it has is settled when it is made, so
 /// that showing it needs no look at its kind.
@@ -29,8 +29,24 @@ pub struct Rule {
 impl Rule {
     /// Whether this is a built-in rule, which the wire calls `default`.
     #[must_use]
-    pub fn is_built_in(&self) -> bool {
+    pub fn is_builtin(&self) -> bool {
         RuleId::is_reserved(&self.rule_id)
+    }
+
+    fn from_stored(value: Value) -> Result<Self, Refusal> {
+        let mut fields = Fields::of(value, At::Body)?;
+        fields.take("default");
+        Ok(Self {
+            rule_id: fields.need_string("rule_id")?,
+            enabled: fields.need_bool("enabled")?,
+            actions: list("actions", fields.need("actions")?, Action::from_json)?,
+            conditions: fields
+                .take("conditions")
+                .map(|value| list("conditions", value, Condition::from_stored))
+                .transpose()?,
+            pattern: fields.take_string("pattern")?,
+            extra: fields.rest(),
+        })
     }
 }
 
@@ -38,7 +54,7 @@ impl Serialize for Rule {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("rule_id", &self.rule_id)?;
-        object.serialize_entry("default", &self.is_built_in())?;
+        object.serialize_entry("default", &self.is_builtin())?;
         object.serialize_entry("enabled", &self.enabled)?;
         object.serialize_entry("actions", &self.actions)?;
         if let Some(conditions) = &self.conditions {
@@ -57,25 +73,7 @@ impl Serialize for Rule {
 /// Reads a rule as it was shown or stored; a body that makes a rule is read with more care.
 impl<'de> Deserialize<'de> for Rule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        let read = || {
-            let mut fields = Fields::of(value, At::Body)?;
-            Ok(Self {
-                rule_id: fields.need_string("rule_id")?,
-                enabled: fields.need_bool("enabled")?,
-                actions: list("actions", fields.need("actions")?, Action::from_json)?,
-                conditions: fields
-                    .take("conditions")
-                    .map(|value| list("conditions", value, Condition::from_stored))
-                    .transpose()?,
-                pattern: fields.take_string("pattern")?,
-                extra: {
-                    fields.take("default");
-                    fields.rest()
-                },
-            })
-        };
-        read().map_err(|refusal: super::Refusal| D::Error::custom(refusal))
+        Self::from_stored(Value::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 

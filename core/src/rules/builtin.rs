@@ -1,0 +1,201 @@
+//! The rules that every user has, and that no user can delete.
+//!
+//! They are made once for the whole process. Three of them speak of the user, whose name is put
+//! in when they are shown.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use super::{Action, Condition, Extra, Kind, Rule, Ruleset, Scalar, Test};
+
+/// The rule that silences everything, above all other rules.
+pub const MASTER: &str = ".m.rule.master";
+
+/// The rules that guess from the text whom a message mentions. They are older than the list of
+/// mentions that clients put into an event, and do not judge an event that has such a list.
+pub const LEGACY_MENTIONS: [&str; 3] =
+    [".m.rule.contains_display_name", ".m.rule.roomnotif", ".m.rule.contains_user_name"];
+
+/// Stands in a built-in rule for the user's id, and is the whole of its value.
+pub const USER_ID: &str = "<user id>";
+
+/// Stands in a built-in rule for the user's local part, and is the whole of its value.
+pub const LOCALPART: &str = "<localpart>";
+
+/// Whose rules they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct User<'a> {
+    /// The whole id: `@alice:example.org`.
+    pub id: &'a str,
+    /// The name in it: `alice`.
+    pub localpart: &'a str,
+}
+
+impl<'a> User<'a> {
+    /// The user of an id `@localpart:server`.
+    #[must_use]
+    pub fn new(id: &'a str) -> Self {
+        let name = id.strip_prefix('@').unwrap_or(id);
+        Self { id, localpart: name.split_once(':').map_or(name, |(localpart, _)| localpart) }
+    }
+
+    /// What stands for a placeholder, or `None` when the text is none.
+    fn fill(self, text: &str) -> Option<&'a str> {
+        match text {
+            USER_ID => Some(self.id),
+            LOCALPART => Some(self.localpart),
+            _ => None,
+        }
+    }
+}
+
+/// The built-in rules, those of a kind in their order. What stands in angle brackets is to be
+/// replaced, which [`for_user`] does.
+#[must_use]
+pub fn all() -> &'static Ruleset {
+    static ALL: LazyLock<Ruleset> = LazyLock::new(|| Ruleset::of(of_kind));
+    &ALL
+}
+
+fn of_kind(kind: Kind) -> Vec<Rule> {
+    use Action::Notify;
+    let sound = || Action::tweak_to("sound", "default");
+    let ring = || Action::tweak_to("sound", "ring");
+    let highlight = || Action::tweak("highlight");
+
+    match kind {
+        Kind::Override => vec![
+            Rule { enabled: false, ..rule(MASTER, [], []) },
+            rule(".m.rule.suppress_notices", [matches("content.msgtype", "m.notice")], []),
+            rule(
+                ".m.rule.invite_for_me",
+                [
+                    matches("type", "m.room.member"),
+                    matches("content.membership", "invite"),
+                    matches("state_key", USER_ID),
+                ],
+                [Notify, sound()],
+            ),
+            rule(".m.rule.member_event", [matches("type", "m.room.member")], []),
+            rule(
+                ".m.rule.is_user_mention",
+                [contains(r"content.m\.mentions.user_ids", USER_ID)],
+                [Notify, sound(), highlight()],
+            ),
+            rule(
+                ".m.rule.contains_display_name",
+                [Test::ContainsDisplayName],
+                [Notify, sound(), highlight()],
+            ),
+            rule(
+                ".m.rule.is_room_mention",
+                [is(r"content.m\.mentions.room", Scalar::Boolean(true)), may_notify_room()],
+                [Notify, highlight()],
+            ),
+            rule(
+                ".m.rule.roomnotif",
+                [matches("content.body", "@room"), may_notify_room()],
+                [Notify, highlight()],
+            ),
+            rule(
+                ".m.rule.tombstone",
+                [matches("type", "m.room.tombstone"), matches("state_key", "")],
+                [Notify, highlight()],
+            ),
+            rule(".m.rule.reaction", [matches("type", "m.reaction")], []),
+            rule(
+                ".m.rule.room.server_acl",
+                [matches("type", "m.room.server_acl"), matches("state_key", "")],
+                [],
+            ),
+            rule(
+                ".m.rule.suppress_edits",
+                [is(r"content.m\.relates_to.rel_type", Scalar::String("m.replace".into()))],
+                [],
+            ),
+        ],
+        Kind::Content => vec![Rule {
+            conditions: None,
+            pattern: Some(LOCALPART.into()),
+            ..rule(".m.rule.contains_user_name", [], [Notify, sound(), highlight()])
+        }],
+        Kind::Room | Kind::Sender => vec![],
+        Kind::Underride => vec![
+            rule(".m.rule.call", [matches("type", "m.call.invite")], [Notify, ring()]),
+            rule(
+                ".m.rule.encrypted_room_one_to_one",
+                [two_members(), matches("type", "m.room.encrypted")],
+                [Notify, sound()],
+            ),
+            rule(
+                ".m.rule.room_one_to_one",
+                [two_members(), matches("type", "m.room.message")],
+                [Notify, sound()],
+            ),
+            rule(".m.rule.message", [matches("type", "m.room.message")], [Notify]),
+            rule(".m.rule.encrypted", [matches("type", "m.room.encrypted")], [Notify]),
+        ],
+    }
+}
+
+/// A built-in rule with the user's name in it; the shared one if it does not speak of the user.
+#[must_use]
+pub fn for_user<'r>(rule: &'r Rule, user: User<'_>) -> Cow<'r, Rule> {
+    let mut personal = Cow::Borrowed(rule);
+    if let Some(text) = rule.pattern.as_deref().and_then(|text| user.fill(text)) {
+        personal.to_mut().pattern = Some(text.to_owned());
+    }
+    for (index, condition) in rule.conditions.iter().flatten().enumerate() {
+        let test = match &condition.test {
+            Test::EventMatch { key, pattern } => user.fill(pattern).map(|text| matches(key, text)),
+            Test::EventPropertyContains { key, value: Scalar::String(value) } => {
+                user.fill(value).map(|text| contains(key, text))
+            }
+            _ => None,
+        };
+        if let Some(test) = test
+            && let Some(conditions) = &mut personal.to_mut().conditions
+        {
+            conditions[index] = test.into();
+        }
+    }
+    personal
+}
+
+fn rule<const C: usize, const A: usize>(
+    id: &str,
+    conditions: [Test; C],
+    actions: [Action; A],
+) -> Rule {
+    Rule {
+        rule_id: id.to_owned(),
+        enabled: true,
+        actions: actions.into(),
+        conditions: Some(conditions.map(Condition::from).into()),
+        pattern: None,
+        extra: Extra::new(),
+    }
+}
+
+fn matches(key: &str, pattern: &str) -> Test {
+    Test::EventMatch { key: key.to_owned(), pattern: pattern.to_owned() }
+}
+
+fn is(key: &str, value: Scalar) -> Test {
+    Test::EventPropertyIs { key: key.to_owned(), value }
+}
+
+fn contains(key: &str, value: &str) -> Test {
+    Test::EventPropertyContains { key: key.to_owned(), value: Scalar::String(value.to_owned()) }
+}
+
+fn may_notify_room() -> Test {
+    Test::SenderNotificationPermission { key: "room".to_owned() }
+}
+
+fn two_members() -> Test {
+    Test::RoomMemberCount { is: "2".to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

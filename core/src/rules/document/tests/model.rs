@@ -1,0 +1,171 @@
+//! Any sequence of steps, against a model that keeps no list.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A step that a user takes. Ids are few, so that steps meet each other.
+#[derive(Debug, Clone)]
+enum Step {
+    Put { kind: Kind, id: String, before: Option<String>, after: Option<String> },
+    Remove { kind: Kind, id: String },
+    Enable { kind: Kind, id: String, enabled: bool },
+}
+
+fn kind() -> impl Strategy<Value = Kind> {
+    prop::sample::select(&[Kind::Override, Kind::Content, Kind::Room][..])
+}
+
+fn own_id() -> impl Strategy<Value = String> {
+    "[a-f]"
+}
+
+fn any_id() -> impl Strategy<Value = String> {
+    prop_oneof![8 => own_id(), 1 => Just(builtin::MASTER.to_owned())]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let neighbour = || prop::option::weighted(0.4, any_id());
+    prop_oneof![
+        5 => (kind(), own_id(), neighbour(), neighbour())
+            .prop_map(|(kind, id, before, after)| Step::Put { kind, id, before, after }),
+        1 => (kind(), any_id()).prop_map(|(kind, id)| Step::Remove { kind, id }),
+        2 => (kind(), any_id(), any::<bool>())
+            .prop_map(|(kind, id, enabled)| Step::Enable { kind, id, enabled }),
+    ]
+}
+
+/// The same rules told differently: no list, but a height for each rule. A place between two
+/// rules is the middle of their heights, the top is one above the highest.
+#[derive(Default)]
+struct Model {
+    heights: BTreeMap<(Kind, String), f64>,
+    disabled: Vec<(Kind, String)>,
+    master: bool,
+}
+
+impl Model {
+    fn order(&self, kind: Kind) -> Vec<String> {
+        let of_kind = self.heights.iter().filter(|((of, _), _)| *of == kind);
+        let mut ids: Vec<_> = of_kind.map(|((_, id), height)| (*height, id.clone())).collect();
+        ids.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        ids.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// The height just above or just below a rule, as if the rule that moves were not there.
+    fn next_to(&self, kind: Kind, moving: &str, named: &str, above: bool) -> f64 {
+        let height = self.heights[&(kind, named.to_owned())];
+        let others = self.heights.iter().filter(|((of, id), _)| *of == kind && id != moving);
+        let others = others.map(|(_, other)| *other);
+        if above {
+            let next = others.filter(|other| *other > height).fold(f64::INFINITY, f64::min);
+            if next.is_finite() { f64::midpoint(height, next) } else { height + 1.0 }
+        } else {
+            let next = others.filter(|other| *other < height).fold(f64::NEG_INFINITY, f64::max);
+            if next.is_finite() { f64::midpoint(height, next) } else { height - 1.0 }
+        }
+    }
+
+    /// Takes the step, and says whether it is allowed.
+    fn take(&mut self, step: &Step) -> bool {
+        match step {
+            Step::Put { kind, id, before, after } => {
+                let name = (*kind, id.clone());
+                let good = |named: &String| {
+                    named != id && self.heights.contains_key(&(*kind, named.clone()))
+                };
+                if !before.iter().chain(after).all(good) {
+                    return false;
+                }
+                let height = match (before, after) {
+                    (Some(named), _) => self.next_to(*kind, id, named, true),
+                    (None, Some(named)) => self.next_to(*kind, id, named, false),
+                    (None, None) => self.heights.get(&name).copied().unwrap_or_else(|| {
+                        let of_kind = self.heights.iter().filter(|((of, _), _)| of == kind);
+                        of_kind.fold(0.0, |top, (_, height)| height.max(top)) + 1.0
+                    }),
+                };
+                self.heights.insert(name, height);
+                true
+            }
+            Step::Remove { kind, id } => {
+                let name = (*kind, id.clone());
+                self.disabled.retain(|other| *other != name);
+                self.heights.remove(&name).is_some()
+            }
+            Step::Enable { kind: Kind::Override, id, enabled } if id == builtin::MASTER => {
+                self.master = *enabled;
+                true
+            }
+            Step::Enable { kind, id, enabled } => {
+                let name = (*kind, id.clone());
+                self.disabled.retain(|other| *other != name);
+                let known = self.heights.contains_key(&name);
+                if known && !enabled {
+                    self.disabled.push(name);
+                }
+                known
+            }
+        }
+    }
+}
+
+fn take(document: &mut Document, step: &Step) -> Result<(), Refusal> {
+    match step {
+        Step::Put { kind, id, before, after } => {
+            let place = Place { before: before.as_deref(), after: after.as_deref() };
+            put(document, *kind, id, place)
+        }
+        Step::Remove { kind, id } => document.remove(*kind, id),
+        Step::Enable { kind, id, enabled } => document.enable(*kind, id, *enabled),
+    }
+}
+
+proptest! {
+    #[test]
+    fn after_any_steps_the_order_is_that_of_the_model(
+        steps in prop::collection::vec(step(), 0..40),
+    ) {
+        let mut document = global();
+        let mut model = Model::default();
+        for step in &steps {
+            let untouched = document.clone();
+            let taken = take(&mut document, step);
+            prop_assert_eq!(taken.is_ok(), model.take(step), "{:?}: {:?}", step, taken);
+            if taken.is_err() {
+                prop_assert_eq!(&document, &untouched);
+            }
+        }
+        for kind in Kind::ALL {
+            prop_assert_eq!(own_ids(&document, kind), model.order(kind));
+            for rule in &document.own()[kind] {
+                let name = (kind, rule.rule_id.clone());
+                prop_assert_eq!(rule.enabled, !model.disabled.contains(&name));
+            }
+        }
+        prop_assert_eq!(document.len(), model.heights.len());
+
+        let rules = document.rules(Kind::Override, alice());
+        prop_assert_eq!(&rules[0].rule_id, builtin::MASTER);
+        prop_assert_eq!(rules[0].enabled, model.master);
+        let ids: Vec<&String> = rules.iter().map(|rule| &rule.rule_id).collect();
+        let mut expected = vec![builtin::MASTER.to_owned()];
+        expected.extend(model.order(Kind::Override));
+        let others = &builtin::all()[Kind::Override][1..];
+        expected.extend(others.iter().map(|rule| rule.rule_id.clone()));
+        prop_assert_eq!(ids, expected.iter().collect::<Vec<_>>());
+
+        let read = Document::from_text(Scope::Global, &document.to_text()).unwrap();
+        prop_assert_eq!(read, document);
+    }
+
+    #[test]
+    fn any_body_gets_an_answer(bytes in any::<Vec<u8>>(), kind in kind()) {
+        let _ = NewRule::read(kind, &bytes);
+        let _ = body::read_enabled(&bytes);
+        let _ = body::read_actions(&bytes);
+        let _ = Document::from_text(Scope::Global, &String::from_utf8_lossy(&bytes));
+    }
+}

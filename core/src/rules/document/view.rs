@@ -1,0 +1,54 @@
+//! What a user sees of a document: built-in rules with the user's changes, and the user's own.
+
+use std::borrow::Cow;
+
+use super::{Document, no_such_rule};
+use crate::rules::{Kind, Refusal, Rule, Ruleset, Scope, User, builtin};
+
+impl Document {
+    /// A rule as the user sees it, built-in ones included.
+    ///
+    /// # Errors
+    /// When there is no such rule.
+    pub fn rule(&self, kind: Kind, id: &str, user: User<'_>) -> Result<Cow<'_, Rule>, Refusal> {
+        if let Some(at) = self.position(kind, id) {
+            return Ok(Cow::Borrowed(&self.own()[kind][at]));
+        }
+        self.builtin(kind)
+            .find(|rule| rule.rule_id == id)
+            .map(|rule| self.changed(rule, user))
+            .ok_or_else(|| no_such_rule(kind, id))
+    }
+
+    /// The rules of a kind as the user sees them, in the order of evaluation: the user's own above
+    /// the built-in ones, except for the one that silences everything.
+    #[must_use]
+    pub fn rules(&self, kind: Kind, user: User<'_>) -> Vec<Cow<'_, Rule>> {
+        let own = self.own()[kind].iter().map(Cow::Borrowed);
+        let mut builtin = self.builtin(kind).map(|rule| self.changed(rule, user)).peekable();
+        let master = builtin.next_if(|rule| rule.rule_id == builtin::MASTER);
+        master.into_iter().chain(own).chain(builtin).collect()
+    }
+
+    /// All rules of this scope as the user sees them.
+    #[must_use]
+    pub fn ruleset(&self, user: User<'_>) -> Ruleset<Cow<'_, Rule>> {
+        Ruleset::of(|kind| self.rules(kind, user))
+    }
+
+    pub(super) fn builtin(&self, kind: Kind) -> impl Iterator<Item = &'static Rule> + use<> {
+        let rules = match self.scope {
+            Scope::Global => builtin::all()[kind].as_slice(),
+            Scope::Device(_) => &[],
+        };
+        rules.iter()
+    }
+
+    fn changed(&self, rule: &'static Rule, user: User<'_>) -> Cow<'static, Rule> {
+        let mut rule = builtin::for_user(rule, user);
+        if let Some(change) = self.change(&rule.rule_id) {
+            change.apply(rule.to_mut());
+        }
+        rule
+    }
+}
