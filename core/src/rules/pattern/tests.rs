@@ -124,7 +124,7 @@ const LONG: usize = 64 * 1024;
 fn globs_that_explode_take_a_few_steps_for_each_byte() {
     let a = "a".repeat(LONG);
     let pairs = "a ".repeat(LONG / 2) + "a";
-    let accents = format!("é{pairs}");
+    let accents = format!("_é{pairs}");
     let marks = "?".repeat(10_000);
     for (glob, text, matches) in [
         ("*a".repeat(10_000) + "*", &a, true),
@@ -151,13 +151,13 @@ fn globs_that_explode_take_a_few_steps_for_each_byte() {
 
 #[test]
 fn no_pattern_takes_more_than_its_work() {
-    let a = "a".repeat(LONG);
-    let lines = "\n".repeat(LONG);
+    let a = "a".repeat(LONG / 8);
+    let lines = "\n".repeat(LONG / 8);
     for (glob, text) in [
-        ("*".to_owned() + &"a?".repeat(10_000) + "b", &a),
-        (format!("*{}?b", "a".repeat(30_000)), &a),
-        ("*\n".repeat(20_000) + "a", &lines),
-        ("?\n".repeat(20_000) + "a", &lines),
+        ("*".to_owned() + &"a?".repeat(2000) + "b", &a),
+        (format!("*{}?b", "a".repeat(4000)), &a),
+        ("*\n".repeat(2000) + "a", &lines),
+        ("?\n".repeat(2000) + "a", &lines),
     ] {
         let (steps, found) = steps(&glob, text);
         assert!(!found);
