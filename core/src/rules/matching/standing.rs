@@ -1,0 +1,100 @@
+//! The built-in rules, compiled once for all users, and how they stand for one of them.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use super::{Check, Ready, conditions};
+use crate::rules::{Action, Document, Kind, builtin};
+
+/// The built-in rules in the order of evaluation.
+pub(crate) static BUILTIN: LazyLock<Builtins> = LazyLock::new(Builtins::new);
+
+pub(crate) struct Builtins {
+    rules: Vec<Builtin>,
+}
+
+pub(crate) struct Builtin {
+    pub(crate) ready: Ready,
+    pub(crate) enabled: bool,
+    /// Whether it guesses whom a message mentions.
+    pub(crate) legacy: bool,
+}
+
+impl Builtins {
+    fn new() -> Self {
+        let rules = builtin::all().iter().map(|(kind, rule)| {
+            let conditions = conditions(kind, rule);
+            let checks = conditions.iter().map(|condition| Check::shared(&condition.test));
+            Builtin {
+                ready: Ready::with(kind, rule, checks),
+                enabled: rule.enabled,
+                legacy: builtin::LEGACY_MENTIONS.contains(&rule.rule_id.as_str()),
+            }
+        });
+        Self { rules: rules.collect() }
+    }
+
+    pub(crate) fn rule(&self, index: usize) -> &Builtin {
+        &self.rules[index]
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = (usize, &Builtin)> {
+        self.rules.iter().enumerate()
+    }
+
+    /// The rule that silences everything.
+    pub(crate) fn master(&self) -> usize {
+        let master = self.rules.iter().position(|rule| *rule.ready.rule_id == *builtin::MASTER);
+        master.unwrap_or(0)
+    }
+
+    /// The rules of a kind, without the one that silences everything.
+    pub(crate) fn below_master(&self, kind: Kind) -> impl Iterator<Item = usize> {
+        let start = self.rules.partition_point(|rule| rule.ready.kind < kind);
+        let end = self.rules.partition_point(|rule| rule.ready.kind <= kind);
+        let master = self.master();
+        Range { start, end }.filter(move |index| *index != master)
+    }
+}
+
+/// What a user made of the built-in rules.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Standing {
+    /// A bit for each rule that is asked.
+    enabled: u64,
+    /// The actions that are not the built-in ones, by the rules' indices.
+    actions: Vec<(usize, Box<[Action]>)>,
+}
+
+impl Default for Standing {
+    fn default() -> Self {
+        let bits = BUILTIN.all().map(|(index, rule)| u64::from(rule.enabled) << index);
+        Self { enabled: bits.fold(0, |all, bit| all | bit), actions: Vec::new() }
+    }
+}
+
+impl Standing {
+    pub(crate) fn of(document: &Document) -> Self {
+        let mut standing = Self::default();
+        for (index, rule) in BUILTIN.all() {
+            let Some(change) = document.change(&rule.ready.rule_id) else { continue };
+            if let Some(enabled) = change.enabled {
+                standing.enabled &= !(1 << index);
+                standing.enabled |= u64::from(enabled) << index;
+            }
+            if let Some(actions) = &change.actions {
+                standing.actions.push((index, actions.as_slice().into()));
+            }
+        }
+        standing
+    }
+
+    pub(crate) fn is_enabled(&self, index: usize) -> bool {
+        self.enabled >> index & 1 == 1
+    }
+
+    pub(crate) fn actions(&self, index: usize) -> &[Action] {
+        let changed = self.actions.iter().find(|(changed, _)| *changed == index);
+        changed.map_or(&BUILTIN.rule(index).ready.actions, |(_, actions)| actions)
+    }
+}
