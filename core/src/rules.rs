@@ -4,6 +4,7 @@
 //! scope are a [`Document`]; a [`Ruleset`] is what the user sees of it, built-in rules included.
 
 mod action;
+pub mod audience;
 pub mod body;
 pub mod builtin;
 mod change;

@@ -20,6 +20,10 @@ impl Trace {
     /// The path that leads nowhere: to the event itself.
     pub(super) const ROOT: Self = Self(0);
 
+    pub(super) fn number(self) -> u64 {
+        self.0
+    }
+
     /// One name further.
     pub(super) fn then(self, name: &str) -> Self {
         self.mixed_with(name)

@@ -9,11 +9,14 @@ mod tests;
 mod verdict;
 
 use std::iter::once;
+use std::sync::Arc;
 
-use check::{Check, Facts, Names, conditions};
+pub(super) use check::{Check, Facts, Glob, Names, conditions};
 pub use explain::{Explanation, Outcome, Step};
 pub use room::{Level, PowerLevels, Room};
-use standing::{BUILTIN, Standing};
+pub(super) use standing::{BUILTIN, Standing};
+#[cfg(test)]
+pub(super) use tests::generate;
 pub use verdict::{RuleName, Verdict};
 
 use super::event::Event;
@@ -37,6 +40,12 @@ pub struct Compiled {
     standing: Standing,
 }
 
+/// The documents of a user. If there are two of a scope the first counts.
+pub(super) struct ByScope<'d> {
+    pub(super) global: Option<&'d Document>,
+    pub(super) devices: Vec<&'d Document>,
+}
+
 /// A rule of the user.
 #[derive(Debug, Clone)]
 struct Own {
@@ -50,7 +59,7 @@ struct Own {
 pub(super) struct Ready {
     pub(super) kind: Kind,
     pub(super) rule_id: Box<str>,
-    pub(super) actions: Box<[Action]>,
+    pub(super) actions: Arc<[Action]>,
     pub(super) checks: Box<[Check]>,
 }
 
@@ -77,7 +86,7 @@ enum Answer {
 }
 
 impl Ready {
-    fn new(kind: Kind, rule: &Rule, conditions: &[Condition]) -> Self {
+    pub(super) fn new(kind: Kind, rule: &Rule, conditions: &[Condition]) -> Self {
         Self::with(kind, rule, conditions.iter().map(|condition| Check::new(&condition.test)))
     }
 
@@ -91,8 +100,33 @@ impl Ready {
     }
 
     /// The first check that does not hold.
-    fn failure(&self, facts: &Facts<'_>) -> Option<usize> {
+    pub(super) fn failure(&self, facts: &Facts<'_>) -> Option<usize> {
         self.checks.iter().position(|check| !check.holds(facts))
+    }
+
+    /// Whether all checks hold that do not speak of the user.
+    pub(super) fn could_match(&self, facts: &Facts<'_>) -> bool {
+        self.checks.iter().all(|check| check.is_personal() || check.holds(facts))
+    }
+
+    pub(super) fn name<'a>(&'a self, scope: &'a Scope) -> RuleName<'a> {
+        RuleName { scope, kind: self.kind, rule_id: &self.rule_id }
+    }
+}
+
+impl<'d> ByScope<'d> {
+    pub(super) fn of(documents: impl IntoIterator<Item = &'d Document>) -> Self {
+        let mut by_scope = Self { global: None, devices: Vec::new() };
+        for document in documents {
+            match document.scope() {
+                Scope::Global => by_scope.global = by_scope.global.or(Some(document)),
+                scope if by_scope.devices.iter().all(|device| device.scope() != scope) => {
+                    by_scope.devices.push(document);
+                }
+                Scope::Device(_) => {}
+            }
+        }
+        by_scope
     }
 }
 
@@ -100,25 +134,22 @@ impl Compiled {
     /// Compiles the rules of a user: of the global scope, and of as many devices as there are. A
     /// scope without a document is as the user found it.
     pub fn new<'d>(user_id: &str, documents: impl IntoIterator<Item = &'d Document>) -> Self {
-        let mut compiled = Self {
-            user: Names::new(User::new(user_id)),
-            global: Ruleset::default(),
-            devices: Vec::new(),
-            standing: Standing::default(),
-        };
-        for document in documents {
-            let own = Ruleset::of(|kind| {
+        let documents = ByScope::of(documents);
+        let own = |document: &Document| {
+            Ruleset::of(|kind| {
                 document.own()[kind].iter().map(|rule| Own::new(kind, rule)).collect()
-            });
-            match document.scope() {
-                Scope::Global => {
-                    compiled.global = own;
-                    compiled.standing = Standing::of(document);
-                }
-                device @ Scope::Device(_) => compiled.devices.push((device.clone(), own)),
-            }
+            })
+        };
+        Self {
+            user: Names::new(User::new(user_id)),
+            global: documents.global.map(own).unwrap_or_default(),
+            devices: documents
+                .devices
+                .iter()
+                .map(|device| (device.scope().clone(), own(device)))
+                .collect(),
+            standing: documents.global.map(Standing::of).unwrap_or_default(),
         }
-        compiled
     }
 
     /// What the rules say of an event.
@@ -206,7 +237,7 @@ impl<'a> Asked<'a> {
     }
 
     fn name(&self) -> RuleName<'a> {
-        RuleName { scope: self.scope, kind: self.ready.kind, rule_id: &self.ready.rule_id }
+        self.ready.name(self.scope)
     }
 
     fn verdict(&self) -> Verdict<'a> {

@@ -173,6 +173,19 @@ impl Check {
         }
     }
 
+    /// Whether it depends on who is asked.
+    pub(crate) fn is_personal(&self) -> bool {
+        match self {
+            Self::Whole { pattern, .. } | Self::Word(pattern) => !matches!(pattern, Glob::This(_)),
+            Self::DisplayName | Self::ContainsUser { .. } => true,
+            Self::Members(_)
+            | Self::Permission(_)
+            | Self::Is { .. }
+            | Self::Contains { .. }
+            | Self::Never => false,
+        }
+    }
+
     /// What the check looks at, if it is there.
     pub(crate) fn found(&self, facts: &Facts<'_>) -> Option<Value> {
         static BODY: LazyLock<Key> = LazyLock::new(|| Key::new("content.body"));

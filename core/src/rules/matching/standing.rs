@@ -4,6 +4,8 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::{Check, Ready, conditions};
+use serde::Serialize;
+
 use crate::rules::{Action, Document, Kind, builtin};
 
 /// The built-in rules in the order of evaluation.
@@ -58,7 +60,7 @@ impl Builtins {
 }
 
 /// What a user made of the built-in rules.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Standing {
     /// A bit for each rule that is asked.
     enabled: u64,
@@ -91,6 +93,18 @@ impl Standing {
 
     pub(crate) fn is_enabled(&self, index: usize) -> bool {
         self.enabled >> index & 1 == 1
+    }
+
+    /// The first of these rules that is asked.
+    pub(crate) fn first(&self, matching: u64) -> Option<u32> {
+        let asked = matching & self.enabled;
+        let master = 1 << BUILTIN.master();
+        let first = if asked & master == 0 { asked } else { master };
+        (first != 0).then_some(first.trailing_zeros())
+    }
+
+    pub(crate) fn rule(&self, index: usize) -> (&'static Ready, &[Action]) {
+        (&BUILTIN.rule(index).ready, self.actions(index))
     }
 
     pub(crate) fn actions(&self, index: usize) -> &[Action] {

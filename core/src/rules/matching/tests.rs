@@ -1,3 +1,5 @@
+pub(crate) mod generate;
+
 use serde_json::{Value, json};
 
 use super::*;
