@@ -1,6 +1,5 @@
 //! The built-in rules, compiled once for all users, and how they stand for one of them.
 
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::{Check, Ready, conditions};
@@ -13,6 +12,7 @@ pub(crate) static BUILTIN: LazyLock<Builtins> = LazyLock::new(Builtins::new);
 
 pub(crate) struct Builtins {
     rules: Vec<Builtin>,
+    master: usize,
 }
 
 pub(crate) struct Builtin {
@@ -33,7 +33,9 @@ impl Builtins {
                 legacy: builtin::LEGACY_MENTIONS.contains(&rule.rule_id.as_str()),
             }
         });
-        Self { rules: rules.collect() }
+        let rules: Vec<Builtin> = rules.collect();
+        let master = rules.iter().position(|rule| *rule.ready.rule_id == *builtin::MASTER);
+        Self { rules, master: master.unwrap_or(0) }
     }
 
     pub(crate) fn rule(&self, index: usize) -> &Builtin {
@@ -46,16 +48,13 @@ impl Builtins {
 
     /// The rule that silences everything.
     pub(crate) fn master(&self) -> usize {
-        let master = self.rules.iter().position(|rule| *rule.ready.rule_id == *builtin::MASTER);
-        master.unwrap_or(0)
+        self.master
     }
 
     /// The rules of a kind, without the one that silences everything.
     pub(crate) fn below_master(&self, kind: Kind) -> impl Iterator<Item = usize> {
-        let start = self.rules.partition_point(|rule| rule.ready.kind < kind);
-        let end = self.rules.partition_point(|rule| rule.ready.kind <= kind);
-        let master = self.master();
-        Range { start, end }.filter(move |index| *index != master)
+        let of_kind = self.all().filter(move |(_, rule)| rule.ready.kind == kind);
+        of_kind.map(|(index, _)| index).filter(|index| *index != self.master)
     }
 }
 

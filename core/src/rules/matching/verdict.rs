@@ -7,18 +7,13 @@ use serde::{Serialize, Serializer};
 
 use crate::rules::{Action, Kind, Scope, TweakValue};
 
-/// The rule that won, and what follows from it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// The rule that won, if one did, and what follows from it.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Verdict<'a> {
-    /// Whether the user is notified.
-    pub notify: bool,
-    /// The rule that won, if one did.
+    /// The rule.
     pub rule: Option<RuleName<'a>>,
-    /// Its actions, without those that have no effect.
-    pub actions: Vec<&'a Action>,
-    /// How the notification is given. Where one is set twice the last holds; one without a value
-    /// has its default. A `highlight` that is not here is off.
-    pub tweaks: BTreeMap<&'a str, TweakValue>,
+    /// All its actions, also those without effect.
+    done: &'a [Action],
 }
 
 /// Which rule it is.
@@ -44,23 +39,49 @@ impl Serialize for RuleName<'_> {
 
 impl<'a> Verdict<'a> {
     /// The verdict when no rule matches, and on what the user sent.
-    pub(crate) const NONE: Self =
-        Self { notify: false, rule: None, actions: Vec::new(), tweaks: BTreeMap::new() };
+    pub(crate) const NONE: Self = Self { rule: None, done: &[] };
 
     pub(crate) fn of(rule: RuleName<'a>, actions: &'a [Action]) -> Self {
-        let mut verdict = Self { rule: Some(rule), ..Self::NONE };
-        for action in actions {
-            match action {
-                Action::Notify => verdict.notify = true,
-                Action::DontNotify | Action::Coalesce | Action::BareSetTweak => continue,
-                Action::SetTweak { name, value, .. } => {
-                    let value = value.clone().unwrap_or_else(|| by_default(name));
-                    verdict.tweaks.insert(name, value);
-                }
+        Self { rule: Some(rule), done: actions }
+    }
+
+    /// Whether the user is notified.
+    #[must_use]
+    pub fn notify(&self) -> bool {
+        self.done.contains(&Action::Notify)
+    }
+
+    /// The rule's actions, without those that have no effect.
+    pub fn actions(&self) -> impl Iterator<Item = &'a Action> {
+        let has_effect = |action: &&Action| match action {
+            Action::Notify | Action::SetTweak { .. } => true,
+            Action::DontNotify | Action::Coalesce | Action::BareSetTweak => false,
+        };
+        self.done.iter().filter(has_effect)
+    }
+
+    /// How the notification is given. Where a tweak is set twice the last holds; one without a
+    /// value has its default. A `highlight` that is not here is off.
+    #[must_use]
+    pub fn tweaks(&self) -> BTreeMap<&'a str, TweakValue> {
+        let tweak = |action: &'a Action| match action {
+            Action::SetTweak { name, value, .. } => {
+                Some((name.as_str(), value.clone().unwrap_or_else(|| by_default(name))))
             }
-            verdict.actions.push(action);
-        }
-        verdict
+            _ => None,
+        };
+        self.actions().filter_map(tweak).collect()
+    }
+}
+
+impl Serialize for Verdict<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Verdict", 4)?;
+        object.serialize_field("notify", &self.notify())?;
+        object.serialize_field("rule", &self.rule)?;
+        object.serialize_field("actions", &self.actions().collect::<Vec<_>>())?;
+        object.serialize_field("tweaks", &self.tweaks())?;
+        object.end()
     }
 }
 
