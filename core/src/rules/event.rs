@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::Scalar;
 use super::key::{Key, Trace};
-use super::pattern::lower;
+use super::pattern::{Text, lower};
 
 /// What rules can ask of an event. Only what can be compared is kept: strings, integers, booleans,
 /// null, and arrays of those.
@@ -19,7 +19,7 @@ pub struct Event {
     /// In the order of their traces.
     properties: Box<[Property]>,
     objects: Vec<Object>,
-    body: Option<Box<str>>,
+    body: Option<Text>,
     has_mentions: bool,
 }
 
@@ -72,7 +72,7 @@ impl Event {
         }
         let content = event.get("content");
         let body = content.and_then(|content| content.get("body")).and_then(Value::as_str);
-        let body = body.map(|body| lower(body).into());
+        let body = body.map(Text::new);
         let has_mentions = content.is_some_and(|content| content.get("m.mentions").is_some());
         let (properties, objects) = flatten(event);
         Self { properties, objects, body, has_mentions }
@@ -107,9 +107,9 @@ impl Event {
         }
     }
 
-    /// The text of the message in lower case, if it has one.
-    pub(super) fn body(&self) -> Option<&str> {
-        self.body.as_deref()
+    /// The text of the message, if it has one.
+    pub(super) fn body(&self) -> Option<&Text> {
+        self.body.as_ref()
     }
 
     /// Who sent the event.

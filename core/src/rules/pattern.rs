@@ -5,11 +5,13 @@ mod glob;
 mod search;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use std::borrow::Cow;
 
 use glob::Glob;
-use search::{Edge, Work};
+use search::Work;
+pub use text::Text;
 
 /// A glob, compiled once and matched often, against texts that [`lower`] has been over.
 ///
@@ -46,26 +48,17 @@ impl Pattern {
         }
     }
 
-    /// Whether a part of a lowered text matches that begins and ends at a word boundary.
+    /// Whether a part of a text matches that begins and ends at a word boundary.
     #[must_use]
-    pub fn is_word_of(&self, lowered: &str) -> bool {
+    pub fn is_word_of(&self, text: &Text) -> bool {
         match &self.0 {
-            Form::Literal(literal) => has_word(lowered, literal),
-            Form::Glob(glob) => glob.is_word_of(lowered, &mut Work::on(glob.bytes(), lowered)),
+            Form::Literal(literal) => text.has(literal),
+            Form::Glob(glob) => {
+                let lowered = text.lowered();
+                glob.is_word_of(lowered, &mut Work::on(glob.bytes(), lowered))
+            }
         }
     }
-}
-
-/// Whether a lowered text has a lowered literal in it that begins and ends at a word boundary: the
-/// start or end of the text, or a neighbour other than an ASCII letter, digit or `_`. The empty
-/// literal is a word of the empty text alone.
-#[must_use]
-pub fn has_word(lowered: &str, literal: &str) -> bool {
-    if literal.is_empty() {
-        return lowered.is_empty();
-    }
-    let mut work = Work::on(literal.len(), lowered);
-    search::find(lowered, literal, 0, Edge::Word, Edge::Word, &mut work).is_some()
 }
 
 /// A text in lower case, letter by letter: a letter's form must not depend on its neighbours, or

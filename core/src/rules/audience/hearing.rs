@@ -144,7 +144,7 @@ impl Members<'_> {
     /// Whether it takes less to try each member's rules on the event than to find the rules of
     /// the whole audience that it matches. The figures are from measurement.
     fn are_few(&self) -> bool {
-        let by_rule = self.audience.users.len() / 750 + self.audience.shelf.unmarked() / 25;
+        let by_rule = self.audience.users.len() / 2500 + self.audience.shelf.unmarked() / 25;
         self.len() < by_rule
     }
 
@@ -191,7 +191,7 @@ impl Members<'_> {
                 }
             }
         }
-        let builtin = self.builtin(self.seat(touches[0].0).standing, bits);
+        let builtin = self.builtin(self.standing[touches[0].0 as usize], bits);
         match first {
             Some((_, rule)) if !self.outranks(builtin, rule) => Choice::Own(rule),
             _ => builtin,

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::rules::event::Event;
 use crate::rules::key::{Key, Trace};
-use crate::rules::pattern::{is_word_byte, lower};
+use crate::rules::pattern::{Text, is_word_byte, lower};
 use crate::rules::{Condition, Scalar, Test};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -121,7 +121,7 @@ impl Mark {
     /// The marks of all patterns that could be in the text of a message.
     pub(super) fn of_body(event: &Event) -> Vec<Self> {
         let mut marks = Vec::new();
-        for piece in pieces(event.body().unwrap_or_default()) {
+        for piece in pieces(event.body().map_or("", Text::lowered)) {
             if piece.is_word {
                 marks.push(Self::text(piece.text));
                 continue;

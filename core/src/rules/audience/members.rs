@@ -14,6 +14,8 @@ use crate::rules::matching::{Member, Standing};
 pub struct Members<'a> {
     pub(super) audience: &'a Audience,
     pub(super) seats: Vec<Seat<'a>>,
+    /// Which of the standings each member has; apart, because this is all that most are asked for.
+    pub(super) standing: Vec<u32>,
     /// What the members made of the built-in rules, each once.
     pub(super) standings: Vec<&'a Standing>,
     /// By the mark of the user's id.
@@ -32,8 +34,6 @@ pub(super) struct Seat<'a> {
     pub(super) member: Member<'a>,
     /// The user in the audience, if they are there.
     pub(super) user: Option<u32>,
-    /// Which of the members' standings.
-    pub(super) standing: u32,
 }
 
 impl<'a> Members<'a> {
@@ -44,22 +44,23 @@ impl<'a> Members<'a> {
         static UNCHANGED: LazyLock<Standing> = LazyLock::new(Standing::default);
         let mut known = HashMap::new();
         let mut standings: Vec<&Standing> = Vec::new();
+        let mut which = Vec::new();
         let seats = members.into_iter().map(|(user_id, member)| {
             let user = audience.by_id.get(user_id).copied();
             let standing = user.map(|user| audience.users[user as usize].standing);
-            let standing = *known.entry(standing).or_insert_with(|| {
+            which.push(*known.entry(standing).or_insert_with(|| {
                 let standing = standing.and_then(|standing| audience.standings.get(standing));
                 standings.push(standing.unwrap_or(&UNCHANGED));
                 number(standings.len() - 1)
-            });
-            Seat { user_id, member, user, standing }
+            }));
+            Seat { user_id, member, user }
         });
         let seats: Vec<Seat<'_>> = seats.collect();
         let ids = Index::of(seats.iter().map(|seat| Entry::At(Mark::id(seat.user_id))));
         let wild = (0..).zip(&seats).filter(|(_, seat)| seat.user_id.contains(['*', '?']));
         let wild = wild.map(|(position, _)| position).collect();
         let (localparts, names, users) = Default::default();
-        Self { audience, seats, standings, ids, wild, localparts, names, users }
+        Self { audience, seats, standing: which, standings, ids, wild, localparts, names, users }
     }
 
     /// How many members there are.

@@ -46,11 +46,11 @@ impl<'a> Verdicts<'a> {
     /// The verdict of the member who was so many members from the first.
     #[must_use]
     pub fn of(&self, position: usize) -> Option<Verdict<'a>> {
-        let seat = self.members.seats.get(position)?;
+        let standing = *self.members.standing.get(position)?;
         let found = self.exceptions.binary_search_by_key(&position, |(seat, _)| *seat as usize);
         Some(self.verdict(match found {
             Ok(at) => self.exceptions[at].1,
-            Err(_) => self.shared[seat.standing as usize],
+            Err(_) => self.shared[standing as usize],
         }))
     }
 
@@ -84,9 +84,9 @@ impl<'a> Verdicts<'a> {
 
     fn choices(&self) -> impl Iterator<Item = Choice> {
         let mut exceptions = self.exceptions.iter().peekable();
-        self.members.seats.iter().enumerate().map(move |(position, seat)| {
+        self.members.standing.iter().enumerate().map(move |(position, standing)| {
             let exception = exceptions.next_if(|(seat, _)| *seat as usize == position);
-            exception.map_or(self.shared[seat.standing as usize], |(_, choice)| *choice)
+            exception.map_or(self.shared[*standing as usize], |(_, choice)| *choice)
         })
     }
 

@@ -8,7 +8,7 @@ use super::{Member, Room};
 use crate::rules::event::{Event, Property};
 use crate::rules::key::Key;
 use crate::rules::member_count::MemberCount;
-use crate::rules::pattern::{Pattern, has_word, lower};
+use crate::rules::pattern::{Pattern, lower};
 use crate::rules::{Condition, Kind, Rule, Scalar, Test, User, builtin};
 
 /// What a check can ask about.
@@ -155,7 +155,7 @@ impl Check {
                 event.body().is_some_and(|body| pattern.of(user).is_word_of(body))
             }
             Self::DisplayName => match (member.display_name, event.body()) {
-                (Some(name), Some(body)) => !name.is_empty() && has_word(body, &lower(name)),
+                (Some(name), Some(body)) => !name.is_empty() && body.has(&lower(name)),
                 _ => false,
             },
             Self::Members(count) => room.member_count.is_some_and(|members| count.holds(members)),

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::rules::{Action, Kind, Scope, TweakValue};
 
 /// The rule that won, if one did, and what follows from it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Verdict<'a> {
     /// The rule.
     pub rule: Option<RuleName<'a>>,
@@ -71,6 +71,12 @@ impl<'a> Verdict<'a> {
             _ => None,
         };
         self.actions().filter_map(tweak).collect()
+    }
+}
+
+impl PartialEq for Verdict<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.rule == other.rule && self.actions().eq(other.actions())
     }
 }
 
