@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(super) use check::{Check, Facts, Glob, Names, conditions};
 pub use explain::{Explanation, Outcome, Step};
 pub use room::{Level, PowerLevels, Room};
-pub(super) use standing::{BUILTIN, Standing};
+pub(super) use standing::{BUILTIN, MASTER, Standing};
 #[cfg(test)]
 pub(super) use tests::generate;
 pub use verdict::{RuleName, Verdict};
@@ -191,7 +191,7 @@ impl Compiled {
             let own = self.global[kind].iter().map(|own| own.asked(&Scope::Global));
             own.chain(BUILTIN.below_master(kind).map(|index| self.builtin(index)))
         });
-        once(self.builtin(BUILTIN.master())).chain(device).chain(global)
+        once(self.builtin(MASTER)).chain(device).chain(global)
     }
 
     fn builtin(&self, index: usize) -> Asked<'_> {

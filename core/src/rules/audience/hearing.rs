@@ -8,7 +8,7 @@ use super::members::{Members, Seat};
 use super::number;
 use super::verdicts::{Choice, Verdicts};
 use crate::rules::event::{Event, Property};
-use crate::rules::matching::{BUILTIN, Check, Facts, Glob, Member, Names, Room};
+use crate::rules::matching::{BUILTIN, Check, Facts, Glob, MASTER, Member, Names, Room};
 use crate::rules::{Scalar, Scope, User};
 
 /// An event, and the marks of its text.
@@ -209,7 +209,7 @@ impl Members<'_> {
         let Choice::Builtin { index, .. } = builtin else { return false };
         let Some(rule) = self.audience.shelf.get(rule) else { return true };
         let above = BUILTIN.rule(index as usize).ready.kind < rule.ready.kind;
-        index as usize == BUILTIN.master() || above && rule.scope == Scope::Global
+        index as usize == MASTER || above && rule.scope == Scope::Global
     }
 
     fn own(&self, seat: &Seat<'_>) -> &[super::Slot] {

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::hearing::Way;
 use super::*;
+use crate::rules::Scope;
 use crate::rules::event::Event;
 use crate::rules::matching::generate::{self, NAMES, TAGS, USERS};
 use crate::rules::matching::{Compiled, Room, Verdict};
@@ -90,7 +91,7 @@ proptest! {
             audience.remove(user);
         }
         prop_assert!(audience.is_empty());
-        prop_assert_eq!(audience.shelf.len(), 0);
+        prop_assert_eq!(audience.shelf.len() + audience.standings.len(), 0);
     }
 }
 
@@ -131,4 +132,30 @@ fn members_whom_nobody_knows_have_the_built_in_rules() {
             (None, &[3]),
         ]
     );
+}
+
+#[test]
+fn a_user_whose_id_has_wildcards_is_meant_by_more_than_it() {
+    let audience = Audience::new();
+    let members = audience.members(["@c*:x", "@d:x"].map(|id| (id, Member::default())));
+    let content = json!({"membership": "invite", "m.mentions": {}});
+    let event = json!({"type": "m.room.member", "state_key": "@cat:x", "content": content});
+    let event = Event::new(event);
+    let verdicts = members.verdicts(&event, &Room::default());
+    let rule = |position| verdicts.of(position).unwrap().rule.unwrap().rule_id;
+    assert_eq!((rule(0), rule(1)), (".m.rule.invite_for_me", ".m.rule.member_event"));
+}
+
+#[test]
+fn a_user_who_is_replaced_takes_no_more_room() {
+    let mut audience = Audience::new();
+    let rules =
+        json!({"override": [{"rule_id": "x", "enabled": true, "actions": [], "conditions": []}]});
+    let stored = json!({"rules": rules, "changes": {".m.rule.master": {"enabled": true}}});
+    let document = Document::from_text(Scope::Global, &stored.to_string()).unwrap();
+    for _ in 0..10 {
+        audience.put("@a:x", [&document]);
+    }
+    assert_eq!((audience.len(), audience.users.len()), (1, 1));
+    assert_eq!(audience.shelf.get(audience.users[0].own[0].rule).unwrap().holders.len(), 1);
 }

@@ -7,12 +7,14 @@ use serde::Serialize;
 
 use crate::rules::{Action, Document, Kind, builtin};
 
-/// The built-in rules in the order of evaluation.
+/// The built-in rules in the order of evaluation, so that [`MASTER`] is the first.
 pub(crate) static BUILTIN: LazyLock<Builtins> = LazyLock::new(Builtins::new);
+
+/// The rule that silences everything, above all others of whatever scope.
+pub(crate) const MASTER: usize = 0;
 
 pub(crate) struct Builtins {
     rules: Vec<Builtin>,
-    master: usize,
 }
 
 pub(crate) struct Builtin {
@@ -33,9 +35,7 @@ impl Builtins {
                 legacy: builtin::LEGACY_MENTIONS.contains(&rule.rule_id.as_str()),
             }
         });
-        let rules: Vec<Builtin> = rules.collect();
-        let master = rules.iter().position(|rule| *rule.ready.rule_id == *builtin::MASTER);
-        Self { rules, master: master.unwrap_or(0) }
+        Self { rules: rules.collect() }
     }
 
     pub(crate) fn rule(&self, index: usize) -> &Builtin {
@@ -46,15 +46,10 @@ impl Builtins {
         self.rules.iter().enumerate()
     }
 
-    /// The rule that silences everything.
-    pub(crate) fn master(&self) -> usize {
-        self.master
-    }
-
     /// The rules of a kind, without the one that silences everything.
     pub(crate) fn below_master(&self, kind: Kind) -> impl Iterator<Item = usize> {
-        let of_kind = self.all().filter(move |(_, rule)| rule.ready.kind == kind);
-        of_kind.map(|(index, _)| index).filter(|index| *index != self.master)
+        let below = self.all().skip(MASTER + 1);
+        below.filter(move |(_, rule)| rule.ready.kind == kind).map(|(index, _)| index)
     }
 }
 
@@ -97,9 +92,7 @@ impl Standing {
     /// The first of these rules that is asked.
     pub(crate) fn first(&self, matching: u64) -> Option<u32> {
         let asked = matching & self.enabled;
-        let master = 1 << BUILTIN.master();
-        let first = if asked & master == 0 { asked } else { master };
-        (first != 0).then_some(first.trailing_zeros())
+        (asked != 0).then_some(asked.trailing_zeros())
     }
 
     pub(crate) fn rule(&self, index: usize) -> (&'static Ready, &[Action]) {

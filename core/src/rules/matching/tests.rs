@@ -1,4 +1,5 @@
 pub(crate) mod generate;
+mod ruma;
 
 use serde_json::{Value, json};
 
@@ -575,6 +576,7 @@ fn the_shared_built_in_rules_ask_what_the_users_own_copies_would() {
         json!({"content": {"m.mentions": {"user_ids": ["<user id>"]}}}),
     ]
     .map(Event::new);
+    assert_eq!(*BUILTIN.rule(MASTER).ready.rule_id, *crate::rules::builtin::MASTER);
     let rules = crate::rules::builtin::all().iter().zip(BUILTIN.all());
     for ((kind, rule), (_, shared)) in rules {
         let own = Own::new(kind, &crate::rules::builtin::for_user(rule, user));

@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::search::Edge;
 use super::*;
 
 fn whole(glob: &str, text: &str) -> bool {
@@ -211,6 +212,21 @@ proptest! {
             .filter(|at| *at == 0 || wordless(at - 1))
             .any(|at| plainly(&glob, &chars, at, &wordless));
         prop_assert_eq!(pattern.is_word_of(&Text::new(&text)), word);
+    }
+
+    #[test]
+    fn a_literal_is_found_wherever_its_edges_are_right(
+        literal in "[ a!]{1,6}",
+        text in "[ ab!]{0,24}",
+    ) {
+        let found = text.match_indices(&literal[..1]).any(|(at, _)| {
+            text[at..].starts_with(&literal)
+                && Edge::Word.starts(&text, at)
+                && Edge::Word.ends(&text, at + literal.len())
+        });
+        let mut work = Work::on(literal.len(), &text);
+        let searched = search::find(&text, &literal, 0, Edge::Word, Edge::Word, &mut work);
+        prop_assert_eq!(searched.is_some(), found);
     }
 
     #[test]

@@ -100,15 +100,15 @@ fn rule() -> impl Strategy<Value = (&'static str, Value)> {
         })
     };
     prop_oneof![
-        (select(vec!["override", "underride"]), conditional),
-        (Just("content"), named(PATTERNS.to_vec())),
-        (Just("room"), named(vec!["!r:x", "!R:X", "!other:x", "!*"])),
-        (Just("sender"), named(USERS.to_vec())),
+        3 => (select(vec!["override", "underride"]), conditional),
+        2 => (Just("content"), named(PATTERNS.to_vec())),
+        1 => (Just("room"), named(vec!["!r:x", "!R:X", "!other:x", "!other2:x", "!*"])),
+        2 => (Just("sender"), named(USERS.to_vec())),
     ]
 }
 
 fn rules() -> impl Strategy<Value = Value> {
-    prop::collection::vec(rule(), 0..5).prop_map(|rules| {
+    prop::collection::vec(rule(), 0..7).prop_map(|rules| {
         let mut kinds =
             json!({"override": [], "content": [], "room": [], "sender": [], "underride": []});
         for (kind, rule) in rules {
@@ -156,7 +156,8 @@ fn body() -> impl Strategy<Value = Value> {
 }
 
 fn mentions() -> impl Strategy<Value = Value> {
-    let users = prop::collection::vec(scalar(), 0..3);
+    let user = prop_oneof![3 => select(&USERS[..]).prop_map(Value::from), 1 => scalar()];
+    let users = prop::collection::vec(user, 0..3);
     (prop::option::of(users), prop::option::of(any::<bool>())).prop_map(|(users, room)| {
         let mut mentions = json!({});
         if let Some(users) = users {
@@ -173,13 +174,13 @@ fn mentions() -> impl Strategy<Value = Value> {
 pub(crate) fn event() -> impl Strategy<Value = Value> {
     let types =
         ["m.room.message", "m.room.member", "m.room.tombstone", "m.reaction", "M.Room.Encrypted"];
-    let senders = USERS.into_iter().chain(["@stranger:x"]).collect::<Vec<_>>();
+    let senders = USERS.into_iter().chain(["@stranger:x", "@ALICE:x"]).collect::<Vec<_>>();
     let state_keys = USERS.into_iter().chain(["", "@BOB:X", "@cat:x"]).collect::<Vec<_>>();
     let content = (
         prop::option::weighted(0.9, body()),
         prop::option::weighted(0.3, mentions()),
-        prop::option::of(select(&["m.text", "m.notice"][..])),
-        prop::option::of(select(&["invite", "join"][..])),
+        prop::option::weighted(0.3, select(&["m.text", "m.emote", "m.notice"][..])),
+        prop::option::of(select(&["invite", "invite", "join"][..])),
         prop::option::of(scalar()),
         prop::option::of(prop::collection::vec(scalar(), 0..3)),
     )
