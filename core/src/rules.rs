@@ -4,14 +4,20 @@
 //! scope are a [`Document`]; a [`Ruleset`] is what the user sees of it, built-in rules included.
 
 mod action;
+pub mod audience;
 pub mod body;
 pub mod builtin;
 mod change;
 mod condition;
 mod document;
+pub mod event;
 mod fields;
 mod id;
+pub mod key;
 mod kind;
+pub mod matching;
+pub mod member_count;
+pub mod pattern;
 mod refusal;
 mod rule;
 mod ruleset;
