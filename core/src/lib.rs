@@ -4,6 +4,8 @@
 //! be tested as a table.
 
 pub mod json;
+pub mod matrix;
 pub mod oauth;
+pub mod percent;
 pub mod rules;
 pub mod secret;
