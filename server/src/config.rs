@@ -144,8 +144,8 @@ impl Default for Http {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Store {
-    /// How many tokens, and the rules of how many accounts, are kept in memory.
-    pub cache_entries: usize,
+    /// How many bytes of tokens and rules are kept in memory.
+    pub cache_bytes: usize,
     /// How many connections to PostgreSQL are kept.
     pub connections: usize,
     /// How long a call to PostgreSQL may take.
@@ -155,7 +155,7 @@ pub struct Store {
 
 impl Default for Store {
     fn default() -> Self {
-        Self { cache_entries: 100_000, connections: 16, timeout: Duration::from_secs(5) }
+        Self { cache_bytes: 256 * 1024 * 1024, connections: 16, timeout: Duration::from_secs(5) }
     }
 }
 
@@ -249,7 +249,7 @@ impl Config {
     #[must_use]
     pub fn store_options(&self) -> crate::store::Options {
         crate::store::Options {
-            cache_entries: self.store.cache_entries,
+            cache_bytes: self.store.cache_bytes,
             connections: self.store.connections,
             timeout: self.store.timeout,
         }
