@@ -48,6 +48,9 @@ pub enum Refusal {
     /// `before` or `after` names the rule that is put.
     #[error("a rule cannot be placed next to itself")]
     OwnNeighbour,
+    /// `before` or `after` is given twice.
+    #[error("before and after may be given once each")]
+    RepeatedNeighbour,
     /// The account would have more rules than it may.
     #[error("an account may have at most {0} rules; delete some")]
     TooManyRules(usize),
@@ -94,9 +97,10 @@ impl Refusal {
             Self::UnknownAction(_) | Self::MemberCount(_) | Self::Number(_) | Self::Id(_) => {
                 Class::InvalidParam
             }
-            Self::UnknownNeighbour { .. } | Self::BuiltinNeighbour(_) | Self::OwnNeighbour => {
-                Class::Unknown
-            }
+            Self::UnknownNeighbour { .. }
+            | Self::BuiltinNeighbour(_)
+            | Self::OwnNeighbour
+            | Self::RepeatedNeighbour => Class::Unknown,
             Self::NoSuchRule { .. } => Class::NotFound,
             Self::TooManyRules(_) | Self::TooManyBytes(_) => Class::TooLarge,
         }
