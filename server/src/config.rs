@@ -3,6 +3,7 @@
 mod database;
 mod file;
 mod overrides;
+mod registration;
 mod values;
 
 use std::net::SocketAddr;
@@ -14,7 +15,8 @@ use serde::Deserialize;
 
 pub use self::database::{Database, SecretUrl};
 pub use self::overrides::Overrides;
-pub use self::values::{BaseUrl, LimitMode, LogFormat, LogLevel};
+pub use self::registration::{Registration, RegistrationSource};
+pub use self::values::{BaseUrl, LimitMode, LogFormat, LogLevel, SignUps};
 
 /// Every setting, under the name it has in `belfry.toml`.
 #[derive(Debug, Clone, Deserialize)]
@@ -36,6 +38,12 @@ pub struct Config {
     pub server_name: Option<String>,
     /// The first path segments under which the push rules are served.
     pub name_segments: Vec<String>,
+    /// Whether strangers can make accounts.
+    pub registration: SignUps,
+    /// Bounds on push rules.
+    pub rules: Rules,
+    /// Who may act for users: paths of Matrix registration files, or tables of the same form.
+    pub application_services: Vec<RegistrationSource>,
     /// Another address for `/metrics`; on the main one when unset.
     pub metrics_listen: Option<SocketAddr>,
     /// The certificate and key for HTTPS; plain HTTP when unset.
@@ -61,6 +69,9 @@ impl Default for Config {
             limits: Limits::default(),
             server_name: None,
             name_segments: vec!["_service".to_owned(), "_matrix".to_owned()],
+            registration: SignUps::default(),
+            rules: Rules::default(),
+            application_services: Vec::new(),
             metrics_listen: None,
             tls: None,
             log: Log::default(),
@@ -77,6 +88,24 @@ impl Default for Config {
 pub struct Limits {
     /// Whether a call over a limit is refused.
     pub mode: LimitMode,
+}
+
+/// `[rules]`
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rules {
+    /// How many rules of their own an account may have, in all scopes together.
+    pub max_rules: usize,
+    /// How many bytes all that is stored of an account's rules may take.
+    pub max_bytes: usize,
+    /// How many bytes the body of a request may have.
+    pub max_body_bytes: usize,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { max_rules: 1000, max_bytes: 1024 * 1024, max_body_bytes: 64 * 1024 }
+    }
 }
 
 /// `[tls]`
@@ -144,8 +173,8 @@ impl Default for Http {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Store {
-    /// How many tokens, and the rules of how many accounts, are kept in memory.
-    pub cache_entries: usize,
+    /// How many bytes of tokens and rules are kept in memory.
+    pub cache_bytes: usize,
     /// How many connections to PostgreSQL are kept.
     pub connections: usize,
     /// How long a call to PostgreSQL may take.
@@ -155,7 +184,7 @@ pub struct Store {
 
 impl Default for Store {
     fn default() -> Self {
-        Self { cache_entries: 100_000, connections: 16, timeout: Duration::from_secs(5) }
+        Self { cache_bytes: 256 * 1024 * 1024, connections: 16, timeout: Duration::from_secs(5) }
     }
 }
 
@@ -249,7 +278,7 @@ impl Config {
     #[must_use]
     pub fn store_options(&self) -> crate::store::Options {
         crate::store::Options {
-            cache_entries: self.store.cache_entries,
+            cache_bytes: self.store.cache_bytes,
             connections: self.store.connections,
             timeout: self.store.timeout,
         }

@@ -2,19 +2,26 @@
 
 mod area;
 mod body;
+mod caller;
+mod cors;
 mod error;
 mod health;
+mod matrix;
+mod rules;
 mod site;
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{any, get, post};
 
 use self::error::Problem;
+use self::matrix::{login, register};
+pub use self::rules::Changes;
 #[cfg(test)]
 pub(crate) use self::site::tests::strange_site;
 pub use self::site::{Peer, Site};
+use crate::application_services::ApplicationServices;
 use crate::clock::Clock;
 use crate::config::{BaseUrl, Config};
 use crate::metrics::Metrics;
@@ -35,6 +42,10 @@ pub struct Belfry {
     pub passwords: Passwords,
     /// What is counted.
     pub metrics: Metrics,
+    /// Who may act for many users.
+    pub application_services: ApplicationServices,
+    /// Changes of rules that wait to be saved.
+    pub changes: Changes,
 }
 
 impl Belfry {
@@ -52,7 +63,28 @@ fn router(belfry: Arc<Belfry>) -> Router {
     if belfry.config.metrics_listen.is_none() {
         routes = routes.merge(metrics_routes());
     }
+    for segment in &belfry.config.name_segments {
+        routes = routes.route(&format!("/{segment}/client/versions"), get(matrix::versions));
+        for api in ["api/v1", "r0", "v3"] {
+            routes = routes.merge(client_routes(&format!("/{segment}/client/{api}")));
+        }
+    }
     finish(routes, belfry)
+}
+
+/// The push rules, and what Matrix clients ask beside them, under one prefix.
+fn client_routes(prefix: &str) -> Router<Arc<Belfry>> {
+    let at = |path: &str| format!("{prefix}{path}");
+    let account_data = "/user/{user}/account_data/m.push_rules";
+    Router::new()
+        .route(&at("/pushrules/"), any(rules::answer))
+        .route(&at("/pushrules/{*rest}"), any(rules::answer))
+        .route(&at("/versions"), get(matrix::versions))
+        .route(&at("/login"), get(login::flows).post(login::login))
+        .route(&at("/register"), post(register::register))
+        .route(&at("/logout"), post(matrix::logout))
+        .route(&at("/account/whoami"), get(matrix::whoami))
+        .route(&at(account_data), get(matrix::account_data))
 }
 
 /// The routes of the address that is set aside for metrics.

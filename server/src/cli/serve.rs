@@ -11,9 +11,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::Failure;
+use crate::application_services::ApplicationServices;
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, Database};
-use crate::http::{Belfry, Site};
+use crate::http::{Belfry, Changes, Site};
 use crate::log;
 use crate::metrics::Metrics;
 use crate::passwords::Passwords;
@@ -37,6 +38,7 @@ async fn serve_until_signal(config: Config) -> Result<(), Failure> {
     // Signals first: one that comes during the start must not be lost.
     let stop = stop_signal()?;
     let database = config.database();
+    let application_services = ApplicationServices::load(&config.application_services)?;
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let clock = Arc::new(SystemClock);
     let store = Store::open(&database, &config.store_options(), clock.now()).await?;
@@ -53,7 +55,16 @@ async fn serve_until_signal(config: Config) -> Result<(), Failure> {
 
     let passwords = Passwords::new(config.passwords.parallel);
     let metrics = Metrics::default();
-    let belfry = Arc::new(Belfry { config, base_url, store, clock, passwords, metrics });
+    let belfry = Arc::new(Belfry {
+        config,
+        base_url,
+        store,
+        clock,
+        passwords,
+        metrics,
+        application_services,
+        changes: Changes::default(),
+    });
     let side = [
         tokio::spawn(sweep(Arc::clone(&belfry))),
         tokio::spawn(watch_tls(tls.clone())),

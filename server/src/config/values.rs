@@ -22,6 +22,17 @@ pub enum LimitMode {
     Off,
 }
 
+/// Whether strangers can make accounts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SignUps {
+    /// Anybody can.
+    #[default]
+    Open,
+    /// Only who runs the server makes accounts.
+    Closed,
+}
+
 /// The least important log lines that are still written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]

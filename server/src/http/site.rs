@@ -13,6 +13,7 @@ use futures_util::FutureExt;
 use tower::ServiceExt;
 
 use super::area::Area;
+use super::cors;
 use super::error::Problem;
 use super::{Belfry, metrics_router, router};
 
@@ -50,19 +51,21 @@ impl Site {
     pub async fn answer(&self, request: Request<Body>) -> Response {
         let began = Instant::now();
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-        let calling = AssertUnwindSafe(self.router.clone().oneshot(request)).catch_unwind();
-        let mut answer = match calling.await {
-            Ok(Ok(answer)) => self.shape(answer, &path),
-            Ok(Err(never)) => match never {},
-            Err(_) => {
-                self.belfry.metrics.panics.inc();
-                tracing::error!(%method, path, "a handler panicked");
-                Problem::Internal.answer(self.area(&path))
-            }
+        let area = Area::of(&path, &self.belfry.config.name_segments);
+        let is_open = cors::is_open(&path, area);
+        let mut answer = match cors::preflight(&method).filter(|_| is_open) {
+            Some(answer) => answer,
+            None => self.call(request, area).await,
         };
-        answer
-            .headers_mut()
-            .insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if is_open {
+            cors::open(&mut answer);
+        }
+        let headers = answer.headers_mut();
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if area == Area::Rules {
+            // The address may hold a token: no proxy may keep anything of it.
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+        }
         let took = began.elapsed();
         self.belfry.metrics.answered(answer.status(), took.as_secs_f64());
         // The path alone: a query may hold a token.
@@ -70,21 +73,30 @@ impl Site {
         answer
     }
 
-    /// Writes a problem in the shape of its area; the headers that came with it stay.
-    fn shape(&self, mut answer: Response, path: &str) -> Response {
-        let Some(problem) = answer.extensions_mut().remove::<Problem>() else { return answer };
-        let mut written = problem.answer(self.area(path));
-        // The length of the body that is replaced.
-        answer.headers_mut().remove(header::CONTENT_LENGTH);
-        for (name, value) in answer.headers() {
-            written.headers_mut().entry(name).or_insert_with(|| value.clone());
+    async fn call(&self, request: Request<Body>, area: Area) -> Response {
+        let calling = AssertUnwindSafe(self.router.clone().oneshot(request)).catch_unwind();
+        match calling.await {
+            Ok(Ok(answer)) => shape(answer, area),
+            Ok(Err(never)) => match never {},
+            Err(_) => {
+                self.belfry.metrics.panics.inc();
+                tracing::error!(?area, "a handler panicked");
+                Problem::Internal.answer(area)
+            }
         }
-        written
     }
+}
 
-    fn area(&self, path: &str) -> Area {
-        Area::of(path, &self.belfry.config.name_segments)
+/// Writes a problem in the shape of its area; the headers that came with it stay.
+fn shape(mut answer: Response, area: Area) -> Response {
+    let Some(problem) = answer.extensions_mut().remove::<Problem>() else { return answer };
+    let mut written = problem.answer(area);
+    // The length of the body that is replaced.
+    answer.headers_mut().remove(header::CONTENT_LENGTH);
+    for (name, value) in answer.headers() {
+        written.headers_mut().entry(name).or_insert_with(|| value.clone());
     }
+    written
 }
 
 #[cfg(test)]
@@ -97,8 +109,10 @@ pub(crate) mod tests {
     use jiff::Timestamp;
 
     use super::*;
+    use crate::application_services::ApplicationServices;
     use crate::clock::FakeClock;
     use crate::config::{Config, Database};
+    use crate::http::Changes;
     use crate::metrics::Metrics;
     use crate::passwords::Passwords;
     use crate::store::Store;
@@ -115,6 +129,8 @@ pub(crate) mod tests {
             clock: Arc::new(FakeClock::at(0)),
             passwords: Passwords::new(None),
             metrics: Metrics::default(),
+            application_services: ApplicationServices::default(),
+            changes: Changes::default(),
         });
         let slowly = async || {
             tokio::time::sleep(Duration::from_millis(300)).await;

@@ -139,7 +139,7 @@ impl Store {
             .await?
             .map(Arc::new);
         if let Some(token) = &found {
-            self.cache.put_token(digest, Arc::clone(token), &moment);
+            self.cache.put_token(digest, token, moment);
         }
         Ok(found)
     }

@@ -75,8 +75,10 @@ conformance! {
     rulesets::{
         an_account_without_rules_has_no_documents,
         documents_are_read_back_by_scope,
+        what_was_saved_is_what_the_database_holds,
         a_write_over_a_newer_write_is_refused,
         a_first_write_over_another_first_write_is_refused,
+        a_write_of_one_scope_keeps_what_another_wrote_in_the_next,
         a_removed_document_is_gone_and_its_version_is_not_used_again,
         of_many_who_change_a_ruleset_none_is_lost,
         a_reader_never_sees_an_older_ruleset_than_the_last_write,

@@ -4,9 +4,10 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use belfry::application_services::ApplicationServices;
 use belfry::clock::{Clock, FakeClock};
 use belfry::config::Config;
-use belfry::http::{Belfry, Peer, Site};
+use belfry::http::{Belfry, Changes, Peer, Site};
 use belfry::metrics::Metrics;
 use belfry::passwords::Passwords;
 use belfry::random;
@@ -42,6 +43,7 @@ impl Service {
     /// With these settings, on this database.
     pub(crate) async fn on(database: TestDatabase, config: Config) -> Self {
         let clock = Arc::new(FakeClock::at(BEGINNING));
+        let application_services = ApplicationServices::load(&config.application_services).unwrap();
         let belfry = Arc::new(Belfry {
             base_url: config
                 .base_url
@@ -52,6 +54,8 @@ impl Service {
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
             passwords: Passwords::new(None),
             metrics: Metrics::default(),
+            application_services,
+            changes: Changes::default(),
         });
         let site = Site::new(Arc::clone(&belfry));
         Self { clock, belfry, site, _database: database }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use belfry::store::{Account, Code, NewToken, Session, Store};
 
+use super::rulesets::with_rule;
 use super::{account, app, at, digest, token};
 
 pub(in crate::store) async fn it_answers_a_ping(store: Store) {
@@ -59,16 +60,17 @@ pub(in crate::store) async fn texts_of_any_script_and_quotes_are_kept(store: Sto
 pub(in crate::store) async fn a_caller_who_goes_away_does_not_stop_a_write(store: Store) {
     let store = Arc::new(store);
     // Warm memory, which must not outlive the write.
-    assert!(store.rulesets(7).await.unwrap().0.is_empty());
+    assert!(store.rulesets(7).await.unwrap().is_empty());
+    let read = store.rules_to_change(7).await.unwrap();
+    let draft = with_rule(&read, "global", "one");
     let writer = Arc::clone(&store);
-    let mut write =
-        Box::pin(async move { writer.save_ruleset(7, "global", None, Some("one")).await });
+    let mut write = Box::pin(async move { writer.save_ruleset(&read, draft).await });
     // Polled once, then dropped.
     let polled = tokio::time::timeout(Duration::ZERO, &mut write).await;
     drop(write);
     drop(polled);
     for _ in 0..500 {
-        if store.rulesets(7).await.unwrap().of("global").is_some() {
+        if store.rulesets(7).await.unwrap().len() == 1 {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
