@@ -3,6 +3,7 @@
 
 pub mod account;
 pub mod app;
+pub mod bearer;
 pub mod client_auth;
 pub mod consent;
 pub mod error;
