@@ -3,20 +3,26 @@
 mod area;
 mod body;
 mod error;
+mod gateway;
 mod health;
+mod limit;
 mod site;
+mod visitor;
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{any, get};
 
 use self::error::Problem;
+pub use self::limit::guard::{Counted, Guard};
+pub use self::limit::refused::Refused;
 #[cfg(test)]
 pub(crate) use self::site::tests::strange_site;
 pub use self::site::{Peer, Site};
 use crate::clock::Clock;
 use crate::config::{BaseUrl, Config};
+use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::passwords::Passwords;
 use crate::store::Store;
@@ -31,6 +37,8 @@ pub struct Belfry {
     pub store: Store,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// How often is too often.
+    pub limits: Limits,
     /// Password hashing.
     pub passwords: Passwords,
     /// What is counted.
@@ -47,8 +55,12 @@ impl Belfry {
 
 /// Every route.
 fn router(belfry: Arc<Belfry>) -> Router {
-    let mut routes =
-        Router::new().route("/healthz", get(health::healthz)).route("/readyz", get(health::readyz));
+    let mut routes = Router::new()
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/gateway/check", any(gateway::check))
+        .route("/gateway/check/", any(gateway::check))
+        .route("/gateway/check/{*call}", any(gateway::check));
     if belfry.config.metrics_listen.is_none() {
         routes = routes.merge(metrics_routes());
     }

@@ -8,6 +8,7 @@ pub mod clock;
 pub mod config;
 pub mod counters;
 pub mod http;
+pub mod limits;
 pub mod log;
 pub mod metrics;
 pub mod passwords;

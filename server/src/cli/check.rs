@@ -3,6 +3,8 @@
 use clap::Subcommand;
 
 use crate::config::{Config, SecretUrl};
+use crate::limits::InForce;
+use crate::metrics::LimitMetrics;
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -26,7 +28,6 @@ pub(super) fn run(config: &Config) {
                 "none; counting in this process",
             ),
         ),
-        ("limits", format!("{:?}", config.limits.mode).to_lowercase()),
         ("name_segments", config.name_segments.join(", ")),
         ("tls", or(tls.map(|tls| tls.certificate.display().to_string()), "none; plain HTTP")),
         (
@@ -36,6 +37,13 @@ pub(super) fn run(config: &Config) {
     ];
     for (name, value) in rows {
         println!("{name:<14} {value}");
+    }
+    println!("limits");
+    for (name, value) in InForce::new(config, &LimitMetrics::default()).lines() {
+        println!("  {name:<18} {value}");
+    }
+    for doubt in config.doubts() {
+        println!("warning: {doubt}");
     }
     println!("the settings are valid");
 }

@@ -1,9 +1,18 @@
 //! What a failure says: the only file with the status codes of failures.
 
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use belfry_core::limits::carried::CarriedError;
+use belfry_core::limits::header::whole_seconds;
+use serde_json::json;
 
 use super::area::{Area, Codes};
+use super::gateway::Denied;
+use super::limit::refused::Refused;
 use crate::passwords::Busy;
 use crate::store::StoreError;
 
@@ -20,6 +29,8 @@ pub(super) enum Problem {
     TooSlow,
     /// The body broke off.
     Broken,
+    /// The limits have no room for the call.
+    TooMany(Refused),
     /// Something that is needed does not answer, or too many ask for it.
     Unavailable(&'static str),
     /// A mistake of ours; the log says which.
@@ -30,6 +41,7 @@ impl Problem {
     /// The answer, in the shape of an area.
     pub(super) fn answer(&self, area: Area) -> Response {
         let (status, codes) = match self {
+            Self::TooMany(refused) => return too_many(area, refused.wait()),
             Self::NoSuchPath => (StatusCode::NOT_FOUND, UNRECOGNIZED),
             Self::WrongMethod => (StatusCode::METHOD_NOT_ALLOWED, UNRECOGNIZED),
             Self::TooLarge(_) => (
@@ -61,6 +73,7 @@ impl Problem {
             Self::TooLarge(most) => format!("The body may have at most {most} bytes"),
             Self::TooSlow => "The body did not arrive in time".to_owned(),
             Self::Broken => "The body broke off".to_owned(),
+            Self::TooMany(_) => TOO_MANY.to_owned(),
             Self::Unavailable(why) => (*why).to_owned(),
             Self::Internal => "Something went wrong here; it has been logged".to_owned(),
         }
@@ -69,6 +82,25 @@ impl Problem {
 
 const UNRECOGNIZED: Codes = Codes { rules: "M_UNRECOGNIZED", oauth: "invalid_request" };
 const UNKNOWN_REQUEST: Codes = Codes { rules: "M_UNKNOWN", oauth: "invalid_request" };
+
+const TOO_MANY: &str = "Too many requests";
+
+/// The refusal of a limit, which must cost as little as can be: most areas have one body for all.
+fn too_many(area: Area, wait: Duration) -> Response {
+    let body = match area {
+        Area::Rules => {
+            let wait = wait.as_nanos().div_ceil(1_000_000).max(1);
+            let start = r#"{"errcode":"M_LIMIT_EXCEEDED","error":"#;
+            Body::from(format!("{start}\"{TOO_MANY}\",\"retry_after_ms\":{wait}}}"))
+        }
+        Area::OAuth | Area::Api => Body::from(r#"{"error":"Too many requests"}"#),
+    };
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::RETRY_AFTER, whole_seconds(wait).into()),
+    ];
+    (StatusCode::TOO_MANY_REQUESTS, headers, body).into_response()
+}
 
 /// A problem travels in the answer's extensions until `site.rs`, which knows the area, writes it.
 impl IntoResponse for Problem {
@@ -95,5 +127,40 @@ impl From<StoreError> for Problem {
 impl From<Busy> for Problem {
     fn from(_: Busy) -> Self {
         Self::Unavailable("Too many people are signing in at this moment; try again soon")
+    }
+}
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        Self::TooMany(refused)
+    }
+}
+
+/// Why a call that another server would carry out is not let through. Proxies pass on a 401 and a
+/// 403; what only an operator can mend is a 400.
+impl IntoResponse for Denied {
+    fn into_response(self) -> Response {
+        let status = match self {
+            Self::Call(CarriedError::Contradiction) | Self::Scope | Self::Account => {
+                StatusCode::FORBIDDEN
+            }
+            Self::Call(CarriedError::Unnamed | CarriedError::Half) | Self::NoScope(_) => {
+                StatusCode::BAD_REQUEST
+            }
+            Self::NoToken | Self::Several | Self::Token(_) => StatusCode::UNAUTHORIZED,
+            Self::Problem(problem) => return problem.into_response(),
+        };
+        let challenge = match self {
+            Self::NoToken => Some("Bearer"),
+            Self::Several | Self::Token(_) => Some(r#"Bearer error="invalid_token""#),
+            Self::Scope => Some(r#"Bearer error="insufficient_scope""#),
+            _ => None,
+        };
+        let mut answer = (status, Json(json!({ "error": self.to_string() }))).into_response();
+        if let Some(challenge) = challenge {
+            let challenge = HeaderValue::from_static(challenge);
+            answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        answer
     }
 }

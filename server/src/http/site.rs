@@ -8,12 +8,13 @@ use std::time::Instant;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderValue, Request, header};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use tower::ServiceExt;
 
 use super::area::Area;
 use super::error::Problem;
+use super::limit::{self, Told};
 use super::{Belfry, metrics_router, router};
 
 /// Who is at the other end of the connection.
@@ -25,19 +26,20 @@ pub struct Peer(pub SocketAddr);
 pub struct Site {
     router: Router,
     belfry: Arc<Belfry>,
+    limited: bool,
 }
 
 impl Site {
     /// The public site.
     #[must_use]
     pub fn new(belfry: Arc<Belfry>) -> Self {
-        Self { router: router(Arc::clone(&belfry)), belfry }
+        Self { router: router(Arc::clone(&belfry)), belfry, limited: true }
     }
 
     /// The site that only has metrics.
     #[must_use]
     pub fn of_metrics(belfry: Arc<Belfry>) -> Self {
-        Self { router: metrics_router(Arc::clone(&belfry)), belfry }
+        Self { router: metrics_router(Arc::clone(&belfry)), belfry, limited: false }
     }
 
     /// What all of it rests on.
@@ -50,16 +52,16 @@ impl Site {
     pub async fn answer(&self, request: Request<Body>) -> Response {
         let began = Instant::now();
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-        let calling = AssertUnwindSafe(self.router.clone().oneshot(request)).catch_unwind();
-        let mut answer = match calling.await {
-            Ok(Ok(answer)) => self.shape(answer, &path),
-            Ok(Err(never)) => match never {},
-            Err(_) => {
-                self.belfry.metrics.panics.inc();
-                tracing::error!(%method, path, "a handler panicked");
-                Problem::Internal.answer(self.area(&path))
-            }
+        let mut told = Told::default();
+        let calling = AssertUnwindSafe(self.call(request, &mut told)).catch_unwind();
+        let mut answer = if let Ok(answer) = calling.await {
+            self.shape(answer, &path)
+        } else {
+            self.belfry.metrics.panics.inc();
+            tracing::error!(%method, path, "a handler panicked");
+            Problem::Internal.answer(self.area(&path))
         };
+        told.write(&mut answer);
         answer
             .headers_mut()
             .insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -67,6 +69,21 @@ impl Site {
         self.belfry.metrics.answered(answer.status(), took.as_secs_f64());
         // The path alone: a query may hold a token.
         tracing::debug!(%method, path, status = answer.status().as_u16(), ?took);
+        answer
+    }
+
+    /// Asks the limits, then the routes. What the limits say is told whatever the routes answer.
+    async fn call(&self, mut request: Request<Body>, told: &mut Told) -> Response {
+        if self.limited
+            && let Err(refused) = limit::enter(&self.belfry, &mut request, told).await
+        {
+            return Problem::from(refused).into_response();
+        }
+        let mut answer = match self.router.clone().oneshot(request).await {
+            Ok(answer) => answer,
+            Err(never) => match never {},
+        };
+        told.hear(&mut answer);
         answer
     }
 
@@ -99,6 +116,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::clock::FakeClock;
     use crate::config::{Config, Database};
+    use crate::limits::Limits;
     use crate::metrics::Metrics;
     use crate::passwords::Passwords;
     use crate::store::Store;
@@ -108,13 +126,15 @@ pub(crate) mod tests {
         let config = Config::default();
         let database = Database::Sqlite(folder.join("belfry.db"));
         let options = config.store_options();
+        let mut metrics = Metrics::default();
         let belfry = Arc::new(Belfry {
             base_url: config.base_url(config.listen),
             store: Store::open(&database, &options, Timestamp::UNIX_EPOCH).await.unwrap(),
+            limits: Limits::open(&config, &mut metrics).await.unwrap(),
             config,
             clock: Arc::new(FakeClock::at(0)),
             passwords: Passwords::new(None),
-            metrics: Metrics::default(),
+            metrics,
         });
         let slowly = async || {
             tokio::time::sleep(Duration::from_millis(300)).await;
@@ -125,7 +145,7 @@ pub(crate) mod tests {
             .route("/_matrix/panic", get(panics))
             .route("/slow", get(slowly))
             .route("/well", get(async || "well"));
-        Site { router, belfry }
+        Site { router, belfry, limited: true }
     }
 
     #[tokio::test]
@@ -136,9 +156,11 @@ pub(crate) mod tests {
 
         let answer = site.answer(get("/_matrix/panic")).await;
         assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let limits = answer.headers().get("x-ratelimit-remaining").cloned();
         let body = answer.into_body().collect().await.unwrap().to_bytes();
         let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(body["errcode"], "M_UNKNOWN");
+        assert!(limits.is_some_and(|left| left == "299"), "told what is left of the limits");
         assert!(!body.to_string().contains("what the test is about"), "{body}");
 
         assert_eq!(site.answer(get("/well")).await.status(), StatusCode::OK);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use belfry::clock::{Clock, FakeClock};
 use belfry::config::Config;
 use belfry::http::{Belfry, Peer, Site};
+use belfry::limits::Limits;
 use belfry::metrics::Metrics;
 use belfry::passwords::Passwords;
 use belfry::random;
@@ -42,16 +43,18 @@ impl Service {
     /// With these settings, on this database.
     pub(crate) async fn on(database: TestDatabase, config: Config) -> Self {
         let clock = Arc::new(FakeClock::at(BEGINNING));
+        let mut metrics = Metrics::default();
         let belfry = Arc::new(Belfry {
             base_url: config
                 .base_url
                 .clone()
                 .unwrap_or_else(|| "https://ring.example".parse().unwrap()),
+            limits: Limits::open(&config, &mut metrics).await.unwrap(),
             config,
             store: database.open().await,
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
             passwords: Passwords::new(None),
-            metrics: Metrics::default(),
+            metrics,
         });
         let site = Site::new(Arc::clone(&belfry));
         Self { clock, belfry, site, _database: database }
