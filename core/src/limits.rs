@@ -12,6 +12,7 @@
 //! **A changed limit.** What was counted stays. More or fewer requests hold from the next call; a
 //! shorter window holds at once, by the same pulling in; a longer one from the next window on.
 
+pub mod carried;
 pub mod cidr;
 pub mod forwarded;
 pub mod header;
@@ -24,6 +25,7 @@ pub mod table;
 mod tests;
 
 use std::cmp::Reverse;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,10 +38,15 @@ pub use self::key::{Key, Network};
 ///
 /// The name is what counts are kept under: a limit that changes its numbers keeps its counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limit {
-    name: Arc<str>,
+pub struct Limit(Arc<Terms>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Terms {
+    name: Box<str>,
     requests: u32,
     window: u32,
+    /// As `RateLimit-Policy` has it, written once because every answer repeats it.
+    policy: Box<str>,
 }
 
 /// Why a limit cannot be had.
@@ -69,7 +76,8 @@ impl Limit {
         }
         match u32::try_from(window.as_secs()) {
             Ok(seconds @ 1..=Self::LONGEST) if window.subsec_nanos() == 0 => {
-                Ok(Self { name: name.into(), requests, window: seconds })
+                let policy = format!("\"{name}\";q={requests};w={seconds}").into();
+                Ok(Self(Arc::new(Terms { name: name.into(), requests, window: seconds, policy })))
             }
             _ => Err(LimitError::Window),
         }
@@ -78,25 +86,25 @@ impl Limit {
     /// What the limit is called in settings, headers and metrics.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        &self.0.name
     }
 
     /// How many requests one window admits.
     #[must_use]
     pub fn requests(&self) -> u32 {
-        self.requests
+        self.0.requests
     }
 
     /// How long a window lasts, in whole seconds.
     #[must_use]
     pub fn window_seconds(&self) -> u32 {
-        self.window
+        self.0.window
     }
 
     /// The window that a call at `now` falls into, with what was counted in it before.
     fn window_at(&self, kept: Option<Window>, now: Timestamp) -> Window {
         let latest = now
-            .checked_add(SignedDuration::from_secs(self.window.into()))
+            .checked_add(SignedDuration::from_secs(self.0.window.into()))
             .unwrap_or(Timestamp::MAX);
         match kept {
             Some(kept) if kept.count > 0 && now < kept.end => {
@@ -104,6 +112,14 @@ impl Limit {
             }
             _ => Window { count: 0, end: latest },
         }
+    }
+}
+
+/// `300 in 5m`
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let window = SignedDuration::from_secs(self.window_seconds().into());
+        write!(f, "{} in {window:#}", self.requests())
     }
 }
 
@@ -152,6 +168,16 @@ pub struct Standing {
     pub admitted: bool,
 }
 
+impl Standing {
+    /// Whether four fifths of the limit or more are used: what an operator wants to know before
+    /// somebody is refused.
+    #[must_use]
+    pub fn is_near(&self) -> bool {
+        let requests = u64::from(self.limit.requests());
+        (requests - u64::from(self.remaining).min(requests)) * 5 >= requests * 4
+    }
+}
+
 /// How a call stands with all limits that apply to it, in the order of its claims.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verdict(Vec<Standing>);
@@ -164,19 +190,19 @@ pub fn judge(counting: Counting, kept: &mut [(&Limit, Option<Window>)], now: Tim
     let mut all = true;
     for (limit, window) in &mut *kept {
         let current = limit.window_at(*window, now);
-        all &= current.count < limit.requests;
+        all &= current.count < limit.requests();
         *window = Some(current);
     }
     let stand = |(limit, window): &mut (&Limit, Option<Window>)| {
         let window = window.as_mut()?;
-        let admitted = window.count < limit.requests;
+        let admitted = window.count < limit.requests();
         let counted = match counting {
             Counting::Check => all,
             Counting::Peek => false,
             Counting::Charge => admitted,
         };
         window.count += u32::from(counted);
-        let remaining = limit.requests.saturating_sub(window.count);
+        let remaining = limit.requests().saturating_sub(window.count);
         Some(Standing { limit: limit.clone(), remaining, reset: window.end, admitted })
     };
     Verdict(kept.iter_mut().filter_map(stand).collect())
@@ -200,6 +226,13 @@ impl Verdict {
     #[must_use]
     pub fn closest(&self) -> Option<&Standing> {
         self.0.iter().min_by_key(|s| (s.admitted, s.remaining, Reverse(s.reset)))
+    }
+
+    /// This verdict and one on other limits of the same call, as one.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
     }
 
     /// How long a refused caller has to wait until no limit that refused it stands in the way.

@@ -119,8 +119,7 @@ pub fn run() -> ExitCode {
     for warning in warnings {
         eprintln!("belfry: warning: {warning}");
     }
-    let outcome = run_command(cli, &env);
-    match outcome {
+    match run_command(cli, env) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("belfry: {failure}");
@@ -129,16 +128,17 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn run_command(cli: Cli, env: &Overrides) -> Result<(), Failure> {
+fn run_command(cli: Cli, env: Overrides) -> Result<(), Failure> {
     let flags = cli.common.overrides();
     let (command, serve_flags) = match cli.command {
         None => (None, cli.serve.overrides()),
         Some(Command::Serve(after)) => (None, after.overrides().or(cli.serve.overrides())),
         Some(other) => (Some(other), Overrides::default()),
     };
-    let load = || Config::load(&serve_flags.or(flags), env);
+    let flags = serve_flags.or(flags);
+    let load = move || Config::load(&flags, &env);
     match command {
-        None | Some(Command::Serve(_)) => serve::run(load()?),
+        None | Some(Command::Serve(_)) => serve::run(load),
         Some(Command::Account(command)) => with_store(&load()?, account::run(command)),
         Some(Command::Token(command)) => with_store(&load()?, token::run(command)),
         Some(Command::App(command)) => with_store(&load()?, app::run(command)),

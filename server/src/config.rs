@@ -2,6 +2,7 @@
 
 mod database;
 mod file;
+mod limits;
 mod overrides;
 mod registration;
 mod values;
@@ -11,9 +12,11 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use belfry_core::limits::forwarded::Proxies;
 use serde::Deserialize;
 
 pub use self::database::{Database, SecretUrl};
+pub use self::limits::Limits;
 pub use self::overrides::Overrides;
 pub use self::registration::{Registration, RegistrationSource};
 pub use self::values::{BaseUrl, LimitMode, LogFormat, LogLevel, SignUps};
@@ -34,6 +37,8 @@ pub struct Config {
     pub base_url: Option<BaseUrl>,
     /// Rate limits.
     pub limits: Limits,
+    /// The addresses of proxies before this service, whose word on who calls is believed.
+    pub trusted_proxies: Proxies,
     /// The part of a user id after the colon; the host of the base URL when unset.
     pub server_name: Option<String>,
     /// The first path segments under which the push rules are served.
@@ -67,6 +72,7 @@ impl Default for Config {
             redis: None,
             base_url: None,
             limits: Limits::default(),
+            trusted_proxies: Proxies::default(),
             server_name: None,
             name_segments: vec!["_service".to_owned(), "_matrix".to_owned()],
             registration: SignUps::default(),
@@ -80,14 +86,6 @@ impl Default for Config {
             passwords: Passwords::default(),
         }
     }
-}
-
-/// `[limits]`
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Limits {
-    /// Whether a call over a limit is refused.
-    pub mode: LimitMode,
 }
 
 /// `[rules]`
@@ -263,6 +261,20 @@ impl Config {
             return refuse(format!("server_name: {name:?} is not a host name"));
         }
         Ok(())
+    }
+
+    /// What is allowed, but hardly meant.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<&'static str> {
+        let secure = self.base_url.as_ref().is_some_and(BaseUrl::is_secure);
+        let mut doubts = Vec::new();
+        if secure && self.tls.is_none() && self.trusted_proxies.is_empty() {
+            doubts.push(
+                "base_url is https but this process serves plain HTTP, so a proxy must stand \
+                 before it; without its address in trusted_proxies all clients share one limit",
+            );
+        }
+        doubts
     }
 
     /// Where the data is.

@@ -4,8 +4,11 @@ mod area;
 mod body;
 mod caller;
 mod cors;
+mod entrant;
 mod error;
+mod gateway;
 mod health;
+mod limit;
 mod matrix;
 mod rules;
 mod site;
@@ -16,6 +19,8 @@ use axum::Router;
 use axum::routing::{any, get, post};
 
 use self::error::Problem;
+pub use self::limit::guard::{Counted, Guard};
+pub use self::limit::refused::Refused;
 use self::matrix::{login, register};
 pub use self::rules::Changes;
 #[cfg(test)]
@@ -24,6 +29,7 @@ pub use self::site::{Peer, Site};
 use crate::application_services::ApplicationServices;
 use crate::clock::Clock;
 use crate::config::{BaseUrl, Config};
+use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::passwords::Passwords;
 use crate::store::Store;
@@ -38,6 +44,8 @@ pub struct Belfry {
     pub store: Store,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// How often is too often.
+    pub limits: Limits,
     /// Password hashing.
     pub passwords: Passwords,
     /// What is counted.
@@ -49,6 +57,27 @@ pub struct Belfry {
 }
 
 impl Belfry {
+    /// Puts together what the settings ask for, around a store and a clock.
+    pub async fn new(
+        config: Config,
+        base_url: BaseUrl,
+        store: Store,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+        let mut metrics = Metrics::default();
+        Ok(Self {
+            limits: Limits::open(&config, &mut metrics).await?,
+            passwords: Passwords::new(config.passwords.parallel),
+            application_services: ApplicationServices::load(&config.application_services)?,
+            changes: Changes::default(),
+            config,
+            base_url,
+            store,
+            clock,
+            metrics,
+        })
+    }
+
     /// The part of a user id after the colon.
     #[must_use]
     pub fn server_name(&self) -> &str {
@@ -58,8 +87,12 @@ impl Belfry {
 
 /// Every route.
 fn router(belfry: Arc<Belfry>) -> Router {
-    let mut routes =
-        Router::new().route("/healthz", get(health::healthz)).route("/readyz", get(health::readyz));
+    let mut routes = Router::new()
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/gateway/check", any(gateway::check))
+        .route("/gateway/check/", any(gateway::check))
+        .route("/gateway/check/{*call}", any(gateway::check));
     if belfry.config.metrics_listen.is_none() {
         routes = routes.merge(metrics_routes());
     }

@@ -10,6 +10,7 @@ pub mod config;
 pub mod counters;
 pub mod http;
 pub mod issue;
+pub mod limits;
 pub mod log;
 pub mod metrics;
 pub mod passwords;

@@ -1,5 +1,7 @@
 //! What is counted, in the Prometheus text format.
 
+mod limits;
+
 use std::sync::atomic::AtomicU64;
 
 use axum::http::StatusCode;
@@ -9,6 +11,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
+
+pub use self::limits::{LimitMetrics, Tally};
 
 /// The counters of this process.
 pub struct Metrics {
@@ -23,6 +27,8 @@ pub struct Metrics {
     pub cache_in_use: Gauge,
     /// Handlers that panicked, which is always a mistake of ours.
     pub panics: Counter<u64, AtomicU64>,
+    /// Limits, each by its name.
+    pub limits: LimitMetrics,
 }
 
 impl Default for Metrics {
@@ -48,7 +54,18 @@ impl Default for Metrics {
         registry.register("store_failures", "Calls that the store failed", store_failures.clone());
         registry.register("cache_in_use", "Whether memory answers reads", cache_in_use.clone());
         registry.register("panics", "Handlers that panicked", panics.clone());
-        Self { registry, answers, seconds, connections, store_failures, cache_in_use, panics }
+        let limits = LimitMetrics::default();
+        limits.register(&mut registry);
+        Self {
+            registry,
+            answers,
+            seconds,
+            connections,
+            store_failures,
+            cache_in_use,
+            panics,
+            limits,
+        }
     }
 }
 
@@ -60,6 +77,13 @@ impl Metrics {
             counter.inc();
         }
         self.seconds.observe(seconds);
+    }
+
+    /// Says from now on whether Redis counts.
+    pub(crate) fn add_redis(&mut self) -> Gauge {
+        let up = Gauge::default();
+        self.registry.register("redis_up", "Whether Redis counts for this process", up.clone());
+        up
     }
 
     /// All of it, as Prometheus reads it.

@@ -7,6 +7,7 @@
 //! clients, one of them is forged and passed on by a proxy that sets only the other, so neither is
 //! believed and the call counts for the proxy.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use serde::Deserialize;
@@ -23,6 +24,12 @@ impl Proxies {
     #[must_use]
     pub fn new(ranges: Vec<Cidr>) -> Self {
         Self(ranges)
+    }
+
+    /// Whether no proxy is believed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Whether an address is one of ours.
@@ -70,6 +77,20 @@ impl Proxies {
             client = Some(address);
         }
         client
+    }
+}
+
+/// The ranges, or `none`.
+impl fmt::Display for Proxies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return f.write_str("none");
+        }
+        for (place, range) in self.0.iter().enumerate() {
+            let comma = if place == 0 { "" } else { ", " };
+            write!(f, "{comma}{range}")?;
+        }
+        Ok(())
     }
 }
 

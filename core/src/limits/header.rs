@@ -10,59 +10,48 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Verdict;
 
+/// The values of the headers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fields {
+    /// `X-RateLimit-Limit`
+    pub limit: u32,
+    /// `X-RateLimit-Remaining`
+    pub remaining: u32,
+    /// `X-RateLimit-Reset`
+    pub reset: String,
+    /// `RateLimit`: `"account";r=299;t=300, "ip";r=12;t=41`
+    pub standings: String,
+    /// `RateLimit-Policy`: `"account";q=300;w=300, "ip";q=300;w=300`
+    pub policy: String,
+}
+
 impl Verdict {
-    /// The headers of an answer to a call that was judged at `now`, names in lower case.
-    ///
-    /// There are none when no limit applied, and `Retry-After` only when the call is refused.
+    /// What the answer to a call says that was judged at `now`; nothing when no limit applied.
     #[must_use]
-    pub fn headers(&self, now: Timestamp) -> Vec<(&'static str, String)> {
-        let Some(closest) = self.closest() else { return Vec::new() };
-        let mut headers = vec![
-            ("x-ratelimit-limit", closest.limit.requests().to_string()),
-            ("x-ratelimit-remaining", closest.remaining.to_string()),
-            ("x-ratelimit-reset", timestamp(closest.reset)),
-            ("ratelimit", self.standings_field(now)),
-            ("ratelimit-policy", self.policy_field()),
-        ];
-        if let Some(wait) = self.wait(now) {
-            headers.push(("retry-after", whole_seconds(wait).to_string()));
-        }
-        headers
-    }
-
-    /// `"account";r=299;t=300, "ip";r=12;t=41`
-    fn standings_field(&self, now: Timestamp) -> String {
-        self.list(|field, standing| {
-            let left = standing.reset.duration_since(now).try_into().unwrap_or_default();
-            write!(field, ";r={};t={}", standing.remaining, whole_seconds(left))
-        })
-    }
-
-    /// `"account";q=300;w=300, "ip";q=300;w=300`
-    fn policy_field(&self) -> String {
-        self.list(|field, standing| {
-            let limit = &standing.limit;
-            write!(field, ";q={};w={}", limit.requests(), limit.window_seconds())
-        })
-    }
-
-    fn list(
-        &self,
-        parameters: impl Fn(&mut String, &super::Standing) -> std::fmt::Result,
-    ) -> String {
-        let mut field = String::with_capacity(32 * self.standings().len());
+    pub fn fields(&self, now: Timestamp) -> Option<Fields> {
+        let closest = self.closest()?;
+        let room = 32 * self.standings().len();
+        let (mut standings, mut policy) =
+            (String::with_capacity(room), String::with_capacity(room));
         for standing in self.standings() {
-            let comma = if field.is_empty() { "" } else { ", " };
+            let comma = if policy.is_empty() { "" } else { ", " };
+            policy.push_str(comma);
+            policy.push_str(&standing.limit.0.policy);
+            let left = standing.reset.duration_since(now).try_into().unwrap_or_default();
+            let (name, remaining, left) =
+                (standing.limit.name(), standing.remaining, whole_seconds(left));
             // Writing to a String does not fail, and a limit's name needs no escapes.
-            let _ = write!(field, "{comma}\"{}\"", standing.limit.name());
-            let _ = parameters(&mut field, standing);
+            let _ = write!(standings, "{comma}\"{name}\";r={remaining};t={left}");
         }
-        field
+        let reset = timestamp(closest.reset);
+        let (limit, remaining) = (closest.limit.requests(), closest.remaining);
+        Some(Fields { limit, remaining, reset, standings, policy })
     }
 }
 
-/// Whole seconds, rounded up and never 0: who waits that long is not too early.
-fn whole_seconds(wait: Duration) -> u64 {
+/// Whole seconds, rounded up and never 0, as for `Retry-After`: who waits that long is not too early.
+#[must_use]
+pub fn whole_seconds(wait: Duration) -> u64 {
     let up = u64::from(wait.subsec_nanos() > 0);
     wait.as_secs().saturating_add(up).max(1)
 }
@@ -95,30 +84,30 @@ mod tests {
             standing("account", 299, "2026-08-01T13:55:00.25Z", true),
             standing("ip", 12, "2026-08-01T13:50:41Z", true),
         ]);
-        let expected = [
-            ("x-ratelimit-limit", "300"),
-            ("x-ratelimit-remaining", "12"),
-            ("x-ratelimit-reset", "2026-08-01T13:50:41.000Z"),
-            ("ratelimit", r#""account";r=299;t=300, "ip";r=12;t=41"#),
-            ("ratelimit-policy", r#""account";q=300;w=300, "ip";q=300;w=300"#),
-        ];
-        assert_eq!(verdict.headers(at(NOW)), expected.map(|(name, value)| (name, value.into())));
+        let expected = Fields {
+            limit: 300,
+            remaining: 12,
+            reset: "2026-08-01T13:50:41.000Z".into(),
+            standings: r#""account";r=299;t=300, "ip";r=12;t=41"#.into(),
+            policy: r#""account";q=300;w=300, "ip";q=300;w=300"#.into(),
+        };
+        assert_eq!(verdict.fields(at(NOW)), Some(expected));
     }
 
     #[test]
     fn a_refused_call_is_told_when_to_come_back() {
         for (reset, seconds) in [
-            ("2026-08-01T13:50:00.25Z", "1"),
-            ("2026-08-01T13:50:00.250000001Z", "1"),
-            ("2026-08-01T13:50:01.25Z", "1"),
-            ("2026-08-01T13:50:01.251Z", "2"),
-            ("2026-08-01T13:55:00.25Z", "300"),
-            ("2026-08-01T13:00:00Z", "1"),
+            ("2026-08-01T13:50:00.25Z", 1),
+            ("2026-08-01T13:50:00.250000001Z", 1),
+            ("2026-08-01T13:50:01.25Z", 1),
+            ("2026-08-01T13:50:01.251Z", 2),
+            ("2026-08-01T13:55:00.25Z", 300),
+            ("2026-08-01T13:00:00Z", 1),
         ] {
             let refused = standing("ip", 0, reset, false);
             let other = standing("account", 0, "2026-08-01T14:55:00Z", true);
-            let headers = Verdict(vec![other, refused]).headers(at(NOW));
-            assert_eq!(headers.last(), Some(&("retry-after", seconds.into())), "{reset}");
+            let wait = Verdict(vec![other, refused]).wait(at(NOW)).unwrap();
+            assert_eq!(whole_seconds(wait), seconds, "{reset}");
         }
     }
 
@@ -136,6 +125,6 @@ mod tests {
 
     #[test]
     fn without_limits_there_is_nothing_to_tell() {
-        assert_eq!(Verdict::default().headers(at(NOW)), []);
+        assert_eq!(Verdict::default().fields(at(NOW)), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Which limits apply to a call: the table, its defaults, and the claims of a call.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -29,6 +30,22 @@ pub struct Row {
     pub per: Per,
     /// The calls that are counted.
     pub matches: Vec<Pattern>,
+}
+
+/// `300 in 5m per account: *`
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let per = match self.per {
+            Per::Account => "account",
+            Per::Ip => "ip",
+        };
+        write!(f, "{} per {per}:", self.limit)?;
+        for (place, pattern) in self.matches.iter().enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            write!(f, "{comma} {}", pattern.as_str())?;
+        }
+        Ok(())
+    }
 }
 
 /// The limits in force.
@@ -151,6 +168,15 @@ mod tests {
             (Per::Ip, "POST /api/v1/accounts".into(), 5, 30),
         ];
         assert_eq!(rows, contract);
+    }
+
+    #[test]
+    fn a_row_is_written_as_people_read_it() {
+        let rows: Vec<_> = Table::default().rows().iter().map(ToString::to_string).collect();
+        assert_eq!(rows[0], "300 in 5m per account: *");
+        let delete = "DELETE /api/v1/statuses/:id, POST /api/v1/statuses/:id/unreblog";
+        assert_eq!(rows[2], format!("30 in 30m per account: {delete}"));
+        assert_eq!(rows[4], "5 in 30m per ip: POST /api/v1/accounts");
     }
 
     #[test]

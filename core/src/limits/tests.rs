@@ -341,3 +341,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_standing_is_near_its_limit_from_four_fifths_on() {
+    for (requests, remaining, near) in [
+        (300, 61, false),
+        (300, 60, true),
+        (300, 0, true),
+        (5, 2, false),
+        (5, 1, true),
+        (1, 1, false),
+        (1, 0, true),
+        (0, 0, true),
+        (u32::MAX, u32::MAX, false),
+        (u32::MAX, 0, true),
+    ] {
+        let reset = jiff::Timestamp::UNIX_EPOCH;
+        let standing =
+            Standing { limit: limit("l", requests, 60), remaining, reset, admitted: true };
+        assert_eq!(standing.is_near(), near, "{remaining} of {requests}");
+    }
+}

@@ -5,6 +5,8 @@ use clap::Subcommand;
 use super::Failure;
 use crate::application_services::ApplicationServices;
 use crate::config::{Config, SecretUrl};
+use crate::limits::InForce;
+use crate::metrics::LimitMetrics;
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -29,7 +31,6 @@ pub(super) fn run(config: &Config) -> Result<(), Failure> {
                 "none; counting in this process",
             ),
         ),
-        ("limits", format!("{:?}", config.limits.mode).to_lowercase()),
         ("name_segments", config.name_segments.join(", ")),
         ("registration", format!("{:?}", config.registration).to_lowercase()),
         ("tls", or(tls.map(|tls| tls.certificate.display().to_string()), "none; plain HTTP")),
@@ -40,6 +41,13 @@ pub(super) fn run(config: &Config) -> Result<(), Failure> {
     ];
     for (name, value) in rows {
         println!("{name:<14} {value}");
+    }
+    println!("limits");
+    for (name, value) in InForce::new(config, &LimitMetrics::default()).lines() {
+        println!("  {name:<18} {value}");
+    }
+    for doubt in config.doubts() {
+        println!("warning: {doubt}");
     }
     println!("the settings are valid");
     Ok(())

@@ -7,38 +7,42 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use super::Failure;
-use crate::application_services::ApplicationServices;
 use crate::clock::{Clock, SystemClock};
-use crate::config::{Config, Database};
-use crate::http::{Belfry, Changes, Site};
+use crate::config::{Config, ConfigError, Database};
+use crate::http::{Belfry, Site};
 use crate::log;
-use crate::metrics::Metrics;
-use crate::passwords::Passwords;
 use crate::serve::serve;
 use crate::store::Store;
 use crate::tls::Tls;
 
 /// How often what has ended is removed from the store.
 const SWEEP: Duration = Duration::from_hours(1);
+/// How often windows that have ended are removed from memory.
+const SWEEP_LIMITS: Duration = Duration::from_mins(1);
 
-pub(super) fn run(config: Config) -> Result<(), Failure> {
+/// Reads the settings: flags, environment and file, as they are now.
+pub(super) trait Load: Fn() -> Result<Config, ConfigError> + Send + 'static {}
+impl<F: Fn() -> Result<Config, ConfigError> + Send + 'static> Load for F {}
+
+/// Serves with what `load` gives; a SIGHUP asks it again.
+pub(super) fn run(load: impl Load) -> Result<(), Failure> {
+    let config = load()?;
     log::start(config.log);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let outcome = runtime.block_on(serve_until_signal(config));
+    let outcome = runtime.block_on(serve_until_signal(config, load));
     // A hash that is still being made is nobody's any more.
     runtime.shutdown_timeout(Duration::from_secs(1));
     outcome
 }
 
-async fn serve_until_signal(config: Config) -> Result<(), Failure> {
+async fn serve_until_signal(config: Config, load: impl Load) -> Result<(), Failure> {
     // Signals first: one that comes during the start must not be lost.
-    let stop = stop_signal()?;
+    let (stop, reload) = (stop_signal()?, signal(SignalKind::hangup())?);
     let database = config.database();
-    let application_services = ApplicationServices::load(&config.application_services)?;
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let clock = Arc::new(SystemClock);
     let store = Store::open(&database, &config.store_options(), clock.now()).await?;
@@ -53,20 +57,14 @@ async fn serve_until_signal(config: Config) -> Result<(), Failure> {
     let base_url = config.base_url(bound);
     tracing::info!(%database, %base_url, version = env!("CARGO_PKG_VERSION"), "belfry starts");
 
-    let passwords = Passwords::new(config.passwords.parallel);
-    let metrics = Metrics::default();
-    let belfry = Arc::new(Belfry {
-        config,
-        base_url,
-        store,
-        clock,
-        passwords,
-        metrics,
-        application_services,
-        changes: Changes::default(),
-    });
+    for doubt in config.doubts() {
+        tracing::warn!("{doubt}");
+    }
+    let belfry = Arc::new(Belfry::new(config, base_url, store, clock).await?);
     let side = [
         tokio::spawn(sweep(Arc::clone(&belfry))),
+        tokio::spawn(sweep_limits(Arc::clone(&belfry))),
+        tokio::spawn(reload_limits(Arc::clone(&belfry), load, reload)),
         tokio::spawn(watch_tls(tls.clone())),
         tokio::spawn(serve_metrics(metrics_listener, Arc::clone(&belfry), stop.clone())),
     ];
@@ -137,6 +135,34 @@ async fn sweep(belfry: Arc<Belfry>) {
         tokio::time::sleep(SWEEP).await;
         if let Err(error) = belfry.store.sweep(belfry.clock.now()).await {
             tracing::warn!(%error, "what has ended could not be removed");
+        }
+    }
+}
+
+async fn sweep_limits(belfry: Arc<Belfry>) {
+    loop {
+        tokio::time::sleep(SWEEP_LIMITS).await;
+        let belfry = Arc::clone(&belfry);
+        // Millions of keys take a while.
+        let _only_fails_by_a_panic =
+            tokio::task::spawn_blocking(move || belfry.limits.sweep(belfry.clock.now())).await;
+    }
+}
+
+/// Puts the limits of the settings in force again at every SIGHUP.
+async fn reload_limits(belfry: Arc<Belfry>, load: impl Load, mut hangup: Signal) {
+    while hangup.recv().await.is_some() {
+        match load() {
+            Err(error) => tracing::error!(%error, "SIGHUP: the limits in force stay as they are"),
+            Ok(config) => {
+                let changes = belfry.limits.replace(&config, &belfry.metrics);
+                for change in &changes {
+                    tracing::info!(change, "SIGHUP: a limit is changed");
+                }
+                if changes.is_empty() {
+                    tracing::info!("SIGHUP: no limit is changed");
+                }
+            }
         }
     }
 }

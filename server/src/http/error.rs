@@ -1,16 +1,18 @@
-//! What a failure says: the only file with the status codes of failures.
+//! What a failure says: here and in the folder beside it are all the status codes of failures.
 
-use axum::Json;
+mod gateway;
+mod rules;
+
+use std::time::Duration;
+
+use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use belfry_core::matrix::{DUMMY, LoginError};
-use belfry_core::oauth::account;
-use belfry_core::oauth::bearer::BearerError;
-use belfry_core::percent::PercentError;
-use belfry_core::rules::{Access, Class, PathError, Refusal};
-use serde_json::json;
+use belfry_core::limits::header::whole_seconds;
 
+pub(super) use self::rules::RuleError;
 use super::area::{Area, Codes};
+use super::limit::refused::Refused;
 use crate::passwords::Busy;
 use crate::store::StoreError;
 
@@ -27,6 +29,8 @@ pub(super) enum Problem {
     TooSlow,
     /// The body broke off.
     Broken,
+    /// The limits have no room for the call.
+    TooMany(Refused),
     /// Something that is needed does not answer, or too many ask for it.
     Unavailable(&'static str),
     /// A mistake of ours; the log says which.
@@ -37,6 +41,7 @@ impl Problem {
     /// The answer, in the shape of an area.
     pub(super) fn answer(&self, area: Area) -> Response {
         let (status, codes) = match self {
+            Self::TooMany(refused) => return too_many(area, refused.wait()),
             Self::NoSuchPath => (StatusCode::NOT_FOUND, UNRECOGNIZED),
             Self::WrongMethod => (StatusCode::METHOD_NOT_ALLOWED, UNRECOGNIZED),
             Self::TooLarge(_) => (
@@ -68,6 +73,7 @@ impl Problem {
             Self::TooLarge(most) => format!("The body may have at most {most} bytes"),
             Self::TooSlow => "The body did not arrive in time".to_owned(),
             Self::Broken => "The body broke off".to_owned(),
+            Self::TooMany(_) => TOO_MANY.to_owned(),
             Self::Unavailable(why) => (*why).to_owned(),
             Self::Internal => "Something went wrong here; it has been logged".to_owned(),
         }
@@ -76,6 +82,25 @@ impl Problem {
 
 const UNRECOGNIZED: Codes = Codes { rules: "M_UNRECOGNIZED", oauth: "invalid_request" };
 const UNKNOWN_REQUEST: Codes = Codes { rules: "M_UNKNOWN", oauth: "invalid_request" };
+
+const TOO_MANY: &str = "Too many requests";
+
+/// The refusal of a limit, which must cost as little as can be: most areas have one body for all.
+fn too_many(area: Area, wait: Duration) -> Response {
+    let body = match area {
+        Area::Rules => {
+            let wait = wait.as_nanos().div_ceil(1_000_000).max(1);
+            let start = r#"{"errcode":"M_LIMIT_EXCEEDED","error":"#;
+            Body::from(format!("{start}\"{TOO_MANY}\",\"retry_after_ms\":{wait}}}"))
+        }
+        Area::OAuth | Area::Api => Body::from(r#"{"error":"Too many requests"}"#),
+    };
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::RETRY_AFTER, whole_seconds(wait).into()),
+    ];
+    (StatusCode::TOO_MANY_REQUESTS, headers, body).into_response()
+}
 
 /// A problem travels in the answer's extensions until `site.rs`, which knows the area, writes it.
 impl IntoResponse for Problem {
@@ -105,166 +130,8 @@ impl From<Busy> for Problem {
     }
 }
 
-/// A failure of the push rules, and of what Matrix clients ask beside them.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum RuleError {
-    #[error("{0:?}")]
-    Problem(Problem),
-    #[error(transparent)]
-    Path(#[from] PathError),
-    #[error(transparent)]
-    Query(#[from] PercentError),
-    #[error(transparent)]
-    Refusal(#[from] Refusal),
-    #[error(transparent)]
-    Bearer(#[from] BearerError),
-    #[error("An access token is needed")]
-    MissingToken,
-    #[error("The access token is not known, or is no longer good")]
-    UnknownToken,
-    #[error("This account has been deactivated")]
-    Deactivated,
-    #[error("This token is that of an app; the token of a user is needed")]
-    NoUser,
-    #[error("This token lacks the scope {}; push would do too", .0.scope())]
-    Scope(Access),
-    #[error("This user is not in the namespace of the application service")]
-    OutsideNamespace,
-    #[error("The application service has no account of this name")]
-    NoAccount,
-    #[error("user_id may be given once")]
-    RepeatedUser,
-    #[error("This belongs to another user")]
-    Foreign,
-    #[error("This is for users; an application service has nothing to sign out of")]
-    NoLogout,
-    #[error("The name or the password is wrong")]
-    WrongPassword,
-    #[error("{0}")]
-    Login(LoginError),
-    #[error("This server does not let strangers make accounts")]
-    RegistrationClosed,
-    #[error("This server has no guests")]
-    Guest,
-    #[error("The user name {0}")]
-    Username(account::Problem),
-    #[error("The password {0}")]
-    Password(account::Problem),
-    #[error("This user name is kept for an application service")]
-    Exclusive,
-    /// The registration has another stage to go through; true if it went through an unknown one.
-    #[error("Complete one of the flows")]
-    Stages { session: String, unknown: bool },
-}
-
-impl RuleError {
-    fn status(&self) -> (StatusCode, &'static str) {
-        match self {
-            Self::Path(error) if error.is_unrecognized() => {
-                (StatusCode::BAD_REQUEST, "M_UNRECOGNIZED")
-            }
-            Self::Path(_) | Self::Query(_) | Self::Bearer(_) | Self::RepeatedUser => {
-                (StatusCode::BAD_REQUEST, "M_INVALID_PARAM")
-            }
-            Self::Refusal(refusal) | Self::Login(LoginError::Body(refusal)) => {
-                match refusal.class() {
-                    Class::NotJson => (StatusCode::BAD_REQUEST, "M_NOT_JSON"),
-                    Class::BadJson => (StatusCode::BAD_REQUEST, "M_BAD_JSON"),
-                    Class::MissingParam => (StatusCode::BAD_REQUEST, "M_MISSING_PARAM"),
-                    Class::InvalidParam => (StatusCode::BAD_REQUEST, "M_INVALID_PARAM"),
-                    Class::Unknown => (StatusCode::BAD_REQUEST, "M_UNKNOWN"),
-                    Class::NotFound => (StatusCode::NOT_FOUND, "M_NOT_FOUND"),
-                    Class::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "M_TOO_LARGE"),
-                }
-            }
-            Self::Login(LoginError::Type | LoginError::Identifier) => {
-                (StatusCode::BAD_REQUEST, "M_UNKNOWN")
-            }
-            Self::MissingToken => (StatusCode::UNAUTHORIZED, "M_MISSING_TOKEN"),
-            Self::UnknownToken => (StatusCode::UNAUTHORIZED, "M_UNKNOWN_TOKEN"),
-            Self::Stages { .. } => (StatusCode::UNAUTHORIZED, "M_UNRECOGNIZED"),
-            // Not 401: clients would forget all they know of an account that may come back.
-            Self::Deactivated => (StatusCode::FORBIDDEN, "M_USER_DEACTIVATED"),
-            Self::Guest => (StatusCode::FORBIDDEN, "M_GUEST_ACCESS_FORBIDDEN"),
-            Self::NoUser
-            | Self::Scope(_)
-            | Self::OutsideNamespace
-            | Self::NoAccount
-            | Self::Foreign
-            | Self::NoLogout
-            | Self::WrongPassword
-            | Self::RegistrationClosed => (StatusCode::FORBIDDEN, "M_FORBIDDEN"),
-            Self::Username(account::Problem::Taken) => (StatusCode::BAD_REQUEST, "M_USER_IN_USE"),
-            Self::Username(_) => (StatusCode::BAD_REQUEST, "M_INVALID_USERNAME"),
-            Self::Password(_) => (StatusCode::BAD_REQUEST, "M_WEAK_PASSWORD"),
-            Self::Exclusive => (StatusCode::BAD_REQUEST, "M_EXCLUSIVE"),
-            Self::Problem(_) => (StatusCode::INTERNAL_SERVER_ERROR, "M_UNKNOWN"),
-        }
-    }
-
-    /// What the header says to clients that know OAuth and not Matrix.
-    fn challenge(&self) -> Option<HeaderValue> {
-        match self {
-            Self::MissingToken => Some(HeaderValue::from_static("Bearer")),
-            Self::UnknownToken => Some(HeaderValue::from_static("Bearer error=\"invalid_token\"")),
-            Self::Scope(access) => {
-                let scope = access.scope();
-                let text = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
-                HeaderValue::from_str(&text).ok()
-            }
-            _ => None,
-        }
-    }
-}
-
-impl IntoResponse for RuleError {
-    fn into_response(self) -> Response {
-        if let Self::Problem(problem) = self {
-            return problem.into_response();
-        }
-        let (status, errcode) = self.status();
-        let mut body = json!({ "errcode": errcode, "error": self.to_string() });
-        match &self {
-            Self::UnknownToken => body["soft_logout"] = false.into(),
-            Self::Stages { session, unknown } => {
-                let flows = json!([{ "stages": [DUMMY] }]);
-                let mut stages = json!({ "flows": flows, "params": {}, "session": session });
-                if *unknown {
-                    stages["errcode"] = body["errcode"].take();
-                    stages["error"] = body["error"].take();
-                }
-                body = stages;
-            }
-            _ => {}
-        }
-        let mut answer = (status, Json(body)).into_response();
-        if let Some(challenge) = self.challenge() {
-            answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
-        }
-        answer
-    }
-}
-
-impl From<Problem> for RuleError {
-    fn from(problem: Problem) -> Self {
-        Self::Problem(problem)
-    }
-}
-
-impl From<StoreError> for RuleError {
-    fn from(error: StoreError) -> Self {
-        Self::Problem(error.into())
-    }
-}
-
-impl From<Busy> for RuleError {
-    fn from(busy: Busy) -> Self {
-        Self::Problem(busy.into())
-    }
-}
-
-impl From<LoginError> for RuleError {
-    fn from(error: LoginError) -> Self {
-        Self::Login(error)
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        Self::TooMany(refused)
     }
 }

@@ -11,6 +11,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::Belfry;
+use crate::counters::Place;
 use crate::store::StoreError;
 
 /// How long an engine may take to say that it is there.
@@ -22,7 +23,8 @@ pub(super) async fn healthz() -> Response {
     (json, r#"{"status":"ok"}"#).into_response()
 }
 
-/// `GET /readyz`: the engines answer, each by its name.
+/// `GET /readyz`: the engines answer, each by its name. Without its Redis a process counts alone,
+/// and is ready all the same.
 pub(super) async fn readyz(State(belfry): State<Arc<Belfry>>) -> Response {
     let database = match timeout(PATIENCE, belfry.store.ping()).await {
         Ok(Ok(())) => "ok".to_owned(),
@@ -35,12 +37,19 @@ pub(super) async fn readyz(State(belfry): State<Arc<Belfry>>) -> Response {
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "not ready")
     };
-    (status, Json(json!({ "status": word, "database": database }))).into_response()
+    let mut body = json!({ "status": word, "database": database });
+    match belfry.limits.state().place {
+        Place::Memory => {}
+        Place::Redis => body["redis"] = "ok".into(),
+        Place::Alone => body["redis"] = "no answer; this process counts alone".into(),
+    }
+    (status, Json(body)).into_response()
 }
 
 /// `GET /metrics`: what is counted, as Prometheus reads it.
 pub(super) async fn metrics(State(belfry): State<Arc<Belfry>>) -> Response {
     belfry.metrics.cache_in_use.set(belfry.store.is_cached().into());
+    belfry.metrics.limits.observe(belfry.limits.state());
     let text = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     ([(header::CONTENT_TYPE, text)], belfry.metrics.to_text()).into_response()
 }

@@ -8,13 +8,14 @@ use std::time::Instant;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderValue, Request, header};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use tower::ServiceExt;
 
 use super::area::Area;
 use super::cors;
 use super::error::Problem;
+use super::limit::{self, Told};
 use super::{Belfry, metrics_router, router};
 
 /// Who is at the other end of the connection.
@@ -26,19 +27,20 @@ pub struct Peer(pub SocketAddr);
 pub struct Site {
     router: Router,
     belfry: Arc<Belfry>,
+    limited: bool,
 }
 
 impl Site {
     /// The public site.
     #[must_use]
     pub fn new(belfry: Arc<Belfry>) -> Self {
-        Self { router: router(Arc::clone(&belfry)), belfry }
+        Self { router: router(Arc::clone(&belfry)), belfry, limited: true }
     }
 
     /// The site that only has metrics.
     #[must_use]
     pub fn of_metrics(belfry: Arc<Belfry>) -> Self {
-        Self { router: metrics_router(Arc::clone(&belfry)), belfry }
+        Self { router: metrics_router(Arc::clone(&belfry)), belfry, limited: false }
     }
 
     /// What all of it rests on.
@@ -53,10 +55,12 @@ impl Site {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let area = Area::of(&path, &self.belfry.config.name_segments);
         let is_open = cors::is_open(&path, area);
+        let mut told = Told::default();
         let mut answer = match cors::preflight(&method).filter(|_| is_open) {
             Some(answer) => answer,
-            None => self.call(request, area).await,
+            None => self.call(request, area, &mut told).await,
         };
+        told.write(&mut answer);
         if is_open {
             cors::open(&mut answer);
         }
@@ -73,17 +77,29 @@ impl Site {
         answer
     }
 
-    async fn call(&self, request: Request<Body>, area: Area) -> Response {
-        let calling = AssertUnwindSafe(self.router.clone().oneshot(request)).catch_unwind();
-        match calling.await {
-            Ok(Ok(answer)) => shape(answer, area),
-            Ok(Err(never)) => match never {},
-            Err(_) => {
-                self.belfry.metrics.panics.inc();
-                tracing::error!(?area, "a handler panicked");
-                Problem::Internal.answer(area)
-            }
+    async fn call(&self, request: Request<Body>, area: Area, told: &mut Told) -> Response {
+        let calling = AssertUnwindSafe(self.route(request, told)).catch_unwind();
+        if let Ok(answer) = calling.await {
+            return shape(answer, area);
         }
+        self.belfry.metrics.panics.inc();
+        tracing::error!(?area, "a handler panicked");
+        Problem::Internal.answer(area)
+    }
+
+    /// Asks the limits, then the routes. What the limits say is told whatever the routes answer.
+    async fn route(&self, mut request: Request<Body>, told: &mut Told) -> Response {
+        if self.limited
+            && let Err(refused) = limit::enter(&self.belfry, &mut request, told).await
+        {
+            return Problem::from(refused).into_response();
+        }
+        let mut answer = match self.router.clone().oneshot(request).await {
+            Ok(answer) => answer,
+            Err(never) => match never {},
+        };
+        told.hear(&mut answer);
+        answer
     }
 }
 
@@ -109,29 +125,18 @@ pub(crate) mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::application_services::ApplicationServices;
     use crate::clock::FakeClock;
     use crate::config::{Config, Database};
-    use crate::http::Changes;
-    use crate::metrics::Metrics;
-    use crate::passwords::Passwords;
     use crate::store::Store;
 
     /// A site with routes that no user has: one that panics, one that takes its time.
     pub(crate) async fn strange_site(folder: &std::path::Path) -> Site {
         let config = Config::default();
         let database = Database::Sqlite(folder.join("belfry.db"));
-        let options = config.store_options();
-        let belfry = Arc::new(Belfry {
-            base_url: config.base_url(config.listen),
-            store: Store::open(&database, &options, Timestamp::UNIX_EPOCH).await.unwrap(),
-            config,
-            clock: Arc::new(FakeClock::at(0)),
-            passwords: Passwords::new(None),
-            metrics: Metrics::default(),
-            application_services: ApplicationServices::default(),
-            changes: Changes::default(),
-        });
+        let store = Store::open(&database, &config.store_options(), Timestamp::UNIX_EPOCH);
+        let (store, base_url) = (store.await.unwrap(), config.base_url(config.listen));
+        let clock = Arc::new(FakeClock::at(0));
+        let belfry = Arc::new(Belfry::new(config, base_url, store, clock).await.unwrap());
         let slowly = async || {
             tokio::time::sleep(Duration::from_millis(300)).await;
             "done"
@@ -141,7 +146,7 @@ pub(crate) mod tests {
             .route("/_matrix/panic", get(panics))
             .route("/slow", get(slowly))
             .route("/well", get(async || "well"));
-        Site { router, belfry }
+        Site { router, belfry, limited: true }
     }
 
     #[tokio::test]
@@ -152,9 +157,11 @@ pub(crate) mod tests {
 
         let answer = site.answer(get("/_matrix/panic")).await;
         assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let limits = answer.headers().get("x-ratelimit-remaining").cloned();
         let body = answer.into_body().collect().await.unwrap().to_bytes();
         let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(body["errcode"], "M_UNKNOWN");
+        assert!(limits.is_some_and(|left| left == "299"), "told what is left of the limits");
         assert!(!body.to_string().contains("what the test is about"), "{body}");
 
         assert_eq!(site.answer(get("/well")).await.status(), StatusCode::OK);

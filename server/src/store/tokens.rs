@@ -144,6 +144,12 @@ impl Store {
         Ok(found)
     }
 
+    /// What is known of a token without asking the database: nothing, unless it was asked before.
+    #[must_use]
+    pub fn cached_token(&self, digest: &Digest) -> Option<Arc<Token>> {
+        self.cache.token(digest)
+    }
+
     /// Revokes a token. One that is already revoked keeps the time of the first revocation.
     /// Whether there is such a token.
     pub async fn revoke_token(&self, digest: Digest, now: Timestamp) -> Result<bool, StoreError> {

@@ -5,6 +5,7 @@
 
 mod commands;
 mod connections;
+mod counters;
 mod health;
 mod process;
 mod store;

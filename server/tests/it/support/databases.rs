@@ -1,7 +1,8 @@
 //! A fresh database for each test, on either engine.
 
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::sync::Once;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use belfry::config::Database;
@@ -52,16 +53,18 @@ pub(crate) fn options() -> Options {
 
 /// Where an engine is. Without one its tests are left out, loudly; in CI that is a failure.
 pub(crate) fn engine_url(engine: &str, variable: &str) -> Option<String> {
-    static SAID: Once = Once::new();
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let url = std::env::var(variable).ok().filter(|url| !url.is_empty());
     if url.is_none() {
         let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
         assert!(!in_ci, "{variable} is not set: {engine} must not be left out in CI");
-        SAID.call_once(|| {
+        if SAID.lock().unwrap().insert(engine.to_owned()) {
             // Not eprintln!, which the test harness would swallow.
-            let note = format!("\nnote: tests of {engine} are left out; set {variable}, or run `cargo xtask test`\n");
+            let note = format!(
+                "\nnote: tests of {engine} are left out; set {variable}, or run `cargo xtask test`\n"
+            );
             std::io::stderr().write_all(note.as_bytes()).unwrap();
-        });
+        }
     }
     url
 }

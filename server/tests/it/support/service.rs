@@ -4,12 +4,9 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use belfry::application_services::ApplicationServices;
 use belfry::clock::{Clock, FakeClock};
 use belfry::config::Config;
-use belfry::http::{Belfry, Changes, Peer, Site};
-use belfry::metrics::Metrics;
-use belfry::passwords::Passwords;
+use belfry::http::{Belfry, Peer, Site};
 use belfry::random;
 use belfry::store::{Account, App, NewToken, Store};
 use belfry_core::secret::Secret;
@@ -43,20 +40,11 @@ impl Service {
     /// With these settings, on this database.
     pub(crate) async fn on(database: TestDatabase, config: Config) -> Self {
         let clock = Arc::new(FakeClock::at(BEGINNING));
-        let application_services = ApplicationServices::load(&config.application_services).unwrap();
-        let belfry = Arc::new(Belfry {
-            base_url: config
-                .base_url
-                .clone()
-                .unwrap_or_else(|| "https://ring.example".parse().unwrap()),
-            config,
-            store: database.open().await,
-            clock: Arc::clone(&clock) as Arc<dyn Clock>,
-            passwords: Passwords::new(None),
-            metrics: Metrics::default(),
-            application_services,
-            changes: Changes::default(),
-        });
+        let unsaid = || "https://ring.example".parse().unwrap();
+        let base_url = config.base_url.clone().unwrap_or_else(unsaid);
+        let told = Arc::clone(&clock) as Arc<dyn Clock>;
+        let belfry = Belfry::new(config, base_url, database.open().await, told).await.unwrap();
+        let belfry = Arc::new(belfry);
         let site = Site::new(Arc::clone(&belfry));
         Self { clock, belfry, site, _database: database }
     }

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::engine::{account, connect, fresh_prefix, limit, redis_url, remaining};
-use crate::gate::{self, Gate};
+use super::engine::{account, connect, fresh_prefix, limit, redis_url, remaining};
+use super::gate::{self, Gate};
 
 fn now() -> Timestamp {
     Timestamp::UNIX_EPOCH

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gate {
+pub(super) enum Gate {
     Open,
     /// Connections are taken and bytes are read, but none gets through.
     Held,
@@ -17,7 +17,7 @@ pub enum Gate {
 }
 
 /// Stands before the server at `to`. The gate's address, and its handle.
-pub async fn before(to: String) -> (SocketAddr, watch::Sender<Gate>) {
+pub(super) async fn before(to: String) -> (SocketAddr, watch::Sender<Gate>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (handle, gate) = watch::channel(Gate::Open);

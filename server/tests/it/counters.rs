@@ -1,9 +1,4 @@
 //! The counters: one list of cases that both engines pass, by name, and what only Redis can do.
-#![expect(
-    clippy::unwrap_used,
-    unreachable_pub,
-    reason = "a test may panic, and its helpers are its own"
-)]
 
 mod cases;
 mod engine;

@@ -9,9 +9,9 @@ use belfry_core::limits::{Claim, Key, Network};
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 
-use crate::engine::{Engine, account, address, limit, remaining};
+use super::engine::{Engine, account, address, limit, remaining};
 
-pub async fn the_301st_of_300_is_refused(engine: Engine) {
+pub(super) async fn the_301st_of_300_is_refused(engine: Engine) {
     let limit = limit("account", 300, 300);
     let claims = [account(&limit, "1")];
     for left in (0..300).rev() {
@@ -24,7 +24,7 @@ pub async fn the_301st_of_300_is_refused(engine: Engine) {
     }
 }
 
-pub async fn a_refused_call_costs_none_of_its_limits(engine: Engine) {
+pub(super) async fn a_refused_call_costs_none_of_its_limits(engine: Engine) {
     let (wide, narrow) = (limit("account", 300, 300), limit("media", 1, 1800));
     let both = [account(&wide, "1"), account(&narrow, "1")];
     engine.check(&both).await;
@@ -37,7 +37,9 @@ pub async fn a_refused_call_costs_none_of_its_limits(engine: Engine) {
     assert_eq!(remaining(&fresh.peek(&both[..1], engine.now()).await), [299]);
 }
 
-pub async fn a_window_ends_after_its_length_and_the_next_call_starts_another(engine: Engine) {
+pub(super) async fn a_window_ends_after_its_length_and_the_next_call_starts_another(
+    engine: Engine,
+) {
     let limit = limit("account", 2, 1);
     let claims = [account(&limit, "1")];
     for _ in 0..2 {
@@ -49,7 +51,7 @@ pub async fn a_window_ends_after_its_length_and_the_next_call_starts_another(eng
     }
 }
 
-pub async fn reset_is_the_end_of_the_window_for_every_call_in_it(engine: Engine) {
+pub(super) async fn reset_is_the_end_of_the_window_for_every_call_in_it(engine: Engine) {
     let limit = limit("account", 2, 300);
     let claims = [account(&limit, "1")];
     let first = engine.check(&claims).await.standings()[0].reset;
@@ -64,7 +66,7 @@ pub async fn reset_is_the_end_of_the_window_for_every_call_in_it(engine: Engine)
     }
 }
 
-pub async fn a_peek_costs_nothing_and_starts_no_window(engine: Engine) {
+pub(super) async fn a_peek_costs_nothing_and_starts_no_window(engine: Engine) {
     let limit = limit("account", 1, 1);
     let claims = [account(&limit, "1")];
     for _ in 0..5 {
@@ -78,7 +80,7 @@ pub async fn a_peek_costs_nothing_and_starts_no_window(engine: Engine) {
     assert!(!engine.check(&claims).await.admitted());
 }
 
-pub async fn a_charge_counts_wherever_there_is_room(engine: Engine) {
+pub(super) async fn a_charge_counts_wherever_there_is_room(engine: Engine) {
     let (wide, narrow) = (limit("a", 3, 60), limit("b", 1, 60));
     let both = [account(&wide, "1"), account(&narrow, "1")];
     for left in [[2, 0], [1, 0], [0, 0], [0, 0]] {
@@ -86,7 +88,7 @@ pub async fn a_charge_counts_wherever_there_is_room(engine: Engine) {
     }
 }
 
-pub async fn what_was_charged_is_seen_by_a_peek(engine: Engine) {
+pub(super) async fn what_was_charged_is_seen_by_a_peek(engine: Engine) {
     let limit = limit("client_secret", 3, 60);
     let from = Network::of([192, 0, 2, 1].into());
     let claims = [Claim { limit: &limit, key: Key::tried(from, "client") }];
@@ -99,7 +101,7 @@ pub async fn what_was_charged_is_seen_by_a_peek(engine: Engine) {
     assert!(!other.peek(&claims, engine.now()).await.admitted());
 }
 
-pub async fn keys_and_limits_have_budgets_of_their_own(engine: Engine) {
+pub(super) async fn keys_and_limits_have_budgets_of_their_own(engine: Engine) {
     let (one, other) = (limit("one", 1, 60), limit("other", 1, 60));
     let from = |last| Network::of([192, 0, 2, last].into());
     let claims = [
@@ -121,7 +123,7 @@ pub async fn keys_and_limits_have_budgets_of_their_own(engine: Engine) {
     }
 }
 
-pub async fn names_of_any_kind_and_length_are_counted(engine: Engine) {
+pub(super) async fn names_of_any_kind_and_length_are_counted(engine: Engine) {
     let limit = limit("sign_in_name", 1, 60);
     let from = Network::of("2001:db8::1".parse().unwrap());
     let long = "x".repeat(100_000);
@@ -132,7 +134,7 @@ pub async fn names_of_any_kind_and_length_are_counted(engine: Engine) {
     }
 }
 
-pub async fn a_limit_of_0_refuses_everything(engine: Engine) {
+pub(super) async fn a_limit_of_0_refuses_everything(engine: Engine) {
     let (none, some) = (limit("none", 0, 60), limit("some", 5, 60));
     let both = [account(&none, "1"), account(&some, "1")];
     for _ in 0..3 {
@@ -142,7 +144,7 @@ pub async fn a_limit_of_0_refuses_everything(engine: Engine) {
     }
 }
 
-pub async fn the_largest_limit_and_the_longest_window_are_counted(engine: Engine) {
+pub(super) async fn the_largest_limit_and_the_longest_window_are_counted(engine: Engine) {
     let most = limit("most", u32::MAX, 366 * 86_400);
     let claims = [account(&most, "1")];
     assert_eq!(remaining(&engine.check(&claims).await), [u32::MAX - 1]);
@@ -152,13 +154,13 @@ pub async fn the_largest_limit_and_the_longest_window_are_counted(engine: Engine
     assert!((left.as_hours() - 366 * 24).abs() <= 1, "{left}");
 }
 
-pub async fn a_call_without_limits_is_admitted(engine: Engine) {
+pub(super) async fn a_call_without_limits_is_admitted(engine: Engine) {
     let verdict = engine.check(&[]).await;
     assert!(verdict.admitted());
     assert_eq!(verdict.standings(), []);
 }
 
-pub async fn a_changed_number_of_requests_keeps_what_was_counted(engine: Engine) {
+pub(super) async fn a_changed_number_of_requests_keeps_what_was_counted(engine: Engine) {
     let (before, more, fewer) = (limit("l", 5, 60), limit("l", 8, 60), limit("l", 2, 60));
     for _ in 0..6 {
         engine.check(&[account(&before, "1")]).await;
@@ -169,7 +171,7 @@ pub async fn a_changed_number_of_requests_keeps_what_was_counted(engine: Engine)
     assert_eq!(remaining(&engine.check(&[account(&more, "1")]).await), [1]);
 }
 
-pub async fn a_shorter_window_holds_at_once(engine: Engine) {
+pub(super) async fn a_shorter_window_holds_at_once(engine: Engine) {
     let (before, after) = (limit("l", 1, 1800), limit("l", 1, 1));
     assert!(engine.check(&[account(&before, "1")]).await.admitted());
     assert!(!engine.check(&[account(&after, "1")]).await.admitted());
@@ -196,18 +198,20 @@ async fn storm(processes: &[Arc<dyn Counters>], calls: usize, now: Timestamp) ->
     callers.join_all().await.into_iter().sum()
 }
 
-pub async fn of_64_callers_on_one_key_exactly_the_limit_pass(engine: Engine) {
+pub(super) async fn of_64_callers_on_one_key_exactly_the_limit_pass(engine: Engine) {
     let one = [Arc::clone(&engine.counters)];
     assert_eq!(storm(&one, 10, engine.now()).await, 300);
     assert_eq!(storm(&one, 1, engine.now()).await, 0);
 }
 
-pub async fn three_processes_on_one_key_admit_exactly_the_limit(engine: Engine) {
+pub(super) async fn three_processes_on_one_key_admit_exactly_the_limit(engine: Engine) {
     let three = [Arc::clone(&engine.counters), engine.another().await, engine.another().await];
     assert_eq!(storm(&three, 10, engine.now()).await, 300);
 }
 
-pub async fn of_many_callers_on_crossing_keys_every_refused_one_cost_nothing(engine: Engine) {
+pub(super) async fn of_many_callers_on_crossing_keys_every_refused_one_cost_nothing(
+    engine: Engine,
+) {
     let mut callers = JoinSet::new();
     for caller in 0..64_u8 {
         let counters = Arc::clone(&engine.counters);

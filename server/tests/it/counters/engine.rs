@@ -1,6 +1,5 @@
 //! An engine under test, and the time it goes by.
 
-use std::env;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -11,9 +10,11 @@ use belfry::counters::redis::{Options, Redis};
 use belfry_core::limits::{Claim, Key, Limit, Network, Verdict};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::support::databases::engine_url;
+
 /// Counters, further processes on the same counters, and a clock.
-pub struct Engine {
-    pub counters: Arc<dyn Counters>,
+pub(super) struct Engine {
+    pub(super) counters: Arc<dyn Counters>,
     /// Where Redis is and what our keys begin with; none for memory.
     redis: Option<(String, String)>,
     started: Instant,
@@ -21,12 +22,12 @@ pub struct Engine {
 }
 
 impl Engine {
-    pub fn memory() -> Self {
+    pub(super) fn memory() -> Self {
         Self::new(Arc::new(Memory::new(100_000)), None)
     }
 
-    /// None, with a line that says so, where no server is given; with `CI=true` that is a failure.
-    pub async fn redis() -> Option<Self> {
+    /// `None` at a desk without a server.
+    pub(super) async fn redis() -> Option<Self> {
         let url = redis_url()?;
         let prefix = fresh_prefix();
         let counters = connect(&url, &prefix).await;
@@ -38,7 +39,7 @@ impl Engine {
     }
 
     /// What another process on the same counters uses. Memory is one process.
-    pub async fn another(&self) -> Arc<dyn Counters> {
+    pub(super) async fn another(&self) -> Arc<dyn Counters> {
         match &self.redis {
             None => Arc::clone(&self.counters),
             Some((url, prefix)) => Arc::new(connect(url, prefix).await),
@@ -46,7 +47,7 @@ impl Engine {
     }
 
     /// The time: Redis goes by its own clock, so here it passes; for memory it is a number.
-    pub fn now(&self) -> Timestamp {
+    pub(super) fn now(&self) -> Timestamp {
         let passed = match &self.redis {
             None => SignedDuration::from_millis(self.skipped.load(Ordering::Relaxed)),
             Some(_) => self.started.elapsed().try_into().unwrap(),
@@ -54,7 +55,7 @@ impl Engine {
         Timestamp::from_second(1_800_000_000).unwrap() + passed
     }
 
-    pub async fn pass(&self, time: Duration) {
+    pub(super) async fn pass(&self, time: Duration) {
         match &self.redis {
             None => drop(
                 self.skipped.fetch_add(time.as_millis().try_into().unwrap(), Ordering::Relaxed),
@@ -63,53 +64,47 @@ impl Engine {
         }
     }
 
-    pub async fn check(&self, claims: &[Claim<'_>]) -> Verdict {
+    pub(super) async fn check(&self, claims: &[Claim<'_>]) -> Verdict {
         self.counters.check(claims, self.now()).await
     }
 
-    pub async fn peek(&self, claims: &[Claim<'_>]) -> Verdict {
+    pub(super) async fn peek(&self, claims: &[Claim<'_>]) -> Verdict {
         self.counters.peek(claims, self.now()).await
     }
 
-    pub async fn charge(&self, claims: &[Claim<'_>]) -> Verdict {
+    pub(super) async fn charge(&self, claims: &[Claim<'_>]) -> Verdict {
         self.counters.charge(claims, self.now()).await
     }
 }
 
-pub fn redis_url() -> Option<String> {
-    let url = env::var("BELFRY_TEST_REDIS").ok();
-    let ci = env::var("CI").is_ok_and(|value| value == "true");
-    assert!(url.is_some() || !ci, "CI=true, but BELFRY_TEST_REDIS names no server");
-    if url.is_none() {
-        println!("left out: BELFRY_TEST_REDIS names no server, as redis://127.0.0.1:6379");
-    }
-    url
+pub(super) fn redis_url() -> Option<String> {
+    engine_url("Redis", "BELFRY_TEST_REDIS")
 }
 
 /// Keys that no other test has.
-pub fn fresh_prefix() -> String {
+pub(super) fn fresh_prefix() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Patient, so that a busy machine does not have calls counted elsewhere.
-pub async fn connect(url: &str, prefix: &str) -> Redis {
+pub(super) async fn connect(url: &str, prefix: &str) -> Redis {
     let options = Options { prefix: prefix.into(), timeout: Duration::from_secs(5) };
     Redis::connect(url, options, Memory::new(100_000)).await.unwrap()
 }
 
-pub fn limit(name: &str, requests: u32, seconds: u64) -> Limit {
+pub(super) fn limit(name: &str, requests: u32, seconds: u64) -> Limit {
     Limit::new(name, requests, Duration::from_secs(seconds)).unwrap()
 }
 
-pub fn account<'a>(limit: &'a Limit, id: &'a str) -> Claim<'a> {
+pub(super) fn account<'a>(limit: &'a Limit, id: &'a str) -> Claim<'a> {
     Claim { limit, key: Key::Account(id) }
 }
 
-pub fn address(limit: &Limit, last: u8) -> Claim<'_> {
+pub(super) fn address(limit: &Limit, last: u8) -> Claim<'_> {
     Claim { limit, key: Key::Network(Network::of([192, 0, 2, last].into())) }
 }
 
-pub fn remaining(verdict: &Verdict) -> Vec<u32> {
+pub(super) fn remaining(verdict: &Verdict) -> Vec<u32> {
     verdict.standings().iter().map(|standing| standing.remaining).collect()
 }

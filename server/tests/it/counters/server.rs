@@ -7,7 +7,7 @@ use redis::AsyncTypedCommands;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::engine::{Engine, account, address, connect, fresh_prefix, limit, redis_url, remaining};
+use super::engine::{Engine, account, address, connect, fresh_prefix, limit, redis_url, remaining};
 
 async fn raw(url: &str) -> redis::aio::MultiplexedConnection {
     redis::Client::open(url).unwrap().get_multiplexed_async_connection().await.unwrap()

@@ -1,0 +1,45 @@
+//! `[limits]`: how often is too often.
+
+use std::time::Duration;
+
+use belfry_core::limits::own::Own;
+use belfry_core::limits::table::Table;
+use serde::Deserialize;
+
+use super::values::{self, LimitMode};
+use crate::counters::memory::Memory;
+use crate::counters::redis::Options;
+
+/// `[limits]`. The mode, the rows and `own` are read again at a SIGHUP.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Whether a call over a limit is refused.
+    pub mode: LimitMode,
+    /// The limits of calls: `media = false` removes one, `media = { requests = 60 }` changes it,
+    /// and one of another name is added.
+    pub rows: Table,
+    /// The limits on sign-in attempts, wrong client secrets and app registrations.
+    pub own: Own,
+    /// How many keys this process holds at most; each costs some 50 bytes.
+    pub max_keys: usize,
+    /// What the names of our keys in Redis begin with; services that share one differ in it.
+    pub redis_prefix: String,
+    /// How long a call waits for Redis before this process counts it alone.
+    #[serde(deserialize_with = "values::duration")]
+    pub redis_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let Options { prefix, timeout } = Options::default();
+        Self {
+            mode: LimitMode::default(),
+            rows: Table::default(),
+            own: Own::default(),
+            max_keys: Memory::KEYS,
+            redis_prefix: prefix,
+            redis_timeout: timeout,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! `/gateway/check`: is this call of another server's good, for whom, and within its limits?
+//!
+//! Anybody may ask: whoever asks without a proxy of ours before it spends nothing but the budget of
+//! the token it holds and of the address it comes from.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
+use axum::response::{IntoResponse, Response};
+use belfry_core::limits::carried::{Carried, CarriedError, Pair, carried};
+use belfry_core::oauth::scope::{ScopeError, Scopes};
+use jiff::Timestamp;
+use thiserror::Error;
+use url::form_urlencoded;
+
+use super::Belfry;
+use super::entrant::{self, Presented};
+use super::error::Problem;
+use super::limit::guard::Counted;
+use super::limit::refused::Refused;
+use super::limit::{self, Call};
+use crate::store::{self, Token};
+
+const PATH: &str = "/gateway/check";
+
+/// Why a call is not let through.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(super) enum Denied {
+    /// It is not known which call is meant.
+    #[error(transparent)]
+    Call(#[from] CarriedError),
+    /// The check asks for a scope that is none.
+    #[error("{0}")]
+    NoScope(#[from] ScopeError),
+    /// The call presents no token.
+    #[error("The access token is invalid")]
+    NoToken,
+    /// The call presents more than one token.
+    #[error("Send the access token once: in the Authorization header or as access_token")]
+    Several,
+    /// The token is no good, and why.
+    #[error("{0}")]
+    Token(&'static str),
+    /// The token's account is disabled.
+    #[error("Your login is currently disabled")]
+    Account,
+    /// The token does not carry a scope that the check asks for.
+    #[error("This action is outside the authorized scopes")]
+    Scope,
+    /// What can go wrong anywhere.
+    #[error("{0:?}")]
+    Problem(Problem),
+}
+
+/// `/gateway/check`, by any method: proxies send that of the call, or GET.
+pub(super) async fn check(
+    State(belfry): State<Arc<Belfry>>,
+    request: Request,
+) -> (Counted, Result<Response, Denied>) {
+    let (own_method, uri, headers) = (request.method().as_str(), request.uri(), request.headers());
+    let named = call_of(own_method, uri, headers);
+    let (method, target, query) = match &named {
+        Ok(call) => (&*call.method, &*call.target, call.query()),
+        // A check that names no call is a call like any other.
+        Err(_) => (own_method, uri.path(), None),
+    };
+    let peer = entrant::peer(request.extensions());
+    let call = Call { method, target, query, headers, peer };
+    let (in_force, now) = (belfry.limits.in_force(), belfry.clock.now());
+    let (entrant, verdict) = limit::judge(&belfry, &in_force, &call, now).await;
+    let outcome = match (Refused::by(&verdict, in_force.mode, now), &named) {
+        (Some(refused), _) => Err(Denied::Problem(refused.into())),
+        (None, Err(error)) => Err((*error).into()),
+        (None, Ok(_)) => pass(entrant.presented, uri, now),
+    };
+    (Counted::new(verdict, now), outcome)
+}
+
+/// The call that is asked about.
+fn call_of<'a>(
+    method: &'a str,
+    uri: &'a Uri,
+    headers: &'a HeaderMap,
+) -> Result<Carried<'a>, CarriedError> {
+    let path = rest_of(uri).map(|target| Carried { method: method.into(), target: target.into() });
+    let pair = |method, target| {
+        Ok(Pair { method: said(headers, method)?, target: said(headers, target)? })
+    };
+    let original = pair("x-original-method", "x-original-uri")?;
+    carried(path, original, pair("x-forwarded-method", "x-forwarded-uri")?)
+}
+
+/// What stands behind `/gateway/check`, with the query, if anything does.
+fn rest_of(uri: &Uri) -> Option<&str> {
+    let whole = uri.path_and_query()?.as_str();
+    whole.strip_prefix(PATH).filter(|rest| rest.starts_with('/'))
+}
+
+/// What a header says; a proxy says it once.
+fn said<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<Cow<'a, str>>, CarriedError> {
+    let mut lines = headers.get_all(name).iter();
+    match (lines.next(), lines.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => Ok(Some(String::from_utf8_lossy(value.as_bytes()))),
+        (Some(_), Some(_)) => Err(CarriedError::Contradiction),
+    }
+}
+
+/// Whether the token is good for what the check asks, and whose it is.
+fn pass(presented: Presented, uri: &Uri, now: Timestamp) -> Result<Response, Denied> {
+    let needed = needed(uri)?;
+    let token = match presented {
+        Presented::Token(token) => token,
+        Presented::Nothing => return Err(Denied::NoToken),
+        Presented::Unknown => return Err(Denied::Token("The access token is invalid")),
+        Presented::Several => return Err(Denied::Several),
+        Presented::Unanswered(problem) => return Err(Denied::Problem(problem)),
+    };
+    token.check(now).map_err(|refused| match refused {
+        store::Refused::Revoked => Denied::Token("The access token was revoked"),
+        store::Refused::Expired => Denied::Token("The access token expired"),
+        store::Refused::Disabled => Denied::Account,
+    })?;
+    let scopes: Scopes = token.scopes.parse()?;
+    if needed.iter().all(|scope| scopes.allow(scope)) {
+        Ok(let_in(&token))
+    } else {
+        Err(Denied::Scope)
+    }
+}
+
+/// The scopes that the check asks for. Where the path names the call, the query is the caller's.
+fn needed(uri: &Uri) -> Result<Scopes, ScopeError> {
+    let query = uri.query().filter(|_| rest_of(uri).is_none()).unwrap_or_default();
+    let pairs = form_urlencoded::parse(query.as_bytes());
+    Scopes::from_texts(pairs.filter(|(name, _)| name == "scope").map(|(_, value)| value))
+}
+
+/// Whose call it is. The header of the account is there also for a token without one, so that a
+/// proxy which copies it overwrites what its client sent under that name.
+fn let_in(token: &Token) -> Response {
+    let account = match &token.account {
+        Some(account) => account.id.into(),
+        None => HeaderValue::from_static(""),
+    };
+    let scopes = HeaderValue::try_from(&token.scopes).unwrap_or(HeaderValue::from_static(""));
+    let headers = [
+        (HeaderName::from_static("x-account-id"), account),
+        (HeaderName::from_static("x-app-id"), token.app.into()),
+        (HeaderName::from_static("x-scopes"), scopes),
+        (header::CACHE_CONTROL, HeaderValue::from_static("private, no-store")),
+    ];
+    headers.into_response()
+}

@@ -1,0 +1,112 @@
+//! How often: every call is judged by all its limits together, once, before any route sees it.
+//!
+//! Not counted are health, metrics and static files, and the preflights of browsers: a page cannot
+//! read why its preflight was refused, while the call behind it is counted and told. The gateway
+//! check counts the call that it is asked about instead of itself.
+
+pub(super) mod guard;
+pub(super) mod refused;
+mod told;
+
+use std::net::IpAddr;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Method, Request, header};
+use belfry_core::limits::{Counting, Network, Verdict};
+use jiff::Timestamp;
+
+use self::refused::Refused;
+pub(super) use self::told::Told;
+use super::Belfry;
+use super::entrant::{self, Entrant, Presented};
+use crate::config::LimitMode;
+use crate::limits::InForce;
+use crate::store::Token;
+
+/// A call, as far as limits are concerned.
+pub(super) struct Call<'a> {
+    pub(super) method: &'a str,
+    /// The path, in any spelling.
+    pub(super) target: &'a str,
+    pub(super) query: Option<&'a str>,
+    pub(super) headers: &'a HeaderMap,
+    pub(super) peer: IpAddr,
+}
+
+/// Judges a request and keeps in it who calls, so that no handler needs to look again.
+pub(super) async fn enter(
+    belfry: &Belfry,
+    request: &mut Request<Body>,
+    told: &mut Told,
+) -> Result<(), Refused> {
+    let in_force = belfry.limits.in_force();
+    if in_force.mode == LimitMode::Off || is_exempt(request) {
+        return Ok(());
+    }
+    let call = Call {
+        method: request.method().as_str(),
+        target: request.uri().path(),
+        query: request.uri().query(),
+        headers: request.headers(),
+        peer: entrant::peer(request.extensions()),
+    };
+    let now = belfry.clock.now();
+    let (entrant, verdict) = judge(belfry, &in_force, &call, now).await;
+    request.extensions_mut().insert(entrant);
+    let refused = Refused::by(&verdict, in_force.mode, now);
+    told.add(verdict, now);
+    refused.map_or(Ok(()), Err)
+}
+
+fn is_exempt(request: &Request<Body>) -> bool {
+    let path = request.uri().path();
+    if let Some(rest) = path.strip_prefix("/gateway/check") {
+        return rest.is_empty() || rest.starts_with('/');
+    }
+    let preflight = *request.method() == Method::OPTIONS
+        && request.headers().contains_key(header::ORIGIN)
+        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    preflight || matches!(path, "/healthz" | "/readyz" | "/metrics") || path.starts_with("/static/")
+}
+
+/// Finds out who calls, and counts the call for the address and, with a good token of a user, for
+/// the account. Where limits are off, nothing is counted.
+pub(super) async fn judge(
+    belfry: &Belfry,
+    in_force: &InForce,
+    call: &Call<'_>,
+    now: Timestamp,
+) -> (Entrant, Verdict) {
+    let address = entrant::address(in_force, call.peer, call.headers);
+    let from = Network::of(address);
+    let limits = &belfry.limits;
+    let presented = match entrant::token(call.headers, call.query) {
+        Err(presented) => presented,
+        Ok(digest) => {
+            if let Some(known) = belfry.store.cached_token(&digest) {
+                Presented::Token(known)
+            } else {
+                // Whoever is over the limits of an address gets nothing looked up: made-up tokens
+                // would cost a read each.
+                let claims = in_force.claims(call.method, call.target, None, from);
+                let verdict = limits.judge(in_force, Counting::Peek, &claims, now).await;
+                if in_force.mode == LimitMode::Enforce && !verdict.admitted() {
+                    let presented = Presented::Unknown;
+                    return (Entrant { address, presented }, verdict);
+                }
+                entrant::look_up(belfry, digest).await
+            }
+        }
+    };
+    let account = account(&presented, now).map(|id| id.to_string());
+    let claims = in_force.claims(call.method, call.target, account.as_deref(), from);
+    let verdict = limits.judge(in_force, Counting::Check, &claims, now).await;
+    (Entrant { address, presented }, verdict)
+}
+
+/// The account that a call counts for.
+fn account(presented: &Presented, now: Timestamp) -> Option<i64> {
+    let Presented::Token(token) = presented else { return None };
+    let Token { account: Some(account), .. } = &**token else { return None };
+    token.check(now).is_ok().then_some(account.id)
+}

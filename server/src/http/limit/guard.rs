@@ -1,0 +1,123 @@
+//! The limits on guessing and on piling up apps, for the handlers that guard something.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::response::{IntoResponseParts, ResponseParts};
+use belfry_core::limits::{Counting, Network, Verdict};
+use jiff::Timestamp;
+
+use super::Refused;
+use crate::config::LimitMode;
+use crate::http::Belfry;
+use crate::http::entrant::Entrant;
+
+/// Stands before what could be guessed, for one caller.
+///
+/// No limit here counts for a name alone, so that nobody can lock out another from elsewhere.
+pub struct Guard {
+    belfry: Arc<Belfry>,
+    from: Network,
+}
+
+/// What could be done too often.
+enum Guarded<'a> {
+    SignIn(&'a str),
+    ClientSecret(&'a str),
+    AppRegistration,
+}
+
+/// What was counted. A handler that puts it before its answer, as in `(counted, Json(app))`, has
+/// the headers tell of it.
+#[derive(Debug, Clone, Default)]
+#[must_use]
+pub struct Counted(pub(super) Option<(Verdict, Timestamp)>);
+
+impl Counted {
+    pub(in crate::http) fn new(verdict: Verdict, now: Timestamp) -> Self {
+        Self(Some((verdict, now)))
+    }
+}
+
+impl Guard {
+    /// For a caller at this address.
+    #[must_use]
+    pub fn new(belfry: Arc<Belfry>, from: IpAddr) -> Self {
+        Self { belfry, from: Network::of(from) }
+    }
+
+    /// Before a password is looked at, right or wrong: counts for the address, and for the name
+    /// as tried from there.
+    ///
+    /// # Errors
+    /// When there were too many attempts.
+    pub async fn sign_in(&self, name: &str) -> Result<Counted, Refused> {
+        self.judge(Counting::Check, &Guarded::SignIn(name)).await
+    }
+
+    /// Before a client's secret is looked at: whether there were too many wrong ones. Counts
+    /// nothing, so that a client which knows its secret is never held up.
+    ///
+    /// # Errors
+    /// When there were too many wrong ones.
+    pub async fn client_secret(&self, client_id: &str) -> Result<Counted, Refused> {
+        self.judge(Counting::Peek, &Guarded::ClientSecret(client_id)).await
+    }
+
+    /// After a client's secret was found to be wrong, or the client unknown.
+    pub async fn wrong_client_secret(&self, client_id: &str) {
+        // Whether there is room for more is asked before the next one.
+        let _ = self.judge(Counting::Charge, &Guarded::ClientSecret(client_id)).await;
+    }
+
+    /// Before an app is registered.
+    ///
+    /// # Errors
+    /// When the address has registered too many.
+    pub async fn app_registration(&self) -> Result<Counted, Refused> {
+        self.judge(Counting::Check, &Guarded::AppRegistration).await
+    }
+
+    async fn judge(&self, counting: Counting, what: &Guarded<'_>) -> Result<Counted, Refused> {
+        let limits = &self.belfry.limits;
+        let in_force = limits.in_force();
+        if in_force.mode == LimitMode::Off {
+            return Ok(Counted::default());
+        }
+        let now = self.belfry.clock.now();
+        let claims = match what {
+            Guarded::SignIn(name) => in_force.own.sign_in(self.from, name),
+            Guarded::ClientSecret(client_id) => in_force.own.client_secret(self.from, client_id),
+            Guarded::AppRegistration => in_force.own.app_registration(self.from),
+        };
+        let verdict = limits.judge(&in_force, counting, &claims, now).await;
+        match Refused::by(&verdict, in_force.mode, now) {
+            Some(refused) => Err(refused.telling(verdict, now)),
+            None => Ok(Counted::new(verdict, now)),
+        }
+    }
+}
+
+impl FromRequestParts<Arc<Belfry>> for Guard {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        belfry: &Arc<Belfry>,
+    ) -> Result<Self, Infallible> {
+        let entrant = Entrant::from_request_parts(parts, belfry).await?;
+        Ok(Self::new(Arc::clone(belfry), entrant.address))
+    }
+}
+
+impl IntoResponseParts for Counted {
+    type Error = Infallible;
+
+    fn into_response_parts(self, mut parts: ResponseParts) -> Result<ResponseParts, Infallible> {
+        parts.extensions_mut().insert(self);
+        Ok(parts)
+    }
+}

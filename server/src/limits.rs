@@ -1,0 +1,95 @@
+//! The limits in force: a table and what goes with it, the counters behind, and how the table is
+//! replaced while the service runs.
+
+mod in_force;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use belfry_core::limits::{Claim, Counting, Verdict};
+use jiff::Timestamp;
+
+pub use self::in_force::InForce;
+use crate::config::Config;
+use crate::counters::memory::Memory;
+use crate::counters::redis::{Options, Redis};
+use crate::counters::{Counters, State};
+use crate::metrics::Metrics;
+
+/// What decides how often.
+pub struct Limits {
+    counters: Arc<dyn Counters>,
+    in_force: RwLock<Arc<InForce>>,
+}
+
+/// Why calls cannot be counted as configured.
+#[derive(Debug, thiserror::Error)]
+#[error("redis: {0}")]
+pub struct LimitsError(#[from] redis::RedisError);
+
+impl Limits {
+    /// Counts where the settings say: in Redis, or in this process.
+    ///
+    /// A Redis that does not answer is no error: until it does, this process counts alone.
+    ///
+    /// # Errors
+    /// When the address or the prefix of Redis cannot be used.
+    pub async fn open(config: &Config, metrics: &mut Metrics) -> Result<Self, LimitsError> {
+        let local = Memory::new(config.limits.max_keys);
+        let counters: Arc<dyn Counters> = match &config.redis {
+            None => Arc::new(local),
+            Some(url) => {
+                metrics.limits.redis_up = Some(metrics.add_redis());
+                let options = Options {
+                    prefix: config.limits.redis_prefix.clone(),
+                    timeout: config.limits.redis_timeout,
+                };
+                Arc::new(Redis::connect(url.reveal(), options, local).await?)
+            }
+        };
+        let in_force = RwLock::new(Arc::new(InForce::new(config, &metrics.limits)));
+        Ok(Self { counters, in_force })
+    }
+
+    /// What is in force at this moment.
+    #[must_use]
+    pub fn in_force(&self) -> Arc<InForce> {
+        Arc::clone(&self.in_force.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts what these settings say in force, and tells what that changes. Counts stay: they are
+    /// kept under the names of the limits.
+    pub fn replace(&self, config: &Config, metrics: &Metrics) -> Vec<String> {
+        let new = Arc::new(InForce::new(config, &metrics.limits));
+        let mut in_force = self.in_force.write().unwrap_or_else(PoisonError::into_inner);
+        let changes = new.changes_since(&in_force);
+        *in_force = new;
+        changes
+    }
+
+    /// Judges claims together, by what was in force when they were made, and counts the outcome.
+    pub async fn judge(
+        &self,
+        in_force: &InForce,
+        counting: Counting,
+        claims: &[Claim<'_>],
+        now: Timestamp,
+    ) -> Verdict {
+        if claims.is_empty() {
+            return Verdict::default();
+        }
+        let verdict = self.counters.count(counting, claims, now).await;
+        in_force.tally(counting, &verdict);
+        verdict
+    }
+
+    /// Gives back the memory of windows that have ended; to be called now and then.
+    pub fn sweep(&self, now: Timestamp) {
+        self.counters.sweep(now);
+    }
+
+    /// How counting fares.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.counters.state()
+    }
+}

@@ -1,0 +1,134 @@
+//! What is in force until it is replaced: the mode, the table, the limits outside it, the proxies.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use belfry_core::limits::forwarded::Proxies;
+use belfry_core::limits::own::Own;
+use belfry_core::limits::table::Table;
+use belfry_core::limits::{Claim, Counting, Limit, Network, Verdict};
+
+use crate::config::{Config, LimitMode};
+use crate::metrics::{LimitMetrics, Tally};
+
+/// What decides about a call.
+#[derive(Debug)]
+pub struct InForce {
+    /// Whether a call over a limit is refused.
+    pub mode: LimitMode,
+    /// The limits of calls.
+    pub table: Table,
+    /// The limits on guessing and on piling up apps.
+    pub own: Own,
+    /// Who may speak for others.
+    pub proxies: Proxies,
+    /// The metrics of each limit, in the order of the table and then of the others.
+    tallies: Vec<(Limit, Tally)>,
+    warned: AtomicBool,
+}
+
+impl InForce {
+    /// What these settings say.
+    #[must_use]
+    pub fn new(config: &Config, metrics: &LimitMetrics) -> Self {
+        let (table, own) = (config.limits.rows.clone(), config.limits.own.clone());
+        let limits = table.rows().iter().map(|row| &row.limit).chain(own.limits());
+        let tallies = limits.map(|limit| (limit.clone(), metrics.tally(limit.name()))).collect();
+        Self {
+            mode: config.limits.mode,
+            proxies: config.trusted_proxies.clone(),
+            table,
+            own,
+            tallies,
+            warned: AtomicBool::new(false),
+        }
+    }
+
+    /// What a call draws on; nothing where limits are off.
+    pub(crate) fn claims<'a>(
+        &'a self,
+        method: &str,
+        target: &str,
+        account: Option<&'a str>,
+        from: Network,
+    ) -> Vec<Claim<'a>> {
+        match self.mode {
+            LimitMode::Enforce | LimitMode::Shadow => {
+                self.table.claims(method, target, account, from)
+            }
+            LimitMode::Off => Vec::new(),
+        }
+    }
+
+    /// Counts a verdict in the metrics. In shadow mode `refused` says who would be.
+    pub(super) fn tally(&self, counting: Counting, verdict: &Verdict) {
+        let counted = match counting {
+            Counting::Check => verdict.admitted(),
+            Counting::Charge => true,
+            Counting::Peek => false,
+        };
+        for standing in verdict.standings() {
+            let found = self.tallies.iter().find(|(limit, _)| *limit == standing.limit);
+            let Some((_, tally)) = found else { continue };
+            match standing.admitted {
+                false => drop(tally.refused.inc()),
+                true if counted => {
+                    tally.allowed.inc();
+                    if standing.is_near() {
+                        tally.near.inc();
+                    }
+                }
+                true => {}
+            }
+        }
+    }
+
+    /// Warns once of a proxy that nobody configured. Only an address of a private network can be
+    /// one; anybody else who sends such a header makes it up.
+    pub(crate) fn warn_of_proxy(&self, peer: IpAddr) {
+        let private = match peer {
+            IpAddr::V4(v4) => v4.is_private() || v4.is_loopback() || v4.is_link_local(),
+            IpAddr::V6(v6) => v6.is_unique_local() || v6.is_loopback(),
+        };
+        if private && !self.warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                %peer,
+                "a peer names the clients it speaks for, but is not among trusted_proxies: all of \
+                 them share one limit"
+            );
+        }
+    }
+
+    /// What is in force, by name, for people.
+    #[must_use]
+    pub fn lines(&self) -> Vec<(String, String)> {
+        let mut lines = vec![
+            ("mode".to_owned(), format!("{:?}", self.mode).to_lowercase()),
+            ("trusted_proxies".to_owned(), self.proxies.to_string()),
+        ];
+        let rows = self.table.rows().iter();
+        lines.extend(rows.map(|row| (row.limit.name().to_owned(), row.to_string())));
+        let own = self.own.limits();
+        lines.extend(own.map(|limit| (limit.name().to_owned(), limit.to_string())));
+        lines
+    }
+
+    /// What is other than before, a text for each change.
+    pub(super) fn changes_since(&self, before: &Self) -> Vec<String> {
+        let (before, now) = (before.lines(), self.lines());
+        let find = |lines: &[(String, String)], name: &str| {
+            lines.iter().find(|(own, _)| own == name).map(|(_, text)| text.clone())
+        };
+        let mut changes = Vec::new();
+        for (name, text) in &now {
+            match find(&before, name) {
+                None => changes.push(format!("{name} is new: {text}")),
+                Some(was) if was != *text => changes.push(format!("{name}: {text} (was {was})")),
+                Some(_) => {}
+            }
+        }
+        let gone = before.iter().filter(|(name, _)| find(&now, name).is_none());
+        changes.extend(gone.map(|(name, was)| format!("{name} is removed (was {was})")));
+        changes
+    }
+}
