@@ -1,15 +1,26 @@
 //! The service as HTTP: what it holds, and every route on a line of its own.
 
+mod accounts;
+mod apps;
 mod area;
+mod bearer;
 mod body;
+mod client;
+mod discovery;
 mod error;
+mod form;
 mod health;
+mod instance;
+mod introspect;
+mod revoke;
 mod site;
+mod token;
+mod userinfo;
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, post};
 
 use self::error::Problem;
 pub use self::site::{Peer, Site};
@@ -45,8 +56,22 @@ impl Belfry {
 
 /// Every route.
 fn router(belfry: Arc<Belfry>) -> Router {
-    let mut routes =
-        Router::new().route("/healthz", get(health::healthz)).route("/readyz", get(health::readyz));
+    let mut routes = Router::new()
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/.well-known/oauth-authorization-server", discovery::metadata(&belfry))
+        .route("/.well-known/nodeinfo", instance::nodeinfo_links(&belfry))
+        .route("/nodeinfo/2.0", instance::nodeinfo(&belfry))
+        .route("/api/v1/instance", instance::v1(&belfry))
+        .route("/api/v2/instance", instance::v2(&belfry))
+        .route("/api/v1/apps", post(apps::register))
+        .route("/api/v1/apps/verify_credentials", get(apps::verify_credentials))
+        .route("/api/v1/accounts", post(accounts::sign_up))
+        .route("/api/v1/accounts/verify_credentials", get(accounts::verify_credentials))
+        .route("/oauth/token", post(token::token))
+        .route("/oauth/revoke", post(revoke::revoke))
+        .route("/oauth/introspect", post(introspect::introspect))
+        .route("/oauth/userinfo", get(userinfo::userinfo).post(userinfo::userinfo));
     if belfry.config.metrics_listen.is_none() {
         routes = routes.merge(metrics_routes());
     }

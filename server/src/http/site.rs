@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderValue, Request, header};
+use axum::http::uri::PathAndQuery;
+use axum::http::{HeaderMap, HeaderValue, Request, Uri, header};
 use axum::response::Response;
 use futures_util::FutureExt;
 use tower::ServiceExt;
@@ -47,8 +48,9 @@ impl Site {
     }
 
     /// Answers a request. It always does: a handler that panics costs its own caller a 500.
-    pub async fn answer(&self, request: Request<Body>) -> Response {
+    pub async fn answer(&self, mut request: Request<Body>) -> Response {
         let began = Instant::now();
+        drop_last_slash(request.uri_mut());
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let calling = AssertUnwindSafe(self.router.clone().oneshot(request)).catch_unwind();
         let mut answer = match calling.await {
@@ -60,9 +62,7 @@ impl Site {
                 Problem::Internal.answer(self.area(&path))
             }
         };
-        answer
-            .headers_mut()
-            .insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        self.mark(answer.headers_mut(), &path);
         let took = began.elapsed();
         self.belfry.metrics.answered(answer.status(), took.as_secs_f64());
         // The path alone: a query may hold a token.
@@ -80,7 +80,65 @@ impl Site {
         written
     }
 
+    /// What every answer says: not to guess its type, and not to keep what is one caller's.
+    fn mark(&self, headers: &mut HeaderMap, path: &str) {
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if headers.contains_key(header::CACHE_CONTROL) {
+            return;
+        }
+        let area = self.area(path);
+        if area == Area::OAuth {
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            headers.insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
+        } else if area == Area::Rules || path.starts_with("/api/") {
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+        }
+    }
+
     fn area(&self, path: &str) -> Area {
         Area::of(path, &self.belfry.config.name_segments)
+    }
+}
+
+/// Clients write `/oauth/authorize/` and `/api/v1/instance/` and mean the same. Under the push rules
+/// a last slash has a meaning, so there it stays.
+fn drop_last_slash(uri: &mut Uri) {
+    let path = uri.path();
+    let may_have_one =
+        ["/api/", "/oauth/", "/.well-known/"].iter().any(|area| path.starts_with(area));
+    let Some(bare) = path.strip_suffix('/').filter(|_| may_have_one) else { return };
+    let path_and_query = match uri.query() {
+        Some(query) => format!("{bare}?{query}"),
+        None => bare.to_owned(),
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = PathAndQuery::try_from(path_and_query).ok();
+    if let Ok(without) = Uri::from_parts(parts) {
+        *uri = without;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_last_slash_makes_no_difference_to_the_api_and_to_oauth() {
+        for (sent, routed) in [
+            ("/oauth/authorize/?a=/b/", "/oauth/authorize?a=/b/"),
+            ("/api/v1/instance/", "/api/v1/instance"),
+            ("/.well-known/nodeinfo/", "/.well-known/nodeinfo"),
+            ("http://ring.example/oauth/token/", "http://ring.example/oauth/token"),
+            ("/oauth/token//", "/oauth/token/"),
+            ("/oauth/", "/oauth"),
+            ("/_matrix/client/v3/pushrules/", "/_matrix/client/v3/pushrules/"),
+            ("/healthz/", "/healthz/"),
+            ("/", "/"),
+            ("*", "*"),
+        ] {
+            let mut uri: Uri = sent.parse().unwrap();
+            drop_last_slash(&mut uri);
+            assert_eq!(uri.to_string(), routed);
+        }
     }
 }
