@@ -5,5 +5,7 @@
 
 pub mod clock;
 pub mod config;
+pub mod language;
+pub mod pages;
 pub mod random;
 pub mod store;
