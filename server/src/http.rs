@@ -3,19 +3,29 @@
 mod accounts;
 mod apps;
 mod area;
+mod assets;
+mod authorize;
 mod bearer;
 mod body;
 mod client;
+mod consent;
+mod cookie;
 mod discovery;
 mod error;
 mod form;
 mod health;
 mod instance;
 mod introspect;
+mod login;
+mod native;
+mod page;
+mod pending;
+mod reader;
 mod revoke;
 mod site;
 mod token;
 mod userinfo;
+mod visitor;
 
 use std::sync::Arc;
 
@@ -68,6 +78,15 @@ fn router(belfry: Arc<Belfry>) -> Router {
         .route("/api/v1/apps/verify_credentials", get(apps::verify_credentials))
         .route("/api/v1/accounts", post(accounts::sign_up))
         .route("/api/v1/accounts/verify_credentials", get(accounts::verify_credentials))
+        .route(
+            "/oauth/authorize",
+            get(authorize::begin).post(authorize::decide).head(authorize::head),
+        )
+        .route("/oauth/authorize/resume", get(authorize::resume))
+        .route("/oauth/authorize/native", get(native::native))
+        .route("/oauth/sign_in", get(login::sign_in_page).post(login::sign_in))
+        .route("/oauth/sign_out", get(login::sign_out_page).post(login::sign_out))
+        .route("/static/{file}", get(assets::asset))
         .route("/oauth/token", post(token::token))
         .route("/oauth/revoke", post(revoke::revoke))
         .route("/oauth/introspect", post(introspect::introspect))

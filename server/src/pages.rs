@@ -1,6 +1,7 @@
 //! The pages that people see, each a struct with its template. What a page says is decided here,
 //! when it is shown is not.
 
+mod account;
 pub mod assets;
 mod code;
 mod consent;
@@ -9,6 +10,7 @@ mod form_post;
 mod sign_in;
 mod signed_out;
 
+pub use account::AccountPage;
 pub use code::CodePage;
 pub use consent::ConsentPage;
 pub use error::{ErrorPage, Trouble};

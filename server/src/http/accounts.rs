@@ -14,8 +14,10 @@ use super::Belfry;
 use super::bearer::Bearer;
 use super::error::{ApiError, Problem};
 use super::form::Form;
+use super::reader::Reader;
 use super::token::{self, Issued};
 use crate::config::Registration;
+use crate::pages::assets::BELL;
 use crate::random;
 use crate::store::{Account, Taken};
 
@@ -23,6 +25,7 @@ use crate::store::{Account, Taken};
 pub(super) async fn sign_up(
     State(belfry): State<Arc<Belfry>>,
     bearer: Bearer,
+    reader: Reader,
     Form(pairs): Form,
 ) -> Result<Json<Issued>, ApiError> {
     bearer.demand(&[Scope::WriteAccounts])?;
@@ -33,11 +36,16 @@ pub(super) async fn sign_up(
         return Err(ApiError::RegistrationClosed);
     }
     let app = belfry.store.app(bearer.app()).await?.ok_or(Problem::Internal)?.to_core();
-    let account = add(&belfry, SignUp::from_pairs(pairs).check()?).await?;
+    let invalid = |invalid| ApiError::invalid_account(&invalid, &reader);
+    let sign_up = SignUp::from_pairs(pairs).check().map_err(invalid)?;
+    let account = add(&belfry, sign_up).await?.map_err(invalid)?;
     Ok(Json(token::issue(&belfry, &app, Some(account), &app.sign_up_scopes()).await?))
 }
 
-async fn add(belfry: &Belfry, sign_up: SignUp) -> Result<i64, ApiError> {
+async fn add(
+    belfry: &Belfry,
+    sign_up: SignUp,
+) -> Result<Result<i64, Invalid<AccountError>>, Problem> {
     let now = belfry.clock.now();
     let mut account = Account {
         id: random::id(now),
@@ -50,9 +58,9 @@ async fn add(belfry: &Belfry, sign_up: SignUp) -> Result<i64, ApiError> {
     let taken = |field| Invalid::one(AccountError { field, problem: Wrong::Taken });
     loop {
         match belfry.store.add_account(&account).await? {
-            Ok(()) => return Ok(account.id),
-            Err(Taken::Name) => return Err(taken(Field::Username).into()),
-            Err(Taken::Email) => return Err(taken(Field::Email).into()),
+            Ok(()) => return Ok(Ok(account.id)),
+            Err(Taken::Name) => return Ok(Err(taken(Field::Username))),
+            Err(Taken::Email) => return Ok(Err(taken(Field::Email))),
             Err(Taken::Id) => account.id = random::id(now),
         }
     }
@@ -75,7 +83,7 @@ pub(super) fn profile(belfry: &Belfry, name: &str) -> String {
 
 /// The picture of everybody: nobody can give another here.
 pub(super) fn avatar(belfry: &Belfry) -> String {
-    format!("{}/static/bell.svg", belfry.base_url)
+    format!("{}{}", belfry.base_url, BELL.path())
 }
 
 /// An account as its owner sees it. Belfry keeps no profiles, so most of what clients expect here

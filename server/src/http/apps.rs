@@ -12,6 +12,7 @@ use super::Belfry;
 use super::bearer::Bearer;
 use super::error::{ApiError, Problem};
 use super::form::Form;
+use super::reader::Reader;
 use crate::random;
 use crate::store::App;
 
@@ -62,9 +63,11 @@ impl Application {
 /// `POST /api/v1/apps`
 pub(super) async fn register(
     State(belfry): State<Arc<Belfry>>,
+    reader: Reader,
     Form(pairs): Form,
 ) -> Result<Json<Application>, ApiError> {
-    let details = Registration::from_pairs(pairs).check()?;
+    let checked = Registration::from_pairs(pairs).check();
+    let details = checked.map_err(|invalid| ApiError::invalid_app(&invalid, &reader))?;
     let secret = random::secret();
     let mut app = new_app(&belfry, details, &secret);
     while !belfry.store.add_app(&app).await? {

@@ -12,6 +12,9 @@ use belfry_core::oauth::validation::Invalid;
 use serde_json::{Map, Value, json};
 
 use super::area::{Area, Codes};
+use super::reader::Reader;
+use crate::language::Spoken;
+use crate::pages::{SignInProblem, Trouble};
 use crate::passwords::Busy;
 use crate::store::StoreError;
 
@@ -249,20 +252,81 @@ impl From<GrantError> for OAuthError {
     }
 }
 
-impl From<Invalid<AppError>> for ApiError {
-    fn from(invalid: Invalid<AppError>) -> Self {
-        Self::Invalid(invalid.to_string(), None)
+impl ApiError {
+    /// What is wrong with a registration, in the reader's language.
+    pub(super) fn invalid_app(invalid: &Invalid<AppError>, reader: &Reader) -> Self {
+        Self::Invalid(invalid.spoken(reader.0), None)
+    }
+
+    /// What is wrong with a sign-up, and with each of its fields.
+    pub(super) fn invalid_account(invalid: &Invalid<AccountError>, reader: &Reader) -> Self {
+        let mut details = Map::new();
+        for AccountError { field, problem } in invalid {
+            let description = problem.spoken(reader.0);
+            let wrong = json!({ "error": problem.code(), "description": description });
+            details.insert(field.as_str().to_owned(), json!([wrong]));
+        }
+        Self::Invalid(invalid.spoken(reader.0), Some(details.into()))
     }
 }
 
-impl From<Invalid<AccountError>> for ApiError {
-    fn from(invalid: Invalid<AccountError>) -> Self {
-        let mut details = Map::new();
-        for AccountError { field, problem } in &invalid {
-            let wrong = json!({ "error": problem.code(), "description": problem.to_string() });
-            details.insert(field.as_str().to_owned(), json!([wrong]));
+/// A failure that a person sees, as a page.
+#[derive(Debug)]
+pub(super) enum PageError {
+    /// The protocol says no, and there is nowhere to send the answer.
+    Refused(Refusal),
+    /// The request is not this browser's, or no longer open.
+    Expired,
+    /// The form may not be one of ours.
+    Unchecked,
+    /// Something that can happen anywhere.
+    Problem(Problem),
+}
+
+impl PageError {
+    /// The status of the page.
+    pub(super) fn status(&self) -> StatusCode {
+        match self {
+            Self::Refused(refusal) => status_of(*refusal),
+            Self::Expired => StatusCode::BAD_REQUEST,
+            Self::Unchecked => StatusCode::FORBIDDEN,
+            Self::Problem(problem) => problem.answer(Area::OAuth).status(),
         }
-        Self::Invalid(invalid.to_string(), Some(details.into()))
+    }
+
+    /// What the page is about.
+    pub(super) fn trouble(&self) -> Trouble {
+        match self {
+            Self::Refused(refusal) => Trouble::Refused(*refusal),
+            Self::Expired => Trouble::Expired,
+            Self::Unchecked => Trouble::Unchecked,
+            Self::Problem(_) => Trouble::Internal,
+        }
+    }
+
+    /// The same for a program.
+    pub(super) fn answer(self) -> Response {
+        let invalid = |text| Area::OAuth.error(self.status(), UNKNOWN_REQUEST, text);
+        match self {
+            Self::Refused(refusal) => OAuthError::Refused(refusal).into_response(),
+            Self::Problem(problem) => problem.into_response(),
+            Self::Expired => invalid("The request has been answered or is too old"),
+            Self::Unchecked => invalid("The form does not come from a page of this server"),
+        }
+    }
+}
+
+/// The status of the sign-in page when it is shown again.
+pub(super) fn status_of_sign_in(problem: SignInProblem) -> StatusCode {
+    match problem {
+        SignInProblem::Wrong => StatusCode::UNAUTHORIZED,
+        SignInProblem::TooMany { .. } => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
+
+impl From<Refusal> for PageError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
     }
 }
 
@@ -280,4 +344,5 @@ macro_rules! can_be_a_problem {
 can_be_a_problem! {
     OAuthError from Problem, StoreError;
     ApiError from Problem, StoreError, Busy;
+    PageError from Problem, StoreError;
 }

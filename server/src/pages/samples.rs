@@ -9,7 +9,7 @@ use belfry_core::oauth::redirect::{OOB, RedirectUri};
 use belfry_core::secret::Secret;
 
 use super::{
-    CodePage, ConsentPage, ErrorPage, Form, FormPostPage, Frame, Language, SignInPage,
+    AccountPage, CodePage, ConsentPage, ErrorPage, Form, FormPostPage, Frame, Language, SignInPage,
     SignInProblem, SignedOutPage, Trouble,
 };
 
@@ -21,7 +21,9 @@ const CODE: &str = "kYRcYyXmSCfYG9oPW6yqpUtFVd8mIhfdsGpVdKJB0sM";
 /// Every page in this language, about an app of this name.
 pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::Error> {
     let frame = Frame { language, server: "social.example" };
+    let switch = Form { action: "/oauth/sign_out", csrf: "c", request: None };
     let mut pages = vec![
+        ("account", AccountPage { frame, account: "alice", switch }.render()?),
         ("code", CodePage { frame, app, code: &Secret::new(CODE) }.render()?),
         ("form-post", form_post(frame, app)?),
         ("signed-out", SignedOutPage { frame, sign_in: "/auth/sign_in" }.render()?),
