@@ -74,6 +74,8 @@ impl Site {
     fn shape(&self, mut answer: Response, path: &str) -> Response {
         let Some(problem) = answer.extensions_mut().remove::<Problem>() else { return answer };
         let mut written = problem.answer(self.area(path));
+        // The router has measured the empty body that the problem travelled in.
+        answer.headers_mut().remove(header::CONTENT_LENGTH);
         for (name, value) in answer.headers() {
             written.headers_mut().entry(name).or_insert_with(|| value.clone());
         }

@@ -6,6 +6,7 @@
 mod commands;
 mod connections;
 mod health;
+mod oauth;
 mod process;
 mod store;
 mod support;
