@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use belfry_core::limits::forwarded::Proxies;
 use serde::Deserialize;
+use url::Url;
 
 pub use self::database::{Database, SecretUrl};
 pub use self::limits::Limits;
@@ -61,6 +62,12 @@ pub struct Config {
     pub store: Store,
     /// Password hashing.
     pub passwords: Passwords,
+    /// What the service says of itself.
+    pub instance: Instance,
+    /// Apps and tokens.
+    pub oauth: OAuth,
+    /// Browsers in which somebody is signed in.
+    pub sessions: Sessions,
 }
 
 impl Default for Config {
@@ -84,6 +91,9 @@ impl Default for Config {
             http: Http::default(),
             store: Store::default(),
             passwords: Passwords::default(),
+            instance: Instance::default(),
+            oauth: OAuth::default(),
+            sessions: Sessions::default(),
         }
     }
 }
@@ -194,6 +204,68 @@ pub struct Passwords {
     pub parallel: Option<NonZeroUsize>,
 }
 
+/// `[instance]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Instance {
+    /// The name of the service, for people.
+    pub title: String,
+    /// What it is for, in a sentence.
+    pub description: String,
+}
+
+impl Default for Instance {
+    fn default() -> Self {
+        Self { title: "Belfry".to_owned(), description: String::new() }
+    }
+}
+
+/// `[oauth]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OAuth {
+    /// How long a token is good; until it is revoked when unset.
+    #[serde(deserialize_with = "values::optional_duration")]
+    pub token_lifetime: Option<Duration>,
+    /// The page that tells developers how to use the service.
+    pub documentation_url: Url,
+    /// The client ids of those who may ask what any token is, not only their own.
+    pub resource_servers: Vec<String>,
+}
+
+impl Default for OAuth {
+    fn default() -> Self {
+        // Whoever wrote a client for this interface wrote it by that page.
+        let documentation_url = Url::parse("https://docs.joinmastodon.org/api/");
+        Self {
+            token_lifetime: None,
+            documentation_url: documentation_url.expect("this is a URL"),
+            resource_servers: Vec::new(),
+        }
+    }
+}
+
+/// `[sessions]`
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sessions {
+    /// How long somebody stays signed in without coming back.
+    #[serde(deserialize_with = "values::duration")]
+    pub idle_timeout: Duration,
+    /// How long somebody stays signed in at most.
+    #[serde(deserialize_with = "values::duration")]
+    pub absolute_timeout: Duration,
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self {
+            idle_timeout: Duration::from_hours(14 * 24),
+            absolute_timeout: Duration::from_hours(90 * 24),
+        }
+    }
+}
+
 /// Why the settings cannot be used. Every text names the setting and its place.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -223,7 +295,8 @@ impl Config {
         }
         for segment in &self.name_segments {
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-            let taken = ["api", "oauth", "gateway", "healthz", "readyz", "metrics", "nodeinfo"];
+            let taken =
+                ["api", "oauth", "gateway", "healthz", "readyz", "metrics", "nodeinfo", "static"];
             if segment.is_empty()
                 || segment.starts_with('.')
                 || !segment.chars().all(plain)

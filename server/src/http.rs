@@ -1,17 +1,38 @@
 //! The service as HTTP: what it holds, and every route on a line of its own.
 
+mod accounts;
+mod apps;
 mod area;
+mod assets;
+mod authorize;
+mod bearer;
 mod body;
 mod caller;
+mod client;
+mod consent;
+mod cookie;
 mod cors;
+mod discovery;
 mod entrant;
 mod error;
+mod form;
 mod gateway;
 mod health;
+mod instance;
+mod introspect;
 mod limit;
 mod matrix;
+mod native;
+mod page;
+mod pending;
+mod reader;
+mod revoke;
 mod rules;
+mod sign_in;
 mod site;
+mod token;
+mod userinfo;
+mod visitor;
 
 use std::sync::Arc;
 
@@ -90,6 +111,28 @@ fn router(belfry: Arc<Belfry>) -> Router {
     let mut routes = Router::new()
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
+        .route("/.well-known/oauth-authorization-server", discovery::metadata(&belfry))
+        .route("/.well-known/nodeinfo", instance::nodeinfo_links(&belfry))
+        .route("/nodeinfo/2.0", instance::nodeinfo(&belfry))
+        .route("/api/v1/instance", instance::v1(&belfry))
+        .route("/api/v2/instance", instance::v2(&belfry))
+        .route("/api/v1/apps", post(apps::register))
+        .route("/api/v1/apps/verify_credentials", get(apps::verify_credentials))
+        .route("/api/v1/accounts", post(accounts::sign_up))
+        .route("/api/v1/accounts/verify_credentials", get(accounts::verify_credentials))
+        .route(
+            "/oauth/authorize",
+            get(authorize::begin).post(authorize::decide).head(authorize::head),
+        )
+        .route("/oauth/authorize/resume", get(authorize::resume))
+        .route("/oauth/authorize/native", get(native::native))
+        .route("/oauth/sign_in", get(sign_in::sign_in_page).post(sign_in::sign_in))
+        .route("/oauth/sign_out", get(sign_in::sign_out_page).post(sign_in::sign_out))
+        .route("/static/{file}", get(assets::asset))
+        .route("/oauth/token", post(token::token))
+        .route("/oauth/revoke", post(revoke::revoke))
+        .route("/oauth/introspect", post(introspect::introspect))
+        .route("/oauth/userinfo", get(userinfo::userinfo).post(userinfo::userinfo))
         .route("/gateway/check", any(gateway::check))
         .route("/gateway/check/", any(gateway::check))
         .route("/gateway/check/{*call}", any(gateway::check));

@@ -1,4 +1,5 @@
-//! What is remembered: accounts, apps, codes, tokens, sessions and rulesets, on two engines.
+//! What is remembered: accounts, apps, requests, codes, tokens, sessions and
+//! rulesets, on two engines.
 //!
 //! Each method is atomic and durable when it answers; there are no transactions in the interface.
 
@@ -9,6 +10,7 @@ mod codes;
 mod engine;
 mod migrations;
 mod postgres;
+mod requests;
 mod rulesets;
 mod sessions;
 mod sqlite;
@@ -25,6 +27,7 @@ pub use self::apps::App;
 use self::cache::Cache;
 pub use self::codes::Code;
 use self::engine::{Batch, Engine, Row, Rows, Statement, sql};
+pub use self::requests::Request;
 pub use self::rulesets::{Draft, RulesRead, Rulesets};
 pub use self::sessions::Session;
 pub use self::tokens::{NewToken, Refused, Token, TokenAccount};
@@ -143,10 +146,12 @@ impl Store {
         self.cache.is_believed()
     }
 
-    /// Removes what ended more than a day before `now`: codes, sessions, and tokens that expired.
+    /// Removes what ended more than a day before `now`: requests, codes, sessions, and tokens that
+    /// expired.
     pub async fn sweep(&self, now: Timestamp) -> Result<(), StoreError> {
         let past = Timestamp::from_second(now.as_second() - 24 * 60 * 60).unwrap_or(Timestamp::MIN);
         let batch = Batch::default()
+            .and(sql("delete from requests where expires_at < $1", [past.into()]))
             .and(sql("delete from codes where expires_at < $1", [past.into()]))
             .and(sql("delete from sessions where expires_at < $1", [past.into()]))
             .and(sql("delete from tokens where expires_at < $1", [past.into()]));

@@ -1,6 +1,7 @@
 //! What a failure says: here and in the folder beside it are all the status codes of failures.
 
 mod gateway;
+mod oauth;
 mod rules;
 
 use std::time::Duration;
@@ -9,7 +10,9 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::limits::header::whole_seconds;
+use belfry_core::oauth::form::FormError;
 
+pub(super) use self::oauth::{ApiError, OAuthError, PageError, status_of_sign_in};
 pub(super) use self::rules::RuleError;
 use super::area::{Area, Codes};
 use super::limit::refused::Refused;
@@ -31,6 +34,10 @@ pub(super) enum Problem {
     Broken,
     /// The limits have no room for the call.
     TooMany(Refused),
+    /// What was sent cannot be read, and why.
+    Malformed(String),
+    /// The body is no form, multipart form or JSON, or in another charset than UTF-8.
+    MediaType,
     /// Something that is needed does not answer, or too many ask for it.
     Unavailable(&'static str),
     /// A mistake of ours; the log says which.
@@ -49,7 +56,8 @@ impl Problem {
                 Codes { rules: "M_TOO_LARGE", oauth: "invalid_request" },
             ),
             Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, UNKNOWN_REQUEST),
-            Self::Broken => (StatusCode::BAD_REQUEST, UNKNOWN_REQUEST),
+            Self::Broken | Self::Malformed(_) => (StatusCode::BAD_REQUEST, UNKNOWN_REQUEST),
+            Self::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, UNKNOWN_REQUEST),
             Self::Unavailable(_) => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 Codes { rules: "M_UNKNOWN", oauth: "temporarily_unavailable" },
@@ -74,6 +82,10 @@ impl Problem {
             Self::TooSlow => "The body did not arrive in time".to_owned(),
             Self::Broken => "The body broke off".to_owned(),
             Self::TooMany(_) => TOO_MANY.to_owned(),
+            Self::Malformed(why) => why.clone(),
+            Self::MediaType => "Send the body as application/x-www-form-urlencoded, \
+                multipart/form-data or application/json, in UTF-8, and say so in Content-Type"
+                .to_owned(),
             Self::Unavailable(why) => (*why).to_owned(),
             Self::Internal => "Something went wrong here; it has been logged".to_owned(),
         }
@@ -121,6 +133,12 @@ impl From<StoreError> for Problem {
             }
             _ => Self::Internal,
         }
+    }
+}
+
+impl From<FormError> for Problem {
+    fn from(error: FormError) -> Self {
+        Self::Malformed(error.to_string())
     }
 }
 

@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderValue, Request, header};
+use axum::http::uri::PathAndQuery;
+use axum::http::{HeaderMap, HeaderValue, Request, Uri, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use tower::ServiceExt;
@@ -50,8 +51,9 @@ impl Site {
     }
 
     /// Answers a request. It always does: a handler that panics costs its own caller a 500.
-    pub async fn answer(&self, request: Request<Body>) -> Response {
+    pub async fn answer(&self, mut request: Request<Body>) -> Response {
         let began = Instant::now();
+        drop_last_slash(request.uri_mut());
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let area = Area::of(&path, &self.belfry.config.name_segments);
         let is_open = cors::is_open(&path, area);
@@ -64,12 +66,7 @@ impl Site {
         if is_open {
             cors::open(&mut answer);
         }
-        let headers = answer.headers_mut();
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        if area == Area::Rules {
-            // The address may hold a token: no proxy may keep anything of it.
-            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
-        }
+        mark(answer.headers_mut(), area, &path);
         let took = began.elapsed();
         self.belfry.metrics.answered(answer.status(), took.as_secs_f64());
         // The path alone: a query may hold a token.
@@ -115,6 +112,38 @@ fn shape(mut answer: Response, area: Area) -> Response {
     written
 }
 
+/// What every answer says: not to guess its type, and not to keep what is one caller's.
+fn mark(headers: &mut HeaderMap, area: Area, path: &str) {
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if headers.contains_key(header::CACHE_CONTROL) {
+        return;
+    }
+    if area == Area::OAuth {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
+    } else if area == Area::Rules || path.starts_with("/api/") {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+    }
+}
+
+/// Clients write `/oauth/authorize/` and `/api/v1/instance/` and mean the same. Under the push rules
+/// a last slash has a meaning, so there it stays.
+fn drop_last_slash(uri: &mut Uri) {
+    let path = uri.path();
+    let may_have_one =
+        ["/api/", "/oauth/", "/.well-known/"].iter().any(|area| path.starts_with(area));
+    let Some(bare) = path.strip_suffix('/').filter(|_| may_have_one) else { return };
+    let path_and_query = match uri.query() {
+        Some(query) => format!("{bare}?{query}"),
+        None => bare.to_owned(),
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = PathAndQuery::try_from(path_and_query).ok();
+    if let Ok(without) = Uri::from_parts(parts) {
+        *uri = without;
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use std::time::Duration;
@@ -133,8 +162,9 @@ pub(crate) mod tests {
     pub(crate) async fn strange_site(folder: &std::path::Path) -> Site {
         let config = Config::default();
         let database = Database::Sqlite(folder.join("belfry.db"));
-        let store = Store::open(&database, &config.store_options(), Timestamp::UNIX_EPOCH);
-        let (store, base_url) = (store.await.unwrap(), config.base_url(config.listen));
+        let options = config.store_options();
+        let store = Store::open(&database, &options, Timestamp::UNIX_EPOCH).await.unwrap();
+        let base_url = config.base_url(config.listen);
         let clock = Arc::new(FakeClock::at(0));
         let belfry = Arc::new(Belfry::new(config, base_url, store, clock).await.unwrap());
         let slowly = async || {
@@ -166,5 +196,25 @@ pub(crate) mod tests {
 
         assert_eq!(site.answer(get("/well")).await.status(), StatusCode::OK);
         assert!(site.belfry.metrics.to_text().contains("belfry_panics_total 1"));
+    }
+
+    #[test]
+    fn a_last_slash_makes_no_difference_to_the_api_and_to_oauth() {
+        for (sent, routed) in [
+            ("/oauth/authorize/?a=/b/", "/oauth/authorize?a=/b/"),
+            ("/api/v1/instance/", "/api/v1/instance"),
+            ("/.well-known/nodeinfo/", "/.well-known/nodeinfo"),
+            ("http://ring.example/oauth/token/", "http://ring.example/oauth/token"),
+            ("/oauth/token//", "/oauth/token/"),
+            ("/oauth/", "/oauth"),
+            ("/_matrix/client/v3/pushrules/", "/_matrix/client/v3/pushrules/"),
+            ("/healthz/", "/healthz/"),
+            ("/", "/"),
+            ("*", "*"),
+        ] {
+            let mut uri: Uri = sent.parse().unwrap();
+            drop_last_slash(&mut uri);
+            assert_eq!(uri.to_string(), routed);
+        }
     }
 }

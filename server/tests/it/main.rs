@@ -7,6 +7,7 @@ mod commands;
 mod connections;
 mod counters;
 mod health;
+mod oauth;
 mod process;
 mod store;
 mod support;

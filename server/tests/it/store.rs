@@ -5,7 +5,7 @@ mod crash;
 mod files;
 mod nodes;
 
-use self::cases::{accounts, apps, codes, rulesets, sessions, tokens, whole};
+use self::cases::{accounts, apps, codes, requests, rulesets, sessions, tokens, whole};
 
 /// Makes `sqlite::case` and `postgres::case` of every case.
 macro_rules! conformance {
@@ -57,6 +57,13 @@ conformance! {
         a_revocation_keeps_its_first_time,
         of_many_who_revoke_a_token_all_succeed,
         a_token_of_a_disabled_account_says_so_at_once,
+        what_an_account_has_granted_an_app_is_what_its_good_tokens_carry,
+    }
+    requests::{
+        a_request_is_its_browsers_until_it_ends,
+        a_request_moves_with_its_browser_and_with_no_other,
+        a_request_is_taken_once_by_its_browser,
+        of_many_who_take_a_request_one_succeeds,
     }
     codes::{
         a_code_is_read_back_as_it_was_added,

@@ -12,7 +12,9 @@ use belfry::store::{Account, App, NewToken, Store};
 use belfry_core::secret::Secret;
 use jiff::Timestamp;
 
+use super::browser::Browser;
 use super::caller::Caller;
+use super::client::Client;
 use super::databases::TestDatabase;
 
 /// The second at which every test begins.
@@ -49,6 +51,13 @@ impl Service {
         Self { clock, belfry, site, _database: database }
     }
 
+    /// The same data with other settings, as after a restart.
+    pub(crate) async fn again(self, config: Config) -> Self {
+        let Self { belfry, site, _database: database, .. } = self;
+        drop((belfry, site));
+        Self::on(database, config).await
+    }
+
     pub(crate) fn store(&self) -> &Store {
         &self.belfry.store
     }
@@ -60,6 +69,16 @@ impl Service {
     /// Somebody without a token, at 192.0.2.1.
     pub(crate) fn anyone(&self) -> Caller {
         Caller::new(self.site.clone(), Peer(peer([192, 0, 2, 1])))
+    }
+
+    /// A browser in which nobody is signed in.
+    pub(crate) fn browser(&self) -> Browser {
+        Browser::new(self.anyone())
+    }
+
+    /// A registered app.
+    pub(crate) async fn client(&self) -> Client {
+        Client::register(self.anyone()).await
     }
 
     /// A person with an account, and a token for everything that concerns push rules.

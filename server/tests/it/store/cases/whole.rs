@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use belfry::store::{Account, Code, NewToken, Session, Store};
+use belfry::store::{Account, Code, NewToken, Request, Session, Store};
 
 use super::rulesets::with_rule;
 use super::{account, app, at, digest, token};
@@ -24,7 +24,16 @@ pub(in crate::store) async fn what_ended_is_swept_and_what_lives_is_kept(store: 
             expires_at,
             token: None,
         };
-        let session = Session { account: 7, created_at: at(1), seen_at: at(1), expires_at };
+        let session =
+            Session { account: 7, created_at: at(1), seen_at: at(1), expires_at, lang: None };
+        let request = Request {
+            app: 1,
+            browser: digest("b"),
+            account: None,
+            details: "{}".to_owned(),
+            expires_at,
+        };
+        store.add_request(digest(name), &request).await.unwrap();
         let token = NewToken { expires_at: Some(expires_at), ..token(name, None) };
         store.add_code(digest(name), &code).await.unwrap();
         store.add_session(digest(name), &session).await.unwrap();
@@ -39,6 +48,8 @@ pub(in crate::store) async fn what_ended_is_swept_and_what_lives_is_kept(store: 
         assert_eq!(store.token(digest(name)).await.unwrap().is_some(), kept, "token {name}");
         let session = store.session(digest(name), at(5)).await.unwrap();
         assert_eq!(session.is_some(), kept, "session {name}");
+        let request = store.request(digest(name), digest("b"), at(5)).await.unwrap();
+        assert_eq!(request.is_some(), kept, "request {name}");
     }
     assert!(store.token(digest("endless")).await.unwrap().is_some());
 }
