@@ -5,7 +5,10 @@
 
 mod commands;
 mod connections;
+mod cors;
 mod health;
+mod matrix;
 mod process;
+mod rules;
 mod store;
 mod support;
