@@ -5,9 +5,12 @@
 
 mod commands;
 mod connections;
+mod cors;
 mod counters;
 mod health;
+mod matrix;
 mod oauth;
 mod process;
+mod rules;
 mod store;
 mod support;
