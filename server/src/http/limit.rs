@@ -82,21 +82,20 @@ pub(super) async fn judge(
     let limits = &belfry.limits;
     let presented = match visitor::token(call.headers, call.query) {
         Err(presented) => presented,
-        Ok(digest) => {
-            if let Some(known) = belfry.store.cached_token(&digest) {
-                Presented::Token(known)
-            } else {
+        Ok(digest) => match belfry.store.cached_token(&digest) {
+            Some(known) => Presented::Token(known),
+            None if in_force.mode != LimitMode::Enforce => visitor::look_up(belfry, digest).await,
+            None => {
                 // Whoever is over the limits of an address gets nothing looked up: made-up tokens
                 // would cost a read each.
                 let claims = in_force.claims(call.method, call.target, None, from);
                 let verdict = limits.judge(in_force, Counting::Peek, &claims, now).await;
-                if in_force.mode == LimitMode::Enforce && !verdict.admitted() {
-                    let presented = Presented::Unknown;
-                    return (Visitor { address, presented }, verdict);
+                if !verdict.admitted() {
+                    return (Visitor { address, presented: Presented::Unknown }, verdict);
                 }
                 visitor::look_up(belfry, digest).await
             }
-        }
+        },
     };
     let account = account(&presented, now).map(|id| id.to_string());
     let claims = in_force.claims(call.method, call.target, account.as_deref(), from);

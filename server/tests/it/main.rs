@@ -6,7 +6,9 @@
 mod commands;
 mod connections;
 mod counters;
+mod gateway;
 mod health;
+mod limits;
 mod process;
 mod store;
 mod support;
