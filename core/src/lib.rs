@@ -5,6 +5,8 @@
 
 pub mod json;
 pub mod limits;
+pub mod matrix;
 pub mod oauth;
+pub mod percent;
 pub mod rules;
 pub mod secret;

@@ -4,11 +4,16 @@
 use std::error::Error;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use axum::Router;
+use axum::body::{Body, HttpBody};
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
 use bytes::Bytes;
 use clap::Parser;
+use http_body_util::BodyExt;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
@@ -38,10 +43,19 @@ fn header(text: &str) -> Result<(HeaderName, HeaderValue), Box<dyn Error + Send 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let Arguments { listen, body_file, status, headers } = Arguments::parse();
-    let headers: HeaderMap = headers.into_iter().collect();
+    // Shared, because axum clones the handler for every call.
+    let headers: Arc<HeaderMap> = Arc::new(headers.into_iter().collect());
     let body = Bytes::from(std::fs::read(body_file)?);
-    // It reads what it is sent, as anyone must who wants to know what that was.
-    let answer = async move |_sent: Bytes| (status, headers.clone(), body.clone());
+    let answer = async move |call: Request| {
+        // It reads what it is sent, as anyone must who wants to know what that was.
+        if !call.body().is_end_stream() {
+            let _ = call.into_body().collect().await;
+        }
+        let mut response = Response::new(Body::from(body.clone()));
+        *response.status_mut() = status;
+        *response.headers_mut() = HeaderMap::clone(&headers);
+        response
+    };
     // A fallback: the bare server has one answer and no need to look at the path.
     let router = Router::new().fallback(answer);
 

@@ -142,10 +142,7 @@ fn run_command(cli: Cli, env: Overrides) -> Result<(), Failure> {
         Some(Command::Account(command)) => with_store(&load()?, account::run(command)),
         Some(Command::Token(command)) => with_store(&load()?, token::run(command)),
         Some(Command::App(command)) => with_store(&load()?, app::run(command)),
-        Some(Command::Config(check::Command::Check)) => {
-            check::run(&load()?);
-            Ok(())
-        }
+        Some(Command::Config(check::Command::Check)) => check::run(&load()?),
     }
 }
 

@@ -4,6 +4,7 @@ mod database;
 mod file;
 mod limits;
 mod overrides;
+mod registration;
 mod values;
 
 use std::net::SocketAddr;
@@ -13,11 +14,13 @@ use std::time::Duration;
 
 use belfry_core::limits::forwarded::Proxies;
 use serde::Deserialize;
+use url::Url;
 
 pub use self::database::{Database, SecretUrl};
 pub use self::limits::Limits;
 pub use self::overrides::Overrides;
-pub use self::values::{BaseUrl, LimitMode, LogFormat, LogLevel};
+pub use self::registration::{Registration, RegistrationSource};
+pub use self::values::{BaseUrl, LimitMode, LogFormat, LogLevel, SignUps};
 
 /// Every setting, under the name it has in `belfry.toml`.
 #[derive(Debug, Clone, Deserialize)]
@@ -41,6 +44,12 @@ pub struct Config {
     pub server_name: Option<String>,
     /// The first path segments under which the push rules are served.
     pub name_segments: Vec<String>,
+    /// Whether strangers can make accounts.
+    pub registration: SignUps,
+    /// Bounds on push rules.
+    pub rules: Rules,
+    /// Who may act for users: paths of Matrix registration files, or tables of the same form.
+    pub application_services: Vec<RegistrationSource>,
     /// Another address for `/metrics`; on the main one when unset.
     pub metrics_listen: Option<SocketAddr>,
     /// The certificate and key for HTTPS; plain HTTP when unset.
@@ -53,6 +62,12 @@ pub struct Config {
     pub store: Store,
     /// Password hashing.
     pub passwords: Passwords,
+    /// What the service says of itself.
+    pub instance: Instance,
+    /// Apps and tokens.
+    pub oauth: OAuth,
+    /// Browsers in which somebody is signed in.
+    pub sessions: Sessions,
 }
 
 impl Default for Config {
@@ -67,13 +82,37 @@ impl Default for Config {
             trusted_proxies: Proxies::default(),
             server_name: None,
             name_segments: vec!["_service".to_owned(), "_matrix".to_owned()],
+            registration: SignUps::default(),
+            rules: Rules::default(),
+            application_services: Vec::new(),
             metrics_listen: None,
             tls: None,
             log: Log::default(),
             http: Http::default(),
             store: Store::default(),
             passwords: Passwords::default(),
+            instance: Instance::default(),
+            oauth: OAuth::default(),
+            sessions: Sessions::default(),
         }
+    }
+}
+
+/// `[rules]`
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rules {
+    /// How many rules of their own an account may have, in all scopes together.
+    pub max_rules: usize,
+    /// How many bytes all that is stored of an account's rules may take.
+    pub max_bytes: usize,
+    /// How many bytes the body of a request may have.
+    pub max_body_bytes: usize,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { max_rules: 1000, max_bytes: 1024 * 1024, max_body_bytes: 64 * 1024 }
     }
 }
 
@@ -142,8 +181,8 @@ impl Default for Http {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Store {
-    /// How many tokens, and the rules of how many accounts, are kept in memory.
-    pub cache_entries: usize,
+    /// How many bytes of tokens and rules are kept in memory.
+    pub cache_bytes: usize,
     /// How many connections to PostgreSQL are kept.
     pub connections: usize,
     /// How long a call to PostgreSQL may take.
@@ -153,7 +192,7 @@ pub struct Store {
 
 impl Default for Store {
     fn default() -> Self {
-        Self { cache_entries: 100_000, connections: 16, timeout: Duration::from_secs(5) }
+        Self { cache_bytes: 256 * 1024 * 1024, connections: 16, timeout: Duration::from_secs(5) }
     }
 }
 
@@ -163,6 +202,68 @@ impl Default for Store {
 pub struct Passwords {
     /// How many are hashed at the same time, at 19 MiB each; the number of cores when unset.
     pub parallel: Option<NonZeroUsize>,
+}
+
+/// `[instance]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Instance {
+    /// The name of the service, for people.
+    pub title: String,
+    /// What it is for, in a sentence.
+    pub description: String,
+}
+
+impl Default for Instance {
+    fn default() -> Self {
+        Self { title: "Belfry".to_owned(), description: String::new() }
+    }
+}
+
+/// `[oauth]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OAuth {
+    /// How long a token is good; until it is revoked when unset.
+    #[serde(deserialize_with = "values::optional_duration")]
+    pub token_lifetime: Option<Duration>,
+    /// The page that tells developers how to use the service.
+    pub documentation_url: Url,
+    /// The client ids of those who may ask what any token is, not only their own.
+    pub resource_servers: Vec<String>,
+}
+
+impl Default for OAuth {
+    fn default() -> Self {
+        // Whoever wrote a client for this interface wrote it by that page.
+        let documentation_url = Url::parse("https://docs.joinmastodon.org/api/");
+        Self {
+            token_lifetime: None,
+            documentation_url: documentation_url.expect("this is a URL"),
+            resource_servers: Vec::new(),
+        }
+    }
+}
+
+/// `[sessions]`
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sessions {
+    /// How long somebody stays signed in without coming back.
+    #[serde(deserialize_with = "values::duration")]
+    pub idle_timeout: Duration,
+    /// How long somebody stays signed in at most.
+    #[serde(deserialize_with = "values::duration")]
+    pub absolute_timeout: Duration,
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self {
+            idle_timeout: Duration::from_hours(14 * 24),
+            absolute_timeout: Duration::from_hours(90 * 24),
+        }
+    }
 }
 
 /// Why the settings cannot be used. Every text names the setting and its place.
@@ -194,7 +295,8 @@ impl Config {
         }
         for segment in &self.name_segments {
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-            let taken = ["api", "oauth", "gateway", "healthz", "readyz", "metrics", "nodeinfo"];
+            let taken =
+                ["api", "oauth", "gateway", "healthz", "readyz", "metrics", "nodeinfo", "static"];
             if segment.is_empty()
                 || segment.starts_with('.')
                 || !segment.chars().all(plain)
@@ -261,7 +363,7 @@ impl Config {
     #[must_use]
     pub fn store_options(&self) -> crate::store::Options {
         crate::store::Options {
-            cache_entries: self.store.cache_entries,
+            cache_bytes: self.store.cache_bytes,
             connections: self.store.connections,
             timeout: self.store.timeout,
         }

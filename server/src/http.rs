@@ -1,25 +1,53 @@
 //! The service as HTTP: what it holds, and every route on a line of its own.
 
+mod accounts;
+mod apps;
 mod area;
+mod assets;
+mod authorize;
+mod bearer;
 mod body;
+mod caller;
+mod client;
+mod consent;
+mod cookie;
+mod cors;
+mod discovery;
+mod entrant;
 mod error;
+mod form;
 mod gateway;
 mod health;
+mod instance;
+mod introspect;
 mod limit;
+mod matrix;
+mod native;
+mod page;
+mod pending;
+mod reader;
+mod revoke;
+mod rules;
+mod sign_in;
 mod site;
+mod token;
+mod userinfo;
 mod visitor;
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 
 use self::error::Problem;
 pub use self::limit::guard::{Counted, Guard};
 pub use self::limit::refused::Refused;
+use self::matrix::{login, register};
+pub use self::rules::Changes;
 #[cfg(test)]
 pub(crate) use self::site::tests::strange_site;
 pub use self::site::{Peer, Site};
+use crate::application_services::ApplicationServices;
 use crate::clock::Clock;
 use crate::config::{BaseUrl, Config};
 use crate::limits::Limits;
@@ -43,9 +71,34 @@ pub struct Belfry {
     pub passwords: Passwords,
     /// What is counted.
     pub metrics: Metrics,
+    /// Who may act for many users.
+    pub application_services: ApplicationServices,
+    /// Changes of rules that wait to be saved.
+    pub changes: Changes,
 }
 
 impl Belfry {
+    /// Puts together what the settings ask for, around a store and a clock.
+    pub async fn new(
+        config: Config,
+        base_url: BaseUrl,
+        store: Store,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+        let mut metrics = Metrics::default();
+        Ok(Self {
+            limits: Limits::open(&config, &mut metrics).await?,
+            passwords: Passwords::new(config.passwords.parallel),
+            application_services: ApplicationServices::load(&config.application_services)?,
+            changes: Changes::default(),
+            config,
+            base_url,
+            store,
+            clock,
+            metrics,
+        })
+    }
+
     /// The part of a user id after the colon.
     #[must_use]
     pub fn server_name(&self) -> &str {
@@ -58,13 +111,56 @@ fn router(belfry: Arc<Belfry>) -> Router {
     let mut routes = Router::new()
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
+        .route("/.well-known/oauth-authorization-server", discovery::metadata(&belfry))
+        .route("/.well-known/nodeinfo", instance::nodeinfo_links(&belfry))
+        .route("/nodeinfo/2.0", instance::nodeinfo(&belfry))
+        .route("/api/v1/instance", instance::v1(&belfry))
+        .route("/api/v2/instance", instance::v2(&belfry))
+        .route("/api/v1/apps", post(apps::register))
+        .route("/api/v1/apps/verify_credentials", get(apps::verify_credentials))
+        .route("/api/v1/accounts", post(accounts::sign_up))
+        .route("/api/v1/accounts/verify_credentials", get(accounts::verify_credentials))
+        .route(
+            "/oauth/authorize",
+            get(authorize::begin).post(authorize::decide).head(authorize::head),
+        )
+        .route("/oauth/authorize/resume", get(authorize::resume))
+        .route("/oauth/authorize/native", get(native::native))
+        .route("/oauth/sign_in", get(sign_in::sign_in_page).post(sign_in::sign_in))
+        .route("/oauth/sign_out", get(sign_in::sign_out_page).post(sign_in::sign_out))
+        .route("/static/{file}", get(assets::asset))
+        .route("/oauth/token", post(token::token))
+        .route("/oauth/revoke", post(revoke::revoke))
+        .route("/oauth/introspect", post(introspect::introspect))
+        .route("/oauth/userinfo", get(userinfo::userinfo).post(userinfo::userinfo))
         .route("/gateway/check", any(gateway::check))
         .route("/gateway/check/", any(gateway::check))
         .route("/gateway/check/{*call}", any(gateway::check));
     if belfry.config.metrics_listen.is_none() {
         routes = routes.merge(metrics_routes());
     }
+    for segment in &belfry.config.name_segments {
+        routes = routes.route(&format!("/{segment}/client/versions"), get(matrix::versions));
+        for api in ["api/v1", "r0", "v3"] {
+            routes = routes.merge(client_routes(&format!("/{segment}/client/{api}")));
+        }
+    }
     finish(routes, belfry)
+}
+
+/// The push rules, and what Matrix clients ask beside them, under one prefix.
+fn client_routes(prefix: &str) -> Router<Arc<Belfry>> {
+    let at = |path: &str| format!("{prefix}{path}");
+    let account_data = "/user/{user}/account_data/m.push_rules";
+    Router::new()
+        .route(&at("/pushrules/"), any(rules::answer))
+        .route(&at("/pushrules/{*rest}"), any(rules::answer))
+        .route(&at("/versions"), get(matrix::versions))
+        .route(&at("/login"), get(login::flows).post(login::login))
+        .route(&at("/register"), post(register::register))
+        .route(&at("/logout"), post(matrix::logout))
+        .route(&at("/account/whoami"), get(matrix::whoami))
+        .route(&at(account_data), get(matrix::account_data))
 }
 
 /// The routes of the address that is set aside for metrics.

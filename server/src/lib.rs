@@ -3,14 +3,18 @@
 //! The library is everything that waits: configuration, storage, HTTP, commands. What is decided
 //! is in `belfry-core`. The binary is `main.rs`.
 
+pub mod application_services;
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod counters;
 pub mod http;
+pub mod issue;
+pub mod language;
 pub mod limits;
 pub mod log;
 pub mod metrics;
+pub mod pages;
 pub mod passwords;
 pub mod random;
 pub mod serve;

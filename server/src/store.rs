@@ -1,4 +1,5 @@
-//! What is remembered: accounts, apps, codes, tokens, sessions and rulesets, on two engines.
+//! What is remembered: accounts, apps, requests, codes, tokens, sessions and
+//! rulesets, on two engines.
 //!
 //! Each method is atomic and durable when it answers; there are no transactions in the interface.
 
@@ -9,6 +10,7 @@ mod codes;
 mod engine;
 mod migrations;
 mod postgres;
+mod requests;
 mod rulesets;
 mod sessions;
 mod sqlite;
@@ -25,7 +27,8 @@ pub use self::apps::App;
 use self::cache::Cache;
 pub use self::codes::Code;
 use self::engine::{Batch, Engine, Row, Rows, Statement, sql};
-pub use self::rulesets::{Document, Rulesets};
+pub use self::requests::Request;
+pub use self::rulesets::{Draft, RulesRead, Rulesets};
 pub use self::sessions::Session;
 pub use self::tokens::{NewToken, Refused, Token, TokenAccount};
 use crate::config::{Database, SecretUrl};
@@ -34,6 +37,8 @@ use crate::config::{Database, SecretUrl};
 pub struct Store {
     engine: Box<dyn Engine>,
     cache: Arc<Cache>,
+    /// The rules of everybody who never changed any.
+    untouched: Arc<Rulesets>,
 }
 
 /// Why something could not be read or written.
@@ -74,8 +79,8 @@ pub enum StoreError {
 /// What a store needs to know to open.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How many tokens, and rules of how many accounts, are kept in memory.
-    pub cache_entries: usize,
+    /// How many bytes of tokens and rules are kept in memory.
+    pub cache_bytes: usize,
     /// How many connections to PostgreSQL are kept.
     pub connections: usize,
     /// How long a call to the database may take.
@@ -84,7 +89,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { cache_entries: 100_000, connections: 16, timeout: Duration::from_secs(5) }
+        Self { cache_bytes: 256 * 1024 * 1024, connections: 16, timeout: Duration::from_secs(5) }
     }
 }
 
@@ -110,9 +115,9 @@ impl Store {
         options: &Options,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        let cache = Arc::new(Cache::new(options.cache_entries, true));
+        let cache = Arc::new(Cache::new(options.cache_bytes, true));
         let engine = sqlite::Sqlite::open(path, Arc::clone(&cache), now).await?;
-        Ok(Self { engine: Box::new(engine), cache })
+        Ok(Self::of(engine, cache))
     }
 
     async fn open_postgres(
@@ -120,9 +125,13 @@ impl Store {
         options: &Options,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        let cache = Arc::new(Cache::new(options.cache_entries, false));
+        let cache = Arc::new(Cache::new(options.cache_bytes, false));
         let engine = postgres::Postgres::open(url, options, Arc::clone(&cache), now).await?;
-        Ok(Self { engine: Box::new(engine), cache })
+        Ok(Self::of(engine, cache))
+    }
+
+    fn of(engine: impl Engine + 'static, cache: Arc<Cache>) -> Self {
+        Self { engine: Box::new(engine), cache, untouched: Arc::default() }
     }
 
     /// Whether the database answers.
@@ -137,10 +146,12 @@ impl Store {
         self.cache.is_believed()
     }
 
-    /// Removes what ended more than a day before `now`: codes, sessions, and tokens that expired.
+    /// Removes what ended more than a day before `now`: requests, codes, sessions, and tokens that
+    /// expired.
     pub async fn sweep(&self, now: Timestamp) -> Result<(), StoreError> {
         let past = Timestamp::from_second(now.as_second() - 24 * 60 * 60).unwrap_or(Timestamp::MIN);
         let batch = Batch::default()
+            .and(sql("delete from requests where expires_at < $1", [past.into()]))
             .and(sql("delete from codes where expires_at < $1", [past.into()]))
             .and(sql("delete from sessions where expires_at < $1", [past.into()]))
             .and(sql("delete from tokens where expires_at < $1", [past.into()]));

@@ -33,8 +33,8 @@ Options:
 
 Belfry is built for release and runs on fresh data for every row. wrk loads both servers in
 alternation; the tables show medians, and beside each figure the one it should keep to. Absolute
-figures are the machine's, ratios are ours: on a busy machine measure again before you believe
-`below`. The exit code says only whether everything could be measured.
+figures are the machine's, ratios are ours. A busy machine blurs all but the processor time of a
+call (CPU µs): measure again before you believe `below`. The exit code says only whether everything could be measured.
 
 Examples:
   cargo xtask bench

@@ -19,6 +19,9 @@ const RESERVED: &str = "abuse account accounts admin administrator administrator
     belfry help helpdesk hostmaster instance mod moderator moderators mods noreply oauth owner \
     postmaster root security staff support system webmaster";
 
+/// In small letters, one to a line.
+const COMMON: &str = include_str!("account/common.txt");
+
 /// What can be wrong with what a person gives for an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Problem {
@@ -37,6 +40,9 @@ pub enum Problem {
     /// Fewer than this many characters.
     #[error("is too short (minimum is {0} characters)")]
     TooShort(usize),
+    /// A password that whoever guesses tries first.
+    #[error("is too common; take one that nobody else would")]
+    PasswordCommon,
     /// A name that the service keeps for itself.
     #[error("is reserved")]
     Reserved,
@@ -54,7 +60,7 @@ impl Problem {
     pub const fn code(self) -> &'static str {
         match self {
             Self::Blank => "ERR_BLANK",
-            Self::NameInvalid | Self::EmailInvalid => "ERR_INVALID",
+            Self::NameInvalid | Self::EmailInvalid | Self::PasswordCommon => "ERR_INVALID",
             Self::TooLong(_) => "ERR_TOO_LONG",
             Self::TooShort(_) => "ERR_TOO_SHORT",
             Self::Reserved => "ERR_RESERVED",
@@ -72,6 +78,7 @@ impl Problem {
             Self::EmailInvalid => "account-email-invalid",
             Self::TooLong(_) => "account-too-long",
             Self::TooShort(_) => "account-too-short",
+            Self::PasswordCommon => "account-password-common",
             Self::Reserved => "account-reserved",
             Self::Taken => "account-taken",
             Self::NotAccepted => "account-not-accepted",
@@ -152,7 +159,8 @@ pub fn check_email(email: &str) -> Result<(), Problem> {
     }
 }
 
-/// Checks the length of a password.
+/// Checks a password that somebody chooses: its length, and that it is not one of those that
+/// everybody chooses.
 ///
 /// # Errors
 /// The first thing that is wrong with the password.
@@ -162,9 +170,20 @@ pub fn check_password(password: &Secret) -> Result<(), Problem> {
     }
     match password.reveal().chars().count() {
         ..SHORTEST_PASSWORD => Err(Problem::TooShort(SHORTEST_PASSWORD)),
+        SHORTEST_PASSWORD..=LONGEST_PASSWORD if is_common(password.reveal()) => {
+            Err(Problem::PasswordCommon)
+        }
         SHORTEST_PASSWORD..=LONGEST_PASSWORD => Ok(()),
         _ => Err(Problem::TooLong(LONGEST_PASSWORD)),
     }
+}
+
+/// One character again and again, or one of a few hundred that every list of leaked passwords
+/// begins with.
+fn is_common(password: &str) -> bool {
+    let password = password.to_lowercase();
+    let first = password.chars().next();
+    password.chars().all(|c| Some(c) == first) || COMMON.lines().any(|common| common == password)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::error::Refusal;
 use super::redirect::{RedirectUri, RedirectUriError};
-use super::scope::Scopes;
+use super::scope::{Scope, Scopes};
 use super::uri;
 use super::validation::Invalid;
 
@@ -35,12 +35,20 @@ impl App {
     /// for means `read`.
     ///
     /// # Errors
-    /// [`Refusal::InvalidScope`] for a scope that is malformed, unknown, or not covered by those
-    /// that the app declared.
+    /// [`Refusal::InvalidScope`] for a scope that is malformed, unknown, not covered by those that
+    /// the app declared, or for admins: no account has that role, so nobody could grant it.
     pub fn granted(&self, asked: Option<&str>) -> Result<Scopes, Refusal> {
         let asked: Scopes = asked.unwrap_or_default().parse().map_err(|_| Refusal::InvalidScope)?;
         let asked = asked.or_read();
-        if self.details.scopes.cover(&asked) { Ok(asked) } else { Err(Refusal::InvalidScope) }
+        let may_be_granted =
+            self.details.scopes.cover(&asked) && !asked.iter().any(Scope::is_admin);
+        if may_be_granted { Ok(asked) } else { Err(Refusal::InvalidScope) }
+    }
+
+    /// The scopes of a token for who signs up through the app: all that it may be granted.
+    #[must_use]
+    pub fn sign_up_scopes(&self) -> Scopes {
+        self.details.scopes.iter().filter(|scope| !scope.is_admin()).collect()
     }
 }
 

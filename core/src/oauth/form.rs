@@ -1,6 +1,98 @@
-//! Percent-encoding of form values, both ways.
+//! Forms: the pairs of names and values that a request holds, however they are written, and their
+//! percent-encoding.
 
 use std::fmt::Write;
+
+use serde_json::Value;
+use thiserror::Error;
+
+/// The pairs of a request, in the order in which they came.
+pub type Pairs = Vec<(String, String)>;
+
+/// Why something was not read as pairs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum FormError {
+    /// A `%` without two hexadecimal digits.
+    #[error("The form holds a % that is not followed by two hexadecimal digits")]
+    BrokenPercent,
+    /// Bytes that are no text.
+    #[error("The form holds bytes that are not UTF-8")]
+    NotUtf8,
+    /// A NUL.
+    #[error("The form holds a NUL character")]
+    Nul,
+    /// JSON, but no object.
+    #[error("The JSON must be an object of names and values")]
+    NotAnObject,
+    /// A JSON object with more in it than values and lists of values.
+    #[error("The JSON may hold values and lists of values, nothing deeper")]
+    Nested,
+}
+
+/// Reads a query string or a body of `application/x-www-form-urlencoded`.
+///
+/// # Errors
+/// When two readers could understand it differently: a broken percent sign, or bytes that are no
+/// text.
+pub fn pairs(form: &[u8]) -> Result<Pairs, FormError> {
+    let parts = form.split(|byte| *byte == b'&').filter(|part| !part.is_empty());
+    let pairs = parts.map(|part| {
+        let end = part.iter().position(|byte| *byte == b'=').unwrap_or(part.len());
+        let value = part.get(end + 1..).unwrap_or_default();
+        Ok((strictly(&part[..end])?, strictly(value)?))
+    });
+    without_nul(pairs.collect::<Result<_, FormError>>()?)
+}
+
+/// The pairs of a JSON body: a list is its name with `[]` behind it, once for each item, as in a
+/// form; `null` is as good as nothing.
+///
+/// # Errors
+/// When the value is no object of values and lists of values.
+pub fn flatten(json: Value) -> Result<Pairs, FormError> {
+    let Value::Object(members) = json else { return Err(FormError::NotAnObject) };
+    let mut pairs = Vec::with_capacity(members.len());
+    for (name, value) in members {
+        if let Value::Array(items) = value {
+            let name = name + "[]";
+            for item in items {
+                pairs.extend(scalar(item)?.map(|value| (name.clone(), value)));
+            }
+        } else {
+            pairs.extend(scalar(value)?.map(|value| (name, value)));
+        }
+    }
+    without_nul(pairs)
+}
+
+/// Refuses the character that some databases cannot keep.
+///
+/// # Errors
+/// When it is in a name or a value.
+pub fn without_nul(pairs: Pairs) -> Result<Pairs, FormError> {
+    let has_nul = pairs.iter().any(|(name, value)| name.contains('\0') || value.contains('\0'));
+    if has_nul { Err(FormError::Nul) } else { Ok(pairs) }
+}
+
+fn scalar(value: Value) -> Result<Option<String>, FormError> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text)),
+        Value::Bool(_) | Value::Number(_) => Ok(Some(value.to_string())),
+        Value::Array(_) | Value::Object(_) => Err(FormError::Nested),
+    }
+}
+
+fn strictly(encoded: &[u8]) -> Result<String, FormError> {
+    let broken = |at: usize| {
+        let digits = encoded.get(at + 1..at + 3).unwrap_or_default();
+        digits.len() < 2 || !digits.iter().all(u8::is_ascii_hexdigit)
+    };
+    if encoded.iter().enumerate().any(|(at, byte)| *byte == b'%' && broken(at)) {
+        return Err(FormError::BrokenPercent);
+    }
+    decode_bytes(encoded).ok_or(FormError::NotUtf8)
+}
 
 /// Writes a value so that it can stand in a query, in a fragment or in a form.
 ///
@@ -20,8 +112,11 @@ pub(super) fn encode(value: &str) -> String {
 /// Reads what a form writer wrote: `+` is a space, `%XX` a byte; a `%` without two digits is
 /// itself. `None` when the bytes are not UTF-8.
 pub(super) fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
+    decode_bytes(text.as_bytes())
+}
+
+fn decode_bytes(mut rest: &[u8]) -> Option<String> {
+    let mut bytes = Vec::with_capacity(rest.len());
     while let [first, tail @ ..] = rest {
         let (byte, after) = match (first, tail) {
             (b'+', _) => (b' ', tail),
@@ -44,6 +139,7 @@ fn digit(hex: u8) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::json;
 
     use super::*;
 
@@ -69,7 +165,82 @@ mod tests {
         }
     }
 
+    fn owned(pairs: &[(&str, &str)]) -> Pairs {
+        pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
+    #[test]
+    fn a_form_is_its_pairs_in_order() {
+        for (form, found) in [
+            ("", &[][..]),
+            ("&&", &[]),
+            ("a=1&b=2", &[("a", "1"), ("b", "2")]),
+            ("b=2&a=1&b=3", &[("b", "2"), ("a", "1"), ("b", "3")]),
+            ("a", &[("a", "")]),
+            ("a=", &[("a", "")]),
+            ("=1", &[("", "1")]),
+            ("a=b=c", &[("a", "b=c")]),
+            ("scope=read+write%20push", &[("scope", "read write push")]),
+            ("%61%5B%5D=%C3%A9", &[("a[]", "é")]),
+            ("a=é", &[("a", "é")]),
+        ] {
+            assert_eq!(pairs(form.as_bytes()), Ok(owned(found)), "{form}");
+        }
+    }
+
+    // Attack 145.
+    #[test]
+    fn a_form_that_could_be_understood_differently_is_refused() {
+        for (form, error) in [
+            (&b"a=%"[..], FormError::BrokenPercent),
+            (b"a=%4", FormError::BrokenPercent),
+            (b"a=%zz", FormError::BrokenPercent),
+            (b"%=a", FormError::BrokenPercent),
+            (b"a=%4&b=41", FormError::BrokenPercent),
+            (b"a=\xff", FormError::NotUtf8),
+            (b"a=%ff", FormError::NotUtf8),
+            (b"a=%c0%80", FormError::NotUtf8),
+            (b"a=%00", FormError::Nul),
+            (b"a\0=b", FormError::Nul),
+        ] {
+            assert_eq!(pairs(form), Err(error), "{form:?}");
+        }
+    }
+
+    #[test]
+    fn json_is_pairs_too() {
+        for (json, found) in [
+            (json!({}), Ok(&[][..])),
+            (
+                json!({"a": "x", "b": true, "c": 1, "d": null}),
+                Ok(&[("a", "x"), ("b", "true"), ("c", "1")]),
+            ),
+            (json!({"a": ["x", "y"], "b": []}), Ok(&[("a[]", "x"), ("a[]", "y")])),
+            (json!({"a": "x\0"}), Err(FormError::Nul)),
+            (json!({"a": {"b": 1}}), Err(FormError::Nested)),
+            (json!({"a": [["b"]]}), Err(FormError::Nested)),
+            (json!([]), Err(FormError::NotAnObject)),
+            (json!("a=b"), Err(FormError::NotAnObject)),
+        ] {
+            assert_eq!(flatten(json.clone()), found.map(owned), "{json}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn pairs_that_are_encoded_are_read_again(
+            sent in prop::collection::vec(("[^\0]{1,5}", "[^\0]{0,5}"), 0..5),
+        ) {
+            let form: Vec<String> =
+                sent.iter().map(|(name, value)| encode(name) + "=" + &encode(value)).collect();
+            prop_assert_eq!(pairs(form.join("&").as_bytes()), Ok(sent));
+        }
+
+        #[test]
+        fn any_bytes_are_pairs_or_refused(form in any::<Vec<u8>>()) {
+            let _ = pairs(&form);
+        }
+
         #[test]
         fn what_is_encoded_is_decoded_again(value in any::<String>()) {
             prop_assert_eq!(decode(&encode(&value)), Some(value));

@@ -39,6 +39,19 @@ pub struct Asked {
     pub challenge: Option<Challenge>,
 }
 
+/// What is to be done with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Ask who the user is, by name and password.
+    SignIn,
+    /// Tell the app why nothing can be granted.
+    Refuse(Refusal),
+    /// Ask the user.
+    Ask,
+    /// Give the app a code: the user has agreed to the very same before.
+    Approve,
+}
+
 /// The client that a request names, to be looked up before the rest is read.
 ///
 /// # Errors
@@ -75,6 +88,19 @@ impl Request {
                 .is_ok_and(|value| value.is_some_and(is_true)),
             lang: parameters.optional(Parameter::Lang).ok().flatten().and_then(language),
         })
+    }
+
+    /// What is to be done now. `signed_in` is whether the user has proved who they are for this
+    /// request; a session will do, unless the request forces a login. `granted` is what the user
+    /// granted this app before and did not take back.
+    #[must_use]
+    pub fn step<'a>(&self, signed_in: bool, granted: impl IntoIterator<Item = &'a Scopes>) -> Step {
+        match self.asked {
+            _ if !signed_in => Step::SignIn,
+            Err(refusal) => Step::Refuse(refusal),
+            Ok(_) if self.needs_consent(granted) => Step::Ask,
+            Ok(_) => Step::Approve,
+        }
     }
 
     /// Whether the user must be asked, given the scopes of what the user granted this app before

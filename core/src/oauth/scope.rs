@@ -86,6 +86,12 @@ impl Scope {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
     }
 
+    /// Whether it opens what only those who run the server may see and change.
+    #[must_use]
+    pub fn is_admin(self) -> bool {
+        self.as_str().starts_with("admin:")
+    }
+
     /// Whether the old scope `follow`, which is no parent by name, opens what this scope opens.
     fn is_opened_by_follow(self) -> bool {
         use Scope::{ReadBlocks, ReadFollows, ReadMutes, WriteBlocks, WriteFollows, WriteMutes};

@@ -50,6 +50,21 @@ pub struct Place<'a> {
     pub after: Option<&'a str>,
 }
 
+impl<'a> Place<'a> {
+    /// Reads the place from the pairs of a query.
+    ///
+    /// # Errors
+    /// When `before` or `after` is there twice.
+    pub fn read(query: &'a [(String, String)]) -> Result<Self, Refusal> {
+        let once = |named: &str| {
+            let mut found = query.iter().filter(|(name, _)| name == named);
+            let first = found.next().map(|(_, id)| id.as_str());
+            if found.next().is_some() { Err(Refusal::RepeatedNeighbour) } else { Ok(first) }
+        };
+        Ok(Self { before: once("before")?, after: once("after")? })
+    }
+}
+
 impl Document {
     /// The document of a user who has not said anything yet.
     #[must_use]

@@ -8,9 +8,11 @@ use super::{Extra, Refusal};
 
 /// Where in a body a value stands. It becomes text only when something is refused.
 #[derive(Clone, Copy)]
-pub(super) enum At {
+pub(crate) enum At {
     /// The body itself.
     Body,
+    /// A field of the body.
+    Field(&'static str),
     /// An item of a list of the body.
     Item(&'static str, usize),
 }
@@ -19,11 +21,11 @@ impl At {
     fn field(self, name: &str) -> String {
         match self {
             Self::Body => name.to_owned(),
-            Self::Item(..) => format!("{self}.{name}"),
+            Self::Field(_) | Self::Item(..) => format!("{self}.{name}"),
         }
     }
 
-    pub(super) fn wrong_type(self, wanted: &'static str) -> Refusal {
+    pub(crate) fn wrong_type(self, wanted: &'static str) -> Refusal {
         Refusal::WrongType { field: self.to_string(), wanted }
     }
 }
@@ -32,19 +34,20 @@ impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Body => f.write_str("the body"),
+            Self::Field(name) => f.write_str(name),
             Self::Item(list, index) => write!(f, "{list}[{index}]"),
         }
     }
 }
 
 /// An object whose fields are taken out one by one; what is left in the end is extra.
-pub(super) struct Fields {
+pub(crate) struct Fields {
     at: At,
     object: Extra,
 }
 
 impl Fields {
-    pub(super) fn of(value: Value, at: At) -> Result<Self, Refusal> {
+    pub(crate) fn of(value: Value, at: At) -> Result<Self, Refusal> {
         match value {
             Value::Object(object) => Ok(Self { at, object }),
             _ => Err(at.wrong_type("a JSON object")),
@@ -52,34 +55,34 @@ impl Fields {
     }
 
     /// A field that may be absent.
-    pub(super) fn take(&mut self, name: &str) -> Option<Value> {
+    pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
         self.object.remove(name)
     }
 
     /// A field that must be there.
-    pub(super) fn need(&mut self, name: &str) -> Result<Value, Refusal> {
+    pub(crate) fn need(&mut self, name: &str) -> Result<Value, Refusal> {
         self.take(name).ok_or_else(|| Refusal::MissingField(self.at.field(name)))
     }
 
     /// A string that must be there.
-    pub(super) fn need_string(&mut self, name: &str) -> Result<String, Refusal> {
+    pub(crate) fn need_string(&mut self, name: &str) -> Result<String, Refusal> {
         let value = self.need(name)?;
         self.string(name, value)
     }
 
     /// A string that may be absent.
-    pub(super) fn take_string(&mut self, name: &str) -> Result<Option<String>, Refusal> {
+    pub(crate) fn take_string(&mut self, name: &str) -> Result<Option<String>, Refusal> {
         self.take(name).map(|value| self.string(name, value)).transpose()
     }
 
     /// A boolean that must be there.
-    pub(super) fn need_bool(&mut self, name: &str) -> Result<bool, Refusal> {
+    pub(crate) fn need_bool(&mut self, name: &str) -> Result<bool, Refusal> {
         let value = self.need(name)?;
         self.bool(name, &value)
     }
 
     /// A boolean that may be absent.
-    pub(super) fn take_bool(&mut self, name: &str) -> Result<Option<bool>, Refusal> {
+    pub(crate) fn take_bool(&mut self, name: &str) -> Result<Option<bool>, Refusal> {
         self.take(name).map(|value| self.bool(name, &value)).transpose()
     }
 
@@ -95,23 +98,23 @@ impl Fields {
     }
 
     /// The refusal of a field for its type.
-    pub(super) fn wrong_type(&self, name: &str, wanted: &'static str) -> Refusal {
+    pub(crate) fn wrong_type(&self, name: &str, wanted: &'static str) -> Refusal {
         Refusal::WrongType { field: self.at.field(name), wanted }
     }
 
     /// Where a field stands, for a refusal of its own.
-    pub(super) fn place(&self, name: &str) -> String {
+    pub(crate) fn place(&self, name: &str) -> String {
         self.at.field(name)
     }
 
     /// What was not taken.
-    pub(super) fn rest(self) -> Extra {
+    pub(crate) fn rest(self) -> Extra {
         self.object
     }
 }
 
 /// Reads each item of an array, which knows where it stands.
-pub(super) fn list<T>(
+pub(crate) fn list<T>(
     name: &'static str,
     value: Value,
     item: impl Fn(Value, At) -> Result<T, Refusal>,

@@ -48,6 +48,15 @@ pub enum Refusal {
     /// `before` or `after` names the rule that is put.
     #[error("a rule cannot be placed next to itself")]
     OwnNeighbour,
+    /// `before` or `after` is given twice.
+    #[error("before and after may be given once each")]
+    RepeatedNeighbour,
+    /// The account would have more rules than it may.
+    #[error("an account may have at most {0} rules; delete some")]
+    TooManyRules(usize),
+    /// The account's rules would be larger than they may.
+    #[error("the rules of an account may take at most {0} bytes; delete some, or shorten them")]
+    TooManyBytes(usize),
     /// The rule is not there.
     #[error("there is no {kind} rule {id:?}")]
     NoSuchRule {
@@ -73,6 +82,8 @@ pub enum Class {
     Unknown,
     /// `M_NOT_FOUND`
     NotFound,
+    /// `M_TOO_LARGE`
+    TooLarge,
 }
 
 impl Refusal {
@@ -86,10 +97,12 @@ impl Refusal {
             Self::UnknownAction(_) | Self::MemberCount(_) | Self::Number(_) | Self::Id(_) => {
                 Class::InvalidParam
             }
-            Self::UnknownNeighbour { .. } | Self::BuiltinNeighbour(_) | Self::OwnNeighbour => {
-                Class::Unknown
-            }
+            Self::UnknownNeighbour { .. }
+            | Self::BuiltinNeighbour(_)
+            | Self::OwnNeighbour
+            | Self::RepeatedNeighbour => Class::Unknown,
             Self::NoSuchRule { .. } => Class::NotFound,
+            Self::TooManyRules(_) | Self::TooManyBytes(_) => Class::TooLarge,
         }
     }
 }

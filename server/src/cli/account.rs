@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::Failure;
 use crate::passwords::Passwords;
 use crate::random;
-use crate::store::{Account, Store, Taken};
+use crate::store::{Account, Store};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -72,16 +72,7 @@ async fn add(
     }
     let chosen = choose_password(password_stdin)?;
     let password = Passwords::new(None).hash(chosen.secret.clone()).await?;
-    let email = email.map(|email| email.to_lowercase());
-    let mut account =
-        Account { id: random::id(now), name, email, password, created_at: now, disabled_at: None };
-    loop {
-        match store.add_account(&account).await? {
-            Ok(()) => break,
-            Err(Taken::Id) => account.id = random::id(now),
-            Err(taken) => return Err(taken.into()),
-        }
-    }
+    let account = store.new_account(now, name, email, password).await??;
     println!("account {} added, id {}", account.name, account.id);
     chosen.show();
     Ok(())

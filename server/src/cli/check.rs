@@ -2,6 +2,8 @@
 
 use clap::Subcommand;
 
+use super::Failure;
+use crate::application_services::ApplicationServices;
 use crate::config::{Config, SecretUrl};
 use crate::limits::InForce;
 use crate::metrics::LimitMetrics;
@@ -12,8 +14,9 @@ pub(super) enum Command {
     Check,
 }
 
-/// Shows the settings in force. That they could be loaded is the check.
-pub(super) fn run(config: &Config) {
+/// Shows the settings in force. That they and the files they name could be loaded is the check.
+pub(super) fn run(config: &Config) -> Result<(), Failure> {
+    ApplicationServices::load(&config.application_services)?;
     let tls = config.tls.as_ref();
     let or = |setting: Option<String>, unset: &str| setting.unwrap_or_else(|| unset.to_owned());
     let rows = [
@@ -29,6 +32,7 @@ pub(super) fn run(config: &Config) {
             ),
         ),
         ("name_segments", config.name_segments.join(", ")),
+        ("registration", format!("{:?}", config.registration).to_lowercase()),
         ("tls", or(tls.map(|tls| tls.certificate.display().to_string()), "none; plain HTTP")),
         (
             "metrics",
@@ -46,4 +50,5 @@ pub(super) fn run(config: &Config) {
         println!("warning: {doubt}");
     }
     println!("the settings are valid");
+    Ok(())
 }

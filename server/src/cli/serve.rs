@@ -14,10 +14,7 @@ use super::Failure;
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, ConfigError, Database};
 use crate::http::{Belfry, Site};
-use crate::limits::Limits;
 use crate::log;
-use crate::metrics::Metrics;
-use crate::passwords::Passwords;
 use crate::serve::serve;
 use crate::store::Store;
 use crate::tls::Tls;
@@ -63,10 +60,7 @@ async fn serve_until_signal(config: Config, load: impl Load) -> Result<(), Failu
     for doubt in config.doubts() {
         tracing::warn!("{doubt}");
     }
-    let passwords = Passwords::new(config.passwords.parallel);
-    let mut metrics = Metrics::default();
-    let limits = Limits::open(&config, &mut metrics).await?;
-    let belfry = Arc::new(Belfry { config, base_url, store, clock, limits, passwords, metrics });
+    let belfry = Arc::new(Belfry::new(config, base_url, store, clock).await?);
     let side = [
         tokio::spawn(sweep(Arc::clone(&belfry))),
         tokio::spawn(sweep_limits(Arc::clone(&belfry))),

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 
 use super::Failure;
 use super::account::find;
-use crate::random;
-use crate::store::{App, NewToken, Store};
+use crate::issue;
+use crate::store::Store;
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -46,43 +46,14 @@ async fn issue(
 ) -> Result<(), Failure> {
     let scopes: Scopes = scopes.parse()?;
     let account = find(store, name).await?;
-    let app = app_titled(store, now, title).await?;
-    let token = random::secret();
-    let new = NewToken {
-        digest: token.digest(),
-        app: app.id,
-        account: Some(account.id),
-        scopes: scopes.or_read().to_string(),
-        created_at: now,
-        expires_at: None,
-    };
-    store.add_token(&new).await?;
-    println!("{}", token.reveal());
-    Ok(())
-}
-
-/// The app of this title that tokens of the command line belong to, made when it is new. Nobody
-/// knows its secret, so nobody can get tokens through it elsewhere.
-async fn app_titled(store: &Store, now: Timestamp, title: &str) -> Result<App, Failure> {
     let title = title.trim();
     if title.is_empty() || title.chars().count() > 60 || title.contains(char::is_control) {
         return Err("the title of an app has 1 to 60 characters".into());
     }
-    let client_id = format!("cli:{title}");
-    let app = App {
-        id: random::id(now),
-        client_id: client_id.clone(),
-        secret: random::secret().digest(),
-        name: title.to_owned(),
-        website: None,
-        redirect_uris: Vec::new(),
-        scopes: String::new(),
-        created_at: now,
-        disabled_at: None,
-    };
-    store.add_app(&app).await?;
-    let found = store.app_of_client(&client_id).await?;
-    found.ok_or_else(|| "the app could not be added; try again".into())
+    let app = (format!("cli:{title}"), title);
+    let token = issue::issue(store, now, account.id, scopes, (&app.0, app.1)).await?;
+    println!("{}", token.reveal());
+    Ok(())
 }
 
 async fn revoke(store: &Store, now: Timestamp, token: &Secret) -> Result<(), Failure> {

@@ -22,6 +22,17 @@ pub enum LimitMode {
     Off,
 }
 
+/// Whether strangers can make accounts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SignUps {
+    /// Anybody can.
+    #[default]
+    Open,
+    /// Only who runs the server makes accounts.
+    Closed,
+}
+
 /// The least important log lines that are still written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -124,6 +135,13 @@ pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dur
             "{text:?} is not a length of time; write \"30s\" or \"5m\""
         ))),
     }
+}
+
+/// A length of time, where none can be given by leaving it out.
+pub(super) fn optional_duration<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    duration(deserializer).map(Some)
 }
 
 #[cfg(test)]

@@ -20,13 +20,23 @@ impl FromRequest<Arc<Belfry>> for Whole {
     type Rejection = Problem;
 
     async fn from_request(request: Request, belfry: &Arc<Belfry>) -> Result<Self, Problem> {
-        let http = &belfry.config.http;
+        Self::within(belfry.config.http.max_body_bytes, request, belfry).await
+    }
+}
+
+impl Whole {
+    /// The body, if it has at most so many bytes.
+    pub(super) async fn within(
+        most: usize,
+        request: Request,
+        belfry: &Belfry,
+    ) -> Result<Self, Problem> {
         let told = request.headers().get(header::CONTENT_LENGTH);
         let told = told.and_then(|length| length.to_str().ok()?.parse().ok());
-        if told.is_some_and(|length: usize| length > http.max_body_bytes) {
-            return Err(Problem::TooLarge(http.max_body_bytes));
+        if told.is_some_and(|length: usize| length > most) {
+            return Err(Problem::TooLarge(most));
         }
-        read(request.into_body(), http.max_body_bytes, http.body_timeout).await.map(Self)
+        read(request.into_body(), most, belfry.config.http.body_timeout).await.map(Self)
     }
 }
 

@@ -1,17 +1,20 @@
-//! What a failure says: the only file with the status codes of failures.
+//! What a failure says: here and in the folder beside it are all the status codes of failures.
+
+mod gateway;
+mod oauth;
+mod rules;
 
 use std::time::Duration;
 
-use axum::Json;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use belfry_core::limits::carried::CarriedError;
 use belfry_core::limits::header::whole_seconds;
-use serde_json::json;
+use belfry_core::oauth::form::FormError;
 
+pub(super) use self::oauth::{ApiError, OAuthError, PageError, status_of_sign_in};
+pub(super) use self::rules::RuleError;
 use super::area::{Area, Codes};
-use super::gateway::Denied;
 use super::limit::refused::Refused;
 use crate::passwords::Busy;
 use crate::store::StoreError;
@@ -31,6 +34,10 @@ pub(super) enum Problem {
     Broken,
     /// The limits have no room for the call.
     TooMany(Refused),
+    /// What was sent cannot be read, and why.
+    Malformed(String),
+    /// The body is no form, multipart form or JSON, or in another charset than UTF-8.
+    MediaType,
     /// Something that is needed does not answer, or too many ask for it.
     Unavailable(&'static str),
     /// A mistake of ours; the log says which.
@@ -49,7 +56,8 @@ impl Problem {
                 Codes { rules: "M_TOO_LARGE", oauth: "invalid_request" },
             ),
             Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, UNKNOWN_REQUEST),
-            Self::Broken => (StatusCode::BAD_REQUEST, UNKNOWN_REQUEST),
+            Self::Broken | Self::Malformed(_) => (StatusCode::BAD_REQUEST, UNKNOWN_REQUEST),
+            Self::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, UNKNOWN_REQUEST),
             Self::Unavailable(_) => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 Codes { rules: "M_UNKNOWN", oauth: "temporarily_unavailable" },
@@ -74,6 +82,10 @@ impl Problem {
             Self::TooSlow => "The body did not arrive in time".to_owned(),
             Self::Broken => "The body broke off".to_owned(),
             Self::TooMany(_) => TOO_MANY.to_owned(),
+            Self::Malformed(why) => why.clone(),
+            Self::MediaType => "Send the body as application/x-www-form-urlencoded, \
+                multipart/form-data or application/json, in UTF-8, and say so in Content-Type"
+                .to_owned(),
             Self::Unavailable(why) => (*why).to_owned(),
             Self::Internal => "Something went wrong here; it has been logged".to_owned(),
         }
@@ -124,6 +136,12 @@ impl From<StoreError> for Problem {
     }
 }
 
+impl From<FormError> for Problem {
+    fn from(error: FormError) -> Self {
+        Self::Malformed(error.to_string())
+    }
+}
+
 impl From<Busy> for Problem {
     fn from(_: Busy) -> Self {
         Self::Unavailable("Too many people are signing in at this moment; try again soon")
@@ -133,34 +151,5 @@ impl From<Busy> for Problem {
 impl From<Refused> for Problem {
     fn from(refused: Refused) -> Self {
         Self::TooMany(refused)
-    }
-}
-
-/// Why a call that another server would carry out is not let through. Proxies pass on a 401 and a
-/// 403; what only an operator can mend is a 400.
-impl IntoResponse for Denied {
-    fn into_response(self) -> Response {
-        let status = match self {
-            Self::Call(CarriedError::Contradiction) | Self::Scope | Self::Account => {
-                StatusCode::FORBIDDEN
-            }
-            Self::Call(CarriedError::Unnamed | CarriedError::Half) | Self::NoScope(_) => {
-                StatusCode::BAD_REQUEST
-            }
-            Self::NoToken | Self::Several | Self::Token(_) => StatusCode::UNAUTHORIZED,
-            Self::Problem(problem) => return problem.into_response(),
-        };
-        let challenge = match self {
-            Self::NoToken => Some("Bearer"),
-            Self::Several | Self::Token(_) => Some(r#"Bearer error="invalid_token""#),
-            Self::Scope => Some(r#"Bearer error="insufficient_scope""#),
-            _ => None,
-        };
-        let mut answer = (status, Json(json!({ "error": self.to_string() }))).into_response();
-        if let Some(challenge) = challenge {
-            let challenge = HeaderValue::from_static(challenge);
-            answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
-        }
-        answer
     }
 }

@@ -16,11 +16,11 @@ use thiserror::Error;
 use url::form_urlencoded;
 
 use super::Belfry;
+use super::entrant::{self, Presented};
 use super::error::Problem;
 use super::limit::guard::Counted;
 use super::limit::refused::Refused;
 use super::limit::{self, Call};
-use super::visitor::{self, Presented};
 use crate::store::{self, Token};
 
 const PATH: &str = "/gateway/check";
@@ -66,14 +66,14 @@ pub(super) async fn check(
         // A check that names no call is a call like any other.
         Err(_) => (own_method, uri.path(), None),
     };
-    let peer = visitor::peer(request.extensions());
+    let peer = entrant::peer(request.extensions());
     let call = Call { method, target, query, headers, peer };
     let (in_force, now) = (belfry.limits.in_force(), belfry.clock.now());
-    let (visitor, verdict) = limit::judge(&belfry, &in_force, &call, now).await;
+    let (entrant, verdict) = limit::judge(&belfry, &in_force, &call, now).await;
     let outcome = match (Refused::by(&verdict, in_force.mode, now), &named) {
         (Some(refused), _) => Err(Denied::Problem(refused.into())),
         (None, Err(error)) => Err((*error).into()),
-        (None, Ok(_)) => pass(visitor.presented, uri, now),
+        (None, Ok(_)) => pass(entrant.presented, uri, now),
     };
     (Counted::new(verdict, now), outcome)
 }

@@ -7,12 +7,14 @@ use std::time::Instant;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderValue, Request, header};
+use axum::http::uri::PathAndQuery;
+use axum::http::{HeaderMap, HeaderValue, Request, Uri, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use tower::ServiceExt;
 
 use super::area::Area;
+use super::cors;
 use super::error::Problem;
 use super::limit::{self, Told};
 use super::{Belfry, metrics_router, router};
@@ -49,22 +51,22 @@ impl Site {
     }
 
     /// Answers a request. It always does: a handler that panics costs its own caller a 500.
-    pub async fn answer(&self, request: Request<Body>) -> Response {
+    pub async fn answer(&self, mut request: Request<Body>) -> Response {
         let began = Instant::now();
+        drop_last_slash(request.uri_mut());
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let area = Area::of(&path, &self.belfry.config.name_segments);
+        let is_open = cors::is_open(&path, area);
         let mut told = Told::default();
-        let calling = AssertUnwindSafe(self.call(request, &mut told)).catch_unwind();
-        let mut answer = if let Ok(answer) = calling.await {
-            self.shape(answer, &path)
-        } else {
-            self.belfry.metrics.panics.inc();
-            tracing::error!(%method, path, "a handler panicked");
-            Problem::Internal.answer(self.area(&path))
+        let mut answer = match cors::preflight(&method).filter(|_| is_open) {
+            Some(answer) => answer,
+            None => self.call(request, area, &mut told).await,
         };
         told.write(&mut answer);
-        answer
-            .headers_mut()
-            .insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if is_open {
+            cors::open(&mut answer);
+        }
+        mark(answer.headers_mut(), area, &path);
         let took = began.elapsed();
         self.belfry.metrics.answered(answer.status(), took.as_secs_f64());
         // The path alone: a query may hold a token.
@@ -72,8 +74,18 @@ impl Site {
         answer
     }
 
+    async fn call(&self, request: Request<Body>, area: Area, told: &mut Told) -> Response {
+        let calling = AssertUnwindSafe(self.route(request, told)).catch_unwind();
+        if let Ok(answer) = calling.await {
+            return shape(answer, area);
+        }
+        self.belfry.metrics.panics.inc();
+        tracing::error!(?area, "a handler panicked");
+        Problem::Internal.answer(area)
+    }
+
     /// Asks the limits, then the routes. What the limits say is told whatever the routes answer.
-    async fn call(&self, mut request: Request<Body>, told: &mut Told) -> Response {
+    async fn route(&self, mut request: Request<Body>, told: &mut Told) -> Response {
         if self.limited
             && let Err(refused) = limit::enter(&self.belfry, &mut request, told).await
         {
@@ -86,21 +98,49 @@ impl Site {
         told.hear(&mut answer);
         answer
     }
+}
 
-    /// Writes a problem in the shape of its area; the headers that came with it stay.
-    fn shape(&self, mut answer: Response, path: &str) -> Response {
-        let Some(problem) = answer.extensions_mut().remove::<Problem>() else { return answer };
-        let mut written = problem.answer(self.area(path));
-        // The length of the body that is replaced.
-        answer.headers_mut().remove(header::CONTENT_LENGTH);
-        for (name, value) in answer.headers() {
-            written.headers_mut().entry(name).or_insert_with(|| value.clone());
-        }
-        written
+/// Writes a problem in the shape of its area; the headers that came with it stay.
+fn shape(mut answer: Response, area: Area) -> Response {
+    let Some(problem) = answer.extensions_mut().remove::<Problem>() else { return answer };
+    let mut written = problem.answer(area);
+    // The length of the body that is replaced.
+    answer.headers_mut().remove(header::CONTENT_LENGTH);
+    for (name, value) in answer.headers() {
+        written.headers_mut().entry(name).or_insert_with(|| value.clone());
     }
+    written
+}
 
-    fn area(&self, path: &str) -> Area {
-        Area::of(path, &self.belfry.config.name_segments)
+/// What every answer says: not to guess its type, and not to keep what is one caller's.
+fn mark(headers: &mut HeaderMap, area: Area, path: &str) {
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if headers.contains_key(header::CACHE_CONTROL) {
+        return;
+    }
+    if area == Area::OAuth {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
+    } else if area == Area::Rules || path.starts_with("/api/") {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+    }
+}
+
+/// Clients write `/oauth/authorize/` and `/api/v1/instance/` and mean the same. Under the push rules
+/// a last slash has a meaning, so there it stays.
+fn drop_last_slash(uri: &mut Uri) {
+    let path = uri.path();
+    let may_have_one =
+        ["/api/", "/oauth/", "/.well-known/"].iter().any(|area| path.starts_with(area));
+    let Some(bare) = path.strip_suffix('/').filter(|_| may_have_one) else { return };
+    let path_and_query = match uri.query() {
+        Some(query) => format!("{bare}?{query}"),
+        None => bare.to_owned(),
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = PathAndQuery::try_from(path_and_query).ok();
+    if let Ok(without) = Uri::from_parts(parts) {
+        *uri = without;
     }
 }
 
@@ -117,9 +157,6 @@ pub(crate) mod tests {
     use crate::clock::FakeClock;
     use crate::config::{Config, Database};
     use crate::http::{Counted, Guard};
-    use crate::limits::Limits;
-    use crate::metrics::Metrics;
-    use crate::passwords::Passwords;
     use crate::store::Store;
 
     /// A site with routes that no user has: one that panics, one that takes its time, one that
@@ -128,16 +165,10 @@ pub(crate) mod tests {
         let config = Config::default();
         let database = Database::Sqlite(folder.join("belfry.db"));
         let options = config.store_options();
-        let mut metrics = Metrics::default();
-        let belfry = Arc::new(Belfry {
-            base_url: config.base_url(config.listen),
-            store: Store::open(&database, &options, Timestamp::UNIX_EPOCH).await.unwrap(),
-            limits: Limits::open(&config, &mut metrics).await.unwrap(),
-            config,
-            clock: Arc::new(FakeClock::at(0)),
-            passwords: Passwords::new(None),
-            metrics,
-        });
+        let store = Store::open(&database, &options, Timestamp::UNIX_EPOCH).await.unwrap();
+        let base_url = config.base_url(config.listen);
+        let clock = Arc::new(FakeClock::at(0));
+        let belfry = Arc::new(Belfry::new(config, base_url, store, clock).await.unwrap());
         let slowly = async || {
             tokio::time::sleep(Duration::from_millis(300)).await;
             "done"
@@ -200,5 +231,25 @@ pub(crate) mod tests {
         let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(body["errcode"], "M_LIMIT_EXCEEDED");
         assert_eq!(body["retry_after_ms"], 600_000);
+    }
+
+    #[test]
+    fn a_last_slash_makes_no_difference_to_the_api_and_to_oauth() {
+        for (sent, routed) in [
+            ("/oauth/authorize/?a=/b/", "/oauth/authorize?a=/b/"),
+            ("/api/v1/instance/", "/api/v1/instance"),
+            ("/.well-known/nodeinfo/", "/.well-known/nodeinfo"),
+            ("http://ring.example/oauth/token/", "http://ring.example/oauth/token"),
+            ("/oauth/token//", "/oauth/token/"),
+            ("/oauth/", "/oauth"),
+            ("/_matrix/client/v3/pushrules/", "/_matrix/client/v3/pushrules/"),
+            ("/healthz/", "/healthz/"),
+            ("/", "/"),
+            ("*", "*"),
+        ] {
+            let mut uri: Uri = sent.parse().unwrap();
+            drop_last_slash(&mut uri);
+            assert_eq!(uri.to_string(), routed);
+        }
     }
 }

@@ -1,104 +1,232 @@
-//! Who calls: from which address, and with which token. Found once for every call.
+//! Who looks at a page: a browser with its cookie, the person signed in there, their language.
 
-use std::convert::Infallible;
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{Extensions, HeaderMap, HeaderName, header};
-use belfry_core::oauth::bearer;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use belfry_core::oauth::form::Pairs;
 use belfry_core::secret::{Digest, Secret};
-use url::form_urlencoded;
+use jiff::Timestamp;
 
-use super::error::Problem;
-use super::{Belfry, Peer};
-use crate::limits::InForce;
-use crate::store::Token;
+use super::Belfry;
+use super::cookie::Cookie;
+use super::error::{PageError, Problem};
+use super::form::value;
+use crate::config::{BaseUrl, Sessions};
+use crate::language::Language;
+use crate::pages::Frame;
+use crate::random;
+use crate::store::{Account, Session};
 
-const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+/// How often it is noted that a session is in use, in seconds.
+const NOTED: i64 = 60;
 
-/// Who calls. As an extractor it never looks up twice what the limits have found already.
-#[derive(Debug, Clone)]
+/// A browser, and who is signed in there.
 pub(super) struct Visitor {
-    /// The client's address, also behind a proxy.
-    pub(super) address: IpAddr,
-    /// The token.
-    pub(super) presented: Presented,
+    pub(super) belfry: Arc<Belfry>,
+    /// The cookie that the browser has, or is to get.
+    cookie: Secret,
+    has_cookie: bool,
+    signed_in: Option<SignedIn>,
+    accept_language: Option<String>,
+    wants_json: bool,
+    /// Whether the browser says, or does not deny, that a page of ours made it call.
+    from_us: bool,
 }
 
-/// The token that a call presents, in its header or its query.
-#[derive(Debug, Clone)]
-pub(super) enum Presented {
-    /// None.
-    Nothing,
-    /// More than one, or one in two places.
-    Several,
-    /// One that was never issued.
-    Unknown,
-    /// One that was issued. Whether it is still good, [`Token::check`] says.
-    Token(Arc<Token>),
-    /// One that could not be looked up.
-    Unanswered(Problem),
+struct SignedIn {
+    account: Account,
+    language: Option<Language>,
 }
 
 impl FromRequestParts<Arc<Belfry>> for Visitor {
-    type Rejection = Infallible;
+    type Rejection = Problem;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        belfry: &Arc<Belfry>,
-    ) -> Result<Self, Infallible> {
-        if let Some(found) = parts.extensions.get::<Self>() {
-            return Ok(found.clone());
-        }
-        let in_force = belfry.limits.in_force();
-        let address = address(&in_force, peer(&parts.extensions), &parts.headers);
-        let presented = match token(&parts.headers, parts.uri.query()) {
-            Ok(digest) => look_up(belfry, digest).await,
-            Err(presented) => presented,
+    async fn from_request_parts(parts: &mut Parts, belfry: &Arc<Belfry>) -> Result<Self, Problem> {
+        let headers = &parts.headers;
+        let cookie = Cookie::Browser.read(headers, &belfry.base_url);
+        let signed_in = match &cookie {
+            Some(cookie) => signed_in(belfry, cookie.digest()).await?,
+            None => None,
         };
-        Ok(Self { address, presented })
+        let accept = text(headers, header::ACCEPT).unwrap_or_default();
+        Ok(Self {
+            belfry: Arc::clone(belfry),
+            has_cookie: cookie.is_some(),
+            cookie: cookie.unwrap_or_else(random::secret),
+            signed_in,
+            accept_language: text(headers, header::ACCEPT_LANGUAGE).map(str::to_owned),
+            wants_json: accept.contains("application/json") && !accept.contains("text/html"),
+            from_us: is_from_us(headers, &belfry.base_url),
+        })
     }
 }
 
-/// Who is at the other end. Only a call from within this process has nobody there.
-pub(super) fn peer(extensions: &Extensions) -> IpAddr {
-    extensions.get::<Peer>().map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0.ip())
+impl Visitor {
+    /// What the browser's requests are bound to.
+    pub(super) fn digest(&self) -> Digest {
+        self.cookie.digest()
+    }
+
+    /// Who is signed in.
+    pub(super) fn account(&self) -> Option<&Account> {
+        self.signed_in.as_ref().map(|signed_in| &signed_in.account)
+    }
+
+    /// What a form of ours carries, and a form of nobody else can: it is made from the cookie.
+    pub(super) fn csrf(&self) -> String {
+        Secret::new(format!("csrf {}", self.cookie.reveal())).digest().to_text()
+    }
+
+    /// Demands that a form is one of ours, by its origin and by its token.
+    pub(super) fn check(&self, pairs: &Pairs) -> Result<(), PageError> {
+        let expected = Secret::new(self.csrf()).digest();
+        let token = Secret::new(value(pairs, "csrf")).digest();
+        if self.from_us && self.has_cookie && token == expected {
+            Ok(())
+        } else {
+            Err(PageError::Unchecked)
+        }
+    }
+
+    /// Language and server, where a request may wish for a language.
+    pub(super) fn frame(&self, lang: Option<&str>) -> Frame<'_> {
+        let session = self.signed_in.as_ref().and_then(|signed_in| signed_in.language);
+        let language = Language::choose(lang, session, self.accept_language.as_deref());
+        Frame { language, server: self.belfry.server_name() }
+    }
+
+    /// Whether errors are to be objects and not pages.
+    pub(super) fn wants_json(&self) -> bool {
+        self.wants_json
+    }
+
+    /// The answer, with the cookie if the browser does not have it yet.
+    pub(super) fn greeted(&self, mut answer: Response) -> Response {
+        if !self.has_cookie {
+            let cookie = self.cookie_header();
+            answer.headers_mut().append(header::SET_COOKIE, cookie);
+        }
+        answer
+    }
+
+    /// Signs somebody in. The browser gets another cookie, so that nobody who knew the old one
+    /// is signed in with it.
+    pub(super) async fn sign_in(
+        &mut self,
+        account: Account,
+        lang: Option<&str>,
+    ) -> Result<(), Problem> {
+        self.sign_out().await?;
+        let language = lang.and_then(Language::of_tag);
+        let now = self.belfry.clock.now();
+        let session = Session {
+            account: account.id,
+            created_at: now,
+            seen_at: now,
+            expires_at: end(now, now, self.belfry.config.sessions),
+            lang: language.map(|language| language.code().to_owned()),
+        };
+        self.belfry.store.add_session(self.digest(), &session).await?;
+        self.signed_in = Some(SignedIn { account, language });
+        Ok(())
+    }
+
+    /// Ends the session, if there is one, and gives the browser another cookie.
+    pub(super) async fn sign_out(&mut self) -> Result<(), Problem> {
+        if self.signed_in.take().is_some() {
+            self.belfry.store.end_session(self.digest()).await?;
+        }
+        self.cookie = random::secret();
+        self.has_cookie = false;
+        Ok(())
+    }
+
+    fn cookie_header(&self) -> HeaderValue {
+        let seconds = self.belfry.config.sessions.absolute_timeout.as_secs();
+        Cookie::Browser.set(&self.belfry.base_url, &self.cookie, seconds)
+    }
 }
 
-/// The client: the peer, or whom a proxy of ours speaks for.
-pub(super) fn address(in_force: &InForce, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-    if in_force.proxies.contain(peer) {
-        let lines = |name| headers.get_all(name).iter().map(axum::http::HeaderValue::as_bytes);
-        return in_force.proxies.client(peer, lines(X_FORWARDED_FOR), lines(header::FORWARDED));
+/// Who is signed in by this cookie. That the session is in use is noted now and then.
+async fn signed_in(belfry: &Belfry, cookie: Digest) -> Result<Option<SignedIn>, Problem> {
+    let now = belfry.clock.now();
+    let Some(session) = belfry.store.session(cookie, now).await? else { return Ok(None) };
+    let account = belfry.store.account(session.account).await?;
+    let Some(account) = account.filter(|account| account.disabled_at.is_none()) else {
+        return Ok(None);
+    };
+    if now.as_second() - session.seen_at.as_second() >= NOTED {
+        let expires_at = end(session.created_at, now, belfry.config.sessions);
+        belfry.store.touch_session(cookie, now, expires_at).await?;
     }
-    if headers.contains_key(X_FORWARDED_FOR) || headers.contains_key(header::FORWARDED) {
-        in_force.warn_of_proxy(peer);
-    }
-    peer
+    let language = session.lang.as_deref().and_then(Language::of_tag);
+    Ok(Some(SignedIn { account, language }))
 }
 
-/// The digest of the one token that is presented; otherwise what is presented instead.
-pub(super) fn token(headers: &HeaderMap, query: Option<&str>) -> Result<Digest, Presented> {
-    let authorization = headers.get_all(header::AUTHORIZATION).iter();
-    let authorization = authorization.map(axum::http::HeaderValue::as_bytes);
-    let parameters: Vec<_> = form_urlencoded::parse(query.unwrap_or_default().as_bytes())
-        .filter(|(name, _)| name == "access_token")
-        .map(|(_, value)| value)
-        .collect();
-    match bearer::presented(authorization, parameters.iter().map(AsRef::as_ref)) {
-        Ok(Some(token)) => Ok(Secret::digest(&token)),
-        Ok(None) => Err(Presented::Nothing),
-        Err(bearer::BearerError::Several) => Err(Presented::Several),
+/// When a session ends that began then and is used now.
+fn end(created_at: Timestamp, now: Timestamp, sessions: Sessions) -> Timestamp {
+    let after = |time: Timestamp, length| time.checked_add(length).unwrap_or(Timestamp::MAX);
+    after(created_at, sessions.absolute_timeout).min(after(now, sessions.idle_timeout))
+}
+
+fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// A browser says which site made it call; an older one says which origin, and our pages make it
+/// say `null`. Where it says nothing, the form's token alone protects.
+fn is_from_us(headers: &HeaderMap, base_url: &BaseUrl) -> bool {
+    if let Some(site) = headers.get("sec-fetch-site") {
+        return site == "same-origin" || site == "none";
+    }
+    match headers.get(header::ORIGIN) {
+        Some(origin) => origin == "null" || *origin == *base_url.to_string(),
+        None => true,
     }
 }
 
-/// What the store knows of a token.
-pub(super) async fn look_up(belfry: &Belfry, digest: Digest) -> Presented {
-    match belfry.store.token(digest).await {
-        Ok(Some(token)) => Presented::Token(token),
-        Ok(None) => Presented::Unknown,
-        Err(error) => Presented::Unanswered(error.into()),
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    // Attack 95.
+    #[test]
+    fn a_call_from_another_site_is_not_from_us() {
+        let base_url: BaseUrl = "https://ring.example".parse().unwrap();
+        for (name, told, from_us) in [
+            ("sec-fetch-site", "same-origin", true),
+            ("sec-fetch-site", "none", true),
+            ("sec-fetch-site", "same-site", false),
+            ("sec-fetch-site", "cross-site", false),
+            ("sec-fetch-site", "", false),
+            ("origin", "https://ring.example", true),
+            ("origin", "null", true),
+            ("origin", "http://ring.example", false),
+            ("origin", "https://ring.example:8443", false),
+            ("origin", "https://ring.example.evil.example", false),
+            ("x-other", "", true),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, told.parse().unwrap());
+            assert_eq!(is_from_us(&headers, &base_url), from_us, "{name}: {told}");
+        }
+    }
+
+    // Attack 105.
+    #[test]
+    fn a_session_ends_when_it_is_idle_and_when_it_is_old() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let sessions = Sessions {
+            idle_timeout: Duration::from_secs(10),
+            absolute_timeout: Duration::from_secs(100),
+        };
+        assert_eq!(end(at(0), at(0), sessions), at(10));
+        assert_eq!(end(at(0), at(50), sessions), at(60));
+        assert_eq!(end(at(0), at(95), sessions), at(100));
     }
 }

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::cache::Change;
 use super::engine::{Batch, Row, sql};
 use super::{Store, StoreError};
+use crate::random;
 
 /// An account as it is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +87,32 @@ impl Store {
             others if !others.is_empty() => Taken::Email,
             _ => Taken::Id,
         }))
+    }
+
+    /// Makes an account with an id of its own, unless its name or e-mail address is another's.
+    pub async fn new_account(
+        &self,
+        now: Timestamp,
+        name: String,
+        email: Option<String>,
+        password: String,
+    ) -> Result<Result<Account, Taken>, StoreError> {
+        let email = email.map(|email| email.to_lowercase());
+        let mut account = Account {
+            id: random::id(now),
+            name,
+            email,
+            password,
+            created_at: now,
+            disabled_at: None,
+        };
+        loop {
+            match self.add_account(&account).await? {
+                Ok(()) => return Ok(Ok(account)),
+                Err(Taken::Id) => account.id = random::id(now),
+                Err(taken) => return Ok(Err(taken)),
+            }
+        }
     }
 
     /// The account of this id.

@@ -1,5 +1,7 @@
 //! Apps: the registered applications.
 
+use belfry_core::oauth::app::{self, AppDetails};
+use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::Digest;
 use jiff::Timestamp;
 
@@ -41,6 +43,24 @@ macro_rules! select {
 }
 
 impl App {
+    /// The app as decisions are made about it. What could not be registered any more counts as
+    /// not registered.
+    #[must_use]
+    pub fn to_core(&self) -> app::App {
+        let redirect_uris =
+            self.redirect_uris.iter().flat_map(|uri| RedirectUri::new(uri.as_str()));
+        app::App {
+            id: self.id,
+            client_id: self.client_id.clone(),
+            details: AppDetails {
+                name: self.name.clone(),
+                website: self.website.clone(),
+                redirect_uris: redirect_uris.collect(),
+                scopes: self.scopes.parse().unwrap_or_default(),
+            },
+        }
+    }
+
     fn read(mut row: Row) -> Result<Self, StoreError> {
         Ok(Self {
             id: row.take()?,

@@ -3,12 +3,17 @@
 //! A value is put in only if nothing it depends on was forgotten since its read began: a reader
 //! that was overtaken by a write can never leave an old value behind.
 
+mod token;
+
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use belfry_core::secret::Digest;
+use quick_cache::Weighter;
+
+use self::token::Kept;
 
 use super::rulesets::Rulesets;
 use super::tokens::Token;
@@ -47,25 +52,57 @@ impl Change {
 
 /// The bounded memory of the store.
 pub(crate) struct Cache {
-    tokens: quick_cache::sync::Cache<Digest, Arc<Token>>,
-    rules: quick_cache::sync::Cache<i64, Arc<Rulesets>>,
-    /// How often something was forgotten, by the hash of what it was.
-    forgettings: [Mutex<u64>; 64],
+    tokens: quick_cache::sync::Cache<Digest, Kept, Bytes>,
+    scopes: token::Scopes,
+    rules: quick_cache::sync::Cache<i64, Arc<Rulesets>, Bytes>,
+    /// How often something was forgotten, by the hash of what it was. There are many, so that
+    /// hardly anybody is kept from putting something in by what another forgot.
+    forgettings: Box<[Mutex<u64>]>,
     hasher: RandomState,
     /// While another node's writes cannot be heard of, nothing here may be believed.
     believed: AtomicBool,
 }
 
 /// What had been forgotten when a read began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment(u64);
 
+impl Moment {
+    /// The same moment, and one more forgetting: that of the reader's own write.
+    pub(crate) fn after_own_write(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// Weighs what is kept by the bytes it takes.
+#[derive(Clone)]
+struct Bytes;
+
+/// What the cache itself needs for an entry, beside the key and the value.
+const PLACE: usize = 32;
+
+impl Weighter<Digest, Kept> for Bytes {
+    fn weight(&self, _: &Digest, token: &Kept) -> u64 {
+        (PLACE + size_of::<Digest>() + size_of::<Kept>() + token.bytes()) as u64
+    }
+}
+
+impl Weighter<i64, Arc<Rulesets>> for Bytes {
+    fn weight(&self, _: &i64, rules: &Arc<Rulesets>) -> u64 {
+        (PLACE + 2 * size_of::<i64>() + rules.bytes_in_memory()) as u64
+    }
+}
+
 impl Cache {
-    /// A cache of at most so many tokens and as many accounts.
-    pub(crate) fn new(entries: usize, believed: bool) -> Self {
+    /// A cache of at most so many bytes. Tokens get five eighths of them: of a million people who
+    /// have no rules of their own, both then fit into the 256 MiB that are the default.
+    pub(crate) fn new(bytes: usize, believed: bool) -> Self {
+        let (tokens, rules) = (bytes / 8 * 5, bytes / 8 * 3);
         Self {
-            tokens: quick_cache::sync::Cache::new(entries),
-            rules: quick_cache::sync::Cache::new(entries),
-            forgettings: std::array::from_fn(|_| Mutex::new(0)),
+            tokens: quick_cache::sync::Cache::with_weighter(tokens / 256, tokens as u64, Bytes),
+            scopes: token::Scopes::default(),
+            rules: quick_cache::sync::Cache::with_weighter(rules / 1024, rules as u64, Bytes),
+            forgettings: (0..1024).map(|_| Mutex::new(0)).collect(),
             hasher: RandomState::new(),
             believed: AtomicBool::new(believed),
         }
@@ -77,13 +114,14 @@ impl Cache {
     }
 
     pub(crate) fn token(&self, digest: &Digest) -> Option<Arc<Token>> {
-        if self.is_believed() { self.tokens.get(digest) } else { None }
+        if self.is_believed() { self.tokens.get(digest).map(Kept::token) } else { None }
     }
 
-    pub(crate) fn put_token(&self, digest: Digest, token: Arc<Token>, since: &Moment) {
+    pub(crate) fn put_token(&self, digest: Digest, token: &Arc<Token>, since: Moment) {
+        let kept = Kept::new(token, &self.scopes);
         let forgettings = self.forgetting(&digest);
         if self.is_believed() && *forgettings == since.0 {
-            self.tokens.insert(digest, token);
+            self.tokens.insert(digest, kept);
         }
     }
 
@@ -91,7 +129,7 @@ impl Cache {
         if self.is_believed() { self.rules.get(&account) } else { None }
     }
 
-    pub(crate) fn put_rules(&self, account: i64, rules: Arc<Rulesets>, since: &Moment) {
+    pub(crate) fn put_rules(&self, account: i64, rules: Arc<Rulesets>, since: Moment) {
         let forgettings = self.forgetting(&account);
         if self.is_believed() && *forgettings == since.0 {
             self.rules.insert(account, rules);
@@ -111,7 +149,7 @@ impl Cache {
                     self.rules.remove(account);
                 }
                 Change::Everything => {
-                    for forgetting in &self.forgettings {
+                    for forgetting in &*self.forgettings {
                         *lock(forgetting) += 1;
                     }
                     self.tokens.clear();
@@ -135,8 +173,9 @@ impl Cache {
     }
 
     fn forgetting<K: Hash>(&self, key: &K) -> MutexGuard<'_, u64> {
-        let hash = self.hasher.hash_one(key);
-        lock(&self.forgettings[usize::from(hash.to_le_bytes()[0]) % self.forgettings.len()])
+        let [low, high, ..] = self.hasher.hash_one(key).to_le_bytes();
+        let hash = usize::from(u16::from_le_bytes([low, high]));
+        lock(&self.forgettings[hash % self.forgettings.len()])
     }
 }
 

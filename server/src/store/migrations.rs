@@ -25,6 +25,7 @@ macro_rules! migrations {
 
 migrations![
     1 "0001_begin.sql",
+    2 "0002_requests.sql",
 ];
 
 /// Where each engine notes what it has run.

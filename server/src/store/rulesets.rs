@@ -1,38 +1,140 @@
 //! Rulesets: one versioned document for each scope of an account.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use super::cache::Change;
+use belfry_core::rules::{self, Document, Scope, User};
+use bytes::Bytes;
+
+use super::cache::{Change, Moment};
 use super::engine::{Batch, Row, sql};
 use super::{Store, StoreError};
 use crate::random;
 
-/// The documents of one account, by scope.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rulesets(pub Vec<Document>);
-
-/// The document of one scope.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
-    /// `global` or `device/<profile_tag>`.
-    pub scope: String,
-    /// What a writer must name to replace it.
-    pub version: i64,
-    /// The rules, as JSON.
-    pub document: String,
+/// The documents of one account, by scope, and the answer that shows them all.
+#[derive(Debug, Default)]
+pub struct Rulesets {
+    documents: Vec<Versioned>,
+    answer: OnceLock<Bytes>,
 }
 
-impl Document {
+/// The document of one scope.
+#[derive(Debug, Clone)]
+struct Versioned {
+    document: Document,
+    /// What a writer must name to replace it.
+    version: i64,
+    /// How many bytes it is stored in.
+    bytes: usize,
+}
+
+/// The rules of an account as they were read, to be changed.
+pub struct RulesRead {
+    /// The rules.
+    pub rulesets: Arc<Rulesets>,
+    account: i64,
+    moment: Moment,
+}
+
+/// A changed document, to be saved.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    document: Document,
+    text: String,
+}
+
+impl Versioned {
     fn read(mut row: Row) -> Result<Self, StoreError> {
-        Ok(Self { scope: row.take()?, version: row.take()?, document: row.take()? })
+        const UNREADABLE: StoreError = StoreError::Unreadable("ruleset");
+        let scope = row.take::<String>()?.parse().map_err(|_| UNREADABLE)?;
+        let version = row.take()?;
+        let text = row.take::<String>()?;
+        let document = Document::from_text(scope, &text).map_err(|_| UNREADABLE)?;
+        Ok(Self { document, version, bytes: text.len() })
+    }
+}
+
+impl Draft {
+    /// A document as it will be stored.
+    #[must_use]
+    pub fn new(document: Document) -> Self {
+        let text = if document.is_empty() { String::new() } else { document.to_text() };
+        Self { document, text }
+    }
+
+    /// How many bytes it will take; none when nothing is left to store.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.text.len()
     }
 }
 
 impl Rulesets {
+    /// The documents that the account has.
+    pub fn documents(&self) -> impl Iterator<Item = &Document> + Clone {
+        self.documents.iter().map(|versioned| &versioned.document)
+    }
+
     /// The document of a scope, if the account has one.
     #[must_use]
-    pub fn of(&self, scope: &str) -> Option<&Document> {
-        self.0.iter().find(|document| document.scope == scope)
+    pub fn of(&self, scope: &Scope) -> Option<&Document> {
+        self.versioned(scope).map(|versioned| &versioned.document)
+    }
+
+    fn versioned(&self, scope: &Scope) -> Option<&Versioned> {
+        self.documents.iter().find(|versioned| versioned.document.scope() == scope)
+    }
+
+    /// How many rules the account has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.documents().map(Document::len).sum()
+    }
+
+    /// Whether the account has no document.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    /// How many bytes all of it is stored in.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.documents.iter().map(|versioned| versioned.bytes).sum()
+    }
+
+    /// How many bytes the document of a scope is stored in.
+    #[must_use]
+    pub fn bytes_of(&self, scope: &Scope) -> usize {
+        self.versioned(scope).map_or(0, |versioned| versioned.bytes)
+    }
+
+    /// The whole answer for the owner of these rules, made once. That of an account without a
+    /// document is not kept: it would take more memory than everything else that is known of it.
+    #[must_use]
+    pub fn answer(&self, owner: User<'_>) -> Bytes {
+        if self.is_empty() {
+            return rules::untouched(owner).into();
+        }
+        let make = || rules::answer(self.documents(), owner).into();
+        self.answer.get_or_init(make).clone()
+    }
+
+    /// About how many bytes it takes in memory, the answer included, which may come later: as
+    /// types a document takes some four times its text, and built-in rules are shown too.
+    pub(super) fn bytes_in_memory(&self) -> usize {
+        let (types, builtin) = (4, 6 * 1024);
+        if self.is_empty() { 0 } else { size_of::<Self>() + builtin + (types + 1) * self.bytes() }
+    }
+
+    /// These rulesets with another document in the place of one.
+    fn with(&self, draft: Draft, version: i64) -> Self {
+        let others = |versioned: &&Versioned| versioned.document.scope() != draft.document.scope();
+        let mut documents: Vec<_> = self.documents.iter().filter(others).cloned().collect();
+        if !draft.text.is_empty() {
+            let Draft { document, text } = draft;
+            documents.push(Versioned { document, version, bytes: text.len() });
+        }
+        Self { documents, answer: OnceLock::new() }
     }
 }
 
@@ -48,46 +150,57 @@ impl Store {
             [account.into()],
         );
         let rows = self.engine.read(select).await?;
-        let documents = rows.into_iter().map(Document::read).collect::<Result<_, _>>()?;
-        let rulesets = Arc::new(Rulesets(documents));
-        self.cache.put_rules(account, Arc::clone(&rulesets), &moment);
+        let documents: Vec<_> = rows.into_iter().map(Versioned::read).collect::<Result<_, _>>()?;
+        let rulesets = self.shared(Rulesets { documents, answer: OnceLock::new() });
+        self.cache.put_rules(account, Arc::clone(&rulesets), moment);
         Ok(rulesets)
     }
 
-    /// Saves the document of a scope over the version that was read (`None`: there was no
-    /// document), or removes it (`None` as document). `false`, and nothing changed, when another
-    /// writer came first: read again, and try again.
-    pub async fn save_ruleset(
-        &self,
-        account: i64,
-        scope: &str,
-        read: Option<i64>,
-        document: Option<&str>,
-    ) -> Result<bool, StoreError> {
-        let [account_id, scope] = [account.into(), scope.into()];
-        let statement = match (read, document) {
-            (None, None) => return Ok(true),
+    /// The rules of an account, to be changed.
+    pub async fn rules_to_change(&self, account: i64) -> Result<RulesRead, StoreError> {
+        let moment = self.cache.moment(&account);
+        Ok(RulesRead { rulesets: self.rulesets(account).await?, account, moment })
+    }
+
+    /// Saves a document over the version that was read, or removes it when nothing is left in it.
+    /// `false`, and nothing changed, when another writer came first: read again, and try again.
+    pub async fn save_ruleset(&self, read: &RulesRead, draft: Draft) -> Result<bool, StoreError> {
+        let scope = draft.document.scope();
+        let version = read.rulesets.versioned(scope).map(|versioned| versioned.version);
+        let [account_id, scope] = [read.account.into(), scope.to_string().into()];
+        let statement = match (version, draft.text.as_str()) {
+            (None, "") => return Ok(true),
             // The first version is random: a document that was removed and made again must not
             // be taken for the one that a slow writer read before.
-            (None, Some(document)) => sql(
+            (None, text) => sql(
                 "insert into rulesets (account_id, scope, version, document) \
                  values ($1, $2, $3, $4) on conflict do nothing returning version",
-                [account_id, scope, first_version().into(), document.into()],
+                [account_id, scope, first_version().into(), text.into()],
             ),
-            (Some(version), Some(document)) => sql(
-                "update rulesets set version = version + 1, document = $4 \
-                 where account_id = $1 and scope = $2 and version = $3 returning version",
-                [account_id, scope, version.into(), document.into()],
-            ),
-            (Some(version), None) => sql(
+            (Some(version), "") => sql(
                 "delete from rulesets \
                  where account_id = $1 and scope = $2 and version = $3 returning version",
                 [account_id, scope, version.into()],
             ),
+            (Some(version), text) => sql(
+                "update rulesets set version = version + 1, document = $4 \
+                 where account_id = $1 and scope = $2 and version = $3 returning version",
+                [account_id, scope, version.into(), text.into()],
+            ),
         };
-        let batch = Batch::from(statement).changing(Change::Rules(account));
+        let batch = Batch::from(statement).changing(Change::Rules(read.account));
         let [saved] = self.write_rows(batch).await?;
-        Ok(!saved.is_empty())
+        let Some(mut row) = saved.into_iter().next() else { return Ok(false) };
+        let rulesets = self.shared(read.rulesets.with(draft, row.take()?));
+        // If anything was forgotten since these rules were read, beside what this very write made
+        // stale, then somebody else has written too, and the next reader must ask the database.
+        self.cache.put_rules(read.account, rulesets, read.moment.after_own_write());
+        Ok(true)
+    }
+
+    /// All accounts without a document share one value.
+    fn shared(&self, rulesets: Rulesets) -> Arc<Rulesets> {
+        if rulesets.is_empty() { Arc::clone(&self.untouched) } else { Arc::new(rulesets) }
     }
 }
 

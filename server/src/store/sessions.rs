@@ -7,7 +7,7 @@ use super::engine::{Row, sql};
 use super::{Store, StoreError};
 
 /// A session as it is remembered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     /// Who is signed in.
     pub account: i64,
@@ -17,6 +17,8 @@ pub struct Session {
     pub seen_at: Timestamp,
     /// When it ends by itself.
     pub expires_at: Timestamp,
+    /// The language that was chosen when it began.
+    pub lang: Option<String>,
 }
 
 impl Session {
@@ -26,6 +28,7 @@ impl Session {
             created_at: row.take()?,
             seen_at: row.take()?,
             expires_at: row.take()?,
+            lang: row.take()?,
         })
     }
 }
@@ -34,14 +37,15 @@ impl Store {
     /// Remembers a session.
     pub async fn add_session(&self, digest: Digest, session: &Session) -> Result<(), StoreError> {
         let insert = sql(
-            "insert into sessions (digest, account_id, created_at, seen_at, expires_at) \
-             values ($1, $2, $3, $4, $5)",
+            "insert into sessions (digest, account_id, created_at, seen_at, expires_at, lang) \
+             values ($1, $2, $3, $4, $5, $6)",
             [
                 digest.into(),
                 session.account.into(),
                 session.created_at.into(),
                 session.seen_at.into(),
                 session.expires_at.into(),
+                session.lang.as_deref().into(),
             ],
         );
         self.engine.write(insert.into()).await.map(drop)
@@ -54,7 +58,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
         let select = sql(
-            "select account_id, created_at, seen_at, expires_at from sessions \
+            "select account_id, created_at, seen_at, expires_at, lang from sessions \
              where digest = $1 and expires_at > $2",
             [digest.into(), now.into()],
         );

@@ -139,7 +139,7 @@ impl Store {
             .await?
             .map(Arc::new);
         if let Some(token) = &found {
-            self.cache.put_token(digest, Arc::clone(token), &moment);
+            self.cache.put_token(digest, token, moment);
         }
         Ok(found)
     }
@@ -148,6 +148,21 @@ impl Store {
     #[must_use]
     pub fn cached_token(&self, digest: &Digest) -> Option<Arc<Token>> {
         self.cache.token(digest)
+    }
+
+    /// The scopes of every token, still good at this time, that an account has given an app.
+    pub async fn granted(
+        &self,
+        account: i64,
+        app: i64,
+        now: Timestamp,
+    ) -> Result<Vec<String>, StoreError> {
+        let select = sql(
+            "select distinct scopes from tokens where account_id = $1 and app_id = $2 \
+             and revoked_at is null and (expires_at is null or expires_at > $3)",
+            [account.into(), app.into(), now.into()],
+        );
+        self.engine.read(select).await?.into_iter().map(|mut row| row.take()).collect()
     }
 
     /// Revokes a token. One that is already revoked keeps the time of the first revocation.

@@ -115,7 +115,7 @@ async fn a_connection_in_use_is_not_idle() {
 #[tokio::test]
 async fn too_many_headers_are_refused() {
     let server = Listening::with(Config::default()).await;
-    let headers: String = (0..101).map(|n| format!("X-{n}: 1\r\n")).collect();
+    let headers = "X: 1\r\n".repeat(101);
     let answer = server.say(format!("GET /healthz HTTP/1.1\r\n{headers}\r\n").as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
     server.stop().await;
@@ -156,7 +156,7 @@ async fn what_is_not_http_is_refused() {
 #[tokio::test]
 async fn more_connections_than_allowed_wait_for_a_place() {
     let server = Listening::with(config(|config| config.http.max_connections = 2)).await;
-    let (first, _second) = (server.connect().await, server.connect().await);
+    let (first, second) = (server.connect().await, server.connect().await);
     let ask = async || {
         let mut third = server.connect().await;
         third.write_all(b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n").await.unwrap();
@@ -166,7 +166,7 @@ async fn more_connections_than_allowed_wait_for_a_place() {
     drop(first);
     assert!(ask().await.starts_with("HTTP/1.1 200 "));
     assert!(server.service.belfry.metrics.to_text().contains("belfry_http_connections "));
-    drop(_second);
+    drop(second);
     server.stop().await;
 }
 

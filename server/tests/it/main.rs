@@ -9,6 +9,7 @@ mod counters;
 mod gateway;
 mod health;
 mod limits;
+mod oauth;
 mod process;
 mod store;
 mod support;

@@ -5,7 +5,7 @@ mod crash;
 mod files;
 mod nodes;
 
-use self::cases::{accounts, apps, codes, rulesets, sessions, tokens, whole};
+use self::cases::{accounts, apps, codes, requests, rulesets, sessions, tokens, whole};
 
 /// Makes `sqlite::case` and `postgres::case` of every case.
 macro_rules! conformance {
@@ -57,6 +57,13 @@ conformance! {
         a_revocation_keeps_its_first_time,
         of_many_who_revoke_a_token_all_succeed,
         a_token_of_a_disabled_account_says_so_at_once,
+        what_an_account_has_granted_an_app_is_what_its_good_tokens_carry,
+    }
+    requests::{
+        a_request_is_its_browsers_until_it_ends,
+        a_request_moves_with_its_browser_and_with_no_other,
+        a_request_is_taken_once_by_its_browser,
+        of_many_who_take_a_request_one_succeeds,
     }
     codes::{
         a_code_is_read_back_as_it_was_added,
@@ -75,8 +82,10 @@ conformance! {
     rulesets::{
         an_account_without_rules_has_no_documents,
         documents_are_read_back_by_scope,
+        what_was_saved_is_what_the_database_holds,
         a_write_over_a_newer_write_is_refused,
         a_first_write_over_another_first_write_is_refused,
+        a_write_of_one_scope_keeps_what_another_wrote_in_the_next,
         a_removed_document_is_gone_and_its_version_is_not_used_again,
         of_many_who_change_a_ruleset_none_is_lost,
         a_reader_never_sees_an_older_ruleset_than_the_last_write,

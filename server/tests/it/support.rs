@@ -1,12 +1,16 @@
 //! What tests share: databases that are theirs alone, a whole service in this process with a
 //! clock to advance, callers as values, and the real binary as a process.
 
+pub(crate) mod browser;
 pub(crate) mod caller;
+pub(crate) mod client;
 pub(crate) mod databases;
 pub(crate) mod process;
 pub(crate) mod service;
 
+pub(crate) use self::browser::Browser;
 pub(crate) use self::caller::{Answer, Caller};
+pub(crate) use self::client::Client;
 pub(crate) use self::databases::TestDatabase;
 pub(crate) use self::process::Process;
 pub(crate) use self::service::Service;

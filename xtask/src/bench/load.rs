@@ -29,8 +29,10 @@ pub(super) struct Load {
     pub prepare: fn(&Belfry) -> io::Result<Request>,
 }
 
-const HEAD: &[&str] =
-    &["path", "ours/s", "bare/s", "ratio", "floor", "", "p50 ms", "p99 ms", "peak MB"];
+const HEAD: &[&str] = &[
+    "path", "ours/s", "bare/s", "ratio", "floor", "", "p50 ms", "p99 ms", "CPU µs", "bare µs",
+    "peak MB",
+];
 
 /// Measures the rows and prints the table; true if all could be measured.
 pub(super) fn measure_all(bench: &Bench, loads: &[&Load]) -> bool {
@@ -43,6 +45,14 @@ pub(super) fn measure_all(bench: &Bench, loads: &[&Load]) -> bool {
     }
     println!("\n{}", table(HEAD, &rows));
     rows.len() == loads.len()
+}
+
+/// One side of one round.
+#[derive(Clone, Copy)]
+struct Side {
+    seen: Seen,
+    /// Processor time for each call, which a busy machine changes less than anything else.
+    cpu_us: f64,
 }
 
 impl Load {
@@ -59,14 +69,18 @@ impl Load {
             fs::write(&script, request.script(round))?;
             // The first, a short one, only warms up.
             let seconds = if round == 0 { 1 } else { bench.seconds };
-            let load = |address| wrk::load(address, &script, self.connections, seconds);
+            let load = |served: &Served| -> io::Result<Side> {
+                let before = served.cpu_us();
+                let seen = wrk::load(served.address, &script, self.connections, seconds)?;
+                Ok(Side { seen, cpu_us: (served.cpu_us() - before) / seen.calls })
+            };
             // Whoever is first changes, so that a machine that slows down is unfair to both.
             let (our, their) = if round % 2 == 0 {
-                let our = load(belfry.served.address)?;
-                (our, load(bare.address)?)
+                let our = load(&belfry.served)?;
+                (our, load(&bare)?)
             } else {
-                let their = load(bare.address)?;
-                (load(belfry.served.address)?, their)
+                let their = load(&bare)?;
+                (load(&belfry.served)?, their)
             };
             if round > 0 {
                 ours.push(our);
@@ -76,17 +90,15 @@ impl Load {
         Ok(self.row(&request, &ours, &theirs, belfry.served.peak_memory()))
     }
 
-    fn row(&self, request: &Request, ours: &[Seen], bare: &[Seen], peak: f64) -> Vec<String> {
-        let middle = |seen: &[Seen], figure: fn(&Seen) -> f64| median(seen.iter().map(figure));
-        let rate = |seen| middle(seen, |seen| seen.per_second);
+    fn row(&self, request: &Request, ours: &[Side], bare: &[Side], peak: f64) -> Vec<String> {
+        let middle = |sides: &[Side], figure: fn(&Side) -> f64| median(sides.iter().map(figure));
+        let rate = |sides| middle(sides, |side| side.seen.per_second);
         // Of neighbours in time, which had the same machine more than all together had.
         let pairs = ours.iter().zip(bare);
-        let ratio = median(pairs.map(|(ours, bare)| ours.per_second / bare.per_second));
+        let ratio = median(pairs.map(|(ours, bare)| ours.seen.per_second / bare.seen.per_second));
         let success_wanted = request.status.is_none_or(|status| status < 400);
-        let lost: u64 = ours
-            .iter()
-            .map(|seen| seen.broken + if success_wanted { seen.refused } else { 0 })
-            .sum();
+        let lost = |seen: &Seen| seen.broken + if success_wanted { seen.refused } else { 0 };
+        let lost: u64 = ours.iter().map(|side| lost(&side.seen)).sum();
         let verdict = match lost {
             0 if ratio >= self.floor => "ok".to_owned(),
             0 => "below".to_owned(),
@@ -99,8 +111,10 @@ impl Load {
             format!("{ratio:.2}"),
             format!("{:.2}", self.floor),
             verdict,
-            format!("{:.2}", middle(ours, |seen| seen.p50_ms)),
-            format!("{:.2}", middle(ours, |seen| seen.p99_ms)),
+            format!("{:.2}", middle(ours, |side| side.seen.p50_ms)),
+            format!("{:.2}", middle(ours, |side| side.seen.p99_ms)),
+            format!("{:.1}", middle(ours, |side| side.cpu_us)),
+            format!("{:.1}", middle(bare, |side| side.cpu_us)),
             format!("{peak:.1}"),
         ]
     }
@@ -134,23 +148,28 @@ mod tests {
         prepare: |_| Ok(Request::default()),
     };
 
-    fn seen(per_second: f64) -> Seen {
-        Seen { per_second, p50_ms: 1.0, p99_ms: 2.0, ..Seen::default() }
+    fn side(per_second: f64) -> Side {
+        let seen = Seen { per_second, p50_ms: 1.0, p99_ms: 2.0, ..Seen::default() };
+        Side { seen, cpu_us: 9.5 }
     }
 
     #[test]
     fn the_ratio_is_the_median_of_neighbours_and_stands_beside_its_floor() {
         let get = Request::new("GET", "/");
-        let bare = [seen(100.0), seen(1000.0), seen(200.0)];
-        let ours = [seen(80.0), seen(900.0), seen(2.0)];
+        let bare = [side(100.0), side(1000.0), side(200.0)];
+        let ours = [side(80.0), side(900.0), side(2.0)];
         let row = ROW.row(&get, &ours, &bare, 12.34);
-        assert_eq!(row, ["GET /", "80", "200", "0.80", "0.75", "ok", "1.00", "2.00", "12.3"]);
-        assert_eq!(ROW.row(&get, &[seen(70.0)], &bare, 1.0)[5], "below");
+        assert_eq!(
+            row,
+            ["GET /", "80", "200", "0.80", "0.75", "ok", "1.00", "2.00", "9.5", "9.5", "12.3"]
+        );
+        assert_eq!(ROW.row(&get, &[side(70.0)], &bare, 1.0)[5], "below");
     }
 
     #[test]
     fn refusals_are_lost_unless_the_row_is_about_them() {
-        let ours = [Seen { refused: 5, ..seen(100.0) }];
+        let mut ours = [side(100.0)];
+        ours[0].seen.refused = 5;
         let about_refusals = Request { status: Some(429), ..Request::new("GET", "/") };
         assert_eq!(ROW.row(&Request::new("GET", "/"), &ours, &ours, 1.0)[5], "5 lost");
         assert_eq!(ROW.row(&about_refusals, &ours, &ours, 1.0)[5], "ok");

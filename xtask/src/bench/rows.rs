@@ -36,7 +36,8 @@ pub(super) const STARTS: &[Start] = &[
 ];
 
 /// Programs that measure a part alone, in `server/examples`.
-pub(super) const PROGRAMS: &[Program] = &[];
+pub(super) const PROGRAMS: &[Program] =
+    &[Program { name: "the store alone", example: "store", arguments: &[], engines: true }];
 
 /// The names of all rows.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {

@@ -58,6 +58,12 @@ impl Served {
         self.memory("VmRSS:")
     }
 
+    /// The processor time that it has used, in microseconds; NaN where the system does not tell.
+    pub(super) fn cpu_us(&self) -> f64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.group.id()));
+        ticks(&stat.unwrap_or_default()).map_or(f64::NAN, |ticks| ticks * 10_000.0)
+    }
+
     fn memory(&self, field: &str) -> f64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.group.id()));
         megabytes(&status.unwrap_or_default(), field).unwrap_or(f64::NAN)
@@ -72,6 +78,12 @@ fn megabytes(status: &str, field: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix(field))?;
     let kibibytes: f64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(kibibytes * 1024.0 / 1e6)
+}
+
+/// User and system time in hundredths of a second, after the name, which may hold anything.
+fn ticks(stat: &str) -> Option<f64> {
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    Some(fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?)
 }
 
 #[cfg(test)]
@@ -91,5 +103,12 @@ mod tests {
         let status = "Name:\tbelfry\nVmHWM:\t   12500 kB\nVmRSS:\t    9000 kB\n";
         assert_eq!(megabytes(status, "VmHWM:"), Some(12.8));
         assert_eq!(megabytes(status, "VmSwap:"), None);
+    }
+
+    #[test]
+    fn processor_time_is_read_past_any_name() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194304 131 0 0 0 250 50 9 9 20 0 3 0";
+        assert_eq!(ticks(stat), Some(300.0));
+        assert_eq!(ticks(""), None);
     }
 }

@@ -12,6 +12,7 @@ use xtask::programs;
 /// What wrk saw.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Seen {
+    pub calls: f64,
     pub per_second: f64,
     pub p50_ms: f64,
     pub p99_ms: f64,
@@ -57,6 +58,8 @@ fn read(output: &str) -> Option<Seen> {
         } else if let Some(counts) = line.strip_prefix("Socket errors: ") {
             let counts = counts.split(", ").filter_map(|count| count.split_once(' '));
             seen.broken = counts.filter_map(|(_, count)| count.parse::<u64>().ok()).sum();
+        } else if let Some((calls, _)) = line.split_once(" requests in ") {
+            seen.calls = calls.parse().ok()?;
         } else if let Some(rate) = line.strip_prefix("Requests/sec:") {
             seen.per_second = rate.trim().parse().ok()?;
             complete = true;
@@ -106,7 +109,7 @@ Transfer/sec:      8.27MB
     fn what_wrk_prints_is_read() {
         let seen = read(OUTPUT).unwrap();
         assert_eq!((seen.per_second, seen.p50_ms, seen.p99_ms), (67193.55, 0.25, 2.25));
-        assert_eq!((seen.refused, seen.broken), (12, 7));
+        assert_eq!((seen.calls, seen.refused, seen.broken), (141_127.0, 12, 7));
     }
 
     #[test]

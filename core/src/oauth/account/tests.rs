@@ -89,14 +89,37 @@ fn a_password_has_8_to_128_characters_whatever_they_are() {
         (String::new(), Err(Problem::Blank)),
         (" ".repeat(10), Err(Problem::Blank)),
         ("1234567".into(), Err(Problem::TooShort(8))),
-        ("12345678".into(), Ok(())),
+        ("1234567x".into(), Ok(())),
         (" 1234567 ".into(), Ok(())),
         ("1234567\0".into(), Ok(())),
-        ("é".repeat(128), Ok(())),
+        ("né".repeat(64), Ok(())),
         ("é".repeat(129), Err(Problem::TooLong(128))),
         ("a".repeat(65_536), Err(Problem::TooLong(128))),
     ] {
         assert_eq!(check_password(&Secret::new(password.as_str())), found, "{password:?}");
+    }
+}
+
+// Attack 116.
+#[test]
+fn a_password_that_everybody_takes_is_refused() {
+    for common in ["12345678", "password1", "PassWord1", "qwertyuiop", "aaaaaaaaaa", "ñññññññññ"]
+    {
+        let found = check_password(&Secret::new(common));
+        assert_eq!(found, Err(Problem::PasswordCommon), "{common}");
+    }
+    for uncommon in ["correct horse", "password1 of mine", "aaaaaaaab"] {
+        assert_eq!(check_password(&Secret::new(uncommon)), Ok(()), "{uncommon}");
+    }
+}
+
+#[test]
+fn the_list_of_common_passwords_holds_what_could_be_chosen() {
+    let listed: Vec<&str> = COMMON.lines().collect();
+    assert!(listed.len() > 300);
+    assert!(listed.is_sorted());
+    for common in listed {
+        assert_eq!(check_password(&Secret::new(common)), Err(Problem::PasswordCommon), "{common}");
     }
 }
 

@@ -248,3 +248,15 @@ proptest! {
         let _ = Registration { client_name, redirect_uris, scopes, website }.check();
     }
 }
+
+// Attacks 29 and 57.
+#[test]
+fn scopes_of_admins_may_be_declared_and_are_never_granted() {
+    let app = app("https://a.example/", "read admin:read admin:write:accounts");
+    assert_eq!(app.details.scopes.to_string(), "read admin:read admin:write:accounts");
+    for asked in ["admin:read", "read admin:read", "admin:read:accounts", "admin:write:accounts"] {
+        assert_eq!(app.granted(Some(asked)), Err(Refusal::InvalidScope), "{asked}");
+    }
+    assert_eq!(app.granted(Some("read")).unwrap().to_string(), "read");
+    assert_eq!(app.sign_up_scopes().to_string(), "read");
+}

@@ -276,6 +276,22 @@ fn consent_is_asked_for_unless_exactly_these_scopes_were_granted() {
     assert!(!request(&[("scope", "nope")]).needs_consent([]));
 }
 
+// Attacks 19 and 33.
+#[test]
+fn nothing_is_refused_asked_or_approved_before_the_user_has_signed_in() {
+    let granted = ["read".parse::<Scopes>().unwrap()];
+    for (more, then) in [
+        (&[][..], Step::Approve),
+        (&[("scope", "read write")], Step::Ask),
+        (&[("force_login", "true")], Step::Ask),
+        (&[("scope", "nope")], Step::Refuse(Refusal::InvalidScope)),
+    ] {
+        let request = request(more);
+        assert_eq!(request.step(false, &granted), Step::SignIn, "{more:?}");
+        assert_eq!(request.step(true, &granted), then, "{more:?}");
+    }
+}
+
 #[test]
 fn a_request_that_is_kept_is_read_back() {
     for more in [

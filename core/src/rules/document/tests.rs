@@ -315,3 +315,19 @@ fn the_deepest_body_that_is_accepted_is_stored_and_read_back() {
     let answer = json::write(&Rulesets::of(&global(), [&document], alice()));
     assert!(serde_json::from_slice::<Value>(&answer).is_ok());
 }
+
+#[test]
+fn a_place_is_read_from_a_query_where_each_word_stands_once() {
+    let pairs = |text: &str| crate::percent::query(text).unwrap();
+    for (query, before, after) in [
+        ("", None, None),
+        ("before=a", Some("a"), None),
+        ("after=b&x=y&before=", Some(""), Some("b")),
+    ] {
+        assert_eq!(Place::read(&pairs(query)), Ok(Place { before, after }), "{query}");
+    }
+    for query in ["before=a&before=a", "after=a&before=b&after=c"] {
+        let refusal = Place::read(&pairs(query)).unwrap_err();
+        assert_eq!(refusal.class(), Class::Unknown, "{query}");
+    }
+}

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use super::Refused;
 use crate::config::LimitMode;
 use crate::http::Belfry;
-use crate::http::visitor::Visitor;
+use crate::http::entrant::Entrant;
 
 /// Stands before what could be guessed, for one caller.
 ///
@@ -108,8 +108,8 @@ impl FromRequestParts<Arc<Belfry>> for Guard {
         parts: &mut Parts,
         belfry: &Arc<Belfry>,
     ) -> Result<Self, Infallible> {
-        let visitor = Visitor::from_request_parts(parts, belfry).await?;
-        Ok(Self::new(Arc::clone(belfry), visitor.address))
+        let entrant = Entrant::from_request_parts(parts, belfry).await?;
+        Ok(Self::new(Arc::clone(belfry), entrant.address))
     }
 }
 

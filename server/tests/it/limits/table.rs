@@ -116,7 +116,7 @@ async fn every_method_is_counted_once_and_none_is_overridden() {
     let service = Service::start().await;
     let alice = service.person("alice").await;
     for (call, method) in ["GET", "HEAD", "OPTIONS", "PATCH", "BREW"].iter().enumerate() {
-        let answer = alice.call(&format!("{method} /api/v1/x"), "").await;
+        let answer = alice.call(&format!("{method} /x"), "").await;
         let left = (299 - call).to_string();
         assert_eq!(answer.header("x-ratelimit-remaining"), left, "{method}");
     }
@@ -124,17 +124,20 @@ async fn every_method_is_counted_once_and_none_is_overridden() {
     assert_eq!(admitted(&disguised, "POST /api/v1/media?_method=get", 31).await, 30);
 }
 
+/// What a browser asks before a page may call: the page could not read a refusal.
 #[tokio::test]
-async fn a_preflight_is_not_counted_and_any_other_options_is() {
+async fn options_are_counted_but_where_any_page_may_call() {
     let service = Service::start().await;
-    let page = service.anyone().with("origin", "https://app.example");
-    let preflight = page.with("access-control-request-method", "PUT");
-    for _ in 0..310 {
-        let answer = preflight.call("OPTIONS /api/v1/x", "").await;
-        assert_ne!(answer.status, 429);
-        assert_eq!(answer.header("x-ratelimit-limit"), "");
+    let anyone = service.anyone();
+    for path in ["/api/v1/x", "/oauth/token", "/_matrix/client/v3/pushrules/"] {
+        let what = format!("OPTIONS {path}");
+        assert_eq!(admitted(&anyone, &what, 310).await, 310, "{path}");
+        assert_eq!(anyone.call(&what, "").await.header("x-ratelimit-limit"), "", "{path}");
     }
-    assert_eq!(admitted(&page, "OPTIONS /api/v1/x", 310).await, 300);
+    assert_eq!(admitted(&anyone, "OPTIONS /oauth/authorize", 310).await, 300);
+    let refused = anyone.get("/api/v1/x").await;
+    assert_eq!((refused.status, refused.header("access-control-allow-origin")), (429, "*"));
+    assert!(refused.header("access-control-expose-headers").contains("Retry-After"));
 }
 
 /// [131]

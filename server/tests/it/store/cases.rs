@@ -3,6 +3,7 @@
 pub(super) mod accounts;
 pub(super) mod apps;
 pub(super) mod codes;
+pub(super) mod requests;
 pub(super) mod rulesets;
 pub(super) mod sessions;
 pub(super) mod tokens;

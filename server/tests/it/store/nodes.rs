@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use belfry::store::Store;
 
+use super::cases::rulesets::save;
 use super::cases::{at, digest, token, with_alice};
 use crate::support::TestDatabase;
 
@@ -42,10 +43,9 @@ async fn a_token_revoked_through_one_node_is_refused_by_the_other() {
 #[tokio::test(flavor = "multi_thread")]
 async fn rules_written_through_one_node_are_read_through_the_other() {
     let Some((_database, one, other)) = two_nodes().await else { return };
-    assert!(other.rulesets(7).await.unwrap().0.is_empty());
-    one.save_ruleset(7, "global", None, Some("{}")).await.unwrap();
-    soon("the other node hears of it", async || !other.rulesets(7).await.unwrap().0.is_empty())
-        .await;
+    assert!(other.rulesets(7).await.unwrap().is_empty());
+    assert!(save(&one, "global", Some("rule")).await);
+    soon("the other node hears of it", async || !other.rulesets(7).await.unwrap().is_empty()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

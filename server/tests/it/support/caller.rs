@@ -68,6 +68,9 @@ impl Caller {
         let answer = self.site.answer(request.body(body.into()).unwrap()).await;
         let (head, body) = answer.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
+        if let Some(length) = head.headers.get("content-length").filter(|_| method != "HEAD") {
+            assert_eq!(length.to_str().unwrap(), body.len().to_string(), "{what}");
+        }
         Answer {
             status: head.status.as_u16(),
             headers: head.headers,

@@ -7,15 +7,14 @@ use std::sync::Arc;
 use belfry::clock::{Clock, FakeClock};
 use belfry::config::Config;
 use belfry::http::{Belfry, Peer, Site};
-use belfry::limits::Limits;
-use belfry::metrics::Metrics;
-use belfry::passwords::Passwords;
 use belfry::random;
 use belfry::store::{Account, App, NewToken, Store};
 use belfry_core::secret::Secret;
 use jiff::Timestamp;
 
+use super::browser::Browser;
 use super::caller::Caller;
+use super::client::Client;
 use super::databases::TestDatabase;
 
 /// The second at which every test begins.
@@ -43,21 +42,20 @@ impl Service {
     /// With these settings, on this database.
     pub(crate) async fn on(database: TestDatabase, config: Config) -> Self {
         let clock = Arc::new(FakeClock::at(BEGINNING));
-        let mut metrics = Metrics::default();
-        let belfry = Arc::new(Belfry {
-            base_url: config
-                .base_url
-                .clone()
-                .unwrap_or_else(|| "https://ring.example".parse().unwrap()),
-            limits: Limits::open(&config, &mut metrics).await.unwrap(),
-            config,
-            store: database.open().await,
-            clock: Arc::clone(&clock) as Arc<dyn Clock>,
-            passwords: Passwords::new(None),
-            metrics,
-        });
+        let unsaid = || "https://ring.example".parse().unwrap();
+        let base_url = config.base_url.clone().unwrap_or_else(unsaid);
+        let told = Arc::clone(&clock) as Arc<dyn Clock>;
+        let belfry = Belfry::new(config, base_url, database.open().await, told).await.unwrap();
+        let belfry = Arc::new(belfry);
         let site = Site::new(Arc::clone(&belfry));
         Self { clock, belfry, site, _database: database }
+    }
+
+    /// The same data with other settings, as after a restart.
+    pub(crate) async fn again(self, config: Config) -> Self {
+        let Self { belfry, site, _database: database, .. } = self;
+        drop((belfry, site));
+        Self::on(database, config).await
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -71,6 +69,16 @@ impl Service {
     /// Somebody without a token, at 192.0.2.1.
     pub(crate) fn anyone(&self) -> Caller {
         Caller::new(self.site.clone(), Peer(peer([192, 0, 2, 1])))
+    }
+
+    /// A browser in which nobody is signed in.
+    pub(crate) fn browser(&self) -> Browser {
+        Browser::new(self.anyone())
+    }
+
+    /// A registered app.
+    pub(crate) async fn client(&self) -> Client {
+        Client::register(self.anyone()).await
     }
 
     /// A person with an account, and a token for everything that concerns push rules.

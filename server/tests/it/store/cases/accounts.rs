@@ -61,7 +61,8 @@ pub(in crate::store) async fn accounts_are_listed_by_name_in_pages(store: Store)
 
 pub(in crate::store) async fn a_disabled_account_says_so_and_its_sessions_end(store: Store) {
     store.add_account(&account(7, "alice")).await.unwrap().unwrap();
-    let session = Session { account: 7, created_at: at(1), seen_at: at(1), expires_at: at(100) };
+    let session =
+        Session { account: 7, created_at: at(1), seen_at: at(1), expires_at: at(100), lang: None };
     store.add_session(digest("s"), &session).await.unwrap();
 
     assert!(store.disable_account(7, Some(at(50))).await.unwrap());
@@ -75,7 +76,8 @@ pub(in crate::store) async fn a_disabled_account_says_so_and_its_sessions_end(st
 
 pub(in crate::store) async fn a_new_password_ends_the_sessions(store: Store) {
     store.add_account(&account(7, "alice")).await.unwrap().unwrap();
-    let session = Session { account: 7, created_at: at(1), seen_at: at(1), expires_at: at(100) };
+    let session =
+        Session { account: 7, created_at: at(1), seen_at: at(1), expires_at: at(100), lang: None };
     store.add_session(digest("s"), &session).await.unwrap();
 
     assert!(store.set_password(7, "new").await.unwrap());

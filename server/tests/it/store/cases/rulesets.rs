@@ -1,75 +1,99 @@
 //! Rulesets.
 
-use belfry::store::Store;
+use std::sync::Arc;
+
+use belfry::store::{Draft, RulesRead, Rulesets, Store};
+use belfry_core::rules::{Document, Kind, NewRule, Place, Scope};
 
 use super::{MANY, many};
 
 pub(in crate::store) async fn an_account_without_rules_has_no_documents(store: Store) {
-    assert!(store.rulesets(7).await.unwrap().0.is_empty());
+    assert!(store.rulesets(7).await.unwrap().is_empty());
 }
 
 pub(in crate::store) async fn documents_are_read_back_by_scope(store: Store) {
-    for (account, scope, document) in
+    for (account, scope, rule) in
         [(7, "global", "one"), (7, "device/phone", "two"), (8, "global", "other")]
     {
-        assert!(store.save_ruleset(account, scope, None, Some(document)).await.unwrap());
+        let read = store.rules_to_change(account).await.unwrap();
+        assert!(store.save_ruleset(&read, with_rule(&read, scope, rule)).await.unwrap());
     }
-    for reading in ["from the database", "from memory"] {
+    for reading in ["from memory", "from memory again"] {
         let rulesets = store.rulesets(7).await.unwrap();
-        assert_eq!(rulesets.0.len(), 2, "{reading}");
-        assert_eq!(rulesets.of("global").unwrap().document, "one", "{reading}");
-        assert_eq!(rulesets.of("device/phone").unwrap().document, "two", "{reading}");
-        assert_eq!(rulesets.of("device/tablet"), None, "{reading}");
+        assert_eq!(rulesets.documents().count(), 2, "{reading}");
+        assert_eq!(rulesets.len(), 2, "{reading}");
+        assert_eq!(ids(&rulesets, "global"), ["one"], "{reading}");
+        assert_eq!(ids(&rulesets, "device/phone"), ["two"], "{reading}");
+        assert!(rulesets.of(&scope("device/tablet")).is_none(), "{reading}");
+        assert!(rulesets.bytes() > rulesets.bytes_of(&Scope::Global), "{reading}");
     }
+}
+
+pub(in crate::store) async fn what_was_saved_is_what_the_database_holds(store: Store) {
+    for rule in ["one", "two"] {
+        let read = store.rules_to_change(7).await.unwrap();
+        assert!(store.save_ruleset(&read, with_rule(&read, "global", rule)).await.unwrap());
+    }
+    let saved = store.rulesets(7).await.unwrap();
+    // Disabling an account makes everything be read anew.
+    store.disable_account(1, None).await.unwrap();
+    let read = store.rulesets(7).await.unwrap();
+    assert!(!Arc::ptr_eq(&saved, &read));
+    assert!(saved.documents().eq(read.documents()));
+    assert_eq!(saved.bytes(), read.bytes());
 }
 
 pub(in crate::store) async fn a_write_over_a_newer_write_is_refused(store: Store) {
-    assert!(store.save_ruleset(7, "global", None, Some("one")).await.unwrap());
-    let read = version(&store, "global").await;
+    assert!(save(&store, "global", Some("one")).await);
+    let read = store.rules_to_change(7).await.unwrap();
 
-    assert!(store.save_ruleset(7, "global", read, Some("two")).await.unwrap());
-    assert!(!store.save_ruleset(7, "global", read, Some("three")).await.unwrap());
-    assert!(!store.save_ruleset(7, "global", read, None).await.unwrap());
+    assert!(store.save_ruleset(&read, with_rule(&read, "global", "two")).await.unwrap());
+    assert!(!store.save_ruleset(&read, with_rule(&read, "global", "three")).await.unwrap());
+    assert!(!store.save_ruleset(&read, Draft::new(Document::new(Scope::Global))).await.unwrap());
 
-    assert_eq!(store.rulesets(7).await.unwrap().of("global").unwrap().document, "two");
+    assert_eq!(ids(&store.rulesets(7).await.unwrap(), "global"), ["two", "one"]);
 }
 
 pub(in crate::store) async fn a_first_write_over_another_first_write_is_refused(store: Store) {
-    assert!(store.save_ruleset(7, "global", None, Some("one")).await.unwrap());
-    assert!(!store.save_ruleset(7, "global", None, Some("two")).await.unwrap());
-    assert_eq!(store.rulesets(7).await.unwrap().of("global").unwrap().document, "one");
+    let read = store.rules_to_change(7).await.unwrap();
+    assert!(store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap());
+    assert!(!store.save_ruleset(&read, with_rule(&read, "global", "two")).await.unwrap());
+    assert_eq!(ids(&store.rulesets(7).await.unwrap(), "global"), ["one"]);
+}
+
+pub(in crate::store) async fn a_write_of_one_scope_keeps_what_another_wrote_in_the_next(
+    store: Store,
+) {
+    let read = store.rules_to_change(7).await.unwrap();
+    assert!(store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap());
+    assert!(store.save_ruleset(&read, with_rule(&read, "device/a", "two")).await.unwrap());
+    let rulesets = store.rulesets(7).await.unwrap();
+    assert_eq!(ids(&rulesets, "global"), ["one"]);
+    assert_eq!(ids(&rulesets, "device/a"), ["two"]);
 }
 
 pub(in crate::store) async fn a_removed_document_is_gone_and_its_version_is_not_used_again(
     store: Store,
 ) {
-    assert!(store.save_ruleset(7, "device/a", None, Some("one")).await.unwrap());
-    let read = version(&store, "device/a").await;
-    assert!(store.save_ruleset(7, "device/a", read, None).await.unwrap());
-    assert!(store.rulesets(7).await.unwrap().0.is_empty());
+    assert!(save(&store, "device/a", Some("one")).await);
+    let read = store.rules_to_change(7).await.unwrap();
+    assert!(save(&store, "device/a", None).await);
+    assert!(store.rulesets(7).await.unwrap().is_empty());
 
-    assert!(store.save_ruleset(7, "device/a", None, Some("two")).await.unwrap());
-    assert!(!store.save_ruleset(7, "device/a", read, Some("of the dead")).await.unwrap());
-    assert_eq!(store.rulesets(7).await.unwrap().of("device/a").unwrap().document, "two");
+    assert!(save(&store, "device/a", Some("two")).await);
+    assert!(!store.save_ruleset(&read, with_rule(&read, "device/a", "dead")).await.unwrap());
+    assert_eq!(ids(&store.rulesets(7).await.unwrap(), "device/a"), ["two"]);
 }
 
 pub(in crate::store) async fn of_many_who_change_a_ruleset_none_is_lost(store: Store) {
     let (store, _) = many(store, |store, caller| async move {
-        loop {
-            let read = store.rulesets(7).await.unwrap();
-            let old = read.of("global");
-            let new = format!("{} {caller}", old.map_or("", |old| &old.document));
-            let version = old.map(|old| old.version);
-            if store.save_ruleset(7, "global", version, Some(&new)).await.unwrap() {
-                return;
-            }
-        }
+        while !save(&store, "global", Some(&caller.to_string())).await {}
     })
     .await;
 
     let rulesets = store.rulesets(7).await.unwrap();
     let mut numbers: Vec<i64> =
-        rulesets.0[0].document.split_whitespace().map(|number| number.parse().unwrap()).collect();
+        ids(&rulesets, "global").into_iter().map(|number| number.parse().unwrap()).collect();
     numbers.sort_unstable();
     assert_eq!(numbers, (0..MANY).collect::<Vec<_>>());
 }
@@ -83,20 +107,16 @@ pub(in crate::store) async fn a_reader_never_sees_an_older_ruleset_than_the_last
         if caller > 0 {
             let mut last = 0;
             while last < 100 {
-                let rulesets = store.rulesets(7).await.unwrap();
-                let now = rulesets.of("global").map_or(0, |found| found.document.parse().unwrap());
+                let now = store.rulesets(7).await.unwrap().len();
                 assert!(now >= last, "{now} after {last}");
                 last = now;
                 tokio::task::yield_now().await;
             }
             return last;
         }
-        for count in 1..=100 {
-            let read = version(&store, "global").await;
-            let document = count.to_string();
-            assert!(store.save_ruleset(7, "global", read, Some(&document)).await.unwrap());
-            let rulesets = store.rulesets(7).await.unwrap();
-            assert_eq!(rulesets.of("global").unwrap().document, document);
+        for count in 1..=100_usize {
+            assert!(save(&store, "global", Some(&count.to_string())).await);
+            assert_eq!(store.rulesets(7).await.unwrap().len(), count);
         }
         100
     })
@@ -104,6 +124,32 @@ pub(in crate::store) async fn a_reader_never_sees_an_older_ruleset_than_the_last
     assert_eq!(counts, [100; 64]);
 }
 
-async fn version(store: &Store, scope: &str) -> Option<i64> {
-    store.rulesets(7).await.unwrap().of(scope).map(|document| document.version)
+/// Adds a rule to a scope of the account 7, or removes the document.
+pub(in crate::store) async fn save(store: &Store, scope_text: &str, rule: Option<&str>) -> bool {
+    let read = store.rules_to_change(7).await.unwrap();
+    let draft = match rule {
+        Some(rule) => with_rule(&read, scope_text, rule),
+        None => Draft::new(Document::new(scope(scope_text))),
+    };
+    store.save_ruleset(&read, draft).await.unwrap()
+}
+
+pub(super) fn with_rule(read: &RulesRead, scope_text: &str, rule: &str) -> Draft {
+    let scope = scope(scope_text);
+    let mut document = match read.rulesets.of(&scope) {
+        Some(document) => document.clone(),
+        None => Document::new(scope),
+    };
+    let new = NewRule::read(Kind::Room, br#"{"actions":["notify"]}"#).unwrap();
+    document.put(Kind::Room, rule.parse().unwrap(), new, Place::default()).unwrap();
+    Draft::new(document)
+}
+
+fn ids<'a>(rulesets: &'a Rulesets, scope_text: &str) -> Vec<&'a str> {
+    let document = rulesets.of(&scope(scope_text)).unwrap();
+    document.own()[Kind::Room].iter().map(|rule| rule.rule_id.as_str()).collect()
+}
+
+fn scope(text: &str) -> Scope {
+    text.parse().unwrap()
 }

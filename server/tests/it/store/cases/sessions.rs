@@ -5,7 +5,13 @@ use belfry::store::{Session, Store};
 use super::{at, digest};
 
 fn session(account: i64) -> Session {
-    Session { account, created_at: at(1), seen_at: at(2), expires_at: at(100) }
+    Session {
+        account,
+        created_at: at(1),
+        seen_at: at(2),
+        expires_at: at(100),
+        lang: Some("de".to_owned()),
+    }
 }
 
 pub(in crate::store) async fn a_session_is_read_back_until_it_ends(store: Store) {

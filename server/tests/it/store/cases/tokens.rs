@@ -82,3 +82,30 @@ pub(in crate::store) async fn a_token_of_a_disabled_account_says_so_at_once(stor
     store.disable_account(7, None).await.unwrap();
     assert_eq!(disabled_at().await, None);
 }
+
+pub(in crate::store) async fn what_an_account_has_granted_an_app_is_what_its_good_tokens_carry(
+    store: Store,
+) {
+    with_alice(&store).await;
+    let issue = async |secret, app, account, scopes: &str, expires_at| {
+        let scopes = scopes.to_owned();
+        let new = NewToken { app, scopes, expires_at, ..token(secret, account) };
+        store.add_token(&new).await.unwrap();
+    };
+    issue("one", 1, Some(7), "read", None).await;
+    issue("same", 1, Some(7), "read", None).await;
+    issue("ending", 1, Some(7), "push", Some(at(100))).await;
+    issue("revoked", 1, Some(7), "write", None).await;
+    issue("of the app", 1, None, "follow", None).await;
+    issue("of another app", 2, Some(7), "profile", None).await;
+    issue("of another account", 1, Some(8), "profile", None).await;
+    store.revoke_token(digest("revoked"), at(1)).await.unwrap();
+
+    let granted = async |now| {
+        let mut scopes = store.granted(7, 1, at(now)).await.unwrap();
+        scopes.sort();
+        scopes
+    };
+    assert_eq!(granted(99).await, ["push", "read"]);
+    assert_eq!(granted(100).await, ["read"]);
+}

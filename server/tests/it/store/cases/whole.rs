@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use belfry::store::{Account, Code, NewToken, Session, Store};
+use belfry::store::{Account, Code, NewToken, Request, Session, Store};
 
+use super::rulesets::with_rule;
 use super::{account, app, at, digest, token};
 
 pub(in crate::store) async fn it_answers_a_ping(store: Store) {
@@ -23,7 +24,16 @@ pub(in crate::store) async fn what_ended_is_swept_and_what_lives_is_kept(store: 
             expires_at,
             token: None,
         };
-        let session = Session { account: 7, created_at: at(1), seen_at: at(1), expires_at };
+        let session =
+            Session { account: 7, created_at: at(1), seen_at: at(1), expires_at, lang: None };
+        let request = Request {
+            app: 1,
+            browser: digest("b"),
+            account: None,
+            details: "{}".to_owned(),
+            expires_at,
+        };
+        store.add_request(digest(name), &request).await.unwrap();
         let token = NewToken { expires_at: Some(expires_at), ..token(name, None) };
         store.add_code(digest(name), &code).await.unwrap();
         store.add_session(digest(name), &session).await.unwrap();
@@ -38,6 +48,8 @@ pub(in crate::store) async fn what_ended_is_swept_and_what_lives_is_kept(store: 
         assert_eq!(store.token(digest(name)).await.unwrap().is_some(), kept, "token {name}");
         let session = store.session(digest(name), at(5)).await.unwrap();
         assert_eq!(session.is_some(), kept, "session {name}");
+        let request = store.request(digest(name), digest("b"), at(5)).await.unwrap();
+        assert_eq!(request.is_some(), kept, "request {name}");
     }
     assert!(store.token(digest("endless")).await.unwrap().is_some());
 }
@@ -59,16 +71,17 @@ pub(in crate::store) async fn texts_of_any_script_and_quotes_are_kept(store: Sto
 pub(in crate::store) async fn a_caller_who_goes_away_does_not_stop_a_write(store: Store) {
     let store = Arc::new(store);
     // Warm memory, which must not outlive the write.
-    assert!(store.rulesets(7).await.unwrap().0.is_empty());
+    assert!(store.rulesets(7).await.unwrap().is_empty());
+    let read = store.rules_to_change(7).await.unwrap();
+    let draft = with_rule(&read, "global", "one");
     let writer = Arc::clone(&store);
-    let mut write =
-        Box::pin(async move { writer.save_ruleset(7, "global", None, Some("one")).await });
+    let mut write = Box::pin(async move { writer.save_ruleset(&read, draft).await });
     // Polled once, then dropped.
     let polled = tokio::time::timeout(Duration::ZERO, &mut write).await;
     drop(write);
     drop(polled);
     for _ in 0..500 {
-        if store.rulesets(7).await.unwrap().of("global").is_some() {
+        if store.rulesets(7).await.unwrap().len() == 1 {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;

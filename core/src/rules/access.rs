@@ -1,0 +1,54 @@
+//! What a token must allow to read or change push rules.
+
+use crate::oauth::scope::{Scope, Scopes};
+
+/// What somebody wants to do with rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// See them.
+    Read,
+    /// Change them.
+    Write,
+}
+
+impl Access {
+    /// The narrowest scope that allows it.
+    #[must_use]
+    pub const fn scope(self) -> Scope {
+        match self {
+            Self::Read => Scope::ReadNotifications,
+            Self::Write => Scope::WriteNotifications,
+        }
+    }
+
+    /// Whether a token of these scopes may do it. `push` is the scope for all that concerns
+    /// notifications of a client's own devices, so it allows both.
+    #[must_use]
+    pub fn is_granted_by(self, scopes: &Scopes) -> bool {
+        scopes.allow(self.scope()) || scopes.contains(Scope::Push)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_and_writing_need_their_scopes() {
+        for (scopes, read, write) in [
+            ("read", true, false),
+            ("read:notifications", true, false),
+            ("write", false, true),
+            ("write:notifications", false, true),
+            ("push", true, true),
+            ("profile push", true, true),
+            ("read write", true, true),
+            ("read:accounts write:filters follow profile", false, false),
+            ("admin:read admin:write", false, false),
+        ] {
+            let granted: Scopes = scopes.parse().unwrap();
+            assert_eq!(Access::Read.is_granted_by(&granted), read, "{scopes}");
+            assert_eq!(Access::Write.is_granted_by(&granted), write, "{scopes}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! All rulesets of a user as the bytes of one answer.
+
+use std::sync::LazyLock;
+
+use super::builtin::{LOCALPART, USER_ID};
+use super::{Document, Rulesets, Scope, User};
+use crate::json;
+
+/// What a user sees of these documents.
+#[must_use]
+pub fn answer<'a>(
+    documents: impl Iterator<Item = &'a Document> + Clone,
+    user: User<'_>,
+) -> Vec<u8> {
+    let none = Document::new(Scope::Global);
+    let global = documents.clone().find(|document| *document.scope() == Scope::Global);
+    let devices = documents.map(|document| -> &Document { document });
+    json::write(&Rulesets::of(global.unwrap_or(&none), devices, user))
+}
+
+/// What a user sees who has not said anything yet. It is the same for all but for the user's name
+/// in three places, so it is put together from ready pieces, and nobody need keep it.
+#[must_use]
+pub fn untouched(user: User<'_>) -> Vec<u8> {
+    static PIECES: LazyLock<Vec<Piece>> = LazyLock::new(pieces);
+    let names = [json::write(&user.id), json::write(&user.localpart)];
+    let mut whole = Vec::with_capacity(8 * 1024);
+    for piece in &*PIECES {
+        whole.extend_from_slice(match piece {
+            Piece::Text(text) => text.as_bytes(),
+            Piece::Id => &names[0],
+            Piece::Localpart => &names[1],
+        });
+    }
+    whole
+}
+
+enum Piece {
+    Text(String),
+    Id,
+    Localpart,
+}
+
+/// The answer of a user whose name is the placeholders, cut at them.
+fn pieces() -> Vec<Piece> {
+    let nobody = User { id: USER_ID, localpart: LOCALPART };
+    let whole = String::from_utf8(answer([].into_iter(), nobody)).expect("JSON is UTF-8");
+    let mut pieces = Vec::new();
+    for (index, part) in whole.split(&format!("{USER_ID:?}")).enumerate() {
+        if index > 0 {
+            pieces.push(Piece::Id);
+        }
+        for (index, text) in part.split(&format!("{LOCALPART:?}")).enumerate() {
+            if index > 0 {
+                pieces.push(Piece::Localpart);
+            }
+            pieces.push(Piece::Text(text.to_owned()));
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::rules::{Kind, NewRule, Place};
+
+    #[test]
+    fn the_answer_put_together_is_the_answer_written_out() {
+        for id in ["@alice:ring.example", "@a:[::1]:8448", "@\"\\:x", "@<user id>:x"] {
+            let user = User::new(id);
+            let written = answer([].into_iter(), user);
+            assert_eq!(String::from_utf8(untouched(user)), String::from_utf8(written), "{id}");
+        }
+        let names = pieces().into_iter().filter(|piece| !matches!(piece, Piece::Text(_))).count();
+        assert_eq!(names, 3);
+    }
+
+    #[test]
+    fn an_answer_has_global_and_the_devices_that_have_a_rule() {
+        let body = br#"{"actions":[]}"#;
+        let documents = ["device/b", "device/a", "global", "device/empty"].map(|scope| {
+            let mut document = Document::new(scope.parse().unwrap());
+            if scope != "device/empty" {
+                let new = NewRule::read(Kind::Room, body).unwrap();
+                document.put(Kind::Room, "r".parse().unwrap(), new, Place::default()).unwrap();
+            }
+            document
+        });
+        let user = User::new("@alice:x");
+        let whole: Value = serde_json::from_slice(&answer(documents.iter(), user)).unwrap();
+        let tags: Vec<&String> = whole["device"].as_object().unwrap().keys().collect();
+        assert_eq!(tags, ["a", "b"]);
+        for ruleset in [&whole["global"], &whole["device"]["a"]] {
+            assert_eq!(ruleset["room"][0]["rule_id"], "r");
+            assert_eq!(ruleset.as_object().unwrap().len(), 5);
+        }
+        assert_eq!(whole["device"]["a"]["override"], json!([]));
+        assert_eq!(whole["global"]["override"][0]["rule_id"], ".m.rule.master");
+    }
+}

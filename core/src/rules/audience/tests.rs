@@ -1,0 +1,161 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::json;
+
+use super::hearing::Way;
+use super::*;
+use crate::rules::Scope;
+use crate::rules::event::Event;
+use crate::rules::matching::generate::{self, NAMES, TAGS, USERS};
+use crate::rules::matching::{Compiled, Room, Verdict};
+
+/// The users who are put into an audience one after the other, in place of their older selves; a
+/// user without documents is removed.
+type Puts = Vec<(&'static str, Option<Vec<Document>>)>;
+
+fn puts() -> impl Strategy<Value = Puts> {
+    let documents = prop::option::weighted(0.85, generate::documents());
+    prop::collection::vec((select(&USERS[..]), documents), 0..12)
+}
+
+fn member() -> impl Strategy<Value = (&'static str, Member<'static>)> {
+    let name = prop::option::weighted(0.7, select(&NAMES[..]));
+    let tag = prop::option::weighted(0.3, select(&TAGS[..]));
+    (select(&USERS[..]), name, tag)
+        .prop_map(|(user, display_name, profile_tag)| (user, Member { display_name, profile_tag }))
+}
+
+fn after(puts: &Puts) -> (Audience, BTreeMap<&str, &[Document]>) {
+    let (mut audience, mut left) = (Audience::new(), BTreeMap::new());
+    for (user, documents) in puts {
+        if let Some(documents) = documents {
+            audience.put(user, documents);
+            left.insert(*user, documents.as_slice());
+        } else {
+            audience.remove(user);
+            left.remove(user);
+        }
+    }
+    (audience, left)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn each_member_has_the_verdict_of_their_own_rules(
+        puts in puts(),
+        members in prop::collection::vec(member(), 0..9),
+        events in prop::collection::vec(generate::event(), 1..4),
+        room in generate::room(),
+    ) {
+        let (audience, left) = after(&puts);
+        prop_assert_eq!(audience.len(), left.len());
+        let compiled: Vec<Compiled> = members
+            .iter()
+            .map(|(user, _)| Compiled::new(user, left.get(user).copied().unwrap_or_default()))
+            .collect();
+        let asked = audience.members(members.iter().copied());
+        for value in events {
+            let event = Event::new(value);
+            let alone: Vec<Verdict<'_>> = compiled
+                .iter()
+                .zip(&members)
+                .map(|(compiled, (_, member))| compiled.verdict(&event, &room, *member))
+                .collect();
+            for way in [Way::ByMember, Way::ByRule] {
+                let verdicts = asked.hear(&event, &room, way);
+                for (position, alone) in alone.iter().enumerate() {
+                    let found = verdicts.of(position);
+                    prop_assert_eq!(found.as_ref(), Some(alone), "{:?}", way);
+                }
+                let groups = verdicts.groups();
+                let grouped: usize = groups.iter().map(|group| group.members.len()).sum();
+                prop_assert_eq!(grouped, members.len());
+                for (at, group) in groups.iter().enumerate() {
+                    prop_assert!(groups[..at].iter().all(|other| other.verdict != group.verdict));
+                    for position in &group.members {
+                        prop_assert_eq!(&group.verdict, &alone[*position]);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_audience_that_everybody_left_is_empty(puts in puts()) {
+        let (mut audience, _) = after(&puts);
+        for user in USERS {
+            audience.remove(user);
+        }
+        prop_assert!(audience.is_empty());
+        prop_assert_eq!(audience.shelf.len() + audience.standings.len(), 0);
+    }
+}
+
+#[test]
+fn nobody_is_told_of_an_event_without_members() {
+    let audience = Audience::new();
+    let members = audience.members([]);
+    let verdicts = members.verdicts(&Event::new(json!({})), &Room::default());
+    assert!(members.is_empty());
+    assert!(verdicts.groups().is_empty());
+    assert_eq!(verdicts.of(0), None);
+}
+
+#[test]
+fn members_whom_nobody_knows_have_the_built_in_rules() {
+    let audience = Audience::new();
+    let member = |name| Member { display_name: Some(name), ..Member::default() };
+    let members = audience.members([
+        ("@a:x", member("Al")),
+        ("@b:x", member("Bo")),
+        ("@c:x", member("Cy")),
+        ("@sender:x", member("Di")),
+    ]);
+    let event = Event::new(json!({
+        "type": "m.room.message", "sender": "@sender:x", "content": {"body": "Bo and c and di"},
+    }));
+    let groups = members.verdicts(&event, &Room::default()).groups();
+    let told: Vec<_> = groups
+        .iter()
+        .map(|group| (group.verdict.rule.map(|rule| rule.rule_id), &group.members[..]))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (Some(".m.rule.message"), &[0][..]),
+            (Some(".m.rule.contains_display_name"), &[1]),
+            (Some(".m.rule.contains_user_name"), &[2]),
+            (None, &[3]),
+        ]
+    );
+}
+
+#[test]
+fn a_user_whose_id_has_wildcards_is_meant_by_more_than_it() {
+    let audience = Audience::new();
+    let members = audience.members(["@c*:x", "@d:x"].map(|id| (id, Member::default())));
+    let content = json!({"membership": "invite", "m.mentions": {}});
+    let event = json!({"type": "m.room.member", "state_key": "@cat:x", "content": content});
+    let event = Event::new(event);
+    let verdicts = members.verdicts(&event, &Room::default());
+    let rule = |position| verdicts.of(position).unwrap().rule.unwrap().rule_id;
+    assert_eq!((rule(0), rule(1)), (".m.rule.invite_for_me", ".m.rule.member_event"));
+}
+
+#[test]
+fn a_user_who_is_replaced_takes_no_more_room() {
+    let mut audience = Audience::new();
+    let rules =
+        json!({"override": [{"rule_id": "x", "enabled": true, "actions": [], "conditions": []}]});
+    let stored = json!({"rules": rules, "changes": {".m.rule.master": {"enabled": true}}});
+    let document = Document::from_text(Scope::Global, &stored.to_string()).unwrap();
+    for _ in 0..10 {
+        audience.put("@a:x", [&document]);
+    }
+    assert_eq!((audience.len(), audience.users.len()), (1, 1));
+    assert_eq!(audience.shelf.get(audience.users[0].own[0].rule).unwrap().holders.len(), 1);
+}

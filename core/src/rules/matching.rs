@@ -1,0 +1,246 @@
+//! The verdict of a user's rules on an event, and why.
+
+mod check;
+mod explain;
+mod room;
+mod standing;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+use std::iter::once;
+use std::sync::Arc;
+
+pub(super) use check::{Check, Facts, Glob, Names, conditions};
+pub use explain::{Explanation, Outcome, Step};
+pub use room::{Level, PowerLevels, Room};
+pub(super) use standing::{BUILTIN, MASTER, Standing};
+#[cfg(test)]
+pub(super) use tests::generate;
+pub use verdict::{RuleName, Verdict};
+
+use super::event::Event;
+use super::{Action, Condition, Document, Kind, Rule, Ruleset, Scope, User};
+
+/// What a verdict needs to know of the user in the room.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Member<'a> {
+    /// The user's name there.
+    pub display_name: Option<&'a str>,
+    /// The profile tag of the device in question, whose rules then stand above the global ones.
+    pub profile_tag: Option<&'a str>,
+}
+
+/// The rules of one user, compiled once and asked often.
+#[derive(Debug, Clone)]
+pub struct Compiled {
+    user: Names,
+    global: Ruleset<Own>,
+    devices: Vec<(Scope, Ruleset<Own>)>,
+    standing: Standing,
+}
+
+/// The documents of a user. If there are two of a scope the first counts.
+pub(super) struct ByScope<'d> {
+    pub(super) global: Option<&'d Document>,
+    pub(super) devices: Vec<&'d Document>,
+}
+
+/// A rule of the user.
+#[derive(Debug, Clone)]
+struct Own {
+    enabled: bool,
+    ready: Ready,
+    conditions: Vec<Condition>,
+}
+
+/// A rule of anybody, ready to be asked.
+#[derive(Debug, Clone)]
+pub(super) struct Ready {
+    pub(super) kind: Kind,
+    pub(super) rule_id: Box<str>,
+    pub(super) actions: Arc<[Action]>,
+    pub(super) checks: Box<[Check]>,
+}
+
+/// A rule in its place in the walk.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    scope: &'a Scope,
+    enabled: bool,
+    legacy: bool,
+    ready: &'a Ready,
+    actions: &'a [Action],
+    /// As the user wrote them; those of a built-in rule are made when they are needed.
+    conditions: Option<&'a [Condition]>,
+}
+
+/// What became of a rule that was asked.
+enum Answer {
+    Disabled,
+    /// The event says itself whom it mentions, so a rule that guesses is not asked.
+    Superseded,
+    /// This condition did not hold.
+    Failed(usize),
+    Won,
+}
+
+impl Ready {
+    pub(super) fn new(kind: Kind, rule: &Rule, conditions: &[Condition]) -> Self {
+        Self::with(kind, rule, conditions.iter().map(|condition| Check::new(&condition.test)))
+    }
+
+    fn with(kind: Kind, rule: &Rule, checks: impl Iterator<Item = Check>) -> Self {
+        Self {
+            kind,
+            rule_id: rule.rule_id.as_str().into(),
+            actions: rule.actions.as_slice().into(),
+            checks: checks.collect(),
+        }
+    }
+
+    /// The first check that does not hold.
+    pub(super) fn failure(&self, facts: &Facts<'_>) -> Option<usize> {
+        self.checks.iter().position(|check| !check.holds(facts))
+    }
+
+    /// Whether all checks hold that do not speak of the user.
+    pub(super) fn could_match(&self, facts: &Facts<'_>) -> bool {
+        self.checks.iter().all(|check| check.is_personal() || check.holds(facts))
+    }
+
+    pub(super) fn name<'a>(&'a self, scope: &'a Scope) -> RuleName<'a> {
+        RuleName { scope, kind: self.kind, rule_id: &self.rule_id }
+    }
+}
+
+impl<'d> ByScope<'d> {
+    pub(super) fn of(documents: impl IntoIterator<Item = &'d Document>) -> Self {
+        let mut by_scope = Self { global: None, devices: Vec::new() };
+        for document in documents {
+            match document.scope() {
+                Scope::Global => by_scope.global = by_scope.global.or(Some(document)),
+                scope if by_scope.devices.iter().all(|device| device.scope() != scope) => {
+                    by_scope.devices.push(document);
+                }
+                Scope::Device(_) => {}
+            }
+        }
+        by_scope
+    }
+}
+
+impl Compiled {
+    /// Compiles the rules of a user: of the global scope, and of as many devices as there are. A
+    /// scope without a document is as the user found it.
+    pub fn new<'d>(user_id: &str, documents: impl IntoIterator<Item = &'d Document>) -> Self {
+        let documents = ByScope::of(documents);
+        let own = |document: &Document| {
+            Ruleset::of(|kind| {
+                document.own()[kind].iter().map(|rule| Own::new(kind, rule)).collect()
+            })
+        };
+        Self {
+            user: Names::new(User::new(user_id)),
+            global: documents.global.map(own).unwrap_or_default(),
+            devices: documents
+                .devices
+                .iter()
+                .map(|device| (device.scope().clone(), own(device)))
+                .collect(),
+            standing: documents.global.map(Standing::of).unwrap_or_default(),
+        }
+    }
+
+    /// What the rules say of an event.
+    #[must_use]
+    pub fn verdict(&self, event: &Event, room: &Room, member: Member<'_>) -> Verdict<'_> {
+        self.walk(&Facts { event, room, user: &self.user, member }, |_, _| ())
+    }
+
+    /// Asks the rules one by one until one wins, and tells what each answered.
+    fn walk<'a>(
+        &'a self,
+        facts: &Facts<'_>,
+        mut tell: impl FnMut(Asked<'a>, &Answer),
+    ) -> Verdict<'a> {
+        if facts.event.sender() == Some(&*self.user.id) {
+            return Verdict::NONE;
+        }
+        for asked in self.in_order(facts.member.profile_tag) {
+            let answer = asked.answer(facts);
+            tell(asked, &answer);
+            if let Answer::Won = answer {
+                return asked.verdict();
+            }
+        }
+        Verdict::NONE
+    }
+
+    /// All rules as they are to be asked: the one that silences everything, those of the device,
+    /// the global ones; of a kind the user's own above the built-in ones.
+    fn in_order(&self, profile_tag: Option<&str>) -> impl Iterator<Item = Asked<'_>> {
+        let device = self.devices.iter().find(|(scope, _)| match scope {
+            Scope::Device(tag) => Some(tag.as_str()) == profile_tag,
+            Scope::Global => false,
+        });
+        let device = device
+            .into_iter()
+            .flat_map(|(scope, rules)| rules.iter().map(move |(_, own)| own.asked(scope)));
+        let global = Kind::ALL.into_iter().flat_map(|kind| {
+            let own = self.global[kind].iter().map(|own| own.asked(&Scope::Global));
+            own.chain(BUILTIN.below_master(kind).map(|index| self.builtin(index)))
+        });
+        once(self.builtin(MASTER)).chain(device).chain(global)
+    }
+
+    fn builtin(&self, index: usize) -> Asked<'_> {
+        let rule = BUILTIN.rule(index);
+        Asked {
+            scope: &Scope::Global,
+            enabled: self.standing.is_enabled(index),
+            legacy: rule.legacy,
+            ready: &rule.ready,
+            actions: self.standing.actions(index),
+            conditions: None,
+        }
+    }
+}
+
+impl Own {
+    fn new(kind: Kind, rule: &Rule) -> Self {
+        let conditions = conditions(kind, rule);
+        Self { enabled: rule.enabled, ready: Ready::new(kind, rule, &conditions), conditions }
+    }
+
+    fn asked<'a>(&'a self, scope: &'a Scope) -> Asked<'a> {
+        Asked {
+            scope,
+            enabled: self.enabled,
+            legacy: false,
+            ready: &self.ready,
+            actions: &self.ready.actions,
+            conditions: Some(&self.conditions),
+        }
+    }
+}
+
+impl<'a> Asked<'a> {
+    fn answer(&self, facts: &Facts<'_>) -> Answer {
+        if !self.enabled {
+            return Answer::Disabled;
+        }
+        if self.legacy && facts.event.has_mentions() {
+            return Answer::Superseded;
+        }
+        self.ready.failure(facts).map_or(Answer::Won, Answer::Failed)
+    }
+
+    fn name(&self) -> RuleName<'a> {
+        self.ready.name(self.scope)
+    }
+
+    fn verdict(&self) -> Verdict<'a> {
+        Verdict::of(self.name(), self.actions)
+    }
+}

@@ -1,0 +1,106 @@
+//! The built-in rules, compiled once for all users, and how they stand for one of them.
+
+use std::sync::LazyLock;
+
+use super::{Check, Ready, conditions};
+use serde::Serialize;
+
+use crate::rules::{Action, Document, Kind, builtin};
+
+/// The built-in rules in the order of evaluation, so that [`MASTER`] is the first.
+pub(crate) static BUILTIN: LazyLock<Builtins> = LazyLock::new(Builtins::new);
+
+/// The rule that silences everything, above all others of whatever scope.
+pub(crate) const MASTER: usize = 0;
+
+pub(crate) struct Builtins {
+    rules: Vec<Builtin>,
+}
+
+pub(crate) struct Builtin {
+    pub(crate) ready: Ready,
+    pub(crate) enabled: bool,
+    /// Whether it guesses whom a message mentions.
+    pub(crate) legacy: bool,
+}
+
+impl Builtins {
+    fn new() -> Self {
+        let rules = builtin::all().iter().map(|(kind, rule)| {
+            let conditions = conditions(kind, rule);
+            let checks = conditions.iter().map(|condition| Check::shared(&condition.test));
+            Builtin {
+                ready: Ready::with(kind, rule, checks),
+                enabled: rule.enabled,
+                legacy: builtin::LEGACY_MENTIONS.contains(&rule.rule_id.as_str()),
+            }
+        });
+        Self { rules: rules.collect() }
+    }
+
+    pub(crate) fn rule(&self, index: usize) -> &Builtin {
+        &self.rules[index]
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = (usize, &Builtin)> {
+        self.rules.iter().enumerate()
+    }
+
+    /// The rules of a kind, without the one that silences everything.
+    pub(crate) fn below_master(&self, kind: Kind) -> impl Iterator<Item = usize> {
+        let below = self.all().skip(MASTER + 1);
+        below.filter(move |(_, rule)| rule.ready.kind == kind).map(|(index, _)| index)
+    }
+}
+
+/// What a user made of the built-in rules.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Standing {
+    /// A bit for each rule that is asked.
+    enabled: u64,
+    /// The actions that are not the built-in ones, by the rules' indices.
+    actions: Vec<(usize, Box<[Action]>)>,
+}
+
+impl Default for Standing {
+    fn default() -> Self {
+        let bits = BUILTIN.all().map(|(index, rule)| u64::from(rule.enabled) << index);
+        Self { enabled: bits.fold(0, |all, bit| all | bit), actions: Vec::new() }
+    }
+}
+
+impl Standing {
+    pub(crate) fn of(document: &Document) -> Self {
+        let mut standing = Self::default();
+        for (index, rule) in BUILTIN.all() {
+            let Some(change) = document.change(&rule.ready.rule_id) else { continue };
+            if let Some(enabled) = change.enabled {
+                standing.enabled &= !(1 << index);
+                standing.enabled |= u64::from(enabled) << index;
+            }
+            if let Some(actions) = &change.actions {
+                standing.actions.push((index, actions.as_slice().into()));
+            }
+        }
+        standing
+    }
+
+    pub(crate) fn is_enabled(&self, index: usize) -> bool {
+        self.enabled >> index & 1 == 1
+    }
+
+    /// The first of these rules that is asked.
+    pub(crate) fn first(&self, matching: u64) -> Option<u32> {
+        let asked = matching & self.enabled;
+        (asked != 0).then_some(asked.trailing_zeros())
+    }
+
+    pub(crate) fn rule(&self, index: usize) -> (&'static Ready, &[Action]) {
+        (&BUILTIN.rule(index).ready, self.actions(index))
+    }
+
+    pub(crate) fn actions(&self, index: usize) -> &[Action] {
+        let changed = self.actions.iter().find(|(changed, _)| *changed == index);
+        changed.map_or(&BUILTIN.rule(index).ready.actions, |(_, actions)| actions)
+    }
+}

@@ -1,0 +1,102 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn phone() -> Scope {
+    "device/phone".parse().unwrap()
+}
+
+fn rule(scope: Scope, kind: Kind, id: &str) -> RuleName {
+    RuleName { scope, kind, id: id.to_owned() }
+}
+
+#[test]
+fn a_path_names_what_it_says() {
+    use Scope::Global;
+    for (path, named) in [
+        ("", RulePath::All),
+        ("device/", RulePath::Devices),
+        ("global/", RulePath::Ruleset(Global)),
+        ("device/phone/", RulePath::Ruleset(phone())),
+        ("device%2Fphone/", RulePath::Ruleset(phone())),
+        ("device%2fphone/room/", RulePath::Kind(phone(), Kind::Room)),
+        ("device/override/", RulePath::Ruleset("device/override".parse().unwrap())),
+        ("global/override/", RulePath::Kind(Global, Kind::Override)),
+        ("global/%6fverride/", RulePath::Kind(Global, Kind::Override)),
+        ("device/phone/underride/", RulePath::Kind(phone(), Kind::Underride)),
+        ("global/content/cake", RulePath::Rule(rule(Global, Kind::Content, "cake"))),
+        ("global/override/.m.rule.master", {
+            RulePath::Rule(rule(Global, Kind::Override, ".m.rule.master"))
+        }),
+        ("global/room/!a%3Ax.org", RulePath::Rule(rule(Global, Kind::Room, "!a:x.org"))),
+        ("global/room/%23spam:x", RulePath::Rule(rule(Global, Kind::Room, "#spam:x"))),
+        ("global/sender/a+b%20c", RulePath::Rule(rule(Global, Kind::Sender, "a+b c"))),
+        ("global/content/..", RulePath::Rule(rule(Global, Kind::Content, ".."))),
+        ("global/content/%E2%98%83", RulePath::Rule(rule(Global, Kind::Content, "☃"))),
+        ("global/content/enabled", RulePath::Rule(rule(Global, Kind::Content, "enabled"))),
+        ("device/phone/content/a", RulePath::Rule(rule(phone(), Kind::Content, "a"))),
+        ("global/content/a/enabled", RulePath::Enabled(rule(Global, Kind::Content, "a"))),
+        ("device/phone/room/a/actions", RulePath::Actions(rule(phone(), Kind::Room, "a"))),
+    ] {
+        assert_eq!(RulePath::read(path), Ok(named), "{path}");
+    }
+}
+
+#[test]
+fn a_path_that_names_nothing_is_refused_by_name() {
+    let long = format!("global/content/{}", "a".repeat(256));
+    for (path, error, unrecognized) in [
+        ("global", PathError::NoSlash, true),
+        ("device", PathError::NoSlash, true),
+        ("device/phone", PathError::NoSlash, true),
+        ("global/override", PathError::NoSlash, true),
+        ("device/phone/override", PathError::NoSlash, true),
+        ("/", PathError::Scope(UnknownScope::Word), true),
+        ("Global/", PathError::Scope(UnknownScope::Word), true),
+        ("other/override/a", PathError::Scope(UnknownScope::Word), true),
+        ("../global/", PathError::Scope(UnknownScope::Word), true),
+        ("global/postcontent/", PathError::Kind(UnknownKind), true),
+        ("global/postcontent", PathError::Kind(UnknownKind), true),
+        ("global//a", PathError::Kind(UnknownKind), true),
+        ("global//", PathError::Kind(UnknownKind), true),
+        ("global/content/a/", PathError::Attribute, true),
+        ("global/content/a/pattern", PathError::Attribute, true),
+        ("global/content/a/enabled/", PathError::Attribute, true),
+        ("global/content/a/enabled/b", PathError::Attribute, true),
+        ("device//", PathError::Id(IdError::Empty), false),
+        ("device/a%2Fb/", PathError::Id(IdError::Character('/')), false),
+        ("device%2F/", PathError::Id(IdError::Empty), false),
+        ("device%2Fa%2Fb/", PathError::Id(IdError::Character('/')), false),
+        ("global/content//enabled", PathError::Id(IdError::Empty), false),
+        ("global/content/a%2Fb", PathError::Id(IdError::Character('/')), false),
+        ("global/content/a%5cb", PathError::Id(IdError::Character('\\')), false),
+        ("global/content/a\\b", PathError::Id(IdError::Character('\\')), false),
+        ("global/content/%00", PathError::Id(IdError::Character('\0')), false),
+        (&long, PathError::Id(IdError::TooLong(256)), false),
+        ("global/content/%", PathError::Percent(PercentError::Escape), false),
+        ("global/content/%zz", PathError::Percent(PercentError::Escape), false),
+        ("global/content/%ff", PathError::Percent(PercentError::NotUtf8), false),
+        ("%ff/", PathError::Percent(PercentError::NotUtf8), false),
+        ("global/%f/a", PathError::Percent(PercentError::Escape), false),
+        ("device/%c3/", PathError::Percent(PercentError::NotUtf8), false),
+    ] {
+        let found = RulePath::read(path);
+        assert_eq!(found, Err(error), "{path}");
+        assert_eq!(error.is_unrecognized(), unrecognized, "{path}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_path_is_read_or_refused(path in "[a-z%0-9/\\\\.é]{0,60}") {
+        let _ = RulePath::read(&path);
+    }
+
+    #[test]
+    fn every_id_that_a_user_can_give_is_read_back(id in any::<String>()) {
+        prop_assume!(id.parse::<crate::rules::RuleId>().is_ok());
+        let written: String = id.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let path = RulePath::read(&format!("global/content/{written}/enabled")).unwrap();
+        prop_assert_eq!(path, RulePath::Enabled(rule(Scope::Global, Kind::Content, &id)));
+    }
+}

@@ -1,0 +1,238 @@
+use proptest::prelude::*;
+
+use super::search::Edge;
+use super::*;
+
+fn whole(glob: &str, text: &str) -> bool {
+    Pattern::new(glob).is_whole(&lower(text))
+}
+
+fn word(glob: &str, text: &str) -> bool {
+    Pattern::new(glob).is_word_of(&Text::new(text))
+}
+
+#[test]
+fn a_word_begins_and_ends_at_an_ascii_word_boundary() {
+    for (glob, body, matches) in [
+        ("test", "ütest", true),
+        ("тест", "мойтест", true),
+        ("@room", "x@room", false),
+        ("@room", "hey @room!", true),
+        ("foo ", "foo bar", false),
+        ("foo ", "foo  bar", true),
+        ("c++", "c++x", false),
+        ("c++", "I like c++!", true),
+        ("a*b", "a\nb", false),
+        ("cake", "Piece of CAKE.", true),
+        ("cake", "cakes", false),
+        ("cake", "pancake", false),
+        ("cake", "cake_", false),
+        ("cake", "pancake cake", true),
+        ("cake", "cake4", false),
+        ("cake*", "cakes", true),
+        ("*cake", "pancake", true),
+        ("*cake", "pancakes", false),
+        ("*cake*", "pancakes", true),
+        ("c?ke", "my coke is", true),
+        ("c?ke", "my cooke is", false),
+        ("foo bar", "a foo bar b", true),
+        ("foo*bar", "foobar", true),
+        ("foo*bar", "x foo baz bar y", true),
+        ("foo*bar", "foo baz barn", false),
+        ("foo*bar", "foo\nfoo bar", true),
+        ("a\nb", "x a\nb y", true),
+        ("a*\n*b", "x a1\n2b y", true),
+        ("a*\n*b", "x a1\n\n2b y", false),
+        ("[ab]", "a", false),
+        ("[ab]", "see [AB]", true),
+        ("a.c", "abc", false),
+        (r"\*", r"\x", true),
+        ("?", "🎂", true),
+        ("?", "ab", false),
+        ("*", "", true),
+        ("*", "anything", true),
+        ("?", "", false),
+    ] {
+        assert_eq!(word(glob, body), matches, "{glob:?} in {body:?}");
+    }
+}
+
+#[test]
+fn the_empty_pattern_is_in_the_empty_text_alone() {
+    for text in ["a", " ", "a!", "!!", "\n"] {
+        assert!(!word("", text), "{text:?}");
+        assert!(!whole("", text), "{text:?}");
+    }
+    assert!(word("", ""));
+    assert!(whole("", ""));
+}
+
+#[test]
+fn a_whole_value_matches_from_its_start_to_its_end() {
+    for (glob, text, matches) in [
+        ("m.room.message", "m.room.message", true),
+        ("m.room.message", "M.Room.Message", true),
+        ("m.room.message", "m.room.messages", false),
+        ("m.*", "m.room.message", true),
+        ("m.*", "org.m.room", false),
+        ("*.message", "m.room.message", true),
+        ("m.????.*", "m.room.message", true),
+        ("m.???.*", "m.room.message", false),
+        ("foo*", "foo\nbar", false),
+        ("foo\n*", "foo\nbar", true),
+        ("foo?bar", "foo\nbar", false),
+        ("*", "a\nb", false),
+        ("*\n*", "a\nb", true),
+        ("*a*a*", "a", false),
+        ("*a*a*", "aa", true),
+        ("a*a", "a", false),
+        ("ab*ab", "aba", false),
+        ("?*?", "a", false),
+        ("?*?", "ab", true),
+        ("*", "", true),
+        ("**", "", true),
+    ] {
+        assert_eq!(whole(glob, text), matches, "{glob:?} on {text:?}");
+    }
+}
+
+#[test]
+fn case_makes_no_difference_in_any_script() {
+    for (glob, text) in [
+        ("STRAẞE", "straße"),
+        ("ПРИВЕТ", "привет"),
+        ("ὈΔΥΣΣΕΎΣ", "ὀδυσσεύς"),
+        ("ὀδυσσεύς", "ὈΔΥΣΣΕΎΣ"),
+        ("ὈΔΥΣ*", "ὀδυσσεύς"),
+        ("İ", "i\u{307}"),
+    ] {
+        assert!(whole(glob, text), "{glob:?} on {text:?}");
+    }
+}
+
+/// The steps that a pattern took on a text, and whether it matched as a word.
+fn steps(glob: &str, text: &str) -> (usize, bool) {
+    let Form::Glob(glob) = Pattern::new(glob).0 else { panic!("a glob has wildcards") };
+    let mut work = Work::on(glob.bytes(), text);
+    let all = work.left();
+    let matches = glob.is_word_of(text, &mut work);
+    (all - work.left(), matches)
+}
+
+const LONG: usize = 64 * 1024;
+
+#[test]
+fn globs_that_explode_take_a_few_steps_for_each_byte() {
+    let a = "a".repeat(LONG);
+    let pairs = "a ".repeat(LONG / 2) + "a";
+    let accents = format!("_é{pairs}");
+    let marks = "?".repeat(10_000);
+    for (glob, text, matches) in [
+        ("*a".repeat(10_000) + "*", &a, true),
+        ("*a".repeat(10_000) + "*b", &a, false),
+        ("a*".repeat(30_000) + "b", &a, false),
+        ("*a?".repeat(10_000) + "*b", &a, false),
+        ("*?".repeat(20_000), &a, true),
+        (marks.clone(), &a, false),
+        (marks.clone(), &pairs, false),
+        (marks.clone(), &accents, false),
+        (format!("{marks}*{marks}"), &a, true),
+        (format!("{marks}b"), &a, false),
+        (format!("b{marks}"), &a, false),
+        ("a ".repeat(10_000) + "*x", &pairs, false),
+        ("x*".to_owned() + &"a ".repeat(10_000), &pairs, false),
+        (" a".repeat(10_000) + "*x", &pairs, false),
+    ] {
+        let (steps, found) = steps(&glob, text);
+        let shown = &glob[..20.min(glob.len())];
+        assert_eq!(found, matches, "{shown}…");
+        assert!(steps <= 4 * (text.len() + glob.len()), "{shown}… took {steps} steps");
+    }
+}
+
+#[test]
+fn no_pattern_takes_more_than_its_work() {
+    let a = "a".repeat(LONG / 8);
+    let lines = "\n".repeat(LONG / 8);
+    for (glob, text) in [
+        ("*".to_owned() + &"a?".repeat(2000) + "b", &a),
+        (format!("*{}?b", "a".repeat(4000)), &a),
+        ("*\n".repeat(2000) + "a", &lines),
+        ("?\n".repeat(2000) + "a", &lines),
+    ] {
+        let (steps, found) = steps(&glob, text);
+        assert!(!found);
+        assert!(steps <= Work::PER_BYTE * (text.len() + glob.len() + 1));
+    }
+}
+
+#[test]
+fn a_literal_whose_occurrences_overlap_is_found_in_one_pass() {
+    let has_word = |text: &str, literal: &str| Text::new(text).has(literal);
+    let text = format!("b{}", " a".repeat(LONG / 2));
+    assert!(!has_word(&text, &" a".repeat(LONG / 4)));
+    let text = "a ".repeat(LONG / 2) + "a";
+    assert!(!has_word(&text, &"a ".repeat(LONG / 4)));
+    assert!(has_word("aa aab aa", "aa"));
+    assert!(has_word("xaba aba", "aba"));
+    assert!(has_word("x a a", "a a"));
+}
+
+/// What the definition says, tried at every place: for short texts.
+fn plainly(glob: &[char], text: &[char], at: usize, end: &dyn Fn(usize) -> bool) -> bool {
+    match glob {
+        [] => end(at),
+        ['*', rest @ ..] => {
+            plainly(rest, text, at, end)
+                || (text.get(at).is_some_and(|c| *c != '\n') && plainly(glob, text, at + 1, end))
+        }
+        ['?', rest @ ..] => {
+            text.get(at).is_some_and(|c| *c != '\n') && plainly(rest, text, at + 1, end)
+        }
+        [c, rest @ ..] => text.get(at) == Some(c) && plainly(rest, text, at + 1, end),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn a_pattern_matches_as_its_definition_says(
+        glob in "[ab é?*\n]{1,8}|[ab_é !]{1,5}",
+        text in "[ab_ é!\n]{0,12}",
+    ) {
+        let (pattern, chars) = (Pattern::new(&glob), text.chars().collect::<Vec<_>>());
+        let glob: Vec<char> = glob.chars().collect();
+        let wordless = |at: usize| chars.get(at).is_none_or(|c| !"ab_".contains(*c));
+
+        let whole = plainly(&glob, &chars, 0, &|at| at == chars.len());
+        prop_assert_eq!(pattern.is_whole(&text), whole);
+
+        let word = (0..=chars.len())
+            .filter(|at| *at == 0 || wordless(at - 1))
+            .any(|at| plainly(&glob, &chars, at, &wordless));
+        prop_assert_eq!(pattern.is_word_of(&Text::new(&text)), word);
+    }
+
+    #[test]
+    fn a_literal_is_found_wherever_its_edges_are_right(
+        literal in "[ a!]{1,6}",
+        text in "[ ab!]{0,24}",
+    ) {
+        let found = text.match_indices(&literal[..1]).any(|(at, _)| {
+            text[at..].starts_with(&literal)
+                && Edge::Word.starts(&text, at)
+                && Edge::Word.ends(&text, at + literal.len())
+        });
+        let mut work = Work::on(literal.len(), &text);
+        let searched = search::find(&text, &literal, 0, Edge::Word, Edge::Word, &mut work);
+        prop_assert_eq!(searched.is_some(), found);
+    }
+
+    #[test]
+    fn no_pattern_and_no_text_panics(glob in ".{0,40}", text in "(?s).{0,200}") {
+        let pattern = Pattern::new(&glob);
+        let lowered = lower(&text);
+        let _ = (pattern.is_whole(&lowered), pattern.is_word_of(&Text::new(&text)));
+    }
+}

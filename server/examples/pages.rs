@@ -1,0 +1,35 @@
+//! Writes every page, with sample data, into a folder, to look at them in a browser:
+//! `cargo run -p belfry --example pages -- FOLDER [LANGUAGE…]`.
+
+use std::{env, error, fs, path::PathBuf};
+
+use belfry::language::Language;
+use belfry::pages::{
+    AccountPage, CodePage, ConsentPage, ErrorPage, Form, FormPostPage, Frame, SignInPage,
+    SignInProblem, SignedOutPage, Trouble, assets,
+};
+
+#[path = "../src/pages/samples.rs"]
+mod samples;
+
+fn main() -> Result<(), Box<dyn error::Error>> {
+    let mut arguments = env::args().skip(1);
+    let folder = PathBuf::from(arguments.next().ok_or("into which folder?")?);
+    let mut languages: Vec<Language> = arguments.filter_map(|tag| Language::of_tag(&tag)).collect();
+    if languages.is_empty() {
+        languages = Language::ALL.into();
+    }
+    fs::create_dir_all(folder.join("static"))?;
+    for asset in assets::ALL {
+        fs::write(folder.join(asset.path().trim_start_matches('/')), asset.content)?;
+    }
+    for language in languages {
+        for (name, page) in samples::all(language, "Tusky")? {
+            // As files they stand beside the others, not below a root; and the page that sends
+            // itself away is to stay.
+            let page = page.replace("\"/static/", "\"static/").replace("static/submit-", "absent-");
+            fs::write(folder.join(format!("{name}.{}.html", language.code())), page)?;
+        }
+    }
+    Ok(())
+}

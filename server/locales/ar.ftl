@@ -1,0 +1,226 @@
+# العربية. من اليمين إلى اليسار.
+
+## تسجيل الدخول
+
+sign-in-title = تسجيل الدخول
+sign-in-app = يطلب { $app } استخدام حسابك.
+sign-in-name = الاسم أو البريد الإلكتروني
+sign-in-password = كلمة المرور
+sign-in-button = تسجيل الدخول
+sign-in-wrong = الاسم أو كلمة المرور غير صحيحة. يُرجى التحقق منهما.
+sign-in-too-many =
+    محاولات كثيرة جدًا. يُرجى المحاولة مرة أخرى بعد { $minutes ->
+        [one] دقيقة واحدة
+        [two] دقيقتين
+        [few] { $minutes } دقائق
+       *[other] { $minutes } دقيقة
+    }.
+
+## الموافقة
+
+consent-title = السماح لتطبيق { $app } بالوصول؟
+consent-account = حسابك
+consent-switch = استخدام حساب آخر
+consent-allows = سيتمكّن { $app } من:
+consent-admin-allows = بصلاحياتك في إدارة هذا الخادم:
+consent-then-host = بعد ذلك ستعود إلى { $host }.
+consent-then-device = بعد ذلك ستعود إلى تطبيق على هذا الجهاز.
+consent-then-code = بعد ذلك سيظهر لك رمز لإدخاله في { $app }.
+consent-allow = السماح لتطبيق { $app } بالوصول
+consent-deny = رفض
+
+consent-all-read = الاطلاع على كل ما في حسابك
+consent-all-write = تغيير كل ما في حسابك والتصرف باسمك
+consent-all-both = الاطلاع على كل ما في حسابك وتغييره والتصرف باسمك
+consent-accounts-read = الاطلاع على معلومات حسابك
+consent-accounts-write = تغيير ملفك الشخصي
+consent-accounts-both = الاطلاع على معلومات حسابك وتغيير ملفك الشخصي
+consent-blocks-read = الاطلاع على من تحظرهم
+consent-blocks-write = حظر الأشخاص وإلغاء حظرهم
+consent-blocks-both = الاطلاع على من تحظرهم وتغييرهم
+consent-bookmarks-read = الاطلاع على إشاراتك المرجعية
+consent-bookmarks-write = إضافة الإشارات المرجعية وإزالتها
+consent-bookmarks-both = الاطلاع على إشاراتك المرجعية وتغييرها
+consent-conversations-write = كتم المحادثات وحذفها
+consent-favourites-read = الاطلاع على مفضلتك
+consent-favourites-write = إضافة المفضلات وإزالتها
+consent-favourites-both = الاطلاع على مفضلتك وتغييرها
+consent-filters-read = الاطلاع على عوامل التصفية
+consent-filters-write = تغيير عوامل التصفية
+consent-filters-both = الاطلاع على عوامل التصفية وتغييرها
+consent-follow-both = الاطلاع على من تتابعهم وتحظرهم وتكتمهم وتغييرهم
+consent-follows-read = الاطلاع على من تتابعهم
+consent-follows-write = متابعة الأشخاص وإلغاء متابعتهم
+consent-follows-both = الاطلاع على من تتابعهم وتغييرهم
+consent-lists-read = الاطلاع على قوائمك
+consent-lists-write = تغيير قوائمك
+consent-lists-both = الاطلاع على قوائمك وتغييرها
+consent-media-write = رفع الصور والأصوات ومقاطع الفيديو
+consent-mutes-read = الاطلاع على من تكتمهم
+consent-mutes-write = كتم الأشخاص والمحادثات وإلغاء كتمها
+consent-mutes-both = الاطلاع على من تكتمهم وتغييرهم
+consent-notifications-read = الاطلاع على إشعاراتك وقواعدها
+consent-notifications-write = مسح إشعاراتك وتغيير قواعدها
+consent-notifications-both = الاطلاع على إشعاراتك ومسحها وتغيير قواعدها
+consent-profile-read = الاطلاع على اسمك وملفك الشخصي
+consent-push-both = إرسال الإشعارات الفورية إليك والاطلاع على قواعدها وتغييرها
+consent-reports-write = الإبلاغ عن الأشخاص والمنشورات باسمك
+consent-search-read = البحث باسمك
+consent-statuses-read = الاطلاع على المنشورات، ومنها الخاصة التي يمكنك رؤيتها
+consent-statuses-write = نشر المنشورات وتعديلها وحذفها باسمك
+consent-statuses-both = الاطلاع على المنشورات، ومنها الخاصة، ونشرها وتعديلها وحذفها باسمك
+
+consent-admin-all-read = الاطلاع على كل ما لا يراه سوى الإدارة
+consent-admin-all-write = تغيير كل ما لا يغيّره سوى الإدارة
+consent-admin-all-both = الاطلاع على كل ما في هذا الخادم وتغييره
+consent-admin-accounts-read = الاطلاع على جميع الحسابات ومعلوماتها الخاصة
+consent-admin-accounts-write = الإشراف على الحسابات
+consent-admin-accounts-both = الاطلاع على جميع الحسابات ومعلوماتها الخاصة والإشراف عليها
+consent-admin-reports-read = الاطلاع على البلاغات
+consent-admin-reports-write = معالجة البلاغات
+consent-admin-reports-both = الاطلاع على البلاغات ومعالجتها
+consent-admin-domain_allows-read = الاطلاع على الخوادم المسموح بها
+consent-admin-domain_allows-write = تغيير الخوادم المسموح بها
+consent-admin-domain_allows-both = الاطلاع على الخوادم المسموح بها وتغييرها
+consent-admin-domain_blocks-read = الاطلاع على الخوادم المحظورة
+consent-admin-domain_blocks-write = تغيير الخوادم المحظورة
+consent-admin-domain_blocks-both = الاطلاع على الخوادم المحظورة وتغييرها
+consent-admin-ip_blocks-read = الاطلاع على عناوين IP المحظورة
+consent-admin-ip_blocks-write = تغيير عناوين IP المحظورة
+consent-admin-ip_blocks-both = الاطلاع على عناوين IP المحظورة وتغييرها
+consent-admin-email_domain_blocks-read = الاطلاع على مزوّدي البريد الإلكتروني المحظورين
+consent-admin-email_domain_blocks-write = تغيير مزوّدي البريد الإلكتروني المحظورين
+consent-admin-email_domain_blocks-both = الاطلاع على مزوّدي البريد الإلكتروني المحظورين وتغييرهم
+consent-admin-canonical_email_blocks-read = الاطلاع على عناوين البريد الإلكتروني المحظورة
+consent-admin-canonical_email_blocks-write = تغيير عناوين البريد الإلكتروني المحظورة
+consent-admin-canonical_email_blocks-both = الاطلاع على عناوين البريد الإلكتروني المحظورة وتغييرها
+
+## الرمز، للتطبيقات التي لا تستطيع استلامه بنفسها
+
+code-title = رمزك لتطبيق { $app }
+code-sentence = انسخ هذا الرمز وأدخله في { $app }.
+code-label = الرمز
+code-copy = نسخ
+code-copied = تم النسخ
+code-care = يصلح الرمز لمرة واحدة ولبضع دقائق فقط. لا تُظهره لأي شخص آخر.
+
+## في طريق العودة إلى التطبيق
+
+return-title = العودة إلى { $app }
+return-sentence = جوابك في طريقه إلى { $app }. إذا لم يحدث شيء فاضغط على الزر.
+return-button = المتابعة إلى { $app }
+
+## تسجيل الخروج
+
+signed-out-title = تم تسجيل خروجك
+signed-out-sentence = يمكنك إغلاق هذه الصفحة.
+signed-out-button = تسجيل الدخول مجددًا
+
+## ما قد يحدث من أخطاء
+
+refused-title = لا يمكن الرد على هذا الطلب
+refused-advice = عُد إلى التطبيق وحاول مرة أخرى. إذا تكرر ذلك فيُرجى إبلاغ مطوّري التطبيق.
+denied-title = رُفض الوصول
+denied-sentence = لم يحصل التطبيق على الوصول، ولم تتم مشاركة أي شيء يخصك.
+denied-advice = يمكنك إغلاق هذه الصفحة.
+expired-title = لم يعد هذا الطلب قائمًا
+expired-sentence = تم الرد عليه من قبل، أو مضى عليه وقت طويل.
+expired-advice = عُد إلى التطبيق وابدأ من جديد.
+unchecked-title = تعذّر التحقق من هذا النموذج
+unchecked-sentence = ربما سجّلت الدخول أو الخروج في علامة تبويب أخرى، أو لم يرسل متصفحك ملف تعريف الارتباط الخاص بهذا الخادم.
+unchecked-advice = اسمح بملفات تعريف الارتباط لهذا الخادم، ثم ارجع وحاول مرة أخرى.
+too-many-title = طلبات كثيرة جدًا
+too-many-sentence = تلقّى هذا الخادم منك طلبات كثيرة جدًا في وقت قصير.
+too-many-advice = يُرجى الانتظار بضع دقائق ثم المحاولة مرة أخرى.
+internal-title = حدث خطأ هنا
+internal-sentence = الخطأ من هذا الخادم وليس منك، وقد تم تسجيله.
+internal-advice = يُرجى المحاولة مرة أخرى بعد قليل.
+not-found-title = الصفحة غير موجودة
+not-found-sentence = لا يوجد شيء في هذا العنوان.
+not-found-advice = يُرجى التحقق من العنوان أو العودة إلى التطبيق الذي أتيت منه.
+
+## أخطاء طلب التفويض
+
+refusal-missing = المعامل المطلوب { $parameter } غير موجود.
+refusal-repeated = أُرسل المعامل { $parameter } أكثر من مرة.
+refusal-not-one-value = يجب أن يكون المعامل { $parameter } قيمة واحدة لا قائمة.
+refusal-state-too-long =
+    المعامل state طويل جدًا (الحد الأقصى { $count ->
+        [one] بايت واحد
+        [two] بايتان
+        [few] { $count } بايتات
+       *[other] { $count } بايت
+    }).
+refusal-invalid-client = تعذّرت مصادقة التطبيق: فهو غير معروف، أو لم يرسل بيانات اعتماد، أو يستخدم طريقة غير مدعومة.
+refusal-two-authentications = يستخدم الطلب أكثر من طريقة لمصادقة التطبيق.
+refusal-invalid-redirect-uri = عنوان إعادة التوجيه المُرسل غير صالح.
+refusal-unsupported-response-type = لا يدعم خادم التفويض نوع الاستجابة هذا (response_type).
+refusal-unsupported-response-mode = لا يدعم خادم التفويض طريقة الاستجابة هذه (response_mode).
+refusal-invalid-scope = الصلاحية المطلوبة غير صالحة أو غير معروفة أو مكتوبة بشكل خاطئ.
+refusal-invalid-challenge-method = يجب أن تكون قيمة code_challenge_method هي S256.
+refusal-invalid-challenge = يجب أن تكون قيمة code_challenge بصمة SHA-256 من 43 محرف base64url.
+refusal-access-denied = رفض صاحب الحساب أو خادم التفويض هذا الطلب.
+refusal-unsupported-grant-type = لا يدعم خادم التفويض نوع التفويض هذا (grant_type).
+refusal-invalid-grant = التفويض المقدَّم غير صالح أو منتهي الصلاحية أو مُلغى، أو لا يطابق عنوان إعادة التوجيه في طلب التفويض، أو صدر لتطبيق آخر.
+refusal-not-your-token = ليس لديك إذن لإلغاء هذا الرمز المميز
+
+## أخطاء التسجيل
+
+validation-failed = فشل التحقق: { $problems }
+validation-list = { $problems }، { $problem }
+
+app-name-blank = لا يمكن أن يكون اسم التطبيق فارغًا
+app-name-invalid = اسم التطبيق غير صالح
+app-name-too-long =
+    اسم التطبيق طويل جدًا (الحد الأقصى { $count ->
+        [few] { $count } أحرف
+        [many] { $count } حرفًا
+       *[other] { $count } حرف
+    })
+app-redirect-uri-blank = لا يمكن أن يكون عنوان إعادة التوجيه فارغًا
+app-redirect-uri-forbidden = عنوان إعادة التوجيه محظور على هذا الخادم.
+app-redirect-uri-invalid = يجب أن يكون عنوان إعادة التوجيه عنوان URI صالحًا.
+app-redirect-uri-relative = يجب أن يكون عنوان إعادة التوجيه عنوان URI مطلقًا.
+app-redirect-uri-opaque = يجب أن يحدد عنوان إعادة التوجيه مخططًا.
+app-redirect-uri-fragment = لا يمكن أن يحتوي عنوان إعادة التوجيه على جزء بعد العلامة #.
+app-redirect-uri-user-info = لا يمكن أن يحتوي عنوان إعادة التوجيه على اسم مستخدم أو كلمة مرور.
+app-redirect-uri-wildcard = لا يمكن أن يحتوي عنوان إعادة التوجيه على محرف بدل.
+app-redirect-uri-too-long =
+    عنوان إعادة التوجيه طويل جدًا (الحد الأقصى { $count ->
+        [few] { $count } أحرف
+        [many] { $count } حرفًا
+       *[other] { $count } حرف
+    })
+app-scopes = الصلاحيات لا تطابق تلك المعروفة لدى الخادم.
+app-website-invalid = موقع التطبيق ليس عنوان URL صالحًا
+app-website-too-long =
+    عنوان موقع التطبيق طويل جدًا (الحد الأقصى { $count ->
+        [few] { $count } أحرف
+        [many] { $count } حرفًا
+       *[other] { $count } حرف
+    })
+
+account-error = { $field }: { $problem }
+account-field-username = اسم المستخدم
+account-field-email = البريد الإلكتروني
+account-field-password = كلمة المرور
+account-field-agreement = اتفاقية الخدمة
+account-blank = لا يمكن ترك هذا الحقل فارغًا
+account-name-invalid = لا يُسمح إلا بالأحرف اللاتينية الصغيرة والأرقام والشرطات السفلية
+account-email-invalid = هذا ليس عنوان بريد إلكتروني صالحًا
+account-too-long =
+    أطول من اللازم (الحد الأقصى { $count ->
+        [few] { $count } أحرف
+        [many] { $count } حرفًا
+       *[other] { $count } حرف
+    })
+account-too-short =
+    أقصر من اللازم (الحد الأدنى { $count ->
+        [few] { $count } أحرف
+        [many] { $count } حرفًا
+       *[other] { $count } حرف
+    })
+account-password-common = هذه القيمة شائعة جدًا؛ اختر قيمة لا يختارها غيرك
+account-reserved = هذه القيمة محجوزة
+account-taken = هذه القيمة مستخدمة بالفعل
+account-not-accepted = الموافقة مطلوبة

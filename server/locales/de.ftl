@@ -1,0 +1,193 @@
+# Deutsch. Anrede: du.
+
+## Anmelden
+
+sign-in-title = Anmelden
+sign-in-app = { $app } möchte dein Konto nutzen.
+sign-in-name = Name oder E-Mail-Adresse
+sign-in-password = Passwort
+sign-in-button = Anmelden
+sign-in-wrong = Name oder Passwort ist falsch. Bitte prüfe beides.
+sign-in-too-many =
+    Zu viele Versuche. Bitte versuche es in { $minutes ->
+        [one] einer Minute
+       *[other] { $minutes } Minuten
+    } noch einmal.
+
+## Zustimmung
+
+consent-title = { $app } Zugang geben?
+consent-account = Dein Konto
+consent-switch = Anderes Konto verwenden
+consent-allows = Damit darf { $app }:
+consent-admin-allows = Mit Verwaltungsrechten auf diesem Server:
+consent-then-host = Danach geht es zurück zu { $host }.
+consent-then-device = Danach geht es zurück zu einer App auf diesem Gerät.
+consent-then-code = Danach siehst du einen Code, den du in { $app } eingibst.
+consent-allow = { $app } Zugang geben
+consent-deny = Ablehnen
+
+consent-all-read = Alles in deinem Konto sehen
+consent-all-write = Alles in deinem Konto ändern und in deinem Namen handeln
+consent-all-both = Alles in deinem Konto sehen und ändern und in deinem Namen handeln
+consent-accounts-read = Deine Kontodaten sehen
+consent-accounts-write = Dein Profil ändern
+consent-accounts-both = Deine Kontodaten sehen und dein Profil ändern
+consent-blocks-read = Sehen, wen du blockierst
+consent-blocks-write = Personen blockieren und die Blockierung aufheben
+consent-blocks-both = Sehen und ändern, wen du blockierst
+consent-bookmarks-read = Deine Lesezeichen sehen
+consent-bookmarks-write = Lesezeichen hinzufügen und entfernen
+consent-bookmarks-both = Deine Lesezeichen sehen und ändern
+consent-conversations-write = Unterhaltungen stummschalten und löschen
+consent-favourites-read = Deine Favoriten sehen
+consent-favourites-write = Favoriten hinzufügen und entfernen
+consent-favourites-both = Deine Favoriten sehen und ändern
+consent-filters-read = Deine Filter sehen
+consent-filters-write = Deine Filter ändern
+consent-filters-both = Deine Filter sehen und ändern
+consent-follow-both = Sehen und ändern, wem du folgst und wen du blockierst oder stummschaltest
+consent-follows-read = Sehen, wem du folgst
+consent-follows-write = Personen folgen und entfolgen
+consent-follows-both = Sehen und ändern, wem du folgst
+consent-lists-read = Deine Listen sehen
+consent-lists-write = Deine Listen ändern
+consent-lists-both = Deine Listen sehen und ändern
+consent-media-write = Bilder, Töne und Videos hochladen
+consent-mutes-read = Sehen, wen du stummschaltest
+consent-mutes-write = Personen und Unterhaltungen stummschalten und die Stummschaltung aufheben
+consent-mutes-both = Sehen und ändern, wen du stummschaltest
+consent-notifications-read = Deine Benachrichtigungen und die Regeln dafür sehen
+consent-notifications-write = Deine Benachrichtigungen löschen und die Regeln dafür ändern
+consent-notifications-both = Deine Benachrichtigungen sehen und löschen und die Regeln dafür ändern
+consent-profile-read = Deinen Namen und dein Profil sehen
+consent-push-both = Dir Push-Benachrichtigungen senden und die Regeln dafür sehen und ändern
+consent-reports-write = In deinem Namen Personen und Beiträge melden
+consent-search-read = In deinem Namen suchen
+consent-statuses-read = Beiträge sehen, auch private, die du sehen kannst
+consent-statuses-write = In deinem Namen Beiträge veröffentlichen, bearbeiten und löschen
+consent-statuses-both = Beiträge sehen, auch private, und sie in deinem Namen veröffentlichen, bearbeiten und löschen
+
+consent-admin-all-read = Alles sehen, was nur die Verwaltung sieht
+consent-admin-all-write = Alles ändern, was nur die Verwaltung ändert
+consent-admin-all-both = Alles auf diesem Server sehen und ändern
+consent-admin-accounts-read = Alle Konten mit ihren vertraulichen Daten sehen
+consent-admin-accounts-write = Konten moderieren
+consent-admin-accounts-both = Alle Konten mit ihren vertraulichen Daten sehen und moderieren
+consent-admin-reports-read = Meldungen sehen
+consent-admin-reports-write = Meldungen bearbeiten
+consent-admin-reports-both = Meldungen sehen und bearbeiten
+consent-admin-domain_allows-read = Sehen, welche Server zugelassen sind
+consent-admin-domain_allows-write = Ändern, welche Server zugelassen sind
+consent-admin-domain_allows-both = Sehen und ändern, welche Server zugelassen sind
+consent-admin-domain_blocks-read = Sehen, welche Server gesperrt sind
+consent-admin-domain_blocks-write = Ändern, welche Server gesperrt sind
+consent-admin-domain_blocks-both = Sehen und ändern, welche Server gesperrt sind
+consent-admin-ip_blocks-read = Sehen, welche IP-Adressen gesperrt sind
+consent-admin-ip_blocks-write = Ändern, welche IP-Adressen gesperrt sind
+consent-admin-ip_blocks-both = Sehen und ändern, welche IP-Adressen gesperrt sind
+consent-admin-email_domain_blocks-read = Sehen, welche E-Mail-Anbieter gesperrt sind
+consent-admin-email_domain_blocks-write = Ändern, welche E-Mail-Anbieter gesperrt sind
+consent-admin-email_domain_blocks-both = Sehen und ändern, welche E-Mail-Anbieter gesperrt sind
+consent-admin-canonical_email_blocks-read = Sehen, welche E-Mail-Adressen gesperrt sind
+consent-admin-canonical_email_blocks-write = Ändern, welche E-Mail-Adressen gesperrt sind
+consent-admin-canonical_email_blocks-both = Sehen und ändern, welche E-Mail-Adressen gesperrt sind
+
+## Der Code, für Apps, die ihn nicht selbst entgegennehmen
+
+code-title = Dein Code für { $app }
+code-sentence = Kopiere diesen Code und gib ihn in { $app } ein.
+code-label = Code
+code-copy = Kopieren
+code-copied = Kopiert
+code-care = Er gilt einmal und nur wenige Minuten. Zeige ihn niemandem sonst.
+
+## Auf dem Weg zurück zur App
+
+return-title = Zurück zu { $app }
+return-sentence = Deine Antwort ist auf dem Weg zu { $app }. Falls nichts geschieht, drücke auf die Schaltfläche.
+return-button = Weiter zu { $app }
+
+## Abgemeldet
+
+signed-out-title = Du bist abgemeldet
+signed-out-sentence = Du kannst diese Seite schließen.
+signed-out-button = Wieder anmelden
+
+## Was schiefgehen kann
+
+refused-title = Diese Anfrage lässt sich nicht beantworten
+refused-advice = Geh zurück zur App und versuche es noch einmal. Falls es wieder geschieht, sag bitte denen Bescheid, die die App entwickeln.
+denied-title = Zugang abgelehnt
+denied-sentence = Die App hat keinen Zugang bekommen. Nichts von dir wurde geteilt.
+denied-advice = Du kannst diese Seite schließen.
+expired-title = Diese Anfrage ist nicht mehr offen
+expired-sentence = Sie wurde schon beantwortet, oder es ist zu viel Zeit vergangen.
+expired-advice = Geh zurück zur App und beginne von vorn.
+unchecked-title = Dieses Formular konnte nicht geprüft werden
+unchecked-sentence = Vielleicht hast du dich in einem anderen Tab an- oder abgemeldet, oder dein Browser hat das Cookie dieses Servers nicht gesendet.
+unchecked-advice = Erlaube Cookies für diesen Server, geh zurück und versuche es noch einmal.
+too-many-title = Zu viele Anfragen
+too-many-sentence = Dieser Server hat in kurzer Zeit zu viele Anfragen von dir bekommen.
+too-many-advice = Bitte warte ein paar Minuten und versuche es dann noch einmal.
+internal-title = Hier ist etwas schiefgegangen
+internal-sentence = Der Fehler liegt bei diesem Server, nicht bei dir. Er wurde festgehalten.
+internal-advice = Bitte versuche es gleich noch einmal.
+not-found-title = Seite nicht gefunden
+not-found-sentence = Unter dieser Adresse gibt es nichts.
+not-found-advice = Bitte prüfe die Adresse oder geh zurück zu der App, aus der du kommst.
+
+## Fehler einer Autorisierungsanfrage
+
+refusal-missing = Der erforderliche Parameter { $parameter } fehlt.
+refusal-repeated = Der Parameter { $parameter } wurde mehr als einmal gesendet.
+refusal-not-one-value = Der Parameter { $parameter } muss ein einzelner Wert sein, keine Liste.
+refusal-state-too-long = Der Parameter state ist zu lang (höchstens { $count } Bytes).
+refusal-invalid-client = Die App konnte sich nicht ausweisen: Sie ist unbekannt, hat keine Zugangsdaten gesendet oder ein nicht unterstütztes Verfahren benutzt.
+refusal-two-authentications = Die App hat sich auf mehr als eine Weise ausgewiesen.
+refusal-invalid-redirect-uri = Die angegebene Weiterleitungs-URI ist nicht gültig.
+refusal-unsupported-response-type = Der Autorisierungsserver unterstützt diese Art der Antwort (response_type) nicht.
+refusal-unsupported-response-mode = Der Autorisierungsserver unterstützt diesen Weg der Antwort (response_mode) nicht.
+refusal-invalid-scope = Die angefragte Berechtigung ist ungültig, unbekannt oder falsch geschrieben.
+refusal-invalid-challenge-method = Der Parameter code_challenge_method muss S256 sein.
+refusal-invalid-challenge = Der Parameter code_challenge muss ein SHA-256-Hash in 43 Zeichen base64url sein.
+refusal-access-denied = Die Person, der das Konto gehört, oder der Autorisierungsserver hat die Anfrage abgelehnt.
+refusal-unsupported-grant-type = Der Autorisierungsserver unterstützt diese Art der Autorisierung (grant_type) nicht.
+refusal-invalid-grant = Die Autorisierung ist ungültig, abgelaufen oder widerrufen, passt nicht zur Weiterleitungs-URI der Anfrage oder wurde für eine andere App ausgestellt.
+refusal-not-your-token = Du darfst dieses Token nicht widerrufen
+
+## Fehler einer Registrierung
+
+validation-failed = Prüfung fehlgeschlagen: { $problems }
+validation-list = { $problems }, { $problem }
+
+app-name-blank = Name der App darf nicht leer sein
+app-name-invalid = Name der App ist ungültig
+app-name-too-long = Name der App ist zu lang (höchstens { $count } Zeichen)
+app-redirect-uri-blank = Weiterleitungs-URI darf nicht leer sein
+app-redirect-uri-forbidden = Weiterleitungs-URI ist auf diesem Server nicht erlaubt.
+app-redirect-uri-invalid = Weiterleitungs-URI muss eine gültige URI sein.
+app-redirect-uri-relative = Weiterleitungs-URI muss eine absolute URI sein.
+app-redirect-uri-opaque = Weiterleitungs-URI muss ein Schema angeben.
+app-redirect-uri-fragment = Weiterleitungs-URI darf kein Fragment enthalten.
+app-redirect-uri-user-info = Weiterleitungs-URI darf keinen Benutzernamen und kein Passwort enthalten.
+app-redirect-uri-wildcard = Weiterleitungs-URI darf keinen Platzhalter enthalten.
+app-redirect-uri-too-long = Weiterleitungs-URI ist zu lang (höchstens { $count } Zeichen)
+app-scopes = Berechtigungen stimmen nicht mit denen überein, die der Server kennt.
+app-website-invalid = Website der App ist keine gültige URL
+app-website-too-long = Website der App ist zu lang (höchstens { $count } Zeichen)
+
+account-error = { $field } { $problem }
+account-field-username = Benutzername
+account-field-email = E-Mail-Adresse
+account-field-password = Passwort
+account-field-agreement = Nutzungsvereinbarung
+account-blank = darf nicht leer sein
+account-name-invalid = darf nur Kleinbuchstaben, Ziffern und Unterstriche enthalten
+account-email-invalid = ist keine gültige E-Mail-Adresse
+account-too-long = ist zu lang (höchstens { $count } Zeichen)
+account-too-short = ist zu kurz (mindestens { $count } Zeichen)
+account-password-common = ist zu verbreitet; nehmen Sie eines, auf das sonst niemand kommt
+account-reserved = ist reserviert
+account-taken = ist bereits vergeben
+account-not-accepted = muss akzeptiert werden

@@ -1,0 +1,193 @@
+# Français. Vouvoiement.
+
+## Connexion
+
+sign-in-title = Connexion
+sign-in-app = { $app } demande à utiliser votre compte.
+sign-in-name = Nom ou adresse e-mail
+sign-in-password = Mot de passe
+sign-in-button = Se connecter
+sign-in-wrong = Le nom ou le mot de passe est incorrect. Vérifiez les deux.
+sign-in-too-many =
+    Trop de tentatives. Réessayez dans { $minutes ->
+        [one] une minute
+       *[other] { $minutes } minutes
+    }.
+
+## Consentement
+
+consent-title = Donner accès à { $app } ?
+consent-account = Votre compte
+consent-switch = Utiliser un autre compte
+consent-allows = { $app } pourra :
+consent-admin-allows = Avec vos droits d’administration sur ce serveur :
+consent-then-host = Vous retournerez ensuite à { $host }.
+consent-then-device = Vous retournerez ensuite à une application de cet appareil.
+consent-then-code = Vous verrez ensuite un code à saisir dans { $app }.
+consent-allow = Donner accès à { $app }
+consent-deny = Refuser
+
+consent-all-read = Voir tout le contenu de votre compte
+consent-all-write = Modifier tout le contenu de votre compte et agir en votre nom
+consent-all-both = Voir et modifier tout le contenu de votre compte, et agir en votre nom
+consent-accounts-read = Voir les informations de votre compte
+consent-accounts-write = Modifier votre profil
+consent-accounts-both = Voir les informations de votre compte et modifier votre profil
+consent-blocks-read = Voir qui vous bloquez
+consent-blocks-write = Bloquer et débloquer des personnes
+consent-blocks-both = Voir et modifier qui vous bloquez
+consent-bookmarks-read = Voir vos marque-pages
+consent-bookmarks-write = Ajouter et retirer des marque-pages
+consent-bookmarks-both = Voir et modifier vos marque-pages
+consent-conversations-write = Masquer et supprimer des conversations
+consent-favourites-read = Voir vos favoris
+consent-favourites-write = Ajouter et retirer des favoris
+consent-favourites-both = Voir et modifier vos favoris
+consent-filters-read = Voir vos filtres
+consent-filters-write = Modifier vos filtres
+consent-filters-both = Voir et modifier vos filtres
+consent-follow-both = Voir et modifier qui vous suivez, bloquez et masquez
+consent-follows-read = Voir qui vous suivez
+consent-follows-write = Suivre des personnes et cesser de les suivre
+consent-follows-both = Voir et modifier qui vous suivez
+consent-lists-read = Voir vos listes
+consent-lists-write = Modifier vos listes
+consent-lists-both = Voir et modifier vos listes
+consent-media-write = Envoyer des images, des sons et des vidéos
+consent-mutes-read = Voir qui vous masquez
+consent-mutes-write = Masquer des personnes et des conversations, et les réafficher
+consent-mutes-both = Voir et modifier qui vous masquez
+consent-notifications-read = Voir vos notifications et leurs règles
+consent-notifications-write = Effacer vos notifications et modifier leurs règles
+consent-notifications-both = Voir et effacer vos notifications, et modifier leurs règles
+consent-profile-read = Voir votre nom et votre profil
+consent-push-both = Vous envoyer des notifications push, et voir et modifier leurs règles
+consent-reports-write = Signaler des personnes et des messages en votre nom
+consent-search-read = Faire des recherches en votre nom
+consent-statuses-read = Voir les messages, y compris les messages privés que vous pouvez voir
+consent-statuses-write = Publier, modifier et supprimer des messages en votre nom
+consent-statuses-both = Voir les messages, même privés, et en publier, modifier et supprimer en votre nom
+
+consent-admin-all-read = Voir tout ce que seule l’administration peut voir
+consent-admin-all-write = Modifier tout ce que seule l’administration peut modifier
+consent-admin-all-both = Tout voir et tout modifier sur ce serveur
+consent-admin-accounts-read = Voir tous les comptes et leurs informations privées
+consent-admin-accounts-write = Modérer les comptes
+consent-admin-accounts-both = Voir tous les comptes et leurs informations privées, et les modérer
+consent-admin-reports-read = Voir les signalements
+consent-admin-reports-write = Traiter les signalements
+consent-admin-reports-both = Voir et traiter les signalements
+consent-admin-domain_allows-read = Voir quels serveurs sont autorisés
+consent-admin-domain_allows-write = Modifier quels serveurs sont autorisés
+consent-admin-domain_allows-both = Voir et modifier quels serveurs sont autorisés
+consent-admin-domain_blocks-read = Voir quels serveurs sont bloqués
+consent-admin-domain_blocks-write = Modifier quels serveurs sont bloqués
+consent-admin-domain_blocks-both = Voir et modifier quels serveurs sont bloqués
+consent-admin-ip_blocks-read = Voir quelles adresses IP sont bloquées
+consent-admin-ip_blocks-write = Modifier quelles adresses IP sont bloquées
+consent-admin-ip_blocks-both = Voir et modifier quelles adresses IP sont bloquées
+consent-admin-email_domain_blocks-read = Voir quels fournisseurs d’e-mail sont bloqués
+consent-admin-email_domain_blocks-write = Modifier quels fournisseurs d’e-mail sont bloqués
+consent-admin-email_domain_blocks-both = Voir et modifier quels fournisseurs d’e-mail sont bloqués
+consent-admin-canonical_email_blocks-read = Voir quelles adresses e-mail sont bloquées
+consent-admin-canonical_email_blocks-write = Modifier quelles adresses e-mail sont bloquées
+consent-admin-canonical_email_blocks-both = Voir et modifier quelles adresses e-mail sont bloquées
+
+## Le code, pour les applications qui ne le reçoivent pas elles-mêmes
+
+code-title = Votre code pour { $app }
+code-sentence = Copiez ce code et saisissez-le dans { $app }.
+code-label = Code
+code-copy = Copier
+code-copied = Copié
+code-care = Il sert une seule fois et n’est valable que quelques minutes. Ne le montrez à personne d’autre.
+
+## Retour vers l’application
+
+return-title = Retour à { $app }
+return-sentence = Votre réponse est en route vers { $app }. Si rien ne se passe, appuyez sur le bouton.
+return-button = Continuer vers { $app }
+
+## Déconnexion
+
+signed-out-title = Vous êtes déconnecté·e
+signed-out-sentence = Vous pouvez fermer cette page.
+signed-out-button = Se reconnecter
+
+## Ce qui peut mal se passer
+
+refused-title = Impossible de répondre à cette demande
+refused-advice = Retournez à l’application et réessayez. Si cela se reproduit, prévenez les personnes qui la développent.
+denied-title = Accès refusé
+denied-sentence = L’application n’a pas reçu d’accès. Rien de ce qui vous appartient n’a été partagé.
+denied-advice = Vous pouvez fermer cette page.
+expired-title = Cette demande n’est plus ouverte
+expired-sentence = Elle a déjà reçu une réponse, ou trop de temps s’est écoulé.
+expired-advice = Retournez à l’application et recommencez.
+unchecked-title = Ce formulaire n’a pas pu être vérifié
+unchecked-sentence = Vous vous êtes peut-être connecté·e ou déconnecté·e dans un autre onglet, ou votre navigateur n’a pas envoyé le cookie de ce serveur.
+unchecked-advice = Autorisez les cookies pour ce serveur, revenez en arrière et réessayez.
+too-many-title = Trop de demandes
+too-many-sentence = Ce serveur a reçu trop de demandes de votre part en peu de temps.
+too-many-advice = Patientez quelques minutes, puis réessayez.
+internal-title = Un problème est survenu
+internal-sentence = L’erreur vient de ce serveur, pas de vous. Elle a été enregistrée.
+internal-advice = Réessayez dans un instant.
+not-found-title = Page introuvable
+not-found-sentence = Il n’y a rien à cette adresse.
+not-found-advice = Vérifiez l’adresse ou retournez à l’application d’où vous venez.
+
+## Erreurs d’une demande d’autorisation
+
+refusal-missing = Paramètre obligatoire manquant : { $parameter }.
+refusal-repeated = Le paramètre { $parameter } a été envoyé plus d’une fois.
+refusal-not-one-value = Le paramètre { $parameter } doit être une seule valeur, pas une liste.
+refusal-state-too-long = Le paramètre state est trop long ({ $count } octets au maximum).
+refusal-invalid-client = L’application n’a pas pu être authentifiée : elle est inconnue, n’a pas envoyé d’identifiants ou utilise une méthode non prise en charge.
+refusal-two-authentications = La demande authentifie l’application de plus d’une façon.
+refusal-invalid-redirect-uri = L’URI de redirection indiquée n’est pas valide.
+refusal-unsupported-response-type = Le serveur d’autorisation ne prend pas en charge ce type de réponse (response_type).
+refusal-unsupported-response-mode = Le serveur d’autorisation ne prend pas en charge ce mode de réponse (response_mode).
+refusal-invalid-scope = L’autorisation demandée n’est pas valide, est inconnue ou mal écrite.
+refusal-invalid-challenge-method = Le paramètre code_challenge_method doit être S256.
+refusal-invalid-challenge = Le paramètre code_challenge doit être une empreinte SHA-256 de 43 caractères base64url.
+refusal-access-denied = La personne à qui appartient le compte ou le serveur d’autorisation a refusé la demande.
+refusal-unsupported-grant-type = Le serveur d’autorisation ne prend pas en charge ce type d’autorisation (grant_type).
+refusal-invalid-grant = L’autorisation fournie n’est pas valide, a expiré, a été révoquée, ne correspond pas à l’URI de redirection de la demande ou a été délivrée à une autre application.
+refusal-not-your-token = Vous n’avez pas le droit de révoquer ce jeton
+
+## Erreurs d’une inscription
+
+validation-failed = Échec de la validation : { $problems }
+validation-list = { $problems }, { $problem }
+
+app-name-blank = Le nom de l’application ne peut pas être vide
+app-name-invalid = Le nom de l’application n’est pas valide
+app-name-too-long = Le nom de l’application est trop long ({ $count } caractères au maximum)
+app-redirect-uri-blank = L’URI de redirection ne peut pas être vide
+app-redirect-uri-forbidden = L’URI de redirection est interdite par le serveur.
+app-redirect-uri-invalid = L’URI de redirection doit être une URI valide.
+app-redirect-uri-relative = L’URI de redirection doit être une URI absolue.
+app-redirect-uri-opaque = L’URI de redirection doit indiquer un schéma.
+app-redirect-uri-fragment = L’URI de redirection ne peut pas contenir de fragment.
+app-redirect-uri-user-info = L’URI de redirection ne peut contenir ni nom d’utilisateur ni mot de passe.
+app-redirect-uri-wildcard = L’URI de redirection ne peut pas contenir de caractère générique.
+app-redirect-uri-too-long = L’URI de redirection est trop longue ({ $count } caractères au maximum)
+app-scopes = Les autorisations ne correspondent pas à celles que connaît le serveur.
+app-website-invalid = Le site web de l’application n’est pas une URL valide
+app-website-too-long = L’adresse du site web de l’application est trop longue ({ $count } caractères au maximum)
+
+account-error = { $field } { $problem }
+account-field-username = Le nom d’utilisateur
+account-field-email = L’adresse e-mail
+account-field-password = Le mot de passe
+account-field-agreement = L’accord avec les règles du service
+account-blank = ne peut pas être vide
+account-name-invalid = ne doit contenir que des minuscules, des chiffres et des tirets bas
+account-email-invalid = n’est pas une adresse e-mail valide
+account-too-long = dépasse { $count } caractères
+account-too-short = doit compter au moins { $count } caractères
+account-password-common = est trop courant ; choisissez-en un que personne d’autre ne prendrait
+account-reserved = n’est pas disponible
+account-taken = existe déjà
+account-not-accepted = est nécessaire

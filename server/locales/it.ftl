@@ -1,0 +1,193 @@
+# Italiano. Si dà del tu.
+
+## Accesso
+
+sign-in-title = Accedi
+sign-in-app = { $app } chiede di usare il tuo account.
+sign-in-name = Nome o indirizzo e-mail
+sign-in-password = Password
+sign-in-button = Accedi
+sign-in-wrong = Il nome o la password non sono corretti. Controlla entrambi.
+sign-in-too-many =
+    Troppi tentativi. Riprova tra { $minutes ->
+        [one] un minuto
+       *[other] { $minutes } minuti
+    }.
+
+## Consenso
+
+consent-title = Dare accesso a { $app }?
+consent-account = Il tuo account
+consent-switch = Usa un altro account
+consent-allows = { $app } potrà:
+consent-admin-allows = Con i tuoi permessi di amministrazione su questo server:
+consent-then-host = Poi tornerai a { $host }.
+consent-then-device = Poi tornerai a un’app su questo dispositivo.
+consent-then-code = Poi vedrai un codice da inserire in { $app }.
+consent-allow = Dai accesso a { $app }
+consent-deny = Rifiuta
+
+consent-all-read = Vedere tutto ciò che è nel tuo account
+consent-all-write = Modificare tutto ciò che è nel tuo account e agire a tuo nome
+consent-all-both = Vedere e modificare tutto ciò che è nel tuo account e agire a tuo nome
+consent-accounts-read = Vedere i dati del tuo account
+consent-accounts-write = Modificare il tuo profilo
+consent-accounts-both = Vedere i dati del tuo account e modificare il tuo profilo
+consent-blocks-read = Vedere chi blocchi
+consent-blocks-write = Bloccare e sbloccare persone
+consent-blocks-both = Vedere e modificare chi blocchi
+consent-bookmarks-read = Vedere i tuoi segnalibri
+consent-bookmarks-write = Aggiungere e togliere segnalibri
+consent-bookmarks-both = Vedere e modificare i tuoi segnalibri
+consent-conversations-write = Silenziare ed eliminare conversazioni
+consent-favourites-read = Vedere i tuoi preferiti
+consent-favourites-write = Aggiungere e togliere preferiti
+consent-favourites-both = Vedere e modificare i tuoi preferiti
+consent-filters-read = Vedere i tuoi filtri
+consent-filters-write = Modificare i tuoi filtri
+consent-filters-both = Vedere e modificare i tuoi filtri
+consent-follow-both = Vedere e modificare chi segui, blocchi e silenzi
+consent-follows-read = Vedere chi segui
+consent-follows-write = Seguire persone e smettere di seguirle
+consent-follows-both = Vedere e modificare chi segui
+consent-lists-read = Vedere le tue liste
+consent-lists-write = Modificare le tue liste
+consent-lists-both = Vedere e modificare le tue liste
+consent-media-write = Caricare immagini, suoni e video
+consent-mutes-read = Vedere chi silenzi
+consent-mutes-write = Silenziare persone e conversazioni e riattivarle
+consent-mutes-both = Vedere e modificare chi silenzi
+consent-notifications-read = Vedere le tue notifiche e le loro regole
+consent-notifications-write = Cancellare le tue notifiche e modificare le loro regole
+consent-notifications-both = Vedere e cancellare le tue notifiche e modificare le loro regole
+consent-profile-read = Vedere il tuo nome e il tuo profilo
+consent-push-both = Inviarti notifiche push e vedere e modificare le loro regole
+consent-reports-write = Segnalare persone e post a tuo nome
+consent-search-read = Fare ricerche a tuo nome
+consent-statuses-read = Vedere i post, compresi quelli privati che puoi vedere
+consent-statuses-write = Pubblicare, modificare ed eliminare post a tuo nome
+consent-statuses-both = Vedere i post, compresi quelli privati, e pubblicarli, modificarli ed eliminarli a tuo nome
+
+consent-admin-all-read = Vedere tutto ciò che vede solo l’amministrazione
+consent-admin-all-write = Modificare tutto ciò che modifica solo l’amministrazione
+consent-admin-all-both = Vedere e modificare tutto su questo server
+consent-admin-accounts-read = Vedere tutti gli account e i loro dati privati
+consent-admin-accounts-write = Moderare gli account
+consent-admin-accounts-both = Vedere tutti gli account e i loro dati privati, e moderarli
+consent-admin-reports-read = Vedere le segnalazioni
+consent-admin-reports-write = Gestire le segnalazioni
+consent-admin-reports-both = Vedere e gestire le segnalazioni
+consent-admin-domain_allows-read = Vedere quali server sono ammessi
+consent-admin-domain_allows-write = Modificare quali server sono ammessi
+consent-admin-domain_allows-both = Vedere e modificare quali server sono ammessi
+consent-admin-domain_blocks-read = Vedere quali server sono bloccati
+consent-admin-domain_blocks-write = Modificare quali server sono bloccati
+consent-admin-domain_blocks-both = Vedere e modificare quali server sono bloccati
+consent-admin-ip_blocks-read = Vedere quali indirizzi IP sono bloccati
+consent-admin-ip_blocks-write = Modificare quali indirizzi IP sono bloccati
+consent-admin-ip_blocks-both = Vedere e modificare quali indirizzi IP sono bloccati
+consent-admin-email_domain_blocks-read = Vedere quali fornitori di e-mail sono bloccati
+consent-admin-email_domain_blocks-write = Modificare quali fornitori di e-mail sono bloccati
+consent-admin-email_domain_blocks-both = Vedere e modificare quali fornitori di e-mail sono bloccati
+consent-admin-canonical_email_blocks-read = Vedere quali indirizzi e-mail sono bloccati
+consent-admin-canonical_email_blocks-write = Modificare quali indirizzi e-mail sono bloccati
+consent-admin-canonical_email_blocks-both = Vedere e modificare quali indirizzi e-mail sono bloccati
+
+## Il codice, per le app che non possono riceverlo da sole
+
+code-title = Il tuo codice per { $app }
+code-sentence = Copia questo codice e inseriscilo in { $app }.
+code-label = Codice
+code-copy = Copia
+code-copied = Copiato
+code-care = Vale una sola volta e solo per pochi minuti. Non mostrarlo a nessun altro.
+
+## Di ritorno all’app
+
+return-title = Di ritorno a { $app }
+return-sentence = La tua risposta sta andando a { $app }. Se non succede nulla, premi il pulsante.
+return-button = Continua su { $app }
+
+## Uscita
+
+signed-out-title = Hai effettuato l’uscita
+signed-out-sentence = Puoi chiudere questa pagina.
+signed-out-button = Accedi di nuovo
+
+## Che cosa può andare storto
+
+refused-title = Non è possibile rispondere a questa richiesta
+refused-advice = Torna all’app e riprova. Se succede di nuovo, avvisa chi la sviluppa.
+denied-title = Accesso rifiutato
+denied-sentence = L’app non ha ricevuto l’accesso. Nulla di tuo è stato condiviso.
+denied-advice = Puoi chiudere questa pagina.
+expired-title = Questa richiesta non è più aperta
+expired-sentence = Ha già avuto risposta, oppure è passato troppo tempo.
+expired-advice = Torna all’app e ricomincia.
+unchecked-title = Non è stato possibile verificare questo modulo
+unchecked-sentence = Forse hai effettuato l’accesso o l’uscita in un’altra scheda, oppure il browser non ha inviato il cookie di questo server.
+unchecked-advice = Consenti i cookie per questo server, torna indietro e riprova.
+too-many-title = Troppe richieste
+too-many-sentence = Questo server ha ricevuto troppe richieste da te in poco tempo.
+too-many-advice = Attendi qualche minuto e riprova.
+internal-title = Qualcosa qui è andato storto
+internal-sentence = L’errore è di questo server, non tuo. È stato registrato.
+internal-advice = Riprova tra un momento.
+not-found-title = Pagina non trovata
+not-found-sentence = A questo indirizzo non c’è nulla.
+not-found-advice = Controlla l’indirizzo o torna all’app da cui vieni.
+
+## Errori di una richiesta di autorizzazione
+
+refusal-missing = Manca il parametro obbligatorio { $parameter }.
+refusal-repeated = Il parametro { $parameter } è stato inviato più di una volta.
+refusal-not-one-value = Il parametro { $parameter } deve essere un solo valore, non una lista.
+refusal-state-too-long = Il parametro state è troppo lungo (massimo { $count } byte).
+refusal-invalid-client = Non è stato possibile autenticare l’app: è sconosciuta, non ha inviato credenziali o usa un metodo non supportato.
+refusal-two-authentications = La richiesta autentica l’app in più di un modo.
+refusal-invalid-redirect-uri = L’URI di reindirizzamento indicato non è valido.
+refusal-unsupported-response-type = Il server di autorizzazione non supporta questo tipo di risposta (response_type).
+refusal-unsupported-response-mode = Il server di autorizzazione non supporta questa modalità di risposta (response_mode).
+refusal-invalid-scope = Il permesso richiesto non è valido, è sconosciuto o è scritto male.
+refusal-invalid-challenge-method = Il parametro code_challenge_method deve essere S256.
+refusal-invalid-challenge = Il parametro code_challenge deve essere un hash SHA-256 di 43 caratteri base64url.
+refusal-access-denied = Chi possiede l’account o il server di autorizzazione ha rifiutato la richiesta.
+refusal-unsupported-grant-type = Il server di autorizzazione non supporta questo tipo di autorizzazione (grant_type).
+refusal-invalid-grant = L’autorizzazione non è valida, è scaduta, è stata revocata, non corrisponde all’URI di reindirizzamento della richiesta o è stata rilasciata a un’altra app.
+refusal-not-your-token = Non hai il permesso di revocare questo token
+
+## Errori di una registrazione
+
+validation-failed = Convalida non riuscita: { $problems }
+validation-list = { $problems }, { $problem }
+
+app-name-blank = Il nome dell’app non può essere vuoto
+app-name-invalid = Il nome dell’app non è valido
+app-name-too-long = Il nome dell’app è troppo lungo (massimo { $count } caratteri)
+app-redirect-uri-blank = L’URI di reindirizzamento non può essere vuoto
+app-redirect-uri-forbidden = L’URI di reindirizzamento non è consentito dal server.
+app-redirect-uri-invalid = L’URI di reindirizzamento deve essere un URI valido.
+app-redirect-uri-relative = L’URI di reindirizzamento deve essere un URI assoluto.
+app-redirect-uri-opaque = L’URI di reindirizzamento deve indicare uno schema.
+app-redirect-uri-fragment = L’URI di reindirizzamento non può contenere un frammento.
+app-redirect-uri-user-info = L’URI di reindirizzamento non può contenere un nome utente o una password.
+app-redirect-uri-wildcard = L’URI di reindirizzamento non può contenere un carattere jolly.
+app-redirect-uri-too-long = L’URI di reindirizzamento è troppo lungo (massimo { $count } caratteri)
+app-scopes = I permessi non corrispondono a quelli noti al server.
+app-website-invalid = Il sito web dell’app non è un URL valido
+app-website-too-long = L’indirizzo del sito web dell’app è troppo lungo (massimo { $count } caratteri)
+
+account-error = { $field } { $problem }
+account-field-username = Il nome utente
+account-field-email = L’indirizzo e-mail
+account-field-password = La password
+account-field-agreement = L’accordo di servizio
+account-blank = non può mancare
+account-name-invalid = deve contenere solo lettere minuscole, cifre e trattini bassi
+account-email-invalid = non è un indirizzo e-mail valido
+account-too-long = ha troppi caratteri (massimo { $count })
+account-too-short = ha troppo pochi caratteri (minimo { $count })
+account-password-common = è troppo comune; ne scelga una che nessun altro sceglierebbe
+account-reserved = non è disponibile
+account-taken = è già in uso
+account-not-accepted = richiede l’accettazione

@@ -1,0 +1,189 @@
+# 日本語。です・ます調。
+
+## ログイン
+
+sign-in-title = ログイン
+sign-in-app = { $app } があなたのアカウントの利用を求めています。
+sign-in-name = ユーザー名またはメールアドレス
+sign-in-password = パスワード
+sign-in-button = ログイン
+sign-in-wrong = ユーザー名またはパスワードが違います。両方をご確認ください。
+sign-in-too-many = 試行回数が多すぎます。{ $minutes } 分後にもう一度お試しください。
+
+## 同意
+
+consent-title = { $app } にアクセスを許可しますか？
+consent-account = あなたのアカウント
+consent-switch = 別のアカウントを使う
+consent-allows = { $app } ができるようになること：
+consent-admin-allows = このサーバーの管理者として：
+consent-then-host = このあと { $host } に戻ります。
+consent-then-device = このあと、この端末のアプリに戻ります。
+consent-then-code = このあと、{ $app } に入力するコードが表示されます。
+consent-allow = { $app } にアクセスを許可する
+consent-deny = 拒否する
+
+consent-all-read = アカウントのすべての情報を見る
+consent-all-write = アカウントのすべての情報を変更し、あなたとして操作する
+consent-all-both = アカウントのすべての情報を見て変更し、あなたとして操作する
+consent-accounts-read = アカウントの情報を見る
+consent-accounts-write = プロフィールを変更する
+consent-accounts-both = アカウントの情報を見て、プロフィールを変更する
+consent-blocks-read = ブロックしている人を見る
+consent-blocks-write = 人をブロックし、ブロックを解除する
+consent-blocks-both = ブロックしている人を見て変更する
+consent-bookmarks-read = ブックマークを見る
+consent-bookmarks-write = ブックマークを追加・削除する
+consent-bookmarks-both = ブックマークを見て変更する
+consent-conversations-write = 会話をミュート・削除する
+consent-favourites-read = お気に入りを見る
+consent-favourites-write = お気に入りを追加・削除する
+consent-favourites-both = お気に入りを見て変更する
+consent-filters-read = フィルターを見る
+consent-filters-write = フィルターを変更する
+consent-filters-both = フィルターを見て変更する
+consent-follow-both = フォロー・ブロック・ミュートしている人を見て変更する
+consent-follows-read = フォローしている人を見る
+consent-follows-write = 人をフォローし、フォローを解除する
+consent-follows-both = フォローしている人を見て変更する
+consent-lists-read = リストを見る
+consent-lists-write = リストを変更する
+consent-lists-both = リストを見て変更する
+consent-media-write = 画像・音声・動画をアップロードする
+consent-mutes-read = ミュートしている人を見る
+consent-mutes-write = 人や会話をミュートし、ミュートを解除する
+consent-mutes-both = ミュートしている人を見て変更する
+consent-notifications-read = 通知と通知のルールを見る
+consent-notifications-write = 通知を消去し、通知のルールを変更する
+consent-notifications-both = 通知を見て消去し、通知のルールを変更する
+consent-profile-read = 名前とプロフィールを見る
+consent-push-both = プッシュ通知を送り、通知のルールを見て変更する
+consent-reports-write = あなたとして人や投稿を通報する
+consent-search-read = あなたとして検索する
+consent-statuses-read = 投稿を見る（あなたが見られる非公開の投稿を含む）
+consent-statuses-write = あなたとして投稿を公開・編集・削除する
+consent-statuses-both = 非公開を含む投稿を見て、あなたとして公開・編集・削除する
+
+consent-admin-all-read = 管理者だけが見られるすべての情報を見る
+consent-admin-all-write = 管理者だけが変更できるすべての情報を変更する
+consent-admin-all-both = このサーバーのすべての情報を見て変更する
+consent-admin-accounts-read = すべてのアカウントとその非公開情報を見る
+consent-admin-accounts-write = アカウントを管理する
+consent-admin-accounts-both = すべてのアカウントとその非公開情報を見て管理する
+consent-admin-reports-read = 通報を見る
+consent-admin-reports-write = 通報に対応する
+consent-admin-reports-both = 通報を見て対応する
+consent-admin-domain_allows-read = 許可されているサーバーを見る
+consent-admin-domain_allows-write = 許可されているサーバーを変更する
+consent-admin-domain_allows-both = 許可されているサーバーを見て変更する
+consent-admin-domain_blocks-read = ブロックされているサーバーを見る
+consent-admin-domain_blocks-write = ブロックされているサーバーを変更する
+consent-admin-domain_blocks-both = ブロックされているサーバーを見て変更する
+consent-admin-ip_blocks-read = ブロックされている IP アドレスを見る
+consent-admin-ip_blocks-write = ブロックされている IP アドレスを変更する
+consent-admin-ip_blocks-both = ブロックされている IP アドレスを見て変更する
+consent-admin-email_domain_blocks-read = ブロックされているメールプロバイダーを見る
+consent-admin-email_domain_blocks-write = ブロックされているメールプロバイダーを変更する
+consent-admin-email_domain_blocks-both = ブロックされているメールプロバイダーを見て変更する
+consent-admin-canonical_email_blocks-read = ブロックされているメールアドレスを見る
+consent-admin-canonical_email_blocks-write = ブロックされているメールアドレスを変更する
+consent-admin-canonical_email_blocks-both = ブロックされているメールアドレスを見て変更する
+
+## 自分でコードを受け取れないアプリのためのコード
+
+code-title = { $app } 用のコード
+code-sentence = このコードをコピーして { $app } に入力してください。
+code-label = コード
+code-copy = コピー
+code-copied = コピーしました
+code-care = コードは数分間、一度だけ使えます。ほかの人には見せないでください。
+
+## アプリへ戻る途中
+
+return-title = { $app } に戻ります
+return-sentence = 回答を { $app } に送っています。何も起こらない場合はボタンを押してください。
+return-button = { $app } に進む
+
+## ログアウト
+
+signed-out-title = ログアウトしました
+signed-out-sentence = このページは閉じてかまいません。
+signed-out-button = もう一度ログインする
+
+## うまくいかないとき
+
+refused-title = このリクエストには応じられません
+refused-advice = アプリに戻ってもう一度お試しください。繰り返し起こる場合は、アプリの開発者にお知らせください。
+denied-title = アクセスを拒否しました
+denied-sentence = アプリにアクセスは許可されませんでした。あなたの情報は共有されていません。
+denied-advice = このページは閉じてかまいません。
+expired-title = このリクエストはもう有効ではありません
+expired-sentence = すでに回答されたか、時間が経ちすぎました。
+expired-advice = アプリに戻って最初からやり直してください。
+unchecked-title = このフォームを確認できませんでした
+unchecked-sentence = 別のタブでログインまたはログアウトしたか、ブラウザーがこのサーバーの Cookie を送らなかった可能性があります。
+unchecked-advice = このサーバーの Cookie を許可し、前のページに戻ってもう一度お試しください。
+too-many-title = リクエストが多すぎます
+too-many-sentence = このサーバーは短い時間にあなたから多くのリクエストを受け取りました。
+too-many-advice = 数分待ってからもう一度お試しください。
+internal-title = 問題が発生しました
+internal-sentence = 原因はこのサーバーにあり、あなたの操作ではありません。エラーは記録されました。
+internal-advice = しばらくしてからもう一度お試しください。
+not-found-title = ページが見つかりません
+not-found-sentence = このアドレスには何もありません。
+not-found-advice = アドレスを確認するか、元のアプリに戻ってください。
+
+## 認可リクエストのエラー
+
+refusal-missing = 必須パラメーター { $parameter } がありません。
+refusal-repeated = パラメーター { $parameter } が複数回送られました。
+refusal-not-one-value = パラメーター { $parameter } はリストではなく、一つの値でなければなりません。
+refusal-state-too-long = パラメーター state が長すぎます（最大 { $count } バイト）。
+refusal-invalid-client = アプリを認証できませんでした。アプリが不明であるか、認証情報がないか、対応していない認証方法です。
+refusal-two-authentications = リクエストに複数のクライアント認証方法が使われています。
+refusal-invalid-redirect-uri = 指定されたリダイレクト URI は無効です。
+refusal-unsupported-response-type = 認可サーバーはこの応答の種類（response_type）に対応していません。
+refusal-unsupported-response-mode = 認可サーバーはこの応答の方式（response_mode）に対応していません。
+refusal-invalid-scope = 要求されたスコープは無効か、不明か、形式が正しくありません。
+refusal-invalid-challenge-method = code_challenge_method は S256 でなければなりません。
+refusal-invalid-challenge = code_challenge は base64url 43 文字の SHA-256 ダイジェストでなければなりません。
+refusal-access-denied = アカウントの所有者または認可サーバーがリクエストを拒否しました。
+refusal-unsupported-grant-type = 認可サーバーはこの認可の種類（grant_type）に対応していません。
+refusal-invalid-grant = 認可が無効か、期限切れか、取り消されたか、認可リクエストのリダイレクト URI と一致しないか、別のアプリに発行されたものです。
+refusal-not-your-token = このトークンを取り消す権限がありません
+
+## 登録のエラー
+
+validation-failed = 入力内容に問題があります：{ $problems }
+validation-list = { $problems }、{ $problem }
+
+app-name-blank = アプリ名を入力してください
+app-name-invalid = アプリ名が無効です
+app-name-too-long = アプリ名が長すぎます（最大 { $count } 文字）
+app-redirect-uri-blank = リダイレクト URI を入力してください
+app-redirect-uri-forbidden = リダイレクト URI はこのサーバーで禁止されています。
+app-redirect-uri-invalid = リダイレクト URI は有効な URI でなければなりません。
+app-redirect-uri-relative = リダイレクト URI は絶対 URI でなければなりません。
+app-redirect-uri-opaque = リダイレクト URI にはスキームが必要です。
+app-redirect-uri-fragment = リダイレクト URI にフラグメントを含めることはできません。
+app-redirect-uri-user-info = リダイレクト URI にユーザー名やパスワードを含めることはできません。
+app-redirect-uri-wildcard = リダイレクト URI にワイルドカードを含めることはできません。
+app-redirect-uri-too-long = リダイレクト URI が長すぎます（最大 { $count } 文字）
+app-scopes = スコープがサーバーの設定と一致しません。
+app-website-invalid = アプリのウェブサイトが有効な URL ではありません
+app-website-too-long = アプリのウェブサイトの URL が長すぎます（最大 { $count } 文字）
+
+account-error = { $field }：{ $problem }
+account-field-username = ユーザー名
+account-field-email = メールアドレス
+account-field-password = パスワード
+account-field-agreement = 利用規約
+account-blank = 入力してください
+account-name-invalid = 使えるのは英小文字、数字、アンダースコアだけです
+account-email-invalid = 有効なメールアドレスではありません
+account-too-long = 長すぎます（最大 { $count } 文字）
+account-too-short = 短すぎます（最小 { $count } 文字）
+account-password-common = ありふれすぎています。ほかの人が選ばないものにしてください
+account-reserved = 予約されています
+account-taken = すでに使われています
+account-not-accepted = 同意が必要です

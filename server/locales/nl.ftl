@@ -1,0 +1,193 @@
+# Nederlands. Aanspreekvorm: je.
+
+## Inloggen
+
+sign-in-title = Inloggen
+sign-in-app = { $app } wil je account gebruiken.
+sign-in-name = Naam of e-mailadres
+sign-in-password = Wachtwoord
+sign-in-button = Inloggen
+sign-in-wrong = De naam of het wachtwoord klopt niet. Controleer ze allebei.
+sign-in-too-many =
+    Te veel pogingen. Probeer het over { $minutes ->
+        [one] één minuut
+       *[other] { $minutes } minuten
+    } opnieuw.
+
+## Toestemming
+
+consent-title = { $app } toegang geven?
+consent-account = Je account
+consent-switch = Een ander account gebruiken
+consent-allows = Dan mag { $app }:
+consent-admin-allows = Met je beheerdersrechten op deze server:
+consent-then-host = Daarna ga je terug naar { $host }.
+consent-then-device = Daarna ga je terug naar een app op dit apparaat.
+consent-then-code = Daarna zie je een code die je in { $app } invoert.
+consent-allow = { $app } toegang geven
+consent-deny = Weigeren
+
+consent-all-read = Alles in je account zien
+consent-all-write = Alles in je account wijzigen en namens jou handelen
+consent-all-both = Alles in je account zien en wijzigen, en namens jou handelen
+consent-accounts-read = Je accountgegevens zien
+consent-accounts-write = Je profiel wijzigen
+consent-accounts-both = Je accountgegevens zien en je profiel wijzigen
+consent-blocks-read = Zien wie je blokkeert
+consent-blocks-write = Mensen blokkeren en deblokkeren
+consent-blocks-both = Zien en wijzigen wie je blokkeert
+consent-bookmarks-read = Je bladwijzers zien
+consent-bookmarks-write = Bladwijzers toevoegen en verwijderen
+consent-bookmarks-both = Je bladwijzers zien en wijzigen
+consent-conversations-write = Gesprekken negeren en verwijderen
+consent-favourites-read = Je favorieten zien
+consent-favourites-write = Favorieten toevoegen en verwijderen
+consent-favourites-both = Je favorieten zien en wijzigen
+consent-filters-read = Je filters zien
+consent-filters-write = Je filters wijzigen
+consent-filters-both = Je filters zien en wijzigen
+consent-follow-both = Zien en wijzigen wie je volgt, blokkeert en negeert
+consent-follows-read = Zien wie je volgt
+consent-follows-write = Mensen volgen en ontvolgen
+consent-follows-both = Zien en wijzigen wie je volgt
+consent-lists-read = Je lijsten zien
+consent-lists-write = Je lijsten wijzigen
+consent-lists-both = Je lijsten zien en wijzigen
+consent-media-write = Afbeeldingen, geluid en video’s uploaden
+consent-mutes-read = Zien wie je negeert
+consent-mutes-write = Mensen en gesprekken negeren en niet langer negeren
+consent-mutes-both = Zien en wijzigen wie je negeert
+consent-notifications-read = Je meldingen en de regels daarvoor zien
+consent-notifications-write = Je meldingen wissen en de regels daarvoor wijzigen
+consent-notifications-both = Je meldingen zien en wissen, en de regels daarvoor wijzigen
+consent-profile-read = Je naam en profiel zien
+consent-push-both = Je pushmeldingen sturen, en de regels daarvoor zien en wijzigen
+consent-reports-write = Namens jou mensen en berichten rapporteren
+consent-search-read = Namens jou zoeken
+consent-statuses-read = Berichten zien, ook privéberichten die jij kunt zien
+consent-statuses-write = Namens jou berichten plaatsen, bewerken en verwijderen
+consent-statuses-both = Berichten zien, ook privéberichten, en ze namens jou plaatsen, bewerken en verwijderen
+
+consent-admin-all-read = Alles zien wat alleen het beheer ziet
+consent-admin-all-write = Alles wijzigen wat alleen het beheer wijzigt
+consent-admin-all-both = Alles op deze server zien en wijzigen
+consent-admin-accounts-read = Alle accounts en hun privégegevens zien
+consent-admin-accounts-write = Accounts modereren
+consent-admin-accounts-both = Alle accounts en hun privégegevens zien, en ze modereren
+consent-admin-reports-read = Rapportages zien
+consent-admin-reports-write = Rapportages afhandelen
+consent-admin-reports-both = Rapportages zien en afhandelen
+consent-admin-domain_allows-read = Zien welke servers zijn toegestaan
+consent-admin-domain_allows-write = Wijzigen welke servers zijn toegestaan
+consent-admin-domain_allows-both = Zien en wijzigen welke servers zijn toegestaan
+consent-admin-domain_blocks-read = Zien welke servers zijn geblokkeerd
+consent-admin-domain_blocks-write = Wijzigen welke servers zijn geblokkeerd
+consent-admin-domain_blocks-both = Zien en wijzigen welke servers zijn geblokkeerd
+consent-admin-ip_blocks-read = Zien welke IP-adressen zijn geblokkeerd
+consent-admin-ip_blocks-write = Wijzigen welke IP-adressen zijn geblokkeerd
+consent-admin-ip_blocks-both = Zien en wijzigen welke IP-adressen zijn geblokkeerd
+consent-admin-email_domain_blocks-read = Zien welke e-mailproviders zijn geblokkeerd
+consent-admin-email_domain_blocks-write = Wijzigen welke e-mailproviders zijn geblokkeerd
+consent-admin-email_domain_blocks-both = Zien en wijzigen welke e-mailproviders zijn geblokkeerd
+consent-admin-canonical_email_blocks-read = Zien welke e-mailadressen zijn geblokkeerd
+consent-admin-canonical_email_blocks-write = Wijzigen welke e-mailadressen zijn geblokkeerd
+consent-admin-canonical_email_blocks-both = Zien en wijzigen welke e-mailadressen zijn geblokkeerd
+
+## De code, voor apps die hem niet zelf kunnen ontvangen
+
+code-title = Je code voor { $app }
+code-sentence = Kopieer deze code en voer hem in { $app } in.
+code-label = Code
+code-copy = Kopiëren
+code-copied = Gekopieerd
+code-care = Hij werkt één keer en maar een paar minuten. Laat hem aan niemand anders zien.
+
+## Op weg terug naar de app
+
+return-title = Terug naar { $app }
+return-sentence = Je antwoord is onderweg naar { $app }. Gebeurt er niets, druk dan op de knop.
+return-button = Verder naar { $app }
+
+## Uitgelogd
+
+signed-out-title = Je bent uitgelogd
+signed-out-sentence = Je kunt deze pagina sluiten.
+signed-out-button = Opnieuw inloggen
+
+## Wat er mis kan gaan
+
+refused-title = Dit verzoek kan niet worden beantwoord
+refused-advice = Ga terug naar de app en probeer het opnieuw. Gebeurt het weer, laat het dan weten aan de makers van de app.
+denied-title = Toegang geweigerd
+denied-sentence = De app heeft geen toegang gekregen. Er is niets van je gedeeld.
+denied-advice = Je kunt deze pagina sluiten.
+expired-title = Dit verzoek staat niet meer open
+expired-sentence = Het is al beantwoord, of er is te veel tijd verstreken.
+expired-advice = Ga terug naar de app en begin opnieuw.
+unchecked-title = Dit formulier kon niet worden gecontroleerd
+unchecked-sentence = Misschien ben je in een ander tabblad in- of uitgelogd, of heeft je browser de cookie van deze server niet meegestuurd.
+unchecked-advice = Sta cookies voor deze server toe, ga terug en probeer het opnieuw.
+too-many-title = Te veel verzoeken
+too-many-sentence = Deze server heeft in korte tijd te veel verzoeken van je gekregen.
+too-many-advice = Wacht een paar minuten en probeer het dan opnieuw.
+internal-title = Hier ging iets mis
+internal-sentence = De fout ligt bij deze server, niet bij jou. Hij is vastgelegd.
+internal-advice = Probeer het zo dadelijk opnieuw.
+not-found-title = Pagina niet gevonden
+not-found-sentence = Op dit adres is niets te vinden.
+not-found-advice = Controleer het adres of ga terug naar de app waar je vandaan komt.
+
+## Fouten van een autorisatieverzoek
+
+refusal-missing = De verplichte parameter { $parameter } ontbreekt.
+refusal-repeated = De parameter { $parameter } is meer dan één keer verstuurd.
+refusal-not-one-value = De parameter { $parameter } moet één waarde zijn, geen lijst.
+refusal-state-too-long = De parameter state is te lang (maximaal { $count } bytes).
+refusal-invalid-client = De app kon niet worden geverifieerd: ze is onbekend, stuurde geen inloggegevens of gebruikte een methode die niet wordt ondersteund.
+refusal-two-authentications = Het verzoek verifieert de app op meer dan één manier.
+refusal-invalid-redirect-uri = De opgegeven omleidings-URI is niet geldig.
+refusal-unsupported-response-type = De autorisatieserver ondersteunt dit type antwoord (response_type) niet.
+refusal-unsupported-response-mode = De autorisatieserver ondersteunt deze manier van antwoorden (response_mode) niet.
+refusal-invalid-scope = De gevraagde toestemming is ongeldig, onbekend of verkeerd geschreven.
+refusal-invalid-challenge-method = De parameter code_challenge_method moet S256 zijn.
+refusal-invalid-challenge = De parameter code_challenge moet een SHA-256-hash van 43 base64url-tekens zijn.
+refusal-access-denied = De eigenaar van het account of de autorisatieserver heeft het verzoek geweigerd.
+refusal-unsupported-grant-type = De autorisatieserver ondersteunt dit type autorisatie (grant_type) niet.
+refusal-invalid-grant = De autorisatie is ongeldig, verlopen of ingetrokken, hoort niet bij de omleidings-URI van het verzoek of is aan een andere app verleend.
+refusal-not-your-token = Je mag dit token niet intrekken
+
+## Fouten van een registratie
+
+validation-failed = Controle mislukt: { $problems }
+validation-list = { $problems }, { $problem }
+
+app-name-blank = Naam van de app mag niet leeg zijn
+app-name-invalid = Naam van de app is ongeldig
+app-name-too-long = Naam van de app is te lang (maximaal { $count } tekens)
+app-redirect-uri-blank = Omleidings-URI mag niet leeg zijn
+app-redirect-uri-forbidden = Omleidings-URI is op deze server niet toegestaan.
+app-redirect-uri-invalid = Omleidings-URI moet een geldige URI zijn.
+app-redirect-uri-relative = Omleidings-URI moet een absolute URI zijn.
+app-redirect-uri-opaque = Omleidings-URI moet een schema bevatten.
+app-redirect-uri-fragment = Omleidings-URI mag geen fragment bevatten.
+app-redirect-uri-user-info = Omleidings-URI mag geen gebruikersnaam of wachtwoord bevatten.
+app-redirect-uri-wildcard = Omleidings-URI mag geen jokerteken bevatten.
+app-redirect-uri-too-long = Omleidings-URI is te lang (maximaal { $count } tekens)
+app-scopes = Toestemmingen komen niet overeen met die van de server.
+app-website-invalid = Website van de app is geen geldige URL
+app-website-too-long = Website van de app is te lang (maximaal { $count } tekens)
+
+account-error = { $field } { $problem }
+account-field-username = Gebruikersnaam
+account-field-email = E-mailadres
+account-field-password = Wachtwoord
+account-field-agreement = Gebruiksovereenkomst
+account-blank = mag niet leeg zijn
+account-name-invalid = mag alleen kleine letters, cijfers en onderstrepingstekens bevatten
+account-email-invalid = is geen geldig e-mailadres
+account-too-long = is te lang (maximaal { $count } tekens)
+account-too-short = is te kort (minimaal { $count } tekens)
+account-password-common = komt te vaak voor; neem er een dat niemand anders zou nemen
+account-reserved = is gereserveerd
+account-taken = is al in gebruik
+account-not-accepted = moet worden geaccepteerd

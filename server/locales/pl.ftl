@@ -1,0 +1,201 @@
+# Polski. Forma: ty, bez form zależnych od płci.
+
+## Logowanie
+
+sign-in-title = Zaloguj się
+sign-in-app = { $app } prosi o dostęp do Twojego konta.
+sign-in-name = Nazwa lub adres e-mail
+sign-in-password = Hasło
+sign-in-button = Zaloguj się
+sign-in-wrong = Nazwa lub hasło są nieprawidłowe. Sprawdź jedno i drugie.
+sign-in-too-many =
+    Zbyt wiele prób. Spróbuj ponownie za { $minutes ->
+        [one] minutę
+        [few] { $minutes } minuty
+        [many] { $minutes } minut
+       *[other] { $minutes } minuty
+    }.
+
+## Zgoda
+
+consent-title = Przyznać dostęp aplikacji { $app }?
+consent-account = Twoje konto
+consent-switch = Użyj innego konta
+consent-allows = Aplikacja { $app } będzie mogła:
+consent-admin-allows = Z Twoimi uprawnieniami administracyjnymi na tym serwerze:
+consent-then-host = Potem wrócisz do { $host }.
+consent-then-device = Potem wrócisz do aplikacji na tym urządzeniu.
+consent-then-code = Potem zobaczysz kod, który należy wpisać w aplikacji { $app }.
+consent-allow = Przyznaj dostęp aplikacji { $app }
+consent-deny = Odmów
+
+consent-all-read = Widzieć wszystko na Twoim koncie
+consent-all-write = Zmieniać wszystko na Twoim koncie i działać w Twoim imieniu
+consent-all-both = Widzieć i zmieniać wszystko na Twoim koncie oraz działać w Twoim imieniu
+consent-accounts-read = Widzieć dane Twojego konta
+consent-accounts-write = Zmieniać Twój profil
+consent-accounts-both = Widzieć dane Twojego konta i zmieniać Twój profil
+consent-blocks-read = Widzieć, kogo blokujesz
+consent-blocks-write = Blokować i odblokowywać osoby
+consent-blocks-both = Widzieć i zmieniać, kogo blokujesz
+consent-bookmarks-read = Widzieć Twoje zakładki
+consent-bookmarks-write = Dodawać i usuwać zakładki
+consent-bookmarks-both = Widzieć i zmieniać Twoje zakładki
+consent-conversations-write = Wyciszać i usuwać rozmowy
+consent-favourites-read = Widzieć Twoje ulubione
+consent-favourites-write = Dodawać i usuwać ulubione
+consent-favourites-both = Widzieć i zmieniać Twoje ulubione
+consent-filters-read = Widzieć Twoje filtry
+consent-filters-write = Zmieniać Twoje filtry
+consent-filters-both = Widzieć i zmieniać Twoje filtry
+consent-follow-both = Widzieć i zmieniać, kogo obserwujesz, blokujesz i wyciszasz
+consent-follows-read = Widzieć, kogo obserwujesz
+consent-follows-write = Zaczynać i przestawać obserwować osoby
+consent-follows-both = Widzieć i zmieniać, kogo obserwujesz
+consent-lists-read = Widzieć Twoje listy
+consent-lists-write = Zmieniać Twoje listy
+consent-lists-both = Widzieć i zmieniać Twoje listy
+consent-media-write = Przesyłać obrazy, dźwięki i filmy
+consent-mutes-read = Widzieć, kogo wyciszasz
+consent-mutes-write = Wyciszać osoby i rozmowy oraz cofać wyciszenie
+consent-mutes-both = Widzieć i zmieniać, kogo wyciszasz
+consent-notifications-read = Widzieć Twoje powiadomienia i ich reguły
+consent-notifications-write = Usuwać Twoje powiadomienia i zmieniać ich reguły
+consent-notifications-both = Widzieć i usuwać Twoje powiadomienia oraz zmieniać ich reguły
+consent-profile-read = Widzieć Twoją nazwę i profil
+consent-push-both = Wysyłać Ci powiadomienia push oraz widzieć i zmieniać ich reguły
+consent-reports-write = Zgłaszać osoby i wpisy w Twoim imieniu
+consent-search-read = Wyszukiwać w Twoim imieniu
+consent-statuses-read = Widzieć wpisy, także prywatne, które możesz zobaczyć
+consent-statuses-write = Publikować, edytować i usuwać wpisy w Twoim imieniu
+consent-statuses-both = Widzieć wpisy, także prywatne, oraz publikować, edytować i usuwać je w Twoim imieniu
+
+consent-admin-all-read = Widzieć wszystko, co widzi tylko administracja
+consent-admin-all-write = Zmieniać wszystko, co zmienia tylko administracja
+consent-admin-all-both = Widzieć i zmieniać wszystko na tym serwerze
+consent-admin-accounts-read = Widzieć wszystkie konta i ich prywatne dane
+consent-admin-accounts-write = Moderować konta
+consent-admin-accounts-both = Widzieć wszystkie konta i ich prywatne dane oraz je moderować
+consent-admin-reports-read = Widzieć zgłoszenia
+consent-admin-reports-write = Rozpatrywać zgłoszenia
+consent-admin-reports-both = Widzieć i rozpatrywać zgłoszenia
+consent-admin-domain_allows-read = Widzieć, które serwery są dozwolone
+consent-admin-domain_allows-write = Zmieniać, które serwery są dozwolone
+consent-admin-domain_allows-both = Widzieć i zmieniać, które serwery są dozwolone
+consent-admin-domain_blocks-read = Widzieć, które serwery są zablokowane
+consent-admin-domain_blocks-write = Zmieniać, które serwery są zablokowane
+consent-admin-domain_blocks-both = Widzieć i zmieniać, które serwery są zablokowane
+consent-admin-ip_blocks-read = Widzieć, które adresy IP są zablokowane
+consent-admin-ip_blocks-write = Zmieniać, które adresy IP są zablokowane
+consent-admin-ip_blocks-both = Widzieć i zmieniać, które adresy IP są zablokowane
+consent-admin-email_domain_blocks-read = Widzieć, którzy dostawcy poczty są zablokowani
+consent-admin-email_domain_blocks-write = Zmieniać, którzy dostawcy poczty są zablokowani
+consent-admin-email_domain_blocks-both = Widzieć i zmieniać, którzy dostawcy poczty są zablokowani
+consent-admin-canonical_email_blocks-read = Widzieć, które adresy e-mail są zablokowane
+consent-admin-canonical_email_blocks-write = Zmieniać, które adresy e-mail są zablokowane
+consent-admin-canonical_email_blocks-both = Widzieć i zmieniać, które adresy e-mail są zablokowane
+
+## Kod, dla aplikacji, które nie mogą odebrać go same
+
+code-title = Twój kod dla aplikacji { $app }
+code-sentence = Skopiuj ten kod i wpisz go w aplikacji { $app }.
+code-label = Kod
+code-copy = Kopiuj
+code-copied = Skopiowano
+code-care = Działa tylko raz i tylko przez kilka minut. Nie pokazuj go nikomu innemu.
+
+## W drodze powrotnej do aplikacji
+
+return-title = Powrót do aplikacji { $app }
+return-sentence = Twoja odpowiedź jest w drodze do { $app }. Jeśli nic się nie dzieje, naciśnij przycisk.
+return-button = Przejdź do aplikacji { $app }
+
+## Wylogowanie
+
+signed-out-title = Wylogowano
+signed-out-sentence = Możesz zamknąć tę stronę.
+signed-out-button = Zaloguj się ponownie
+
+## Co może pójść nie tak
+
+refused-title = Na tę prośbę nie można odpowiedzieć
+refused-advice = Wróć do aplikacji i spróbuj ponownie. Jeśli to się powtórzy, daj znać twórcom aplikacji.
+denied-title = Odmówiono dostępu
+denied-sentence = Aplikacja nie otrzymała dostępu. Nic Twojego nie zostało udostępnione.
+denied-advice = Możesz zamknąć tę stronę.
+expired-title = Ta prośba nie jest już aktualna
+expired-sentence = Udzielono już na nią odpowiedzi albo minęło zbyt dużo czasu.
+expired-advice = Wróć do aplikacji i zacznij od nowa.
+unchecked-title = Nie udało się sprawdzić tego formularza
+unchecked-sentence = Być może w innej karcie nastąpiło logowanie lub wylogowanie albo przeglądarka nie wysłała pliku cookie tego serwera.
+unchecked-advice = Zezwól na pliki cookie tego serwera, wróć i spróbuj ponownie.
+too-many-title = Zbyt wiele żądań
+too-many-sentence = Ten serwer otrzymał od Ciebie zbyt wiele żądań w krótkim czasie.
+too-many-advice = Poczekaj kilka minut i spróbuj ponownie.
+internal-title = Coś poszło nie tak
+internal-sentence = Błąd leży po stronie tego serwera, nie Twojej. Został zapisany.
+internal-advice = Spróbuj ponownie za chwilę.
+not-found-title = Nie znaleziono strony
+not-found-sentence = Pod tym adresem nic nie ma.
+not-found-advice = Sprawdź adres albo wróć do aplikacji, która Cię tu skierowała.
+
+## Błędy prośby o autoryzację
+
+refusal-missing = Brakuje wymaganego parametru { $parameter }.
+refusal-repeated = Parametr { $parameter } wysłano więcej niż raz.
+refusal-not-one-value = Parametr { $parameter } musi być jedną wartością, a nie listą.
+refusal-state-too-long =
+    Parametr state jest za długi (maksymalnie { $count } { $count ->
+        [one] bajt
+        [few] bajty
+        [many] bajtów
+       *[other] bajta
+    }).
+refusal-invalid-client = Nie udało się uwierzytelnić aplikacji: jest nieznana, nie wysłała danych uwierzytelniających albo używa nieobsługiwanej metody.
+refusal-two-authentications = Żądanie uwierzytelnia aplikację na więcej niż jeden sposób.
+refusal-invalid-redirect-uri = Podany adres URI przekierowania jest nieprawidłowy.
+refusal-unsupported-response-type = Serwer autoryzacji nie obsługuje tego typu odpowiedzi (response_type).
+refusal-unsupported-response-mode = Serwer autoryzacji nie obsługuje tego trybu odpowiedzi (response_mode).
+refusal-invalid-scope = Żądane uprawnienie jest nieprawidłowe, nieznane lub błędnie zapisane.
+refusal-invalid-challenge-method = Parametr code_challenge_method musi mieć wartość S256.
+refusal-invalid-challenge = Parametr code_challenge musi być skrótem SHA-256 w postaci 43 znaków base64url.
+refusal-access-denied = Właściciel konta lub serwer autoryzacji odrzucił żądanie.
+refusal-unsupported-grant-type = Serwer autoryzacji nie obsługuje tego typu autoryzacji (grant_type).
+refusal-invalid-grant = Autoryzacja jest nieprawidłowa, wygasła, została unieważniona, nie pasuje do adresu URI przekierowania z żądania albo została wydana innej aplikacji.
+refusal-not-your-token = Nie masz uprawnień do unieważnienia tego tokenu
+
+## Błędy rejestracji
+
+validation-failed = Sprawdzenie nie powiodło się: { $problems }
+validation-list = { $problems }, { $problem }
+
+app-name-blank = Nazwa aplikacji nie może być pusta
+app-name-invalid = Nazwa aplikacji jest nieprawidłowa
+app-name-too-long = Nazwa aplikacji jest za długa (maksymalna liczba znaków: { $count })
+app-redirect-uri-blank = Adres URI przekierowania nie może być pusty
+app-redirect-uri-forbidden = Serwer nie pozwala na ten adres URI przekierowania.
+app-redirect-uri-invalid = Adres URI przekierowania musi być prawidłowym adresem URI.
+app-redirect-uri-relative = Adres URI przekierowania musi być bezwzględny.
+app-redirect-uri-opaque = Adres URI przekierowania musi zawierać schemat.
+app-redirect-uri-fragment = Adres URI przekierowania nie może zawierać fragmentu.
+app-redirect-uri-user-info = Adres URI przekierowania nie może zawierać nazwy użytkownika ani hasła.
+app-redirect-uri-wildcard = Adres URI przekierowania nie może zawierać symbolu wieloznacznego.
+app-redirect-uri-too-long = Adres URI przekierowania jest za długi (maksymalna liczba znaków: { $count })
+app-scopes = Uprawnienia nie odpowiadają tym, które zna serwer.
+app-website-invalid = Strona aplikacji nie jest prawidłowym adresem URL
+app-website-too-long = Adres strony aplikacji jest za długi (maksymalna liczba znaków: { $count })
+
+account-error = { $field }: { $problem }
+account-field-username = Nazwa użytkownika
+account-field-email = Adres e-mail
+account-field-password = Hasło
+account-field-agreement = Warunki usługi
+account-blank = to pole nie może być puste
+account-name-invalid = dozwolone są tylko małe litery, cyfry i podkreślenia
+account-email-invalid = to nie jest prawidłowy adres e-mail
+account-too-long = zbyt wiele znaków (maksymalna liczba: { $count })
+account-too-short = zbyt mało znaków (minimalna liczba: { $count })
+account-password-common = to hasło jest zbyt popularne; proszę wybrać takie, którego nikt inny by nie wybrał
+account-reserved = ta wartość jest zastrzeżona
+account-taken = ta wartość jest już zajęta
+account-not-accepted = wymagana jest akceptacja

@@ -1,0 +1,189 @@
+# 简体中文。称呼：你。
+
+## 登录
+
+sign-in-title = 登录
+sign-in-app = { $app } 请求使用你的账号。
+sign-in-name = 用户名或电子邮件地址
+sign-in-password = 密码
+sign-in-button = 登录
+sign-in-wrong = 用户名或密码不正确，请检查后重试。
+sign-in-too-many = 尝试次数过多，请在 { $minutes } 分钟后重试。
+
+## 授权
+
+consent-title = 允许 { $app } 访问吗？
+consent-account = 你的账号
+consent-switch = 使用其他账号
+consent-allows = { $app } 将可以：
+consent-admin-allows = 以此服务器管理员的身份：
+consent-then-host = 之后你将返回 { $host }。
+consent-then-device = 之后你将返回此设备上的应用。
+consent-then-code = 之后你会看到一个代码，请将它输入 { $app }。
+consent-allow = 允许 { $app } 访问
+consent-deny = 拒绝
+
+consent-all-read = 查看你账号中的所有内容
+consent-all-write = 更改你账号中的所有内容，并以你的名义操作
+consent-all-both = 查看和更改你账号中的所有内容，并以你的名义操作
+consent-accounts-read = 查看你的账号信息
+consent-accounts-write = 更改你的个人资料
+consent-accounts-both = 查看你的账号信息，并更改你的个人资料
+consent-blocks-read = 查看你屏蔽了谁
+consent-blocks-write = 屏蔽和取消屏蔽他人
+consent-blocks-both = 查看和更改你屏蔽了谁
+consent-bookmarks-read = 查看你的书签
+consent-bookmarks-write = 添加和移除书签
+consent-bookmarks-both = 查看和更改你的书签
+consent-conversations-write = 静音和删除对话
+consent-favourites-read = 查看你喜欢的内容
+consent-favourites-write = 添加和取消喜欢
+consent-favourites-both = 查看和更改你喜欢的内容
+consent-filters-read = 查看你的过滤规则
+consent-filters-write = 更改你的过滤规则
+consent-filters-both = 查看和更改你的过滤规则
+consent-follow-both = 查看和更改你关注、屏蔽和静音了谁
+consent-follows-read = 查看你关注了谁
+consent-follows-write = 关注和取消关注他人
+consent-follows-both = 查看和更改你关注了谁
+consent-lists-read = 查看你的列表
+consent-lists-write = 更改你的列表
+consent-lists-both = 查看和更改你的列表
+consent-media-write = 上传图片、音频和视频
+consent-mutes-read = 查看你静音了谁
+consent-mutes-write = 静音他人和对话，以及取消静音
+consent-mutes-both = 查看和更改你静音了谁
+consent-notifications-read = 查看你的通知和通知规则
+consent-notifications-write = 清除你的通知，并更改通知规则
+consent-notifications-both = 查看和清除你的通知，并更改通知规则
+consent-profile-read = 查看你的名字和个人资料
+consent-push-both = 向你发送推送通知，并查看和更改推送规则
+consent-reports-write = 以你的名义举报他人和帖子
+consent-search-read = 以你的名义搜索
+consent-statuses-read = 查看帖子，包括你能看到的非公开帖子
+consent-statuses-write = 以你的名义发布、编辑和删除帖子
+consent-statuses-both = 查看帖子（包括非公开帖子），并以你的名义发布、编辑和删除帖子
+
+consent-admin-all-read = 查看只有管理员能看到的所有内容
+consent-admin-all-write = 更改只有管理员能更改的所有内容
+consent-admin-all-both = 查看和更改此服务器上的所有内容
+consent-admin-accounts-read = 查看所有账号及其非公开信息
+consent-admin-accounts-write = 管理账号
+consent-admin-accounts-both = 查看所有账号及其非公开信息，并管理账号
+consent-admin-reports-read = 查看举报
+consent-admin-reports-write = 处理举报
+consent-admin-reports-both = 查看和处理举报
+consent-admin-domain_allows-read = 查看哪些服务器被允许
+consent-admin-domain_allows-write = 更改哪些服务器被允许
+consent-admin-domain_allows-both = 查看和更改哪些服务器被允许
+consent-admin-domain_blocks-read = 查看哪些服务器被屏蔽
+consent-admin-domain_blocks-write = 更改哪些服务器被屏蔽
+consent-admin-domain_blocks-both = 查看和更改哪些服务器被屏蔽
+consent-admin-ip_blocks-read = 查看哪些 IP 地址被屏蔽
+consent-admin-ip_blocks-write = 更改哪些 IP 地址被屏蔽
+consent-admin-ip_blocks-both = 查看和更改哪些 IP 地址被屏蔽
+consent-admin-email_domain_blocks-read = 查看哪些电子邮件服务商被屏蔽
+consent-admin-email_domain_blocks-write = 更改哪些电子邮件服务商被屏蔽
+consent-admin-email_domain_blocks-both = 查看和更改哪些电子邮件服务商被屏蔽
+consent-admin-canonical_email_blocks-read = 查看哪些电子邮件地址被屏蔽
+consent-admin-canonical_email_blocks-write = 更改哪些电子邮件地址被屏蔽
+consent-admin-canonical_email_blocks-both = 查看和更改哪些电子邮件地址被屏蔽
+
+## 代码，用于无法自行接收的应用
+
+code-title = 用于 { $app } 的代码
+code-sentence = 请复制此代码，并将它输入 { $app }。
+code-label = 代码
+code-copy = 复制
+code-copied = 已复制
+code-care = 代码只能使用一次，且仅在几分钟内有效。请勿让他人看到。
+
+## 返回应用途中
+
+return-title = 返回 { $app }
+return-sentence = 正在将你的答复发送到 { $app }。如果没有反应，请按下按钮。
+return-button = 继续前往 { $app }
+
+## 已退出登录
+
+signed-out-title = 你已退出登录
+signed-out-sentence = 你可以关闭此页面。
+signed-out-button = 重新登录
+
+## 可能出现的问题
+
+refused-title = 无法答复此请求
+refused-advice = 请返回应用重试。如果问题再次出现，请告知应用的开发者。
+denied-title = 已拒绝访问
+denied-sentence = 该应用未获得访问权限，你的任何信息都没有被分享。
+denied-advice = 你可以关闭此页面。
+expired-title = 此请求已失效
+expired-sentence = 它已得到答复，或者已过去太久。
+expired-advice = 请返回应用重新开始。
+unchecked-title = 无法核实此表单
+unchecked-sentence = 你可能在另一个标签页中登录或退出了，或者浏览器没有发送此服务器的 Cookie。
+unchecked-advice = 请允许此服务器使用 Cookie，返回上一页后重试。
+too-many-title = 请求过多
+too-many-sentence = 此服务器在短时间内收到了来自你的过多请求。
+too-many-advice = 请等待几分钟后重试。
+internal-title = 这里出了点问题
+internal-sentence = 这是服务器的错误，与你无关。错误已被记录。
+internal-advice = 请稍后重试。
+not-found-title = 找不到页面
+not-found-sentence = 此地址没有任何内容。
+not-found-advice = 请检查地址，或返回你之前使用的应用。
+
+## 授权请求的错误
+
+refusal-missing = 缺少必需的参数：{ $parameter }。
+refusal-repeated = 参数 { $parameter } 被发送了不止一次。
+refusal-not-one-value = 参数 { $parameter } 必须是单个值，不能是列表。
+refusal-state-too-long = 参数 state 过长（最多 { $count } 字节）。
+refusal-invalid-client = 客户端认证失败：客户端未知、未提供认证信息，或认证方式不受支持。
+refusal-two-authentications = 请求使用了不止一种方式来认证客户端。
+refusal-invalid-redirect-uri = 提供的重定向 URI 无效。
+refusal-unsupported-response-type = 授权服务器不支持此响应类型（response_type）。
+refusal-unsupported-response-mode = 授权服务器不支持此响应模式（response_mode）。
+refusal-invalid-scope = 请求的权限范围无效、未知或格式错误。
+refusal-invalid-challenge-method = code_challenge_method 必须为 S256。
+refusal-invalid-challenge = code_challenge 必须是以 43 个 base64url 字符表示的 SHA-256 摘要。
+refusal-access-denied = 账号所有者或授权服务器拒绝了请求。
+refusal-unsupported-grant-type = 授权服务器不支持此授权类型（grant_type）。
+refusal-invalid-grant = 提供的授权无效、已过期、已被撤销、与授权请求中的重定向 URI 不符，或是颁发给其他客户端的。
+refusal-not-your-token = 你无权撤销此令牌
+
+## 注册的错误
+
+validation-failed = 验证失败：{ $problems }
+validation-list = { $problems }，{ $problem }
+
+app-name-blank = 应用名称不能为空
+app-name-invalid = 应用名称无效
+app-name-too-long = 应用名称过长（最多 { $count } 个字符）
+app-redirect-uri-blank = 重定向 URI 不能为空
+app-redirect-uri-forbidden = 服务器禁止使用此重定向 URI。
+app-redirect-uri-invalid = 重定向 URI 必须是有效的 URI。
+app-redirect-uri-relative = 重定向 URI 必须是绝对 URI。
+app-redirect-uri-opaque = 重定向 URI 必须指定协议。
+app-redirect-uri-fragment = 重定向 URI 不能包含片段。
+app-redirect-uri-user-info = 重定向 URI 不能包含用户名或密码。
+app-redirect-uri-wildcard = 重定向 URI 不能包含通配符。
+app-redirect-uri-too-long = 重定向 URI 过长（最多 { $count } 个字符）
+app-scopes = 权限范围与服务器上的配置不符。
+app-website-invalid = 应用网站不是有效的 URL
+app-website-too-long = 应用网站的 URL 过长（最多 { $count } 个字符）
+
+account-error = { $field }{ $problem }
+account-field-username = 用户名
+account-field-email = 电子邮件地址
+account-field-password = 密码
+account-field-agreement = 服务协议
+account-blank = 不能为空
+account-name-invalid = 只能包含小写字母、数字和下划线
+account-email-invalid = 不是有效的电子邮件地址
+account-too-long = 过长（最多 { $count } 个字符）
+account-too-short = 过短（最少 { $count } 个字符）
+account-password-common = 太常见；请换一个别人不会用的
+account-reserved = 已被保留
+account-taken = 已被使用
+account-not-accepted = 必须接受

@@ -1,0 +1,139 @@
+//! Application services: programs of the operator's that act for many users.
+
+use std::collections::HashMap;
+
+use belfry_core::matrix;
+use belfry_core::secret::Digest;
+use regex_lite::Regex;
+
+use crate::config::{ConfigError, Registration, RegistrationSource};
+
+/// Those that are configured, by the digests of their tokens.
+#[derive(Debug, Default)]
+pub struct ApplicationServices(HashMap<Digest, ApplicationService>);
+
+/// One of them.
+#[derive(Debug)]
+pub struct ApplicationService {
+    /// What it is called.
+    pub id: String,
+    /// The name of the account that it acts as when it names no user.
+    pub sender: String,
+    /// Whether limits hold for it.
+    pub rate_limited: bool,
+    users: Vec<Users>,
+}
+
+#[derive(Debug)]
+struct Users {
+    ids: Regex,
+    exclusive: bool,
+}
+
+impl ApplicationServices {
+    /// Reads the registrations.
+    pub fn load(sources: &[RegistrationSource]) -> Result<Self, ConfigError> {
+        let mut services = HashMap::new();
+        for source in sources {
+            let registration = source.read()?;
+            let refuse = |why: String| {
+                ConfigError(format!("application_services: {:?}: {why}", registration.id))
+            };
+            if registration.as_token.reveal().is_empty() {
+                return Err(refuse("as_token is empty".to_owned()));
+            }
+            let token = registration.as_token.digest();
+            let service = ApplicationService::new(&registration).map_err(refuse)?;
+            if let Some(other) = services.insert(token, service) {
+                return Err(refuse(format!("has the as_token of {:?}", other.id)));
+            }
+        }
+        Ok(Self(services))
+    }
+
+    /// Whose token this is.
+    #[must_use]
+    pub fn of_token(&self, token: Digest) -> Option<&ApplicationService> {
+        if self.0.is_empty() { None } else { self.0.get(&token) }
+    }
+
+    /// Whether one of them keeps an id for itself, so that nobody else may have such an account.
+    #[must_use]
+    pub fn keep(&self, user_id: &str) -> bool {
+        let all = self.0.values().flat_map(|service| &service.users);
+        all.filter(|users| users.exclusive).any(|users| users.ids.is_match(user_id))
+    }
+}
+
+impl ApplicationService {
+    fn new(registration: &Registration) -> Result<Self, String> {
+        let namespaces = registration.namespaces.users.iter().flatten();
+        let users = namespaces.map(|namespace| {
+            let whole = format!(r"\A(?:{})\z", namespace.regex);
+            let ids = Regex::new(&whole).map_err(|error| format!("users.regex: {error}"))?;
+            Ok(Users { ids, exclusive: namespace.exclusive })
+        });
+        Ok(Self {
+            id: registration.id.clone(),
+            sender: registration.sender_localpart.clone(),
+            rate_limited: registration.rate_limited.unwrap_or(true),
+            users: users.collect::<Result<_, String>>()?,
+        })
+    }
+
+    /// Whether it may act for this account: its own, or one of its namespaces.
+    #[must_use]
+    pub fn may_act_for(&self, name: &str, server_name: &str) -> bool {
+        let user_id = matrix::user_id(name, server_name);
+        name == self.sender || self.users.iter().any(|users| users.ids.is_match(&user_id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(registrations: &[&str]) -> Result<ApplicationServices, ConfigError> {
+        let sources: Vec<RegistrationSource> = registrations
+            .iter()
+            .map(|text| toml::from_str(text).map(RegistrationSource::Inline).unwrap())
+            .collect();
+        ApplicationServices::load(&sources)
+    }
+
+    const BRIDGE: &str = "id = 'irc'\nas_token = 't'\nsender_localpart = 'bot'\n\
+        namespaces.users = [{ regex = '@irc_.*:x', exclusive = true }, { regex = '@ann|@ben' }]";
+
+    #[test]
+    fn a_service_acts_for_itself_and_for_whole_ids_of_its_namespaces() {
+        let services = load(&[BRIDGE]).unwrap();
+        let token = belfry_core::secret::Secret::new("t").digest();
+        let service = services.of_token(token).unwrap();
+        for (name, allowed) in
+            [("bot", true), ("irc_ann", true), ("ann", false), ("xirc_ann", false), ("both", false)]
+        {
+            assert_eq!(service.may_act_for(name, "x"), allowed, "{name}");
+        }
+        assert!(!service.may_act_for("irc_ann", "xy"));
+        assert!(services.keep("@irc_zoe:x"));
+        assert!(!services.keep("@ann") && !services.keep("@bot:x"));
+        assert!(service.rate_limited);
+        assert!(services.of_token(belfry_core::secret::Secret::new("u").digest()).is_none());
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_by_name() {
+        for (registrations, problem) in [
+            (&[BRIDGE, BRIDGE][..], "\"irc\": has the as_token of \"irc\""),
+            (&["id = 'a'\nas_token = ''\nsender_localpart = 'b'"], "\"a\": as_token is empty"),
+            (
+                &["id = 'a'\nas_token = 't'\nsender_localpart = 'b'\n\
+                   namespaces.users = [{ regex = '(' }]"],
+                "\"a\": users.regex: ",
+            ),
+        ] {
+            let error = load(registrations).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("application_services: {problem}")), "{error}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `/api/v1/accounts`: signing up, and who one is.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use belfry_core::oauth::account::Problem as Wrong;
+use belfry_core::oauth::scope::Scope;
+use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
+use belfry_core::oauth::validation::Invalid;
+use serde_json::{Value, json};
+
+use super::Belfry;
+use super::bearer::Bearer;
+use super::error::{ApiError, Problem};
+use super::form::Form;
+use super::reader::Reader;
+use super::token::{self, Issued};
+use crate::config::SignUps;
+use crate::pages::assets::BELL;
+use crate::random;
+use crate::store::{Account, Taken};
+
+/// `POST /api/v1/accounts`: a new account, and a token of it for the app that brought the person.
+pub(super) async fn sign_up(
+    State(belfry): State<Arc<Belfry>>,
+    bearer: Bearer,
+    reader: Reader,
+    Form(pairs): Form,
+) -> Result<Json<Issued>, ApiError> {
+    bearer.demand(&[Scope::WriteAccounts])?;
+    if bearer.account().is_some() {
+        return Err(ApiError::NotAnApp);
+    }
+    if belfry.config.registration == SignUps::Closed {
+        return Err(ApiError::RegistrationClosed);
+    }
+    let app = belfry.store.app(bearer.app()).await?.ok_or(Problem::Internal)?.to_core();
+    let invalid = |invalid| ApiError::invalid_account(&invalid, &reader);
+    let sign_up = SignUp::from_pairs(pairs).check().map_err(invalid)?;
+    let account = add(&belfry, sign_up).await?.map_err(invalid)?;
+    Ok(Json(token::issue(&belfry, &app, Some(account), &app.sign_up_scopes()).await?))
+}
+
+async fn add(
+    belfry: &Belfry,
+    sign_up: SignUp,
+) -> Result<Result<i64, Invalid<AccountError>>, Problem> {
+    let now = belfry.clock.now();
+    let mut account = Account {
+        id: random::id(now),
+        name: sign_up.username,
+        email: Some(sign_up.email.to_lowercase()),
+        password: belfry.passwords.hash(sign_up.password).await?,
+        created_at: now,
+        disabled_at: None,
+    };
+    let taken = |field| Invalid::one(AccountError { field, problem: Wrong::Taken });
+    loop {
+        match belfry.store.add_account(&account).await? {
+            Ok(()) => return Ok(Ok(account.id)),
+            Err(Taken::Name) => return Ok(Err(taken(Field::Username))),
+            Err(Taken::Email) => return Ok(Err(taken(Field::Email))),
+            Err(Taken::Id) => account.id = random::id(now),
+        }
+    }
+}
+
+/// `GET /api/v1/accounts/verify_credentials`
+pub(super) async fn verify_credentials(
+    State(belfry): State<Arc<Belfry>>,
+    bearer: Bearer,
+) -> Result<Json<Value>, ApiError> {
+    bearer.demand(&[Scope::Profile, Scope::ReadAccounts])?;
+    let account = belfry.store.account(bearer.user()?.id).await?.ok_or(ApiError::InvalidToken)?;
+    Ok(Json(shown(&belfry, &account)))
+}
+
+/// The page of a person, by their name.
+pub(super) fn profile(belfry: &Belfry, name: &str) -> String {
+    format!("{}/@{name}", belfry.base_url)
+}
+
+/// The picture of everybody: nobody can give another here.
+pub(super) fn avatar(belfry: &Belfry) -> String {
+    format!("{}{}", belfry.base_url, BELL.path())
+}
+
+/// An account as its owner sees it. Belfry keeps no profiles, so most of what clients expect here
+/// is what a new account of Mastodon has.
+fn shown(belfry: &Belfry, account: &Account) -> Value {
+    let (url, picture) = (profile(belfry, &account.name), avatar(belfry));
+    // Mastodon tells the day alone, as a moment.
+    let created_at = format!("{}T00:00:00.000Z", account.created_at.strftime("%Y-%m-%d"));
+    json!({
+        "id": account.id.to_string(),
+        "username": account.name,
+        "acct": account.name,
+        "display_name": account.name,
+        "locked": false,
+        "bot": false,
+        "discoverable": false,
+        "indexable": false,
+        "group": false,
+        "created_at": created_at,
+        "note": "",
+        "url": url,
+        "uri": super::userinfo::subject(belfry, account.id),
+        "avatar": picture,
+        "avatar_static": picture,
+        "header": picture,
+        "header_static": picture,
+        "followers_count": 0,
+        "following_count": 0,
+        "statuses_count": 0,
+        "last_status_at": null,
+        "hide_collections": null,
+        "noindex": true,
+        "source": {
+            "privacy": "public",
+            "sensitive": false,
+            "language": null,
+            "note": "",
+            "fields": [],
+            "follow_requests_count": 0,
+            "hide_collections": null,
+            "discoverable": false,
+            "indexable": false,
+            "attribution_domains": [],
+            "quote_policy": "public",
+        },
+        "emojis": [],
+        "roles": [],
+        "fields": [],
+        "role": {
+            "id": "-99",
+            "name": "",
+            "permissions": "0",
+            "color": "",
+            "highlighted": false,
+        },
+    })
+}

@@ -1,0 +1,101 @@
+//! `/api/v1/apps`: registration of an app, and what it said of itself.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use belfry_core::oauth::app::{AppDetails, Registration};
+use belfry_core::secret::Secret;
+use serde::Serialize;
+
+use super::Belfry;
+use super::bearer::Bearer;
+use super::error::{ApiError, Problem};
+use super::form::Form;
+use super::reader::Reader;
+use crate::random;
+use crate::store::App;
+
+/// An app, as its maker sees it. The fields and their order are Mastodon's.
+#[derive(Serialize)]
+pub(super) struct Application {
+    id: String,
+    name: String,
+    website: Option<String>,
+    scopes: Vec<String>,
+    redirect_uris: Vec<String>,
+    /// No web push is sent from here; clients expect the field.
+    vapid_key: &'static str,
+    redirect_uri: String,
+    #[serde(flatten)]
+    credentials: Option<Credentials>,
+}
+
+#[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names are the protocol's")]
+struct Credentials {
+    client_id: String,
+    client_secret: String,
+    client_secret_expires_at: i64,
+}
+
+impl Application {
+    fn new(app: App, secret: Option<&Secret>) -> Self {
+        let client_id = app.client_id;
+        let credentials = secret.map(|secret| Credentials {
+            client_id,
+            client_secret: secret.reveal().to_owned(),
+            client_secret_expires_at: 0,
+        });
+        Self {
+            id: app.id.to_string(),
+            name: app.name,
+            website: app.website,
+            scopes: app.scopes.split_whitespace().map(str::to_owned).collect(),
+            redirect_uri: app.redirect_uris.join("\n"),
+            redirect_uris: app.redirect_uris,
+            vapid_key: "",
+            credentials,
+        }
+    }
+}
+
+/// `POST /api/v1/apps`
+pub(super) async fn register(
+    State(belfry): State<Arc<Belfry>>,
+    reader: Reader,
+    Form(pairs): Form,
+) -> Result<Json<Application>, ApiError> {
+    let checked = Registration::from_pairs(pairs).check();
+    let details = checked.map_err(|invalid| ApiError::invalid_app(&invalid, &reader))?;
+    let secret = random::secret();
+    let mut app = new_app(&belfry, details, &secret);
+    while !belfry.store.add_app(&app).await? {
+        app.id = random::id(belfry.clock.now());
+    }
+    Ok(Json(Application::new(app, Some(&secret))))
+}
+
+/// `GET /api/v1/apps/verify_credentials`: for any good token of the app, whatever its scopes.
+pub(super) async fn verify_credentials(
+    State(belfry): State<Arc<Belfry>>,
+    bearer: Bearer,
+) -> Result<Json<Application>, ApiError> {
+    let app = belfry.store.app(bearer.app()).await?.ok_or(Problem::Internal)?;
+    Ok(Json(Application::new(app, None)))
+}
+
+fn new_app(belfry: &Belfry, details: AppDetails, secret: &Secret) -> App {
+    let now = belfry.clock.now();
+    App {
+        id: random::id(now),
+        client_id: random::secret().reveal().to_owned(),
+        secret: secret.digest(),
+        name: details.name,
+        website: details.website,
+        redirect_uris: details.redirect_uris.into_iter().map(String::from).collect(),
+        scopes: details.scopes.to_string(),
+        created_at: now,
+        disabled_at: None,
+    }
+}

@@ -1,0 +1,79 @@
+//! The access token of a call to the API, and whether it is good.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use belfry_core::oauth::scope::{Scope, Scopes};
+use belfry_core::secret::Secret;
+
+use super::Belfry;
+use super::error::ApiError;
+use crate::store::{Refused, Token, TokenAccount};
+
+/// A call with a good token; a handler that takes one is closed to everyone else.
+pub(super) struct Bearer {
+    token: Arc<Token>,
+    scopes: Scopes,
+}
+
+impl FromRequestParts<Arc<Belfry>> for Bearer {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, belfry: &Arc<Belfry>) -> Result<Self, ApiError> {
+        let secret = presented(&parts.headers)?;
+        let token = belfry.store.token(secret.digest()).await?.ok_or(ApiError::InvalidToken)?;
+        token.check(belfry.clock.now()).map_err(|refused| match refused {
+            Refused::Revoked => ApiError::RevokedToken,
+            Refused::Expired => ApiError::ExpiredToken,
+            Refused::Disabled => ApiError::DisabledAccount,
+        })?;
+        let scopes = token.scopes.parse().unwrap_or_default();
+        Ok(Self { token, scopes })
+    }
+}
+
+impl Bearer {
+    /// The app that the token was issued to.
+    pub(super) fn app(&self) -> i64 {
+        self.token.app
+    }
+
+    /// What the token may be used for.
+    pub(super) fn scopes(&self) -> &Scopes {
+        &self.scopes
+    }
+
+    /// Demands a scope that opens one of these.
+    pub(super) fn demand(&self, any: &[Scope]) -> Result<(), ApiError> {
+        let allowed = any.iter().any(|scope| self.scopes.allow(*scope));
+        if allowed { Ok(()) } else { Err(ApiError::OutsideScopes) }
+    }
+
+    /// The account that the token speaks for, if it speaks for one.
+    pub(super) fn account(&self) -> Option<&TokenAccount> {
+        self.token.account.as_ref()
+    }
+
+    /// The account that the token speaks for.
+    pub(super) fn user(&self) -> Result<&TokenAccount, ApiError> {
+        self.account().ok_or(ApiError::NoUser)
+    }
+}
+
+/// The token of the `Authorization` header.
+fn presented(headers: &HeaderMap) -> Result<Secret, ApiError> {
+    let mut all = headers.get_all(header::AUTHORIZATION).iter();
+    let told = all.next().ok_or(ApiError::MissingToken)?;
+    if all.next().is_some() {
+        return Err(ApiError::InvalidToken);
+    }
+    let told = told.to_str().map_err(|_| ApiError::InvalidToken)?;
+    let (scheme, token) = told.trim().split_once(' ').ok_or(ApiError::InvalidToken)?;
+    if scheme.eq_ignore_ascii_case("bearer") {
+        Ok(Secret::new(token.trim()))
+    } else {
+        Err(ApiError::InvalidToken)
+    }
+}

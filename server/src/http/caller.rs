@@ -1,0 +1,106 @@
+//! Who calls the push rules: a user, or an application service that acts for one.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::header;
+use axum::http::request::Parts;
+use belfry_core::matrix;
+use belfry_core::oauth::bearer::presented;
+use belfry_core::oauth::scope::Scopes;
+use belfry_core::percent;
+use belfry_core::rules::Access;
+use belfry_core::secret::Digest;
+
+use super::Belfry;
+use super::error::RuleError;
+use crate::application_services::ApplicationService;
+use crate::store::Refused;
+
+/// The user whose rules are meant; a handler that takes one is closed to everyone else.
+pub(super) struct Caller {
+    /// The account.
+    pub(super) account: i64,
+    /// Its name.
+    pub(super) name: String,
+    /// The token, if it is the user's own and not that of an application service.
+    pub(super) token: Option<Digest>,
+    /// What the token may be used for; an application service may do everything.
+    scopes: Option<String>,
+}
+
+impl Caller {
+    /// Whether the caller may do that.
+    pub(super) fn may(&self, access: Access) -> Result<(), RuleError> {
+        let Some(scopes) = &self.scopes else { return Ok(()) };
+        let scopes = scopes.parse::<Scopes>().unwrap_or_default();
+        if access.is_granted_by(&scopes) { Ok(()) } else { Err(RuleError::Scope(access)) }
+    }
+
+    /// The user's id.
+    pub(super) fn user_id(&self, belfry: &Belfry) -> String {
+        matrix::user_id(&self.name, belfry.server_name())
+    }
+}
+
+impl FromRequestParts<Arc<Belfry>> for Caller {
+    type Rejection = RuleError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        belfry: &Arc<Belfry>,
+    ) -> Result<Self, RuleError> {
+        let query = percent::query(parts.uri.query().unwrap_or_default())?;
+        let headers = parts.headers.get_all(header::AUTHORIZATION);
+        let token = presented(
+            headers.iter().map(header::HeaderValue::as_bytes),
+            values(&query, "access_token"),
+        )?;
+        let token = token.ok_or(RuleError::MissingToken)?.digest();
+        match belfry.application_services.of_token(token) {
+            Some(service) => acting(service, &query, belfry).await,
+            None => user(token, belfry).await,
+        }
+    }
+}
+
+/// The user of a token.
+async fn user(digest: Digest, belfry: &Belfry) -> Result<Caller, RuleError> {
+    let token = belfry.store.token(digest).await?.ok_or(RuleError::UnknownToken)?;
+    token.check(belfry.clock.now()).map_err(|refused| match refused {
+        Refused::Revoked | Refused::Expired => RuleError::UnknownToken,
+        Refused::Disabled => RuleError::Deactivated,
+    })?;
+    let account = token.account.as_ref().ok_or(RuleError::NoUser)?;
+    Ok(Caller {
+        account: account.id,
+        name: account.name.clone(),
+        token: Some(digest),
+        scopes: Some(token.scopes.clone()),
+    })
+}
+
+/// The user for whom an application service acts: the one that it names, or its own.
+async fn acting(
+    service: &ApplicationService,
+    query: &[(String, String)],
+    belfry: &Belfry,
+) -> Result<Caller, RuleError> {
+    let mut named = values(query, "user_id");
+    let name = match (named.next(), named.next()) {
+        (None, _) => service.sender.as_str(),
+        (Some(id), None) => matrix::localpart(id, belfry.server_name())
+            .filter(|name| service.may_act_for(name, belfry.server_name()))
+            .ok_or(RuleError::OutsideNamespace)?,
+        (Some(_), Some(_)) => return Err(RuleError::RepeatedUser),
+    };
+    let account = belfry.store.account_named(name).await?.ok_or(RuleError::NoAccount)?;
+    if account.disabled_at.is_some() {
+        return Err(RuleError::Deactivated);
+    }
+    Ok(Caller { account: account.id, name: account.name, token: None, scopes: None })
+}
+
+fn values<'a>(query: &'a [(String, String)], name: &'a str) -> impl Iterator<Item = &'a str> {
+    query.iter().filter(move |(found, _)| found == name).map(|(_, value)| value.as_str())
+}

@@ -1,0 +1,104 @@
+//! Who calls: from which address, and with which token. Found once for every call.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap, HeaderName, header};
+use belfry_core::oauth::bearer;
+use belfry_core::secret::{Digest, Secret};
+use url::form_urlencoded;
+
+use super::error::Problem;
+use super::{Belfry, Peer};
+use crate::limits::InForce;
+use crate::store::Token;
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// Who calls. As an extractor it never looks up twice what the limits have found already.
+#[derive(Debug, Clone)]
+pub(super) struct Entrant {
+    /// The client's address, also behind a proxy.
+    pub(super) address: IpAddr,
+    /// The token.
+    pub(super) presented: Presented,
+}
+
+/// The token that a call presents, in its header or its query.
+#[derive(Debug, Clone)]
+pub(super) enum Presented {
+    /// None.
+    Nothing,
+    /// More than one, or one in two places.
+    Several,
+    /// One that was never issued.
+    Unknown,
+    /// One that was issued. Whether it is still good, [`Token::check`] says.
+    Token(Arc<Token>),
+    /// One that could not be looked up.
+    Unanswered(Problem),
+}
+
+impl FromRequestParts<Arc<Belfry>> for Entrant {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        belfry: &Arc<Belfry>,
+    ) -> Result<Self, Infallible> {
+        if let Some(found) = parts.extensions.get::<Self>() {
+            return Ok(found.clone());
+        }
+        let in_force = belfry.limits.in_force();
+        let address = address(&in_force, peer(&parts.extensions), &parts.headers);
+        let presented = match token(&parts.headers, parts.uri.query()) {
+            Ok(digest) => look_up(belfry, digest).await,
+            Err(presented) => presented,
+        };
+        Ok(Self { address, presented })
+    }
+}
+
+/// Who is at the other end. Only a call from within this process has nobody there.
+pub(super) fn peer(extensions: &Extensions) -> IpAddr {
+    extensions.get::<Peer>().map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0.ip())
+}
+
+/// The client: the peer, or whom a proxy of ours speaks for.
+pub(super) fn address(in_force: &InForce, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    if in_force.proxies.contain(peer) {
+        let lines = |name| headers.get_all(name).iter().map(axum::http::HeaderValue::as_bytes);
+        return in_force.proxies.client(peer, lines(X_FORWARDED_FOR), lines(header::FORWARDED));
+    }
+    if headers.contains_key(X_FORWARDED_FOR) || headers.contains_key(header::FORWARDED) {
+        in_force.warn_of_proxy(peer);
+    }
+    peer
+}
+
+/// The digest of the one token that is presented; otherwise what is presented instead.
+pub(super) fn token(headers: &HeaderMap, query: Option<&str>) -> Result<Digest, Presented> {
+    let authorization = headers.get_all(header::AUTHORIZATION).iter();
+    let authorization = authorization.map(axum::http::HeaderValue::as_bytes);
+    let parameters: Vec<_> = form_urlencoded::parse(query.unwrap_or_default().as_bytes())
+        .filter(|(name, _)| name == "access_token")
+        .map(|(_, value)| value)
+        .collect();
+    match bearer::presented(authorization, parameters.iter().map(AsRef::as_ref)) {
+        Ok(Some(token)) => Ok(Secret::digest(&token)),
+        Ok(None) => Err(Presented::Nothing),
+        Err(bearer::BearerError::Several) => Err(Presented::Several),
+    }
+}
+
+/// What the store knows of a token.
+pub(super) async fn look_up(belfry: &Belfry, digest: Digest) -> Presented {
+    match belfry.store.token(digest).await {
+        Ok(Some(token)) => Presented::Token(token),
+        Ok(None) => Presented::Unknown,
+        Err(error) => Presented::Unanswered(error.into()),
+    }
+}

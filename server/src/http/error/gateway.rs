@@ -1,0 +1,38 @@
+//! What a failure of the gateway check says.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use belfry_core::limits::carried::CarriedError;
+use serde_json::json;
+
+use crate::http::gateway::Denied;
+
+/// Why a call that another server would carry out is not let through. Proxies pass on a 401 and a
+/// 403; what only an operator can mend is a 400.
+impl IntoResponse for Denied {
+    fn into_response(self) -> Response {
+        let status = match self {
+            Self::Call(CarriedError::Contradiction) | Self::Scope | Self::Account => {
+                StatusCode::FORBIDDEN
+            }
+            Self::Call(CarriedError::Unnamed | CarriedError::Half) | Self::NoScope(_) => {
+                StatusCode::BAD_REQUEST
+            }
+            Self::NoToken | Self::Several | Self::Token(_) => StatusCode::UNAUTHORIZED,
+            Self::Problem(problem) => return problem.into_response(),
+        };
+        let challenge = match self {
+            Self::NoToken => Some("Bearer"),
+            Self::Several | Self::Token(_) => Some(r#"Bearer error="invalid_token""#),
+            Self::Scope => Some(r#"Bearer error="insufficient_scope""#),
+            _ => None,
+        };
+        let mut answer = (status, Json(json!({ "error": self.to_string() }))).into_response();
+        if let Some(challenge) = challenge {
+            let challenge = HeaderValue::from_static(challenge);
+            answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        answer
+    }
+}

@@ -1,0 +1,245 @@
+//! What a failure of OAuth says: to programs, to apps, and to people.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use belfry_core::oauth::app::AppError;
+use belfry_core::oauth::error::{Code, Refusal};
+use belfry_core::oauth::grant::GrantError;
+use belfry_core::oauth::sign_up::AccountError;
+use belfry_core::oauth::validation::Invalid;
+use serde_json::{Map, Value, json};
+
+use super::{Problem, UNKNOWN_REQUEST};
+use crate::http::area::Area;
+use crate::http::reader::Reader;
+use crate::language::Spoken;
+use crate::pages::{SignInProblem, Trouble};
+use crate::passwords::Busy;
+use crate::store::StoreError;
+
+/// A failure of an OAuth endpoint: `{"error": "code", "error_description": "…"}`.
+#[derive(Debug)]
+pub(in crate::http) enum OAuthError {
+    /// The protocol says no.
+    Refused(Refusal),
+    /// Something that can happen anywhere.
+    Problem(Problem),
+}
+
+impl IntoResponse for OAuthError {
+    fn into_response(self) -> Response {
+        let refusal = match self {
+            Self::Refused(refusal) => refusal,
+            Self::Problem(problem) => return problem.into_response(),
+        };
+        let status = status_of(refusal);
+        let body = json!({
+            "error": refusal.code().as_str(),
+            "error_description": refusal.to_string(),
+        });
+        let mut answer = (status, Json(body)).into_response();
+        if status == StatusCode::UNAUTHORIZED {
+            demand(&mut answer, "Basic realm=\"belfry\"");
+        }
+        answer
+    }
+}
+
+/// The status of a refusal that is answered, not redirected.
+fn status_of(refusal: Refusal) -> StatusCode {
+    match refusal.code() {
+        Code::InvalidClient => StatusCode::UNAUTHORIZED,
+        Code::UnauthorizedClient => StatusCode::FORBIDDEN,
+        _ => StatusCode::BAD_REQUEST,
+    }
+}
+
+/// A failure of the API: `{"error": "…"}`. The texts are Mastodon's; clients compare them.
+#[derive(Debug)]
+pub(in crate::http) enum ApiError {
+    /// There is no token.
+    MissingToken,
+    /// The token is unknown, or no token at all.
+    InvalidToken,
+    /// The token was revoked.
+    RevokedToken,
+    /// The token's time is over.
+    ExpiredToken,
+    /// The token's account is disabled.
+    DisabledAccount,
+    /// The token may not be used for this.
+    OutsideScopes,
+    /// The token is an app's own, and this is for people.
+    NoUser,
+    /// The token is a person's, and this is for apps.
+    NotAnApp,
+    /// Strangers may not make accounts.
+    RegistrationClosed,
+    /// What was sent is wrong: the sentence, and what is wrong with each field.
+    Invalid(String, Option<Value>),
+    /// Something that can happen anywhere.
+    Problem(Problem),
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let (status, text) = match self {
+            Self::Problem(problem) => return problem.into_response(),
+            Self::Invalid(error, details) => {
+                let mut body = json!({ "error": error });
+                if let Some(details) = details {
+                    body["details"] = details;
+                }
+                return (StatusCode::UNPROCESSABLE_ENTITY, Json(body)).into_response();
+            }
+            Self::MissingToken | Self::InvalidToken => {
+                (StatusCode::UNAUTHORIZED, "The access token is invalid")
+            }
+            Self::RevokedToken => (StatusCode::UNAUTHORIZED, "The access token was revoked"),
+            Self::ExpiredToken => (StatusCode::UNAUTHORIZED, "The access token expired"),
+            Self::DisabledAccount => (StatusCode::FORBIDDEN, "Your login is currently disabled"),
+            Self::OutsideScopes => {
+                (StatusCode::FORBIDDEN, "This action is outside the authorized scopes")
+            }
+            Self::NoUser => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "This method requires an authenticated user")
+            }
+            Self::NotAnApp => {
+                (StatusCode::FORBIDDEN, "This method requires an client credentials authentication")
+            }
+            Self::RegistrationClosed => {
+                (StatusCode::FORBIDDEN, "Registration is closed on this server")
+            }
+        };
+        let mut answer = (status, Json(json!({ "error": text }))).into_response();
+        match self {
+            // Who sent no token is told what is needed, not what was wrong (RFC 6750, section 3.1).
+            Self::MissingToken => demand(&mut answer, "Bearer realm=\"belfry\""),
+            _ if status == StatusCode::UNAUTHORIZED => demand(
+                &mut answer,
+                &format!(
+                    "Bearer realm=\"belfry\", error=\"invalid_token\", error_description=\"{text}\""
+                ),
+            ),
+            _ => {}
+        }
+        answer
+    }
+}
+
+/// Says how a caller can prove who they are.
+fn demand(answer: &mut Response, challenge: &str) {
+    let challenge = HeaderValue::from_str(challenge).expect("the texts are plain ASCII");
+    answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+}
+
+impl From<Refusal> for OAuthError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<GrantError> for OAuthError {
+    fn from(error: GrantError) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+impl ApiError {
+    /// What is wrong with a registration, in the reader's language.
+    pub(in crate::http) fn invalid_app(invalid: &Invalid<AppError>, reader: &Reader) -> Self {
+        Self::Invalid(invalid.spoken(reader.0), None)
+    }
+
+    /// What is wrong with a sign-up, and with each of its fields.
+    pub(in crate::http) fn invalid_account(
+        invalid: &Invalid<AccountError>,
+        reader: &Reader,
+    ) -> Self {
+        let mut details = Map::new();
+        for AccountError { field, problem } in invalid {
+            let description = problem.spoken(reader.0);
+            let wrong = json!({ "error": problem.code(), "description": description });
+            details.insert(field.as_str().to_owned(), json!([wrong]));
+        }
+        Self::Invalid(invalid.spoken(reader.0), Some(details.into()))
+    }
+}
+
+/// A failure that a person sees, as a page.
+#[derive(Debug)]
+pub(in crate::http) enum PageError {
+    /// The protocol says no, and there is nowhere to send the answer.
+    Refused(Refusal),
+    /// The request is not this browser's, or no longer open.
+    Expired,
+    /// The form may not be one of ours.
+    Unchecked,
+    /// Something that can happen anywhere.
+    Problem(Problem),
+}
+
+impl PageError {
+    /// The status of the page.
+    pub(in crate::http) fn status(&self) -> StatusCode {
+        match self {
+            Self::Refused(refusal) => status_of(*refusal),
+            Self::Expired => StatusCode::BAD_REQUEST,
+            Self::Unchecked => StatusCode::FORBIDDEN,
+            Self::Problem(problem) => problem.answer(Area::OAuth).status(),
+        }
+    }
+
+    /// What the page is about.
+    pub(in crate::http) fn trouble(&self) -> Trouble {
+        match self {
+            Self::Refused(refusal) => Trouble::Refused(*refusal),
+            Self::Expired => Trouble::Expired,
+            Self::Unchecked => Trouble::Unchecked,
+            Self::Problem(_) => Trouble::Internal,
+        }
+    }
+
+    /// The same for a program.
+    pub(in crate::http) fn answer(self) -> Response {
+        let invalid = |text| Area::OAuth.error(self.status(), UNKNOWN_REQUEST, text);
+        match self {
+            Self::Refused(refusal) => OAuthError::Refused(refusal).into_response(),
+            Self::Problem(problem) => problem.into_response(),
+            Self::Expired => invalid("The request has been answered or is too old"),
+            Self::Unchecked => invalid("The form does not come from a page of this server"),
+        }
+    }
+}
+
+/// The status of the sign-in page when it is shown again.
+pub(in crate::http) fn status_of_sign_in(problem: SignInProblem) -> StatusCode {
+    match problem {
+        SignInProblem::Wrong => StatusCode::UNAUTHORIZED,
+        SignInProblem::TooMany { .. } => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
+
+impl From<Refusal> for PageError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// What can happen anywhere can happen to these too.
+macro_rules! can_be_a_problem {
+    ($($error:ident from $($cause:ident),*;)*) => {$($(
+        impl From<$cause> for $error {
+            fn from(cause: $cause) -> Self {
+                Self::Problem(cause.into())
+            }
+        }
+    )*)*};
+}
+
+can_be_a_problem! {
+    OAuthError from Problem, StoreError;
+    ApiError from Problem, StoreError, Busy;
+    PageError from Problem, StoreError;
+}

@@ -1,0 +1,54 @@
+//! `POST /oauth/introspect`: is this token good, whose is it, and for what?
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use belfry_core::oauth::introspection::{IntrospectRequest, may_know};
+use belfry_core::oauth::metadata::issuer;
+use belfry_core::oauth::parameter::Parameters;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::Belfry;
+use super::client::{authenticate, authorization};
+use super::error::OAuthError;
+use super::form::Form;
+use super::userinfo::subject;
+
+/// A token that is no good, unknown, or none of the client's business is simply not active.
+pub(super) async fn introspect(
+    State(belfry): State<Arc<Belfry>>,
+    headers: HeaderMap,
+    Form(pairs): Form,
+) -> Result<Json<Value>, OAuthError> {
+    let request = IntrospectRequest::check(authorization(&headers), Parameters::new(&pairs))?;
+    let app = authenticate(&belfry, &request.credentials).await?;
+    let inactive = Ok(Json(json!({ "active": false })));
+
+    let token = belfry.store.token(request.token.digest()).await?;
+    let Some(token) = token.filter(|token| token.check(belfry.clock.now()).is_ok()) else {
+        return inactive;
+    };
+    if !may_know(&app, token.app, &belfry.config.oauth.resource_servers) {
+        return inactive;
+    }
+    let Some(owner) = belfry.store.app(token.app).await? else { return inactive };
+    let mut answer = json!({
+        "active": true,
+        "scope": token.scopes,
+        "client_id": owner.client_id,
+        "token_type": "Bearer",
+        "iat": token.created_at.as_second(),
+        "iss": issuer(&belfry.base_url.to_string()),
+    });
+    if let Some(end) = token.expires_at.map(Timestamp::as_second) {
+        answer["exp"] = end.into();
+    }
+    if let Some(account) = &token.account {
+        answer["username"] = account.name.as_str().into();
+        answer["sub"] = subject(&belfry, account.id).into();
+    }
+    Ok(Json(answer))
+}

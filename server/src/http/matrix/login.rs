@@ -1,0 +1,59 @@
+//! `login`: a password for a token.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use belfry_core::matrix::{Login, PASSWORD, device_id, localpart, user_id};
+use belfry_core::oauth::scope::{Scope, Scopes};
+use serde_json::{Value, json};
+
+use crate::http::Belfry;
+use crate::http::body::Whole;
+use crate::http::error::RuleError;
+use crate::issue::issue;
+use crate::random;
+use crate::store::Account;
+
+/// The app that tokens of Matrix clients belong to, by its client id and its title.
+const APP: (&str, &str) = ("matrix", "Matrix clients");
+
+/// `GET login`: the ways to sign in.
+pub(in crate::http) async fn flows() -> Json<Value> {
+    Json(json!({ "flows": [{ "type": PASSWORD }] }))
+}
+
+/// `POST login`.
+pub(in crate::http) async fn login(
+    State(belfry): State<Arc<Belfry>>,
+    Whole(body): Whole,
+) -> Result<Json<Value>, RuleError> {
+    let login = Login::read(&body)?;
+    let name = localpart(&login.user, belfry.server_name()).unwrap_or(&login.user);
+    let account = belfry.store.account_named(name).await?;
+    // Also for nobody, so that the time does not tell who has an account.
+    let hash = account.as_ref().map(|account| account.password.clone());
+    let right = belfry.passwords.verify(login.password, hash).await?;
+    let account = account.filter(|_| right).ok_or(RuleError::WrongPassword)?;
+    if account.disabled_at.is_some() {
+        return Err(RuleError::Deactivated);
+    }
+    signed_in(&belfry, &account, login.device_id).await
+}
+
+/// Issues a token, and says what a client wants to know of it.
+pub(super) async fn signed_in(
+    belfry: &Belfry,
+    account: &Account,
+    device: Option<String>,
+) -> Result<Json<Value>, RuleError> {
+    let scopes = Scopes::from_iter([Scope::Read, Scope::Write, Scope::Push]);
+    let token = issue(&belfry.store, belfry.clock.now(), account.id, scopes, APP).await?;
+    let device = device.unwrap_or_else(|| device_id(random::bytes()));
+    Ok(Json(json!({
+        "user_id": user_id(&account.name, belfry.server_name()),
+        "access_token": token.reveal(),
+        "device_id": device,
+        "home_server": belfry.server_name(),
+    })))
+}

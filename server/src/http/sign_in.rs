@@ -1,0 +1,158 @@
+//! Signing in and out: `/oauth/sign_in`, `/oauth/sign_out`.
+
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use belfry_core::oauth::account::LONGEST_PASSWORD;
+use belfry_core::oauth::form::Pairs;
+use belfry_core::secret::{Digest, Secret};
+
+use super::Belfry;
+use super::authorize::resume_path;
+use super::cookie::Cookie;
+use super::error::{PageError, status_of_sign_in};
+use super::form::{Form, Query, value};
+use super::page::{Forms, answer, redirect, show};
+use super::pending::Pending;
+use super::visitor::Visitor;
+use crate::pages::{self, AccountPage, SignInPage, SignInProblem, SignedOutPage};
+use crate::passwords::Busy;
+use crate::store::{Account, StoreError};
+
+const SIGN_IN: &str = "/oauth/sign_in";
+const SIGN_OUT: &str = "/oauth/sign_out";
+
+/// `GET /oauth/sign_in`: asks who is there, or says who is.
+pub(super) async fn sign_in_page(visitor: Visitor, Query(pairs): Query) -> Response {
+    let lang = Some(value(&pairs, "lang"));
+    let outcome = match visitor.account() {
+        None => ask(&visitor, None, "", None).await,
+        Some(account) => {
+            let csrf = visitor.csrf();
+            let switch = pages::Form { action: SIGN_OUT, csrf: &csrf, request: None };
+            let page = AccountPage { frame: visitor.frame(lang), account: &account.name, switch };
+            show(&visitor, StatusCode::OK, &page, Forms::Stay)
+        }
+    };
+    answer(&visitor, lang, outcome)
+}
+
+/// Asks who is there, for a request or for its own sake.
+pub(super) async fn ask(
+    visitor: &Visitor,
+    mut pending: Option<&mut Pending>,
+    name: &str,
+    problem: Option<SignInProblem>,
+) -> Result<Response, PageError> {
+    let handle = match &mut pending {
+        Some(pending) => Some(pending.handle(visitor).await?),
+        None => None,
+    };
+    let csrf = visitor.csrf();
+    let request = handle.as_ref().map(Secret::reveal);
+    let page = SignInPage {
+        frame: visitor.frame(pending.as_ref().and_then(|pending| pending.lang())),
+        form: pages::Form { action: SIGN_IN, csrf: &csrf, request },
+        app: pending.as_ref().map(|pending| pending.app.details.name.as_str()),
+        name,
+        problem,
+    };
+    let forms = pending.as_ref().map_or(Forms::Stay, |pending| pending.forms());
+    show(visitor, problem.map_or(StatusCode::OK, status_of_sign_in), &page, forms)
+}
+
+/// `POST /oauth/sign_in`
+pub(super) async fn sign_in(mut visitor: Visitor, Form(pairs): Form) -> Response {
+    let outcome = let_in(&mut visitor, &pairs).await;
+    answer(&visitor, None, outcome)
+}
+
+async fn let_in(visitor: &mut Visitor, pairs: &Pairs) -> Result<Response, PageError> {
+    visitor.check(pairs)?;
+    let mut pending = match value(pairs, "request") {
+        "" => None,
+        handle => Some(Pending::kept(visitor, Secret::new(handle)).await?),
+    };
+    let name = value(pairs, "username").trim();
+    let password = Secret::new(value(pairs, "password"));
+    let account = match who(&visitor.belfry, name, password).await? {
+        Ok(account) => account,
+        Err(problem) => return ask(visitor, pending.as_mut(), name, Some(problem)).await,
+    };
+    let (before, id) = (visitor.digest(), account.id);
+    visitor.sign_in(account, pending.as_ref().and_then(|pending| pending.lang())).await?;
+    let Some(mut pending) = pending else { return redirect(visitor, SIGN_IN) };
+    let handle = pending.handle(visitor).await?;
+    hand_over(visitor, &handle, before, Some(id)).await
+}
+
+/// `GET /oauth/sign_out`: says that nobody is signed in, where that is so. Signing out itself takes
+/// a form: a link or a picture on another site must not do it.
+pub(super) async fn sign_out_page(visitor: Visitor, Query(pairs): Query) -> Response {
+    if visitor.account().is_some() {
+        return answer(&visitor, None, redirect(&visitor, SIGN_IN));
+    }
+    let lang = Some(value(&pairs, "lang"));
+    let page = SignedOutPage { frame: visitor.frame(lang), sign_in: SIGN_IN };
+    answer(&visitor, lang, show(&visitor, StatusCode::OK, &page, Forms::Stay))
+}
+
+/// `POST /oauth/sign_out`: ends the session. A request that waits goes on with whoever signs in
+/// next.
+pub(super) async fn sign_out(mut visitor: Visitor, Form(pairs): Form) -> Response {
+    let outcome = let_out(&mut visitor, &pairs).await;
+    answer(&visitor, None, outcome)
+}
+
+async fn let_out(visitor: &mut Visitor, pairs: &Pairs) -> Result<Response, PageError> {
+    visitor.check(pairs)?;
+    let before = visitor.digest();
+    visitor.sign_out().await?;
+    let mut answer = match value(pairs, "request") {
+        "" => redirect(visitor, SIGN_OUT)?,
+        handle => hand_over(visitor, &Secret::new(handle), before, None).await?,
+    };
+    let no_code = Cookie::Code.remove(&visitor.belfry.base_url);
+    answer.headers_mut().append(header::SET_COOKIE, no_code);
+    Ok(answer)
+}
+
+/// Binds a request to the browser's new cookie, and goes on with it.
+async fn hand_over(
+    visitor: &Visitor,
+    handle: &Secret,
+    before: Digest,
+    account: Option<i64>,
+) -> Result<Response, PageError> {
+    let store = &visitor.belfry.store;
+    if store.move_request(handle.digest(), before, visitor.digest(), account).await? {
+        redirect(visitor, &resume_path(handle))
+    } else {
+        Err(PageError::Expired)
+    }
+}
+
+/// Whose name and password these are. An unknown name costs the same time as a wrong password, and
+/// nobody can make the server hash a book.
+async fn who(
+    belfry: &Belfry,
+    name: &str,
+    password: Secret,
+) -> Result<Result<Account, SignInProblem>, StoreError> {
+    if password.reveal().chars().count() > LONGEST_PASSWORD {
+        return Ok(Err(SignInProblem::Wrong));
+    }
+    let account = if name.contains('@') {
+        belfry.store.account_of_email(name).await?
+    } else {
+        // Names have small letters only; a telephone begins with a capital one.
+        belfry.store.account_named(&name.to_lowercase()).await?
+    };
+    let hash = account.as_ref().map(|account| account.password.clone());
+    let verdict = belfry.passwords.verify(password, hash).await;
+    let account = account.filter(|account| account.disabled_at.is_none());
+    Ok(match (verdict, account) {
+        (Ok(true), Some(account)) => Ok(account),
+        (Ok(_), _) => Err(SignInProblem::Wrong),
+        (Err(Busy), _) => Err(SignInProblem::TooMany { minutes: 1 }),
+    })
+}

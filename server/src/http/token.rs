@@ -1,0 +1,146 @@
+//! `POST /oauth/token`: a code, or an app's own word, for an access token.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use belfry_core::oauth::app::App;
+use belfry_core::oauth::error::Refusal;
+use belfry_core::oauth::grant::{Attempt, Grant, GrantError};
+use belfry_core::oauth::parameter::Parameters;
+use belfry_core::oauth::scope::Scopes;
+use belfry_core::oauth::token_request::{TokenAsked, TokenRequest};
+use belfry_core::secret::{Digest, Secret};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::Belfry;
+use super::client::{authenticate, authorization};
+use super::error::{OAuthError, Problem};
+use super::form::Form;
+use crate::random;
+use crate::store::{Code, NewToken, StoreError};
+
+/// The answer that hands a token over.
+#[derive(Serialize)]
+pub(super) struct Issued {
+    access_token: String,
+    token_type: &'static str,
+    scope: String,
+    created_at: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_in: Option<u64>,
+}
+
+/// Nothing is read from the query string: it ends in logs.
+pub(super) async fn token(
+    State(belfry): State<Arc<Belfry>>,
+    headers: HeaderMap,
+    Form(pairs): Form,
+) -> Result<Json<Issued>, OAuthError> {
+    let request = TokenRequest::check(authorization(&headers), Parameters::new(&pairs))?;
+    let app = authenticate(&belfry, &request.credentials).await?;
+    match request.asked {
+        TokenAsked::Code { code, redirect_uri, verifier } => {
+            let attempt = Attempt {
+                app_id: app.id,
+                redirect_uri: &redirect_uri,
+                verifier: verifier.as_ref(),
+            };
+            exchange(&belfry, code.digest(), &attempt).await.map(Json)
+        }
+        TokenAsked::App { scope } => {
+            let scopes = app.granted(scope.as_deref())?;
+            Ok(Json(issue(&belfry, &app, None, &scopes).await?))
+        }
+    }
+}
+
+/// Issues a token of an account through an app, or of the app itself.
+pub(super) async fn issue(
+    belfry: &Belfry,
+    app: &App,
+    account: Option<i64>,
+    scopes: &Scopes,
+) -> Result<Issued, StoreError> {
+    let token = random::secret();
+    let new = NewToken {
+        digest: token.digest(),
+        app: app.id,
+        account,
+        scopes: scopes.to_string(),
+        created_at: belfry.clock.now(),
+        expires_at: expiry(belfry, belfry.clock.now()),
+    };
+    belfry.store.add_token(&new).await?;
+    Ok(issued(belfry, &token, new.scopes, new.created_at))
+}
+
+async fn exchange(
+    belfry: &Belfry,
+    code: Digest,
+    attempt: &Attempt<'_>,
+) -> Result<Issued, OAuthError> {
+    let now = belfry.clock.now();
+    let Some(found) = belfry.store.code(code).await? else {
+        return Err(Refusal::InvalidGrant.into());
+    };
+    let grant = grant_of(&found)?;
+    if let Err(why) = grant.check(attempt, found.token.is_some(), now) {
+        tracing::info!(app = attempt.app_id, %why, "a code was not spent");
+        if why == GrantError::Replayed {
+            revoke_first(belfry, &found, now).await?;
+        }
+        return Err(why.into());
+    }
+    let account = belfry.store.account(grant.account_id).await?;
+    if account.is_none_or(|account| account.disabled_at.is_some()) {
+        return Err(Refusal::InvalidGrant.into());
+    }
+    let token = random::secret();
+    if !belfry.store.spend_code(code, token.digest(), now, expiry(belfry, now)).await? {
+        // Somebody else spent it since it was read: this is the replay.
+        if let Some(found) = belfry.store.code(code).await? {
+            revoke_first(belfry, &found, now).await?;
+        }
+        return Err(Refusal::InvalidGrant.into());
+    }
+    Ok(issued(belfry, &token, found.scopes, now))
+}
+
+fn grant_of(code: &Code) -> Result<Grant, Problem> {
+    let binding = serde_json::from_str(&code.details).ok();
+    let scopes = code.scopes.parse().ok();
+    let (binding, scopes) = binding.zip(scopes).ok_or(StoreError::Unreadable("code"))?;
+    Ok(Grant {
+        app_id: code.app,
+        account_id: code.account,
+        scopes,
+        binding,
+        expires_at: code.expires_at,
+    })
+}
+
+/// Whoever spent the code first may have stolen it.
+async fn revoke_first(belfry: &Belfry, code: &Code, now: Timestamp) -> Result<(), StoreError> {
+    if let Some(token) = code.token {
+        belfry.store.revoke_token(token, now).await?;
+    }
+    Ok(())
+}
+
+fn expiry(belfry: &Belfry, now: Timestamp) -> Option<Timestamp> {
+    let lifetime = belfry.config.oauth.token_lifetime?;
+    Some(now.checked_add(lifetime).unwrap_or(Timestamp::MAX))
+}
+
+fn issued(belfry: &Belfry, token: &Secret, scope: String, created_at: Timestamp) -> Issued {
+    Issued {
+        access_token: token.reveal().to_owned(),
+        token_type: "Bearer",
+        scope,
+        created_at: created_at.as_second(),
+        expires_in: belfry.config.oauth.token_lifetime.map(|lifetime| lifetime.as_secs()),
+    }
+}

@@ -1,0 +1,58 @@
+//! Tokens that are issued without OAuth: by the command line, and to Matrix clients that sign in
+//! with a password.
+
+use belfry_core::oauth::scope::Scopes;
+use belfry_core::secret::Secret;
+use jiff::Timestamp;
+
+use crate::random;
+use crate::store::{App, NewToken, Store, StoreError};
+
+/// Issues a token of an account, under an app of our own that is made when it is new. Nobody
+/// knows such an app's secret, so nobody can get tokens through it elsewhere.
+pub async fn issue(
+    store: &Store,
+    now: Timestamp,
+    account: i64,
+    scopes: Scopes,
+    (client_id, title): (&str, &str),
+) -> Result<Secret, StoreError> {
+    let app = own_app(store, now, client_id, title).await?;
+    let token = random::secret();
+    let new = NewToken {
+        digest: token.digest(),
+        app,
+        account: Some(account),
+        scopes: scopes.or_read().to_string(),
+        created_at: now,
+        expires_at: None,
+    };
+    store.add_token(&new).await?;
+    Ok(token)
+}
+
+async fn own_app(
+    store: &Store,
+    now: Timestamp,
+    client_id: &str,
+    title: &str,
+) -> Result<i64, StoreError> {
+    loop {
+        if let Some(app) = store.app_of_client(client_id).await? {
+            return Ok(app.id);
+        }
+        let app = App {
+            id: random::id(now),
+            client_id: client_id.to_owned(),
+            secret: random::secret().digest(),
+            name: title.to_owned(),
+            website: None,
+            redirect_uris: Vec::new(),
+            scopes: String::new(),
+            created_at: now,
+            disabled_at: None,
+        };
+        // Not added when another was first, or when the id is taken: look again.
+        store.add_app(&app).await?;
+    }
+}

@@ -1,0 +1,230 @@
+//! Which language a reader gets: the one that was asked for, the one that they had, or one that
+//! their browser prefers.
+
+use super::Language;
+
+impl Language {
+    /// The language of a tag like `de`, `pt-BR` or `zh_TW`, whatever its capitals. What is no tag,
+    /// or is one of another language, gives none.
+    #[must_use]
+    pub fn of_tag(tag: &str) -> Option<Self> {
+        let is_subtag = |part: &str| {
+            (1..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric())
+        };
+        let mut parts = tag.split(['-', '_']);
+        let first = parts.next()?;
+        let language = Self::ALL.into_iter().find(|it| it.code().eq_ignore_ascii_case(first))?;
+        parts.all(is_subtag).then_some(language)
+    }
+
+    /// The language for a reader: what the parameter `lang` names, else what their session keeps,
+    /// else what the header `Accept-Language` prefers, else English.
+    #[must_use]
+    pub fn choose(lang: Option<&str>, session: Option<Self>, accept: Option<&str>) -> Self {
+        lang.and_then(Self::of_tag)
+            .or(session)
+            .or_else(|| accept.and_then(Self::preferred))
+            .unwrap_or_default()
+    }
+
+    /// The language that an `Accept-Language` header weighs most, the first of equals.
+    fn preferred(accept: &str) -> Option<Self> {
+        let mut weighed: Vec<(Self, u16)> = Vec::new();
+        let mut any = None;
+        for (range, weight) in accept.split(',').filter_map(weighed_range) {
+            if range == "*" {
+                any.get_or_insert(weight);
+            } else if let Some(language) = Self::of_tag(range)
+                && !weighed.iter().any(|(known, _)| *known == language)
+            {
+                weighed.push((language, weight));
+            }
+        }
+        // Who takes anything gets English, unless they weighed English themselves.
+        if let Some(weight) = any
+            && !weighed.iter().any(|(known, _)| *known == Self::English)
+        {
+            weighed.push((Self::English, weight));
+        }
+        weighed.retain(|(_, weight)| *weight > 0);
+        weighed.reverse(); // `max_by_key` takes the last of equals
+        weighed.into_iter().max_by_key(|(_, weight)| *weight).map(|(language, _)| language)
+    }
+}
+
+/// A range of the header and its weight in thousandths; `None` when the weight is none.
+fn weighed_range(item: &str) -> Option<(&str, u16)> {
+    let mut parts = item.split(';').map(str::trim);
+    let range = parts.next()?;
+    let weight = match parts.next() {
+        None => 1000,
+        Some(parameter) => {
+            let (name, value) = parameter.split_once('=')?;
+            if !name.trim_end().eq_ignore_ascii_case("q") {
+                return None;
+            }
+            thousandths(value.trim_start())?
+        }
+    };
+    Some((range, weight))
+}
+
+/// Reads `0`, `0.8`, `1.000`: RFC 9110, section 12.4.2.
+fn thousandths(text: &str) -> Option<u16> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    if part.len() > 3 || !part.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let part: u16 = format!("{part:0<3}").parse().ok()?;
+    match (whole, part) {
+        ("0", part) => Some(part),
+        ("1", 0) => Some(1000),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use Language::{Arabic, Chinese, English, French, German, Japanese, Portuguese};
+
+    #[test]
+    fn a_tag_names_its_language_in_any_spelling() {
+        for (tag, expected) in [
+            ("de", Some(German)),
+            ("DE", Some(German)),
+            ("de-AT", Some(German)),
+            ("pt-BR", Some(Portuguese)),
+            ("pt_PT", Some(Portuguese)),
+            ("zh_TW", Some(Chinese)),
+            ("zh-Hans-CN", Some(Chinese)),
+            ("ar-u-nu-latn", Some(Arabic)),
+            ("tlh", None),
+            ("deu", None),
+            ("zz", None),
+            ("None", None),
+            ("*", None),
+            ("", None),
+            (" de", None),
+            ("-de", None),
+        ] {
+            assert_eq!(Language::of_tag(tag), expected, "{tag:?}");
+        }
+    }
+
+    // Attack 32.
+    #[test]
+    fn a_hostile_tag_is_no_language() {
+        for tag in [
+            "../../etc",
+            "de/../../etc/passwd",
+            "de-",
+            "de--AT",
+            "de-<script>",
+            "<script>",
+            "de\0",
+            "de\r\nSet-Cookie: a=b",
+            "de-abcdefghi",
+            "ｄｅ",
+        ] {
+            assert_eq!(Language::of_tag(tag), None, "{tag:?}");
+        }
+    }
+
+    #[test]
+    fn every_language_is_found_by_its_code_and_its_tag() {
+        for language in Language::ALL {
+            assert_eq!(Language::of_tag(language.code()), Some(language));
+            assert_eq!(Language::of_tag(language.tag()), Some(language));
+        }
+    }
+
+    #[test]
+    fn the_parameter_beats_the_session_and_the_session_the_header() {
+        for (lang, session, accept, expected) in [
+            (Some("de"), Some(French), Some("ja"), German),
+            (Some("zz"), Some(French), Some("ja"), French),
+            (None, Some(French), Some("ja"), French),
+            (None, None, Some("ja"), Japanese),
+            (Some(""), None, Some("ja"), Japanese),
+            (Some("None"), None, None, English),
+            (None, None, None, English),
+            (None, None, Some(""), English),
+        ] {
+            let chosen = Language::choose(lang, session, accept);
+            assert_eq!(chosen, expected, "{lang:?} {session:?} {accept:?}");
+        }
+    }
+
+    #[test]
+    fn the_header_is_read_by_its_weights() {
+        for (accept, expected) in [
+            ("de", German),
+            ("de-CH, fr;q=0.9, en;q=0.8", German),
+            ("en;q=0.5, fr;q=0.9, de;q=0.7", French),
+            ("en ; q = 0.5 , fr ; q = 0.51", French),
+            ("fr;Q=0.2, de;Q=0.3", German),
+            ("fr, de", French),
+            ("de;q=0.333, fr;q=0.333", German),
+            ("sv, da;q=0.9, ar;q=0.1", Arabic),
+            ("pt-BR;q=0.9, fr;q=0.8, pt;q=0.1", Portuguese),
+            ("fr;q=0, de;q=0.1", German),
+            ("fr;q=0", English),
+            ("fr;q=0.000, *", English),
+            ("*", English),
+            ("*, de;q=0.5", English),
+            ("en;q=0.1, *, de;q=0.5", German),
+            ("*;q=0.1, de;q=0.5", German),
+            ("sv", English),
+        ] {
+            assert_eq!(Language::choose(None, None, Some(accept)), expected, "{accept}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_preference_is_passed_over() {
+        for garbage in [
+            "de;q=2",
+            "de;q=1.001",
+            "de;q=-1",
+            "de;q=",
+            "de;q",
+            "de;q=0.1234",
+            "de;q=.5",
+            "de;q=NaN",
+            "de;q=1e3",
+            "de;level=1",
+            ";",
+            ";;;",
+            "=",
+            "de de",
+            "de\0",
+            "\u{202e}ed",
+        ] {
+            let accept = format!(",, ,{garbage},ja;q=0.001,{garbage}");
+            assert_eq!(Language::choose(None, None, Some(&accept)), Japanese, "{garbage:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_gives_some_language(lang in any::<String>(), accept in any::<String>()) {
+            let _ = Language::choose(Some(&lang), None, Some(&accept));
+        }
+
+        #[test]
+        fn any_list_of_weights_gives_one_of_its_languages(
+            items in prop::collection::vec((prop::sample::select(&Language::ALL[..]), 1..=1000_u16), 1..20),
+        ) {
+            let write = |(language, weight): &(Language, u16)| {
+                format!("{};q={}.{:03}", language.code(), weight / 1000, weight % 1000)
+            };
+            let accept: Vec<String> = items.iter().map(write).collect();
+            let chosen = Language::choose(None, None, Some(&accept.join(", ")));
+            let first_of = |language| items.iter().find(|(it, _)| *it == language).unwrap().1;
+            prop_assert!(items.iter().all(|(it, _)| first_of(*it) <= first_of(chosen)));
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The errors of the OAuth interface in the reader's language. In English they are the texts that
+//! the errors have themselves.
+
+use belfry_core::oauth::account::Problem;
+use belfry_core::oauth::app::{self, AppError};
+use belfry_core::oauth::error::Refusal;
+use belfry_core::oauth::parameter::Parameter;
+use belfry_core::oauth::request::LONGEST_STATE;
+use belfry_core::oauth::sign_up::AccountError;
+use belfry_core::oauth::validation::Invalid;
+
+use super::{Language, Value};
+
+/// What can be told to a reader in their language.
+pub trait Spoken {
+    /// Its text in this language.
+    fn spoken(&self, language: Language) -> String;
+}
+
+impl Spoken for Refusal {
+    fn spoken(&self, language: Language) -> String {
+        let parameter = self.parameter().map(Parameter::as_str);
+        let count = matches!(self, Self::StateTooLong).then_some(LONGEST_STATE);
+        let parameter = parameter.map(|name| ("parameter", Value::Own(name)));
+        language.text_with_all(self.key(), parameter.into_iter().chain(counted(count)))
+    }
+}
+
+impl Spoken for AppError {
+    fn spoken(&self, language: Language) -> String {
+        let count = match self {
+            Self::NameTooLong => Some(app::LONGEST_NAME),
+            Self::WebsiteTooLong | Self::RedirectUriTooLong => Some(app::LONGEST_URIS),
+            _ => None,
+        };
+        language.text_with_all(self.key(), counted(count))
+    }
+}
+
+impl Spoken for Problem {
+    fn spoken(&self, language: Language) -> String {
+        language.text_with_all(self.key(), counted(self.count()))
+    }
+}
+
+impl Spoken for AccountError {
+    fn spoken(&self, language: Language) -> String {
+        let field = language.text(self.field.key());
+        let problem = self.problem.spoken(language);
+        let gaps = [("field", Value::Own(&field)), ("problem", Value::Own(&problem))];
+        language.text_with_all("account-error", gaps)
+    }
+}
+
+impl<E: Spoken> Spoken for Invalid<E> {
+    fn spoken(&self, language: Language) -> String {
+        let join = |all: String, next: String| {
+            let gaps = [("problems", Value::Own(&all)), ("problem", Value::Own(&next))];
+            language.text_with_all("validation-list", gaps)
+        };
+        let problems = self.iter().map(|error| error.spoken(language)).reduce(join);
+        let problems = problems.unwrap_or_default();
+        language.text_with("validation-failed", "problems", Value::Own(&problems))
+    }
+}
+
+fn counted(count: Option<usize>) -> Option<(&'static str, Value<'static>)> {
+    count.map(|count| ("count", Value::Number(count)))
+}

@@ -1,0 +1,94 @@
+//! The files that pages load: compiled in, and named by their content, so that a browser may keep
+//! them for ever.
+
+use std::sync::OnceLock;
+
+use sha2::{Digest, Sha256};
+
+/// A file that pages load.
+#[derive(Debug)]
+pub struct Asset {
+    name: &'static str,
+    extension: &'static str,
+    /// Its content.
+    pub content: &'static str,
+    path: OnceLock<String>,
+}
+
+/// The look of the pages.
+pub static STYLE: Asset = Asset::new("belfry", "css", include_str!("../../static/belfry.css"));
+/// The icon of the pages.
+pub static BELL: Asset = Asset::new("bell", "svg", include_str!("../../static/bell.svg"));
+/// The copy button of the code page.
+pub static COPY: Asset = Asset::new("copy", "js", include_str!("../../static/copy.js"));
+/// What sends the form of `form_post`.
+pub static SUBMIT: Asset = Asset::new("submit", "js", include_str!("../../static/submit.js"));
+/// What keeps a stray click from deciding.
+pub static STEADY: Asset = Asset::new("steady", "js", include_str!("../../static/steady.js"));
+
+/// Every file.
+pub static ALL: [&Asset; 5] = [&STYLE, &BELL, &COPY, &SUBMIT, &STEADY];
+
+impl Asset {
+    const fn new(name: &'static str, extension: &'static str, content: &'static str) -> Self {
+        Self { name, extension, content, path: OnceLock::new() }
+    }
+
+    /// The file at this path of the server.
+    #[must_use]
+    pub fn at(path: &str) -> Option<&'static Self> {
+        ALL.into_iter().find(|asset| asset.path() == path)
+    }
+
+    /// Its path on the server: `/static/belfry-0123abcd.css`.
+    pub fn path(&self) -> &str {
+        self.path.get_or_init(|| {
+            let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(self.content).into();
+            let hash = u32::from_be_bytes([a, b, c, d]);
+            format!("/static/{}-{hash:08x}.{}", self.name, self.extension)
+        })
+    }
+
+    /// Its media type.
+    #[must_use]
+    pub fn content_type(&self) -> &'static str {
+        match self.extension {
+            "css" => "text/css; charset=utf-8",
+            "js" => "text/javascript; charset=utf-8",
+            _ => "image/svg+xml",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_found_by_the_path_that_pages_name() {
+        for asset in ALL {
+            assert_eq!(Asset::at(asset.path()).unwrap().content, asset.content);
+        }
+        for path in ["", "/static/", "/static/belfry.css", "/static/belfry-00000000.css"] {
+            assert!(Asset::at(path).is_none(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_changes_with_the_content() {
+        let old = Asset::new("a", "css", "");
+        // SHA-256 of nothing.
+        assert_eq!(old.path(), "/static/a-e3b0c442.css");
+        assert_ne!(Asset::new("a", "css", " ").path(), old.path());
+    }
+
+    #[test]
+    fn no_file_loads_anything_from_elsewhere() {
+        for asset in ALL {
+            let content = asset.content.replace("http://www.w3.org/2000/svg", "");
+            for reference in ["http:", "https:", "//cdn", "url(", "@import", "import "] {
+                assert!(!content.contains(reference), "{}: {reference}", asset.path());
+            }
+        }
+    }
+}

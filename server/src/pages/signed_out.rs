@@ -1,0 +1,15 @@
+//! The page after signing out.
+
+use askama::Template;
+
+use super::Frame;
+
+/// `templates/signed_out.html`: nobody is signed in any more.
+#[derive(Template)]
+#[template(path = "signed_out.html")]
+pub struct SignedOutPage<'a> {
+    /// Language and server.
+    pub frame: Frame<'a>,
+    /// The path of the sign-in page.
+    pub sign_in: &'a str,
+}

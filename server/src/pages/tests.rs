@@ -1,0 +1,204 @@
+//! Every page in every language: whole, inert, and fit for a strict Content-Security-Policy.
+
+use super::samples;
+use super::*;
+
+/// Every page in every language, with a name to say which.
+fn every_page(app: &str) -> impl Iterator<Item = (String, String)> {
+    Language::ALL.into_iter().flat_map(move |language| {
+        let pages = samples::all(language, app).unwrap();
+        pages.into_iter().map(move |(name, page)| (format!("{name}.{}", language.code()), page))
+    })
+}
+
+/// The values of an attribute, wherever it stands.
+fn values<'a>(page: &'a str, attribute: &str) -> Vec<&'a str> {
+    let opening = format!(" {attribute}=\"");
+    page.split(opening.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
+
+#[test]
+fn a_page_says_its_language_its_direction_and_its_title() {
+    for language in Language::ALL {
+        for (name, page) in samples::all(language, "Tusky").unwrap() {
+            let opening = format!(
+                "<!doctype html>\n<html lang=\"{}\" dir=\"{}\">",
+                language.tag(),
+                language.direction()
+            );
+            assert!(page.starts_with(&opening), "{name}: {page}");
+            let title = page.split("<title>").nth(1).unwrap().split("</title>").next().unwrap();
+            let heading = page.split("<h1>").nth(1).unwrap().split("</h1>").next().unwrap();
+            assert_eq!(title, format!("{heading} · social.example"), "{name}");
+            assert_eq!(page.matches("<h1").count(), 1, "{name}");
+        }
+    }
+    assert_eq!(Language::Arabic.direction(), "rtl");
+}
+
+#[test]
+fn a_page_tells_nothing_to_search_engines_and_to_other_sites() {
+    for (name, page) in every_page("Tusky") {
+        for meta in [
+            "<meta name=\"referrer\" content=\"no-referrer\">",
+            "<meta name=\"robots\" content=\"noindex\">",
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
+        ] {
+            assert!(page.contains(meta), "{name}: {meta}");
+        }
+    }
+}
+
+#[test]
+fn a_text_leaves_no_gap_open() {
+    for (name, page) in every_page("Tusky") {
+        assert!(!page.contains(['{', '}', '$']), "{name}: {page}");
+    }
+}
+
+// Attacks 99 and 100.
+#[test]
+fn nothing_is_inline_and_nothing_comes_from_elsewhere() {
+    for (name, page) in every_page("Tusky") {
+        let lower = page.to_lowercase();
+        for forbidden in [" style=", "<style", "javascript:", "<iframe", "<base", "<img", "<object"]
+        {
+            assert!(!lower.contains(forbidden), "{name}: {forbidden}");
+        }
+        let handler = lower.split(" on").skip(1).any(|rest| {
+            rest.split_once('=')
+                .is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_lowercase()))
+        });
+        assert!(!handler, "{name}: {page}");
+        for (place, script) in page.match_indices("<script") {
+            assert!(page[place..].starts_with("<script src=\"/static/"), "{name}: {script}");
+            assert!(page[place..].contains("defer></script>"), "{name}");
+        }
+        for path in values(&page, "src").into_iter().chain(values(&page, "href")) {
+            let own = assets::Asset::at(path).is_some() || path == "/auth/sign_in";
+            assert!(own, "{name}: {path}");
+        }
+        // The answer to an app is the one thing that leaves.
+        let others = page
+            .replace("action=\"https://tusky.example/callback\"", "")
+            .replace("name=\"iss\" value=\"https://social.example/\"", "");
+        assert!(!others.contains("http:") && !others.contains("https:"), "{name}");
+    }
+}
+
+// Attack 99.
+#[test]
+fn the_name_of_an_app_is_only_text() {
+    for (evil, shown) in [
+        ("<b>Evil</b>", "&#60;b&#62;Evil&#60;/b&#62;"),
+        ("<img src=x onerror=alert(1)>", "&#60;img src=x onerror=alert(1)&#62;"),
+        ("\" autofocus onfocus=\"alert(1)", "&#34; autofocus onfocus=&#34;alert(1)"),
+        ("</title><script>alert(1)</script>", "&#60;/title&#62;&#60;script&#62;"),
+        ("{{7*7}}", "{{7*7}}"),
+        ("{ $app }", "{ $app }"),
+        ("&lt;", "&#38;lt;"),
+    ] {
+        for (name, page) in every_page(evil) {
+            let names_it = ["consent", "code.", "form-post", "sign-in-app", "sign-in-wrong"]
+                .iter()
+                .any(|page| name.starts_with(page));
+            assert_eq!(page.contains(shown), names_it, "{name}: {page}");
+            assert!(evil == shown || !page.contains(evil), "{name}: {page}");
+        }
+    }
+}
+
+// Attack 99.
+#[test]
+fn the_name_of_an_app_cannot_turn_the_sentence_around_it() {
+    for (name, page) in every_page("\u{202e}Tus\u{2069}ky\u{2066}") {
+        let rest = page.replace("\u{2068}Tusky\u{2069}", "");
+        let rest = rest.replace("\u{2068}tusky.example\u{2069}", "");
+        let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        assert!(!rest.contains(turns), "{name}");
+    }
+}
+
+// Attack 37.
+#[test]
+fn the_fields_of_an_answer_are_escaped() {
+    for (name, page) in every_page("Tusky").filter(|(name, _)| name.starts_with("form-post")) {
+        let state = "name=\"state\" value=\"&#34;&#62;&#60;script&#62;alert(1)&#60;/script&#62;\"";
+        assert!(page.contains(state), "{name}: {page}");
+    }
+}
+
+#[test]
+fn every_form_but_the_apps_own_carries_the_token() {
+    for (name, page) in every_page("Tusky") {
+        let forms = page.matches("<form method=\"post\"").count();
+        assert_eq!(page.matches("<form").count(), forms, "{name}");
+        let ours = if name.starts_with("form-post") { 0 } else { forms };
+        let tokens = page.matches("<input type=\"hidden\" name=\"csrf\" value=\"c\">").count();
+        assert_eq!(tokens, ours, "{name}");
+    }
+}
+
+#[test]
+fn every_field_has_a_label_and_every_reference_an_end() {
+    for (name, page) in every_page("Tusky") {
+        let ids = values(&page, "id");
+        for id in values(&page, "for")
+            .into_iter()
+            .chain(values(&page, "aria-describedby"))
+            .chain(values(&page, "aria-labelledby"))
+        {
+            assert_eq!(ids.iter().filter(|it| **it == id).count(), 1, "{name}: {id}");
+        }
+        let visible =
+            page.matches("<input").count() - page.matches("<input type=\"hidden\"").count();
+        assert_eq!(values(&page, "for").len(), visible, "{name}");
+        assert!(page.matches(" autofocus").count() <= 1, "{name}");
+    }
+}
+
+#[test]
+fn a_wrong_password_is_told_where_it_is_typed() {
+    let pages = samples::all(Language::English, "Tusky").unwrap();
+    let page = |name: &str| &pages.iter().find(|(it, _)| *it == name).unwrap().1;
+    let wrong = page("sign-in-wrong");
+    assert!(wrong.contains("id=\"problem\" role=\"alert\">The name or the password is wrong."));
+    assert_eq!(values(wrong, "aria-describedby"), ["problem", "problem"]);
+    assert_eq!(values(wrong, "autocomplete"), ["username", "current-password"]);
+    assert!(wrong.contains("value=\"alice\""));
+    let too_many = page("sign-in-too-many");
+    assert!(too_many.contains("Please try again in 5 minutes."));
+    assert!(!too_many.contains("aria-invalid") && !page("sign-in").contains("role=\"alert\""));
+}
+
+#[test]
+fn consent_says_who_asks_for_what_of_whom_and_where_it_leads() {
+    let pages = samples::all(Language::English, "Tusky").unwrap();
+    let page = |name: &str| &pages.iter().find(|(it, _)| *it == name).unwrap().1;
+    for text in [
+        "<h1>Let \u{2068}Tusky\u{2069} in?</h1>",
+        "<bdi>tusky.example</bdi>",
+        "<bdi>@alice:social.example</bdi>",
+        "<li>See everything in your account</li>",
+        "<li>Publish, edit and delete posts in your name</li>",
+        "After that you go back to \u{2068}tusky.example\u{2069}.",
+        ">Let \u{2068}Tusky\u{2069} in</button>",
+        ">Deny</button>",
+        "<form method=\"post\" action=\"/auth/switch\">",
+    ] {
+        assert!(page("consent").contains(text), "{text}");
+    }
+    assert!(!page("consent").contains("administrator"));
+    assert!(page("consent-admin").contains("As an administrator of this server:"));
+    assert!(page("consent-code").contains("a code to enter in \u{2068}Tusky\u{2069}."));
+    assert!(page("consent-device").contains("an app on this device"));
+}
+
+#[test]
+fn a_mistake_of_the_app_is_shown_with_its_code() {
+    let pages = samples::all(Language::German, "Tusky").unwrap();
+    let page = |name: &str| &pages.iter().find(|(it, _)| *it == name).unwrap().1;
+    assert!(page("refused").contains("<code>invalid_request</code>"));
+    assert!(page("refused-missing").contains("Parameter client_id fehlt"));
+    assert!(!page("denied").contains("<code>"));
+}

@@ -1,0 +1,141 @@
+//! Tokens as they are kept in memory: a million of them must fit.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+
+use crate::store::tokens::{Token, TokenAccount};
+
+/// How many different lists of scopes are shared by the tokens that carry them.
+const SHARED_SCOPES: usize = 1024;
+
+/// A token, small if it is of the common sort.
+#[derive(Clone)]
+pub(super) enum Kept {
+    /// The token of a user that nothing has ended. Times are in whole seconds.
+    Good {
+        app: i64,
+        account: i64,
+        name: Box<str>,
+        scopes: Arc<str>,
+        created: i64,
+        expires: Option<i64>,
+    },
+    /// Any other.
+    Other(Arc<Token>),
+}
+
+impl Kept {
+    pub(super) fn new(token: &Arc<Token>, scopes: &Scopes) -> Self {
+        match &**token {
+            Token {
+                app,
+                account: Some(TokenAccount { id, name, disabled_at: None }),
+                scopes: text,
+                created_at,
+                expires_at,
+                revoked_at: None,
+                app_disabled_at: None,
+            } => Self::Good {
+                app: *app,
+                account: *id,
+                name: name.as_str().into(),
+                scopes: scopes.share(text),
+                created: created_at.as_second(),
+                expires: expires_at.map(Timestamp::as_second),
+            },
+            _ => Self::Other(Arc::clone(token)),
+        }
+    }
+
+    pub(super) fn token(self) -> Arc<Token> {
+        let at = |second| Timestamp::from_second(second).unwrap_or(Timestamp::UNIX_EPOCH);
+        match self {
+            Self::Good { app, account, name, scopes, created, expires } => Arc::new(Token {
+                app,
+                account: Some(TokenAccount { id: account, name: name.into(), disabled_at: None }),
+                scopes: scopes.as_ref().into(),
+                created_at: at(created),
+                expires_at: expires.map(at),
+                revoked_at: None,
+                app_disabled_at: None,
+            }),
+            Self::Other(token) => token,
+        }
+    }
+
+    /// About how many bytes it takes beside its place in the cache.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            // What the allocator adds to a short text counts too.
+            Self::Good { name, .. } => name.len().next_multiple_of(16) + 16,
+            Self::Other(token) => size_of::<Token>() + token.scopes.len() + 96,
+        }
+    }
+}
+
+/// Lists of scopes, each kept once.
+#[derive(Default)]
+pub(super) struct Scopes(Mutex<HashSet<Arc<str>>>);
+
+impl Scopes {
+    fn share(&self, scopes: &str) -> Arc<str> {
+        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = shared.get(scopes) {
+            return Arc::clone(known);
+        }
+        let new: Arc<str> = scopes.into();
+        if shared.len() < SHARED_SCOPES {
+            shared.insert(Arc::clone(&new));
+        }
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token() -> Token {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        Token {
+            app: 1,
+            account: Some(TokenAccount { id: 7, name: "alice".to_owned(), disabled_at: None }),
+            scopes: "read push".to_owned(),
+            created_at: at(5),
+            expires_at: Some(at(9)),
+            revoked_at: None,
+            app_disabled_at: None,
+        }
+    }
+
+    #[test]
+    fn a_token_is_given_back_as_it_was_kept() {
+        let at = Timestamp::from_second(6).ok();
+        let disabled = TokenAccount { disabled_at: at, ..token().account.unwrap() };
+        for kept in [
+            token(),
+            Token { expires_at: None, ..token() },
+            Token { account: None, ..token() },
+            Token { account: Some(disabled), ..token() },
+            Token { revoked_at: at, ..token() },
+            Token { app_disabled_at: at, ..token() },
+        ] {
+            let back = Kept::new(&Arc::new(kept.clone()), &Scopes::default()).token();
+            assert_eq!(*back, kept);
+        }
+    }
+
+    #[test]
+    fn a_common_token_is_small_and_shares_its_scopes() {
+        assert!(size_of::<Kept>() <= 80, "{}", size_of::<Kept>());
+        let scopes = Scopes::default();
+        let [one, other] = [(); 2].map(|()| Kept::new(&Arc::new(token()), &scopes));
+        let (Kept::Good { scopes: one, .. }, Kept::Good { scopes: other, .. }) = (one, other)
+        else {
+            panic!("both are of the common sort");
+        };
+        assert!(Arc::ptr_eq(&one, &other));
+    }
+}

@@ -1,0 +1,19 @@
+//! OAuth over HTTP. Numbers in comments are those of the list of attacks that every release is
+//! held against.
+
+mod accounts;
+mod apps;
+mod authorize;
+mod bodies;
+mod client_auth;
+mod codes;
+mod consent;
+mod discovery;
+mod introspect;
+mod native;
+mod pages;
+mod races;
+mod revoke;
+mod secrets;
+mod sign_in;
+mod token;

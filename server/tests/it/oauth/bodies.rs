@@ -1,0 +1,141 @@
+//! How a body may be written, and what is refused before anything is read from it.
+
+use serde_json::json;
+
+use crate::support::client::error_of;
+use crate::support::{Answer, Caller, Service};
+
+const FORM: &str = "application/x-www-form-urlencoded";
+const MULTIPART: &str = "multipart/form-data; boundary=X";
+
+async fn send(caller: &Caller, path: &str, media: &str, body: impl Into<Vec<u8>>) -> Answer {
+    let body: Vec<u8> = body.into();
+    caller.with("content-type", media).call(&format!("POST {path}"), body).await
+}
+
+fn multipart(fields: &[(&str, &str)]) -> String {
+    let parts = fields.iter().map(|(name, value)| {
+        format!("--X\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+    });
+    parts.collect::<String>() + "--X--\r\n"
+}
+
+#[tokio::test]
+async fn a_form_a_multipart_form_and_json_are_read_alike() {
+    let service = Service::start().await;
+    let anyone = service.anyone();
+    let json = json!({
+        "client_name": "Ä",
+        "redirect_uris": ["https://a.example/", "b://c"],
+        "scopes": ["read", "push"],
+        "website": null,
+        "more": 1,
+    });
+    for (media, body) in [
+        (
+            FORM,
+            "client_name=%C3%84&redirect_uris=https://a.example/%0Ab://c&scopes=read+push"
+                .to_owned(),
+        ),
+        (
+            FORM,
+            "client_name=%C3%84&redirect_uris[]=https://a.example/&redirect_uris[]=b://c\
+                &scopes[]=read&scopes[]=push"
+                .to_owned(),
+        ),
+        (
+            MULTIPART,
+            multipart(&[
+                ("client_name", "Ä"),
+                ("redirect_uris", "https://a.example/\nb://c"),
+                ("scopes", "read push"),
+            ]),
+        ),
+        ("application/json", json.to_string()),
+    ] {
+        let answer = send(&anyone, "/api/v1/apps", media, body.clone()).await;
+        assert_eq!(answer.status, 200, "{body}: {answer:?}");
+        let app = answer.json();
+        assert_eq!(app["name"], "Ä", "{body}");
+        assert_eq!(app["redirect_uris"], json!(["https://a.example/", "b://c"]), "{body}");
+        assert_eq!(app["scopes"], json!(["read", "push"]), "{body}");
+    }
+}
+
+// Attack 62.
+#[tokio::test]
+async fn a_token_is_given_for_any_kind_of_body() {
+    let service = Service::start().await;
+    let client = service.client().await;
+    let (id, secret) = (client.id.as_str(), client.secret.as_str());
+    let fields =
+        [("grant_type", "client_credentials"), ("client_id", id), ("client_secret", secret)];
+    let json = json!({
+        "grant_type": "client_credentials", "client_id": id, "client_secret": secret,
+    });
+    for (media, body) in [(MULTIPART, multipart(&fields)), ("application/json", json.to_string())] {
+        let answer = send(&service.anyone(), "/oauth/token/", media, body).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+    let json = json!({ "token": "x", "client_id": id, "client_secret": secret });
+    let body = json.to_string();
+    let answer = send(&service.anyone(), "/oauth/revoke", "application/json", body).await;
+    assert_eq!(error_of(&answer).0, 403);
+}
+
+// Attacks 27, 62, 143, 144 and 145.
+#[tokio::test]
+async fn what_cannot_be_read_in_one_way_only_is_refused() {
+    let service = Service::start().await;
+    let deep = "[".repeat(100_000);
+    for (media, body, status) in [
+        (FORM, &b"grant_type=%"[..], 400),
+        (FORM, b"grant_type=%zz", 400),
+        (FORM, b"grant_type=%00", 400),
+        (FORM, b"grant_type=\xff", 400),
+        (FORM, b"grant_type=%c0%80", 400),
+        (MULTIPART, b"--X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\xff\r\n--X--", 400),
+        (MULTIPART, b"--X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nb\0\r\n--X--", 400),
+        (MULTIPART, b"--X\r\nContent-Disposition", 400),
+        (MULTIPART, b"nothing", 400),
+        ("application/json", b"{\"a\":1,\"a\":2}", 400),
+        ("application/json", b"{\"a\":\"\\ud800\"}", 400),
+        ("application/json", b"{\"a\":\"\\u0000\"}", 400),
+        ("application/json", b"{\"a\":{\"b\":1}}", 400),
+        ("application/json", b"[]", 400),
+        ("application/json", b"{", 400),
+        ("application/json", deep.as_bytes(), 413),
+        ("application/json", &deep.as_bytes()[..50_000], 400),
+        ("text/plain", b"grant_type=client_credentials", 415),
+        ("application/x-www-form-urlencoded; charset=utf-7", b"a=b", 415),
+        ("", b"a=b", 415),
+    ] {
+        let answer = send(&service.anyone(), "/oauth/token", media, body).await;
+        let text = String::from_utf8_lossy(&body[..body.len().min(60)]);
+        assert_eq!(error_of(&answer), (status, "invalid_request".to_owned()), "{text}");
+        let answer = send(&service.anyone(), "/api/v1/apps", media, body).await;
+        assert_eq!(answer.status, status, "{text}");
+        assert!(answer.json()["error"].is_string(), "{text}");
+    }
+    let answer = service.anyone().call("POST /oauth/token", "a=b").await;
+    assert_eq!(answer.status, 415, "without a Content-Type");
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_refused() {
+    let service = Service::start().await;
+    let body = "a=".to_owned() + &"b".repeat(70_000);
+    let answer = send(&service.anyone(), "/oauth/token", FORM, body).await;
+    assert_eq!(error_of(&answer), (413, "invalid_request".to_owned()));
+}
+
+// Attacks 26 and 146.
+#[tokio::test]
+async fn unknown_fields_are_ignored_however_many_there_are() {
+    let service = Service::start().await;
+    let client = service.client().await;
+    let unknown = vec![("x", "y"); 1000];
+    let mut fields = vec![("grant_type", "client_credentials")];
+    fields.extend(unknown);
+    assert_eq!(client.post("/oauth/token", &fields).await.status, 200);
+}

@@ -1,0 +1,203 @@
+//! Consent: asked for when it must be, given by the one who was asked, once.
+
+use crate::support::client::CALLBACK;
+use crate::support::{Answer, Browser, Client, Service};
+
+async fn with_alice() -> (Service, Client, Browser) {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let (client, browser) = (service.client().await, service.browser());
+    (service, client, browser)
+}
+
+/// Alice has signed in and is asked.
+async fn asked(client: &Client, browser: &mut Browser) -> Answer {
+    let page = browser.get(&client.authorize(&[])).await;
+    let page = browser.sign_in(&page, "alice").await;
+    page.page(200, "name=\"decision\"");
+    page
+}
+
+#[tokio::test]
+async fn the_page_says_who_asks_for_what_and_for_which_account() {
+    let (_service, client, mut browser) = with_alice().await;
+    let page = browser.get(&client.authorize(&[("scope", "read:notifications push")])).await;
+    page.page(200, "Tusky");
+    let page = browser.sign_in(&page, "alice").await;
+    for says in ["Tusky", "alice", "@alice:ring.example", "See your notifications", "app.example"] {
+        page.page(200, says);
+    }
+}
+
+// Attack 42.
+#[tokio::test]
+async fn who_denies_sends_access_denied_and_nothing_is_kept() {
+    let (service, client, mut browser) = with_alice().await;
+    let page = browser.get(&client.authorize(&[("state", "s")])).await;
+    let page = browser.sign_in(&page, "alice").await;
+    let told = browser.decide(&page, "deny").await.redirected(CALLBACK);
+    assert_eq!((&*told["error"], &*told["state"]), ("access_denied", "s"));
+    assert_eq!(told["iss"], "https://ring.example/");
+    assert_eq!(
+        told["error_description"],
+        "The resource owner or authorization server denied the request."
+    );
+    // The next time alice is asked again.
+    browser.get(&client.authorize(&[])).await.page(200, "name=\"decision\"");
+    let id = service.store().account_named("alice").await.unwrap().unwrap().id;
+    let app = service.store().app_of_client(&client.id).await.unwrap().unwrap().id;
+    assert!(service.store().granted(id, app, service.now()).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn the_very_same_scopes_are_granted_again_without_asking() {
+    let (service, client, mut browser) = with_alice().await;
+    let code = client.code(&mut browser, "alice", &[("scope", "read push")]).await;
+    // A code that was not spent is no grant yet.
+    browser.get(&client.authorize(&[("scope", "read push")])).await.page(200, "decision");
+    let token = client.spend(&code, &[]).await.json()["access_token"].as_str().unwrap().to_owned();
+
+    let answer = browser.get(&client.authorize(&[("scope", "push read"), ("state", "s")])).await;
+    let told = answer.redirected(CALLBACK);
+    assert_eq!(told["state"], "s");
+    assert_eq!(client.spend(&told["code"], &[]).await.status, 200);
+
+    for other in ["read", "read push write", "push"] {
+        browser.get(&client.authorize(&[("scope", other)])).await.page(200, "decision");
+    }
+    let other_app = service.client().await;
+    browser.get(&other_app.authorize(&[("scope", "read push")])).await.page(200, "decision");
+    // After the tokens are revoked alice is asked again.
+    client.post("/oauth/revoke", &[("token", &token)]).await;
+    let again = browser.get(&client.authorize(&[("scope", "read push")])).await;
+    assert_eq!(again.status, 303, "another token of the same scopes is still good");
+}
+
+// Attack 33.
+#[tokio::test]
+async fn force_login_asks_for_the_password_again_and_then_for_consent() {
+    let (_service, client, mut browser) = with_alice().await;
+    let code = client.code(&mut browser, "alice", &[]).await;
+    assert_eq!(client.spend(&code, &[]).await.status, 200);
+    assert_eq!(browser.get(&client.authorize(&[])).await.status, 303);
+
+    let before = browser.cookie().to_owned();
+    let page = browser.get(&client.authorize(&[("force_login", "true")])).await;
+    page.page(200, "name=\"password\"");
+    // Neither the old session nor a form made by hand gets around it.
+    let csrf = page.form("/oauth/sign_in");
+    let fields: Vec<(&str, &str)> =
+        csrf.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let resume = format!("/oauth/authorize/resume?request={}", csrf[1].1);
+    browser.get(&resume).await.page(200, "name=\"password\"");
+    let page = browser.get(&client.authorize(&[("force_login", "true")])).await;
+    let skipping = [&fields[..], &[("decision", "allow")]].concat();
+    browser.post("/oauth/authorize", &skipping).await.page(400, "no longer open");
+
+    let page = browser.sign_in(&page, "alice").await;
+    page.page(200, "name=\"decision\"");
+    assert_ne!(browser.cookie(), before, "attack 102: another cookie for another sign-in");
+    assert!(browser.decide(&page, "allow").await.redirected(CALLBACK).contains_key("code"));
+}
+
+// Attack 38.
+#[tokio::test]
+async fn the_form_cannot_change_what_was_asked() {
+    let (_service, client, mut browser) = with_alice().await;
+    let page = asked(&client, &mut browser).await;
+    let more = [
+        ("decision", "allow"),
+        ("scope", "read write"),
+        ("redirect_uri", "https://evil.example/"),
+        ("client_id", "other"),
+        ("state", "evil"),
+    ];
+    let told = browser.submit(&page, "/oauth/authorize", &more).await.redirected(CALLBACK);
+    assert_eq!(told.get("state"), None);
+    assert_eq!(client.spend(&told["code"], &[]).await.json()["scope"], "read");
+}
+
+// Attack 39.
+#[tokio::test]
+async fn a_decision_counts_once_and_in_its_own_browser() {
+    let (service, client, mut browser) = with_alice().await;
+    let page = asked(&client, &mut browser).await;
+    // Somebody else, signed in elsewhere, with a token of their own.
+    service.add_account("bob").await;
+    let mut other = service.browser();
+    let others = other.get(&client.authorize(&[])).await;
+    let others = other.sign_in(&others, "bob").await;
+    let mut stolen = others.form("/oauth/authorize");
+    stolen[1].1.clone_from(&page.form("/oauth/authorize")[1].1);
+    let fields: Vec<(&str, &str)> =
+        stolen.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let fields = [&fields[..], &[("decision", "allow")]].concat();
+    other.post("/oauth/authorize", &fields).await.page(400, "no longer open");
+
+    assert_eq!(browser.decide(&page, "allow").await.status, 303);
+    browser.decide(&page, "allow").await.page(400, "no longer open");
+    browser.decide(&page, "deny").await.page(400, "no longer open");
+}
+
+// Attack 40.
+#[tokio::test]
+async fn a_page_of_one_account_is_of_no_use_to_another() {
+    let (service, client, mut browser) = with_alice().await;
+    service.add_account("bob").await;
+    let alices = asked(&client, &mut browser).await;
+    let another = browser.get(&client.authorize(&[])).await;
+    let out = browser.submit(&another, "/oauth/sign_out", &[]).await;
+    let page = browser.follow(&out).await;
+    browser.sign_in(&page, "bob").await.page(200, "@bob:ring.example");
+    browser.decide(&alices, "allow").await.page(403, "could not be checked");
+}
+
+#[tokio::test]
+async fn who_switches_the_account_answers_the_same_request_as_another() {
+    let (service, client, mut browser) = with_alice().await;
+    service.add_account("bob").await;
+    let page = browser.get(&client.authorize(&[("state", "s")])).await;
+    let page = browser.sign_in(&page, "alice").await;
+    let out = browser.submit(&page, "/oauth/sign_out", &[]).await;
+    let page = browser.follow(&out).await;
+    page.page(200, "name=\"password\"");
+    let page = browser.sign_in(&page, "bob").await;
+    page.page(200, "@bob:ring.example");
+    let told = browser.decide(&page, "allow").await.redirected(CALLBACK);
+    assert_eq!(told["state"], "s");
+    let token = client.spend(&told["code"], &[]).await.json();
+    let bob = service.anyone().bearing(token["access_token"].as_str().unwrap());
+    let account = bob.get("/api/v1/accounts/verify_credentials").await.json();
+    assert_eq!(account["username"], "bob");
+}
+
+#[tokio::test]
+async fn a_request_is_open_for_an_hour() {
+    let (service, client, mut browser) = with_alice().await;
+    let page = asked(&client, &mut browser).await;
+    service.clock.advance(3600);
+    browser.decide(&page, "allow").await.page(400, "no longer open");
+    let late = browser.get(&client.authorize(&[])).await;
+    service.clock.advance(3599);
+    assert_eq!(browser.decide(&late, "allow").await.status, 303);
+}
+
+// Attack 43.
+#[tokio::test]
+async fn an_app_that_was_disabled_meanwhile_gets_nothing() {
+    let (service, client, mut browser) = with_alice().await;
+    let page = asked(&client, &mut browser).await;
+    let app = service.store().app_of_client(&client.id).await.unwrap().unwrap().id;
+    service.store().disable_app(app, Some(service.now())).await.unwrap();
+    browser.decide(&page, "allow").await.page(401, "invalid_client");
+}
+
+#[tokio::test]
+async fn a_decision_is_allow_or_deny() {
+    let (_service, client, mut browser) = with_alice().await;
+    let page = asked(&client, &mut browser).await;
+    for decision in ["", "yes", "ALLOW"] {
+        browser.decide(&page, decision).await.page(403, "could not be checked");
+    }
+    assert_eq!(browser.decide(&page, "allow").await.status, 303);
+}

@@ -1,0 +1,118 @@
+//! What the service says of itself: metadata, instance, nodeinfo.
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::support::Service;
+use crate::support::service::config;
+
+/// The contract's list, in its order.
+const SCOPES: &str = "read write write:accounts write:blocks write:bookmarks write:conversations \
+    write:favourites write:filters write:follows write:lists write:media write:mutes \
+    write:notifications write:reports write:statuses read:accounts read:blocks read:bookmarks \
+    read:favourites read:filters read:follows read:lists read:mutes read:notifications \
+    read:search read:statuses follow push profile admin:read admin:read:accounts \
+    admin:read:reports admin:read:domain_allows admin:read:domain_blocks admin:read:ip_blocks \
+    admin:read:email_domain_blocks admin:read:canonical_email_blocks admin:write \
+    admin:write:accounts admin:write:reports admin:write:domain_allows admin:write:domain_blocks \
+    admin:write:ip_blocks admin:write:email_domain_blocks admin:write:canonical_email_blocks";
+
+#[tokio::test]
+async fn the_metadata_have_every_field_of_the_contract() {
+    let documented = config(|config| {
+        config.oauth.documentation_url = "https://docs.example/".parse().unwrap();
+    });
+    let service = Service::with(documented).await;
+    let answer = service.anyone().get("/.well-known/oauth-authorization-server").await;
+    let expected = json!({
+        "issuer": "https://ring.example/",
+        "service_documentation": "https://docs.example/",
+        "authorization_endpoint": "https://ring.example/oauth/authorize",
+        "token_endpoint": "https://ring.example/oauth/token",
+        "app_registration_endpoint": "https://ring.example/api/v1/apps",
+        "revocation_endpoint": "https://ring.example/oauth/revoke",
+        "userinfo_endpoint": "https://ring.example/oauth/userinfo",
+        "introspection_endpoint": "https://ring.example/oauth/introspect",
+        "scopes_supported": SCOPES.split_whitespace().collect::<Vec<_>>(),
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query", "fragment", "form_post"],
+        "code_challenge_methods_supported": ["S256"],
+        "grant_types_supported": ["authorization_code", "client_credentials"],
+        "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
+        "authorization_response_iss_parameter_supported": true,
+    });
+    assert_eq!(answer.expect(StatusCode::OK), expected);
+}
+
+// Attack 110.
+#[tokio::test]
+async fn no_header_changes_where_the_service_says_it_is() {
+    let service = Service::start().await;
+    let liar = service
+        .anyone()
+        .with("host", "evil.example")
+        .with("x-forwarded-host", "evil.example")
+        .with("forwarded", "host=evil.example");
+    for path in ["/.well-known/oauth-authorization-server", "/api/v2/instance", "/api/v1/instance"]
+    {
+        let answer = liar.get(path).await;
+        assert_eq!(answer.status, 200);
+        assert!(!answer.text.contains("evil"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_last_slash_makes_no_difference() {
+    let service = Service::start().await;
+    for path in [
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/nodeinfo",
+        "/api/v1/instance",
+        "/api/v2/instance",
+        "/oauth/userinfo",
+        "/oauth/authorize",
+    ] {
+        let (bare, slashed) =
+            (service.anyone().get(path).await, service.anyone().get(&format!("{path}/?x=/")).await);
+        assert_eq!((bare.status, bare.text), (slashed.status, slashed.text), "{path}");
+        assert_ne!(bare.status, 404, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn an_instance_says_what_clients_ask_first() {
+    let named = config(|config| {
+        config.instance.title = "Ringers".to_owned();
+        config.instance.description = "We ring".to_owned();
+    });
+    let service = Service::with(named).await;
+    let v1 = service.anyone().get("/api/v1/instance").await.expect(StatusCode::OK);
+    let v2 = service.anyone().get("/api/v2/instance").await.expect(StatusCode::OK);
+    assert_eq!((&v1["uri"], &v2["domain"]), (&json!("ring.example"), &json!("ring.example")));
+    for instance in [&v1, &v2] {
+        assert_eq!(instance["title"], "Ringers");
+        assert_eq!(instance["description"], "We ring");
+        // Before 4.3.0 clients expect no discovery and no PKCE.
+        assert!(instance["version"].as_str().unwrap().starts_with("4.3.0 (compatible; Belfry "));
+        assert_eq!(instance["rules"], json!([]));
+        assert!(instance["configuration"]["statuses"]["max_characters"].is_number());
+    }
+    assert_eq!(v1["registrations"], true);
+    assert_eq!(v2["registrations"]["enabled"], true);
+    let picture = v2["thumbnail"]["url"].as_str().unwrap();
+    assert_eq!(v1["thumbnail"], picture);
+}
+
+#[tokio::test]
+async fn nodeinfo_leads_to_its_document() {
+    let service = Service::start().await;
+    let links = service.anyone().get("/.well-known/nodeinfo").await.expect(StatusCode::OK);
+    let href = links["links"][0]["href"].as_str().unwrap();
+    let path = href.strip_prefix("https://ring.example").unwrap();
+    let nodeinfo = service.anyone().get(path).await.expect(StatusCode::OK);
+    assert_eq!(
+        (&nodeinfo["version"], &nodeinfo["software"]["name"]),
+        (&json!("2.0"), &json!("belfry"))
+    );
+    assert_eq!(nodeinfo["openRegistrations"], Value::Bool(true));
+}

@@ -1,0 +1,112 @@
+//! What every page is surrounded by, and the files that pages load.
+
+use crate::support::client::CALLBACK;
+use crate::support::{Answer, Client, Service};
+
+/// Attacks 97, 100 and 106.
+#[track_caller]
+fn guarded(page: &Answer, form_action: &str) {
+    let policy = format!(
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
+         base-uri 'none'; frame-ancestors 'none'; form-action {form_action}"
+    );
+    for (name, value) in [
+        ("content-security-policy", policy.as_str()),
+        ("x-frame-options", "DENY"),
+        ("referrer-policy", "no-referrer"),
+        ("x-content-type-options", "nosniff"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("strict-transport-security", "max-age=31536000"),
+        ("cache-control", "no-store"),
+        // Attack 35.
+        ("access-control-allow-origin", ""),
+    ] {
+        assert_eq!(page.header(name), value, "{name}");
+    }
+    assert!(!page.text.contains("<script>") && !page.text.contains("style="), "{page:?}");
+}
+
+#[tokio::test]
+async fn every_page_is_guarded() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let client = service.client().await;
+    let mut browser = service.browser();
+
+    guarded(&browser.get("/oauth/authorize").await, "'self'");
+    guarded(&browser.get("/oauth/authorize/native").await, "'self'");
+    guarded(&browser.get("/oauth/authorize/resume").await, "'self'");
+    guarded(&browser.get("/oauth/sign_in").await, "'self'");
+    guarded(&browser.get("/oauth/sign_out").await, "'self'");
+    guarded(&browser.post("/oauth/authorize", &[]).await, "'self'");
+    let page = browser.get(&client.authorize(&[("response_mode", "form_post")])).await;
+    guarded(&page, "'self' https:");
+    let wrong =
+        browser.submit(&page, "/oauth/sign_in", &[("username", "a"), ("password", "b")]).await;
+    guarded(&wrong, "'self' https:");
+    let page = browser.sign_in(&page, "alice").await;
+    guarded(&page, "'self' https:");
+    let posting = browser.decide(&page, "allow").await;
+    posting.page(200, CALLBACK);
+    guarded(&posting, "'self' https:");
+    guarded(&browser.get("/oauth/sign_in").await, "'self'");
+
+    let page = browser.get(&client.authorize(&[])).await;
+    let answer = browser.decide(&page, "allow").await;
+    for (name, value) in [("referrer-policy", "no-referrer"), ("cache-control", "no-store")] {
+        assert_eq!(answer.header(name), value, "{name} of a redirect");
+    }
+}
+
+#[tokio::test]
+async fn only_over_https_is_https_demanded() {
+    let plain = crate::support::service::config(|config| {
+        config.base_url = Some("http://ring.example".parse().unwrap());
+    });
+    let service = Service::with(plain).await;
+    let page = service.anyone().get("/oauth/sign_in").await;
+    assert_eq!(page.header("strict-transport-security"), "");
+}
+
+// Attack 99.
+#[tokio::test]
+async fn the_name_of_an_app_is_only_text() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let caller = service.anyone().with("content-type", "application/json");
+    let body = serde_json::json!({
+        "client_name": "<img src=x onerror=alert(1)>{{7*7}}",
+        "redirect_uris": CALLBACK,
+    });
+    let app = caller.call("POST /api/v1/apps", body.to_string()).await.json();
+    let client =
+        Client { id: app["client_id"].as_str().unwrap().to_owned(), ..service.client().await };
+    let mut browser = service.browser();
+    let page = browser.get(&client.authorize(&[])).await;
+    let consent = browser.sign_in(&page, "alice").await;
+    for page in [page, consent] {
+        assert!(!page.text.contains("<img"), "{page:?}");
+        assert!(page.text.contains("{{7*7}}"), "{page:?}");
+    }
+}
+
+// Attack 111.
+#[tokio::test]
+async fn what_a_page_loads_is_there_with_its_type_and_may_be_kept_for_ever() {
+    let service = Service::start().await;
+    let page = service.anyone().get("/oauth/sign_in").await;
+    let mut found = 0;
+    for reference in page.text.split(['"', '\'']).filter(|text| text.starts_with("/static/")) {
+        let file = service.anyone().get(reference).await;
+        assert_eq!(file.status, 200, "{reference}");
+        let media = file.header("content-type");
+        assert!(media.starts_with("text/css") || media == "image/svg+xml", "{media}");
+        assert_eq!(file.header("cache-control"), "public, max-age=31536000, immutable");
+        assert_eq!(file.header("x-content-type-options"), "nosniff");
+        found += 1;
+    }
+    assert!(found >= 2);
+    for path in ["/static/nothing.css", "/static/..%2fCargo.toml", "/static/"] {
+        assert_eq!(service.anyone().get(path).await.status, 404, "{path}");
+    }
+}

@@ -1,0 +1,62 @@
+//! `POST /oauth/revoke`.
+
+use axum::http::StatusCode;
+use serde_json::json;
+
+use crate::support::client::token_of;
+use crate::support::{Client, Service};
+
+// Attacks 66 and 68.
+#[tokio::test]
+async fn a_client_revokes_its_own_token_as_often_as_it_likes() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let client = service.client().await;
+    let code = client.code(&mut service.browser(), "alice", &[]).await;
+    let alices = token_of(&client.spend(&code, &[]).await);
+    for token in [client.own_token("read").await, alices] {
+        let caller = service.anyone().bearing(&token);
+        assert_eq!(caller.get("/api/v1/apps/verify_credentials").await.status, 200);
+        for hint in ["refresh_token", "nonsense"] {
+            let fields = [("token", &*token), ("token_type_hint", hint)];
+            let answer = client.post("/oauth/revoke", &fields).await;
+            assert_eq!(answer.expect(StatusCode::OK), json!({}));
+            assert_eq!(answer.header("cache-control"), "no-store");
+        }
+        let answer = caller.get("/api/v1/apps/verify_credentials").await;
+        assert_eq!(answer.status, 401);
+        assert_eq!(answer.json(), json!({ "error": "The access token was revoked" }));
+    }
+}
+
+// Attacks 67 and 69.
+#[tokio::test]
+async fn everything_else_is_one_and_the_same_refusal() {
+    let service = Service::start().await;
+    let (client, other) = (service.client().await, service.client().await);
+    let (own, foreign) = (client.own_token("read").await, other.own_token("read").await);
+    let body = json!({
+        "error": "unauthorized_client",
+        "error_description": "You are not authorized to revoke this token",
+    });
+    let nobody = Client { secret: "wrong".to_owned(), ..client.clone() };
+    let unknown = Client { id: "unknown".to_owned(), ..client.clone() };
+    let silent = Client { secret: String::new(), ..client.clone() };
+    for (who, fields) in [
+        (&client, vec![("token", &*foreign)]),
+        (&client, vec![("token", "random")]),
+        (&client, vec![("token", "")]),
+        (&client, vec![]),
+        (&nobody, vec![("token", &*own)]),
+        (&unknown, vec![("token", &*own)]),
+        (&silent, vec![("token", &*own)]),
+    ] {
+        let answer = who.post("/oauth/revoke", &fields).await;
+        assert_eq!((answer.status, answer.json()), (403, body.clone()));
+        assert_eq!(answer.header("www-authenticate"), "");
+    }
+    for token in [own, foreign] {
+        let caller = service.anyone().bearing(&token);
+        assert_eq!(caller.get("/api/v1/apps/verify_credentials").await.status, 200);
+    }
+}

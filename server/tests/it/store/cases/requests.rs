@@ -1,0 +1,58 @@
+//! Authorization requests.
+
+use belfry::store::{Request, Store};
+
+use super::{at, digest, many};
+
+fn request() -> Request {
+    Request {
+        app: 1,
+        browser: digest("b"),
+        account: None,
+        details: r#"{"app_id":1}"#.to_owned(),
+        expires_at: at(100),
+    }
+}
+
+pub(in crate::store) async fn a_request_is_its_browsers_until_it_ends(store: Store) {
+    store.add_request(digest("h"), &request()).await.unwrap();
+    let found = async |handle, browser, now| {
+        store.request(digest(handle), digest(browser), at(now)).await.unwrap()
+    };
+    assert_eq!(found("h", "b", 99).await, Some(request()));
+    assert_eq!(found("h", "b", 100).await, None);
+    assert_eq!(found("h", "other", 1).await, None);
+    assert_eq!(found("other", "b", 1).await, None);
+}
+
+pub(in crate::store) async fn a_request_moves_with_its_browser_and_with_no_other(store: Store) {
+    store.add_request(digest("h"), &request()).await.unwrap();
+    let moved = async |from, to, account| {
+        store.move_request(digest("h"), digest(from), digest(to), account).await.unwrap()
+    };
+    assert!(!moved("other", "c", Some(7)).await);
+    assert!(moved("b", "c", Some(7)).await);
+    assert!(!moved("b", "d", Some(8)).await);
+    let found = store.request(digest("h"), digest("c"), at(1)).await.unwrap();
+    assert_eq!(found, Some(Request { browser: digest("c"), account: Some(7), ..request() }));
+}
+
+pub(in crate::store) async fn a_request_is_taken_once_by_its_browser(store: Store) {
+    store.add_request(digest("h"), &request()).await.unwrap();
+    let take = async |browser, now| {
+        store.take_request(digest("h"), digest(browser), at(now)).await.unwrap()
+    };
+    assert_eq!(take("other", 1).await, None);
+    assert_eq!(take("b", 100).await, None);
+    assert_eq!(take("b", 99).await, Some(request()));
+    assert_eq!(take("b", 99).await, None);
+}
+
+pub(in crate::store) async fn of_many_who_take_a_request_one_succeeds(store: Store) {
+    store.add_request(digest("h"), &request()).await.unwrap();
+    let (_, taken) = many(store, |store, _| async move {
+        store.take_request(digest("h"), digest("b"), at(1)).await.unwrap()
+    })
+    .await;
+    assert_eq!(taken.into_iter().flatten().collect::<Vec<_>>(), [request()]);
+}

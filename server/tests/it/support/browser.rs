@@ -1,0 +1,191 @@
+//! A browser: it keeps cookies, fills in forms, and shows a redirect before it follows it.
+
+use std::collections::BTreeMap;
+
+use url::Url;
+
+use super::caller::{Answer, Caller};
+
+/// A browser, in this process or over a socket.
+pub(crate) struct Browser {
+    calls: Calls,
+    pub(crate) cookies: BTreeMap<String, String>,
+    /// What its forms say of where they come from; nothing in an old browser.
+    pub(crate) fetch_site: Option<&'static str>,
+}
+
+enum Calls {
+    Here(Caller),
+    There { client: reqwest::Client, url: String },
+}
+
+impl Browser {
+    /// A browser that calls a service in this process.
+    pub(crate) fn new(caller: Caller) -> Self {
+        Self::with(Calls::Here(caller))
+    }
+
+    /// A browser that calls a process, by its `http://…`.
+    pub(crate) fn over_http(url: &str) -> Self {
+        let follow_nothing = reqwest::redirect::Policy::none();
+        let client = reqwest::Client::builder().redirect(follow_nothing).build().unwrap();
+        Self::with(Calls::There { client, url: url.to_owned() })
+    }
+
+    fn with(calls: Calls) -> Self {
+        Self { calls, cookies: BTreeMap::new(), fetch_site: Some("same-origin") }
+    }
+
+    /// The next call goes to another node.
+    pub(crate) fn move_to(&mut self, node: &str) {
+        if let Calls::There { url, .. } = &mut self.calls {
+            node.clone_into(url);
+        }
+    }
+
+    /// The value of the cookie that says which browser this is.
+    pub(crate) fn cookie(&self) -> &str {
+        let named = ["__Host-belfry", "belfry"].iter().find_map(|name| self.cookies.get(*name));
+        named.expect("the browser has a cookie")
+    }
+
+    pub(crate) async fn get(&mut self, path: &str) -> Answer {
+        self.call("GET", path, None).await
+    }
+
+    pub(crate) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        self.call("POST", path, Some(form(fields))).await
+    }
+
+    /// Sends the form of a page that goes to `action`, with more fields.
+    pub(crate) async fn submit(
+        &mut self,
+        page: &Answer,
+        action: &str,
+        more: &[(&str, &str)],
+    ) -> Answer {
+        let hidden = page.form(action);
+        let mut fields: Vec<(&str, &str)> =
+            hidden.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        fields.extend(more);
+        self.post(action, &fields).await
+    }
+
+    /// Goes where an answer leads, on this server.
+    #[track_caller]
+    pub(crate) fn follow(&mut self, answer: &Answer) -> impl Future<Output = Answer> {
+        let location = answer.header("location").to_owned();
+        assert!(location.starts_with('/'), "{answer:?}");
+        assert_eq!(answer.status, 303);
+        async move { self.get(&location).await }
+    }
+
+    /// Signs in on the page that asks for it, as somebody of [`super::Service::add_account`].
+    pub(crate) async fn sign_in(&mut self, page: &Answer, name: &str) -> Answer {
+        let password = format!("correct horse {name}");
+        let welcome = self
+            .submit(page, "/oauth/sign_in", &[("username", name), ("password", &password)])
+            .await;
+        self.follow(&welcome).await
+    }
+
+    /// Presses a button of the consent page.
+    pub(crate) async fn decide(&mut self, page: &Answer, decision: &str) -> Answer {
+        self.submit(page, "/oauth/authorize", &[("decision", decision)]).await
+    }
+
+    async fn call(&mut self, method: &str, path: &str, form: Option<String>) -> Answer {
+        let mut headers = vec![("accept", "text/html,application/xhtml+xml".to_owned())];
+        if !self.cookies.is_empty() {
+            let all = self.cookies.iter().map(|(name, value)| format!("{name}={value}"));
+            headers.push(("cookie", all.collect::<Vec<_>>().join("; ")));
+        }
+        if form.is_some() {
+            headers.push(("content-type", "application/x-www-form-urlencoded".to_owned()));
+            headers.extend(self.fetch_site.map(|site| ("sec-fetch-site", site.to_owned())));
+        }
+        let answer = match &self.calls {
+            Calls::Here(caller) => {
+                let caller = headers
+                    .iter()
+                    .fold(caller.clone(), |caller, (name, value)| caller.with(name, value));
+                caller.call(&format!("{method} {path}"), form.unwrap_or_default()).await
+            }
+            Calls::There { client, url } => {
+                let mut request = client.request(method.parse().unwrap(), format!("{url}{path}"));
+                for (name, value) in headers {
+                    request = request.header(name, value);
+                }
+                let answer = request.body(form.unwrap_or_default()).send().await.unwrap();
+                Answer {
+                    status: answer.status().as_u16(),
+                    headers: answer.headers().clone(),
+                    text: answer.text().await.unwrap(),
+                }
+            }
+        };
+        self.keep_cookies(&answer);
+        answer
+    }
+
+    fn keep_cookies(&mut self, answer: &Answer) {
+        for cookie in answer.headers.get_all("set-cookie") {
+            let cookie = cookie.to_str().unwrap();
+            let (name, rest) = cookie.split_once('=').unwrap();
+            let (value, attributes) = rest.split_once(';').unwrap();
+            if attributes.contains("Max-Age=0;") {
+                self.cookies.remove(name);
+            } else {
+                self.cookies.insert(name.to_owned(), value.to_owned());
+            }
+        }
+    }
+}
+
+impl Answer {
+    /// The hidden fields of the form that goes to `action`.
+    #[track_caller]
+    pub(crate) fn form(&self, action: &str) -> Vec<(String, String)> {
+        let begin = format!("action=\"{action}\">");
+        let form = self.text.split_once(&begin).unwrap_or_else(|| panic!("{action}: {self:?}")).1;
+        let form = form.split_once("</form>").unwrap().0;
+        let inputs = form.split("<input type=\"hidden\" name=\"").skip(1);
+        inputs
+            .map(|input| {
+                let (name, rest) = input.split_once("\" value=\"").unwrap();
+                (name.to_owned(), rest.split_once('"').unwrap().0.to_owned())
+            })
+            .collect()
+    }
+
+    /// The parameters of the redirect's query.
+    #[track_caller]
+    pub(crate) fn redirected(&self, to: &str) -> BTreeMap<String, String> {
+        assert_eq!(self.status, 303, "{self:?}");
+        let location = self.header("location");
+        let query = location.strip_prefix(to).unwrap_or_else(|| panic!("{location}"));
+        let query = query.strip_prefix(['?', '#']).unwrap_or_else(|| panic!("{location}"));
+        url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
+    }
+
+    /// Demands a page with this status, and this in its text.
+    #[track_caller]
+    pub(crate) fn page(&self, status: u16, says: &str) {
+        assert_eq!(self.status, status, "{self:?}");
+        assert_eq!(self.header("content-type"), "text/html; charset=utf-8");
+        assert!(self.text.contains(says), "{says}: {self:?}");
+        assert_eq!(self.header("location"), "");
+    }
+}
+
+/// Fields as a form.
+pub(crate) fn form(fields: &[(&str, &str)]) -> String {
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
+}
+
+/// A path with these parameters.
+pub(crate) fn with_query(path: &str, parameters: &[(&str, &str)]) -> String {
+    let mut url = Url::parse("http://x").unwrap().join(path).unwrap();
+    url.query_pairs_mut().extend_pairs(parameters);
+    format!("{}?{}", url.path(), url.query().unwrap_or_default())
+}
