@@ -72,13 +72,7 @@ impl BaseUrl {
         Self(url.expect("a socket address is a valid authority"))
     }
 
-    /// The host, with its port unless it is the scheme's own.
-    #[must_use]
-    pub fn authority(&self) -> &str {
-        self.0.authority()
-    }
-
-    /// The host alone.
+    /// The host, without its port.
     #[must_use]
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
