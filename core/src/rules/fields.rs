@@ -107,9 +107,10 @@ impl Fields {
         self.at.field(name)
     }
 
-    /// What was not taken.
+    /// What was not taken. A map that was emptied still holds the room for what was in it, which
+    /// is several times what a rule takes otherwise; a new one holds nothing.
     pub(crate) fn rest(self) -> Extra {
-        self.object
+        if self.object.is_empty() { Extra::new() } else { self.object }
     }
 }
 
@@ -122,5 +123,10 @@ pub(crate) fn list<T>(
     let Value::Array(items) = value else {
         return Err(Refusal::WrongType { field: name.to_owned(), wanted: "an array" });
     };
-    items.into_iter().enumerate().map(|(index, value)| item(value, At::Item(name, index))).collect()
+    // Read one by one into a list of the right length: rules are kept in memory as they are read.
+    let mut read = Vec::with_capacity(items.len());
+    for (index, value) in items.into_iter().enumerate() {
+        read.push(item(value, At::Item(name, index))?);
+    }
+    Ok(read)
 }

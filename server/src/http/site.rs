@@ -104,7 +104,7 @@ impl Site {
 fn shape(mut answer: Response, area: Area) -> Response {
     let Some(problem) = answer.extensions_mut().remove::<Problem>() else { return answer };
     let mut written = problem.answer(area);
-    // The length of the body that is replaced.
+    // The router has told the length of the empty body that the problem came in.
     answer.headers_mut().remove(header::CONTENT_LENGTH);
     for (name, value) in answer.headers() {
         written.headers_mut().entry(name).or_insert_with(|| value.clone());

@@ -182,3 +182,63 @@ impl Cache {
 fn lock(counter: &Mutex<u64>) -> MutexGuard<'_, u64> {
     counter.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use belfry_core::secret::Secret;
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::store::Options;
+    use crate::store::tokens::TokenAccount;
+
+    fn token(id: i64) -> (Digest, Arc<Token>) {
+        let name = format!("person_{id}");
+        let token = Token {
+            app: 1,
+            account: Some(TokenAccount { id, name, disabled_at: None }),
+            scopes: "read write push".to_owned(),
+            created_at: Timestamp::UNIX_EPOCH,
+            expires_at: None,
+            revoked_at: None,
+            app_disabled_at: None,
+        };
+        (Secret::new(id.to_string()).digest(), Arc::new(token))
+    }
+
+    #[test]
+    fn a_million_people_without_rules_fit_into_the_default() {
+        const PEOPLE: u64 = 1_000_000;
+        let cache = Cache::new(Options::default().cache_bytes, true);
+        let (digest, token) = token(999_999);
+        let token = Bytes.weight(&digest, &Kept::new(&token, &cache.scopes));
+        let rules = Bytes.weight(&7, &Arc::default());
+        assert!(token * PEOPLE <= cache.tokens.capacity(), "{token} bytes each");
+        assert!(rules * PEOPLE <= cache.rules.capacity(), "{rules} bytes each");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out_and_the_bound_holds() {
+        let cache = Cache::new(64 * 1024, true);
+        for id in 0..5000 {
+            let (digest, token) = token(id);
+            cache.put_token(digest, &token, cache.moment(&digest));
+            cache.put_rules(id, Arc::default(), cache.moment(&id));
+        }
+        assert!(cache.tokens.weight() + cache.rules.weight() <= 64 * 1024);
+        assert!(cache.tokens.len() > 100 && cache.rules.len() > 100);
+    }
+
+    #[test]
+    fn a_value_is_not_put_in_once_something_was_forgotten() {
+        let cache = Cache::new(1 << 20, true);
+        let moment = cache.moment(&7_i64);
+        cache.forget(&[Change::Rules(7)]);
+        cache.put_rules(7, Arc::default(), moment);
+        assert!(cache.rules(7).is_none());
+        cache.put_rules(7, Arc::default(), moment.after_own_write());
+        assert!(cache.rules(7).is_some());
+        cache.forget(&[Change::Everything]);
+        assert!(cache.rules(7).is_none());
+    }
+}

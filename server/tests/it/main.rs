@@ -5,11 +5,14 @@
 
 mod commands;
 mod connections;
+mod cors;
 mod counters;
 mod gateway;
 mod health;
 mod limits;
+mod matrix;
 mod oauth;
 mod process;
+mod rules;
 mod store;
 mod support;

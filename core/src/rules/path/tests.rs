@@ -95,7 +95,8 @@ proptest! {
     #[test]
     fn every_id_that_a_user_can_give_is_read_back(id in any::<String>()) {
         prop_assume!(id.parse::<crate::rules::RuleId>().is_ok());
-        let written: String = id.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let written: Vec<String> = id.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let written = written.concat();
         let path = RulePath::read(&format!("global/content/{written}/enabled")).unwrap();
         prop_assert_eq!(path, RulePath::Enabled(rule(Scope::Global, Kind::Content, &id)));
     }

@@ -1,0 +1,60 @@
+//! Pages of other origins.
+
+use crate::rules::{at, service};
+
+#[tokio::test]
+async fn a_page_of_any_origin_may_ask_and_then_call() {
+    let service = service().await;
+    let alice = service.person("alice").await.with("origin", "https://app.example");
+    for path in [
+        at("global/room/a"),
+        "/_matrix/client/v3/login".to_owned(),
+        "/api/v1/apps".to_owned(),
+        "/oauth/token".to_owned(),
+        "/oauth/revoke".to_owned(),
+        "/oauth/userinfo".to_owned(),
+        "/.well-known/oauth-authorization-server".to_owned(),
+    ] {
+        let asked = alice
+            .with("access-control-request-method", "PUT")
+            .call(&format!("OPTIONS {path}"), "")
+            .await;
+        assert_eq!((asked.status, asked.text.as_str()), (204, ""), "{path}");
+        assert_eq!(asked.header("access-control-allow-origin"), "*", "{path}");
+        assert_eq!(asked.header("access-control-allow-credentials"), "", "{path}");
+        for method in ["GET", "PUT", "DELETE", "POST"] {
+            assert!(asked.header("access-control-allow-methods").contains(method), "{path}");
+        }
+        let headers = asked.header("access-control-allow-headers");
+        assert_eq!(headers, "Authorization, Content-Type", "{path}");
+        let answer = alice.get(&path).await;
+        assert_eq!(answer.header("access-control-allow-origin"), "*", "{path}");
+        let exposed = answer.header("access-control-expose-headers");
+        for name in ["X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit", "Retry-After"] {
+            assert!(exposed.contains(name), "{path}: {exposed}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn asking_needs_no_token_and_changes_nothing() {
+    let service = service().await;
+    let alice = service.person("alice").await;
+    alice.puts("global/room/a", &crate::rules::least("room")).await;
+    let asked = service.anyone().call(&format!("OPTIONS {}", at("global/room/a")), "").await;
+    assert_eq!(asked.status, 204);
+    assert_eq!(alice.own("global/room/").await, ["a"]);
+}
+
+#[tokio::test]
+async fn pages_where_people_sign_in_are_closed_to_other_origins() {
+    let service = service().await;
+    let page = service.anyone().with("origin", "https://evil.example");
+    for path in ["/oauth/authorize", "/oauth/authorize/native", "/healthz", "/"] {
+        for method in ["GET", "OPTIONS"] {
+            let answer = page.call(&format!("{method} {path}"), "").await;
+            assert_eq!(answer.header("access-control-allow-origin"), "", "{method} {path}");
+            assert_eq!(answer.header("access-control-allow-methods"), "", "{method} {path}");
+        }
+    }
+}
