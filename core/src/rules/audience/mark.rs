@@ -5,7 +5,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::rules::event::Event;
+use crate::rules::event::{BODY, Event};
 use crate::rules::key::{Key, Trace};
 use crate::rules::pattern::{Text, is_word_byte, lower};
 use crate::rules::{Condition, Scalar, Test};
@@ -62,7 +62,7 @@ impl Mark {
             _ => return None,
         };
         let mark = match test {
-            Test::EventMatch { pattern, .. } if key.is(&["content", "body"]) => {
+            Test::EventMatch { pattern, .. } if key == *BODY => {
                 return Some((Commonness::Word, Self::of_pattern(pattern)?));
             }
             Test::EventMatch { pattern, .. } if pattern.contains(['*', '?']) => return None,
@@ -176,7 +176,7 @@ mod tests {
     use crate::rules::pattern::Pattern;
 
     fn message(body: &str) -> Event {
-        Event::new(json!({"content": {"body": body}}))
+        Event::from_value(json!({"content": {"body": body}})).unwrap()
     }
 
     #[test]

@@ -59,7 +59,7 @@ proptest! {
             .collect();
         let asked = audience.members(members.iter().copied());
         for value in events {
-            let event = Event::new(value);
+            let event = Event::from_value(value).unwrap();
             let alone: Vec<Verdict<'_>> = compiled
                 .iter()
                 .zip(&members)
@@ -99,7 +99,7 @@ proptest! {
 fn nobody_is_told_of_an_event_without_members() {
     let audience = Audience::new();
     let members = audience.members([]);
-    let verdicts = members.verdicts(&Event::new(json!({})), &Room::default());
+    let verdicts = members.verdicts(&Event::from_value(json!({})).unwrap(), &Room::default());
     assert!(members.is_empty());
     assert!(verdicts.groups().is_empty());
     assert_eq!(verdicts.of(0), None);
@@ -115,9 +115,10 @@ fn members_whom_nobody_knows_have_the_built_in_rules() {
         ("@c:x", member("Cy")),
         ("@sender:x", member("Di")),
     ]);
-    let event = Event::new(json!({
+    let event = Event::from_value(json!({
         "type": "m.room.message", "sender": "@sender:x", "content": {"body": "Bo and c and di"},
-    }));
+    }))
+    .unwrap();
     let groups = members.verdicts(&event, &Room::default()).groups();
     let told: Vec<_> = groups
         .iter()
@@ -140,7 +141,7 @@ fn a_user_whose_id_has_wildcards_is_meant_by_more_than_it() {
     let members = audience.members(["@c*:x", "@d:x"].map(|id| (id, Member::default())));
     let content = json!({"membership": "invite", "m.mentions": {}});
     let event = json!({"type": "m.room.member", "state_key": "@cat:x", "content": content});
-    let event = Event::new(event);
+    let event = Event::from_value(event).unwrap();
     let verdicts = members.verdicts(&event, &Room::default());
     let rule = |position| verdicts.of(position).unwrap().rule.unwrap().rule_id;
     assert_eq!((rule(0), rule(1)), (".m.rule.invite_for_me", ".m.rule.member_event"));

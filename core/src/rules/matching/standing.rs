@@ -1,5 +1,6 @@
 //! The built-in rules, compiled once for all users, and how they stand for one of them.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::{Check, Ready, conditions};
@@ -47,9 +48,10 @@ impl Builtins {
     }
 
     /// The rules of a kind, without the one that silences everything.
-    pub(crate) fn below_master(&self, kind: Kind) -> impl Iterator<Item = usize> {
-        let below = self.all().skip(MASTER + 1);
-        below.filter(move |(_, rule)| rule.ready.kind == kind).map(|(index, _)| index)
+    pub(crate) fn below_master(&self, kind: Kind) -> Range<usize> {
+        let start = self.rules.partition_point(|rule| rule.ready.kind < kind);
+        let end = self.rules.partition_point(|rule| rule.ready.kind <= kind);
+        start.max(MASTER + 1)..end
     }
 }
 

@@ -65,7 +65,7 @@ impl<'a> Asking<'a> {
 
     fn explain(&self, event: &Value) -> Value {
         let compiled = Compiled::new(ALICE, &self.documents);
-        let event = Event::new(event.clone());
+        let event = Event::from_value(event.clone()).unwrap();
         let explanation = compiled.explain(&event, &self.room, self.member);
         assert_eq!(explanation.verdict, compiled.verdict(&event, &self.room, self.member));
         json!(explanation)
@@ -575,7 +575,7 @@ fn the_shared_built_in_rules_ask_what_the_users_own_copies_would() {
         json!({"content": {"m.mentions": {"user_ids": [ALICE], "room": true}}, "sender": "@b:x"}),
         json!({"content": {"m.mentions": {"user_ids": ["<user id>"]}}}),
     ]
-    .map(Event::new);
+    .map(|event| Event::from_value(event).unwrap());
     assert_eq!(*BUILTIN.rule(MASTER).ready.rule_id, *crate::rules::builtin::MASTER);
     let rules = crate::rules::builtin::all().iter().zip(BUILTIN.all());
     for ((kind, rule), (_, shared)) in rules {
