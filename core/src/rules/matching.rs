@@ -163,14 +163,12 @@ impl Compiled {
         if facts.event.sender() == Some(&*self.user.id) {
             return Verdict::NONE;
         }
-        for asked in self.in_order(facts.member.profile_tag) {
-            let answer = self.answer(asked, facts);
-            tell(asked, &answer);
-            if let Answer::Won = answer {
-                return self.verdict_of(asked);
-            }
-        }
-        Verdict::NONE
+        let won = self.in_order(facts.member.profile_tag).find(|asked| {
+            let answer = self.answer(*asked, facts);
+            tell(*asked, &answer);
+            matches!(answer, Answer::Won)
+        });
+        won.map_or(Verdict::NONE, |asked| self.verdict_of(asked))
     }
 
     /// All rules as they are to be asked: the one that silences everything, those of the device,
