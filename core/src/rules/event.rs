@@ -2,7 +2,7 @@
 
 mod flat;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -56,7 +56,7 @@ impl Builtins {
 }
 
 /// What a user made of the built-in rules.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Standing {
     /// A bit for each rule that is asked.
     enabled: u64,
