@@ -189,14 +189,16 @@ impl Compiled {
     }
 
     fn answer(&self, asked: Asked<'_>, facts: &Facts<'_>) -> Answer {
-        let (is_enabled, is_legacy) = match asked {
+        let (is_enabled, is_superseded) = match asked {
             Asked::Own(_, own) => (own.enabled, false),
-            Asked::Builtin(index) => (self.standing.is_enabled(index), BUILTIN.rule(index).legacy),
+            Asked::Builtin(index) => {
+                (self.standing.is_enabled(index), BUILTIN.rule(index).is_superseded(facts.event))
+            }
         };
         if !is_enabled {
             return Answer::Disabled;
         }
-        if is_legacy && facts.event.has_mentions() {
+        if is_superseded {
             return Answer::Superseded;
         }
         asked.ready().failure(facts).map_or(Answer::Won, Answer::Failed)

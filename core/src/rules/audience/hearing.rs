@@ -93,8 +93,8 @@ impl Members<'_> {
         let mut personal = Vec::new();
         let mut concerned = Vec::new();
         for (index, rule) in BUILTIN.all() {
-            let is_off = rule.legacy && heard.facts.event.has_mentions();
-            if is_off || !rule.ready.could_match(&heard.facts) {
+            let is_superseded = rule.is_superseded(heard.facts.event);
+            if is_superseded || !rule.ready.could_match(&heard.facts) {
                 continue;
             }
             match rule.ready.checks.iter().find(|check| check.is_personal()) {

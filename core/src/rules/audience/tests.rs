@@ -217,3 +217,17 @@ fn a_user_who_is_replaced_takes_no_more_room() {
     assert_eq!((audience.len(), audience.users.len()), (1, 1));
     assert_eq!(audience.shelf.get(audience.users[0].own[0].rule).unwrap().holders.len(), 1);
 }
+
+#[test]
+fn a_rule_that_stands_twice_in_a_broken_document_does_no_harm() {
+    let mut audience = Audience::new();
+    let rule = json!({"rule_id": "x", "enabled": true, "actions": [], "conditions": []});
+    let stored = json!({"rules": {"override": [rule, rule, rule]}, "changes": {}});
+    let document = Document::from_text(Scope::Global, &stored.to_string()).unwrap();
+    for user in ["@a:x", "@b:x", "@a:x"] {
+        audience.put(user, [&document]);
+    }
+    audience.remove("@b:x");
+    audience.remove("@a:x");
+    assert_eq!(audience.shelf.len(), 0);
+}
