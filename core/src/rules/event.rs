@@ -2,13 +2,13 @@
 
 mod flat;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
-use serde::{Deserialize, Deserializer};
+use serde::de::{Deserialize, Deserializer, Error};
 use serde_json::{Value, json};
 
 use super::Scalar;
@@ -23,13 +23,23 @@ use flat::Flat;
 /// Each property knows the object that it stands in, and is found by the trace of its path.
 #[derive(Debug)]
 pub struct Event {
-    /// In the order of their traces.
+    /// Every name in the event, in the order of the traces.
+    index: Vec<Indexed>,
     properties: Vec<Property>,
     objects: Vec<Object>,
     /// The names of all of them, one after the other.
     names: String,
     body: Option<Text>,
     has_mentions: bool,
+}
+
+/// A name in the event. Those of the same object and trace are the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Indexed {
+    trace: Trace,
+    object: usize,
+    /// The property of this name, unless it is an object or not kept.
+    property: Option<usize>,
 }
 
 /// A property of the event.
@@ -62,6 +72,7 @@ impl<'de> Deserialize<'de> for Event {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let flat = Flat::read(deserializer)?;
         let mut event = Self {
+            index: flat.index,
             properties: flat.properties,
             objects: flat.objects,
             names: flat.names,
@@ -85,7 +96,8 @@ impl Event {
     /// # Errors
     /// When it is not JSON, or no object, or a key stands twice in an object.
     pub fn from_slice(json: &[u8]) -> Result<Self, serde_json::Error> {
-        serde_json::from_slice(json)
+        let json = str::from_utf8(json).map_err(serde_json::Error::custom)?;
+        serde_json::from_str(json)
     }
 
     /// Takes an event apart that was read before.
@@ -105,9 +117,11 @@ impl Event {
             return;
         };
         let trace = SENDER.trace();
-        self.properties.retain(|property| property.trace != trace);
         let start = self.names.len();
         self.names.push_str("sender");
+        self.index.retain(|indexed| indexed.trace != trace);
+        self.index.push(Indexed { trace, object: 0, property: Some(self.properties.len()) });
+        self.index.sort_unstable();
         self.properties.push(Property {
             trace,
             name: start..self.names.len(),
@@ -115,15 +129,15 @@ impl Event {
             value: Kept::One(Scalar::String(id)),
             lowered: OnceLock::new(),
         });
-        self.properties.sort_unstable_by_key(|property| property.trace);
     }
 
     /// The property at a key, if it is of a kind that is kept.
     pub(super) fn get(&self, key: &Key) -> Option<&Property> {
-        let first = self.properties.partition_point(|property| property.trace < key.trace());
-        self.properties[first..]
+        let first = self.index.partition_point(|indexed| indexed.trace < key.trace());
+        self.index[first..]
             .iter()
-            .take_while(|property| property.trace == key.trace())
+            .take_while(|indexed| indexed.trace == key.trace())
+            .filter_map(|indexed| self.properties.get(indexed.property?))
             .find(|property| self.is_at(property, key.parts()))
     }
 

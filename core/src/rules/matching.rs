@@ -163,14 +163,12 @@ impl Compiled {
         if facts.event.sender() == Some(&*self.user.id) {
             return Verdict::NONE;
         }
-        for asked in self.in_order(facts.member.profile_tag) {
-            let answer = self.answer(asked, facts);
-            tell(asked, &answer);
-            if let Answer::Won = answer {
-                return self.verdict_of(asked);
-            }
-        }
-        Verdict::NONE
+        let won = self.in_order(facts.member.profile_tag).find(|asked| {
+            let answer = self.answer(*asked, facts);
+            tell(*asked, &answer);
+            matches!(answer, Answer::Won)
+        });
+        won.map_or(Verdict::NONE, |asked| self.verdict_of(asked))
     }
 
     /// All rules as they are to be asked: the one that silences everything, those of the device,
@@ -191,14 +189,16 @@ impl Compiled {
     }
 
     fn answer(&self, asked: Asked<'_>, facts: &Facts<'_>) -> Answer {
-        let (is_enabled, is_legacy) = match asked {
+        let (is_enabled, is_superseded) = match asked {
             Asked::Own(_, own) => (own.enabled, false),
-            Asked::Builtin(index) => (self.standing.is_enabled(index), BUILTIN.rule(index).legacy),
+            Asked::Builtin(index) => {
+                (self.standing.is_enabled(index), BUILTIN.rule(index).is_superseded(facts.event))
+            }
         };
         if !is_enabled {
             return Answer::Disabled;
         }
-        if is_legacy && facts.event.has_mentions() {
+        if is_superseded {
             return Answer::Superseded;
         }
         asked.ready().failure(facts).map_or(Answer::Won, Answer::Failed)

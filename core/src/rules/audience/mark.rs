@@ -37,11 +37,6 @@ impl Mark {
         Self::text(&lower(id))
     }
 
-    /// The mark of a user by their number in the audience.
-    pub(super) fn user(number: u32) -> Self {
-        Self(number.into())
-    }
-
     /// A number smaller than a power of two, spread as well as the mark is.
     pub(super) fn below(self, power: usize) -> usize {
         usize::try_from(self.0 & (power as u64 - 1)).unwrap_or(0)

@@ -6,10 +6,11 @@ use serde_json::json;
 
 use super::hearing::Way;
 use super::*;
-use crate::rules::Scope;
 use crate::rules::event::Event;
+use crate::rules::event::tests::any_json;
 use crate::rules::matching::generate::{self, NAMES, TAGS, USERS};
 use crate::rules::matching::{Compiled, Room, Verdict};
+use crate::rules::{Kind, Scope};
 
 /// The users who are put into an audience one after the other, in place of their older selves; a
 /// user without documents is removed.
@@ -27,6 +28,39 @@ fn member() -> impl Strategy<Value = (&'static str, Member<'static>)> {
         .prop_map(|(user, display_name, profile_tag)| (user, Member { display_name, profile_tag }))
 }
 
+/// Rules in which every text is any text.
+fn strange_document() -> impl Strategy<Value = Document> {
+    let text = || prop_oneof![4 => "[ab .*?\\\\]{0,4}", 1 => "content\\.[ab]{0,2}", 1 => ".{0,4}"];
+    let condition =
+        (text(), text(), any_json(), 0..6usize).prop_map(|(key, pattern, value, kind)| {
+            let kind = [
+                "event_match",
+                "event_property_is",
+                "event_property_contains",
+                "room_member_count",
+                "sender_notification_permission",
+                "contains_display_name",
+            ][kind];
+            json!({"kind": kind, "key": key, "pattern": pattern, "value": value, "is": pattern})
+        });
+    let rule = (text(), text(), prop::collection::vec(condition, 0..3)).prop_map(
+        |(id, pattern, conditions)| {
+            json!({
+                "rule_id": id, "enabled": true, "pattern": pattern, "conditions": conditions,
+                "actions": ["notify", {"set_tweak": pattern}],
+            })
+        },
+    );
+    prop::collection::vec((select(&Kind::ALL[..]), rule), 0..8).prop_map(|rules| {
+        let rules = Kind::ALL.map(|kind| {
+            let of_kind = rules.iter().filter(|(other, _)| *other == kind);
+            (kind.as_str(), of_kind.map(|(_, rule)| rule).collect::<Vec<_>>())
+        });
+        let stored = json!({"rules": BTreeMap::from(rules), "changes": {}});
+        Document::from_text(Scope::Global, &stored.to_string()).unwrap()
+    })
+}
+
 fn after(puts: &Puts) -> (Audience, BTreeMap<&str, &[Document]>) {
     let (mut audience, mut left) = (Audience::new(), BTreeMap::new());
     for (user, documents) in puts {
@@ -42,7 +76,7 @@ fn after(puts: &Puts) -> (Audience, BTreeMap<&str, &[Document]>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn each_member_has_the_verdict_of_their_own_rules(
@@ -80,6 +114,29 @@ proptest! {
                         prop_assert_eq!(&group.verdict, &alone[*position]);
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_rules_and_events_say_all_ways_agree(
+        document in strange_document(),
+        event in any_json(),
+        (user, name, tag) in (".{0,4}", ".{0,3}", ".{0,2}"),
+        room in generate::room(),
+    ) {
+        let event = json!({"content": event, "type": name, "sender": user, "state_key": tag});
+        let event = Event::from_value(event).unwrap();
+        let mut audience = Audience::new();
+        audience.put(&user, [&document]);
+        let member = Member { display_name: Some(&name), profile_tag: Some(&tag) };
+        let (me, other) = (Compiled::new(&user, [&document]), Compiled::new(&name, []));
+        let members = audience.members([(user.as_str(), member), (name.as_str(), member)]);
+        for way in [Way::ByMember, Way::ByRule] {
+            let verdicts = members.hear(&event, &room, way);
+            prop_assert_eq!(verdicts.of(0), Some(me.explain(&event, &room, member).verdict));
+            if user != name {
+                prop_assert_eq!(verdicts.of(1), Some(other.verdict(&event, &room, member)));
             }
         }
     }
@@ -159,4 +216,18 @@ fn a_user_who_is_replaced_takes_no_more_room() {
     }
     assert_eq!((audience.len(), audience.users.len()), (1, 1));
     assert_eq!(audience.shelf.get(audience.users[0].own[0].rule).unwrap().holders.len(), 1);
+}
+
+#[test]
+fn a_rule_that_stands_twice_in_a_broken_document_does_no_harm() {
+    let mut audience = Audience::new();
+    let rule = json!({"rule_id": "x", "enabled": true, "actions": [], "conditions": []});
+    let stored = json!({"rules": {"override": [rule, rule, rule]}, "changes": {}});
+    let document = Document::from_text(Scope::Global, &stored.to_string()).unwrap();
+    for user in ["@a:x", "@b:x", "@a:x"] {
+        audience.put(user, [&document]);
+    }
+    audience.remove("@b:x");
+    audience.remove("@a:x");
+    assert_eq!(audience.shelf.len(), 0);
 }

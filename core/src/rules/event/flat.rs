@@ -6,19 +6,17 @@ use std::sync::{LazyLock, OnceLock};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::{Kept, Object, Property};
+use super::{Indexed, Kept, Object, Property};
 use crate::rules::Scalar;
 use crate::rules::key::{Key, Trace};
 
 /// An event as it is read.
-#[derive(Default)]
 pub(super) struct Flat {
+    pub(super) index: Vec<Indexed>,
     pub(super) properties: Vec<Property>,
     pub(super) objects: Vec<Object>,
     pub(super) names: String,
     pub(super) has_mentions: bool,
-    /// Every name that was read, also of what is not kept, with the object that it stands in.
-    read: Vec<(Trace, usize)>,
 }
 
 /// The largest integer that a double, and so every reader of JSON, holds exactly.
@@ -26,14 +24,22 @@ const MAX_INTEGER: i64 = (1 << 53) - 1;
 
 impl Flat {
     pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut flat = Self::default();
+        // Most events have no more.
+        let mut flat = Self {
+            index: Vec::with_capacity(16),
+            properties: Vec::with_capacity(16),
+            objects: Vec::with_capacity(4),
+            names: String::with_capacity(128),
+            has_mentions: false,
+        };
         flat.objects.push(Object { name: 0..0, outer: None });
         deserializer.deserialize_map(Members { flat: &mut flat, object: 0, path: Trace::ROOT })?;
-        flat.read.sort_unstable();
-        if flat.read.windows(2).any(|two| two[0] == two[1]) {
+        flat.index.sort_unstable();
+        let is_same =
+            |one: &Indexed, other: &Indexed| (one.trace, one.object) == (other.trace, other.object);
+        if flat.index.windows(2).any(|two| is_same(&two[0], &two[1])) {
             return Err(D::Error::custom("a key stands twice in an object of the event"));
         }
-        flat.properties.sort_unstable_by_key(|property| property.trace);
         Ok(flat)
     }
 }
@@ -59,13 +65,15 @@ impl<'de> Visitor<'de> for Members<'_> {
             let start = flat.names.len();
             let Some(trace) = map.next_key_seed(Name { flat, path })? else { return Ok(()) };
             flat.has_mentions |= trace == MENTIONS.trace();
-            flat.read.push((trace, object));
             let name = start..flat.names.len();
             let inner = Inner { flat, name: name.clone(), outer: object, path: trace };
-            if let Some(value) = map.next_value_seed(Reading(Some(inner)))? {
+            let value = map.next_value_seed(Reading(Some(inner)))?;
+            let property = value.map(|value| {
                 let lowered = OnceLock::new();
                 flat.properties.push(Property { trace, name, object, value, lowered });
-            }
+                flat.properties.len() - 1
+            });
+            flat.index.push(Indexed { trace, object, property });
         }
     }
 }

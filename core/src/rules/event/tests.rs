@@ -95,7 +95,7 @@ fn an_event_as_deep_as_json_goes_is_taken_apart() {
     assert!(nested(100_000).is_err());
 }
 
-fn any_json() -> impl Strategy<Value = Value> {
+pub(in crate::rules) fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),

@@ -36,7 +36,7 @@ impl Names {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Check {
     /// A string of the event matches as a whole.
     Whole { key: Key, pattern: Glob },
@@ -60,7 +60,7 @@ pub(crate) enum Check {
 
 /// What a string is matched with. Built-in rules are shared by all users, and say only which of a
 /// user's names they mean.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Glob {
     This(Pattern),
     UserId,

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use super::{Check, Ready, conditions};
 use serde::Serialize;
 
+use crate::rules::event::Event;
 use crate::rules::{Action, Document, Kind, builtin};
 
 /// The built-in rules in the order of evaluation, so that [`MASTER`] is the first.
@@ -22,7 +23,14 @@ pub(crate) struct Builtin {
     pub(crate) ready: Ready,
     pub(crate) enabled: bool,
     /// Whether it guesses whom a message mentions.
-    pub(crate) legacy: bool,
+    legacy: bool,
+}
+
+impl Builtin {
+    /// Whether the event says itself what the rule would guess.
+    pub(crate) fn is_superseded(&self, event: &Event) -> bool {
+        self.legacy && event.has_mentions()
+    }
 }
 
 impl Builtins {
@@ -56,7 +64,7 @@ impl Builtins {
 }
 
 /// What a user made of the built-in rules.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Standing {
     /// A bit for each rule that is asked.
     enabled: u64,
