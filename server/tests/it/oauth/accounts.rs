@@ -223,3 +223,16 @@ async fn userinfo_is_for_the_scope_profile_alone() {
     assert_eq!(answer.status, 403);
     assert_eq!(answer.json(), json!({ "error": "This action is outside the authorized scopes" }));
 }
+
+#[tokio::test]
+async fn a_name_that_an_application_service_keeps_is_reserved() {
+    let settings = "[[application_services]]\n\
+        id = 'irc'\nurl = ''\nas_token = 'as'\nhs_token = 'hs'\nsender_localpart = 'irc_bot'\n\
+        namespaces.users = [{ exclusive = true, regex = '@irc_.*' }]\n";
+    let service = Service::with(toml::from_str(settings).unwrap()).await;
+    let mut bridged = ALICE;
+    bridged[0].1 = "irc_ann";
+    let answer = sign_up(&app(&service).await, &bridged).await;
+    let details = &answer.expect(StatusCode::UNPROCESSABLE_ENTITY)["details"];
+    assert_eq!(details["username"][0]["error"], "ERR_RESERVED");
+}
