@@ -102,7 +102,7 @@ impl Belfry {
     /// The part of a user id after the colon.
     #[must_use]
     pub fn server_name(&self) -> &str {
-        self.config.server_name.as_deref().unwrap_or_else(|| self.base_url.authority())
+        self.config.server_name.as_deref().unwrap_or_else(|| self.base_url.host())
     }
 }
 
