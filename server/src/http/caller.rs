@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use axum::http::header;
 use axum::http::request::Parts;
 use belfry_core::matrix;
-use belfry_core::oauth::bearer::presented;
+use belfry_core::oauth::bearer::BearerError;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::percent;
 use belfry_core::rules::Access;
 use belfry_core::secret::Digest;
+use jiff::Timestamp;
 
 use super::Belfry;
+use super::entrant::{Entrant, Presented};
 use super::error::RuleError;
 use crate::application_services::ApplicationService;
-use crate::store::Refused;
+use crate::store::{Refused, Token};
 
 /// The user whose rules are meant; a handler that takes one is closed to everyone else.
 pub(super) struct Caller {
@@ -51,23 +52,24 @@ impl FromRequestParts<Arc<Belfry>> for Caller {
         belfry: &Arc<Belfry>,
     ) -> Result<Self, RuleError> {
         let query = percent::query(parts.uri.query().unwrap_or_default())?;
-        let headers = parts.headers.get_all(header::AUTHORIZATION);
-        let token = presented(
-            headers.iter().map(header::HeaderValue::as_bytes),
-            values(&query, "access_token"),
-        )?;
-        let token = token.ok_or(RuleError::MissingToken)?.digest();
-        match belfry.application_services.of_token(token) {
-            Some(service) => acting(service, &query, belfry).await,
-            None => user(token, belfry).await,
+        let Ok(Entrant { presented, .. }) = Entrant::from_request_parts(parts, belfry).await;
+        match presented {
+            Presented::Token(digest, token) => user(digest, &token, belfry.clock.now()),
+            Presented::Service(digest) => {
+                let service = belfry.application_services.of_token(digest);
+                acting(service.ok_or(RuleError::UnknownToken)?, &query, belfry).await
+            }
+            Presented::Nothing => Err(RuleError::MissingToken),
+            Presented::Several => Err(BearerError::Several.into()),
+            Presented::Unknown => Err(RuleError::UnknownToken),
+            Presented::Unanswered(problem) => Err(problem.into()),
         }
     }
 }
 
 /// The user of a token.
-async fn user(digest: Digest, belfry: &Belfry) -> Result<Caller, RuleError> {
-    let token = belfry.store.token(digest).await?.ok_or(RuleError::UnknownToken)?;
-    token.check(belfry.clock.now()).map_err(|refused| match refused {
+fn user(digest: Digest, token: &Token, now: Timestamp) -> Result<Caller, RuleError> {
+    token.check(now).map_err(|refused| match refused {
         Refused::Revoked | Refused::Expired => RuleError::UnknownToken,
         Refused::Disabled => RuleError::Deactivated,
     })?;

@@ -67,7 +67,7 @@ fn is_exempt(request: &Request<Body>) -> bool {
 }
 
 /// Finds out who calls, and counts the call for the address and, with a good token of a user, for
-/// the account. Where limits are off, nothing is counted.
+/// the account. Nothing is counted where limits are off, or do not hold for an application service.
 pub(super) async fn judge(
     belfry: &Belfry,
     in_force: &InForce,
@@ -79,8 +79,8 @@ pub(super) async fn judge(
     let limits = &belfry.limits;
     let presented = match entrant::token(call.headers, call.query) {
         Err(presented) => presented,
-        Ok(digest) => match belfry.store.cached_token(&digest) {
-            Some(known) => Presented::Token(known),
+        Ok(digest) => match entrant::known(belfry, digest) {
+            Some(known) => known,
             None if in_force.mode != LimitMode::Enforce => entrant::look_up(belfry, digest).await,
             None => {
                 // Whoever is over the limits of an address gets nothing looked up: made-up tokens
@@ -94,15 +94,24 @@ pub(super) async fn judge(
             }
         },
     };
+    if is_free(belfry, &presented) {
+        return (Entrant { address, presented }, Verdict::default());
+    }
     let account = account(&presented, now).map(|id| id.to_string());
     let claims = in_force.claims(call.method, call.target, account.as_deref(), from);
     let verdict = limits.judge(in_force, Counting::Check, &claims, now).await;
     (Entrant { address, presented }, verdict)
 }
 
+/// Whether limits do not hold, because an application service is registered so.
+fn is_free(belfry: &Belfry, presented: &Presented) -> bool {
+    let Presented::Service(token) = presented else { return false };
+    belfry.application_services.of_token(*token).is_some_and(|service| !service.rate_limited)
+}
+
 /// The account that a call counts for.
 fn account(presented: &Presented, now: Timestamp) -> Option<i64> {
-    let Presented::Token(token) = presented else { return None };
+    let Presented::Token(_, token) = presented else { return None };
     let Token { account: Some(account), .. } = &**token else { return None };
     token.check(now).is_ok().then_some(account.id)
 }

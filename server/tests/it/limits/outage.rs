@@ -11,7 +11,9 @@ use super::nodes::{node, own_redis};
 use crate::support::Process;
 
 /// Far beyond what a change of connections takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
+
+type Change = fn(&mut Redis);
 
 /// Callers from many addresses, until they are stopped.
 #[derive(Clone, Default)]
@@ -89,7 +91,6 @@ rows.ip = { requests = 20 }
     assert!(has_metric(&server, "belfry_redis_up 1").await);
     assert_eq!(passed(&server, "192.0.2.1", 15).await, 15);
 
-    type Change = fn(&mut Redis);
     let outages: [(&str, Change, Change); 2] = [
         ("192.0.2.2", |redis| redis.stop().unwrap(), |redis| redis.start_again().unwrap()),
         ("192.0.2.3", |redis| redis.pause().unwrap(), |redis| redis.resume().unwrap()),

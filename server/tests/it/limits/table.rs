@@ -182,6 +182,23 @@ async fn a_token_of_an_app_counts_for_its_address_alone() {
 }
 
 #[tokio::test]
+async fn an_application_service_is_counted_by_its_address_unless_it_is_registered_as_free() {
+    for (rate_limited, passed) in
+        [("", 300), ("rate_limited = true", 300), ("rate_limited = false", 310)]
+    {
+        let settings = format!(
+            "[[application_services]]\nid = 'bot'\nas_token = 'token of bot'\n\
+             sender_localpart = 'bot'\nnamespaces.users = []\n{rate_limited}\n"
+        );
+        let service = Service::with(toml::from_str(&settings).unwrap()).await;
+        let bot = service.anyone().bearing("token of bot");
+        assert_eq!(admitted(&bot, "GET /_matrix/x", 310).await, passed, "{rate_limited}");
+        let left = if passed == 300 { 0 } else { 300 };
+        assert_eq!(admitted(&service.anyone(), "GET /_matrix/x", 310).await, left, "its address");
+    }
+}
+
+#[tokio::test]
 async fn health_metrics_and_static_files_are_not_counted_and_all_else_is() {
     let service = Service::start().await;
     let anyone = service.anyone();
