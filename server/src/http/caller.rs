@@ -7,7 +7,6 @@ use axum::http::header;
 use axum::http::request::Parts;
 use belfry_core::matrix;
 use belfry_core::oauth::bearer::presented;
-use belfry_core::oauth::scope::Scopes;
 use belfry_core::percent;
 use belfry_core::rules::Access;
 use belfry_core::secret::Digest;
@@ -33,8 +32,8 @@ impl Caller {
     /// Whether the caller may do that.
     pub(super) fn may(&self, access: Access) -> Result<(), RuleError> {
         let Some(scopes) = &self.scopes else { return Ok(()) };
-        let scopes = scopes.parse::<Scopes>().unwrap_or_default();
-        if access.is_granted_by(&scopes) { Ok(()) } else { Err(RuleError::Scope(access)) }
+        let scopes = scopes.split(' ').filter_map(|scope| scope.parse().ok());
+        if access.is_granted_by(scopes) { Ok(()) } else { Err(RuleError::Scope(access)) }
     }
 
     /// The user's id.
@@ -71,12 +70,13 @@ async fn user(digest: Digest, belfry: &Belfry) -> Result<Caller, RuleError> {
         Refused::Revoked | Refused::Expired => RuleError::UnknownToken,
         Refused::Disabled => RuleError::Deactivated,
     })?;
-    let account = token.account.as_ref().ok_or(RuleError::NoUser)?;
+    let token = Arc::unwrap_or_clone(token);
+    let account = token.account.ok_or(RuleError::NoUser)?;
     Ok(Caller {
         account: account.id,
-        name: account.name.clone(),
+        name: account.name,
         token: Some(digest),
-        scopes: Some(token.scopes.clone()),
+        scopes: Some(token.scopes),
     })
 }
 
