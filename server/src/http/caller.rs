@@ -51,17 +51,42 @@ impl FromRequestParts<Arc<Belfry>> for Caller {
         belfry: &Arc<Belfry>,
     ) -> Result<Self, RuleError> {
         let query = percent::query(parts.uri.query().unwrap_or_default())?;
-        let headers = parts.headers.get_all(header::AUTHORIZATION);
-        let token = presented(
-            headers.iter().map(header::HeaderValue::as_bytes),
-            values(&query, "access_token"),
-        )?;
-        let token = token.ok_or(RuleError::MissingToken)?.digest();
+        let token = token(parts, &query)?;
         match belfry.application_services.of_token(token) {
             Some(service) => acting(service, &query, belfry).await,
             None => user(token, belfry).await,
         }
     }
+}
+
+/// An application service that asks for itself; a handler that takes one is closed to users.
+pub(super) struct Service(pub(super) Arc<ApplicationService>);
+
+impl FromRequestParts<Arc<Belfry>> for Service {
+    type Rejection = RuleError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        belfry: &Arc<Belfry>,
+    ) -> Result<Self, RuleError> {
+        let query = percent::query(parts.uri.query().unwrap_or_default())?;
+        let token = token(parts, &query)?;
+        if let Some(service) = belfry.application_services.of_token(token) {
+            return Ok(Self(Arc::clone(service)));
+        }
+        match user(token, belfry).await {
+            Ok(_) | Err(RuleError::NoUser) => Err(RuleError::NoService),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The digest of the one token that is presented.
+fn token(parts: &Parts, query: &[(String, String)]) -> Result<Digest, RuleError> {
+    let headers = parts.headers.get_all(header::AUTHORIZATION);
+    let headers = headers.iter().map(header::HeaderValue::as_bytes);
+    let token = presented(headers, values(query, "access_token"))?;
+    Ok(token.ok_or(RuleError::MissingToken)?.digest())
 }
 
 /// The user of a token.
@@ -90,7 +115,7 @@ async fn acting(
     let name = match (named.next(), named.next()) {
         (None, _) => service.sender.as_str(),
         (Some(id), None) => matrix::localpart(id, belfry.server_name())
-            .filter(|name| service.may_act_for(name, belfry.server_name()))
+            .filter(|name| service.may_act_for(name, id))
             .ok_or(RuleError::OutsideNamespace)?,
         (Some(_), Some(_)) => return Err(RuleError::RepeatedUser),
     };
