@@ -134,7 +134,12 @@ fn known(facts: &mut Fields) -> Result<Room, Refusal> {
 
 fn power_levels(facts: &Fields, levels: Value) -> Result<PowerLevels, Refusal> {
     const WANTED: &str = "the content of an m.room.power_levels event, with integers for levels";
-    serde_json::from_value(levels).map_err(|_| facts.wrong_type("power_levels", WANTED))
+    let refusal = || facts.wrong_type("power_levels", WANTED);
+    // serde would read an array as the fields in their order.
+    if !levels.is_object() {
+        return Err(refusal());
+    }
+    serde_json::from_value(levels).map_err(|_| refusal())
 }
 
 fn profile_tag(fields: &mut Fields) -> Result<Option<ProfileTag>, Refusal> {

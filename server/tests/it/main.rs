@@ -14,3 +14,4 @@ mod process;
 mod rules;
 mod store;
 mod support;
+mod verdicts;

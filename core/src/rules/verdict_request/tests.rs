@@ -75,6 +75,7 @@ fn what_is_wrong_in_both_is_refused_by_name() {
             "room.member_count must be a whole number",
         ),
         (json!({"event": {}, "room": {"power_levels": 1}}), Class::BadJson, levels),
+        (json!({"event": {}, "room": {"power_levels": []}}), Class::BadJson, levels),
         (
             json!({"event": {}, "room": {"power_levels": {"users": {"@a:x": "high"}}}}),
             Class::BadJson,
