@@ -125,6 +125,19 @@ mod tests {
     }
 
     #[test]
+    fn a_namespace_of_everybody_is_one_of_everybody() {
+        for regex in [".*", "@.*", "@.*:.*", "@.+"] {
+            let service = format!(
+                "id = 'a'\nas_token = 't'\nsender_localpart = 'b'\n\
+                 namespaces.users = [{{ regex = '{regex}' }}]"
+            );
+            let services = load(&[&service]).unwrap();
+            let service = services.0.values().next().unwrap();
+            assert!(service.may_act_for("ann", "@ann:x"), "{regex}");
+        }
+    }
+
+    #[test]
     fn what_cannot_work_is_refused_by_name() {
         for (registrations, problem) in [
             (&[BRIDGE, BRIDGE][..], "\"irc\": has the as_token of \"irc\""),

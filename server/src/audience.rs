@@ -14,7 +14,7 @@ use crate::store::Rulesets;
 
 /// An audience of users who come as they are asked about.
 pub struct KeptAudience {
-    /// How many bytes the rules in it may be stored in; as an index they take about as much.
+    /// How many bytes the rules in it may be stored in.
     most: usize,
     kept: RwLock<Kept>,
 }

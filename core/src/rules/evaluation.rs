@@ -2,27 +2,22 @@
 
 use std::collections::HashMap;
 
-use serde::Serialize;
-use serde_json::Value;
-
 use super::audience::Verdicts;
 use crate::json;
 
 /// Users by their verdicts, gathered from one part of the members after the other.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default)]
 pub struct Evaluation<'a> {
-    groups: Vec<Group<'a>>,
-    /// By what is shown of the verdict: what looks the same is one group.
-    #[serde(skip)]
-    by_verdict: HashMap<Vec<u8>, usize>,
-    #[serde(skip)]
     all: bool,
+    groups: Vec<Group<'a>>,
+    /// The groups by their verdicts: what looks the same is the same.
+    by_verdict: HashMap<Vec<u8>, usize>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct Group<'a> {
-    #[serde(flatten)]
-    verdict: Value,
+    /// The verdict as it is shown.
+    verdict: Vec<u8>,
     users: Vec<&'a str>,
 }
 
@@ -39,26 +34,37 @@ impl<'a> Evaluation<'a> {
             if !self.all && !group.verdict.notify() {
                 continue;
             }
-            let same =
-                self.by_verdict.entry(json::write(&group.verdict)).or_insert_with_key(|text| {
-                    let verdict = serde_json::from_slice(text).unwrap_or_default();
-                    self.groups.push(Group { verdict, users: Vec::new() });
-                    self.groups.len() - 1
-                });
-            self.groups[*same].users.extend(group.members.iter().map(|member| users[*member]));
+            let verdict = json::write(&group.verdict);
+            let same = *self.by_verdict.entry(verdict).or_insert_with_key(|verdict| {
+                self.groups.push(Group { verdict: verdict.clone(), users: Vec::new() });
+                self.groups.len() - 1
+            });
+            self.groups[same].users.extend(group.members.iter().map(|member| users[*member]));
         }
     }
 
     /// The bytes of the answer.
     #[must_use]
     pub fn answer(&self) -> Vec<u8> {
-        json::write(self)
+        let mut answer = br#"{"groups":["#.to_vec();
+        for (number, Group { verdict, users }) in self.groups.iter().enumerate() {
+            if number > 0 {
+                answer.push(b',');
+            }
+            // A verdict is an object; the users become its last member.
+            answer.extend_from_slice(verdict.strip_suffix(b"}").unwrap_or(verdict));
+            answer.extend_from_slice(br#","users":"#);
+            answer.extend(json::write(users));
+            answer.push(b'}');
+        }
+        answer.extend_from_slice(b"]}");
+        answer
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::rules::audience::Audience;
