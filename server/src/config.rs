@@ -379,7 +379,7 @@ impl Config {
     /// The part of a user id after the colon, where clients reach this service at this address.
     #[must_use]
     pub fn name_of_server<'a>(&'a self, base_url: &'a BaseUrl) -> &'a str {
-        self.server_name.as_deref().unwrap_or_else(|| base_url.authority())
+        self.server_name.as_deref().unwrap_or_else(|| base_url.host())
     }
 
     /// The base URL, given the address that was really bound.

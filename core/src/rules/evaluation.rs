@@ -79,9 +79,10 @@ mod tests {
         let mut audience = Audience::new();
         audience.put("@quiet:x", [&document]);
         audience.put("@still:x", [&document]);
-        let event = Event::new(json!({
+        let event = json!({
             "type": "m.room.message", "sender": "@ben:x", "content": {"body": "cake"},
-        }));
+        });
+        let event = Event::from_value(event).unwrap();
         let mut evaluation = Evaluation::new(all);
         for part in [&["@ann:x", "@quiet:x"][..], &["@ben:x", "@cat:x", "@still:x"]] {
             let members = audience.members(part.iter().map(|id| (*id, Member::default())));

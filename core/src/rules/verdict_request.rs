@@ -112,10 +112,8 @@ impl NamedMember {
 }
 
 fn event(fields: &mut Fields) -> Result<Event, Refusal> {
-    match fields.need("event")? {
-        event @ Value::Object(_) => Ok(Event::new(event)),
-        _ => Err(fields.wrong_type("event", "a JSON object")),
-    }
+    let event = Event::from_value(fields.need("event")?);
+    event.map_err(|_| fields.wrong_type("event", "a JSON object"))
 }
 
 /// The facts of the room; none when nothing is said of it.

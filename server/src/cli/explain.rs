@@ -82,10 +82,7 @@ fn read(name: &str) -> Result<Event, Failure> {
         return Err(format!("{name}: an event has at most {MAX_BYTES} bytes").into());
     }
     let event = json::read(&bytes).map_err(|error| format!("{name}: {error}"))?;
-    if !event.is_object() {
-        return Err(format!("{name}: an event is a JSON object").into());
-    }
-    Ok(Event::new(event))
+    Event::from_value(event).map_err(|_| format!("{name}: an event is a JSON object").into())
 }
 
 /// On a terminal, unless somebody asked for none: <https://no-color.org>.

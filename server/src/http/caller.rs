@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use axum::http::header;
 use axum::http::request::Parts;
 use belfry_core::matrix;
-use belfry_core::oauth::bearer::presented;
+use belfry_core::oauth::bearer::BearerError;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::percent;
 use belfry_core::rules::Access;
 use belfry_core::secret::Digest;
+use jiff::Timestamp;
 
 use super::Belfry;
+use super::entrant::{Entrant, Presented};
 use super::error::RuleError;
 use crate::application_services::ApplicationService;
-use crate::store::Refused;
+use crate::store::{Refused, Token};
 
 /// The user whose rules are meant; a handler that takes one is closed to everyone else.
 pub(super) struct Caller {
@@ -51,10 +52,9 @@ impl FromRequestParts<Arc<Belfry>> for Caller {
         belfry: &Arc<Belfry>,
     ) -> Result<Self, RuleError> {
         let query = percent::query(parts.uri.query().unwrap_or_default())?;
-        let token = token(parts, &query)?;
-        match belfry.application_services.of_token(token) {
-            Some(service) => acting(service, &query, belfry).await,
-            None => user(token, belfry).await,
+        match holder(parts, belfry).await? {
+            Holder::User(digest, token) => user(digest, &token, belfry.clock.now()),
+            Holder::Service(service) => acting(&service, &query, belfry).await,
         }
     }
 }
@@ -69,30 +69,41 @@ impl FromRequestParts<Arc<Belfry>> for Service {
         parts: &mut Parts,
         belfry: &Arc<Belfry>,
     ) -> Result<Self, RuleError> {
-        let query = percent::query(parts.uri.query().unwrap_or_default())?;
-        let token = token(parts, &query)?;
-        if let Some(service) = belfry.application_services.of_token(token) {
-            return Ok(Self(Arc::clone(service)));
-        }
-        match user(token, belfry).await {
-            Ok(_) | Err(RuleError::NoUser) => Err(RuleError::NoService),
-            Err(error) => Err(error),
+        match holder(parts, belfry).await? {
+            Holder::Service(service) => Ok(Self(service)),
+            Holder::User(digest, token) => match user(digest, &token, belfry.clock.now()) {
+                Ok(_) | Err(RuleError::NoUser) => Err(RuleError::NoService),
+                Err(error) => Err(error),
+            },
         }
     }
 }
 
-/// The digest of the one token that is presented.
-fn token(parts: &Parts, query: &[(String, String)]) -> Result<Digest, RuleError> {
-    let headers = parts.headers.get_all(header::AUTHORIZATION);
-    let headers = headers.iter().map(header::HeaderValue::as_bytes);
-    let token = presented(headers, values(query, "access_token"))?;
-    Ok(token.ok_or(RuleError::MissingToken)?.digest())
+/// Who holds the token of a call.
+enum Holder {
+    /// A user, or an app for itself, if the token is still good.
+    User(Digest, Arc<Token>),
+    Service(Arc<ApplicationService>),
+}
+
+async fn holder(parts: &mut Parts, belfry: &Arc<Belfry>) -> Result<Holder, RuleError> {
+    let Ok(Entrant { presented, .. }) = Entrant::from_request_parts(parts, belfry).await;
+    match presented {
+        Presented::Token(digest, token) => Ok(Holder::User(digest, token)),
+        Presented::Service(digest) => {
+            let service = belfry.application_services.of_token(digest);
+            service.cloned().map(Holder::Service).ok_or(RuleError::UnknownToken)
+        }
+        Presented::Nothing => Err(RuleError::MissingToken),
+        Presented::Several => Err(BearerError::Several.into()),
+        Presented::Unknown => Err(RuleError::UnknownToken),
+        Presented::Unanswered(problem) => Err(problem.into()),
+    }
 }
 
 /// The user of a token.
-async fn user(digest: Digest, belfry: &Belfry) -> Result<Caller, RuleError> {
-    let token = belfry.store.token(digest).await?.ok_or(RuleError::UnknownToken)?;
-    token.check(belfry.clock.now()).map_err(|refused| match refused {
+fn user(digest: Digest, token: &Token, now: Timestamp) -> Result<Caller, RuleError> {
+    token.check(now).map_err(|refused| match refused {
         Refused::Revoked | Refused::Expired => RuleError::UnknownToken,
         Refused::Disabled => RuleError::Deactivated,
     })?;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Answer, Compiled, Facts, Member, Room, RuleName, Verdict, conditions};
+use super::{Answer, Asked, Compiled, Facts, Member, Room, RuleName, Verdict, conditions};
 use crate::rules::event::Event;
 use crate::rules::{Condition, User, builtin};
 
@@ -61,11 +61,11 @@ impl Compiled {
             };
             let (condition, found) = match answer {
                 Answer::Failed(index) => (
-                    match asked.conditions {
-                        Some(conditions) => conditions.get(*index).cloned(),
-                        None => self.builtin_condition(asked.name(), *index),
+                    match asked {
+                        Asked::Own(_, own) => own.conditions.get(*index).cloned(),
+                        Asked::Builtin(_) => self.builtin_condition(asked.name(), *index),
                     },
-                    asked.ready.checks[*index].found(&facts).map(beginning),
+                    asked.ready().checks[*index].found(&facts).map(beginning),
                 ),
                 _ => (None, None),
             };

@@ -64,7 +64,7 @@ fn an_event_is_read_from_standard_input() {
     let arguments = ["explain", "--account", "alice", "-"];
     let mut command = belfry(desk.path(), &arguments);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let event = br#"{"sender":"@alice:127.0.0.1:8080"}"#;
+    let event = br#"{"sender":"@alice:127.0.0.1"}"#;
     child.stdin.take().unwrap().write_all(event).unwrap();
     let output = child.wait_with_output().unwrap();
     let told = String::from_utf8(output.stdout).unwrap();

@@ -17,7 +17,7 @@ fn document(scope: &str, rules: &[(Kind, &str, Value)]) -> Document {
 fn lines(documents: &[Document], event: Value, colours: bool) -> Vec<String> {
     let rules = Compiled::new("@alice:x", documents);
     let room = Room { member_count: Some(5), power_levels: None };
-    let explanation = rules.explain(&Event::new(event), &room, Member::default());
+    let explanation = rules.explain(&Event::from_value(event).unwrap(), &room, Member::default());
     let page = Page { explanation: &explanation, colours }.to_string();
     page.lines().map(str::to_owned).collect()
 }
