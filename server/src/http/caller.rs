@@ -51,18 +51,52 @@ impl FromRequestParts<Arc<Belfry>> for Caller {
         belfry: &Arc<Belfry>,
     ) -> Result<Self, RuleError> {
         let query = percent::query(parts.uri.query().unwrap_or_default())?;
-        let Ok(Entrant { presented, .. }) = Entrant::from_request_parts(parts, belfry).await;
-        match presented {
-            Presented::Token(digest, token) => user(digest, &token, belfry.clock.now()),
-            Presented::Service(digest) => {
-                let service = belfry.application_services.of_token(digest);
-                acting(service.ok_or(RuleError::UnknownToken)?, &query, belfry).await
-            }
-            Presented::Nothing => Err(RuleError::MissingToken),
-            Presented::Several => Err(BearerError::Several.into()),
-            Presented::Unknown => Err(RuleError::UnknownToken),
-            Presented::Unanswered(problem) => Err(problem.into()),
+        match holder(parts, belfry).await? {
+            Holder::User(digest, token) => user(digest, &token, belfry.clock.now()),
+            Holder::Service(service) => acting(&service, &query, belfry).await,
         }
+    }
+}
+
+/// An application service that asks for itself; a handler that takes one is closed to users.
+pub(super) struct Service(pub(super) Arc<ApplicationService>);
+
+impl FromRequestParts<Arc<Belfry>> for Service {
+    type Rejection = RuleError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        belfry: &Arc<Belfry>,
+    ) -> Result<Self, RuleError> {
+        match holder(parts, belfry).await? {
+            Holder::Service(service) => Ok(Self(service)),
+            Holder::User(digest, token) => match user(digest, &token, belfry.clock.now()) {
+                Ok(_) | Err(RuleError::NoUser) => Err(RuleError::NoService),
+                Err(error) => Err(error),
+            },
+        }
+    }
+}
+
+/// Who holds the token of a call.
+enum Holder {
+    /// A user, or an app for itself, if the token is still good.
+    User(Digest, Arc<Token>),
+    Service(Arc<ApplicationService>),
+}
+
+async fn holder(parts: &mut Parts, belfry: &Arc<Belfry>) -> Result<Holder, RuleError> {
+    let Ok(Entrant { presented, .. }) = Entrant::from_request_parts(parts, belfry).await;
+    match presented {
+        Presented::Token(digest, token) => Ok(Holder::User(digest, token)),
+        Presented::Service(digest) => {
+            let service = belfry.application_services.of_token(digest);
+            service.cloned().map(Holder::Service).ok_or(RuleError::UnknownToken)
+        }
+        Presented::Nothing => Err(RuleError::MissingToken),
+        Presented::Several => Err(BearerError::Several.into()),
+        Presented::Unknown => Err(RuleError::UnknownToken),
+        Presented::Unanswered(problem) => Err(problem.into()),
     }
 }
 
@@ -91,7 +125,7 @@ async fn acting(
     let name = match (named.next(), named.next()) {
         (None, _) => service.sender.as_str(),
         (Some(id), None) => matrix::localpart(id, belfry.server_name())
-            .filter(|name| service.may_act_for(name, belfry.server_name()))
+            .filter(|name| service.may_act_for(name, id))
             .ok_or(RuleError::OutsideNamespace)?,
         (Some(_), Some(_)) => return Err(RuleError::RepeatedUser),
     };

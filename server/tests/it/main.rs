@@ -16,3 +16,4 @@ mod process;
 mod rules;
 mod store;
 mod support;
+mod verdicts;

@@ -366,6 +366,23 @@ fn the_explanation_tells_each_rule_up_to_the_one_that_won() {
 }
 
 #[test]
+fn of_something_long_the_explanation_tells_the_beginning() {
+    let list: Vec<u32> = (0..500).collect();
+    let contains = json!({"kind": "event_property_contains", "key": "content.l", "value": 500});
+    let rules = [
+        ("override", json!({"rule_id": "list", "conditions": [contains]})),
+        ("content", json!({"rule_id": "cake", "pattern": "cake"})),
+    ];
+    let mut event = message(&"é".repeat(500));
+    event["content"]["l"] = json!(list);
+    let told = Asking::of([global(&rules)]).explain(&event);
+    let walk = told["walk"].as_array().unwrap();
+    let found = |id: &str| &walk.iter().find(|step| step["rule_id"] == id).unwrap()["found"];
+    assert_eq!(*found("cake"), format!("{}…", "é".repeat(100)));
+    assert_eq!(*found("list"), json!(list[..100]));
+}
+
+#[test]
 fn the_shared_built_in_rules_ask_what_the_users_own_copies_would() {
     let user = User::new(ALICE);
     let names = Names::new(user);
