@@ -3,11 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod browser;
 mod commands;
 mod connections;
 mod cors;
 mod counters;
 mod health;
+mod interop;
 mod matrix;
 mod oauth;
 mod process;
