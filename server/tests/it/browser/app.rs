@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::http::{Request, Response, header};
 use http_body_util::BodyExt;
@@ -16,6 +15,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
+use super::tab::PATIENCE;
 use crate::support::browser::{form, with_query};
 
 /// RFC 7636, appendix B.
@@ -88,7 +88,7 @@ impl App {
     /// What a browser brought back.
     pub(super) async fn hears(&self) -> Heard {
         let mut heard = self.heard.lock().await;
-        let heard = tokio::time::timeout(Duration::from_secs(60), heard.recv()).await;
+        let heard = tokio::time::timeout(PATIENCE, heard.recv()).await;
         heard.expect("the app hears of its user in time").unwrap()
     }
 

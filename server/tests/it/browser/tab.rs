@@ -16,7 +16,7 @@ use url::{ParseError, Url};
 use xtask::engines::{Chromedriver, EngineError};
 
 /// How long anything may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where the browser is talked to; longer than any test, as the browser is.
 pub(super) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
@@ -123,9 +123,14 @@ impl Tab {
 
     /// A picture of the whole page, this wide.
     pub(super) async fn picture(&self, width: u32) -> Vec<u8> {
-        self.resize(width, 400).await;
-        let height = self.evaluate("document.documentElement.scrollHeight").await;
-        self.resize(width, height.as_u64().unwrap().try_into().unwrap()).await;
+        self.devtools("Emulation.setScrollbarsHidden", json!({ "hidden": true })).await;
+        let mut height = 400;
+        // The space above grows with the window, so the first answer is a little short.
+        for _ in 0..3 {
+            self.resize(width, height).await;
+            let needed = self.evaluate("document.documentElement.scrollHeight").await;
+            height = needed.as_u64().unwrap().try_into().unwrap();
+        }
         self.client.screenshot().await.unwrap()
     }
 

@@ -1,4 +1,4 @@
-//! Clients from PyPI, in a virtual environment under `target/` that is made once.
+//! Clients from `PyPI`, in a virtual environment under `target/` that is made once.
 
 use std::io::Write;
 use std::path::PathBuf;
