@@ -48,6 +48,18 @@ const CHROMEDRIVER: Package = Package {
     probe: "command -v chromedriver",
     why: "the hand on that browser",
 };
+const PYTHON: Package = Package {
+    apt: "python3-venv",
+    elsewhere: ["python3", "python", "python"],
+    probe: "command -v python3 && python3 -c 'import venv, ensurepip'",
+    why: "clients that others wrote, from PyPI",
+};
+const NPM: Package = Package {
+    apt: "npm",
+    elsewhere: ["npm", "npm", "node"],
+    probe: "command -v npm",
+    why: "axe-core, which looks at the pages for those who cannot",
+};
 const WRK: Package = Package {
     apt: "wrk",
     elsewhere: ["wrk", "wrk", "wrk"],
@@ -56,7 +68,8 @@ const WRK: Package = Package {
 };
 
 /// What the tests need.
-pub(crate) const FOR_TESTS: &[Package] = &[POSTGRESQL, REDIS, NGINX, CHROMIUM, CHROMEDRIVER];
+pub(crate) const FOR_TESTS: &[Package] =
+    &[POSTGRESQL, REDIS, NGINX, CHROMIUM, CHROMEDRIVER, PYTHON, NPM];
 /// What the measurements need.
 pub(crate) const FOR_BENCH: &[Package] = &[WRK, POSTGRESQL, REDIS];
 

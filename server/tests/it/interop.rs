@@ -1,19 +1,46 @@
 //! Unmodified clients against the real binary.
 
+mod oauth2_crate;
 mod python;
+mod ruma;
+
+use tempfile::TempDir;
 
 use crate::support::Process;
-use crate::support::process::run_well;
+use crate::support::process::add_account;
+
+/// A server on which Alice has an account.
+struct Home {
+    server: Process,
+    password: String,
+    _folder: TempDir,
+}
+
+impl Home {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let password = add_account(folder.path(), "alice");
+        Self { server: Process::start(folder.path(), &[]), password, _folder: folder }
+    }
+
+    /// Alice's user id.
+    fn alice(&self) -> String {
+        format!("@alice:{}", self.server.url.strip_prefix("http://").unwrap())
+    }
+}
 
 /// Log in, set, place, enable, change actions, delete, read back.
 #[test]
 fn matrix_nio_keeps_its_push_rules_here() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Process::start(folder.path(), &[]);
-    let added = run_well(folder.path(), &["account", "add", "alice"]);
-    let password = added.lines().find_map(|line| line.strip_prefix("password: ")).unwrap();
-    python::run(
-        include_str!("interop/matrix_nio.py"),
-        &[&server.url, "@alice:127.0.0.1", password],
-    );
+    let home = Home::start();
+    let script = include_str!("interop/matrix_nio.py");
+    python::run(script, &[&home.server.url, &home.alice(), &home.password]);
+}
+
+/// Create an app, authorize, log in with the code, verify credentials, revoke, sign up.
+#[test]
+fn mastodon_py_gets_a_token_and_gives_it_back() {
+    let home = Home::start();
+    let script = include_str!("interop/mastodon_py.py");
+    python::run(script, &[&home.server.url, "alice", &home.password]);
 }

@@ -3,12 +3,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod browser;
 mod commands;
 mod connections;
 mod cors;
 mod counters;
 mod gateway;
 mod health;
+mod interop;
 mod limits;
 mod matrix;
 mod oauth;

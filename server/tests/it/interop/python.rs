@@ -1,25 +1,21 @@
-//! Clients from PyPI, in a virtual environment under `target/` that is made once.
+//! Clients from `PyPI`, in a virtual environment under `target/` that is made once.
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use crate::support::left_out;
+
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 
-/// Runs a script that must succeed. At a desk without Python it is left out, loudly; in CI that
-/// is a failure.
+/// Runs a script that must succeed, where there is a Python.
 #[track_caller]
 pub(super) fn run(script: &str, arguments: &[&str]) {
     static PYTHON: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let python = match PYTHON.get_or_init(environment) {
         Ok(python) => python,
-        Err(problem) => {
-            let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-            assert!(!in_ci, "clients from PyPI must not be left out in CI: {problem}");
-            let note = format!("\nnote: clients from PyPI are left out: {problem}\n");
-            return std::io::stderr().write_all(note.as_bytes()).unwrap();
-        }
+        Err(why) => return left_out("clients from PyPI", why),
     };
     let mut child = Command::new(python)
         .arg("-")
@@ -31,7 +27,8 @@ pub(super) fn run(script: &str, arguments: &[&str]) {
         .unwrap();
     child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{out}\n{err}");
 }
 

@@ -1,14 +1,13 @@
 //! A fresh database for each test, on either engine.
 
-use std::collections::BTreeSet;
-use std::io::Write;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use belfry::config::Database;
 use belfry::store::{Options, Store};
 use jiff::Timestamp;
 use tempfile::TempDir;
+
+use super::left_out::left_out;
 
 /// A database that goes when it is dropped (a folder) or with the test run (a PostgreSQL).
 pub(crate) struct TestDatabase {
@@ -51,20 +50,12 @@ pub(crate) fn options() -> Options {
     Options { connections: 4, ..Options::default() }
 }
 
-/// Where an engine is. Without one its tests are left out, loudly; in CI that is a failure.
+/// Where an engine is; `None` at a desk without it.
+#[track_caller]
 pub(crate) fn engine_url(engine: &str, variable: &str) -> Option<String> {
-    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let url = std::env::var(variable).ok().filter(|url| !url.is_empty());
     if url.is_none() {
-        let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-        assert!(!in_ci, "{variable} is not set: {engine} must not be left out in CI");
-        if SAID.lock().unwrap().insert(engine.to_owned()) {
-            // Not eprintln!, which the test harness would swallow.
-            let note = format!(
-                "\nnote: tests of {engine} are left out; set {variable}, or run `cargo xtask test`\n"
-            );
-            std::io::stderr().write_all(note.as_bytes()).unwrap();
-        }
+        left_out(engine, &format!("set {variable}, or run `cargo xtask test`"));
     }
     url
 }

@@ -44,6 +44,14 @@ pub(crate) fn run_well(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Adds an account, and gives the password that it got.
+#[track_caller]
+pub(crate) fn add_account(folder: &Path, name: &str) -> String {
+    let added = run_well(folder, &["account", "add", name]);
+    let password = added.lines().find_map(|line| line.strip_prefix("password: "));
+    password.unwrap_or_else(|| panic!("{added}")).to_owned()
+}
+
 impl Process {
     /// Starts to serve in a folder, on a free port, and waits until it is ready.
     #[track_caller]

@@ -1,0 +1,86 @@
+"""An unmodified Mastodon.py gets a token and gives it back: arguments are the server's URL, a name
+and a password."""
+
+import re
+import sys
+from urllib.parse import parse_qs, urlsplit
+
+import requests
+from mastodon import Mastodon, MastodonIllegalArgumentError, MastodonUnauthorizedError
+
+SCOPES = ["read", "write", "push"]
+CALLBACK = "https://app.example/cb"
+OOB = "urn:ietf:wg:oauth:2.0:oob"
+
+
+def hidden(page, action):
+    """The hidden fields of the form that goes there."""
+    form = page.text.split(f'action="{action}">')[1].split("</form>")[0]
+    return dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]+)"', form))
+
+
+def agree(url, name, password):
+    """What a person does in a browser; gives the last answer."""
+    browser, server = requests.Session(), "http://" + urlsplit(url).netloc
+    page = browser.get(url)
+    form = hidden(page, "/oauth/sign_in") | {"username": name, "password": password}
+    page = browser.post(server + "/oauth/sign_in", data=form)
+    form = hidden(page, "/oauth/authorize") | {"decision": "allow"}
+    answer = browser.post(server + "/oauth/authorize", data=form, allow_redirects=False)
+    assert answer.status_code == 303, answer.text
+    if answer.headers["location"].startswith("/"):
+        answer = browser.get(server + answer.headers["location"])
+        assert answer.status_code == 200, answer.text
+    return answer
+
+
+def main(url, name, password):
+    client_id, secret = Mastodon.create_app(
+        "Interop", scopes=SCOPES, redirect_uris=[CALLBACK, OOB], website="https://app.example", api_base_url=url
+    )
+    app = Mastodon(client_id, secret, api_base_url=url, version_check_mode="created")
+    assert app.verify_minimum_version("4.3.0")
+    assert app.instance().title and app.instance_v1().uri and app.instance_nodeinfo().version == "2.0"
+
+    asked = app.auth_request_url(redirect_uris=CALLBACK, scopes=SCOPES, state="s", allow_http=True)
+    answer = parse_qs(urlsplit(agree(asked, name, password).headers["location"]).query)
+    assert answer["state"] == ["s"], answer
+    (code,) = answer["code"]
+    token = app.log_in(code=code, redirect_uri=CALLBACK, scopes=SCOPES, allow_http=True)
+    assert app.account_verify_credentials().username == name
+    assert app.app_verify_credentials().name == "Interop"
+    try:
+        app.log_in(code=code, redirect_uri=CALLBACK, scopes=SCOPES, allow_http=True)
+        raise AssertionError("a code was spent twice")
+    except MastodonIllegalArgumentError:
+        pass
+    try:
+        app.account_verify_credentials()
+        raise AssertionError("the token of a code that was spent twice is still good")
+    except MastodonUnauthorizedError:
+        pass
+
+    # The code that is shown; `state` and `lang` come as the word None.
+    asked = app.auth_request_url(scopes=SCOPES, allow_http=True)
+    (code,) = re.findall(r'id="code" value="([^"]+)"', agree(asked, name, password).text)
+    token = app.log_in(code=code, scopes=SCOPES, allow_http=True)
+    again = Mastodon(client_id, secret, access_token=token, api_base_url=url)
+    assert again.me().acct == name
+    again.revoke_access_token(allow_http=True)
+    try:
+        Mastodon(access_token=token, api_base_url=url).me()
+        raise AssertionError("a revoked token is still good")
+    except MastodonUnauthorizedError:
+        pass
+
+    carol = Mastodon(client_id, secret, api_base_url=url)
+    refused, why = carol.create_account(
+        name, "correct horse", "carol@example.org", agreement=True, scopes=SCOPES, return_detailed_error=True
+    )
+    assert refused is None and why.details.username[0].error == "ERR_TAKEN", why
+    carol.create_account("carol", "correct horse", "carol@example.org", agreement=True, scopes=SCOPES)
+    assert carol.me().username == "carol"
+    print("Mastodon.py is content")
+
+
+main(*sys.argv[1:])

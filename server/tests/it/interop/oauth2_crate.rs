@@ -1,0 +1,114 @@
+//! The `oauth2` crate, with an HTTP client of ours.
+
+use oauth2::basic::{BasicClient, BasicErrorResponseType};
+use oauth2::{
+    AuthType, AuthUrl, AuthorizationCode, ClientId, ClientSecret, CsrfToken, EndpointNotSet,
+    EndpointSet, HttpRequest, HttpResponse, IntrospectionUrl, PkceCodeChallenge, RedirectUrl,
+    RequestTokenError, Scope, TokenIntrospectionResponse, TokenResponse, TokenUrl,
+};
+use serde_json::{Value, json};
+
+use super::Home;
+use crate::support::Browser;
+
+const CALLBACK: &str = "https://app.example/cb";
+
+type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointSet, EndpointNotSet, EndpointSet>;
+
+/// A client as its makers write it: registered, and told where everything is by the metadata.
+async fn client(url: &str) -> Client {
+    let http = reqwest::Client::new();
+    let app = json!({ "client_name": "oauth2", "redirect_uris": CALLBACK, "scopes": "read push" });
+    let app = http.post(format!("{url}/api/v1/apps")).json(&app).send().await.unwrap();
+    let app: Value = app.json().await.unwrap();
+    let metadata = http.get(format!("{url}/.well-known/oauth-authorization-server"));
+    let metadata: Value = metadata.send().await.unwrap().json().await.unwrap();
+    let text = |of: &Value, key: &str| of[key].as_str().unwrap().to_owned();
+    BasicClient::new(ClientId::new(text(&app, "client_id")))
+        .set_client_secret(ClientSecret::new(text(&app, "client_secret")))
+        .set_auth_uri(AuthUrl::new(text(&metadata, "authorization_endpoint")).unwrap())
+        .set_token_uri(TokenUrl::new(text(&metadata, "token_endpoint")).unwrap())
+        .set_introspection_url(
+            IntrospectionUrl::new(text(&metadata, "introspection_endpoint")).unwrap(),
+        )
+        .set_redirect_uri(RedirectUrl::new(CALLBACK.to_owned()).unwrap())
+}
+
+async fn send(request: HttpRequest) -> Result<HttpResponse, reqwest::Error> {
+    let answer = reqwest::Client::new().execute(request.try_into()?).await?;
+    let mut response = HttpResponse::new(Vec::new());
+    *response.status_mut() = answer.status();
+    *response.headers_mut() = answer.headers().clone();
+    *response.body_mut() = answer.bytes().await?.into();
+    Ok(response)
+}
+
+/// Alice agrees, in a browser; gives the code and the state.
+async fn agree(home: &Home, url: &str) -> (AuthorizationCode, String) {
+    let mut browser = Browser::over_http(&home.server.url);
+    let page = browser.get(url.strip_prefix(&home.server.url).unwrap()).await;
+    let fields = [("username", "alice"), ("password", &*home.password)];
+    let welcome = browser.submit(&page, "/oauth/sign_in", &fields).await;
+    let page = browser.follow(&welcome).await;
+    let mut told = browser.decide(&page, "allow").await.redirected(CALLBACK);
+    (AuthorizationCode::new(told.remove("code").unwrap()), told.remove("state").unwrap())
+}
+
+#[tokio::test]
+async fn the_oauth2_crate_spends_a_code_with_pkce_by_either_authentication() {
+    let home = Home::start();
+    for authentication in [AuthType::BasicAuth, AuthType::RequestBody] {
+        let client = client(&home.server.url).await.set_auth_type(authentication);
+        let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
+        let (url, state) = client
+            .authorize_url(CsrfToken::new_random)
+            .add_scopes(["read", "push"].map(|scope| Scope::new(scope.to_owned())))
+            .set_pkce_challenge(challenge)
+            .url();
+        let (code, returned) = agree(&home, url.as_str()).await;
+        assert_eq!(&returned, state.secret());
+
+        let (_, other) = PkceCodeChallenge::new_random_sha256();
+        let request = client.exchange_code(code.clone()).set_pkce_verifier(other);
+        match request.request_async(&send).await {
+            Err(RequestTokenError::ServerResponse(error)) => {
+                assert_eq!(error.error(), &BasicErrorResponseType::InvalidGrant);
+            }
+            other => panic!("{other:?}"),
+        }
+        let request = client.exchange_code(code).set_pkce_verifier(verifier);
+        let token = request.request_async(&send).await.unwrap();
+        let scopes: Vec<&str> =
+            token.scopes().unwrap().iter().map(|scope| scope.as_str()).collect();
+        assert_eq!(scopes, ["read", "push"]);
+        assert_eq!(token.expires_in(), None);
+
+        let told = client.introspect(token.access_token()).request_async(&send).await.unwrap();
+        assert!(told.active());
+        assert_eq!(told.username(), Some("alice"));
+    }
+}
+
+#[tokio::test]
+async fn the_oauth2_crate_gets_a_token_of_the_app_by_either_authentication() {
+    let home = Home::start();
+    for authentication in [AuthType::BasicAuth, AuthType::RequestBody] {
+        let client = client(&home.server.url).await.set_auth_type(authentication);
+        let asked = client.exchange_client_credentials().add_scope(Scope::new("push".to_owned()));
+        let token = asked.request_async(&send).await.unwrap();
+        assert_eq!(token.scopes().unwrap().len(), 1);
+        let url = format!("{}/api/v1/apps/verify_credentials", home.server.url);
+        let app = reqwest::Client::new().get(url).bearer_auth(token.access_token().secret());
+        let app: Value = app.send().await.unwrap().json().await.unwrap();
+        assert_eq!(app["name"], "oauth2");
+
+        let too_much = Scope::new("admin:read".to_owned());
+        let asked = client.exchange_client_credentials().add_scope(too_much);
+        match asked.request_async(&send).await {
+            Err(RequestTokenError::ServerResponse(error)) => {
+                assert_eq!(error.error(), &BasicErrorResponseType::InvalidScope);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}

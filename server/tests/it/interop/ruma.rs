@@ -1,0 +1,201 @@
+//! The types of ruma's client API: their requests are sent, and they read the answers.
+
+use std::borrow::Cow;
+
+use axum::http;
+use ruma_client_api::discovery::get_supported_versions;
+use ruma_client_api::push::{
+    delete_pushrule, get_pushrule, get_pushrule_actions, get_pushrule_enabled, get_pushrules_all,
+    get_pushrules_global_scope, set_pushrule, set_pushrule_actions, set_pushrule_enabled,
+};
+use ruma_client_api::session::login;
+use ruma_client_api::uiaa::UserIdentifier;
+use ruma_common::OwnedUserId;
+use ruma_common::api::auth_scheme::{AuthScheme, SendAccessToken};
+use ruma_common::api::error::{Error, FromHttpResponseError};
+use ruma_common::api::path_builder::PathBuilder;
+use ruma_common::api::{
+    IncomingResponse, IncomingResponseExt, MatrixVersion, OutgoingRequest, OutgoingRequestExt,
+    SupportedVersions,
+};
+use ruma_common::push::{
+    Action, HighlightTweakValue, NewConditionalPushRule, NewPatternedPushRule, NewPushRule,
+    NewSimplePushRule, PushCondition, RuleKind, Ruleset, SoundTweakValue, Tweak,
+};
+
+use super::Home;
+
+/// A client that is made of ruma's types.
+struct Client {
+    url: String,
+    versions: SupportedVersions,
+    token: Option<String>,
+}
+
+impl Client {
+    /// One that knows what the server speaks.
+    async fn at(url: &str) -> Self {
+        let request = get_supported_versions::Request::new();
+        let request = request.try_into_http_request(url, SendAccessToken::None, ()).unwrap();
+        let told: get_supported_versions::Response = send(request).await.unwrap();
+        Self { url: url.to_owned(), versions: told.as_supported_versions(), token: None }
+    }
+
+    async fn send<R>(&self, request: R) -> Result<R::IncomingResponse, (u16, String)>
+    where
+        R: OutgoingRequest<EndpointError = Error>,
+        for<'a> R::Authentication: AuthScheme<Input<'a> = SendAccessToken<'a>>,
+        for<'a> R::PathBuilder: PathBuilder<Input<'a> = Cow<'a, SupportedVersions>>,
+    {
+        let token = self.token.as_deref();
+        let token = token.map_or(SendAccessToken::None, SendAccessToken::IfRequired);
+        let versions = Cow::Borrowed(&self.versions);
+        let request = request.try_into_http_request(&self.url, token, versions).unwrap();
+        match send(request).await {
+            Ok(answer) => Ok(answer),
+            Err(FromHttpResponseError::Server(error)) => {
+                let kind = error.error_kind().map(|kind| kind.errcode().to_string());
+                Err((error.status_code.as_u16(), kind.unwrap_or_default()))
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    async fn log_in(&mut self, user: OwnedUserId, password: &str) -> OwnedUserId {
+        let who = login::v3::Password::new(UserIdentifier::from(user), password.to_owned());
+        let request = login::v3::Request::new(login::v3::LoginInfo::Password(who));
+        let answer = self.send(request).await.unwrap();
+        self.token = Some(answer.access_token);
+        answer.user_id
+    }
+
+    async fn rules(&self) -> Ruleset {
+        self.send(get_pushrules_all::v3::Request::new()).await.unwrap().global
+    }
+
+    /// The ids of the user's own content rules, in order.
+    async fn content(&self) -> Vec<String> {
+        let own = self.rules().await.content.into_iter().filter(|rule| !rule.default);
+        own.map(|rule| rule.rule_id).collect()
+    }
+
+    async fn put_content(&self, rule_id: &str, before: Option<&str>, after: Option<&str>) {
+        let pattern = format!("{rule_id}*");
+        let rule = NewPatternedPushRule::new(rule_id.to_owned(), pattern, vec![Action::Notify]);
+        let mut request = set_pushrule::v3::Request::new(NewPushRule::Content(rule));
+        (request.before, request.after) = (before.map(str::to_owned), after.map(str::to_owned));
+        self.send(request).await.unwrap();
+    }
+}
+
+async fn send<R: IncomingResponse>(
+    request: http::Request<Vec<u8>>,
+) -> Result<R, FromHttpResponseError<R::EndpointError>> {
+    let request = request.try_into().unwrap();
+    let answer = reqwest::Client::new().execute(request).await.unwrap();
+    let mut response = http::Response::new(&[][..]);
+    *response.status_mut() = answer.status();
+    *response.headers_mut() = answer.headers().clone();
+    let body = answer.bytes().await.unwrap();
+    *response.body_mut() = &body;
+    R::try_from_http_response(response)
+}
+
+async fn alice() -> (Home, Client) {
+    let home = Home::start();
+    let mut client = Client::at(&home.server.url).await;
+    assert!(client.versions.versions.contains(&MatrixVersion::V1_1));
+    let user: OwnedUserId = home.alice().try_into().unwrap();
+    assert_eq!(client.log_in(user.clone(), &home.password).await, user);
+    (home, client)
+}
+
+#[tokio::test]
+async fn ruma_sets_places_enables_changes_and_deletes_rules() {
+    let (_home, client) = alice().await;
+    client.put_content("tea", None, None).await;
+    client.put_content("cake", None, None).await;
+    client.put_content("pie 🥧", None, Some("cake")).await;
+    assert_eq!(client.content().await, ["cake", "pie 🥧", "tea"]);
+    client.put_content("tea", Some("cake"), None).await;
+    assert_eq!(client.content().await, ["tea", "cake", "pie 🥧"]);
+
+    let (kind, id) = (RuleKind::Content, || "pie 🥧".to_owned());
+    let off = set_pushrule_enabled::v3::Request::disable(kind.clone(), id());
+    client.send(off).await.unwrap();
+    let enabled = get_pushrule_enabled::v3::Request::new(kind.clone(), id());
+    assert!(!client.send(enabled).await.unwrap().enabled);
+
+    let actions = vec![
+        Action::Notify,
+        Action::SetTweak(Tweak::Sound(SoundTweakValue::Default)),
+        Action::SetTweak(Tweak::Highlight(HighlightTweakValue::No)),
+    ];
+    let loud = set_pushrule_actions::v3::Request::new(kind.clone(), id(), actions.clone());
+    client.send(loud).await.unwrap();
+    let read = get_pushrule_actions::v3::Request::new(kind.clone(), id());
+    let read = client.send(read).await.unwrap().actions;
+    assert_eq!(serde_json::to_value(&read).unwrap(), serde_json::to_value(&actions).unwrap());
+
+    let read = get_pushrule::v3::Request::new(kind.clone(), id());
+    let rule = client.send(read.clone()).await.unwrap().rule;
+    assert_eq!((rule.pattern.as_deref(), rule.enabled), (Some("pie 🥧*"), false));
+    client.send(delete_pushrule::v3::Request::new(kind.clone(), id())).await.unwrap();
+    assert_eq!(client.content().await, ["tea", "cake"]);
+    let not_found = (404, "M_NOT_FOUND".to_owned());
+    assert_eq!(client.send(read).await.unwrap_err(), not_found);
+    let gone = delete_pushrule::v3::Request::new(kind, id());
+    assert_eq!(client.send(gone).await.unwrap_err(), not_found);
+}
+
+#[tokio::test]
+async fn ruma_reads_back_a_rule_of_every_kind() {
+    let (home, client) = alice().await;
+    let conditions =
+        vec![PushCondition::EventMatch(ruma_common::push::EventMatchConditionData::new(
+            "type".to_owned(),
+            "m.room.message".to_owned(),
+        ))];
+    let on = |id: &str| NewConditionalPushRule::new(id.to_owned(), conditions.clone(), vec![]);
+    let room: ruma_common::OwnedRoomId = "!room:example.org".try_into().unwrap();
+    let sender: OwnedUserId = home.alice().try_into().unwrap();
+    for rule in [
+        NewPushRule::Override(on("over")),
+        NewPushRule::Underride(on("under")),
+        NewPushRule::Room(NewSimplePushRule::new(room.clone(), vec![Action::Notify])),
+        NewPushRule::Sender(NewSimplePushRule::new(sender.clone(), vec![])),
+    ] {
+        client.send(set_pushrule::v3::Request::new(rule)).await.unwrap();
+    }
+    let rules = client.rules().await;
+    // Master first, then the new one, then the others.
+    let mut overrides = rules.override_.iter().map(|rule| &*rule.rule_id);
+    assert_eq!(overrides.next(), Some(".m.rule.master"));
+    assert_eq!(overrides.next(), Some("over"));
+    for (kind, id) in [
+        (RuleKind::Override, "over"),
+        (RuleKind::Underride, "under"),
+        (RuleKind::Room, room.as_str()),
+        (RuleKind::Sender, sender.as_str()),
+    ] {
+        let rule = rules.get(kind.clone(), id).unwrap_or_else(|| panic!("{kind:?} {id}"));
+        assert!(rule.enabled() && !rule.is_server_default(), "{id}");
+    }
+    let kept = rules.override_.get("over").unwrap();
+    let json = |conditions: &Vec<PushCondition>| serde_json::to_value(conditions).unwrap();
+    assert_eq!(json(&kept.conditions), json(&conditions));
+    let global = client.send(get_pushrules_global_scope::v3::Request::new()).await.unwrap().global;
+    assert_eq!(serde_json::to_value(global).unwrap(), serde_json::to_value(rules).unwrap());
+}
+
+#[tokio::test]
+async fn ruma_understands_what_is_refused() {
+    let (_home, mut client) = alice().await;
+    let rule = NewPatternedPushRule::new("x".to_owned(), "x".to_owned(), vec![]);
+    let mut request = set_pushrule::v3::Request::new(NewPushRule::Content(rule));
+    request.before = Some("nobody".to_owned());
+    assert_eq!(client.send(request).await.unwrap_err(), (400, "M_UNKNOWN".to_owned()));
+    client.token = Some("wrong".to_owned());
+    let read = get_pushrules_all::v3::Request::new();
+    assert_eq!(client.send(read).await.unwrap_err(), (401, "M_UNKNOWN_TOKEN".to_owned()));
+}
