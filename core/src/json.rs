@@ -4,7 +4,7 @@
 //! is ambiguous is refused here, once: a key that stands twice, half of a surrogate pair, a number
 //! that no double holds, nesting without end.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use serde::Serialize;
@@ -57,11 +57,35 @@ impl JsonError {
 /// # Errors
 /// When they are not JSON, or JSON that two readers could understand differently.
 pub fn read(bytes: &[u8]) -> Result<Value, JsonError> {
+    read_with(bytes, None)
+}
+
+/// Reads an object one of whose arrays may be too long to be held as values: its items are handed
+/// over one by one, each with its number, and in the object that is returned the array is empty.
+///
+/// # Errors
+/// When [`read`] would fail, or an item is refused; the first of either is told.
+pub fn read_long<E: From<JsonError>>(
+    bytes: &[u8],
+    name: &str,
+    take: impl FnMut(usize, Value) -> Result<(), E>,
+) -> Result<Value, E> {
+    let take = RefCell::new(take);
+    let refusal = Cell::new(None);
+    let item = |number, value| {
+        let taken = (take.borrow_mut())(number, value);
+        taken.map_err(|error| refusal.set(Some(error))).is_ok()
+    };
+    let read = read_with(bytes, Some(Long { name, item: &item }));
+    refusal.into_inner().map_or(read.map_err(E::from), Err)
+}
+
+fn read_with(bytes: &[u8], long: Option<Long<'_>>) -> Result<Value, JsonError> {
     let text = str::from_utf8(bytes)
         .map_err(|error| JsonError::NotUtf8 { valid_up_to: error.valid_up_to() })?;
     let refused = Cell::new(None);
     let mut source = serde_json::Deserializer::from_str(text);
-    let value = Strict { refused: &refused, depth: 0 }.deserialize(&mut source);
+    let value = Strict { refused: &refused, depth: 0, long }.deserialize(&mut source);
     value.and_then(|value| source.end().map(|()| value)).map_err(|error| match refused.get() {
         Some(Refused::TooDeep) => JsonError::TooDeep,
         Some(Refused::DuplicateKey) => {
@@ -72,7 +96,7 @@ pub fn read(bytes: &[u8]) -> Result<Value, JsonError> {
         None if serde_json::from_str::<IgnoredAny>(text).is_ok() => {
             JsonError::Unrepresentable(error.to_string())
         }
-        None => JsonError::Syntax(error.to_string()),
+        Some(Refused::Item) | None => JsonError::Syntax(error.to_string()),
     })
 }
 
@@ -89,6 +113,15 @@ pub fn write(answer: &impl Serialize) -> Vec<u8> {
 enum Refused {
     DuplicateKey,
     TooDeep,
+    /// By whoever takes the items of the long array.
+    Item,
+}
+
+/// The array whose items are handed over, and who takes them: false stops the reading.
+#[derive(Clone, Copy)]
+struct Long<'a> {
+    name: &'a str,
+    item: &'a dyn Fn(usize, Value) -> bool,
 }
 
 /// Reads one value at its depth. serde's errors are texts, so a refusal is left in the cell.
@@ -96,6 +129,8 @@ enum Refused {
 struct Strict<'a> {
     refused: &'a Cell<Option<Refused>>,
     depth: usize,
+    /// Only for the outermost object, and then for its member of that name.
+    long: Option<Long<'a>>,
 }
 
 impl Strict<'_> {
@@ -156,10 +191,19 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let item = self.deeper()?;
+        let item = Self { long: None, ..self.deeper()? };
         let mut array = Vec::new();
+        let mut number = 0;
         while let Some(value) = items.next_element_seed(item)? {
-            array.push(value);
+            match self.long {
+                Some(long) if self.depth > 0 => {
+                    if !(long.item)(number, value) {
+                        return Err(self.refuse(Refused::Item));
+                    }
+                    number += 1;
+                }
+                _ => array.push(value),
+            }
         }
         Ok(Value::Array(array))
     }
@@ -171,7 +215,9 @@ impl<'de> Visitor<'de> for Strict<'_> {
             if object.contains_key(&key) {
                 return Err(self.refuse(Refused::DuplicateKey));
             }
-            object.insert(key, members.next_value_seed(member)?);
+            let long = self.long.filter(|long| self.depth == 0 && long.name == key);
+            let value = members.next_value_seed(Self { long, ..member })?;
+            object.insert(key, value);
         }
         Ok(Value::Object(object))
     }

@@ -13,6 +13,7 @@ pub mod builtin;
 mod change;
 mod condition;
 mod document;
+pub mod evaluation;
 pub mod event;
 pub(crate) mod fields;
 mod id;
@@ -26,6 +27,7 @@ mod refusal;
 mod rule;
 mod ruleset;
 mod scope;
+pub mod verdict_request;
 
 pub use access::Access;
 pub use action::{Action, TweakValue};

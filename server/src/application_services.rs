@@ -1,8 +1,8 @@
 //! Application services: programs of the operator's that act for many users.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use belfry_core::matrix;
 use belfry_core::secret::Digest;
 use regex_lite::Regex;
 
@@ -10,7 +10,7 @@ use crate::config::{ConfigError, Registration, RegistrationSource};
 
 /// Those that are configured, by the digests of their tokens.
 #[derive(Debug, Default)]
-pub struct ApplicationServices(HashMap<Digest, ApplicationService>);
+pub struct ApplicationServices(HashMap<Digest, Arc<ApplicationService>>);
 
 /// One of them.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub struct ApplicationService {
 #[derive(Debug)]
 struct Users {
     ids: Regex,
+    /// Whether these are plainly all users, so that nothing need be matched.
+    everybody: bool,
     exclusive: bool,
 }
 
@@ -39,12 +41,8 @@ impl ApplicationServices {
             let refuse = |why: String| {
                 ConfigError(format!("application_services: {:?}: {why}", registration.id))
             };
-            if registration.as_token.reveal().is_empty() {
-                return Err(refuse("as_token is empty".to_owned()));
-            }
-            let token = registration.as_token.digest();
             let service = ApplicationService::new(&registration).map_err(refuse)?;
-            if let Some(other) = services.insert(token, service) {
+            if let Some(other) = services.insert(registration.as_token, Arc::new(service)) {
                 return Err(refuse(format!("has the as_token of {:?}", other.id)));
             }
         }
@@ -53,7 +51,7 @@ impl ApplicationServices {
 
     /// Whose token this is.
     #[must_use]
-    pub fn of_token(&self, token: Digest) -> Option<&ApplicationService> {
+    pub fn of_token(&self, token: Digest) -> Option<&Arc<ApplicationService>> {
         if self.0.is_empty() { None } else { self.0.get(&token) }
     }
 
@@ -71,7 +69,8 @@ impl ApplicationService {
         let users = namespaces.map(|namespace| {
             let whole = format!(r"\A(?:{})\z", namespace.regex);
             let ids = Regex::new(&whole).map_err(|error| format!("users.regex: {error}"))?;
-            Ok(Users { ids, exclusive: namespace.exclusive })
+            let everybody = matches!(namespace.regex.as_str(), ".*" | "@.*" | "@.*:.*");
+            Ok(Users { ids, everybody, exclusive: namespace.exclusive })
         });
         Ok(Self {
             id: registration.id.clone(),
@@ -81,11 +80,11 @@ impl ApplicationService {
         })
     }
 
-    /// Whether it may act for this account: its own, or one of its namespaces.
+    /// Whether it may act for an account of this name and id: its own, or one of its namespaces.
     #[must_use]
-    pub fn may_act_for(&self, name: &str, server_name: &str) -> bool {
-        let user_id = matrix::user_id(name, server_name);
-        name == self.sender || self.users.iter().any(|users| users.ids.is_match(&user_id))
+    pub fn may_act_for(&self, name: &str, user_id: &str) -> bool {
+        let mut users = self.users.iter();
+        name == self.sender || users.any(|users| users.everybody || users.ids.is_match(user_id))
     }
 }
 
@@ -112,9 +111,9 @@ mod tests {
         for (name, allowed) in
             [("bot", true), ("irc_ann", true), ("ann", false), ("xirc_ann", false), ("both", false)]
         {
-            assert_eq!(service.may_act_for(name, "x"), allowed, "{name}");
+            assert_eq!(service.may_act_for(name, &format!("@{name}:x")), allowed, "{name}");
         }
-        assert!(!service.may_act_for("irc_ann", "xy"));
+        assert!(!service.may_act_for("irc_ann", "@irc_ann:xy"));
         assert!(services.keep("@irc_zoe:x"));
         assert!(!services.keep("@ann") && !services.keep("@bot:x"));
         assert!(service.rate_limited);
@@ -122,10 +121,22 @@ mod tests {
     }
 
     #[test]
+    fn a_namespace_of_everybody_is_one_of_everybody() {
+        for regex in [".*", "@.*", "@.*:.*", "@.+"] {
+            let service = format!(
+                "id = 'a'\nas_token = 't'\nsender_localpart = 'b'\n\
+                 namespaces.users = [{{ regex = '{regex}' }}]"
+            );
+            let services = load(&[&service]).unwrap();
+            let service = services.0.values().next().unwrap();
+            assert!(service.may_act_for("ann", "@ann:x"), "{regex}");
+        }
+    }
+
+    #[test]
     fn what_cannot_work_is_refused_by_name() {
         for (registrations, problem) in [
             (&[BRIDGE, BRIDGE][..], "\"irc\": has the as_token of \"irc\""),
-            (&["id = 'a'\nas_token = ''\nsender_localpart = 'b'"], "\"a\": as_token is empty"),
             (
                 &["id = 'a'\nas_token = 't'\nsender_localpart = 'b'\n\
                    namespaces.users = [{ regex = '(' }]"],

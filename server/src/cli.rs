@@ -5,6 +5,7 @@
 mod account;
 mod app;
 mod check;
+mod explain;
 mod serve;
 mod token;
 
@@ -103,6 +104,8 @@ enum Command {
     /// List, show, disable and enable registered apps
     #[command(subcommand)]
     App(app::Command),
+    /// Judge an event by an account's push rules, and tell how the verdict comes about
+    Explain(explain::Arguments),
     /// Look at the settings
     #[command(subcommand)]
     Config(check::Command),
@@ -142,6 +145,10 @@ fn run_command(cli: Cli, env: Overrides) -> Result<(), Failure> {
         Some(Command::Account(command)) => with_store(&load()?, account::run(command)),
         Some(Command::Token(command)) => with_store(&load()?, token::run(command)),
         Some(Command::App(command)) => with_store(&load()?, app::run(command)),
+        Some(Command::Explain(arguments)) => {
+            let config = load()?;
+            with_store(&config, explain::run(arguments, &config))
+        }
         Some(Command::Config(check::Command::Check)) => check::run(&load()?),
     }
 }

@@ -108,11 +108,18 @@ pub struct Rules {
     pub max_bytes: usize,
     /// How many bytes the body of a request may have.
     pub max_body_bytes: usize,
+    /// How many bytes the body of a request for the verdicts of many users may have.
+    pub max_evaluate_bytes: usize,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { max_rules: 1000, max_bytes: 1024 * 1024, max_body_bytes: 64 * 1024 }
+        Self {
+            max_rules: 1000,
+            max_bytes: 1024 * 1024,
+            max_body_bytes: 64 * 1024,
+            max_evaluate_bytes: 16 * 1024 * 1024,
+        }
     }
 }
 
@@ -367,6 +374,12 @@ impl Config {
             connections: self.store.connections,
             timeout: self.store.timeout,
         }
+    }
+
+    /// The part of a user id after the colon, where clients reach this service at this address.
+    #[must_use]
+    pub fn name_of_server<'a>(&'a self, base_url: &'a BaseUrl) -> &'a str {
+        self.server_name.as_deref().unwrap_or_else(|| base_url.host())
     }
 
     /// The base URL, given the address that was really bound.

@@ -15,6 +15,8 @@ mod cors;
 mod discovery;
 mod entrant;
 mod error;
+mod evaluate;
+mod explain;
 mod form;
 mod gateway;
 mod health;
@@ -48,6 +50,7 @@ pub use self::rules::Changes;
 pub(crate) use self::site::tests::strange_site;
 pub use self::site::{Peer, Site};
 use crate::application_services::ApplicationServices;
+use crate::audience::KeptAudience;
 use crate::clock::Clock;
 use crate::config::{BaseUrl, Config};
 use crate::limits::Limits;
@@ -73,6 +76,8 @@ pub struct Belfry {
     pub metrics: Metrics,
     /// Who may act for many users.
     pub application_services: ApplicationServices,
+    /// The rules of those whom events are judged for.
+    pub audience: KeptAudience,
     /// Changes of rules that wait to be saved.
     pub changes: Changes,
 }
@@ -90,6 +95,7 @@ impl Belfry {
             limits: Limits::open(&config, &mut metrics).await?,
             passwords: Passwords::new(config.passwords.parallel),
             application_services: ApplicationServices::load(&config.application_services)?,
+            audience: KeptAudience::new(config.store.cache_bytes / 8),
             changes: Changes::default(),
             config,
             base_url,
@@ -102,7 +108,7 @@ impl Belfry {
     /// The part of a user id after the colon.
     #[must_use]
     pub fn server_name(&self) -> &str {
-        self.config.server_name.as_deref().unwrap_or_else(|| self.base_url.authority())
+        self.config.name_of_server(&self.base_url)
     }
 }
 
@@ -140,7 +146,9 @@ fn router(belfry: Arc<Belfry>) -> Router {
         routes = routes.merge(metrics_routes());
     }
     for segment in &belfry.config.name_segments {
-        routes = routes.route(&format!("/{segment}/client/versions"), get(matrix::versions));
+        routes = routes
+            .route(&format!("/{segment}/client/versions"), get(matrix::versions))
+            .route(&format!("/{segment}/app/v1/evaluate"), post(evaluate::evaluate));
         for api in ["api/v1", "r0", "v3"] {
             routes = routes.merge(client_routes(&format!("/{segment}/client/{api}")));
         }
@@ -154,6 +162,7 @@ fn client_routes(prefix: &str) -> Router<Arc<Belfry>> {
     let account_data = "/user/{user}/account_data/m.push_rules";
     Router::new()
         .route(&at("/pushrules/"), any(rules::answer))
+        .route(&at("/pushrules/explain"), post(explain::explain))
         .route(&at("/pushrules/{*rest}"), any(rules::answer))
         .route(&at("/versions"), get(matrix::versions))
         .route(&at("/login"), get(login::flows).post(login::login))

@@ -4,6 +4,7 @@
 //! is in `belfry-core`. The binary is `main.rs`.
 
 pub mod application_services;
+pub mod audience;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -7,6 +7,7 @@ use std::thread;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
+use belfry_core::oauth::account::LONGEST_PASSWORD;
 use belfry_core::secret::Secret;
 use tokio::sync::{Semaphore, TryAcquireError};
 
@@ -58,7 +59,11 @@ impl Passwords {
     }
 
     /// Whether this is the remembered password. With none to compare, it takes as long to say no.
+    /// One that nobody could have chosen is not hashed: nobody can make us hash a book.
     pub async fn verify(&self, password: Secret, hash: Option<String>) -> Result<bool, Busy> {
+        if password.reveal().chars().count() > LONGEST_PASSWORD {
+            return Ok(false);
+        }
         self.in_turn(move || {
             let text = hash.as_deref().unwrap_or(NOBODY);
             let same = argon2().verify_password(password.reveal().as_bytes(), text).is_ok();
@@ -133,6 +138,9 @@ mod tests {
         let passwords = Passwords::new(NonZeroUsize::new(1));
         let held = passwords.places.clone().acquire_many_owned(33).await.unwrap();
         assert_eq!(passwords.hash(secret("a")).await.unwrap_err(), Busy);
+        assert_eq!(passwords.verify(secret("a"), None).await, Err(Busy));
+        // What cannot be a password takes no place.
+        assert_eq!(passwords.verify(secret(&"a".repeat(129)), None).await, Ok(false));
         drop(held);
         assert!(passwords.hash(secret("a")).await.is_ok());
     }

@@ -34,7 +34,8 @@ Options:
 Belfry is built for release and runs on fresh data for every row. wrk loads both servers in
 alternation; the tables show medians, and beside each figure the one it should keep to. Absolute
 figures are the machine's, ratios are ours. A busy machine blurs all but the processor time of a
-call (CPU µs): measure again before you believe `below`. The exit code says only whether everything could be measured.
+call (CPU µs): measure again before you believe `below`. The exit code says only whether
+everything could be measured.
 
 Examples:
   cargo xtask bench
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, Box<dyn Error>> {
     }
 
     packages::ensure(packages::FOR_BENCH, options.install)?;
-    let build = ["build", "--release", "-p", "belfry", "--bins", "--examples"];
+    let build = ["build", "--release", "-p", "belfry", "-p", "belfry-core", "--bins", "--examples"];
     if !cargo::succeeds(cargo::command(&build))? {
         return Err("Belfry does not compile".into());
     }

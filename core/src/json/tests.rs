@@ -142,3 +142,48 @@ proptest! {
         }
     }
 }
+
+fn taken(bytes: &[u8]) -> (Vec<Value>, Result<Value, JsonError>) {
+    let mut items = Vec::new();
+    let rest = read_long(bytes, "list", |number, item| {
+        assert_eq!(number, items.len());
+        items.push(item);
+        Ok(())
+    });
+    (items, rest)
+}
+
+#[test]
+fn a_long_array_is_handed_over_item_by_item() {
+    let (items, rest) = taken(br#"{"a":[1],"list":[1,{"list":[2]},[3]],"b":{"list":[4]}}"#);
+    assert_eq!(items, [json!(1), json!({"list": [2]}), json!([3])]);
+    assert_eq!(rest, Ok(json!({"a": [1], "list": [], "b": {"list": [4]}})));
+    for (whole, rest) in
+        [("[1]", json!([1])), (r#"{"list":{"a":[1]}}"#, json!({"list": {"a": [1]}}))]
+    {
+        assert_eq!(taken(whole.as_bytes()), (Vec::new(), Ok(rest)), "{whole}");
+    }
+}
+
+#[test]
+fn a_long_array_is_read_as_strictly_as_any() {
+    for (bytes, is_not_json) in [
+        (&br#"{"list":[1],"list":[2]}"#[..], false),
+        (br#"{"list":[{"a":1,"a":2}]}"#, false),
+        (br#"{"list":[1"#, true),
+        (br#"{"list":[1]}x"#, true),
+    ] {
+        assert_eq!(taken(bytes).1.unwrap_err().is_not_json(), is_not_json, "{bytes:?}");
+        assert_eq!(taken(bytes).1.err(), read(bytes).err(), "{bytes:?}");
+    }
+    let deep = format!(r#"{{"list":[{}{}]}}"#, "[".repeat(200), "]".repeat(200));
+    assert_eq!(taken(deep.as_bytes()).1, Err(JsonError::TooDeep));
+}
+
+#[test]
+fn whoever_takes_the_items_of_a_long_array_may_refuse_one() {
+    let refused = read_long(br#"{"list":[1,2,3]}"#, "list", |number, _| {
+        if number == 1 { Err(JsonError::TooDeep) } else { Ok(()) }
+    });
+    assert_eq!(refused, Err(JsonError::TooDeep));
+}

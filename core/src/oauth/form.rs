@@ -6,6 +6,8 @@ use std::fmt::Write;
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::percent::{self, PercentError};
+
 /// The pairs of a request, in the order in which they came.
 pub type Pairs = Vec<(String, String)>;
 
@@ -35,13 +37,12 @@ pub enum FormError {
 /// When two readers could understand it differently: a broken percent sign, or bytes that are no
 /// text.
 pub fn pairs(form: &[u8]) -> Result<Pairs, FormError> {
-    let parts = form.split(|byte| *byte == b'&').filter(|part| !part.is_empty());
-    let pairs = parts.map(|part| {
-        let end = part.iter().position(|byte| *byte == b'=').unwrap_or(part.len());
-        let value = part.get(end + 1..).unwrap_or_default();
-        Ok((strictly(&part[..end])?, strictly(value)?))
-    });
-    without_nul(pairs.collect::<Result<_, FormError>>()?)
+    let text = str::from_utf8(form).map_err(|_| FormError::NotUtf8)?;
+    let pairs = percent::query(text).map_err(|error| match error {
+        PercentError::Escape => FormError::BrokenPercent,
+        PercentError::NotUtf8 => FormError::NotUtf8,
+    })?;
+    without_nul(pairs)
 }
 
 /// The pairs of a JSON body: a list is its name with `[]` behind it, once for each item, as in a
@@ -83,17 +84,6 @@ fn scalar(value: Value) -> Result<Option<String>, FormError> {
     }
 }
 
-fn strictly(encoded: &[u8]) -> Result<String, FormError> {
-    let broken = |at: usize| {
-        let digits = encoded.get(at + 1..at + 3).unwrap_or_default();
-        digits.len() < 2 || !digits.iter().all(u8::is_ascii_hexdigit)
-    };
-    if encoded.iter().enumerate().any(|(at, byte)| *byte == b'%' && broken(at)) {
-        return Err(FormError::BrokenPercent);
-    }
-    decode_bytes(encoded).ok_or(FormError::NotUtf8)
-}
-
 /// Writes a value so that it can stand in a query, in a fragment or in a form.
 ///
 /// A space becomes `%20`, which every reader understands; not every one understands `+`.
@@ -112,11 +102,8 @@ pub(super) fn encode(value: &str) -> String {
 /// Reads what a form writer wrote: `+` is a space, `%XX` a byte; a `%` without two digits is
 /// itself. `None` when the bytes are not UTF-8.
 pub(super) fn decode(text: &str) -> Option<String> {
-    decode_bytes(text.as_bytes())
-}
-
-fn decode_bytes(mut rest: &[u8]) -> Option<String> {
-    let mut bytes = Vec::with_capacity(rest.len());
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
         let (byte, after) = match (first, tail) {
             (b'+', _) => (b' ', tail),

@@ -23,15 +23,14 @@ pub fn answer<'a>(
 #[must_use]
 pub fn untouched(user: User<'_>) -> Vec<u8> {
     static PIECES: LazyLock<Vec<Piece>> = LazyLock::new(pieces);
-    let names = [json::write(&user.id), json::write(&user.localpart)];
-    let mut whole = Vec::with_capacity(8 * 1024);
-    for piece in &*PIECES {
-        whole.extend_from_slice(match piece {
-            Piece::Text(text) => text.as_bytes(),
-            Piece::Id => &names[0],
-            Piece::Localpart => &names[1],
-        });
-    }
+    let (id, localpart) = (json::write(&user.id), json::write(&user.localpart));
+    let parts = PIECES.iter().map(|piece| match piece {
+        Piece::Text(text) => text.as_bytes(),
+        Piece::Id => &id,
+        Piece::Localpart => &localpart,
+    });
+    let mut whole = Vec::with_capacity(parts.clone().map(<[u8]>::len).sum());
+    parts.for_each(|part| whole.extend_from_slice(part));
     whole
 }
 

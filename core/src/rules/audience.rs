@@ -97,13 +97,14 @@ impl Audience {
     /// Forgets a user, who then has the built-in rules like everybody.
     pub fn remove(&mut self, user_id: &str) {
         let Some(user) = self.by_id.remove(user_id) else { return };
-        let User { standing, own } = std::mem::take(&mut self.users[user as usize]);
-        self.standings.release(standing);
-        for slot in own {
+        for slot in 0..self.users[user as usize].own.len() {
+            let slot = self.users[user as usize].own[slot];
             if let Some((moved, at)) = self.shelf.release(slot) {
                 self.users[moved.user as usize].own[moved.slot as usize].at = at;
             }
         }
+        self.standings.release(self.users[user as usize].standing);
+        self.users[user as usize] = User::default();
         self.free.push(user);
     }
 

@@ -65,14 +65,10 @@ pub(super) struct Ready {
 
 /// A rule in its place in the walk.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
-    scope: &'a Scope,
-    enabled: bool,
-    legacy: bool,
-    ready: &'a Ready,
-    actions: &'a [Action],
-    /// As the user wrote them; those of a built-in rule are made when they are needed.
-    conditions: Option<&'a [Condition]>,
+enum Asked<'a> {
+    Own(&'a Scope, &'a Own),
+    /// A built-in rule by its index.
+    Builtin(usize),
 }
 
 /// What became of a rule that was asked.
@@ -167,14 +163,12 @@ impl Compiled {
         if facts.event.sender() == Some(&*self.user.id) {
             return Verdict::NONE;
         }
-        for asked in self.in_order(facts.member.profile_tag) {
-            let answer = asked.answer(facts);
-            tell(asked, &answer);
-            if let Answer::Won = answer {
-                return asked.verdict();
-            }
-        }
-        Verdict::NONE
+        let won = self.in_order(facts.member.profile_tag).find(|asked| {
+            let answer = self.answer(*asked, facts);
+            tell(*asked, &answer);
+            matches!(answer, Answer::Won)
+        });
+        won.map_or(Verdict::NONE, |asked| self.verdict_of(asked))
     }
 
     /// All rules as they are to be asked: the one that silences everything, those of the device,
@@ -186,24 +180,36 @@ impl Compiled {
         });
         let device = device
             .into_iter()
-            .flat_map(|(scope, rules)| rules.iter().map(move |(_, own)| own.asked(scope)));
+            .flat_map(|(scope, rules)| rules.iter().map(move |(_, own)| Asked::Own(scope, own)));
         let global = Kind::ALL.into_iter().flat_map(|kind| {
-            let own = self.global[kind].iter().map(|own| own.asked(&Scope::Global));
-            own.chain(BUILTIN.below_master(kind).map(|index| self.builtin(index)))
+            let own = self.global[kind].iter().map(|own| Asked::Own(&Scope::Global, own));
+            own.chain(BUILTIN.below_master(kind).map(Asked::Builtin))
         });
-        once(self.builtin(MASTER)).chain(device).chain(global)
+        once(Asked::Builtin(MASTER)).chain(device).chain(global)
     }
 
-    fn builtin(&self, index: usize) -> Asked<'_> {
-        let rule = BUILTIN.rule(index);
-        Asked {
-            scope: &Scope::Global,
-            enabled: self.standing.is_enabled(index),
-            legacy: rule.legacy,
-            ready: &rule.ready,
-            actions: self.standing.actions(index),
-            conditions: None,
+    fn answer(&self, asked: Asked<'_>, facts: &Facts<'_>) -> Answer {
+        let (is_enabled, is_superseded) = match asked {
+            Asked::Own(_, own) => (own.enabled, false),
+            Asked::Builtin(index) => {
+                (self.standing.is_enabled(index), BUILTIN.rule(index).is_superseded(facts.event))
+            }
+        };
+        if !is_enabled {
+            return Answer::Disabled;
         }
+        if is_superseded {
+            return Answer::Superseded;
+        }
+        asked.ready().failure(facts).map_or(Answer::Won, Answer::Failed)
+    }
+
+    fn verdict_of<'a>(&'a self, asked: Asked<'a>) -> Verdict<'a> {
+        let actions = match asked {
+            Asked::Own(_, own) => &own.ready.actions,
+            Asked::Builtin(index) => self.standing.actions(index),
+        };
+        Verdict::of(asked.name(), actions)
     }
 }
 
@@ -212,35 +218,20 @@ impl Own {
         let conditions = conditions(kind, rule);
         Self { enabled: rule.enabled, ready: Ready::new(kind, rule, &conditions), conditions }
     }
-
-    fn asked<'a>(&'a self, scope: &'a Scope) -> Asked<'a> {
-        Asked {
-            scope,
-            enabled: self.enabled,
-            legacy: false,
-            ready: &self.ready,
-            actions: &self.ready.actions,
-            conditions: Some(&self.conditions),
-        }
-    }
 }
 
 impl<'a> Asked<'a> {
-    fn answer(&self, facts: &Facts<'_>) -> Answer {
-        if !self.enabled {
-            return Answer::Disabled;
+    fn ready(self) -> &'a Ready {
+        match self {
+            Self::Own(_, own) => &own.ready,
+            Self::Builtin(index) => &BUILTIN.rule(index).ready,
         }
-        if self.legacy && facts.event.has_mentions() {
-            return Answer::Superseded;
-        }
-        self.ready.failure(facts).map_or(Answer::Won, Answer::Failed)
     }
 
-    fn name(&self) -> RuleName<'a> {
-        self.ready.name(self.scope)
-    }
-
-    fn verdict(&self) -> Verdict<'a> {
-        Verdict::of(self.name(), self.actions)
+    fn name(self) -> RuleName<'a> {
+        self.ready().name(match self {
+            Self::Own(scope, _) => scope,
+            Self::Builtin(_) => &Scope::Global,
+        })
     }
 }

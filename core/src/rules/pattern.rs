@@ -18,10 +18,10 @@ pub use text::Text;
 /// A match takes time linear in the text, whatever the pattern: it has 64 steps for each byte, and
 /// a pattern that would need more counts as not matching. Only one with more than thirty groups of
 /// `?` or line breaks, or with pages of text beside a `?`, on a text made for it, comes so far.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Pattern(Form);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 enum Form {
     Literal(Box<str>),
     Glob(Box<Glob>),

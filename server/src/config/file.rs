@@ -59,6 +59,18 @@ mod tests {
     }
 
     #[test]
+    fn the_documented_file_is_valid_with_every_line_of_it_in_use() {
+        let docs = include_str!("../../../docs/operating.md");
+        let file = docs.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+        let all: Vec<&str> =
+            file.lines().map(|line| line.strip_prefix('#').unwrap_or(line)).collect();
+        for text in [file.to_owned(), all.join("\n")] {
+            let config = parse(&text).unwrap();
+            assert_eq!(config.base_url.unwrap().to_string(), "https://ring.example");
+        }
+    }
+
+    #[test]
     fn an_error_names_the_line_and_what_was_meant() {
         for (text, problem) in [
             ("lisen = 'x'", "line 1: unknown key `lisen`; did you mean `listen`?"),

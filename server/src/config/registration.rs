@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs;
 use std::path::PathBuf;
 
-use belfry_core::secret::Secret;
+use belfry_core::secret::{Digest, Secret};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor, value::MapAccessDeserializer};
 
@@ -25,8 +25,9 @@ pub enum RegistrationSource {
 pub struct Registration {
     /// What the application service is called.
     pub id: String,
-    /// The token that it presents.
-    pub as_token: Secret,
+    /// The token that it presents, of which only the digest is kept.
+    #[serde(deserialize_with = "digest")]
+    pub as_token: Digest,
     /// The name of the user that it acts as when it names none.
     pub sender_localpart: String,
     /// The users for whom it may act.
@@ -67,6 +68,14 @@ const KEYS: [&str; 8] = [
     "hs_token",
     "protocols",
 ];
+
+fn digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
+    let token = Secret::deserialize(deserializer)?;
+    if token.reveal().is_empty() {
+        return Err(de::Error::custom("as_token is empty"));
+    }
+    Ok(token.digest())
+}
 
 impl RegistrationSource {
     /// The registration, read from its file if it is in one.
@@ -146,7 +155,8 @@ de.sorunome.msc2409.push_ephemeral: true
         let read = read(FILE).unwrap();
         assert_eq!(read.id, "IRC Bridge");
         assert_eq!(read.sender_localpart, "_irc_bot");
-        assert!(read.as_token.reveal().starts_with("30c05ae9"));
+        let token = "30c05ae90a248a4188e620216fa72e349803310ec83e2a77b34fe90be6081f46";
+        assert_eq!(read.as_token, Secret::new(token).digest());
         assert_eq!(read.rate_limited, Some(false));
         let users = read.namespaces.users.unwrap();
         assert_eq!((users[0].regex.as_str(), users[0].exclusive), ("@_irc_bridge_.*", true));
@@ -156,7 +166,7 @@ de.sorunome.msc2409.push_ephemeral: true
     fn a_token_that_looks_like_a_number_is_a_text() {
         for token in ["12345678901234567890", "1e5", "0x10", "no"] {
             let yaml = format!("id: a\nas_token: {token}\nsender_localpart: b\n");
-            assert_eq!(read(&yaml).unwrap().as_token.reveal(), token);
+            assert_eq!(read(&yaml).unwrap().as_token, Secret::new(token).digest(), "{token}");
         }
     }
 
@@ -189,6 +199,10 @@ de.sorunome.msc2409.push_ephemeral: true
         for (wrong, problem) in [
             ("sources = [{ id = 'a', token = 't' }]", "unknown field `token`"),
             ("sources = [{ id = 'a', as_token = 't' }]", "missing field `sender_localpart`"),
+            (
+                "sources = [{ id = 'a', as_token = '', sender_localpart = 'b' }]",
+                "as_token is empty",
+            ),
             ("sources = [3]", "the path of a registration file, or a table"),
         ] {
             let error = read(wrong).unwrap_err().to_string();

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{Span, SpanRelativeTo};
 use serde::{Deserialize, Deserializer, de};
 use url::Url;
 
@@ -72,13 +72,7 @@ impl BaseUrl {
         Self(url.expect("a socket address is a valid authority"))
     }
 
-    /// The host, with its port unless it is the scheme's own.
-    #[must_use]
-    pub fn authority(&self) -> &str {
-        self.0.authority()
-    }
-
-    /// The host alone.
+    /// The host, without its port.
     #[must_use]
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
@@ -125,11 +119,12 @@ impl TryFrom<String> for BaseUrl {
     }
 }
 
-/// A length of time such as `"30s"`, `"5m"` or `"1h 30m"`.
+/// A length of time such as `"30s"`, `"1h 30m"` or `"14d"`, a day being 24 hours.
 pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let parsed = text.parse::<SignedDuration>().ok().and_then(|length| length.try_into().ok());
-    match parsed {
+    let day = SpanRelativeTo::days_are_24_hours();
+    let parsed = text.parse::<Span>().and_then(|span| span.to_duration(day));
+    match parsed.ok().and_then(|length| Duration::try_from(length).ok()) {
         Some(length) if length > Duration::ZERO => Ok(length),
         _ => Err(de::Error::custom(format!(
             "{text:?} is not a length of time; write \"30s\" or \"5m\""

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use belfry_core::matrix::user_id;
 use belfry_core::oauth::account::Problem as Wrong;
 use belfry_core::oauth::scope::Scope;
 use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
@@ -18,7 +19,6 @@ use super::reader::Reader;
 use super::token::{self, Issued};
 use crate::config::SignUps;
 use crate::pages::assets::BELL;
-use crate::random;
 use crate::store::{Account, Taken};
 
 /// `POST /api/v1/accounts`: a new account, and a token of it for the app that brought the person.
@@ -46,23 +46,16 @@ async fn add(
     belfry: &Belfry,
     sign_up: SignUp,
 ) -> Result<Result<i64, Invalid<AccountError>>, Problem> {
-    let now = belfry.clock.now();
-    let mut account = Account {
-        id: random::id(now),
-        name: sign_up.username,
-        email: Some(sign_up.email.to_lowercase()),
-        password: belfry.passwords.hash(sign_up.password).await?,
-        created_at: now,
-        disabled_at: None,
-    };
-    let taken = |field| Invalid::one(AccountError { field, problem: Wrong::Taken });
-    loop {
-        match belfry.store.add_account(&account).await? {
-            Ok(()) => return Ok(Ok(account.id)),
-            Err(Taken::Name) => return Ok(Err(taken(Field::Username))),
-            Err(Taken::Email) => return Ok(Err(taken(Field::Email))),
-            Err(Taken::Id) => account.id = random::id(now),
-        }
+    let wrong = |field, problem| Ok(Err(Invalid::one(AccountError { field, problem })));
+    if belfry.application_services.keep(&user_id(&sign_up.username, belfry.server_name())) {
+        return wrong(Field::Username, Wrong::Reserved);
+    }
+    let hash = belfry.passwords.hash(sign_up.password).await?;
+    let (now, email) = (belfry.clock.now(), Some(sign_up.email));
+    match belfry.store.new_account(now, sign_up.username, email, hash).await? {
+        Ok(account) => Ok(Ok(account.id)),
+        Err(Taken::Email) => wrong(Field::Email, Wrong::Taken),
+        Err(Taken::Name | Taken::Id) => wrong(Field::Username, Wrong::Taken),
     }
 }
 

@@ -8,11 +8,11 @@ use belfry_core::oauth::app::{AppDetails, Registration};
 use belfry_core::secret::Secret;
 use serde::Serialize;
 
-use super::Belfry;
 use super::bearer::Bearer;
 use super::error::{ApiError, Problem};
 use super::form::Form;
 use super::reader::Reader;
+use super::{Belfry, Counted, Guard};
 use crate::random;
 use crate::store::App;
 
@@ -63,9 +63,11 @@ impl Application {
 /// `POST /api/v1/apps`
 pub(super) async fn register(
     State(belfry): State<Arc<Belfry>>,
+    guard: Guard,
     reader: Reader,
     Form(pairs): Form,
-) -> Result<Json<Application>, ApiError> {
+) -> Result<(Counted, Json<Application>), ApiError> {
+    let counted = guard.app_registration().await?;
     let checked = Registration::from_pairs(pairs).check();
     let details = checked.map_err(|invalid| ApiError::invalid_app(&invalid, &reader))?;
     let secret = random::secret();
@@ -73,7 +75,7 @@ pub(super) async fn register(
     while !belfry.store.add_app(&app).await? {
         app.id = random::id(belfry.clock.now());
     }
-    Ok(Json(Application::new(app, Some(&secret))))
+    Ok((counted, Json(Application::new(app, Some(&secret)))))
 }
 
 /// `GET /api/v1/apps/verify_credentials`: for any good token of the app, whatever its scopes.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
+use belfry_core::oauth::bearer::presented;
 use belfry_core::oauth::scope::{Scope, Scopes};
 use belfry_core::secret::Secret;
 
@@ -22,7 +23,7 @@ impl FromRequestParts<Arc<Belfry>> for Bearer {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, belfry: &Arc<Belfry>) -> Result<Self, ApiError> {
-        let secret = presented(&parts.headers)?;
+        let secret = token_of(&parts.headers)?;
         let token = belfry.store.token(secret.digest()).await?.ok_or(ApiError::InvalidToken)?;
         token.check(belfry.clock.now()).map_err(|refused| match refused {
             Refused::Revoked => ApiError::RevokedToken,
@@ -62,18 +63,8 @@ impl Bearer {
     }
 }
 
-/// The token of the `Authorization` header.
-fn presented(headers: &HeaderMap) -> Result<Secret, ApiError> {
-    let mut all = headers.get_all(header::AUTHORIZATION).iter();
-    let told = all.next().ok_or(ApiError::MissingToken)?;
-    if all.next().is_some() {
-        return Err(ApiError::InvalidToken);
-    }
-    let told = told.to_str().map_err(|_| ApiError::InvalidToken)?;
-    let (scheme, token) = told.trim().split_once(' ').ok_or(ApiError::InvalidToken)?;
-    if scheme.eq_ignore_ascii_case("bearer") {
-        Ok(Secret::new(token.trim()))
-    } else {
-        Err(ApiError::InvalidToken)
-    }
+/// The token of the `Authorization` header, the only place where the API looks for one.
+fn token_of(headers: &HeaderMap) -> Result<Secret, ApiError> {
+    let all = headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes);
+    presented(all, []).map_err(|_| ApiError::InvalidToken)?.ok_or(ApiError::MissingToken)
 }

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use axum::http::header;
 use axum::http::request::Parts;
 use belfry_core::matrix;
-use belfry_core::oauth::bearer::presented;
-use belfry_core::oauth::scope::Scopes;
+use belfry_core::oauth::bearer::BearerError;
 use belfry_core::percent;
 use belfry_core::rules::Access;
 use belfry_core::secret::Digest;
+use jiff::Timestamp;
 
 use super::Belfry;
+use super::entrant::{Entrant, Presented};
 use super::error::RuleError;
 use crate::application_services::ApplicationService;
-use crate::store::Refused;
+use crate::store::{Refused, Token};
 
 /// The user whose rules are meant; a handler that takes one is closed to everyone else.
 pub(super) struct Caller {
@@ -33,8 +33,8 @@ impl Caller {
     /// Whether the caller may do that.
     pub(super) fn may(&self, access: Access) -> Result<(), RuleError> {
         let Some(scopes) = &self.scopes else { return Ok(()) };
-        let scopes = scopes.parse::<Scopes>().unwrap_or_default();
-        if access.is_granted_by(&scopes) { Ok(()) } else { Err(RuleError::Scope(access)) }
+        let scopes = scopes.split(' ').filter_map(|scope| scope.parse().ok());
+        if access.is_granted_by(scopes) { Ok(()) } else { Err(RuleError::Scope(access)) }
     }
 
     /// The user's id.
@@ -51,23 +51,58 @@ impl FromRequestParts<Arc<Belfry>> for Caller {
         belfry: &Arc<Belfry>,
     ) -> Result<Self, RuleError> {
         let query = percent::query(parts.uri.query().unwrap_or_default())?;
-        let headers = parts.headers.get_all(header::AUTHORIZATION);
-        let token = presented(
-            headers.iter().map(header::HeaderValue::as_bytes),
-            values(&query, "access_token"),
-        )?;
-        let token = token.ok_or(RuleError::MissingToken)?.digest();
-        match belfry.application_services.of_token(token) {
-            Some(service) => acting(service, &query, belfry).await,
-            None => user(token, belfry).await,
+        match holder(parts, belfry).await? {
+            Holder::User(digest, token) => user(digest, &token, belfry.clock.now()),
+            Holder::Service(service) => acting(&service, &query, belfry).await,
         }
     }
 }
 
+/// An application service that asks for itself; a handler that takes one is closed to users.
+pub(super) struct Service(pub(super) Arc<ApplicationService>);
+
+impl FromRequestParts<Arc<Belfry>> for Service {
+    type Rejection = RuleError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        belfry: &Arc<Belfry>,
+    ) -> Result<Self, RuleError> {
+        match holder(parts, belfry).await? {
+            Holder::Service(service) => Ok(Self(service)),
+            Holder::User(digest, token) => match user(digest, &token, belfry.clock.now()) {
+                Ok(_) | Err(RuleError::NoUser) => Err(RuleError::NoService),
+                Err(error) => Err(error),
+            },
+        }
+    }
+}
+
+/// Who holds the token of a call.
+enum Holder {
+    /// A user, or an app for itself, if the token is still good.
+    User(Digest, Arc<Token>),
+    Service(Arc<ApplicationService>),
+}
+
+async fn holder(parts: &mut Parts, belfry: &Arc<Belfry>) -> Result<Holder, RuleError> {
+    let Ok(Entrant { presented, .. }) = Entrant::from_request_parts(parts, belfry).await;
+    match presented {
+        Presented::Token(digest, token) => Ok(Holder::User(digest, token)),
+        Presented::Service(digest) => {
+            let service = belfry.application_services.of_token(digest);
+            service.cloned().map(Holder::Service).ok_or(RuleError::UnknownToken)
+        }
+        Presented::Nothing => Err(RuleError::MissingToken),
+        Presented::Several => Err(BearerError::Several.into()),
+        Presented::Unknown => Err(RuleError::UnknownToken),
+        Presented::Unanswered(problem) => Err(problem.into()),
+    }
+}
+
 /// The user of a token.
-async fn user(digest: Digest, belfry: &Belfry) -> Result<Caller, RuleError> {
-    let token = belfry.store.token(digest).await?.ok_or(RuleError::UnknownToken)?;
-    token.check(belfry.clock.now()).map_err(|refused| match refused {
+fn user(digest: Digest, token: &Token, now: Timestamp) -> Result<Caller, RuleError> {
+    token.check(now).map_err(|refused| match refused {
         Refused::Revoked | Refused::Expired => RuleError::UnknownToken,
         Refused::Disabled => RuleError::Deactivated,
     })?;
@@ -90,7 +125,7 @@ async fn acting(
     let name = match (named.next(), named.next()) {
         (None, _) => service.sender.as_str(),
         (Some(id), None) => matrix::localpart(id, belfry.server_name())
-            .filter(|name| service.may_act_for(name, belfry.server_name()))
+            .filter(|name| service.may_act_for(name, id))
             .ok_or(RuleError::OutsideNamespace)?,
         (Some(_), Some(_)) => return Err(RuleError::RepeatedUser),
     };

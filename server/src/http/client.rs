@@ -5,8 +5,8 @@ use belfry_core::oauth::app::App;
 use belfry_core::oauth::client_auth::Credentials;
 use belfry_core::oauth::error::Refusal;
 
-use super::Belfry;
 use super::error::OAuthError;
+use super::{Belfry, Guard};
 
 /// The `Authorization` header, if there is one.
 pub(super) fn authorization(headers: &HeaderMap) -> Option<&[u8]> {
@@ -14,13 +14,20 @@ pub(super) fn authorization(headers: &HeaderMap) -> Option<&[u8]> {
 }
 
 /// The app of these credentials. An unknown app, a wrong secret and a disabled app are the same to
-/// the caller.
+/// the caller, and whoever guesses too often is not heard any more.
 pub(super) async fn authenticate(
     belfry: &Belfry,
+    guard: &Guard,
     credentials: &Credentials,
 ) -> Result<App, OAuthError> {
-    let app = belfry.store.app_of_client(&credentials.client_id).await?;
+    let client_id = &credentials.client_id;
+    guard.client_secret(client_id).await.map(drop)?;
+    let app = belfry.store.app_of_client(client_id).await?;
     let presented = credentials.client_secret.digest();
     let proved = app.filter(|app| app.secret == presented && app.disabled_at.is_none());
-    Ok(proved.ok_or(Refusal::InvalidClient)?.to_core())
+    if let Some(app) = proved {
+        return Ok(app.to_core());
+    }
+    guard.wrong_client_secret(client_id).await;
+    Err(Refusal::InvalidClient.into())
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{Extensions, HeaderMap, HeaderName, header};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
 use belfry_core::oauth::bearer;
-use belfry_core::secret::{Digest, Secret};
+use belfry_core::secret::Digest;
 use url::form_urlencoded;
 
 use super::error::Problem;
@@ -36,8 +36,10 @@ pub(super) enum Presented {
     Several,
     /// One that was never issued.
     Unknown,
+    /// That of an application service.
+    Service(Digest),
     /// One that was issued. Whether it is still good, [`Token::check`] says.
-    Token(Arc<Token>),
+    Token(Digest, Arc<Token>),
     /// One that could not be looked up.
     Unanswered(Problem),
 }
@@ -55,8 +57,11 @@ impl FromRequestParts<Arc<Belfry>> for Entrant {
         let in_force = belfry.limits.in_force();
         let address = address(&in_force, peer(&parts.extensions), &parts.headers);
         let presented = match token(&parts.headers, parts.uri.query()) {
-            Ok(digest) => look_up(belfry, digest).await,
             Err(presented) => presented,
+            Ok(digest) => match known(belfry, digest) {
+                Some(presented) => presented,
+                None => look_up(belfry, digest).await,
+            },
         };
         Ok(Self { address, presented })
     }
@@ -70,7 +75,7 @@ pub(super) fn peer(extensions: &Extensions) -> IpAddr {
 /// The client: the peer, or whom a proxy of ours speaks for.
 pub(super) fn address(in_force: &InForce, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     if in_force.proxies.contain(peer) {
-        let lines = |name| headers.get_all(name).iter().map(axum::http::HeaderValue::as_bytes);
+        let lines = |name| headers.get_all(name).iter().map(HeaderValue::as_bytes);
         return in_force.proxies.client(peer, lines(X_FORWARDED_FOR), lines(header::FORWARDED));
     }
     if headers.contains_key(X_FORWARDED_FOR) || headers.contains_key(header::FORWARDED) {
@@ -82,22 +87,30 @@ pub(super) fn address(in_force: &InForce, peer: IpAddr, headers: &HeaderMap) -> 
 /// The digest of the one token that is presented; otherwise what is presented instead.
 pub(super) fn token(headers: &HeaderMap, query: Option<&str>) -> Result<Digest, Presented> {
     let authorization = headers.get_all(header::AUTHORIZATION).iter();
-    let authorization = authorization.map(axum::http::HeaderValue::as_bytes);
+    let authorization = authorization.map(HeaderValue::as_bytes);
     let parameters: Vec<_> = form_urlencoded::parse(query.unwrap_or_default().as_bytes())
         .filter(|(name, _)| name == "access_token")
         .map(|(_, value)| value)
         .collect();
     match bearer::presented(authorization, parameters.iter().map(AsRef::as_ref)) {
-        Ok(Some(token)) => Ok(Secret::digest(&token)),
+        Ok(Some(token)) => Ok(token.digest()),
         Ok(None) => Err(Presented::Nothing),
         Err(bearer::BearerError::Several) => Err(Presented::Several),
     }
 }
 
-/// What the store knows of a token.
+/// What is known of a token without asking the database.
+pub(super) fn known(belfry: &Belfry, digest: Digest) -> Option<Presented> {
+    if belfry.application_services.of_token(digest).is_some() {
+        return Some(Presented::Service(digest));
+    }
+    belfry.store.cached_token(&digest).map(|token| Presented::Token(digest, token))
+}
+
+/// What the database knows of a token.
 pub(super) async fn look_up(belfry: &Belfry, digest: Digest) -> Presented {
     match belfry.store.token(digest).await {
-        Ok(Some(token)) => Presented::Token(token),
+        Ok(Some(token)) => Presented::Token(digest, token),
         Ok(None) => Presented::Unknown,
         Err(error) => Presented::Unanswered(error.into()),
     }

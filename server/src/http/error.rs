@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use belfry_core::limits::header::whole_seconds;
 use belfry_core::oauth::form::FormError;
 
-pub(super) use self::oauth::{ApiError, OAuthError, PageError, status_of_sign_in};
+pub(super) use self::oauth::{ApiError, OAuthError, PageError, SignInError};
 pub(super) use self::rules::RuleError;
 use super::area::{Area, Codes};
 use super::limit::refused::Refused;

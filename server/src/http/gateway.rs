@@ -112,9 +112,11 @@ fn said<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<Cow<'a, str>>, 
 fn pass(presented: Presented, uri: &Uri, now: Timestamp) -> Result<Response, Denied> {
     let needed = needed(uri)?;
     let token = match presented {
-        Presented::Token(token) => token,
+        Presented::Token(_, token) => token,
         Presented::Nothing => return Err(Denied::NoToken),
-        Presented::Unknown => return Err(Denied::Token("The access token is invalid")),
+        Presented::Unknown | Presented::Service(_) => {
+            return Err(Denied::Token("The access token is invalid"));
+        }
         Presented::Several => return Err(Denied::Several),
         Presented::Unanswered(problem) => return Err(Denied::Problem(problem)),
     };

@@ -11,20 +11,21 @@ use belfry_core::oauth::parameter::Parameters;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::Belfry;
 use super::client::{authenticate, authorization};
 use super::error::OAuthError;
 use super::form::Form;
 use super::userinfo::subject;
+use super::{Belfry, Guard};
 
 /// A token that is no good, unknown, or none of the client's business is simply not active.
 pub(super) async fn introspect(
     State(belfry): State<Arc<Belfry>>,
+    guard: Guard,
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Json<Value>, OAuthError> {
     let request = IntrospectRequest::check(authorization(&headers), Parameters::new(&pairs))?;
-    let app = authenticate(&belfry, &request.credentials).await?;
+    let app = authenticate(&belfry, &guard, &request.credentials).await?;
     let inactive = Ok(Json(json!({ "active": false })));
 
     let token = belfry.store.token(request.token.digest()).await?;

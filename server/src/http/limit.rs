@@ -1,8 +1,8 @@
 //! How often: every call is judged by all its limits together, once, before any route sees it.
 //!
-//! Not counted are health, metrics and static files, and the preflights of browsers: a page cannot
-//! read why its preflight was refused, while the call behind it is counted and told. The gateway
-//! check counts the call that it is asked about instead of itself.
+//! Not counted are health, metrics and static files. The gateway check counts the call that it is
+//! asked about instead of itself. What browsers ask before a page may call never comes here: a page
+//! could not read why that was refused, while the call behind it is counted and told.
 
 pub(super) mod guard;
 pub(super) mod refused;
@@ -11,7 +11,7 @@ mod told;
 use std::net::IpAddr;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, Method, Request, header};
+use axum::http::{HeaderMap, Request};
 use belfry_core::limits::{Counting, Network, Verdict};
 use jiff::Timestamp;
 
@@ -63,14 +63,11 @@ fn is_exempt(request: &Request<Body>) -> bool {
     if let Some(rest) = path.strip_prefix("/gateway/check") {
         return rest.is_empty() || rest.starts_with('/');
     }
-    let preflight = *request.method() == Method::OPTIONS
-        && request.headers().contains_key(header::ORIGIN)
-        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-    preflight || matches!(path, "/healthz" | "/readyz" | "/metrics") || path.starts_with("/static/")
+    matches!(path, "/healthz" | "/readyz" | "/metrics") || path.starts_with("/static/")
 }
 
 /// Finds out who calls, and counts the call for the address and, with a good token of a user, for
-/// the account. Where limits are off, nothing is counted.
+/// the account. Nothing is counted where limits are off, or do not hold for an application service.
 pub(super) async fn judge(
     belfry: &Belfry,
     in_force: &InForce,
@@ -82,31 +79,39 @@ pub(super) async fn judge(
     let limits = &belfry.limits;
     let presented = match entrant::token(call.headers, call.query) {
         Err(presented) => presented,
-        Ok(digest) => {
-            if let Some(known) = belfry.store.cached_token(&digest) {
-                Presented::Token(known)
-            } else {
+        Ok(digest) => match entrant::known(belfry, digest) {
+            Some(known) => known,
+            None if in_force.mode != LimitMode::Enforce => entrant::look_up(belfry, digest).await,
+            None => {
                 // Whoever is over the limits of an address gets nothing looked up: made-up tokens
                 // would cost a read each.
                 let claims = in_force.claims(call.method, call.target, None, from);
                 let verdict = limits.judge(in_force, Counting::Peek, &claims, now).await;
-                if in_force.mode == LimitMode::Enforce && !verdict.admitted() {
-                    let presented = Presented::Unknown;
-                    return (Entrant { address, presented }, verdict);
+                if !verdict.admitted() {
+                    return (Entrant { address, presented: Presented::Unknown }, verdict);
                 }
                 entrant::look_up(belfry, digest).await
             }
-        }
+        },
     };
+    if is_free(belfry, &presented) {
+        return (Entrant { address, presented }, Verdict::default());
+    }
     let account = account(&presented, now).map(|id| id.to_string());
     let claims = in_force.claims(call.method, call.target, account.as_deref(), from);
     let verdict = limits.judge(in_force, Counting::Check, &claims, now).await;
     (Entrant { address, presented }, verdict)
 }
 
+/// Whether limits do not hold, because an application service is registered so.
+fn is_free(belfry: &Belfry, presented: &Presented) -> bool {
+    let Presented::Service(token) = presented else { return false };
+    belfry.application_services.of_token(*token).is_some_and(|service| !service.rate_limited)
+}
+
 /// The account that a call counts for.
 fn account(presented: &Presented, now: Timestamp) -> Option<i64> {
-    let Presented::Token(token) = presented else { return None };
+    let Presented::Token(_, token) = presented else { return None };
     let Token { account: Some(account), .. } = &**token else { return None };
     token.check(now).is_ok().then_some(account.id)
 }

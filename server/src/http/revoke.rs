@@ -10,20 +10,21 @@ use belfry_core::oauth::parameter::Parameters;
 use belfry_core::oauth::revoke_request::RevokeRequest;
 use serde_json::{Value, json};
 
-use super::Belfry;
 use super::client::{authenticate, authorization};
 use super::error::OAuthError;
 use super::form::Form;
+use super::{Belfry, Guard};
 
 /// Whatever is wrong with client or token, the answer is one and the same: who guesses learns
 /// nothing.
 pub(super) async fn revoke(
     State(belfry): State<Arc<Belfry>>,
+    guard: Guard,
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Json<Value>, OAuthError> {
     let request = RevokeRequest::check(authorization(&headers), Parameters::new(&pairs))?;
-    let app = match authenticate(&belfry, &request.credentials).await {
+    let app = match authenticate(&belfry, &guard, &request.credentials).await {
         Err(OAuthError::Refused(_)) => return Err(Refusal::NotYourToken.into()),
         authenticated => authenticated?,
     };

@@ -2,19 +2,19 @@
 
 use axum::http::{StatusCode, header};
 use axum::response::Response;
-use belfry_core::oauth::account::LONGEST_PASSWORD;
+use belfry_core::limits::header::whole_seconds;
 use belfry_core::oauth::form::Pairs;
 use belfry_core::secret::{Digest, Secret};
 
-use super::Belfry;
 use super::authorize::resume_path;
 use super::cookie::Cookie;
-use super::error::{PageError, status_of_sign_in};
+use super::error::{PageError, SignInError};
 use super::form::{Form, Query, value};
 use super::page::{Forms, answer, redirect, show};
 use super::pending::Pending;
 use super::visitor::Visitor;
-use crate::pages::{self, AccountPage, SignInPage, SignInProblem, SignedOutPage};
+use super::{Belfry, Guard};
+use crate::pages::{self, AccountPage, SignInPage, SignedOutPage};
 use crate::passwords::Busy;
 use crate::store::{Account, StoreError};
 
@@ -41,7 +41,7 @@ pub(super) async fn ask(
     visitor: &Visitor,
     mut pending: Option<&mut Pending>,
     name: &str,
-    problem: Option<SignInProblem>,
+    failed: Option<SignInError>,
 ) -> Result<Response, PageError> {
     let handle = match &mut pending {
         Some(pending) => Some(pending.handle(visitor).await?),
@@ -54,19 +54,28 @@ pub(super) async fn ask(
         form: pages::Form { action: SIGN_IN, csrf: &csrf, request },
         app: pending.as_ref().map(|pending| pending.app.details.name.as_str()),
         name,
-        problem,
+        problem: failed.map(SignInError::problem),
     };
     let forms = pending.as_ref().map_or(Forms::Stay, |pending| pending.forms());
-    show(visitor, problem.map_or(StatusCode::OK, status_of_sign_in), &page, forms)
+    let status = failed.map_or(StatusCode::OK, SignInError::status);
+    let mut answer = show(visitor, status, &page, forms)?;
+    if let Some(wait) = failed.and_then(SignInError::wait) {
+        answer.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
+    }
+    Ok(answer)
 }
 
 /// `POST /oauth/sign_in`
-pub(super) async fn sign_in(mut visitor: Visitor, Form(pairs): Form) -> Response {
-    let outcome = let_in(&mut visitor, &pairs).await;
+pub(super) async fn sign_in(mut visitor: Visitor, guard: Guard, Form(pairs): Form) -> Response {
+    let outcome = let_in(&mut visitor, &guard, &pairs).await;
     answer(&visitor, None, outcome)
 }
 
-async fn let_in(visitor: &mut Visitor, pairs: &Pairs) -> Result<Response, PageError> {
+async fn let_in(
+    visitor: &mut Visitor,
+    guard: &Guard,
+    pairs: &Pairs,
+) -> Result<Response, PageError> {
     visitor.check(pairs)?;
     let mut pending = match value(pairs, "request") {
         "" => None,
@@ -74,9 +83,9 @@ async fn let_in(visitor: &mut Visitor, pairs: &Pairs) -> Result<Response, PageEr
     };
     let name = value(pairs, "username").trim();
     let password = Secret::new(value(pairs, "password"));
-    let account = match who(&visitor.belfry, name, password).await? {
+    let account = match who(&visitor.belfry, guard, name, password).await? {
         Ok(account) => account,
-        Err(problem) => return ask(visitor, pending.as_mut(), name, Some(problem)).await,
+        Err(failed) => return ask(visitor, pending.as_mut(), name, Some(failed)).await,
     };
     let (before, id) = (visitor.digest(), account.id);
     visitor.sign_in(account, pending.as_ref().and_then(|pending| pending.lang())).await?;
@@ -131,15 +140,15 @@ async fn hand_over(
     }
 }
 
-/// Whose name and password these are. An unknown name costs the same time as a wrong password, and
-/// nobody can make the server hash a book.
+/// Whose name and password these are. An unknown name costs the same time as a wrong password.
 async fn who(
     belfry: &Belfry,
+    guard: &Guard,
     name: &str,
     password: Secret,
-) -> Result<Result<Account, SignInProblem>, StoreError> {
-    if password.reveal().chars().count() > LONGEST_PASSWORD {
-        return Ok(Err(SignInProblem::Wrong));
+) -> Result<Result<Account, SignInError>, StoreError> {
+    if let Err(refused) = guard.sign_in(name).await {
+        return Ok(Err(SignInError::TooMany(refused.wait())));
     }
     let account = if name.contains('@') {
         belfry.store.account_of_email(name).await?
@@ -152,7 +161,7 @@ async fn who(
     let account = account.filter(|account| account.disabled_at.is_none());
     Ok(match (verdict, account) {
         (Ok(true), Some(account)) => Ok(account),
-        (Ok(_), _) => Err(SignInProblem::Wrong),
-        (Err(Busy), _) => Err(SignInProblem::TooMany { minutes: 1 }),
+        (Ok(_), _) => Err(SignInError::Wrong),
+        (Err(Busy), _) => Err(SignInError::Busy),
     })
 }

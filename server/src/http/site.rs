@@ -156,9 +156,11 @@ pub(crate) mod tests {
     use super::*;
     use crate::clock::FakeClock;
     use crate::config::{Config, Database};
+    use crate::http::{Counted, Guard};
     use crate::store::Store;
 
-    /// A site with routes that no user has: one that panics, one that takes its time.
+    /// A site with routes that no user has: one that panics, one that takes its time, one that
+    /// is guarded.
     pub(crate) async fn strange_site(folder: &std::path::Path) -> Site {
         let config = Config::default();
         let database = Database::Sqlite(folder.join("belfry.db"));
@@ -172,8 +174,13 @@ pub(crate) mod tests {
             "done"
         };
         let panics = async || -> &'static str { panic!("this is what the test is about") };
+        let guard = Arc::new(Guard::new(Arc::clone(&belfry), [192, 0, 2, 1].into()));
+        let registers = async move || -> Result<(Counted, &'static str), Problem> {
+            Ok((guard.app_registration().await?, "registered"))
+        };
         let router = Router::new()
             .route("/_matrix/panic", get(panics))
+            .route("/_matrix/register", get(registers))
             .route("/slow", get(slowly))
             .route("/well", get(async || "well"));
         Site { router, belfry, limited: true }
@@ -196,6 +203,34 @@ pub(crate) mod tests {
 
         assert_eq!(site.answer(get("/well")).await.status(), StatusCode::OK);
         assert!(site.belfry.metrics.to_text().contains("belfry_panics_total 1"));
+    }
+
+    #[tokio::test]
+    async fn a_guard_is_told_of_beside_the_limits_of_the_call() {
+        let folder = tempfile::tempdir().unwrap();
+        let site = strange_site(folder.path()).await;
+        let register = async || {
+            let request = Request::get("/_matrix/register").body(Body::empty()).unwrap();
+            let answer = site.answer(request).await;
+            let told = ["x-ratelimit-limit", "x-ratelimit-remaining", "ratelimit", "retry-after"]
+                .map(|name| answer.headers().get(name).map_or("", |value| value.to_str().unwrap()))
+                .map(str::to_owned);
+            let status = answer.status();
+            (status, told, answer.into_body().collect().await.unwrap().to_bytes())
+        };
+        let (status, told, _) = register().await;
+        let all = r#""ip";r=299;t=300, "app_registration";r=29;t=600"#;
+        assert_eq!((status, told), (StatusCode::OK, ["30", "29", all, ""].map(str::to_owned)));
+        for _ in 0..29 {
+            assert_eq!(register().await.0, StatusCode::OK);
+        }
+        let (status, told, body) = register().await;
+        let all = r#""ip";r=269;t=300, "app_registration";r=0;t=600"#;
+        assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(told, ["30", "0", all, "600"].map(str::to_owned));
+        let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["errcode"], "M_LIMIT_EXCEEDED");
+        assert_eq!(body["retry_after_ms"], 600_000);
     }
 
     #[test]

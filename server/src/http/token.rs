@@ -15,10 +15,10 @@ use belfry_core::secret::{Digest, Secret};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::Belfry;
 use super::client::{authenticate, authorization};
 use super::error::{OAuthError, Problem};
 use super::form::Form;
+use super::{Belfry, Guard};
 use crate::random;
 use crate::store::{Code, NewToken, StoreError};
 
@@ -36,11 +36,12 @@ pub(super) struct Issued {
 /// Nothing is read from the query string: it ends in logs.
 pub(super) async fn token(
     State(belfry): State<Arc<Belfry>>,
+    guard: Guard,
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Json<Issued>, OAuthError> {
     let request = TokenRequest::check(authorization(&headers), Parameters::new(&pairs))?;
-    let app = authenticate(&belfry, &request.credentials).await?;
+    let app = authenticate(&belfry, &guard, &request.credentials).await?;
     match request.asked {
         TokenAsked::Code { code, redirect_uri, verifier } => {
             let attempt = Attempt {

@@ -55,6 +55,8 @@ pub(crate) struct Cache {
     tokens: quick_cache::sync::Cache<Digest, Kept, Bytes>,
     scopes: token::Scopes,
     rules: quick_cache::sync::Cache<i64, Arc<Rulesets>, Bytes>,
+    /// The ids of accounts by their names. Neither changes; only disabled accounts are not here.
+    accounts: quick_cache::sync::Cache<Box<str>, i64, Bytes>,
     /// How often something was forgotten, by the hash of what it was. There are many, so that
     /// hardly anybody is kept from putting something in by what another forgot.
     forgettings: Box<[Mutex<u64>]>,
@@ -93,15 +95,27 @@ impl Weighter<i64, Arc<Rulesets>> for Bytes {
     }
 }
 
+impl Weighter<Box<str>, i64> for Bytes {
+    fn weight(&self, name: &Box<str>, _: &i64) -> u64 {
+        (PLACE + size_of::<Box<str>>() + name.len() + size_of::<i64>()) as u64
+    }
+}
+
 impl Cache {
-    /// A cache of at most so many bytes. Tokens get five eighths of them: of a million people who
-    /// have no rules of their own, both then fit into the 256 MiB that are the default.
+    /// A cache of at most so many bytes. Tokens get five eighths of them and rules a quarter: of a
+    /// million people who have no rules of their own, both then fit into the 256 MiB that are the
+    /// default.
     pub(crate) fn new(bytes: usize, believed: bool) -> Self {
-        let (tokens, rules) = (bytes / 8 * 5, bytes / 8 * 3);
+        let (tokens, rules, accounts) = (bytes / 8 * 5, bytes / 4, bytes / 8);
         Self {
             tokens: quick_cache::sync::Cache::with_weighter(tokens / 256, tokens as u64, Bytes),
             scopes: token::Scopes::default(),
             rules: quick_cache::sync::Cache::with_weighter(rules / 1024, rules as u64, Bytes),
+            accounts: quick_cache::sync::Cache::with_weighter(
+                accounts / 1024,
+                accounts as u64,
+                Bytes,
+            ),
             forgettings: (0..1024).map(|_| Mutex::new(0)).collect(),
             hasher: RandomState::new(),
             believed: AtomicBool::new(believed),
@@ -136,6 +150,17 @@ impl Cache {
         }
     }
 
+    pub(crate) fn account(&self, name: &str) -> Option<i64> {
+        if self.is_believed() { self.accounts.get(name) } else { None }
+    }
+
+    pub(crate) fn put_account(&self, name: &str, id: i64, since: Moment) {
+        let forgettings = self.forgetting(&name);
+        if self.is_believed() && *forgettings == since.0 {
+            self.accounts.insert(name.into(), id);
+        }
+    }
+
     /// Forgets what a write made stale.
     pub(crate) fn forget(&self, changes: &[Change]) {
         for change in changes {
@@ -154,6 +179,7 @@ impl Cache {
                     }
                     self.tokens.clear();
                     self.rules.clear();
+                    self.accounts.clear();
                 }
             }
         }
@@ -224,9 +250,13 @@ mod tests {
             let (digest, token) = token(id);
             cache.put_token(digest, &token, cache.moment(&digest));
             cache.put_rules(id, Arc::default(), cache.moment(&id));
+            let name = format!("person_{id}");
+            cache.put_account(&name, id, cache.moment(&name.as_str()));
         }
-        assert!(cache.tokens.weight() + cache.rules.weight() <= 64 * 1024);
+        let weight = cache.tokens.weight() + cache.rules.weight() + cache.accounts.weight();
+        assert!(weight <= 64 * 1024);
         assert!(cache.tokens.len() > 100 && cache.rules.len() > 100);
+        assert!(cache.accounts.len() > 50);
     }
 
     #[test]

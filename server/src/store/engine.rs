@@ -58,11 +58,21 @@ pub(crate) struct Statement {
     pub(crate) values: Vec<Value>,
 }
 
-/// The statement `sql`, with `values` for `$1` to `$9`.
+/// The statement `sql`, with `values` for `$1` to `$50`.
 pub(crate) fn sql<const N: usize>(sql: &'static str, values: [Value; N]) -> Statement {
-    const { assert!(N <= 9, "name more parameters in sqlite.rs") };
+    const { assert!(N <= PARAMETERS.len(), "name more parameters here") };
     Statement { sql, values: values.into() }
 }
+
+/// What parameters are called in a statement.
+#[rustfmt::skip]
+pub(crate) const PARAMETERS: [&str; 50] = [
+    "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10",
+    "$11", "$12", "$13", "$14", "$15", "$16", "$17", "$18", "$19", "$20",
+    "$21", "$22", "$23", "$24", "$25", "$26", "$27", "$28", "$29", "$30",
+    "$31", "$32", "$33", "$34", "$35", "$36", "$37", "$38", "$39", "$40",
+    "$41", "$42", "$43", "$44", "$45", "$46", "$47", "$48", "$49", "$50",
+];
 
 /// What a column holds.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! Rulesets: one versioned document for each scope of an account.
 
+mod of_many;
+
 use std::sync::{Arc, OnceLock};
 
 use belfry_core::rules::{self, Document, Scope, User};

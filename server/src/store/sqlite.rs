@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 
 use super::StoreError;
 use super::cache::Cache;
-use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
+use super::engine::{Batch, Engine, PARAMETERS, Row, Rows, Statement, Value};
 use super::migrations;
 
 /// Within this time another process that has the file open has seen a write.
@@ -233,8 +233,6 @@ fn run(connection: &Connection, statement: &Statement) -> rusqlite::Result<Rows>
     }
     Ok(found)
 }
-
-const PARAMETERS: [&str; 9] = ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9"];
 
 impl rusqlite::ToSql for Value {
     fn to_sql(&self) -> rusqlite::Result<types::ToSqlOutput<'_>> {

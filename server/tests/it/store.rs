@@ -89,6 +89,8 @@ conformance! {
         a_removed_document_is_gone_and_its_version_is_not_used_again,
         of_many_who_change_a_ruleset_none_is_lost,
         a_reader_never_sees_an_older_ruleset_than_the_last_write,
+        the_rules_of_many_are_read_by_name,
+        the_rules_of_many_are_those_of_the_last_write,
     }
     whole::{
         it_answers_a_ping,

@@ -20,7 +20,11 @@ pub(super) struct Belfry {
 impl Belfry {
     /// Starts it with `arguments` for `serve`.
     pub(super) fn start(program: &Path, arguments: &[&str]) -> io::Result<Self> {
-        let folder = Folder::new("belfry-bench")?;
+        Self::start_in(Folder::new("belfry-bench")?, program, arguments)
+    }
+
+    /// Starts it in a folder that may hold settings and data.
+    pub(super) fn start_in(folder: Folder, program: &Path, arguments: &[&str]) -> io::Result<Self> {
         let mut serve = command(program, &folder, &["serve", "--listen", "127.0.0.1:0"]);
         serve.args(arguments);
         let served = Served::start(serve, folder.path())?;
@@ -28,7 +32,6 @@ impl Belfry {
     }
 
     /// Runs a command of Belfry's on the same data; what it printed, without the last newline.
-    #[expect(dead_code, reason = "for rows that need an account")]
     pub(super) fn command(&self, arguments: &[&str]) -> io::Result<String> {
         let output = command(&self.program, &self.folder, arguments).output()?;
         if output.status.success() {

@@ -5,6 +5,8 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
+use xtask::folder::Folder;
+
 use super::Bench;
 use super::belfry::Belfry;
 use super::http::Response;
@@ -25,6 +27,11 @@ pub(super) struct Load {
     pub floor: f64,
     /// For `belfry serve`, beside its address and data.
     pub serve: &'static [&'static str],
+    /// What stands in `belfry.toml`.
+    pub settings: &'static str,
+    /// How many accounts there are before it starts, each with a token: `{account}` is one of
+    /// them at random, `bench-{account}` its token.
+    pub accounts: u32,
     /// Puts into the running Belfry what the request needs, and makes the request.
     pub prepare: fn(&Belfry) -> io::Result<Request>,
 }
@@ -58,8 +65,13 @@ struct Side {
 impl Load {
     fn measure(&self, bench: &Bench) -> io::Result<Vec<String>> {
         println!("{} …", self.name);
-        let belfry = Belfry::start(&bench.belfry, self.serve)?;
-        let request = (self.prepare)(&belfry)?;
+        let folder = Folder::new("belfry-bench")?;
+        fs::write(folder.path().join("belfry.toml"), self.settings)?;
+        if self.accounts > 0 {
+            fill(&bench.examples, folder.path(), self.accounts)?;
+        }
+        let belfry = Belfry::start_in(folder, &bench.belfry, self.serve)?;
+        let request = Request { accounts: self.accounts, ..(self.prepare)(&belfry)? };
         let answer = belfry.ask(&request)?;
         let bare = bare(&bench.examples, &answer, belfry.folder())?;
 
@@ -120,6 +132,13 @@ impl Load {
     }
 }
 
+/// Puts accounts into the data folder.
+fn fill(examples: &Path, folder: &Path, accounts: u32) -> io::Result<()> {
+    let mut command = Command::new(examples.join("fill"));
+    let status = command.current_dir(folder).arg(accounts.to_string()).status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other("the accounts were not added")) }
+}
+
 /// A server that does nothing but answer the same bytes.
 fn bare(examples: &Path, answer: &Response, folder: &Path) -> io::Result<Served> {
     let body = folder.join("body");
@@ -145,6 +164,8 @@ mod tests {
         connections: 1,
         floor: 0.75,
         serve: &[],
+        settings: "",
+        accounts: 0,
         prepare: |_| Ok(Request::default()),
     };
 

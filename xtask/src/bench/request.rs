@@ -1,7 +1,7 @@
 //! A request, for us to send once and for wrk to send often.
 
-/// A request. `{unique}`, `{random}` (0 to 99) and `{pick}` (any of `picks`) in its path, headers
-/// and body differ from call to call.
+/// A request. `{unique}`, `{random}` (0 to 99), `{account}` (below `accounts`) and `{pick}` (any of
+/// `picks`) in its path, headers and body differ from call to call.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Request {
     pub method: String,
@@ -9,6 +9,7 @@ pub(super) struct Request {
     pub headers: Vec<(String, String)>,
     pub body: String,
     pub picks: Vec<String>,
+    pub accounts: u32,
     /// What must be answered; any success if unset.
     pub status: Option<u16>,
 }
@@ -27,7 +28,8 @@ impl Request {
     pub(super) fn example(&self) -> Self {
         let pick = self.picks.first().map_or("", String::as_str);
         let fill = |text: &String| {
-            text.replace("{unique}", "example").replace("{random}", "0").replace("{pick}", pick)
+            let text = text.replace("{unique}", "example").replace("{random}", "0");
+            text.replace("{account}", "0").replace("{pick}", pick)
         };
         Self {
             path: fill(&self.path),
@@ -47,11 +49,13 @@ impl Request {
         let given = format!(
             "local run, method, path, body = {run}, {}, {}, {body}\n\
              local headers = {{ {} }}\n\
-             local picks = {{ {} }}\n",
+             local picks = {{ {} }}\n\
+             local accounts = {}\n",
             literal(&self.method),
             literal(&self.path),
             headers.join(", "),
             picks.join(", "),
+            self.accounts.max(1),
         );
         given + if self.varies() { VARYING } else { FIXED }
     }
@@ -59,7 +63,8 @@ impl Request {
     fn varies(&self) -> bool {
         let texts = [&self.path, &self.body];
         let mut texts = texts.into_iter().chain(self.headers.iter().map(|(_, value)| value));
-        texts.any(|text| ["{unique}", "{random}", "{pick}"].iter().any(|mark| text.contains(mark)))
+        let marks = ["{unique}", "{random}", "{account}", "{pick}"];
+        texts.any(|text| marks.iter().any(|mark| text.contains(mark)))
     }
 }
 
@@ -86,6 +91,7 @@ function request()
     local values = {
         unique = run .. "-" .. thread_number .. "-" .. count,
         random = tostring(math.random(0, 99)),
+        account = tostring(math.random(0, accounts - 1)),
         pick = #picks > 0 and picks[math.random(#picks)] or "",
     }
     local function fill(text) return (text:gsub("{(%l+)}", values)) end

@@ -1,28 +1,142 @@
 //! What is measured: one entry each, to which an area adds its own.
 
+use std::io;
+
+use super::belfry::Belfry;
 use super::load::Load;
 use super::program::Program;
 use super::request::Request;
 use super::start::{Start, idle_memory, time_to_ready};
 
-/// Paths, loaded side by side with a bare server.
-///
-/// A row that needs a user makes one first:
-/// ```text
-/// prepare: |belfry| {
-///     belfry.command(&["account", "add", "ann"])?;
-///     let token = belfry.command(&["token", "issue", "ann", "--scopes", "push"])?;
-///     let headers = vec![("authorization".into(), format!("Bearer {token}"))];
-///     Ok(Request { headers, ..Request::new("GET", "/path") })
-/// }
-/// ```
-pub(super) const LOADS: &[Load] = &[Load {
-    name: "GET /healthz",
+/// All limits count and tell, and none is ever reached.
+const WIDE_LIMITS: &str = "[limits.rows]\n\
+    account = { requests = 4000000000 }\n\
+    ip = { requests = 4000000000 }\n";
+
+/// The second call of an address is refused.
+const NARROW_LIMITS: &str = "[limits.rows]\nip = { requests = 1, window = \"1h\" }\n";
+
+const RULES: &str = "/_matrix/client/v3/pushrules/";
+
+/// A row as most are.
+const ROW: Load = Load {
+    name: "",
     connections: 16,
-    floor: 0.9,
-    serve: &["--limits", "off"],
-    prepare: |_| Ok(Request::new("GET", "/healthz")),
-}];
+    floor: 0.75,
+    serve: &[],
+    settings: WIDE_LIMITS,
+    accounts: 0,
+    prepare: |_| Ok(Request::default()),
+};
+
+/// Paths, loaded side by side with a bare server.
+pub(super) const LOADS: &[Load] = &[
+    Load {
+        name: "GET /healthz",
+        floor: 0.9,
+        prepare: |_| Ok(Request::new("GET", "/healthz")),
+        ..ROW
+    },
+    Load { name: "GET /pushrules/", prepare: |belfry| read(belfry, ""), ..ROW },
+    Load {
+        name: "GET /pushrules/, limits off",
+        serve: &["--limits", "off"],
+        prepare: |belfry| read(belfry, ""),
+        ..ROW
+    },
+    Load { name: "GET one rule", prepare: |belfry| read(belfry, "global/content/cake"), ..ROW },
+    Load {
+        name: "GET /pushrules/, 1,000 accounts",
+        accounts: 1_000,
+        prepare: |_| Ok(read_of_any()),
+        ..ROW
+    },
+    Load {
+        name: "GET /pushrules/, 1,000,000 accounts",
+        accounts: 1_000_000,
+        prepare: |_| Ok(read_of_any()),
+        ..ROW
+    },
+    Load {
+        name: "PUT rule, 64 connections, 64 accounts",
+        connections: 64,
+        floor: 0.35,
+        accounts: 64,
+        prepare: |_| Ok(write_of_any()),
+        ..ROW
+    },
+    Load {
+        name: "POST token, client_credentials, 64 connections",
+        connections: 64,
+        floor: 0.35,
+        prepare: client_credentials,
+        ..ROW
+    },
+    Load {
+        name: "GET metadata",
+        floor: 0.9,
+        prepare: |_| Ok(Request::new("GET", "/.well-known/oauth-authorization-server")),
+        ..ROW
+    },
+    Load {
+        name: "a refused call (429)",
+        floor: 0.9,
+        settings: NARROW_LIMITS,
+        prepare: refused,
+        ..ROW
+    },
+];
+
+fn bearer(token: &str) -> Vec<(String, String)> {
+    vec![("authorization".to_owned(), format!("Bearer {token}"))]
+}
+
+/// Reads below the push rules, as somebody who has one rule of their own.
+fn read(belfry: &Belfry, path: &str) -> io::Result<Request> {
+    belfry.command(&["account", "add", "ann"])?;
+    let token = belfry.command(&["token", "issue", "ann", "--scopes", "push"])?;
+    let headers = bearer(&token);
+    let rule = format!("{RULES}global/content/cake");
+    let body = r#"{"pattern":"cake","actions":["notify"]}"#.to_owned();
+    belfry.ask(&Request { headers: headers.clone(), body, ..Request::new("PUT", &rule) })?;
+    Ok(Request { headers, ..Request::new("GET", &format!("{RULES}{path}")) })
+}
+
+/// Reads the rules of any account.
+fn read_of_any() -> Request {
+    Request { headers: bearer("bench-{account}"), ..Request::new("GET", RULES) }
+}
+
+/// Replaces the rule of any account, or makes it.
+fn write_of_any() -> Request {
+    let body = r#"{"pattern":"cake{random}","actions":["notify"]}"#.to_owned();
+    let path = format!("{RULES}global/content/cake");
+    Request { headers: bearer("bench-{account}"), body, ..Request::new("PUT", &path) }
+}
+
+/// Asks for a token as an app that has just been registered.
+fn client_credentials(belfry: &Belfry) -> io::Result<Request> {
+    let form = vec![("content-type".to_owned(), "application/x-www-form-urlencoded".to_owned())];
+    let body = "client_name=Bench&redirect_uris=urn:ietf:wg:oauth:2.0:oob".to_owned();
+    let register = Request { headers: form.clone(), body, ..Request::new("POST", "/api/v1/apps") };
+    let app = String::from_utf8_lossy(&belfry.ask(&register)?.body).into_owned();
+    let field = |name: &str| {
+        let value = app.split(&format!("\"{name}\":\"")).nth(1)?.split('"').next()?;
+        Some(value.to_owned())
+    };
+    let (Some(id), Some(secret)) = (field("client_id"), field("client_secret")) else {
+        return Err(io::Error::other(app));
+    };
+    let body = format!("grant_type=client_credentials&client_id={id}&client_secret={secret}");
+    Ok(Request { headers: form, body, ..Request::new("POST", "/oauth/token") })
+}
+
+/// Asks once, so that every later call is over the limit.
+fn refused(belfry: &Belfry) -> io::Result<Request> {
+    let request = Request::new("GET", "/api/v1/instance");
+    belfry.ask(&request)?;
+    Ok(Request { status: Some(429), ..request })
+}
 
 /// What a Belfry costs before anybody calls.
 pub(super) const STARTS: &[Start] = &[
@@ -36,8 +150,11 @@ pub(super) const STARTS: &[Start] = &[
 ];
 
 /// Programs that measure a part alone, in `server/examples`.
-pub(super) const PROGRAMS: &[Program] =
-    &[Program { name: "the store alone", example: "store", arguments: &[], engines: true }];
+pub(super) const PROGRAMS: &[Program] = &[
+    Program { name: "the store alone", example: "store", arguments: &[], engines: true },
+    Program { name: "counters in memory", example: "counters", arguments: &[], engines: false },
+    Program { name: "verdicts beside ruma", example: "verdicts", arguments: &[], engines: false },
+];
 
 /// The names of all rows.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {

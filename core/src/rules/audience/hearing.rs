@@ -93,8 +93,8 @@ impl Members<'_> {
         let mut personal = Vec::new();
         let mut concerned = Vec::new();
         for (index, rule) in BUILTIN.all() {
-            let is_off = rule.legacy && heard.facts.event.has_mentions();
-            if is_off || !rule.ready.could_match(&heard.facts) {
+            let is_superseded = rule.is_superseded(heard.facts.event);
+            if is_superseded || !rule.ready.could_match(&heard.facts) {
                 continue;
             }
             match rule.ready.checks.iter().find(|check| check.is_personal()) {
@@ -144,7 +144,7 @@ impl Members<'_> {
     /// Whether it takes less to try each member's rules on the event than to find the rules of
     /// the whole audience that it matches. The figures are from measurement.
     fn are_few(&self) -> bool {
-        let by_rule = self.audience.users.len() / 2500 + self.audience.shelf.unmarked() / 25;
+        let by_rule = self.audience.users.len() / 1000 + self.audience.shelf.unmarked() / 25;
         self.len() < by_rule
     }
 
@@ -168,7 +168,7 @@ impl Members<'_> {
             }
             let for_all = rule.is_for_all();
             for holder in &rule.holders {
-                for seat in self.users().at(Mark::user(holder.user)) {
+                for seat in self.of_user(holder.user) {
                     let member = self.seat(seat).member;
                     let facts = Facts { member, ..heard.facts };
                     if for_all || rule.is_for(member) && rule.ready.failure(&facts).is_none() {

@@ -5,7 +5,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::rules::event::Event;
+use crate::rules::event::{BODY, Event};
 use crate::rules::key::{Key, Trace};
 use crate::rules::pattern::{Text, is_word_byte, lower};
 use crate::rules::{Condition, Scalar, Test};
@@ -37,11 +37,6 @@ impl Mark {
         Self::text(&lower(id))
     }
 
-    /// The mark of a user by their number in the audience.
-    pub(super) fn user(number: u32) -> Self {
-        Self(number.into())
-    }
-
     /// A number smaller than a power of two, spread as well as the mark is.
     pub(super) fn below(self, power: usize) -> usize {
         usize::try_from(self.0 & (power as u64 - 1)).unwrap_or(0)
@@ -62,7 +57,7 @@ impl Mark {
             _ => return None,
         };
         let mark = match test {
-            Test::EventMatch { pattern, .. } if key.is(&["content", "body"]) => {
+            Test::EventMatch { pattern, .. } if key == *BODY => {
                 return Some((Commonness::Word, Self::of_pattern(pattern)?));
             }
             Test::EventMatch { pattern, .. } if pattern.contains(['*', '?']) => return None,
@@ -176,7 +171,7 @@ mod tests {
     use crate::rules::pattern::Pattern;
 
     fn message(body: &str) -> Event {
-        Event::new(json!({"content": {"body": body}}))
+        Event::from_value(json!({"content": {"body": body}})).unwrap()
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub struct Members<'a> {
     pub(super) wild: Vec<u32>,
     localparts: OnceLock<Index>,
     names: OnceLock<Index>,
-    users: OnceLock<Index>,
+    users: OnceLock<Seats>,
 }
 
 /// One member.
@@ -92,10 +92,31 @@ impl<'a> Members<'a> {
         self.names.get_or_init(|| Index::of(self.seats.iter().map(name)))
     }
 
-    /// By the number of the user in the audience.
-    pub(super) fn users(&self) -> &Index {
-        let user =
-            |seat: &Seat<'_>| seat.user.map_or(Entry::Never, |user| Entry::At(Mark::user(user)));
-        self.users.get_or_init(|| Index::of(self.seats.iter().map(user)))
+    /// Where a user of the audience sits: nowhere, or once for each device.
+    pub(super) fn of_user(&self, user: u32) -> impl Iterator<Item = u32> {
+        let seats = self.users.get_or_init(|| Seats::of(&self.seats, self.audience.users.len()));
+        std::iter::successors(seats.first[user as usize], |seat| seats.next[*seat as usize])
+    }
+}
+
+/// The seats of each user of the audience. An array, because an event that many rules match asks
+/// for many users.
+#[derive(Debug)]
+struct Seats {
+    /// By the user's number in the audience.
+    first: Vec<Option<u32>>,
+    /// By the seat: the next of the same user.
+    next: Vec<Option<u32>>,
+}
+
+impl Seats {
+    fn of(seats: &[Seat<'_>], users: usize) -> Self {
+        let mut all = Self { first: vec![None; users], next: vec![None; seats.len()] };
+        for (position, seat) in (0..).zip(seats) {
+            if let Some(user) = seat.user {
+                all.next[position as usize] = all.first[user as usize].replace(position);
+            }
+        }
+        all
     }
 }

@@ -6,10 +6,11 @@ use serde_json::json;
 
 use super::hearing::Way;
 use super::*;
-use crate::rules::Scope;
 use crate::rules::event::Event;
+use crate::rules::event::tests::any_json;
 use crate::rules::matching::generate::{self, NAMES, TAGS, USERS};
 use crate::rules::matching::{Compiled, Room, Verdict};
+use crate::rules::{Kind, Scope};
 
 /// The users who are put into an audience one after the other, in place of their older selves; a
 /// user without documents is removed.
@@ -27,6 +28,39 @@ fn member() -> impl Strategy<Value = (&'static str, Member<'static>)> {
         .prop_map(|(user, display_name, profile_tag)| (user, Member { display_name, profile_tag }))
 }
 
+/// Rules in which every text is any text.
+fn strange_document() -> impl Strategy<Value = Document> {
+    let text = || prop_oneof![4 => "[ab .*?\\\\]{0,4}", 1 => "content\\.[ab]{0,2}", 1 => ".{0,4}"];
+    let condition =
+        (text(), text(), any_json(), 0..6usize).prop_map(|(key, pattern, value, kind)| {
+            let kind = [
+                "event_match",
+                "event_property_is",
+                "event_property_contains",
+                "room_member_count",
+                "sender_notification_permission",
+                "contains_display_name",
+            ][kind];
+            json!({"kind": kind, "key": key, "pattern": pattern, "value": value, "is": pattern})
+        });
+    let rule = (text(), text(), prop::collection::vec(condition, 0..3)).prop_map(
+        |(id, pattern, conditions)| {
+            json!({
+                "rule_id": id, "enabled": true, "pattern": pattern, "conditions": conditions,
+                "actions": ["notify", {"set_tweak": pattern}],
+            })
+        },
+    );
+    prop::collection::vec((select(&Kind::ALL[..]), rule), 0..8).prop_map(|rules| {
+        let rules = Kind::ALL.map(|kind| {
+            let of_kind = rules.iter().filter(|(other, _)| *other == kind);
+            (kind.as_str(), of_kind.map(|(_, rule)| rule).collect::<Vec<_>>())
+        });
+        let stored = json!({"rules": BTreeMap::from(rules), "changes": {}});
+        Document::from_text(Scope::Global, &stored.to_string()).unwrap()
+    })
+}
+
 fn after(puts: &Puts) -> (Audience, BTreeMap<&str, &[Document]>) {
     let (mut audience, mut left) = (Audience::new(), BTreeMap::new());
     for (user, documents) in puts {
@@ -42,7 +76,7 @@ fn after(puts: &Puts) -> (Audience, BTreeMap<&str, &[Document]>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn each_member_has_the_verdict_of_their_own_rules(
@@ -59,7 +93,7 @@ proptest! {
             .collect();
         let asked = audience.members(members.iter().copied());
         for value in events {
-            let event = Event::new(value);
+            let event = Event::from_value(value).unwrap();
             let alone: Vec<Verdict<'_>> = compiled
                 .iter()
                 .zip(&members)
@@ -85,6 +119,29 @@ proptest! {
     }
 
     #[test]
+    fn whatever_rules_and_events_say_all_ways_agree(
+        document in strange_document(),
+        event in any_json(),
+        (user, name, tag) in (".{0,4}", ".{0,3}", ".{0,2}"),
+        room in generate::room(),
+    ) {
+        let event = json!({"content": event, "type": name, "sender": user, "state_key": tag});
+        let event = Event::from_value(event).unwrap();
+        let mut audience = Audience::new();
+        audience.put(&user, [&document]);
+        let member = Member { display_name: Some(&name), profile_tag: Some(&tag) };
+        let (me, other) = (Compiled::new(&user, [&document]), Compiled::new(&name, []));
+        let members = audience.members([(user.as_str(), member), (name.as_str(), member)]);
+        for way in [Way::ByMember, Way::ByRule] {
+            let verdicts = members.hear(&event, &room, way);
+            prop_assert_eq!(verdicts.of(0), Some(me.explain(&event, &room, member).verdict));
+            if user != name {
+                prop_assert_eq!(verdicts.of(1), Some(other.verdict(&event, &room, member)));
+            }
+        }
+    }
+
+    #[test]
     fn an_audience_that_everybody_left_is_empty(puts in puts()) {
         let (mut audience, _) = after(&puts);
         for user in USERS {
@@ -99,7 +156,7 @@ proptest! {
 fn nobody_is_told_of_an_event_without_members() {
     let audience = Audience::new();
     let members = audience.members([]);
-    let verdicts = members.verdicts(&Event::new(json!({})), &Room::default());
+    let verdicts = members.verdicts(&Event::from_value(json!({})).unwrap(), &Room::default());
     assert!(members.is_empty());
     assert!(verdicts.groups().is_empty());
     assert_eq!(verdicts.of(0), None);
@@ -115,9 +172,10 @@ fn members_whom_nobody_knows_have_the_built_in_rules() {
         ("@c:x", member("Cy")),
         ("@sender:x", member("Di")),
     ]);
-    let event = Event::new(json!({
+    let event = Event::from_value(json!({
         "type": "m.room.message", "sender": "@sender:x", "content": {"body": "Bo and c and di"},
-    }));
+    }))
+    .unwrap();
     let groups = members.verdicts(&event, &Room::default()).groups();
     let told: Vec<_> = groups
         .iter()
@@ -140,7 +198,7 @@ fn a_user_whose_id_has_wildcards_is_meant_by_more_than_it() {
     let members = audience.members(["@c*:x", "@d:x"].map(|id| (id, Member::default())));
     let content = json!({"membership": "invite", "m.mentions": {}});
     let event = json!({"type": "m.room.member", "state_key": "@cat:x", "content": content});
-    let event = Event::new(event);
+    let event = Event::from_value(event).unwrap();
     let verdicts = members.verdicts(&event, &Room::default());
     let rule = |position| verdicts.of(position).unwrap().rule.unwrap().rule_id;
     assert_eq!((rule(0), rule(1)), (".m.rule.invite_for_me", ".m.rule.member_event"));
@@ -158,4 +216,18 @@ fn a_user_who_is_replaced_takes_no_more_room() {
     }
     assert_eq!((audience.len(), audience.users.len()), (1, 1));
     assert_eq!(audience.shelf.get(audience.users[0].own[0].rule).unwrap().holders.len(), 1);
+}
+
+#[test]
+fn a_rule_that_stands_twice_in_a_broken_document_does_no_harm() {
+    let mut audience = Audience::new();
+    let rule = json!({"rule_id": "x", "enabled": true, "actions": [], "conditions": []});
+    let stored = json!({"rules": {"override": [rule, rule, rule]}, "changes": {}});
+    let document = Document::from_text(Scope::Global, &stored.to_string()).unwrap();
+    for user in ["@a:x", "@b:x", "@a:x"] {
+        audience.put(user, [&document]);
+    }
+    audience.remove("@b:x");
+    audience.remove("@a:x");
+    assert_eq!(audience.shelf.len(), 0);
 }

@@ -1,11 +1,9 @@
 //! A condition, compiled: what is asked of an event, its room and the user.
 
-use std::sync::LazyLock;
-
 use serde_json::Value;
 
 use super::{Member, Room};
-use crate::rules::event::{Event, Property};
+use crate::rules::event::{BODY, Event, Property};
 use crate::rules::key::Key;
 use crate::rules::member_count::MemberCount;
 use crate::rules::pattern::{Pattern, lower};
@@ -38,7 +36,7 @@ impl Names {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Check {
     /// A string of the event matches as a whole.
     Whole { key: Key, pattern: Glob },
@@ -62,7 +60,7 @@ pub(crate) enum Check {
 
 /// What a string is matched with. Built-in rules are shared by all users, and say only which of a
 /// user's names they mean.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Glob {
     This(Pattern),
     UserId,
@@ -137,11 +135,7 @@ impl Check {
 
     /// The text of a message is searched for words, everything else is matched as a whole.
     fn matching(key: Key, pattern: Glob) -> Self {
-        if key.is(&["content", "body"]) {
-            Self::Word(pattern)
-        } else {
-            Self::Whole { key, pattern }
-        }
+        if key == *BODY { Self::Word(pattern) } else { Self::Whole { key, pattern } }
     }
 
     pub(crate) fn holds(&self, facts: &Facts<'_>) -> bool {
@@ -188,7 +182,6 @@ impl Check {
 
     /// What the check looks at, if it is there.
     pub(crate) fn found(&self, facts: &Facts<'_>) -> Option<Value> {
-        static BODY: LazyLock<Key> = LazyLock::new(|| Key::new("content.body"));
         let Facts { event, room, member, .. } = facts;
         let key = match self {
             Self::Whole { key, .. }

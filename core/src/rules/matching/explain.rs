@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Answer, Compiled, Facts, Member, Room, RuleName, Verdict, conditions};
+use super::{Answer, Asked, Compiled, Facts, Member, Room, RuleName, Verdict, conditions};
 use crate::rules::event::Event;
 use crate::rules::{Condition, User, builtin};
 
@@ -29,7 +29,8 @@ pub struct Step<'a> {
     /// guess whom a message mentions, and the event says that itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
-    /// What that condition looked at, if it is there.
+    /// What that condition looked at, if it is there; of something long, its beginning. A user has
+    /// a thousand rules, and a message that all of them look at must not be told a thousand times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<Value>,
 }
@@ -60,11 +61,11 @@ impl Compiled {
             };
             let (condition, found) = match answer {
                 Answer::Failed(index) => (
-                    match asked.conditions {
-                        Some(conditions) => conditions.get(*index).cloned(),
-                        None => self.builtin_condition(asked.name(), *index),
+                    match asked {
+                        Asked::Own(_, own) => own.conditions.get(*index).cloned(),
+                        Asked::Builtin(_) => self.builtin_condition(asked.name(), *index),
                     },
-                    asked.ready.checks[*index].found(&facts),
+                    asked.ready().checks[*index].found(&facts).map(beginning),
                 ),
                 _ => (None, None),
             };
@@ -77,5 +78,19 @@ impl Compiled {
         let rule = builtin::all()[name.kind].iter().find(|rule| rule.rule_id == name.rule_id)?;
         let rule = builtin::for_user(rule, User::new(&self.user.id));
         conditions(name.kind, &rule).into_iter().nth(index)
+    }
+}
+
+/// How many characters of a text, and items of a list, are told.
+const TOLD: usize = 100;
+
+fn beginning(value: Value) -> Value {
+    match value {
+        Value::String(text) => match text.char_indices().nth(TOLD) {
+            Some((end, _)) => Value::String(format!("{}…", &text[..end])),
+            None => Value::String(text),
+        },
+        Value::Array(items) => items.into_iter().take(TOLD).map(beginning).collect(),
+        other => other,
     }
 }

@@ -1,10 +1,12 @@
 //! The built-in rules, compiled once for all users, and how they stand for one of them.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::{Check, Ready, conditions};
 use serde::Serialize;
 
+use crate::rules::event::Event;
 use crate::rules::{Action, Document, Kind, builtin};
 
 /// The built-in rules in the order of evaluation, so that [`MASTER`] is the first.
@@ -21,7 +23,14 @@ pub(crate) struct Builtin {
     pub(crate) ready: Ready,
     pub(crate) enabled: bool,
     /// Whether it guesses whom a message mentions.
-    pub(crate) legacy: bool,
+    legacy: bool,
+}
+
+impl Builtin {
+    /// Whether the event says itself what the rule would guess.
+    pub(crate) fn is_superseded(&self, event: &Event) -> bool {
+        self.legacy && event.has_mentions()
+    }
 }
 
 impl Builtins {
@@ -47,14 +56,15 @@ impl Builtins {
     }
 
     /// The rules of a kind, without the one that silences everything.
-    pub(crate) fn below_master(&self, kind: Kind) -> impl Iterator<Item = usize> {
-        let below = self.all().skip(MASTER + 1);
-        below.filter(move |(_, rule)| rule.ready.kind == kind).map(|(index, _)| index)
+    pub(crate) fn below_master(&self, kind: Kind) -> Range<usize> {
+        let start = self.rules.partition_point(|rule| rule.ready.kind < kind);
+        let end = self.rules.partition_point(|rule| rule.ready.kind <= kind);
+        start.max(MASTER + 1)..end
     }
 }
 
 /// What a user made of the built-in rules.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Standing {
     /// A bit for each rule that is asked.
     enabled: u64,

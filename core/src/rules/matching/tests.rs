@@ -1,3 +1,4 @@
+mod conditions;
 pub(crate) mod generate;
 mod ruma;
 
@@ -65,7 +66,7 @@ impl<'a> Asking<'a> {
 
     fn explain(&self, event: &Value) -> Value {
         let compiled = Compiled::new(ALICE, &self.documents);
-        let event = Event::new(event.clone());
+        let event = Event::from_value(event.clone()).unwrap();
         let explanation = compiled.explain(&event, &self.room, self.member);
         assert_eq!(explanation.verdict, compiled.verdict(&event, &self.room, self.member));
         json!(explanation)
@@ -79,13 +80,6 @@ impl<'a> Asking<'a> {
 
 fn winner(rules: &[(&str, Value)], event: &Value) -> Option<String> {
     Asking::of([global(rules)]).winner(event)
-}
-
-/// Whether an override rule with this condition wins.
-fn holds(condition: &Value, asking: Asking<'_>, event: &Value) -> bool {
-    let rule = json!({"rule_id": "x", "conditions": [condition]});
-    let asking = Asking { documents: vec![global(&[("override", rule)])], ..asking };
-    asking.winner(event).as_deref() == Some("x")
 }
 
 #[test]
@@ -336,193 +330,6 @@ fn tweaks_have_their_defaults_and_the_last_of_a_name_holds() {
 }
 
 #[test]
-fn rules_that_guess_mentions_are_off_when_the_event_says_whom_it_mentions() {
-    let room = json!({"member_count": 3, "power_levels": {"users_default": 100}});
-    for (text, guess) in
-        [("alice", "contains_user_name"), ("Al", "contains_display_name"), ("@room", "roomnotif")]
-    {
-        let asking = || Asking::of([]).with_name("Al").with_room(&room);
-        let mut event = message(text);
-        assert_eq!(asking().winner(&event), Some(format!(".m.rule.{guess}")));
-        event["content"]["m.mentions"] = json!({});
-        assert_eq!(asking().winner(&event).as_deref(), Some(".m.rule.message"));
-        let told = asking().explain(&event);
-        let steps = told["walk"].as_array().unwrap();
-        let step = steps.iter().find(|step| step["rule_id"] == format!(".m.rule.{guess}")).unwrap();
-        assert_eq!((&step["outcome"], step.get("condition")), (&json!("failed"), None));
-    }
-    // A rule of the user that looks the same is asked all the same.
-    let own = [(
-        "override",
-        json!({"rule_id": "own", "conditions": [{"kind": "contains_display_name"}]}),
-    )];
-    let mut event = message("Al");
-    event["content"]["m.mentions"] = json!({});
-    assert_eq!(Asking::of([global(&own)]).with_name("Al").winner(&event).as_deref(), Some("own"));
-}
-
-#[test]
-fn a_rule_without_conditions_always_matches_and_one_with_several_needs_all() {
-    let body = json!({"kind": "event_match", "key": "content.body", "pattern": "hi"});
-    let kind = json!({"kind": "event_match", "key": "type", "pattern": "m.room.topic"});
-    for (conditions, wins) in [
-        (json!([]), true),
-        (json!([body]), true),
-        (json!([body, body]), true),
-        (json!([body, kind]), false),
-        (json!([kind, body]), false),
-        (json!([body, {"kind": "org.x.unknown"}]), false),
-        (json!([{"kind": "device", "profile_tag": "x"}]), false),
-    ] {
-        let rules = [("override", json!({"rule_id": "x", "conditions": conditions}))];
-        assert_eq!(winner(&rules, &message("hi")).as_deref() == Some("x"), wins, "{conditions}");
-    }
-}
-
-#[test]
-fn event_match_needs_a_string() {
-    let event =
-        json!({"a": "Str", "n": 1, "b": true, "null": null, "list": ["Str"], "o": {"x.y": "deep"}});
-    for (key, pattern, matches) in [
-        ("a", "str", true),
-        ("a", "s*", true),
-        ("a", "*", true),
-        ("a", "st", false),
-        ("n", "1", false),
-        ("n", "*", false),
-        ("b", "*", false),
-        ("null", "*", false),
-        ("list", "*", false),
-        ("o", "*", false),
-        ("absent", "*", false),
-        ("absent", "", false),
-        (r"o.x\.y", "DEEP", true),
-        ("o.x.y", "DEEP", false),
-    ] {
-        let condition = json!({"kind": "event_match", "key": key, "pattern": pattern});
-        assert_eq!(holds(&condition, Asking::of([]), &event), matches, "{key} {pattern}");
-    }
-}
-
-#[test]
-fn a_property_is_compared_with_its_type_and_case() {
-    let event = json!({
-        "s": "Str", "one": 1, "true": true, "null": null, "f": 1.0, "o": {}, "empty": [],
-        "list": ["Str", 1, true, null, 1.5, ["in"]],
-    });
-    let cases =
-        [json!("Str"), json!("str"), json!(1), json!("1"), json!(true), json!(null), json!("in")];
-    for (kind, key, matches) in [
-        ("event_property_is", "s", [true, false, false, false, false, false, false]),
-        ("event_property_is", "one", [false, false, true, false, false, false, false]),
-        ("event_property_is", "true", [false, false, false, false, true, false, false]),
-        ("event_property_is", "null", [false, false, false, false, false, true, false]),
-        ("event_property_is", "absent", [false; 7]),
-        ("event_property_is", "f", [false; 7]),
-        ("event_property_is", "o", [false; 7]),
-        ("event_property_is", "list", [false; 7]),
-        ("event_property_contains", "list", [true, false, true, false, true, true, false]),
-        ("event_property_contains", "empty", [false; 7]),
-        ("event_property_contains", "s", [false; 7]),
-        ("event_property_contains", "absent", [false; 7]),
-    ] {
-        for (value, matches) in cases.iter().zip(matches) {
-            let condition = json!({"kind": kind, "key": key, "value": value});
-            assert_eq!(holds(&condition, Asking::of([]), &event), matches, "{condition}");
-        }
-    }
-}
-
-#[test]
-fn the_display_name_is_looked_for_as_it_is() {
-    let condition = json!({"kind": "contains_display_name"});
-    for (name, body, matches) in [
-        (Some("Al"), "hey al!", true),
-        (Some("Al"), "also", false),
-        (Some("Al B."), "is al b. here", true),
-        (Some("A*"), "abc", false),
-        (Some("A*"), "a* is born", true),
-        (Some("(.+)?"), "anything", false),
-        (Some("(.+)?"), "(.+)?", true),
-        (Some("Łukasz"), "cześć łukasz", true),
-        (Some(""), "", false),
-        (Some(""), "text", false),
-        (None, "text", false),
-    ] {
-        let asking =
-            Asking { member: Member { display_name: name, ..Member::default() }, ..Asking::of([]) };
-        assert_eq!(holds(&condition, asking, &message(body)), matches, "{name:?} in {body:?}");
-    }
-    for content in [json!({}), json!({"body": 1}), json!({"body": ["Al"]})] {
-        assert!(!holds(&condition, Asking::of([]).with_name("Al"), &json!({"content": content})));
-    }
-}
-
-#[test]
-fn the_sender_needs_the_power_to_notify() {
-    let condition = |key: &str| json!({"kind": "sender_notification_permission", "key": key});
-    let bob = "@bob:example.org";
-    for (levels, key, matches) in [
-        (json!({}), "room", false),
-        (json!({"users": {bob: 50}}), "room", true),
-        (json!({"users": {bob: 49}}), "room", false),
-        (json!({"users_default": 50}), "room", true),
-        (json!({"users_default": 50, "users": {bob: 0}}), "room", false),
-        (json!({"notifications": {"room": 0}}), "room", true),
-        (json!({"notifications": {"room": -1}, "users": {bob: -1}}), "room", true),
-        (json!({"notifications": {"room": 0}}), "moon", false),
-        (json!({"users": {bob: 50}}), "moon", true),
-    ] {
-        let asking = Asking::of([]).with_room(&json!({"power_levels": levels}));
-        assert_eq!(holds(&condition(key), asking, &message("hi")), matches, "{levels} {key}");
-    }
-    assert!(!holds(&condition("room"), Asking::of([]), &message("hi")));
-    let asking = Asking::of([]).with_room(&json!({"power_levels": {"users_default": 100}}));
-    assert!(!holds(&condition("room"), asking, &json!({"type": "x"})));
-}
-
-#[test]
-fn a_member_count_that_is_not_known_is_none() {
-    for (is, count, matches) in
-        [("2", json!(2), true), (">2", json!(2), false), ("<9", json!(null), false)]
-    {
-        let condition = json!({"kind": "room_member_count", "is": is});
-        let asking = Asking::of([]).with_room(&json!({"member_count": count}));
-        assert_eq!(holds(&condition, asking, &message("hi")), matches, "{is}");
-    }
-}
-
-#[test]
-fn what_a_kind_implies_is_all_that_its_rules_ask() {
-    let never = json!([{"kind": "org.x.never"}]);
-    for (rule, event, wins) in [
-        (
-            ("room", json!({"rule_id": "!r:x", "conditions": never})),
-            json!({"room_id": "!r:x"}),
-            true,
-        ),
-        (("room", json!({"rule_id": "!r:x", "pattern": "no"})), json!({"room_id": "!R:x"}), true),
-        (("room", json!({"rule_id": "!r:x"})), json!({"room_id": "!r:xx"}), false),
-        (("sender", json!({"rule_id": "@b:x"})), json!({"sender": "@b:x"}), true),
-        (("sender", json!({"rule_id": "@b:x"})), json!({"user_id": "@b:x"}), true),
-        (
-            ("sender", json!({"rule_id": "@b:x"})),
-            json!({"sender": "@c:x", "user_id": "@b:x"}),
-            false,
-        ),
-        (
-            ("content", json!({"rule_id": "k", "pattern": "k", "conditions": never})),
-            message("K!"),
-            true,
-        ),
-        (("content", json!({"rule_id": "k"})), message("k"), false),
-    ] {
-        let id = rule.1["rule_id"].as_str().unwrap().to_owned();
-        assert_eq!(winner(&[rule], &event) == Some(id.clone()), wins, "{id} {event}");
-    }
-}
-
-#[test]
 fn the_explanation_tells_each_rule_up_to_the_one_that_won() {
     let rules = [
         ("override", json!({"rule_id": "off", "conditions": [], "enabled": false})),
@@ -559,6 +366,23 @@ fn the_explanation_tells_each_rule_up_to_the_one_that_won() {
 }
 
 #[test]
+fn of_something_long_the_explanation_tells_the_beginning() {
+    let list: Vec<u32> = (0..500).collect();
+    let contains = json!({"kind": "event_property_contains", "key": "content.l", "value": 500});
+    let rules = [
+        ("override", json!({"rule_id": "list", "conditions": [contains]})),
+        ("content", json!({"rule_id": "cake", "pattern": "cake"})),
+    ];
+    let mut event = message(&"é".repeat(500));
+    event["content"]["l"] = json!(list);
+    let told = Asking::of([global(&rules)]).explain(&event);
+    let walk = told["walk"].as_array().unwrap();
+    let found = |id: &str| &walk.iter().find(|step| step["rule_id"] == id).unwrap()["found"];
+    assert_eq!(*found("cake"), format!("{}…", "é".repeat(100)));
+    assert_eq!(*found("list"), json!(list[..100]));
+}
+
+#[test]
 fn the_shared_built_in_rules_ask_what_the_users_own_copies_would() {
     let user = User::new(ALICE);
     let names = Names::new(user);
@@ -575,7 +399,7 @@ fn the_shared_built_in_rules_ask_what_the_users_own_copies_would() {
         json!({"content": {"m.mentions": {"user_ids": [ALICE], "room": true}}, "sender": "@b:x"}),
         json!({"content": {"m.mentions": {"user_ids": ["<user id>"]}}}),
     ]
-    .map(Event::new);
+    .map(|event| Event::from_value(event).unwrap());
     assert_eq!(*BUILTIN.rule(MASTER).ready.rule_id, *crate::rules::builtin::MASTER);
     let rules = crate::rules::builtin::all().iter().zip(BUILTIN.all());
     for ((kind, rule), (_, shared)) in rules {

@@ -8,24 +8,24 @@ use std::cell::OnceCell;
 
 use super::search::{self, Edge, Work};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct Glob {
     lines: Box<[Line]>,
     bytes: usize,
 }
 
 /// The segments between the `*` of a line; a line without `*` is one segment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 struct Line(Box<[Segment]>);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 enum Segment {
     Literal(Box<str>),
     /// Literals and groups of `?`, and how many characters they are together.
     Mixed(Box<[Piece]>, usize),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 enum Piece {
     /// A literal, and how many characters it has.
     Text(Box<str>, usize),

@@ -1,5 +1,7 @@
 //! What a failure of OAuth says: to programs, to apps, and to people.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -12,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Problem, UNKNOWN_REQUEST};
 use crate::http::area::Area;
+use crate::http::limit::refused::Refused;
 use crate::http::reader::Reader;
 use crate::language::Spoken;
 use crate::pages::{SignInProblem, Trouble};
@@ -197,6 +200,7 @@ impl PageError {
             Self::Refused(refusal) => Trouble::Refused(*refusal),
             Self::Expired => Trouble::Expired,
             Self::Unchecked => Trouble::Unchecked,
+            Self::Problem(Problem::TooMany(_)) => Trouble::TooMany,
             Self::Problem(_) => Trouble::Internal,
         }
     }
@@ -213,11 +217,43 @@ impl PageError {
     }
 }
 
-/// The status of the sign-in page when it is shown again.
-pub(in crate::http) fn status_of_sign_in(problem: SignInProblem) -> StatusCode {
-    match problem {
-        SignInProblem::Wrong => StatusCode::UNAUTHORIZED,
-        SignInProblem::TooMany { .. } => StatusCode::SERVICE_UNAVAILABLE,
+/// Why somebody was not signed in, and sees the page again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::http) enum SignInError {
+    /// There is no such account, or its password is another.
+    Wrong,
+    /// Too many passwords are being hashed.
+    Busy,
+    /// Too many attempts; the next one may be made after this time.
+    TooMany(Duration),
+}
+
+impl SignInError {
+    /// The status of the page.
+    pub(in crate::http) fn status(self) -> StatusCode {
+        match self {
+            Self::Wrong => StatusCode::UNAUTHORIZED,
+            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+        }
+    }
+
+    /// What the page says.
+    pub(in crate::http) fn problem(self) -> SignInProblem {
+        let minutes = self.wait().map(|wait| wait.as_secs().div_ceil(60).try_into());
+        match minutes {
+            None => SignInProblem::Wrong,
+            Some(minutes) => SignInProblem::TooMany { minutes: minutes.unwrap_or(usize::MAX) },
+        }
+    }
+
+    /// How long to wait before the next attempt.
+    pub(in crate::http) fn wait(self) -> Option<Duration> {
+        match self {
+            Self::Wrong => None,
+            Self::Busy => Some(Duration::from_secs(5)),
+            Self::TooMany(wait) => Some(wait),
+        }
     }
 }
 
@@ -239,7 +275,7 @@ macro_rules! can_be_a_problem {
 }
 
 can_be_a_problem! {
-    OAuthError from Problem, StoreError;
-    ApiError from Problem, StoreError, Busy;
+    OAuthError from Problem, StoreError, Refused;
+    ApiError from Problem, StoreError, Busy, Refused;
     PageError from Problem, StoreError;
 }

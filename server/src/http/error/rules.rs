@@ -43,6 +43,8 @@ pub(in crate::http) enum RuleError {
     NoAccount,
     #[error("user_id may be given once")]
     RepeatedUser,
+    #[error("This is for application services; the token of a user is of no use here")]
+    NoService,
     #[error("This belongs to another user")]
     Foreign,
     #[error("This is for users; an application service has nothing to sign out of")]
@@ -99,6 +101,7 @@ impl RuleError {
             | Self::Scope(_)
             | Self::OutsideNamespace
             | Self::NoAccount
+            | Self::NoService
             | Self::Foreign
             | Self::NoLogout
             | Self::WrongPassword

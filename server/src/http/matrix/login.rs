@@ -8,9 +8,9 @@ use belfry_core::matrix::{Login, PASSWORD, device_id, localpart, user_id};
 use belfry_core::oauth::scope::{Scope, Scopes};
 use serde_json::{Value, json};
 
-use crate::http::Belfry;
 use crate::http::body::Whole;
-use crate::http::error::RuleError;
+use crate::http::error::{Problem, RuleError};
+use crate::http::{Belfry, Guard};
 use crate::issue::issue;
 use crate::random;
 use crate::store::Account;
@@ -26,10 +26,12 @@ pub(in crate::http) async fn flows() -> Json<Value> {
 /// `POST login`.
 pub(in crate::http) async fn login(
     State(belfry): State<Arc<Belfry>>,
+    guard: Guard,
     Whole(body): Whole,
 ) -> Result<Json<Value>, RuleError> {
     let login = Login::read(&body)?;
     let name = localpart(&login.user, belfry.server_name()).unwrap_or(&login.user);
+    guard.sign_in(name).await.map_err(Problem::from).map(drop)?;
     let account = belfry.store.account_named(name).await?;
     // Also for nobody, so that the time does not tell who has an account.
     let hash = account.as_ref().map(|account| account.password.clone());

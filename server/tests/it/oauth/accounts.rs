@@ -6,7 +6,7 @@ use belfry::config::SignUps;
 use serde_json::{Value, json};
 
 use crate::support::browser::form;
-use crate::support::service::config;
+use crate::support::service::{config, unlimited};
 use crate::support::{Answer, Caller, Client, Service};
 
 const ALICE: [(&str, &str); 4] = [
@@ -79,7 +79,7 @@ async fn nobody_signs_up_where_registration_is_closed() {
 // Attacks 114 and 116.
 #[tokio::test]
 async fn what_is_wrong_with_a_sign_up_is_told_field_by_field() {
-    let service = Service::start().await;
+    let service = Service::with(unlimited()).await;
     let app = app(&service).await;
     let answer = sign_up(&app, &[("username", "Alice"), ("email", "a@b")]).await;
     let body = answer.expect(StatusCode::UNPROCESSABLE_ENTITY);
@@ -173,13 +173,17 @@ async fn a_failure_of_a_token_says_which_and_how_to_mend_it() {
     // Attack 85: no token, no error code.
     expect(&anyone, 401, "The access token is invalid", realm).await;
     // Attacks 65, 86 and 88.
-    for header in ["Bearer nope", "Bearer", "Bearer  ", "Basic YTpi", "nope", "Bearer a b"] {
+    for header in ["", "Bearer", "Bearer ", "Basic YTpi", "nope"] {
+        let caller = anyone.with("authorization", header);
+        expect(&caller, 401, "The access token is invalid", realm).await;
+    }
+    for header in ["Bearer nope", "Bearer  nope", "Bearer a b", "bearer \"x\""] {
         let caller = anyone.with("authorization", header);
         expect(&caller, 401, "The access token is invalid", &invalid).await;
     }
     let alice = service.person_with("alice", "read").await;
     expect(&alice.bearing("other"), 401, "The access token is invalid", &invalid).await;
-    let loud = anyone.with("authorization", &format!("BEARER   {} ", alice.token()));
+    let loud = anyone.with("authorization", &format!("BEARER {}", alice.token()));
     assert_eq!(loud.get(path).await.status, 200);
 
     let reader = service.person_with("alice", "read:statuses").await;
@@ -218,4 +222,17 @@ async fn userinfo_is_for_the_scope_profile_alone() {
     let answer = reader.get("/oauth/userinfo").await;
     assert_eq!(answer.status, 403);
     assert_eq!(answer.json(), json!({ "error": "This action is outside the authorized scopes" }));
+}
+
+#[tokio::test]
+async fn a_name_that_an_application_service_keeps_is_reserved() {
+    let settings = "[[application_services]]\n\
+        id = 'irc'\nurl = ''\nas_token = 'as'\nhs_token = 'hs'\nsender_localpart = 'irc_bot'\n\
+        namespaces.users = [{ exclusive = true, regex = '@irc_.*' }]\n";
+    let service = Service::with(toml::from_str(settings).unwrap()).await;
+    let mut bridged = ALICE;
+    bridged[0].1 = "irc_ann";
+    let answer = sign_up(&app(&service).await, &bridged).await;
+    let details = &answer.expect(StatusCode::UNPROCESSABLE_ENTITY)["details"];
+    assert_eq!(details["username"][0]["error"], "ERR_RESERVED");
 }

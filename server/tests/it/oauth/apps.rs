@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::support::browser::form;
+use crate::support::caller::address;
 use crate::support::{Answer, Caller, Service};
 
 const URI: &str = "https://app.example/cb";
@@ -121,4 +122,24 @@ async fn an_app_sees_what_it_declared_with_any_token_and_never_its_secret() {
     let alice = service.person_with("alice", "profile").await;
     let app = alice.get("/api/v1/apps/verify_credentials/").await.expect(StatusCode::OK);
     assert_eq!(app["name"], "Tests");
+}
+
+// Attack 84.
+#[tokio::test]
+async fn one_address_registers_so_many_apps_and_no_more() {
+    let service = Service::start().await;
+    let fields = [("client_name", "A"), ("redirect_uris", URI)];
+    for left in (0..30).rev() {
+        let answer = register(&service.anyone(), &fields).await;
+        assert_eq!(
+            (answer.status, answer.header("x-ratelimit-remaining")),
+            (200, &*left.to_string())
+        );
+    }
+    let answer = register(&service.anyone(), &fields).await;
+    assert_eq!(
+        answer.expect(StatusCode::TOO_MANY_REQUESTS),
+        json!({ "error": "Too many requests" })
+    );
+    assert_eq!(register(&service.anyone().at(address(9)), &fields).await.status, 200);
 }

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::support::browser::form;
+use crate::support::caller::address;
 use crate::support::client::{error_of, refused};
 use crate::support::{Answer, Client, Service};
 
@@ -112,4 +113,33 @@ async fn a_disabled_app_is_an_invalid_client_and_its_tokens_and_codes_are_no_goo
     assert_eq!(answer.status, 401);
     // Attack 43.
     browser.get(&client.authorize(&[])).await.page(401, "invalid_client");
+}
+
+// Attack 80.
+#[tokio::test]
+async fn whoever_guesses_secrets_is_not_heard_and_the_client_itself_is() {
+    let service = Service::start().await;
+    let client = service.client().await;
+    let guesser = Client { secret: "wrong".to_owned(), ..client.clone() };
+    let statuses = async |client: &Client, times: usize| {
+        let mut statuses = Vec::new();
+        for _ in 0..times {
+            statuses.push(client.post("/oauth/token", &[GRANT]).await.status);
+        }
+        statuses.dedup();
+        statuses
+    };
+    // Who knows the secret is never counted.
+    assert_eq!(statuses(&client, 30).await, [200]);
+    assert_eq!(statuses(&guesser, 25).await, [401]);
+    let answer = guesser.post("/oauth/token", &[GRANT]).await;
+    assert_eq!((answer.status, answer.json()), (429, json!({ "error": "Too many requests" })));
+    assert_ne!(answer.header("retry-after"), "");
+    for path in ["/oauth/revoke", "/oauth/introspect"] {
+        assert_eq!(guesser.post(path, &[("token", "x")]).await.status, 429, "{path}");
+    }
+    let elsewhere = Client { caller: client.caller.at(address(9)), ..client.clone() };
+    assert_eq!(elsewhere.post("/oauth/token", &[GRANT]).await.status, 200);
+    service.clock.advance(300);
+    assert_eq!(client.post("/oauth/token", &[GRANT]).await.status, 200);
 }

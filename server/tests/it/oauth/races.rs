@@ -8,11 +8,12 @@ use tokio::task::JoinSet;
 use crate::support::browser::form;
 use crate::support::client::{CALLBACK, error_of, refused};
 use crate::support::process::run_well;
+use crate::support::service::unlimited;
 use crate::support::{Browser, Process, Service, TestDatabase};
 
 /// Attack 46: 200 parallel exchanges of one code.
 async fn of_200_exchanges_one_succeeds(database: TestDatabase) {
-    let service = Service::on(database, belfry::config::Config::default()).await;
+    let service = Service::on(database, unlimited()).await;
     service.add_account("alice").await;
     let client = service.client().await;
     let code: Arc<str> = client.code(&mut service.browser(), "alice", &[]).await.into();
@@ -131,7 +132,7 @@ async fn of_many_who_press_the_button_at_once_one_gets_a_code() {
 // Attack 115.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_wrong_passwords_at_once_leave_the_rest_answering() {
-    let service = Service::start().await;
+    let service = Service::with(unlimited()).await;
     let alice = service.person("alice").await;
     let mut browser = service.browser();
     let page = browser.get("/oauth/sign_in").await;
@@ -152,7 +153,7 @@ async fn a_hundred_wrong_passwords_at_once_leave_the_rest_answering() {
     let mut statuses = Vec::new();
     let began = Instant::now();
     while statuses.len() < 100 {
-        let answer = alice.get("/api/v1/accounts/verify_credentials").await;
+        let answer = alice.get("/_matrix/client/v3/pushrules/").await;
         assert_eq!(answer.status, 200);
         answered += 1;
         while let Some(status) = attempts.try_join_next() {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use belfry::config::Sessions;
 
+use crate::support::caller::address;
 use crate::support::client::CALLBACK;
 use crate::support::service::config;
 use crate::support::{Answer, Browser, Client, Service};
@@ -249,4 +250,26 @@ async fn two_accounts_can_let_one_app_in() {
         names.push(account["username"].as_str().unwrap().to_owned());
     }
     assert_eq!(names, ["alice", "bob"]);
+}
+
+// Attacks 112 and 117.
+#[tokio::test]
+async fn too_many_attempts_from_one_address_are_refused_there_and_nowhere_else() {
+    let (service, _client, mut browser) = with_alice().await;
+    let page = browser.get("/oauth/sign_in").await;
+    for attempt in 0..25 {
+        // An unknown name counts like a known one.
+        let name = if attempt % 2 == 0 { "alice" } else { "nobody" };
+        assert_eq!(try_in(&mut browser, &page, name, "wrong").await.status, 401);
+    }
+    let right = "correct horse alice";
+    let refused = try_in(&mut browser, &page, "alice", right).await;
+    refused.page(429, "Too many attempts. Please try again in 5 minutes.");
+    assert_eq!(refused.header("retry-after"), "300");
+    let mut elsewhere = Browser::new(service.anyone().at(address(9)));
+    let page = elsewhere.get("/oauth/sign_in").await;
+    elsewhere.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
+    service.clock.advance(300);
+    let page = browser.get("/oauth/sign_in").await;
+    browser.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
 }

@@ -73,7 +73,7 @@ async fn a_node_that_cannot_hear_the_others_does_without_its_memory() {
     tokio::spawn(connection);
     let cut = "select pg_terminate_backend(pid) from pg_stat_activity \
                where pid <> pg_backend_pid() and datname = current_database() \
-               and query like 'listen%' or query = ''";
+               and (query like 'listen%' or query = '')";
     soon("it does without", async || {
         client.batch_execute(cut).await.unwrap();
         !other.is_cached()

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use belfry::clock::{Clock, FakeClock};
-use belfry::config::Config;
+use belfry::config::{Config, LimitMode};
 use belfry::http::{Belfry, Peer, Site};
 use belfry::random;
 use belfry::store::{Account, App, NewToken, Store};
@@ -141,6 +141,11 @@ impl Service {
 
 pub(crate) fn peer(ip: impl Into<IpAddr>) -> SocketAddr {
     SocketAddr::new(ip.into(), 40_000)
+}
+
+/// The settings without limits, for tests that call more often than anybody should.
+pub(crate) fn unlimited() -> Config {
+    config(|config| config.limits.mode = LimitMode::Off)
 }
 
 /// The settings with this change.

@@ -31,7 +31,8 @@ impl Question<'_> {
     fn winners(&self, event: &Value) -> (Option<String>, Option<String>) {
         let member = Member { display_name: Some(self.name), profile_tag: None };
         let compiled = Compiled::new(self.user, [&self.document]);
-        let verdict = compiled.verdict(&Event::new(event.clone()), &self.room, member);
+        let verdict =
+            compiled.verdict(&Event::from_value(event.clone()).unwrap(), &self.room, member);
         let ours = verdict.rule.map(|rule| format!("{}/{}", rule.kind, rule.rule_id));
 
         let rules = json!(self.document.ruleset(User::new(self.user)));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use belfry::store::{Draft, RulesRead, Rulesets, Store};
 use belfry_core::rules::{Document, Kind, NewRule, Place, Scope};
 
-use super::{MANY, many};
+use super::{MANY, account, at, many};
 
 pub(in crate::store) async fn an_account_without_rules_has_no_documents(store: Store) {
     assert!(store.rulesets(7).await.unwrap().is_empty());
@@ -152,4 +152,62 @@ fn ids<'a>(rulesets: &'a Rulesets, scope_text: &str) -> Vec<&'a str> {
 
 fn scope(text: &str) -> Scope {
     text.parse().unwrap()
+}
+
+/// What the accounts of these names have of global rules; `None` for nobody's name.
+async fn of_many(store: &Store, names: &[&str]) -> Vec<Option<Vec<String>>> {
+    let rulesets = store.rulesets_of_many(names).await.unwrap();
+    let owned = |rulesets: Arc<Rulesets>| {
+        let documents = rulesets.documents().filter(|document| *document.scope() == Scope::Global);
+        let rules = documents.flat_map(|document| &document.own()[Kind::Room]);
+        rules.map(|rule| rule.rule_id.clone()).collect()
+    };
+    rulesets.into_iter().map(|rulesets| rulesets.map(owned)).collect()
+}
+
+pub(in crate::store) async fn the_rules_of_many_are_read_by_name(store: Store) {
+    // More than one statement takes, with and without rules, and others in between.
+    let names: Vec<String> = (0..120).map(|number| format!("person_{number}")).collect();
+    for (id, name) in (0..).zip(&names) {
+        store.add_account(&account(id, name)).await.unwrap().unwrap();
+        if id % 3 == 0 {
+            for scope in ["global", "device/phone"] {
+                let read = store.rules_to_change(id).await.unwrap();
+                assert!(store.save_ruleset(&read, with_rule(&read, scope, name)).await.unwrap());
+            }
+        }
+    }
+    store.disable_account(6, Some(at(1))).await.unwrap();
+    let mut asked: Vec<&str> = names.iter().rev().map(String::as_str).collect();
+    asked.extend(["nobody", "person_3", "a\0b", "person_3", "", "O'Hara"]);
+    for reading in ["from the database", "from memory"] {
+        let found = of_many(&store, &asked).await;
+        assert_eq!(found.len(), asked.len(), "{reading}");
+        for (id, found) in (0..120).rev().zip(&found) {
+            let expected = match id {
+                6 => None,
+                id if id % 3 == 0 => Some(vec![format!("person_{id}")]),
+                _ => Some(Vec::new()),
+            };
+            assert_eq!(*found, expected, "{reading}: {id}");
+        }
+        let third = Some(vec!["person_3".to_owned()]);
+        assert_eq!(found[120..], [None, third.clone(), None, third, None, None], "{reading}");
+    }
+    assert!(store.rulesets_of_many(&[]).await.unwrap().is_empty());
+}
+
+pub(in crate::store) async fn the_rules_of_many_are_those_of_the_last_write(store: Store) {
+    store.add_account(&account(7, "alice")).await.unwrap().unwrap();
+    let names = ["alice", "bob"];
+    assert_eq!(of_many(&store, &names).await, [Some(vec![]), None]);
+    store.add_account(&account(8, "bob")).await.unwrap().unwrap();
+    assert!(save(&store, "global", Some("one")).await);
+    let one = Some(vec!["one".to_owned()]);
+    assert_eq!(of_many(&store, &names).await, [one.clone(), Some(vec![])]);
+    store.disable_account(8, Some(at(1))).await.unwrap();
+    assert_eq!(of_many(&store, &names).await, [one.clone(), None]);
+    store.disable_account(8, None).await.unwrap();
+    assert!(save(&store, "global", None).await);
+    assert_eq!(of_many(&store, &names).await, [Some(vec![]), Some(vec![])]);
 }

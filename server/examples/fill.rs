@@ -1,0 +1,79 @@
+//! Accounts for measurements: as many as the argument says, into `data/belfry.db`, each with a token
+//! that is `bench-` and its number.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use belfry::config::Database;
+use belfry::random;
+use belfry::store::{Account, App, NewToken, Options, Store};
+use belfry_core::secret::Secret;
+use jiff::Timestamp;
+use tokio::task::JoinSet;
+
+/// Enough to fill the store's groups.
+const CALLERS: i64 = 256;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let accounts: i64 = std::env::args().nth(1).ok_or("how many accounts?")?.parse()?;
+    let now = Timestamp::UNIX_EPOCH;
+    let database = Database::Sqlite("data/belfry.db".into());
+    let store = Arc::new(Store::open(&database, &Options::default(), now).await?);
+    store.add_app(&app(now)).await?;
+    let mut callers = JoinSet::new();
+    for caller in 0..CALLERS.min(accounts) {
+        let store = Arc::clone(&store);
+        callers.spawn(async move {
+            for number in (caller..accounts).step_by(usize::try_from(CALLERS).unwrap_or(1)) {
+                store.add_account(&account(number, now)).await?.map_err(|_| taken())?;
+                store.add_token(&token(number, now)).await?;
+            }
+            Ok::<_, belfry::store::StoreError>(())
+        });
+    }
+    for outcome in callers.join_all().await {
+        outcome?;
+    }
+    Ok(())
+}
+
+fn taken() -> belfry::store::StoreError {
+    belfry::store::StoreError::Failed("there are accounts already".to_owned())
+}
+
+fn app(now: Timestamp) -> App {
+    App {
+        id: 1,
+        client_id: "bench".to_owned(),
+        secret: random::secret().digest(),
+        name: "Bench".to_owned(),
+        website: None,
+        redirect_uris: Vec::new(),
+        scopes: "read write push".to_owned(),
+        created_at: now,
+        disabled_at: None,
+    }
+}
+
+fn account(number: i64, now: Timestamp) -> Account {
+    Account {
+        id: number + 1,
+        name: format!("bench{number}"),
+        email: None,
+        password: "nobody signs in".to_owned(),
+        created_at: now,
+        disabled_at: None,
+    }
+}
+
+fn token(number: i64, now: Timestamp) -> NewToken {
+    NewToken {
+        digest: Secret::new(format!("bench-{number}")).digest(),
+        app: 1,
+        account: Some(number + 1),
+        scopes: "read write push".to_owned(),
+        created_at: now,
+        expires_at: None,
+    }
+}

@@ -1,0 +1,140 @@
+use belfry_core::rules::event::Event;
+use belfry_core::rules::matching::{Compiled, Member, Room};
+use belfry_core::rules::{Document, Kind, NewRule, Place};
+
+use super::*;
+
+/// Rules in the order in which they are asked.
+fn document(scope: &str, rules: &[(Kind, &str, Value)]) -> Document {
+    let mut document = Document::new(scope.parse().unwrap());
+    for (kind, id, body) in rules.iter().rev() {
+        let new = NewRule::read(*kind, body.to_string().as_bytes()).unwrap();
+        document.put(*kind, id.parse().unwrap(), new, Place::default()).unwrap();
+    }
+    document
+}
+
+fn lines(documents: &[Document], event: Value, colours: bool) -> Vec<String> {
+    let rules = Compiled::new("@alice:x", documents);
+    let room = Room { member_count: Some(5), power_levels: None };
+    let explanation = rules.explain(&Event::from_value(event).unwrap(), &room, Member::default());
+    let page = Page { explanation: &explanation, colours }.to_string();
+    page.lines().map(str::to_owned).collect()
+}
+
+fn message(body: &str) -> Value {
+    json!({
+        "type": "m.room.message", "sender": "@bob:x", "room_id": "!r:x",
+        "content": {"msgtype": "m.text", "body": body},
+    })
+}
+
+#[test]
+fn each_rule_has_a_line_that_says_why_it_failed() {
+    let condition = |condition: Value| json!({"actions": [], "conditions": [condition]});
+    let is = json!({"kind": "event_property_is", "key": "content.msgtype", "value": null});
+    let contains = json!({"kind": "event_property_contains", "key": "content.to", "value": 7});
+    let permission = json!({"kind": "sender_notification_permission", "key": "room"});
+    let name = json!({"kind": "contains_display_name"});
+    let global = document(
+        "global",
+        &[
+            (Kind::Override, "is", condition(is)),
+            (Kind::Override, "contains", condition(contains)),
+            (Kind::Override, "few", condition(json!({"kind": "room_member_count", "is": "<3"}))),
+            (Kind::Override, "level", condition(permission)),
+            (Kind::Override, "name", condition(name)),
+            (Kind::Override, "later", condition(json!({"kind": "org.later"}))),
+            (Kind::Content, "pie", json!({"actions": [], "pattern": "pie"})),
+        ],
+    );
+    let loud = json!(["notify", {"set_tweak": "sound"}, {"set_tweak": "highlight"}, "coalesce"]);
+    let device = document("device/phone", &[]);
+    let mut documents = vec![device, global];
+    let told = lines(&documents, message("cake"), false);
+    let line = |rule: &str| {
+        let found = told.iter().find(|line| line.contains(&format!("/{rule} ")));
+        found.unwrap_or_else(|| panic!("{rule}: {told:#?}")).clone()
+    };
+    for (rule, mark, why) in [
+        (".m.rule.master", "–", "is disabled"),
+        ("is", "✗", r#"content.msgtype is "m.text", wanted null"#),
+        ("contains", "✗", "there is no content.to, wanted 7 in it"),
+        ("few", "✗", "the room has 5 members, wanted <3"),
+        ("level", "✗", "power levels are not known"),
+        ("name", "✗", "no display name is known; say --display-name"),
+        ("later", "✗", r#"the condition "org.later" is not known here"#),
+        ("pie", "✗", r#"content.body is "cake", wanted "pie""#),
+        (".m.rule.message", "✓", "matches"),
+    ] {
+        assert!(
+            line(rule).starts_with(mark) && line(rule).ends_with(&format!("  {why}")),
+            "{rule}"
+        );
+    }
+    assert_eq!(
+        told[told.len() - 4..],
+        [
+            "",
+            "notify, by global/underride/.m.rule.message",
+            r#"actions  ["notify"]"#,
+            "tweaks   {}"
+        ]
+    );
+
+    documents[1] = document("global", &[(Kind::Room, "!r:x", json!({"actions": loud}))]);
+    let told = lines(&documents, message("cake"), false);
+    assert_eq!(
+        told[told.len() - 4..],
+        [
+            "",
+            "notify, by global/room/!r:x",
+            r#"actions  ["notify",{"set_tweak":"sound"},{"set_tweak":"highlight"}]"#,
+            r#"tweaks   {"highlight":true,"sound":"default"}"#,
+        ]
+    );
+}
+
+#[test]
+fn a_rule_that_guesses_gives_way_to_what_the_event_says() {
+    let mut event = message("hello alice");
+    event["content"]["m.mentions"] = json!({});
+    let told = lines(&[], event, false);
+    let guess = told.iter().find(|line| line.contains(".m.rule.contains_user_name ")).unwrap();
+    assert!(guess.ends_with("gives way: the event says itself whom it mentions"), "{guess}");
+}
+
+#[test]
+fn nobody_hears_of_what_they_sent() {
+    let told = lines(&[], json!({"sender": "@alice:x"}), false);
+    assert_eq!(
+        told,
+        [
+            "no rule is asked about what its own user sent",
+            "do not notify",
+            "actions  []",
+            "tweaks   {}"
+        ]
+    );
+}
+
+#[test]
+fn colours_are_put_around_the_same_text() {
+    let plain = lines(&[], message("cake"), false).join("\n");
+    let coloured = lines(&[], message("cake"), true).join("\n");
+    assert!(coloured.contains("\u{1b}[1;32m✓\u{1b}[0m"), "{coloured}");
+    let mut bare = coloured;
+    for colour in ["\u{1b}[1;32m", "\u{1b}[31m", "\u{1b}[2m", "\u{1b}[0m"] {
+        bare = bare.replace(colour, "");
+    }
+    assert_eq!(bare, plain);
+}
+
+#[test]
+fn what_strangers_wrote_does_not_command_the_terminal() {
+    let pattern = json!({"actions": [], "pattern": "\u{1b}]0;x\u{7}"});
+    let global = document("global", &[(Kind::Content, "a\u{1b}[2J\u{9b}b", pattern)]);
+    let told = lines(&[global], message("\u{1b}[31m\u{9b}1mred"), false).join("\n");
+    assert!(!told.contains(|c: char| c.is_control() && c != '\n'), "{told:?}");
+    assert!(told.contains(r"global/content/a\u{1b}[2J\u{9b}b "), "{told}");
+}

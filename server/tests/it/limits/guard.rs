@@ -1,0 +1,111 @@
+//! The limits on guessing and on piling up apps, as handlers ask them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use belfry::config::LimitMode;
+use belfry::http::Guard;
+
+use crate::support::Service;
+use crate::support::caller::address;
+use crate::support::service::config;
+
+fn guard(service: &Service, last: u8) -> Guard {
+    Guard::new(Arc::clone(&service.belfry), address(last))
+}
+
+#[tokio::test]
+async fn an_address_tries_to_sign_in_25_times_in_5_minutes() {
+    let service = Service::start().await;
+    let here = guard(&service, 1);
+    for attempt in 0..25 {
+        assert!(here.sign_in(&format!("name-{attempt}")).await.is_ok(), "{attempt}");
+    }
+    let refused = here.sign_in("another").await.unwrap_err();
+    assert_eq!(refused.wait(), Duration::from_mins(5));
+    service.clock.advance(300);
+    assert!(here.sign_in("another").await.is_ok());
+}
+
+/// [117]
+#[tokio::test]
+async fn a_stranger_elsewhere_locks_nobody_out() {
+    let service = Service::start().await;
+    let (here, elsewhere) = (guard(&service, 1), guard(&service, 2));
+    let mut tried = 0;
+    for _ in 0..20 {
+        while elsewhere.sign_in("Alice").await.is_ok() {
+            tried += 1;
+        }
+        service.clock.advance(300);
+    }
+    assert!((25..100).contains(&tried), "{tried} guesses in 100 minutes");
+    assert!(here.sign_in("alice").await.is_ok());
+}
+
+#[tokio::test]
+async fn one_name_is_tried_25_times_an_hour_from_one_address_however_it_is_spelled() {
+    let service = Service::start().await;
+    let here = guard(&service, 1);
+    let mut tried = 0;
+    for round in 0..11 {
+        for name in ["alice", "ALICE", " Alice "] {
+            tried += usize::from(here.sign_in(name).await.is_ok());
+        }
+        service.clock.advance(if round < 10 { 300 } else { 0 });
+    }
+    assert_eq!(tried, 25);
+    assert!(here.sign_in("bob").await.is_ok(), "other names go on");
+}
+
+/// [80]
+#[tokio::test]
+async fn wrong_client_secrets_are_counted_and_right_ones_never() {
+    let service = Service::start().await;
+    let (here, elsewhere) = (guard(&service, 1), guard(&service, 2));
+    for _ in 0..100 {
+        assert!(here.client_secret("app").await.is_ok());
+    }
+    let mut wrong = 0;
+    while here.client_secret("app").await.is_ok() {
+        here.wrong_client_secret("app").await;
+        wrong += 1;
+        assert!(wrong < 1000);
+    }
+    assert_eq!(wrong, 25);
+    assert!(elsewhere.client_secret("app").await.is_ok(), "the real client is served");
+    assert!(here.client_secret("other").await.is_ok());
+    service.clock.advance(300);
+    assert!(here.client_secret("app").await.is_ok());
+}
+
+/// [84]
+#[tokio::test]
+async fn an_address_registers_30_apps_in_10_minutes() {
+    let service = Service::start().await;
+    let (here, elsewhere) = (guard(&service, 1), guard(&service, 2));
+    for _ in 0..30 {
+        assert!(here.app_registration().await.is_ok());
+    }
+    assert!(here.app_registration().await.is_err());
+    assert!(elsewhere.app_registration().await.is_ok());
+}
+
+#[tokio::test]
+async fn the_mode_and_the_settings_hold_here_too() {
+    for mode in [LimitMode::Shadow, LimitMode::Off] {
+        let service = Service::with(config(|config| config.limits.mode = mode)).await;
+        for _ in 0..100 {
+            assert!(guard(&service, 1).sign_in("alice").await.is_ok(), "{mode:?}");
+        }
+    }
+    let settings = "sign_in_name = { requests = 2 }\napp_registration = false";
+    let own = toml::from_str(settings).unwrap();
+    let service = Service::with(config(|config| config.limits.own = own)).await;
+    let here = guard(&service, 1);
+    assert!(here.sign_in("alice").await.is_ok() && here.sign_in("alice").await.is_ok());
+    assert!(here.sign_in("alice").await.is_err());
+    for _ in 0..100 {
+        assert!(here.app_registration().await.is_ok());
+    }
+}

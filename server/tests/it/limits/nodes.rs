@@ -1,0 +1,54 @@
+//! Several processes that count together through one Redis.
+
+use std::hash::{BuildHasher, RandomState};
+
+use tempfile::TempDir;
+use tokio::task::JoinSet;
+use xtask::engines::Redis;
+
+use crate::support::Process;
+use crate::support::databases::engine_url;
+
+/// A node with this Redis and these further settings.
+pub(super) fn node(redis: &str, settings: &str) -> (Process, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
+    (Process::start(folder.path(), &["--redis", redis]), folder)
+}
+
+/// A Redis of the test's own, where tests of Redis are run at all.
+pub(super) fn own_redis() -> Option<Redis> {
+    engine_url("Redis", "BELFRY_TEST_REDIS")?;
+    Some(Redis::start().unwrap())
+}
+
+/// [128]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_processes_admit_exactly_300_calls_of_one_key() {
+    let Some(redis) = own_redis() else { return };
+    // Patient: a busy machine must not make one of them count alone.
+    let nodes = [(); 3].map(|()| node(&redis.url(), "[limits]\nredis_timeout = '30s'"));
+    let client = reqwest::Client::new();
+    let mut clients = JoinSet::new();
+    for number in 0..64_usize {
+        let urls = nodes.each_ref().map(|(node, _)| format!("{}/x", node.url));
+        let client = client.clone();
+        clients.spawn(async move {
+            let mut passed = 0;
+            for _ in 0..10 {
+                let any = RandomState::new().hash_one(number) % 3;
+                let url = &urls[usize::try_from(any).unwrap()];
+                let status = client.get(url).send().await.unwrap().status();
+                assert!(status == 404 || status == 429, "{status}");
+                passed += usize::from(status == 404);
+            }
+            passed
+        });
+    }
+    assert_eq!(clients.join_all().await.into_iter().sum::<usize>(), 300);
+    for (node, _) in &nodes {
+        assert_eq!(client.get(format!("{}/x", node.url)).send().await.unwrap().status(), 429);
+        let ready = client.get(format!("{}/readyz", node.url)).send().await.unwrap();
+        assert!(ready.text().await.unwrap().contains("\"redis\":\"ok\""));
+    }
+}

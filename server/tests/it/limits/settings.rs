@@ -1,0 +1,165 @@
+//! The table as a setting: shown, changed while the service runs, and kept when the file is wrong.
+
+use belfry::config::Config;
+
+use super::{admitted, is_admitted};
+use crate::support::Service;
+use crate::support::process::{Process, run, run_well};
+use crate::support::service::config;
+
+const SETTINGS: &str = "\
+[limits]
+mode = 'enforce'
+max_keys = 1000
+
+[limits.rows]
+sign_up = false
+media = { requests = 60, window = '1h' }
+
+[limits.rows.search]
+per = 'ip'
+match = ['GET /api/v1/search', 'GET /api/v2/search']
+requests = 3
+window = '1m'
+
+[limits.own]
+sign_in_name = { requests = 10 }
+client_secret = false
+";
+
+fn read(text: &str) -> Config {
+    toml::from_str(text).unwrap()
+}
+
+#[tokio::test]
+async fn rows_are_changed_removed_and_added() {
+    let service = Service::with(read(SETTINGS)).await;
+    let alice = service.person("alice").await;
+    assert_eq!(admitted(&alice, "POST /api/v1/media", 70).await, 60);
+    assert_eq!(admitted(&alice, "POST /api/v1/accounts", 70).await, 70);
+    assert!(is_admitted(&alice, "GET /api/v2/search?q=x").await);
+    assert_eq!(admitted(&alice, "GET /api/v1/search", 3).await, 2, "they count together");
+}
+
+#[test]
+fn config_check_shows_the_table_in_force() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("belfry.toml"), SETTINGS).unwrap();
+    let shown = run_well(folder.path(), &["config", "check"]);
+    let expected = "\
+limits
+  mode               enforce
+  trusted_proxies    none
+  account            300 in 5m per account: *
+  media              60 in 1h per account: POST /api/v1/media
+  delete             30 in 30m per account: DELETE /api/v1/statuses/:id, POST /api/v1/statuses/:id/unreblog
+  ip                 300 in 5m per ip: *
+  search             3 in 1m per ip: GET /api/v1/search, GET /api/v2/search
+  sign_in_address    25 in 5m
+  sign_in_name       10 in 1h
+  app_registration   30 in 10m
+the settings are valid
+";
+    assert!(shown.ends_with(expected), "{shown}");
+}
+
+#[test]
+fn config_check_says_what_is_wrong_and_where() {
+    let folder = tempfile::tempdir().unwrap();
+    for (text, said) in [
+        ("[limits.rows]\nmdia = false", "mdia: there is no such limit"),
+        ("[limits.rows.media]\nrequests = -1", "line 2"),
+        (
+            "[limits.rows.media]\nrequets = 1",
+            "line 2: unknown key `requets`; did you mean `requests`?",
+        ),
+        ("[limits.rows]\nmedia = { window = '1x' }", "line 2: \"1x\" is no length"),
+        ("\ntrusted_proxies = ['10.0.0.0/99']", "line 2: \"10.0.0.0/99\" is no range"),
+        ("[limits]\nredis_timeout = '0s'", "line 2: \"0s\" is not a length of time"),
+    ] {
+        std::fs::write(folder.path().join("belfry.toml"), text).unwrap();
+        let outcome = run(folder.path(), &["config", "check"]);
+        let message = String::from_utf8(outcome.stderr).unwrap();
+        assert_eq!(outcome.status.code(), Some(1), "{text}");
+        assert!(message.contains(said), "{text}\n{message}");
+    }
+}
+
+/// [136]
+#[tokio::test]
+async fn a_table_is_replaced_without_loss_of_counts() {
+    let service = Service::start().await;
+    let alice = service.person("alice").await;
+    let replace = |rows: &str| {
+        let changed = read(&format!("[limits.rows]\n{rows}"));
+        service.belfry.limits.replace(&changed, &service.belfry.metrics)
+    };
+    assert_eq!(admitted(&alice, "POST /api/v1/media", 40).await, 30);
+
+    let changes = replace("media = { requests = 35 }");
+    let media = "per account: POST /api/v1/media";
+    assert_eq!(changes, [format!("media: 35 in 30m {media} (was 30 in 30m {media})")]);
+    assert_eq!(admitted(&alice, "POST /api/v1/media", 40).await, 5);
+
+    replace("media = { requests = 0 }");
+    assert_eq!(admitted(&alice, "POST /api/v1/media", 3).await, 0);
+    replace("media = { requests = 4294967295 }");
+    assert_eq!(admitted(&alice, "POST /api/v1/media", 10).await, 10);
+    let answer = alice.call("POST /api/v1/media", "").await;
+    assert!(answer.header("ratelimit").contains("\"media\";r=4294967249;"), "36 + 10 were counted");
+
+    let changes = replace("media = false");
+    assert_eq!(changes, [format!("media is removed (was 4294967295 in 30m {media})")]);
+    let answer = alice.call("POST /api/v1/media", "").await;
+    assert!(!answer.header("ratelimit").contains("media"));
+    assert_eq!(replace("media = false"), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_limit_of_nothing_admits_nothing() {
+    let rows = toml::from_str("ip = { requests = 0 }").unwrap();
+    let service = Service::with(config(|config| config.limits.rows = rows)).await;
+    assert_eq!(admitted(&service.anyone(), "GET /x", 3).await, 0);
+    assert_eq!(service.anyone().get("/healthz").await.status, 200);
+}
+
+/// [136] Over the process: a good file is put in force, a broken one is not.
+#[tokio::test]
+async fn a_hangup_puts_the_file_in_force_without_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("belfry.toml");
+    std::fs::write(&file, "[limits.rows]\nip = { requests = 5 }\n").unwrap();
+    let server = Process::start(folder.path(), &[]);
+    let calls = async |calls: usize| {
+        let mut passed = 0;
+        for _ in 0..calls {
+            let answer = reqwest::get(format!("{}/x", server.url)).await.unwrap();
+            passed += usize::from(answer.status() != 429);
+        }
+        passed
+    };
+    let hang_up = async |text: &str, expected: &str| {
+        std::fs::write(&file, text).unwrap();
+        server.signal("HUP");
+        for _ in 0..1000 {
+            if server.logged().contains(expected) {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        panic!("{expected} is not in {}", server.logged());
+    };
+    assert_eq!(calls(7).await, 5);
+    let changed = "ip: 8 in 5m per ip: * (was 5 in 5m per ip: *)";
+    hang_up("[limits.rows]\nip = { requests = 8 }\n", changed).await;
+    assert_eq!(calls(7).await, 3, "what was counted stays");
+
+    let kept = "the limits in force stay as they are";
+    hang_up("[limits.rows]\nip = { requests = ", kept).await;
+    assert!(server.logged().contains("belfry.toml: line 2"), "{}", server.logged());
+    assert_eq!(calls(2).await, 0);
+
+    hang_up("[limits]\nmode = 'off'\n", "mode: off (was enforce)").await;
+    assert_eq!(calls(20).await, 20);
+    hang_up("[limits]\nmode = 'off'\n", "no limit is changed").await;
+}

@@ -1,0 +1,169 @@
+//! `POST …/app/v1/evaluate`.
+
+use axum::http::StatusCode;
+use serde_json::json;
+
+use super::{EVALUATE, PRODUCT, group, id, members, message, silent, with_product, with_settings};
+
+#[tokio::test]
+async fn those_who_are_notified_are_told_by_their_rules() {
+    let (service, product) = with_product().await;
+    for name in ["ann", "ben", "cat"] {
+        service.person(name).await;
+    }
+    let dora = service.person("dora").await;
+    dora.puts("global/content/cake", &silent("cake")).await;
+    let emma = service.person("emma").await;
+    emma.puts("global/content/cake", &json!({ "actions": ["notify"], "pattern": "cake" })).await;
+
+    let mut body = json!({
+        "event": message("Cake for Ben!"), "room": { "member_count": 6 },
+        "members": members(&["ann", "ben", "cat", "dora", "emma"]),
+    });
+    body["members"][2]["display_name"] = json!("for");
+    let answer = product.ask(EVALUATE, &body).await.expect(StatusCode::OK);
+
+    let highlight = json!([
+        "notify", { "set_tweak": "sound", "value": "default" }, { "set_tweak": "highlight" }
+    ]);
+    let tweaks = json!({ "sound": "default", "highlight": true });
+    let rule = |kind: &str, id: &str| json!({ "scope": "global", "kind": kind, "rule_id": id });
+    let expected = json!({ "groups": [
+        {
+            "notify": true, "rule": rule("underride", ".m.rule.message"),
+            "actions": ["notify"], "tweaks": {}, "users": [id("ann")],
+        },
+        {
+            "notify": true, "rule": rule("content", ".m.rule.contains_user_name"),
+            "actions": highlight, "tweaks": tweaks, "users": [id("ben")],
+        },
+        {
+            "notify": true, "rule": rule("override", ".m.rule.contains_display_name"),
+            "actions": highlight, "tweaks": tweaks, "users": [id("cat")],
+        },
+        {
+            "notify": true, "rule": rule("content", "cake"),
+            "actions": ["notify"], "tweaks": {}, "users": [id("emma")],
+        },
+    ] });
+    assert_eq!(answer, expected);
+
+    body["all"] = json!(true);
+    let all = product.groups(&body).await;
+    assert_eq!(all.len(), 5);
+    assert_eq!(all[3], group("cake", &["dora"]));
+}
+
+#[tokio::test]
+async fn all_are_told_when_all_are_wanted_the_sender_too() {
+    let (service, product) = with_product().await;
+    for name in ["ann", "ben"] {
+        service.person(name).await;
+    }
+    let mut event = message("hello");
+    event["sender"] = json!(id("ann"));
+    let mut body = json!({ "event": event, "members": members(&["ann", "ben"]), "all": true });
+    let sender = (None, vec![id("ann")]);
+    assert_eq!(product.groups(&body).await, [sender, group(".m.rule.message", &["ben"])]);
+    body["all"] = json!(false);
+    assert_eq!(product.groups(&body).await, [group(".m.rule.message", &["ben"])]);
+}
+
+#[tokio::test]
+async fn those_who_have_no_rules_here_are_left_out() {
+    let settings = PRODUCT.replace("@.*", "@in_.*");
+    let (service, product) = with_settings(&settings).await;
+    for name in ["in_ann", "in_off", "outside", "product"] {
+        service.add_account(name).await;
+    }
+    let off = service.store().account_named("in_off").await.unwrap().unwrap();
+    let body = json!({
+        "event": message("hello"), "all": true,
+        "members": [
+            { "user_id": id("in_ann") }, { "user_id": id("outside") }, { "user_id": id("product") },
+            { "user_id": id("in_off") }, { "user_id": id("in_nobody") }, { "user_id": "" },
+            { "user_id": "@in_ann:elsewhere.example" }, { "user_id": "in_ann" },
+            { "user_id": "@in_\0:ring.example" }, { "user_id": "@in_ann" },
+        ],
+    });
+    let both = group(".m.rule.message", &["in_ann", "product", "in_off"]);
+    assert_eq!(product.groups(&body).await, [both]);
+
+    service.store().disable_account(off.id, Some(service.now())).await.unwrap();
+    let others = group(".m.rule.message", &["in_ann", "product"]);
+    assert_eq!(product.groups(&body).await, [others]);
+
+    service.add_account("in_nobody").await;
+    let found = group(".m.rule.message", &["in_ann", "product", "in_nobody"]);
+    assert_eq!(product.groups(&body).await, [found]);
+}
+
+#[tokio::test]
+async fn a_member_with_several_devices_is_judged_for_each() {
+    let (service, product) = with_product().await;
+    let ann = service.person("ann").await;
+    ann.puts("device/phone/content/cake", &silent("cake")).await;
+    let member = |tag: &str| json!({ "user_id": id("ann"), "profile_tag": tag });
+    let body = json!({
+        "event": message("cake"), "all": true,
+        "members": [member("phone"), member("tablet"), { "user_id": id("ann") }],
+    });
+    let groups = product.groups(&body).await;
+    assert_eq!(groups, [group("cake", &["ann"]), group(".m.rule.message", &["ann", "ann"])]);
+}
+
+#[tokio::test]
+async fn the_token_of_an_application_service_is_needed() {
+    let (service, product) = with_product().await;
+    let alice = service.person("alice").await;
+    let body = json!({ "event": message("cake"), "members": [] });
+    let answer = alice.ask(EVALUATE, &body).await;
+    assert_eq!(answer.errcode(), (403, "M_FORBIDDEN".into()));
+    let app = service.issue(None, "read").await;
+    let answer = service.anyone().bearing(app.reveal()).ask(EVALUATE, &body).await;
+    assert_eq!(answer.errcode(), (403, "M_FORBIDDEN".into()));
+    let answer = service.anyone().ask(EVALUATE, &body).await;
+    assert_eq!(answer.errcode(), (401, "M_MISSING_TOKEN".into()));
+    let answer = service.anyone().bearing("made up").ask(EVALUATE, &body).await;
+    assert_eq!(answer.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+
+    let answer = product.ask("POST /_matrix/app/v1/evaluate", &body).await;
+    assert_eq!(answer.expect(StatusCode::OK), json!({ "groups": [] }));
+    let answer = product.get("/_matrix/app/v1/evaluate").await;
+    assert_eq!(answer.errcode(), (405, "M_UNRECOGNIZED".into()));
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_question_is_refused() {
+    let (_service, product) = with_product().await;
+    for (body, errcode) in [
+        ("", "M_NOT_JSON"),
+        ("cake", "M_NOT_JSON"),
+        (r#"{"event":{},"members":[{"user_id":"@a:x"}"#, "M_NOT_JSON"),
+        ("[]", "M_BAD_JSON"),
+        (r#"{"members":[]}"#, "M_MISSING_PARAM"),
+        (r#"{"event":{}}"#, "M_MISSING_PARAM"),
+        (r#"{"event":{},"members":[{}]}"#, "M_MISSING_PARAM"),
+        (r#"{"event":{},"members":{}}"#, "M_BAD_JSON"),
+        (r#"{"event":{},"members":["@a:x"]}"#, "M_BAD_JSON"),
+        (r#"{"event":{},"members":[{"user_id":1}]}"#, "M_BAD_JSON"),
+        (r#"{"event":{},"members":[{"user_id":"@a:x","user_id":"@b:x"}]}"#, "M_BAD_JSON"),
+        (r#"{"event":{},"members":[],"members":[]}"#, "M_BAD_JSON"),
+        (r#"{"event":{},"members":[],"all":"yes"}"#, "M_BAD_JSON"),
+        (r#"{"event":[],"members":[]}"#, "M_BAD_JSON"),
+        (r#"{"event":{},"members":[{"user_id":"@a:x","profile_tag":""}]}"#, "M_INVALID_PARAM"),
+    ] {
+        let answer = product.call(EVALUATE, body).await;
+        assert_eq!(answer.errcode(), (400, errcode.to_owned()), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn the_body_has_a_bound_of_its_own() {
+    let settings = format!("{PRODUCT}\n[rules]\nmax_body_bytes = 64\nmax_evaluate_bytes = 400\n");
+    let (_service, product) = with_settings(&settings).await;
+    let body = |names: &[&str]| json!({ "event": message("x"), "members": members(names) });
+    assert_eq!(product.ask(EVALUATE, &body(&["ann"])).await.status, 200);
+    let answer = product.ask(EVALUATE, &body(&["ann"; 20])).await;
+    assert_eq!(answer.errcode(), (413, "M_TOO_LARGE".into()));
+}

@@ -1,0 +1,161 @@
+//! `POST …/pushrules/explain`.
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use super::{EXPLAIN, message, silent, with_product};
+use crate::rules::service;
+
+fn outcome(explanation: &Value, rule: &str) -> Value {
+    let walk = explanation["walk"].as_array().unwrap();
+    walk.iter().find(|step| step["rule_id"] == rule).cloned().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn the_walk_tells_what_became_of_each_rule() {
+    let service = service().await;
+    let alice = service.person("alice").await;
+    let loud = json!({ "actions": ["notify", { "set_tweak": "highlight" }], "pattern": "cake" });
+    alice.puts("global/content/cake", &loud).await;
+    alice.puts("global/content/pie", &silent("pie")).await;
+    alice.puts("global/content/off", &silent("cake")).await;
+    alice.puts("global/content/off/enabled", &json!(false)).await;
+
+    let told = alice.explained(&json!({ "event": message("There is cake!") })).await;
+
+    assert_eq!(told["notify"], true);
+    let rule = json!({ "scope": "global", "kind": "content", "rule_id": "cake" });
+    assert_eq!(told["rule"], rule);
+    assert_eq!(told["actions"], json!(["notify", { "set_tweak": "highlight" }]));
+    assert_eq!(told["tweaks"], json!({ "highlight": true }));
+    let off = json!(
+        { "scope": "global", "kind": "content", "rule_id": "off", "outcome": "disabled" }
+    );
+    assert_eq!(outcome(&told, "off"), off);
+    let pie = json!({
+        "scope": "global", "kind": "content", "rule_id": "pie", "outcome": "failed",
+        "condition": { "kind": "event_match", "key": "content.body", "pattern": "pie" },
+        "found": "There is cake!",
+    });
+    assert_eq!(outcome(&told, "pie"), pie);
+    assert_eq!(outcome(&told, "cake")["outcome"], "won");
+    assert_eq!(told["walk"].as_array().unwrap().last().unwrap()["rule_id"], "cake");
+}
+
+#[tokio::test]
+async fn what_is_known_of_the_room_counts() {
+    let service = service().await;
+    let alice = service.person("alice").await;
+    for (room, rule) in [
+        (json!({}), ".m.rule.message"),
+        (json!({ "member_count": 2 }), ".m.rule.room_one_to_one"),
+        (json!({ "display_name": "Queen of Hearts" }), ".m.rule.contains_display_name"),
+        (json!({ "power_levels": { "users_default": 50 } }), ".m.rule.roomnotif"),
+    ] {
+        let event = message("@room: the Queen of Hearts has tarts");
+        let told = alice.explained(&json!({ "event": event, "room": room })).await;
+        assert_eq!(told["rule"]["rule_id"], rule, "{room}");
+    }
+}
+
+#[tokio::test]
+async fn the_rules_of_a_device_count_for_its_profile_tag() {
+    let service = service().await;
+    let alice = service.person("alice").await;
+    alice.puts("device/phone/content/cake", &silent("cake")).await;
+    let told = async |tag: &str| {
+        alice.explained(&json!({ "event": message("cake"), "profile_tag": tag })).await
+    };
+    let rule = json!({ "scope": "device/phone", "kind": "content", "rule_id": "cake" });
+    assert_eq!(told("phone").await["rule"], rule);
+    assert_eq!(told("phone").await["notify"], false);
+    assert_eq!(told("tablet").await["rule"]["scope"], "global");
+}
+
+#[tokio::test]
+async fn nobody_is_notified_of_what_they_sent() {
+    let service = service().await;
+    let alice = service.person("alice").await;
+    let mut event = message("alice");
+    event["sender"] = json!("@alice:ring.example");
+    let told = alice.explained(&json!({ "event": event })).await;
+    let nothing = json!({ "notify": false, "rule": null, "actions": [], "tweaks": {}, "walk": [] });
+    assert_eq!(told, nothing);
+}
+
+#[tokio::test]
+async fn every_prefix_of_the_push_rules_explains_and_only_to_a_post() {
+    let service = service().await;
+    let alice = service.person("alice").await;
+    let body = json!({ "event": message("cake") });
+    for prefix in ["/_service/client/api/v1", "/_service/client/r0", "/_matrix/client/v3"] {
+        let path = format!("{prefix}/pushrules/explain");
+        let answer = alice.ask(&format!("POST {path}"), &body).await;
+        assert_eq!(answer.status, 200, "{path}");
+        assert_eq!(answer.header("access-control-allow-origin"), "*");
+        assert_eq!(answer.header("cache-control"), "private, no-store");
+        let answer = alice.get(&path).await;
+        assert_eq!(answer.errcode(), (405, "M_UNRECOGNIZED".into()), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_may_read_is_needed() {
+    let (service, product) = with_product().await;
+    let body = json!({ "event": message("cake") });
+    for (scopes, status) in [("read:notifications", 200), ("push", 200), ("write", 403)] {
+        let caller = service.person_with("alice", scopes).await;
+        assert_eq!(caller.ask(EXPLAIN, &body).await.status, status, "{scopes}");
+    }
+    let answer = service.anyone().ask(EXPLAIN, &body).await;
+    assert_eq!(answer.errcode(), (401, "M_MISSING_TOKEN".into()));
+    let answer = service.anyone().bearing("made up").ask(EXPLAIN, &body).await;
+    assert_eq!(answer.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+
+    let alice = service.person("alice").await;
+    alice.puts("global/content/cake", &silent("cake")).await;
+    let as_alice = format!("{EXPLAIN}?user_id=@alice:ring.example");
+    let told = product.ask(&as_alice, &body).await.expect(StatusCode::OK);
+    assert_eq!(told["rule"]["rule_id"], "cake");
+    let as_nobody = format!("{EXPLAIN}?user_id=@nobody:ring.example");
+    assert_eq!(product.ask(&as_nobody, &body).await.errcode(), (403, "M_FORBIDDEN".into()));
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_question_is_refused() {
+    let service = service().await;
+    let alice = service.person("alice").await;
+    for (body, errcode) in [
+        ("", "M_NOT_JSON"),
+        ("cake", "M_NOT_JSON"),
+        ("[]", "M_BAD_JSON"),
+        ("{}", "M_MISSING_PARAM"),
+        (r#"{"event":"cake"}"#, "M_BAD_JSON"),
+        (r#"{"event":{"a":1,"a":1}}"#, "M_BAD_JSON"),
+        (r#"{"event":{},"room":[]}"#, "M_BAD_JSON"),
+        (r#"{"event":{},"room":{"member_count":1.5}}"#, "M_BAD_JSON"),
+        (r#"{"event":{},"room":{"power_levels":[]}}"#, "M_BAD_JSON"),
+        (r#"{"event":{},"profile_tag":"a/b"}"#, "M_INVALID_PARAM"),
+    ] {
+        let answer = alice.call(EXPLAIN, body).await;
+        assert_eq!(answer.errcode(), (400, errcode.to_owned()), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn an_event_of_the_largest_size_fits_and_is_not_repeated_by_every_rule() {
+    let service = service().await;
+    let alice = service.person("alice").await;
+    for pattern in ["pie", "tea", "milk"] {
+        alice.puts(&format!("global/content/{pattern}"), &silent(pattern)).await;
+    }
+    let body = "cake ".repeat(13_000);
+    let answer = alice.ask(EXPLAIN, &json!({ "event": message(&body) })).await;
+    assert_eq!(answer.status, 200);
+    assert!(answer.text.len() < 16 * 1024, "{}", answer.text.len());
+    let found = outcome(&answer.json(), "pie")["found"].clone();
+    assert_eq!(found, format!("{}…", "cake ".repeat(20)));
+
+    let answer = alice.ask(EXPLAIN, &json!({ "event": message(&"x".repeat(200_000)) })).await;
+    assert_eq!(answer.errcode(), (413, "M_TOO_LARGE".into()));
+}

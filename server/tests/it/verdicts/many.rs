@@ -1,0 +1,191 @@
+//! Many members in one call, and rules that change between calls.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use belfry::store::{Account, Draft, Store};
+use belfry_core::rules::{Document, Kind, NewRule, Place, Scope};
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::{EVALUATE, PRODUCT, group, id, members, message, silent, with_product, with_settings};
+use crate::support::Service;
+
+/// Adds accounts that nobody can sign in to, which costs no password hash.
+async fn people(service: &Service, many: i64) -> Vec<String> {
+    let names: Vec<String> = (0..many).map(|number| format!("person_{number}")).collect();
+    let adding = (1000..).zip(&names).map(|(id, name)| async move {
+        let account = Account {
+            id,
+            name: name.clone(),
+            email: None,
+            password: "none".to_owned(),
+            created_at: service.now(),
+            disabled_at: None,
+        };
+        service.store().add_account(&account).await.unwrap().unwrap();
+    });
+    join_all(adding).await;
+    names
+}
+
+/// Gives an account a silent rule for a word.
+async fn silence(store: &Store, account: i64, word: &str) {
+    let mut document = Document::new(Scope::Global);
+    let rule = NewRule::read(Kind::Content, silent(word).to_string().as_bytes()).unwrap();
+    document.put(Kind::Content, word.parse().unwrap(), rule, Place::default()).unwrap();
+    let read = store.rules_to_change(account).await.unwrap();
+    assert!(store.save_ruleset(&read, Draft::new(document)).await.unwrap());
+}
+
+/// Every twentieth hears nothing of cake, with a rule of its own or that of many.
+async fn twenty_thousand_members(settings: &str) {
+    const MANY: i64 = 20_000;
+    let (service, product) = with_settings(settings).await;
+    let names = people(&service, MANY).await;
+    let quiet = (0..MANY).filter(|number| number % 20 == 7);
+    join_all(quiet.map(|number| silence(service.store(), 1000 + number, "cake"))).await;
+
+    let members: Value = names.iter().map(|name| json!({ "user_id": id(name) })).collect();
+    let mut body = json!({ "event": message("cake!"), "members": members, "all": true });
+    let expected = |quiet: bool| -> Vec<String> {
+        let chosen = (0..MANY).zip(&names).filter(|(number, _)| (number % 20 == 7) == quiet);
+        chosen.map(|(_, name)| id(name)).collect()
+    };
+    for _again in 0..2 {
+        let groups: BTreeMap<_, _> = product.groups(&body).await.into_iter().collect();
+        assert_eq!(groups.len(), 2);
+        assert_eq!(groups[&Some("cake".to_owned())], expected(true));
+        assert_eq!(groups[&Some(".m.rule.message".to_owned())], expected(false));
+    }
+    body["all"] = json!(false);
+    let notified = product.groups(&body).await;
+    assert_eq!(notified, [(Some(".m.rule.message".to_owned()), expected(false))]);
+}
+
+#[tokio::test]
+async fn twenty_thousand_members_are_judged_in_one_call() {
+    twenty_thousand_members(PRODUCT).await;
+}
+
+#[tokio::test]
+async fn without_memory_to_keep_anything_the_verdicts_are_the_same() {
+    twenty_thousand_members(&format!("{PRODUCT}\n[store]\ncache_bytes = 0\n")).await;
+}
+
+#[tokio::test]
+async fn a_change_of_rules_holds_for_the_next_event() {
+    let (service, product) = with_product().await;
+    let [ann, ben] = [service.person("ann").await, service.person("ben").await];
+    let body =
+        json!({ "event": message("cake"), "members": members(&["ann", "ben"]), "all": true });
+    let both = [group(".m.rule.message", &["ann", "ben"])];
+    assert_eq!(product.groups(&body).await, both);
+
+    ann.puts("global/content/cake", &silent("cake")).await;
+    let [quiet, loud] = [group("cake", &["ann"]), group(".m.rule.message", &["ben"])];
+    assert_eq!(product.groups(&body).await, [quiet, loud]);
+
+    ben.puts("global/content/cake", &silent("cake")).await;
+    assert_eq!(product.groups(&body).await, [group("cake", &["ann", "ben"])]);
+
+    ann.puts("global/content/cake/enabled", &json!(false)).await;
+    let [loud, quiet] = [group(".m.rule.message", &["ann"]), group("cake", &["ben"])];
+    assert_eq!(product.groups(&body).await, [loud, quiet]);
+
+    for person in [&ann, &ben] {
+        person.delete("global/content/cake").await.expect(StatusCode::OK);
+    }
+    assert_eq!(product.groups(&body).await, both);
+
+    ann.puts("global/override/.m.rule.master/enabled", &json!(true)).await;
+    let [off, loud] = [group(".m.rule.master", &["ann"]), group(".m.rule.message", &["ben"])];
+    assert_eq!(product.groups(&body).await, [off, loud]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_holds_for_the_next_event_whatever_others_are_asking() {
+    let (service, product) = with_product().await;
+    let ann = service.person("ann").await;
+    people(&service, 200).await;
+    let body = Arc::new(json!({
+        "event": message("cake"), "members": members(&["ann", "person_1", "person_2"]),
+    }));
+    let mut others = JoinSet::new();
+    for _other in 0..3 {
+        let (product, body) = (product.clone(), Arc::clone(&body));
+        others.spawn(async move {
+            loop {
+                product.ask(EVALUATE, &body).await.expect(StatusCode::OK);
+            }
+        });
+    }
+    for turn in 0..20 {
+        let rule = format!("rule_{turn}");
+        let loud = json!({ "actions": ["notify"], "pattern": "cake" });
+        ann.puts(&format!("global/content/{rule}"), &loud).await;
+        assert_eq!(product.groups(&body).await[0], group(&rule, &["ann"]));
+    }
+    others.shutdown().await;
+}
+
+#[tokio::test]
+async fn many_together_have_the_verdicts_that_each_has_alone() {
+    let (service, product) = with_product().await;
+    let mut people = Vec::new();
+    for (name, kind, rule) in [
+        ("ann", "content/tea", json!({ "actions": ["notify"], "pattern": "t?a" })),
+        ("ben", "room/!r:x", json!({ "actions": [] })),
+        ("cat", "sender/@bob:elsewhere.example", json!({ "actions": ["notify", "coalesce"] })),
+        (
+            "dan",
+            "underride/few",
+            json!({
+                "actions": [{ "set_tweak": "sound", "value": "bell" }, "notify"],
+                "conditions": [{ "kind": "room_member_count", "is": "<9" }],
+            }),
+        ),
+        (
+            "eve",
+            "override/type",
+            json!({
+                "actions": ["dont_notify"],
+                "conditions": [{ "kind": "event_match", "key": "type", "pattern": "m.*" }],
+            }),
+        ),
+    ] {
+        let person = service.person(name).await;
+        person.puts(&format!("global/{kind}"), &rule).await;
+        people.push((name, person));
+    }
+    let names: Vec<&str> = people.iter().map(|(name, _)| *name).collect();
+    let mut invite = message("");
+    invite["type"] = json!("m.room.member");
+    invite["state_key"] = json!(id("ann"));
+    invite["content"] = json!({ "membership": "invite" });
+    for event in [message("tea?"), message("dan"), message(""), invite, json!({})] {
+        let room = json!({ "member_count": 5 });
+        let mut body = json!({ "event": event, "room": room });
+        let mut alone = Vec::new();
+        for (name, person) in &people {
+            let mut told = person.explained(&body).await;
+            told.as_object_mut().unwrap().remove("walk");
+            alone.push((id(name), told));
+        }
+        body["members"] = members(&names);
+        body["all"] = json!(true);
+        let answer = product.ask(EVALUATE, &body).await.expect(StatusCode::OK);
+        let mut together = Vec::new();
+        for group in answer["groups"].as_array().unwrap() {
+            let mut verdict = group.clone();
+            let users = verdict.as_object_mut().unwrap().remove("users").unwrap();
+            for user in users.as_array().unwrap() {
+                together.push((user.as_str().unwrap().to_owned(), verdict.clone()));
+            }
+        }
+        together.sort_by(|one, other| one.0.cmp(&other.0));
+        assert_eq!(together, alone, "{event}");
+    }
+}

@@ -1,0 +1,58 @@
+//! No event, however strange, makes a verdict panic.
+
+use serde_json::{Value, json};
+
+use super::{EVALUATE, EXPLAIN, id, members, silent, with_product};
+
+fn nested(depth: usize) -> Value {
+    (0..depth).fold(json!("cake"), |inner, _| json!({ "content": inner }))
+}
+
+#[tokio::test]
+async fn every_event_gets_a_verdict_or_a_refusal() {
+    let (service, product) = with_product().await;
+    let alice = service.person("alice").await;
+    alice.puts("global/content/stars", &silent(&"*a".repeat(200))).await;
+    alice.puts("global/content/marks", &silent(&"?".repeat(1000))).await;
+    alice.puts("global/content/empty", &silent("")).await;
+    for (id, condition) in [
+        ("dots", json!({ "kind": "event_match", "key": "....\\", "pattern": "\\" })),
+        ("list", json!({ "kind": "event_property_contains", "key": "content.l", "value": null })),
+        ("count", json!({ "kind": "room_member_count", "is": "99999999999999999999999" })),
+        ("level", json!({ "kind": "sender_notification_permission", "key": "" })),
+    ] {
+        let rule = json!({ "actions": [], "conditions": [condition] });
+        alice.puts(&format!("global/override/{id}"), &rule).await;
+    }
+    let strange = [
+        json!({}),
+        json!({ "": "" }),
+        json!({ "content": null, "sender": {}, "type": [] }),
+        json!({ "content": { "body": "a".repeat(60_000) } }),
+        json!({ "content": { "body": "\u{0}\u{feff}\u{202e}ﬀİßẞ\u{10ffff}" } }),
+        json!({ "content": { "body": "👩‍👩‍👧".repeat(2000), "m.mentions": [] } }),
+        json!({ "content": { "l": [null, [null], {}, 1.5, -0.0, u64::MAX, i64::MIN] } }),
+        json!({ "content.body": "a", "content": { "body": { "body": "a" } } }),
+        json!({ "sender": id("alice"), "user_id": 5 }),
+        json!({ "type": "m.room.member", "state_key": "*", "content": { "membership": "?" } }),
+        nested(90),
+        nested(120),
+    ];
+    for event in &strange {
+        for room in [
+            json!({}),
+            json!({ "member_count": u64::MAX, "display_name": "" }),
+            json!({ "member_count": 0, "display_name": "*\u{0}?" }),
+            json!({ "power_levels": { "users_default": i64::MIN, "notifications": { "": " 5 " } } }),
+        ] {
+            let mut body = json!({ "event": event, "room": room });
+            let answer = alice.ask(EXPLAIN, &body).await;
+            assert!(matches!(answer.status, 200 | 400), "{answer:?}");
+            body["members"] = members(&["alice"]);
+            body["members"][0]["display_name"] = json!("*\u{0}a");
+            let answer = product.ask(EVALUATE, &body).await;
+            assert!(matches!(answer.status, 200 | 400), "{answer:?}");
+        }
+    }
+    assert!(service.belfry.metrics.to_text().contains("belfry_panics_total 0"));
+}
