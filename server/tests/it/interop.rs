@@ -9,6 +9,9 @@ use tempfile::TempDir;
 use crate::support::Process;
 use crate::support::process::add_account;
 
+/// Alice, where a server has no other name.
+const ALICE: &str = "@alice:127.0.0.1";
+
 /// A server on which Alice has an account.
 struct Home {
     server: Process,
@@ -22,11 +25,6 @@ impl Home {
         let password = add_account(folder.path(), "alice");
         Self { server: Process::start(folder.path(), &[]), password, _folder: folder }
     }
-
-    /// Alice's user id.
-    fn alice(&self) -> String {
-        "@alice:127.0.0.1".to_owned()
-    }
 }
 
 /// Log in, set, place, enable, change actions, delete, read back.
@@ -34,7 +32,7 @@ impl Home {
 fn matrix_nio_keeps_its_push_rules_here() {
     let home = Home::start();
     let script = include_str!("interop/matrix_nio.py");
-    python::run(script, &[&home.server.url, &home.alice(), &home.password]);
+    python::run(script, &[&home.server.url, ALICE, &home.password]);
 }
 
 /// Create an app, authorize, log in with the code, verify credentials, revoke, sign up.

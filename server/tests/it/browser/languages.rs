@@ -37,9 +37,11 @@ fn arabic_is_written_from_right_to_left() {
         scene.tab.find("#allow").await;
         let direction = "getComputedStyle(document.querySelector('h1')).direction";
         assert_eq!(scene.tab.evaluate(direction).await, "rtl");
-        // The account stands at the right, its name is read from the left.
-        let side = "getComputedStyle(document.querySelector('.account .name')).textAlign";
-        assert_eq!(scene.tab.evaluate(side).await, "start");
+        // The account's name stands at the right of its box.
+        let place = |css| format!("document.querySelector('{css}').getBoundingClientRect()");
+        let (name, sheet) = (place(".account .name bdi"), place(".account"));
+        let right = format!("{name}.left - {sheet}.left > {sheet}.right - {name}.right");
+        assert_eq!(scene.tab.evaluate(&right).await, true);
         scene.allow().await;
         assert!(scene.app.hears().await.fields.contains_key("code"));
     });

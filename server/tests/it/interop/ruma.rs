@@ -23,7 +23,7 @@ use ruma_common::push::{
     NewSimplePushRule, PushCondition, RuleKind, Ruleset, SoundTweakValue, Tweak,
 };
 
-use super::Home;
+use super::{ALICE, Home};
 
 /// A client that is made of ruma's types.
 struct Client {
@@ -105,7 +105,7 @@ async fn alice() -> (Home, Client) {
     let home = Home::start();
     let mut client = Client::at(&home.server.url).await;
     assert!(client.versions.versions.contains(&MatrixVersion::V1_1));
-    let user: OwnedUserId = home.alice().try_into().unwrap();
+    let user: OwnedUserId = ALICE.try_into().unwrap();
     assert_eq!(client.log_in(user.clone(), &home.password).await, user);
     (home, client)
 }
@@ -150,7 +150,7 @@ async fn ruma_sets_places_enables_changes_and_deletes_rules() {
 
 #[tokio::test]
 async fn ruma_reads_back_a_rule_of_every_kind() {
-    let (home, client) = alice().await;
+    let (_home, client) = alice().await;
     let conditions =
         vec![PushCondition::EventMatch(ruma_common::push::EventMatchConditionData::new(
             "type".to_owned(),
@@ -158,7 +158,7 @@ async fn ruma_reads_back_a_rule_of_every_kind() {
         ))];
     let on = |id: &str| NewConditionalPushRule::new(id.to_owned(), conditions.clone(), vec![]);
     let room: ruma_common::OwnedRoomId = "!room:example.org".try_into().unwrap();
-    let sender: OwnedUserId = home.alice().try_into().unwrap();
+    let sender: OwnedUserId = ALICE.try_into().unwrap();
     for rule in [
         NewPushRule::Override(on("over")),
         NewPushRule::Underride(on("under")),
