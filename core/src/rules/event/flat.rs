@@ -6,7 +6,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::{Indexed, Kept, Object, Property};
+use super::{Indexed, Kept, NOWHERE, Object, Property};
 use crate::rules::Scalar;
 use crate::rules::key::{Key, Trace};
 
@@ -15,7 +15,7 @@ pub(super) struct Flat {
     pub(super) index: Vec<Indexed>,
     pub(super) properties: Vec<Property>,
     pub(super) objects: Vec<Object>,
-    pub(super) names: String,
+    pub(super) names: Vec<u8>,
     pub(super) has_mentions: bool,
 }
 
@@ -29,7 +29,7 @@ impl Flat {
             index: Vec::with_capacity(16),
             properties: Vec::with_capacity(16),
             objects: Vec::with_capacity(4),
-            names: String::with_capacity(128),
+            names: Vec::with_capacity(128),
             has_mentions: false,
         };
         flat.objects.push(Object { name: 0..0, outer: None });
@@ -68,12 +68,12 @@ impl<'de> Visitor<'de> for Members<'_> {
             let name = start..flat.names.len();
             let inner = Inner { flat, name: name.clone(), outer: object, path: trace };
             let value = map.next_value_seed(Reading(Some(inner)))?;
-            let property = value.map(|value| {
+            let property = value.map_or(NOWHERE, |value| {
                 let lowered = OnceLock::new();
                 flat.properties.push(Property { trace, name, object, value, lowered });
                 flat.properties.len() - 1
             });
-            flat.index.push(Indexed { trace, object, property });
+            flat.index.push(Indexed::new(trace, object, property));
         }
     }
 }
@@ -100,7 +100,7 @@ impl Visitor<'_> for Name<'_> {
     }
 
     fn visit_str<E: Error>(self, name: &str) -> Result<Trace, E> {
-        self.flat.names.push_str(name);
+        self.flat.names.extend_from_slice(name.as_bytes());
         Ok(self.path.then(name))
     }
 }
