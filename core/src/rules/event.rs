@@ -33,7 +33,8 @@ pub struct Event {
     has_mentions: bool,
 }
 
-/// A name in the event. Those of the same object and trace are the same name.
+/// A name in the event. Two of the same object and trace are taken for the same name, which refuses
+/// the event: by chance it does not happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Indexed {
     trace: Trace,

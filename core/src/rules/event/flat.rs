@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::OnceLock;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::{Indexed, Kept, NOWHERE, Object, Property};
 use crate::rules::Scalar;
-use crate::rules::key::{Key, Trace};
+use crate::rules::key::Trace;
 
 /// An event as it is read.
 pub(super) struct Flat {
@@ -42,6 +42,11 @@ impl Flat {
         }
         Ok(flat)
     }
+
+    fn is_content(&self, object: usize) -> bool {
+        let object = &self.objects[object];
+        object.outer == Some(0) && self.names[object.name.clone()] == *b"content"
+    }
 }
 
 /// The members of an object.
@@ -59,13 +64,13 @@ impl<'de> Visitor<'de> for Members<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        static MENTIONS: LazyLock<Key> = LazyLock::new(|| Key::new(r"content.m\.mentions"));
         let Self { flat, object, path } = self;
         loop {
             let start = flat.names.len();
             let Some(trace) = map.next_key_seed(Name { flat, path })? else { return Ok(()) };
-            flat.has_mentions |= trace == MENTIONS.trace();
             let name = start..flat.names.len();
+            flat.has_mentions |=
+                flat.names[name.clone()] == *b"m.mentions" && flat.is_content(object);
             let inner = Inner { flat, name: name.clone(), outer: object, path: trace };
             let value = map.next_value_seed(Reading(Some(inner)))?;
             let property = value.map_or(NOWHERE, |value| {
