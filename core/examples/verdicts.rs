@@ -172,7 +172,7 @@ impl Alone {
 fn one_user(world: &World, json: &str) {
     let room = Room { member_count: Some(10_000), power_levels: None };
     let raw: Raw<Value> = Raw::from_json_string(json.to_owned()).unwrap();
-    let users: Vec<Alone> = (0..1000).map(|user| Alone::new(world, user)).collect();
+    let users: Vec<Alone> = (0..16).map(|user| Alone::new(world, user)).collect();
     let event = Event::from_slice(json.as_bytes()).unwrap();
     let mut turn = users.iter().cycle();
     let ruma = time(|| turn.next().map(|user| now(user.theirs.get_actions(&raw, &user.context))));

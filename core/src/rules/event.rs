@@ -28,19 +28,23 @@ pub struct Event {
     properties: Vec<Property>,
     objects: Vec<Object>,
     /// The names of all of them, one after the other.
-    names: String,
+    names: Vec<u8>,
     body: Option<Text>,
     has_mentions: bool,
 }
 
-/// A name in the event. Those of the same object and trace are the same name.
+/// A name in the event. Two of the same object and trace are taken for the same name, which refuses
+/// the event: by chance it does not happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Indexed {
     trace: Trace,
-    object: usize,
-    /// The property of this name, unless it is an object or not kept.
-    property: Option<usize>,
+    object: u32,
+    /// Where its property is; nowhere if it is an object, or not kept.
+    property: u32,
 }
+
+/// Where no property is.
+const NOWHERE: usize = u32::MAX as usize;
 
 /// A property of the event.
 #[derive(Debug)]
@@ -65,6 +69,14 @@ struct Object {
     name: Range<usize>,
     /// The object that this one stands in, unless it is the event.
     outer: Option<usize>,
+}
+
+impl Indexed {
+    /// An event of more than 2^32 names, which no memory holds, would lose some.
+    fn new(trace: Trace, object: usize, property: usize) -> Self {
+        let number = |position: usize| u32::try_from(position).unwrap_or(u32::MAX);
+        Self { trace, object: number(object), property: number(property) }
+    }
 }
 
 /// Refuses what is no object, and an object in which a key stands twice.
@@ -118,9 +130,9 @@ impl Event {
         };
         let trace = SENDER.trace();
         let start = self.names.len();
-        self.names.push_str("sender");
+        self.names.extend_from_slice(b"sender");
         self.index.retain(|indexed| indexed.trace != trace);
-        self.index.push(Indexed { trace, object: 0, property: Some(self.properties.len()) });
+        self.index.push(Indexed::new(trace, 0, self.properties.len()));
         self.index.sort_unstable();
         self.properties.push(Property {
             trace,
@@ -137,7 +149,7 @@ impl Event {
         self.index[first..]
             .iter()
             .take_while(|indexed| indexed.trace == key.trace())
-            .filter_map(|indexed| self.properties.get(indexed.property?))
+            .filter_map(|indexed| self.properties.get(indexed.property as usize))
             .find(|property| self.is_at(property, key.parts()))
     }
 
@@ -146,13 +158,13 @@ impl Event {
         let mut object = &self.objects[property.object];
         for part in around.iter().rev() {
             match object.outer {
-                Some(outer) if self.names[object.name.clone()] == **part => {
+                Some(outer) if self.names[object.name.clone()] == *part.as_bytes() => {
                     object = &self.objects[outer];
                 }
                 _ => return false,
             }
         }
-        self.names[property.name.clone()] == **name && object.outer.is_none()
+        self.names[property.name.clone()] == *name.as_bytes() && object.outer.is_none()
     }
 
     /// The items of the list at a key; none when there is no list.

@@ -167,14 +167,14 @@ impl Members<'_> {
                 continue;
             }
             let for_all = rule.is_for_all();
+            let is_for = |seat: &u32| {
+                let facts = Facts { member: self.seat(*seat).member, ..heard.facts };
+                rule.is_for(facts.member) && rule.ready.failure(&facts).is_none()
+            };
             for holder in &rule.holders {
-                for seat in self.of_user(holder.user) {
-                    let member = self.seat(seat).member;
-                    let facts = Facts { member, ..heard.facts };
-                    if for_all || rule.is_for(member) && rule.ready.failure(&facts).is_none() {
-                        touched.push((seat, Touch::Own { slot: holder.slot, rule: number }));
-                    }
-                }
+                let touch = || Touch::Own { slot: holder.slot, rule: number };
+                let seats = self.of_user(holder.user).filter(|seat| for_all || is_for(seat));
+                touched.extend(seats.map(|seat| (seat, touch())));
             }
         }
     }

@@ -2,20 +2,20 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::OnceLock;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::{Indexed, Kept, Object, Property};
+use super::{Indexed, Kept, NOWHERE, Object, Property};
 use crate::rules::Scalar;
-use crate::rules::key::{Key, Trace};
+use crate::rules::key::Trace;
 
 /// An event as it is read.
 pub(super) struct Flat {
     pub(super) index: Vec<Indexed>,
     pub(super) properties: Vec<Property>,
     pub(super) objects: Vec<Object>,
-    pub(super) names: String,
+    pub(super) names: Vec<u8>,
     pub(super) has_mentions: bool,
 }
 
@@ -29,7 +29,7 @@ impl Flat {
             index: Vec::with_capacity(16),
             properties: Vec::with_capacity(16),
             objects: Vec::with_capacity(4),
-            names: String::with_capacity(128),
+            names: Vec::with_capacity(128),
             has_mentions: false,
         };
         flat.objects.push(Object { name: 0..0, outer: None });
@@ -41,6 +41,11 @@ impl Flat {
             return Err(D::Error::custom("a key stands twice in an object of the event"));
         }
         Ok(flat)
+    }
+
+    fn is_content(&self, object: usize) -> bool {
+        let object = &self.objects[object];
+        object.outer == Some(0) && self.names[object.name.clone()] == *b"content"
     }
 }
 
@@ -59,21 +64,21 @@ impl<'de> Visitor<'de> for Members<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        static MENTIONS: LazyLock<Key> = LazyLock::new(|| Key::new(r"content.m\.mentions"));
         let Self { flat, object, path } = self;
         loop {
             let start = flat.names.len();
             let Some(trace) = map.next_key_seed(Name { flat, path })? else { return Ok(()) };
-            flat.has_mentions |= trace == MENTIONS.trace();
             let name = start..flat.names.len();
+            flat.has_mentions |=
+                flat.names[name.clone()] == *b"m.mentions" && flat.is_content(object);
             let inner = Inner { flat, name: name.clone(), outer: object, path: trace };
             let value = map.next_value_seed(Reading(Some(inner)))?;
-            let property = value.map(|value| {
+            let property = value.map_or(NOWHERE, |value| {
                 let lowered = OnceLock::new();
                 flat.properties.push(Property { trace, name, object, value, lowered });
                 flat.properties.len() - 1
             });
-            flat.index.push(Indexed { trace, object, property });
+            flat.index.push(Indexed::new(trace, object, property));
         }
     }
 }
@@ -100,7 +105,7 @@ impl Visitor<'_> for Name<'_> {
     }
 
     fn visit_str<E: Error>(self, name: &str) -> Result<Trace, E> {
-        self.flat.names.push_str(name);
+        self.flat.names.extend_from_slice(name.as_bytes());
         Ok(self.path.then(name))
     }
 }

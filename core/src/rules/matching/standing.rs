@@ -17,6 +17,8 @@ pub(crate) const MASTER: usize = 0;
 
 pub(crate) struct Builtins {
     rules: Vec<Builtin>,
+    /// Where the rules of each kind are, without [`MASTER`].
+    kinds: [Range<usize>; 5],
 }
 
 pub(crate) struct Builtin {
@@ -44,7 +46,13 @@ impl Builtins {
                 legacy: builtin::LEGACY_MENTIONS.contains(&rule.rule_id.as_str()),
             }
         });
-        Self { rules: rules.collect() }
+        let rules: Vec<Builtin> = rules.collect();
+        let kinds = Kind::ALL.map(|kind| {
+            let start = rules.partition_point(|rule| rule.ready.kind < kind);
+            let end = rules.partition_point(|rule| rule.ready.kind <= kind);
+            start.max(MASTER + 1)..end
+        });
+        Self { rules, kinds }
     }
 
     pub(crate) fn rule(&self, index: usize) -> &Builtin {
@@ -57,9 +65,7 @@ impl Builtins {
 
     /// The rules of a kind, without the one that silences everything.
     pub(crate) fn below_master(&self, kind: Kind) -> Range<usize> {
-        let start = self.rules.partition_point(|rule| rule.ready.kind < kind);
-        let end = self.rules.partition_point(|rule| rule.ready.kind <= kind);
-        start.max(MASTER + 1)..end
+        self.kinds[kind as usize].clone()
     }
 }
 

@@ -26,19 +26,15 @@ impl Text {
     #[must_use]
     pub fn new(text: &str) -> Self {
         let lowered: Box<str> = lower(text).into();
-        let mut words = Vec::new();
-        let mut start = None;
-        for (at, byte) in lowered.bytes().enumerate() {
-            match (is_word_byte(byte), start) {
-                (true, None) => start = Some(at),
-                (false, Some(from)) => {
-                    words.push(Word { start: from, end: at });
-                    start = None;
-                }
-                _ => {}
-            }
+        let bytes = lowered.as_bytes();
+        let mut words = Vec::with_capacity(16);
+        let mut end = 0;
+        while let Some(gap) = bytes[end..].iter().position(|byte| is_word_byte(*byte)) {
+            let start = end + gap;
+            let length = bytes[start..].iter().position(|byte| !is_word_byte(*byte));
+            end = length.map_or(bytes.len(), |length| start + length);
+            words.push(Word { start, end });
         }
-        words.extend(start.map(|start| Word { start, end: lowered.len() }));
         Self { lowered, words }
     }
 
