@@ -1,9 +1,11 @@
 //! The pictures in `docs/screenshots`, taken again after the pages have changed:
 //!
 //! ```console
-//! $ cargo test -p belfry --test it browser::screenshots -- --ignored
+//! $ BELFRY_SCREENSHOTS=docs/screenshots cargo test -p belfry --test it browser::screenshots
 //! $ pngquant --force --ext .png docs/screenshots/*.png
 //! ```
+//!
+//! Otherwise they go under `target/`.
 
 use std::path::Path;
 
@@ -11,9 +13,11 @@ use super::gallery::walk;
 use super::scene::play;
 
 #[test]
-#[ignore = "it writes docs/screenshots"]
 fn every_page_is_pictured_in_light_and_dark() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/screenshots");
+    let folder = match std::env::var_os("BELFRY_SCREENSHOTS") {
+        Some(folder) => Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder),
+        None => Path::new(env!("CARGO_TARGET_TMPDIR")).join("screenshots"),
+    };
     std::fs::create_dir_all(&folder).unwrap();
     play(async |scene| {
         walk(scene, async |page| {
