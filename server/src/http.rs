@@ -22,6 +22,7 @@ mod gateway;
 mod health;
 mod instance;
 mod introspect;
+mod json;
 mod limit;
 mod matrix;
 mod native;
@@ -112,6 +113,9 @@ impl Belfry {
     }
 }
 
+/// The versions of the push rules' interface, which are the same to us.
+const APIS: [&str; 3] = ["api/v1", "r0", "v3"];
+
 /// Every route.
 fn router(belfry: Arc<Belfry>) -> Router {
     let mut routes = Router::new()
@@ -149,7 +153,7 @@ fn router(belfry: Arc<Belfry>) -> Router {
         routes = routes
             .route(&format!("/{segment}/client/versions"), get(matrix::versions))
             .route(&format!("/{segment}/app/v1/evaluate"), post(evaluate::evaluate));
-        for api in ["api/v1", "r0", "v3"] {
+        for api in APIS {
             routes = routes.merge(client_routes(&format!("/{segment}/client/{api}")));
         }
     }

@@ -3,8 +3,9 @@
 
 mod in_force;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use arc_swap::{ArcSwap, Guard};
 use belfry_core::limits::{Claim, Counting, Verdict};
 use jiff::Timestamp;
 
@@ -18,7 +19,7 @@ use crate::metrics::Metrics;
 /// What decides how often.
 pub struct Limits {
     counters: Arc<dyn Counters>,
-    in_force: RwLock<Arc<InForce>>,
+    in_force: ArcSwap<InForce>,
 }
 
 /// Why calls cannot be counted as configured.
@@ -46,23 +47,22 @@ impl Limits {
                 Arc::new(Redis::connect(url.reveal(), options, local).await?)
             }
         };
-        let in_force = RwLock::new(Arc::new(InForce::new(config, &metrics.limits)));
+        let in_force = ArcSwap::from_pointee(InForce::new(config, &metrics.limits));
         Ok(Self { counters, in_force })
     }
 
     /// What is in force at this moment.
     #[must_use]
-    pub fn in_force(&self) -> Arc<InForce> {
-        Arc::clone(&self.in_force.read().unwrap_or_else(PoisonError::into_inner))
+    pub fn in_force(&self) -> Guard<Arc<InForce>> {
+        self.in_force.load()
     }
 
     /// Puts what these settings say in force, and tells what that changes. Counts stay: they are
     /// kept under the names of the limits.
     pub fn replace(&self, config: &Config, metrics: &Metrics) -> Vec<String> {
         let new = Arc::new(InForce::new(config, &metrics.limits));
-        let mut in_force = self.in_force.write().unwrap_or_else(PoisonError::into_inner);
-        let changes = new.changes_since(&in_force);
-        *in_force = new;
+        let changes = new.changes_since(&self.in_force());
+        self.in_force.store(new);
         changes
     }
 

@@ -2,6 +2,7 @@
 //! the service stops.
 
 mod connection;
+mod traffic;
 
 use std::future::Future;
 use std::io;
@@ -52,7 +53,7 @@ pub async fn serve(
             site: site.clone(),
             peer: Peer(peer),
             stopped: stopped.clone(),
-            idle_timeout: http.idle_timeout,
+            bounds: http,
         };
         let tls = tls.as_ref().map(Tls::acceptor);
         tokio::spawn(async move {
@@ -70,18 +71,21 @@ pub async fn serve(
     }
 }
 
+/// The number of headers beyond which hyper answers 431 by itself.
+const HEADERS_OF_HYPER: usize = 100;
+
 fn places_of(http: config::Http) -> u32 {
     u32::try_from(http.max_connections).unwrap_or(u32::MAX).clamp(1, 1 << 20)
 }
 
 fn builder(http: config::Http) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(http.header_timeout)
-        .max_headers(http.max_headers)
-        .max_buf_size(http.max_header_bytes.max(8 * 1024));
+    // How long a head may take is watched in `traffic.rs`.
+    builder.http1().header_read_timeout(None).max_buf_size(http.max_header_bytes.max(8 * 1024));
+    // For its own number hyper has room ready; for any other it makes some at every call.
+    if http.max_headers != HEADERS_OF_HYPER {
+        builder.http1().max_headers(http.max_headers);
+    }
     builder
         .http2()
         .timer(TokioTimer::new())

@@ -45,7 +45,8 @@ Examples:
 /// The programs that are measured, and for how long.
 struct Bench {
     belfry: PathBuf,
-    examples: PathBuf,
+    /// What is not Belfry: the bare server, and measurements of parts alone.
+    parts: PathBuf,
     seconds: u32,
 }
 
@@ -66,14 +67,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, Box<dyn Error>> {
     }
 
     packages::ensure(packages::FOR_BENCH, options.install)?;
-    let build = ["build", "--release", "-p", "belfry", "-p", "belfry-core", "--bins", "--examples"];
+    let build = ["build", "--release", "-p", "belfry", "-p", "belfry-bench", "--bins"];
     if !cargo::succeeds(cargo::command(&build))? {
         return Err("Belfry does not compile".into());
     }
     let release = cargo::built("release")?;
     let bench = Bench {
         belfry: release.join("belfry"),
-        examples: release.join("examples"),
+        parts: release.join("belfry-bench"),
         seconds: options.seconds,
     };
 

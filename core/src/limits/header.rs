@@ -3,26 +3,30 @@
 //! `X-RateLimit-*` have place for one limit and tell of the closest. `RateLimit` and
 //! `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10) name them all.
 
-use std::fmt::Write;
+use std::io::Write;
+use std::ops::Range;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::Verdict;
+use super::{Limit, Standing, Verdict};
 
-/// The values of the headers.
+/// The values of the headers, one after another in one text: whatever an answer has to tell takes
+/// one piece of memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fields {
+    /// All values, in ASCII.
+    pub text: Vec<u8>,
     /// `X-RateLimit-Limit`
-    pub limit: u32,
+    pub limit: Range<usize>,
     /// `X-RateLimit-Remaining`
-    pub remaining: u32,
+    pub remaining: Range<usize>,
     /// `X-RateLimit-Reset`
-    pub reset: String,
+    pub reset: Range<usize>,
     /// `RateLimit`: `"account";r=299;t=300, "ip";r=12;t=41`
-    pub standings: String,
+    pub standings: Range<usize>,
     /// `RateLimit-Policy`: `"account";q=300;w=300, "ip";q=300;w=300`
-    pub policy: String,
+    pub policy: Range<usize>,
 }
 
 impl Verdict {
@@ -30,23 +34,63 @@ impl Verdict {
     #[must_use]
     pub fn fields(&self, now: Timestamp) -> Option<Fields> {
         let closest = self.closest()?;
-        let room = 32 * self.standings().len();
-        let (mut standings, mut policy) =
-            (String::with_capacity(room), String::with_capacity(room));
-        for standing in self.standings() {
-            let comma = if policy.is_empty() { "" } else { ", " };
-            policy.push_str(comma);
-            policy.push_str(&standing.limit.0.policy);
-            let left = standing.reset.duration_since(now).try_into().unwrap_or_default();
-            let (name, remaining, left) =
-                (standing.limit.name(), standing.remaining, whole_seconds(left));
-            // Writing to a String does not fail, and a limit's name needs no escapes.
-            let _ = write!(standings, "{comma}\"{name}\";r={remaining};t={left}");
-        }
-        let reset = timestamp(closest.reset);
-        let (limit, remaining) = (closest.limit.requests(), closest.remaining);
-        Some(Fields { limit, remaining, reset, standings, policy })
+        let mut text = Vec::with_capacity(64 + 64 * self.standings().len());
+        let mut write = |value: &dyn Fn(&mut Vec<u8>)| {
+            let start = text.len();
+            value(&mut text);
+            start..text.len()
+        };
+        let limit = write(&|text| number(text, closest.limit.requests().into()));
+        let remaining = write(&|text| number(text, closest.remaining.into()));
+        let reset = write(&|text| timestamp(text, closest.reset));
+        let standings = write(&|text| self.list(text, |text, standing| standing.write(text, now)));
+        let policy = write(&|text| self.list(text, |text, standing| standing.limit.write(text)));
+        Some(Fields { text, limit, remaining, reset, standings, policy })
     }
+
+    fn list(&self, text: &mut Vec<u8>, item: impl Fn(&mut Vec<u8>, &Standing)) {
+        for (place, standing) in self.standings().iter().enumerate() {
+            if place > 0 {
+                text.extend_from_slice(b", ");
+            }
+            item(text, standing);
+        }
+    }
+}
+
+impl Standing {
+    /// `"account";r=299;t=300`. A limit's name needs no escapes.
+    fn write(&self, text: &mut Vec<u8>, now: Timestamp) {
+        let left = self.reset.duration_since(now).try_into().unwrap_or_default();
+        text.push(b'"');
+        text.extend_from_slice(self.limit.name().as_bytes());
+        text.extend_from_slice(b"\";r=");
+        number(text, self.remaining.into());
+        text.extend_from_slice(b";t=");
+        number(text, whole_seconds(left));
+    }
+}
+
+impl Limit {
+    /// `"account";q=300;w=300`
+    fn write(&self, text: &mut Vec<u8>) {
+        text.extend_from_slice(self.0.policy.as_bytes());
+    }
+}
+
+/// Decimal digits, without the detour through `fmt`: these are on every answer.
+fn number(text: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [b'0'; 20];
+    let mut first = digits.len();
+    loop {
+        first -= 1;
+        digits[first] += u8::try_from(number % 10).unwrap_or(0);
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    text.extend_from_slice(&digits[first..]);
 }
 
 /// Whole seconds, rounded up and never 0, as for `Retry-After`: who waits that long is not too early.
@@ -57,14 +101,16 @@ pub fn whole_seconds(wait: Duration) -> u64 {
 }
 
 /// ISO 8601 in UTC with three digits of a second, rounded up.
-fn timestamp(reset: Timestamp) -> String {
+fn timestamp(text: &mut Vec<u8>, reset: Timestamp) {
     let up = reset.checked_add(SignedDuration::from_nanos(999_999)).unwrap_or(reset);
-    format!("{up:.3}")
+    // Writing to a vector does not fail.
+    let _ = write!(text, "{up:.3}");
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Limit, Standing};
+    use proptest::prelude::*;
+
     use super::*;
 
     fn at(text: &str) -> Timestamp {
@@ -84,14 +130,23 @@ mod tests {
             standing("account", 299, "2026-08-01T13:55:00.25Z", true),
             standing("ip", 12, "2026-08-01T13:50:41Z", true),
         ]);
-        let expected = Fields {
-            limit: 300,
-            remaining: 12,
-            reset: "2026-08-01T13:50:41.000Z".into(),
-            standings: r#""account";r=299;t=300, "ip";r=12;t=41"#.into(),
-            policy: r#""account";q=300;w=300, "ip";q=300;w=300"#.into(),
-        };
-        assert_eq!(verdict.fields(at(NOW)), Some(expected));
+        let Fields { text, limit, remaining, reset, standings, policy } =
+            verdict.fields(at(NOW)).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert_eq!(text[limit], *"300");
+        assert_eq!(text[remaining], *"12");
+        assert_eq!(text[reset], *"2026-08-01T13:50:41.000Z");
+        assert_eq!(text[standings], *r#""account";r=299;t=300, "ip";r=12;t=41"#);
+        assert_eq!(text[policy], *r#""account";q=300;w=300, "ip";q=300;w=300"#);
+    }
+
+    proptest! {
+        #[test]
+        fn a_number_is_written_as_anybody_would(value in any::<u64>(), shift in 0_u32..64) {
+            let mut text = Vec::new();
+            number(&mut text, value >> shift);
+            prop_assert_eq!(text, (value >> shift).to_string().into_bytes());
+        }
     }
 
     #[test]
@@ -119,7 +174,9 @@ mod tests {
             ("2026-08-01T13:55:00.459402Z", "2026-08-01T13:55:00.460Z"),
             ("2026-12-31T23:59:59.9999Z", "2027-01-01T00:00:00.000Z"),
         ] {
-            assert_eq!(timestamp(at(reset)), written);
+            let mut text = Vec::new();
+            timestamp(&mut text, at(reset));
+            assert_eq!(text, written.as_bytes());
         }
     }
 

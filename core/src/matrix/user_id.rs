@@ -3,7 +3,7 @@
 /// The id of an account of this server.
 #[must_use]
 pub fn user_id(name: &str, server_name: &str) -> String {
-    format!("@{name}:{server_name}")
+    ["@", name, ":", server_name].concat()
 }
 
 /// The account that an id names, if it is one of this server.

@@ -15,12 +15,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use belfry_core::limits::{Claim, Counting, Limit, Verdict, Window, judge};
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use jiff::{SignedDuration, Timestamp};
+use smallvec::SmallVec;
 
 use self::shard::Shard;
 use super::{Counters, Place, State};
 
 /// Shards at most: enough that callers rarely meet, few enough that a handful of keys stays small.
 const SHARDS: usize = 256;
+
+/// One for each limit of a call; those of most calls need no memory from the heap.
+type Few<T> = SmallVec<[T; 4]>;
 
 type Kept<'a> = (&'a Limit, Option<Window>);
 
@@ -49,9 +53,9 @@ impl Memory {
     #[expect(clippy::must_use_candidate, reason = "a charge is made for its effect")]
     pub fn judge(&self, counting: Counting, claims: &[Claim<'_>], now: Timestamp) -> Verdict {
         let now = whole_microseconds(now);
-        let prints: Vec<u64> = claims.iter().map(|claim| self.print(claim)).collect();
+        let prints: Few<u64> = claims.iter().map(|claim| self.print(claim)).collect();
         let mut held = self.hold(&prints);
-        let mut kept: Vec<Kept<'_>> = claims
+        let mut kept: Few<Kept<'_>> = claims
             .iter()
             .zip(&prints)
             .map(|(claim, &print)| (claim.limit, held.shard(print).get(print)))
@@ -74,7 +78,7 @@ impl Memory {
             let print = self.print(claim);
             self.shard(self.place(print)).get(print)
         };
-        let mut kept: Vec<_> = claims.iter().map(|claim| (claim.limit, get(claim))).collect();
+        let mut kept: Few<_> = claims.iter().map(|claim| (claim.limit, get(claim))).collect();
         let before = kept.clone();
         let verdict = judge(Counting::Peek, &mut kept, now);
         let pulled_in = |((_, was), (_, is)): (&Kept<'_>, &Kept<'_>)| {
@@ -122,7 +126,7 @@ impl Memory {
 
     /// Locks the shards of all keys of a call, in order, so that no two calls wait for each other.
     fn hold(&self, prints: &[u64]) -> Held<'_> {
-        let mut places: Vec<usize> = prints.iter().map(|&print| self.place(print)).collect();
+        let mut places: Few<usize> = prints.iter().map(|&print| self.place(print)).collect();
         places.sort_unstable();
         places.dedup();
         let shards = places.into_iter().map(|place| (place, self.shard(place))).collect();
@@ -132,7 +136,7 @@ impl Memory {
 
 struct Held<'a> {
     memory: &'a Memory,
-    shards: Vec<(usize, MutexGuard<'a, Shard>)>,
+    shards: Few<(usize, MutexGuard<'a, Shard>)>,
 }
 
 impl Held<'_> {

@@ -15,7 +15,7 @@ use crate::store::{Refused, Token, TokenAccount};
 
 /// A call with a good token; a handler that takes one is closed to everyone else.
 pub(super) struct Bearer {
-    token: Arc<Token>,
+    token: Token,
     scopes: Scopes,
 }
 

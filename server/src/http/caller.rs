@@ -22,11 +22,11 @@ pub(super) struct Caller {
     /// The account.
     pub(super) account: i64,
     /// Its name.
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     /// The token, if it is the user's own and not that of an application service.
     pub(super) token: Option<Digest>,
     /// What the token may be used for; an application service may do everything.
-    scopes: Option<String>,
+    scopes: Option<Arc<str>>,
 }
 
 impl Caller {
@@ -81,7 +81,7 @@ impl FromRequestParts<Arc<Belfry>> for Service {
 /// Who holds the token of a call.
 enum Holder {
     /// A user, or an app for itself, if the token is still good.
-    User(Digest, Arc<Token>),
+    User(Digest, Token),
     Service(Arc<ApplicationService>),
 }
 
@@ -109,9 +109,9 @@ fn user(digest: Digest, token: &Token, now: Timestamp) -> Result<Caller, RuleErr
     let account = token.account.as_ref().ok_or(RuleError::NoUser)?;
     Ok(Caller {
         account: account.id,
-        name: account.name.clone(),
+        name: Arc::clone(&account.name),
         token: Some(digest),
-        scopes: Some(token.scopes.clone()),
+        scopes: Some(Arc::clone(&token.scopes)),
     })
 }
 
@@ -133,7 +133,7 @@ async fn acting(
     if account.disabled_at.is_some() {
         return Err(RuleError::Deactivated);
     }
-    Ok(Caller { account: account.id, name: account.name, token: None, scopes: None })
+    Ok(Caller { account: account.id, name: account.name.into(), token: None, scopes: None })
 }
 
 fn values<'a>(query: &'a [(String, String)], name: &'a str) -> impl Iterator<Item = &'a str> {

@@ -39,7 +39,7 @@ pub(super) enum Presented {
     /// That of an application service.
     Service(Digest),
     /// One that was issued. Whether it is still good, [`Token::check`] says.
-    Token(Digest, Arc<Token>),
+    Token(Digest, Token),
     /// One that could not be looked up.
     Unanswered(Problem),
 }

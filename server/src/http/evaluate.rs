@@ -12,7 +12,7 @@ use super::Belfry;
 use super::body::Whole;
 use super::caller::Service;
 use super::error::{Problem, RuleError};
-use super::rules::json;
+use super::json;
 use crate::audience::Listener;
 use crate::store::StoreError;
 
@@ -51,7 +51,7 @@ pub(super) async fn evaluate(
         }
     }
     part.judge(&belfry, &asked, &mut evaluation);
-    Ok(json(evaluation.answer().into()))
+    Ok(json::answer(evaluation.answer().into()))
 }
 
 /// Members who are judged together.

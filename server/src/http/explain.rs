@@ -13,7 +13,7 @@ use super::Belfry;
 use super::body::Whole;
 use super::caller::Caller;
 use super::error::RuleError;
-use super::rules::json;
+use super::json;
 
 /// Tells the verdict on an event, and every rule that was asked for it.
 pub(super) async fn explain(
@@ -29,5 +29,5 @@ pub(super) async fn explain(
     let rulesets = belfry.store.rulesets(caller.account).await?;
     let rules = Compiled::new(&caller.user_id(&belfry), rulesets.documents());
     let explanation = rules.explain(&asked.event, &asked.room, asked.member());
-    Ok(json(write(&explanation).into()))
+    Ok(json::answer(write(&explanation).into()))
 }

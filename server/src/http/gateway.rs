@@ -147,7 +147,7 @@ fn let_in(token: &Token) -> Response {
         Some(account) => account.id.into(),
         None => HeaderValue::from_static(""),
     };
-    let scopes = HeaderValue::try_from(&token.scopes).unwrap_or(HeaderValue::from_static(""));
+    let scopes = HeaderValue::try_from(&*token.scopes).unwrap_or(HeaderValue::from_static(""));
     let headers = [
         (HeaderName::from_static("x-account-id"), account),
         (HeaderName::from_static("x-app-id"), token.app.into()),

@@ -13,6 +13,7 @@ use std::net::IpAddr;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request};
 use belfry_core::limits::{Counting, Network, Verdict};
+use belfry_core::secret::Digest;
 use jiff::Timestamp;
 
 use self::refused::Refused;
@@ -76,22 +77,17 @@ pub(super) async fn judge(
 ) -> (Entrant, Verdict) {
     let address = entrant::address(in_force, call.peer, call.headers);
     let from = Network::of(address);
-    let limits = &belfry.limits;
     let presented = match entrant::token(call.headers, call.query) {
         Err(presented) => presented,
         Ok(digest) => match entrant::known(belfry, digest) {
             Some(known) => known,
-            None if in_force.mode != LimitMode::Enforce => entrant::look_up(belfry, digest).await,
-            None => {
-                // Whoever is over the limits of an address gets nothing looked up: made-up tokens
-                // would cost a read each.
-                let claims = in_force.claims(call.method, call.target, None, from);
-                let verdict = limits.judge(in_force, Counting::Peek, &claims, now).await;
-                if !verdict.admitted() {
+            // In a box: a call that is known, as most are, need not carry the room for this.
+            None => match Box::pin(look_up(belfry, in_force, call, from, digest, now)).await {
+                Ok(presented) => presented,
+                Err(verdict) => {
                     return (Entrant { address, presented: Presented::Unknown }, verdict);
                 }
-                entrant::look_up(belfry, digest).await
-            }
+            },
         },
     };
     if is_free(belfry, &presented) {
@@ -99,8 +95,28 @@ pub(super) async fn judge(
     }
     let account = account(&presented, now).map(|id| id.to_string());
     let claims = in_force.claims(call.method, call.target, account.as_deref(), from);
-    let verdict = limits.judge(in_force, Counting::Check, &claims, now).await;
+    let verdict = belfry.limits.judge(in_force, Counting::Check, &claims, now).await;
     (Entrant { address, presented }, verdict)
+}
+
+/// Asks the database for a token, unless the address is over its limits: tokens that are made up
+/// would cost a read each.
+async fn look_up(
+    belfry: &Belfry,
+    in_force: &InForce,
+    call: &Call<'_>,
+    from: Network,
+    digest: Digest,
+    now: Timestamp,
+) -> Result<Presented, Verdict> {
+    if in_force.mode == LimitMode::Enforce {
+        let claims = in_force.claims(call.method, call.target, None, from);
+        let verdict = belfry.limits.judge(in_force, Counting::Peek, &claims, now).await;
+        if !verdict.admitted() {
+            return Err(verdict);
+        }
+    }
+    Ok(entrant::look_up(belfry, digest).await)
 }
 
 /// Whether limits do not hold, because an application service is registered so.
@@ -112,6 +128,6 @@ fn is_free(belfry: &Belfry, presented: &Presented) -> bool {
 /// The account that a call counts for.
 fn account(presented: &Presented, now: Timestamp) -> Option<i64> {
     let Presented::Token(_, token) = presented else { return None };
-    let Token { account: Some(account), .. } = &**token else { return None };
+    let Token { account: Some(account), .. } = token else { return None };
     token.check(now).is_ok().then_some(account.id)
 }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::Belfry;
 use super::caller::Caller;
 use super::error::RuleError;
-use super::rules;
+use super::json;
 
 /// `GET versions`: for clients that ask first.
 pub(super) async fn versions() -> Json<Value> {
@@ -52,5 +52,5 @@ pub(super) async fn account_data(
         return Err(RuleError::Foreign);
     }
     let rulesets = belfry.store.rulesets(caller.account).await?;
-    Ok(rules::json(rulesets.answer(User::new(&user_id))))
+    Ok(json::answer(rulesets.answer(User::new(&user_id))))
 }

@@ -20,16 +20,15 @@ mod write;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, Method, header};
+use axum::http::{Method, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::rules::RulePath;
-use bytes::Bytes;
 
 pub use self::changes::Changes;
 use self::write::Write;
-use super::Belfry;
 use super::caller::Caller;
 use super::error::{Problem, RuleError};
+use super::{APIS, Belfry};
 
 /// Every call behind `/pushrules/`.
 pub(super) async fn answer(
@@ -50,15 +49,11 @@ pub(super) async fn answer(
     }
 }
 
-/// What stands behind `/pushrules/` in a path that begins `/segment/client/api/`.
+/// What stands behind `/segment/client/api/pushrules/` in a path that was routed here.
 fn behind(path: &str) -> &str {
-    let api = path.splitn(4, '/').nth(3).unwrap_or_default();
-    api.split_once("/pushrules/").map_or("", |(_, behind)| behind)
-}
-
-/// A body that is JSON already.
-pub(super) fn json(body: Bytes) -> Response {
-    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
+    let path = path.splitn(4, '/').nth(3).unwrap_or_default();
+    let behind = |api| path.strip_prefix(api)?.strip_prefix("/pushrules/");
+    APIS.into_iter().find_map(behind).unwrap_or_default()
 }
 
 fn wrong_method(path: &RulePath) -> Response {

@@ -25,8 +25,8 @@ pub(super) async fn userinfo(
     Ok(Json(json!({
         "iss": issuer(&belfry.base_url.to_string()),
         "sub": subject(&belfry, account.id),
-        "name": account.name,
-        "preferred_username": account.name,
+        "name": &*account.name,
+        "preferred_username": &*account.name,
         "profile": profile(&belfry, &account.name),
         "picture": avatar(&belfry),
     })))

@@ -2,22 +2,25 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
-use hyper::Request;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
+use hyper::{Request, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
+use super::traffic::{Counted, Fault, Traffic};
 use super::without_delay;
+use crate::config;
 use crate::http::{Peer, Site};
 
 /// How long a connection that is told to end may take to do so.
@@ -28,14 +31,13 @@ pub(super) struct Connection {
     pub(super) site: Site,
     pub(super) peer: Peer,
     pub(super) stopped: watch::Receiver<()>,
-    pub(super) idle_timeout: Duration,
+    pub(super) bounds: config::Http,
 }
 
-/// The calls of one connection.
-#[derive(Default)]
-struct Calls {
-    in_flight: AtomicUsize,
-    begun: AtomicUsize,
+/// Why we end a connection.
+enum End {
+    Stopped,
+    Fault(Fault),
 }
 
 impl Connection {
@@ -45,7 +47,7 @@ impl Connection {
         open.inc();
         match tls {
             None => self.speak(stream).await,
-            Some(tls) => match timeout(self.idle_timeout, tls.accept(stream)).await {
+            Some(tls) => match timeout(self.bounds.idle_timeout, tls.accept(stream)).await {
                 Ok(Ok(stream)) => self.speak(stream).await,
                 Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
                 Err(_) => tracing::debug!("a TLS handshake took too long"),
@@ -54,61 +56,53 @@ impl Connection {
         open.dec();
     }
 
-    /// Serves requests until the peer leaves, is idle for too long, or the service stops.
+    /// Serves requests until the peer leaves, is too slow or idle, or the service stops.
     async fn speak(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
-        let calls = Arc::new(Calls::default());
-        let (site, peer, counted) = (self.site, self.peer, Arc::clone(&calls));
+        let traffic = Arc::<Traffic>::default();
+        let stream = Counted { stream, traffic: Arc::clone(&traffic) };
+        // Of this connection alone: what all connections share, two cores would pull back and
+        // forth at every call.
+        let own = Arc::new((self.site, Arc::clone(&traffic)));
         let service = service_fn(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(peer);
-            let (site, counted) = (site.clone(), Arc::clone(&counted));
+            request.extensions_mut().insert(self.peer);
+            let own = Arc::clone(&own);
             async move {
-                let _call = Call::begin(counted);
+                let (site, traffic) = &*own;
+                let _call = traffic.begin(request.version() == Version::HTTP_2);
                 Ok::<_, std::convert::Infallible>(site.answer(request.map(Body::new)).await)
             }
         });
         let mut serving = pin!(self.builder.serve_connection(TokioIo::new(stream), service));
-        let mut seen = 0;
-        loop {
+        let config::Http { header_timeout, idle_timeout, .. } = self.bounds;
+        let end = async {
             tokio::select! {
-                ended = &mut serving => {
-                    if let Err(error) = ended {
-                        tracing::debug!(%error, "a connection failed");
-                    }
-                    return;
-                }
-                _ = self.stopped.changed() => {
-                    serving.as_mut().graceful_shutdown();
-                    drop(serving.await);
-                    return;
-                }
-                () = sleep(self.idle_timeout) => {}
+                _ = self.stopped.changed() => End::Stopped,
+                fault = traffic.fault(header_timeout, idle_timeout) => End::Fault(fault),
             }
-            let begun = calls.begun.load(Ordering::Relaxed);
-            if begun == seen && calls.in_flight.load(Ordering::Relaxed) == 0 {
-                // Nothing for a whole period. Whoever is not done reading an answer by the end
-                // of the grace is cut off, too.
-                serving.as_mut().graceful_shutdown();
-                drop(timeout(LAST_WORDS, serving).await);
+        };
+        // Asked only when there may be an end; without this, with every packet.
+        let mut end: FuturesUnordered<_> = [end].into_iter().collect();
+        let end = tokio::select! {
+            biased;
+            served = &mut serving => {
+                if let Err(error) = served {
+                    tracing::debug!(%error, "a connection failed");
+                }
                 return;
             }
-            seen = begun;
+            Some(end) = end.next() => end,
+        };
+        match end {
+            End::Stopped => {
+                serving.as_mut().graceful_shutdown();
+                drop(serving.await);
+            }
+            End::Fault(Fault::Idle) => {
+                // Whoever is not done reading an answer by the end of the grace is cut off, too.
+                serving.as_mut().graceful_shutdown();
+                drop(timeout(LAST_WORDS, serving).await);
+            }
+            End::Fault(Fault::SlowHead) => tracing::debug!("a head took too long"),
         }
-    }
-}
-
-/// A call that is being answered; it ends when this is dropped, also by a panic or a reset.
-struct Call(Arc<Calls>);
-
-impl Call {
-    fn begin(calls: Arc<Calls>) -> Self {
-        calls.begun.fetch_add(1, Ordering::Relaxed);
-        calls.in_flight.fetch_add(1, Ordering::Relaxed);
-        Self(calls)
-    }
-}
-
-impl Drop for Call {
-    fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -1,5 +1,7 @@
 //! Apps: the registered applications.
 
+use std::sync::Arc;
+
 use belfry_core::oauth::app::{self, AppDetails};
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::Digest;
@@ -107,8 +109,17 @@ impl Store {
     }
 
     /// The app that gives itself this client id.
-    pub async fn app_of_client(&self, client_id: &str) -> Result<Option<App>, StoreError> {
-        self.read_one(sql(select!("where client_id = $1"), [client_id.into()]), App::read).await
+    pub async fn app_of_client(&self, client_id: &str) -> Result<Option<Arc<App>>, StoreError> {
+        if let Some(known) = self.cache.app(client_id) {
+            return Ok(Some(known));
+        }
+        let moment = self.cache.moment(&client_id);
+        let select = sql(select!("where client_id = $1"), [client_id.into()]);
+        let found = self.read_one(select, App::read).await?.map(Arc::new);
+        if let Some(app) = &found {
+            self.cache.put_app(app, moment);
+        }
+        Ok(found)
     }
 
     /// At most `limit` apps whose ids come after `after`, by id.

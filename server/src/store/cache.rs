@@ -15,6 +15,7 @@ use quick_cache::Weighter;
 
 use self::token::Kept;
 
+use super::apps::App;
 use super::rulesets::Rulesets;
 use super::tokens::Token;
 
@@ -55,6 +56,8 @@ pub(crate) struct Cache {
     tokens: quick_cache::sync::Cache<Digest, Kept, Bytes>,
     scopes: token::Scopes,
     rules: quick_cache::sync::Cache<i64, Arc<Rulesets>, Bytes>,
+    /// Apps by their client ids.
+    apps: quick_cache::sync::Cache<Box<str>, Arc<App>, Bytes>,
     /// The ids of accounts by their names. Neither changes; only disabled accounts are not here.
     accounts: quick_cache::sync::Cache<Box<str>, i64, Bytes>,
     /// How often something was forgotten, by the hash of what it was. There are many, so that
@@ -95,6 +98,15 @@ impl Weighter<i64, Arc<Rulesets>> for Bytes {
     }
 }
 
+impl Weighter<Box<str>, Arc<App>> for Bytes {
+    fn weight(&self, client_id: &Box<str>, app: &Arc<App>) -> u64 {
+        let texts = 2 * client_id.len() + app.name.len() + app.scopes.len();
+        let uris = app.redirect_uris.iter().chain(&app.website);
+        let uris: usize = uris.map(|uri| size_of::<String>() + uri.len()).sum();
+        (PLACE + size_of::<Box<str>>() + size_of::<App>() + texts + uris) as u64
+    }
+}
+
 impl Weighter<Box<str>, i64> for Bytes {
     fn weight(&self, name: &Box<str>, _: &i64) -> u64 {
         (PLACE + size_of::<Box<str>>() + name.len() + size_of::<i64>()) as u64
@@ -106,16 +118,13 @@ impl Cache {
     /// million people who have no rules of their own, both then fit into the 256 MiB that are the
     /// default.
     pub(crate) fn new(bytes: usize, believed: bool) -> Self {
-        let (tokens, rules, accounts) = (bytes / 8 * 5, bytes / 4, bytes / 8);
+        let (tokens, rules, names) = (bytes / 8 * 5, bytes / 4, bytes / 16);
         Self {
             tokens: quick_cache::sync::Cache::with_weighter(tokens / 256, tokens as u64, Bytes),
             scopes: token::Scopes::default(),
             rules: quick_cache::sync::Cache::with_weighter(rules / 1024, rules as u64, Bytes),
-            accounts: quick_cache::sync::Cache::with_weighter(
-                accounts / 1024,
-                accounts as u64,
-                Bytes,
-            ),
+            apps: quick_cache::sync::Cache::with_weighter(names / 1024, names as u64, Bytes),
+            accounts: quick_cache::sync::Cache::with_weighter(names / 1024, names as u64, Bytes),
             forgettings: (0..1024).map(|_| Mutex::new(0)).collect(),
             hasher: RandomState::new(),
             believed: AtomicBool::new(believed),
@@ -127,11 +136,11 @@ impl Cache {
         Moment(*self.forgetting(key))
     }
 
-    pub(crate) fn token(&self, digest: &Digest) -> Option<Arc<Token>> {
+    pub(crate) fn token(&self, digest: &Digest) -> Option<Token> {
         if self.is_believed() { self.tokens.get(digest).map(Kept::token) } else { None }
     }
 
-    pub(crate) fn put_token(&self, digest: Digest, token: &Arc<Token>, since: Moment) {
+    pub(crate) fn put_token(&self, digest: Digest, token: &Token, since: Moment) {
         let kept = Kept::new(token, &self.scopes);
         let forgettings = self.forgetting(&digest);
         if self.is_believed() && *forgettings == since.0 {
@@ -147,6 +156,18 @@ impl Cache {
         let forgettings = self.forgetting(&account);
         if self.is_believed() && *forgettings == since.0 {
             self.rules.insert(account, rules);
+        }
+    }
+
+    pub(crate) fn app(&self, client_id: &str) -> Option<Arc<App>> {
+        if self.is_believed() { self.apps.get(client_id) } else { None }
+    }
+
+    pub(crate) fn put_app(&self, app: &Arc<App>, since: Moment) {
+        let client_id = app.client_id.as_str();
+        let forgettings = self.forgetting(&client_id);
+        if self.is_believed() && *forgettings == since.0 {
+            self.apps.insert(client_id.into(), Arc::clone(app));
         }
     }
 
@@ -179,6 +200,7 @@ impl Cache {
                     }
                     self.tokens.clear();
                     self.rules.clear();
+                    self.apps.clear();
                     self.accounts.clear();
                 }
             }
@@ -218,18 +240,18 @@ mod tests {
     use crate::store::Options;
     use crate::store::tokens::TokenAccount;
 
-    fn token(id: i64) -> (Digest, Arc<Token>) {
-        let name = format!("person_{id}");
+    fn token(id: i64) -> (Digest, Token) {
+        let name = format!("person_{id}").into();
         let token = Token {
             app: 1,
             account: Some(TokenAccount { id, name, disabled_at: None }),
-            scopes: "read write push".to_owned(),
+            scopes: "read write push".into(),
             created_at: Timestamp::UNIX_EPOCH,
             expires_at: None,
             revoked_at: None,
             app_disabled_at: None,
         };
-        (Secret::new(id.to_string()).digest(), Arc::new(token))
+        (Secret::new(id.to_string()).digest(), token)
     }
 
     #[test]

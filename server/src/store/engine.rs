@@ -4,6 +4,8 @@
 //! that both engines read: `$1` parameters, `on conflict`, `returning`, and values that are text
 //! or 64-bit integers, nothing else.
 
+use std::sync::Arc;
+
 use belfry_core::secret::Digest;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
@@ -155,6 +157,12 @@ pub(crate) trait FromValue: Sized {
 impl FromValue for String {
     fn from_value(value: Value) -> Option<Self> {
         if let Value::Text(text) = value { Some(text) } else { None }
+    }
+}
+
+impl FromValue for Arc<str> {
+    fn from_value(value: Value) -> Option<Self> {
+        String::from_value(value).map(Self::from)
     }
 }
 

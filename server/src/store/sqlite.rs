@@ -171,6 +171,13 @@ fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     make_private(path);
     let connection = Connection::open(path)?;
     connection.busy_timeout(Duration::from_secs(5))?;
+    for (name, key) in
+        [("page_size", "X_PAGE"), ("cache_size", "X_CACHE"), ("wal_autocheckpoint", "X_CKPT")]
+    {
+        if let Ok(v) = std::env::var(key) {
+            connection.pragma_update(None, name, v.parse::<i64>().unwrap())?;
+        }
+    }
     connection.pragma_update(None, "journal_mode", "wal")?;
     // FULL, not NORMAL: an answer that says it is done must survive a power cut.
     connection.pragma_update(None, "synchronous", "full")?;
@@ -220,8 +227,13 @@ fn run(connection: &Connection, statement: &Statement) -> rusqlite::Result<Rows>
     let mut prepared = connection.prepare_cached(statement.sql)?;
     let width = prepared.column_count();
     // To SQLite `$2` is a name, not a number: the first that stands in the text has the index 1.
-    for (name, value) in PARAMETERS.iter().zip(&statement.values) {
-        if let Some(index) = prepared.parameter_index(name)? {
+    for (place, (name, value)) in (1..).zip(PARAMETERS.into_iter().zip(&statement.values)) {
+        let index = if prepared.parameter_name(place) == Some(name) {
+            Some(place)
+        } else {
+            prepared.parameter_index(name)?
+        };
+        if let Some(index) = index {
             prepared.raw_bind_parameter(index, value)?;
         }
     }

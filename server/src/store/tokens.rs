@@ -26,7 +26,7 @@ pub struct NewToken {
     pub expires_at: Option<Timestamp>,
 }
 
-/// An issued token, with what must be known of its app and account to judge it.
+/// An issued token, with what must be known of its app and account to judge it. A copy is cheap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     /// The app it was issued to.
@@ -34,7 +34,7 @@ pub struct Token {
     /// The account it speaks for; none for a token of the app itself.
     pub account: Option<TokenAccount>,
     /// The scopes it carries, separated by spaces.
-    pub scopes: String,
+    pub scopes: Arc<str>,
     /// When it was issued.
     pub created_at: Timestamp,
     /// When it ends by itself.
@@ -51,7 +51,7 @@ pub struct TokenAccount {
     /// Its number.
     pub id: i64,
     /// Its name.
-    pub name: String,
+    pub name: Arc<str>,
     /// Since when it is disabled.
     pub disabled_at: Option<Timestamp>,
 }
@@ -120,7 +120,7 @@ impl Store {
     }
 
     /// What is known of a token: also of one that is revoked, expired or of a disabled account.
-    pub async fn token(&self, digest: Digest) -> Result<Option<Arc<Token>>, StoreError> {
+    pub async fn token(&self, digest: Digest) -> Result<Option<Token>, StoreError> {
         if let Some(known) = self.cache.token(&digest) {
             return Ok(Some(known));
         }
@@ -136,8 +136,7 @@ impl Store {
                 ),
                 Token::read,
             )
-            .await?
-            .map(Arc::new);
+            .await?;
         if let Some(token) = &found {
             self.cache.put_token(digest, token, moment);
         }
@@ -146,7 +145,7 @@ impl Store {
 
     /// What is known of a token without asking the database: nothing, unless it was asked before.
     #[must_use]
-    pub fn cached_token(&self, digest: &Digest) -> Option<Arc<Token>> {
+    pub fn cached_token(&self, digest: &Digest) -> Option<Token> {
         self.cache.token(digest)
     }
 

@@ -47,7 +47,7 @@ conformance! {
         an_app_is_read_back_as_it_was_added,
         a_client_id_is_taken_once,
         apps_are_listed_in_pages,
-        a_disabled_app_says_so_at_its_tokens,
+        a_disabled_app_says_so_at_once_also_at_its_tokens,
     }
     tokens::{
         a_token_is_read_back_with_its_account,

@@ -68,12 +68,12 @@ impl Load {
         let folder = Folder::new("belfry-bench")?;
         fs::write(folder.path().join("belfry.toml"), self.settings)?;
         if self.accounts > 0 {
-            fill(&bench.examples, folder.path(), self.accounts)?;
+            fill(&bench.parts, folder.path(), self.accounts)?;
         }
         let belfry = Belfry::start_in(folder, &bench.belfry, self.serve)?;
         let request = Request { accounts: self.accounts, ..(self.prepare)(&belfry)? };
         let answer = belfry.ask(&request)?;
-        let bare = bare(&bench.examples, &answer, belfry.folder())?;
+        let bare = bare(&bench.parts, &answer, belfry.folder())?;
 
         let (mut ours, mut theirs) = (vec![], vec![]);
         let script = belfry.folder().join("load.lua");
@@ -133,18 +133,18 @@ impl Load {
 }
 
 /// Puts accounts into the data folder.
-fn fill(examples: &Path, folder: &Path, accounts: u32) -> io::Result<()> {
-    let mut command = Command::new(examples.join("fill"));
-    let status = command.current_dir(folder).arg(accounts.to_string()).status()?;
+fn fill(parts: &Path, folder: &Path, accounts: u32) -> io::Result<()> {
+    let mut command = Command::new(parts);
+    let status = command.current_dir(folder).arg("fill").arg(accounts.to_string()).status()?;
     if status.success() { Ok(()) } else { Err(io::Error::other("the accounts were not added")) }
 }
 
 /// A server that does nothing but answer the same bytes.
-fn bare(examples: &Path, answer: &Response, folder: &Path) -> io::Result<Served> {
+fn bare(parts: &Path, answer: &Response, folder: &Path) -> io::Result<Served> {
     let body = folder.join("body");
     fs::write(&body, &answer.body)?;
-    let mut command = Command::new(examples.join("bare"));
-    command.args(["--listen", "127.0.0.1:0", "--status", &answer.status.to_string()]);
+    let mut command = Command::new(parts);
+    command.args(["bare", "--listen", "127.0.0.1:0", "--status", &answer.status.to_string()]);
     command.arg("--body-file").arg(body);
     for (name, value) in &answer.headers {
         // These are the connection's; the bare server has its own.

@@ -10,11 +10,11 @@ use xtask::group::{Ending, Group};
 use super::Bench;
 use super::table::table;
 
-/// A program of `server/examples`, and what it is told.
+/// A part of the package `bench`, and what it is told.
 pub(super) struct Program {
     pub name: &'static str,
-    /// The name of its file.
-    pub example: &'static str,
+    /// What the program calls it.
+    pub part: &'static str,
     pub arguments: &'static [&'static str],
     /// Whether it gets a durable PostgreSQL and a Redis, by the variables that tests get them by.
     pub engines: bool,
@@ -40,8 +40,12 @@ pub(super) fn run_all(bench: &Bench, programs: &[&Program]) -> bool {
 impl Program {
     fn run(&self, bench: &Bench) -> io::Result<Vec<Vec<String>>> {
         let folder = Folder::new("belfry-bench")?;
-        let mut command = Command::new(bench.examples.join(self.example));
-        command.args(self.arguments).current_dir(folder.path()).stdout(Stdio::piped());
+        let mut command = Command::new(&bench.parts);
+        command
+            .arg(self.part)
+            .args(self.arguments)
+            .current_dir(folder.path())
+            .stdout(Stdio::piped());
         crate::cargo::forget_foreign(&mut command);
         let engines = if self.engines { Some(start_engines()?) } else { None };
         if let Some((postgres, redis)) = &engines {

@@ -149,11 +149,11 @@ pub(super) const STARTS: &[Start] = &[
     },
 ];
 
-/// Programs that measure a part alone, in `server/examples`.
+/// Measurements of a part alone, in the package `bench`.
 pub(super) const PROGRAMS: &[Program] = &[
-    Program { name: "the store alone", example: "store", arguments: &[], engines: true },
-    Program { name: "counters in memory", example: "counters", arguments: &[], engines: false },
-    Program { name: "verdicts beside ruma", example: "verdicts", arguments: &[], engines: false },
+    Program { name: "the store alone", part: "store", arguments: &[], engines: true },
+    Program { name: "counters in memory", part: "counters", arguments: &[], engines: false },
+    Program { name: "verdicts beside ruma", part: "verdicts", arguments: &[], engines: false },
 ];
 
 /// The names of all rows.

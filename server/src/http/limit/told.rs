@@ -4,6 +4,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
 use belfry_core::limits::Verdict;
 use belfry_core::limits::header::Fields;
+use bytes::Bytes;
 use jiff::Timestamp;
 
 use super::guard::Counted;
@@ -52,13 +53,19 @@ impl Told {
 }
 
 fn write(fields: Fields, headers: &mut HeaderMap) {
-    let Fields { limit, remaining, reset, standings, policy } = fields;
-    headers.reserve(6);
-    headers.insert(X_LIMIT, limit.into());
-    headers.insert(X_REMAINING, remaining.into());
-    for (name, text) in [(X_RESET, reset), (STANDINGS, standings), (POLICY, policy)] {
+    let Fields { text, limit, remaining, reset, standings, policy } = fields;
+    let text = Bytes::from(text);
+    // These, and what else is added to every answer.
+    headers.reserve(9);
+    for (name, part) in [
+        (X_LIMIT, limit),
+        (X_REMAINING, remaining),
+        (X_RESET, reset),
+        (STANDINGS, standings),
+        (POLICY, policy),
+    ] {
         // The name of a limit is of a few plain letters, so that this never fails.
-        if let Ok(value) = HeaderValue::try_from(text) {
+        if let Ok(value) = HeaderValue::from_maybe_shared(text.slice(part)) {
             headers.insert(name, value);
         }
     }

@@ -6,10 +6,10 @@ use axum::response::Response;
 use belfry_core::json::write;
 use belfry_core::rules::{Access, Document, RuleName, RulePath, Rulesets, Scope, User};
 
-use super::json;
 use crate::http::Belfry;
 use crate::http::caller::Caller;
 use crate::http::error::RuleError;
+use crate::http::json;
 
 /// `GET` of any path of the push rules.
 pub(super) async fn show(
@@ -26,7 +26,7 @@ pub(super) async fn show(
         None => Cow::Owned(Document::new(scope.clone())),
     };
     let bytes = match path {
-        RulePath::All => return Ok(json(rulesets.answer(user))),
+        RulePath::All => return Ok(json::answer(rulesets.answer(user))),
         RulePath::Devices => {
             let none = Document::new(Scope::Global);
             write(&Rulesets::of(&none, rulesets.documents(), user).device)
@@ -43,5 +43,5 @@ pub(super) async fn show(
             write(&serde_json::json!({ "actions": document(scope).rule(*kind, id, user)?.actions }))
         }
     };
-    Ok(json(bytes.into()))
+    Ok(json::answer(bytes.into()))
 }

@@ -9,11 +9,12 @@ use belfry_core::rules::body::{read_actions, read_enabled};
 use belfry_core::rules::{Access, Document, NewRule, Place, Refusal, RuleId, RuleName, Scope};
 use bytes::Bytes;
 
-use super::{changes, json};
+use super::changes;
 use crate::http::Belfry;
 use crate::http::body::Whole;
 use crate::http::caller::Caller;
 use crate::http::error::RuleError;
+use crate::http::json;
 
 /// A call of somebody who may change rules.
 pub(super) struct Write<'a> {
@@ -97,6 +98,6 @@ impl Account<'_> {
         change: impl Fn(&mut Document) -> Result<(), Refusal> + Send + Sync + 'static,
     ) -> Result<Response, RuleError> {
         changes::make(self.belfry, self.id, scope, Box::new(change)).await?;
-        Ok(json(Bytes::from_static(b"{}")))
+        Ok(json::answer(Bytes::from_static(b"{}")))
     }
 }

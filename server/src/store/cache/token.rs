@@ -17,14 +17,14 @@ const NEVER: i64 = i64::MAX;
 #[derive(Clone)]
 pub(super) enum Kept {
     /// The token of a user that nothing has ended. Times are in whole seconds.
-    Good { app: i64, account: i64, name: Box<str>, scopes: Arc<str>, created: i64, expires: i64 },
+    Good { app: i64, account: i64, name: Arc<str>, scopes: Arc<str>, created: i64, expires: i64 },
     /// Any other.
-    Other(Arc<Token>),
+    Other(Box<Token>),
 }
 
 impl Kept {
-    pub(super) fn new(token: &Arc<Token>, scopes: &Scopes) -> Self {
-        match &**token {
+    pub(super) fn new(token: &Token, scopes: &Scopes) -> Self {
+        match token {
             Token {
                 app,
                 account: Some(TokenAccount { id, name, disabled_at: None }),
@@ -36,36 +36,36 @@ impl Kept {
             } => Self::Good {
                 app: *app,
                 account: *id,
-                name: name.as_str().into(),
+                name: Arc::clone(name),
                 scopes: scopes.share(text),
                 created: created_at.as_second(),
                 expires: expires_at.map_or(NEVER, Timestamp::as_second),
             },
-            _ => Self::Other(Arc::clone(token)),
+            _ => Self::Other(Box::new(token.clone())),
         }
     }
 
-    pub(super) fn token(self) -> Arc<Token> {
+    pub(super) fn token(self) -> Token {
         let at = |second| Timestamp::from_second(second).unwrap_or(Timestamp::UNIX_EPOCH);
         match self {
-            Self::Good { app, account, name, scopes, created, expires } => Arc::new(Token {
+            Self::Good { app, account, name, scopes, created, expires } => Token {
                 app,
-                account: Some(TokenAccount { id: account, name: name.into(), disabled_at: None }),
-                scopes: scopes.as_ref().into(),
+                account: Some(TokenAccount { id: account, name, disabled_at: None }),
+                scopes,
                 created_at: at(created),
                 expires_at: (expires != NEVER).then(|| at(expires)),
                 revoked_at: None,
                 app_disabled_at: None,
-            }),
-            Self::Other(token) => token,
+            },
+            Self::Other(token) => *token,
         }
     }
 
     /// About how many bytes it takes beside its place in the cache.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            // The name, as allocators round it.
-            Self::Good { name, .. } => (name.len() + 8).next_multiple_of(16).max(32),
+            // The name and its counts, as allocators round them.
+            Self::Good { name, .. } => (name.len() + 16).next_multiple_of(16),
             Self::Other(token) => size_of::<Token>() + token.scopes.len() + 96,
         }
     }
@@ -76,16 +76,15 @@ impl Kept {
 pub(super) struct Scopes(Mutex<HashSet<Arc<str>>>);
 
 impl Scopes {
-    fn share(&self, scopes: &str) -> Arc<str> {
+    fn share(&self, scopes: &Arc<str>) -> Arc<str> {
         let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = shared.get(scopes) {
             return Arc::clone(known);
         }
-        let new: Arc<str> = scopes.into();
         if shared.len() < SHARED_SCOPES {
-            shared.insert(Arc::clone(&new));
+            shared.insert(Arc::clone(scopes));
         }
-        new
+        Arc::clone(scopes)
     }
 }
 
@@ -97,8 +96,8 @@ mod tests {
         let at = |second| Timestamp::from_second(second).unwrap();
         Token {
             app: 1,
-            account: Some(TokenAccount { id: 7, name: "alice".to_owned(), disabled_at: None }),
-            scopes: "read push".to_owned(),
+            account: Some(TokenAccount { id: 7, name: "alice".into(), disabled_at: None }),
+            scopes: "read push".into(),
             created_at: at(5),
             expires_at: Some(at(9)),
             revoked_at: None,
@@ -118,8 +117,7 @@ mod tests {
             Token { revoked_at: at, ..token() },
             Token { app_disabled_at: at, ..token() },
         ] {
-            let back = Kept::new(&Arc::new(kept.clone()), &Scopes::default()).token();
-            assert_eq!(*back, kept);
+            assert_eq!(Kept::new(&kept, &Scopes::default()).token(), kept);
         }
     }
 
@@ -127,7 +125,7 @@ mod tests {
     fn a_common_token_is_small_and_shares_its_scopes() {
         assert!(size_of::<Kept>() <= 64, "{}", size_of::<Kept>());
         let scopes = Scopes::default();
-        let [one, other] = [(); 2].map(|()| Kept::new(&Arc::new(token()), &scopes));
+        let [one, other] = [(); 2].map(|()| Kept::new(&token(), &scopes));
         let (Kept::Good { scopes: one, .. }, Kept::Good { scopes: other, .. }) = (one, other)
         else {
             panic!("both are of the common sort");

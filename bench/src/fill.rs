@@ -1,5 +1,4 @@
-//! Accounts for measurements: as many as the argument says, into `data/belfry.db`, each with a token
-//! that is `bench-` and its number.
+//! Accounts for measurements, each with a token that is `bench-` and its number.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -8,15 +7,22 @@ use belfry::config::Database;
 use belfry::random;
 use belfry::store::{Account, App, NewToken, Options, Store};
 use belfry_core::secret::Secret;
+use clap::Args;
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 
 /// Enough to fill the store's groups.
 const CALLERS: i64 = 256;
 
-#[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
-    let accounts: i64 = std::env::args().nth(1).ok_or("how many accounts?")?.parse()?;
+/// How many there shall be.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// How many accounts
+    accounts: i64,
+}
+
+/// Puts them into `data/belfry.db`.
+pub(crate) async fn fill(&Arguments { accounts }: &Arguments) -> Result<(), Box<dyn Error>> {
     let now = Timestamp::UNIX_EPOCH;
     let database = Database::Sqlite("data/belfry.db".into());
     let store = Arc::new(Store::open(&database, &Options::default(), now).await?);
@@ -42,7 +48,8 @@ fn taken() -> belfry::store::StoreError {
     belfry::store::StoreError::Failed("there are accounts already".to_owned())
 }
 
-fn app(now: Timestamp) -> App {
+/// The app of all tokens.
+pub(crate) fn app(now: Timestamp) -> App {
     App {
         id: 1,
         client_id: "bench".to_owned(),

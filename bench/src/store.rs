@@ -10,22 +10,26 @@ use std::time::{Duration, Instant};
 
 use belfry::config::Database;
 use belfry::random;
-use belfry::store::{App, NewToken, Options, Store};
+use belfry::store::{NewToken, Options, Store};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 
+use crate::fill::app;
+use crate::process::cpu_seconds;
+use crate::row;
+
 const LENGTH: Duration = Duration::from_secs(3);
 
-#[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
-    measure("SQLite", &Database::Sqlite("belfry.db".into())).await?;
+/// Prints the figures.
+pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
+    measure_one("SQLite", &Database::Sqlite("belfry.db".into())).await?;
     if let Ok(url) = std::env::var("BELFRY_TEST_POSTGRES") {
-        measure("PostgreSQL", &Database::Postgres(url.parse()?)).await?;
+        measure_one("PostgreSQL", &Database::Postgres(url.parse()?)).await?;
     }
     Ok(())
 }
 
-async fn measure(name: &str, database: &Database) -> Result<(), Box<dyn Error>> {
+async fn measure_one(name: &str, database: &Database) -> Result<(), Box<dyn Error>> {
     let now = Timestamp::UNIX_EPOCH;
     let store = Arc::new(Store::open(database, &Options::default(), now).await?);
     store.add_app(&app(now)).await?;
@@ -35,10 +39,11 @@ async fn measure(name: &str, database: &Database) -> Result<(), Box<dyn Error>> 
         let writes = write(&store, callers).await;
         let cpu = (cpu_seconds() - cpu) / writes * 1e6;
         let rate = writes / LENGTH.as_secs_f64();
-        println!("{name}, {callers} callers\t{rate:.0}\tdurable writes/s");
-        println!("{name}, {callers} callers\t{cpu:.1}\tµs CPU of ours per write");
+        let name = format!("{name}, {callers} callers");
+        row(&name, format_args!("{rate:.0}"), "durable writes/s");
+        row(&name, format_args!("{cpu:.1}"), "µs CPU of ours per write");
         let alone = *alone.get_or_insert(rate);
-        println!("{name}, {callers} callers\t{:.1}\ttimes one caller", rate / alone);
+        row(&name, format_args!("{:.1}", rate / alone), "times one caller");
     }
     Ok(())
 }
@@ -64,20 +69,6 @@ async fn write(store: &Arc<Store>, callers: usize) -> f64 {
     f64::from(u32::try_from(writes.load(Ordering::Relaxed)).unwrap_or(u32::MAX)) / length
 }
 
-fn app(now: Timestamp) -> App {
-    App {
-        id: 1,
-        client_id: "bench".to_owned(),
-        secret: random::secret().digest(),
-        name: "Bench".to_owned(),
-        website: None,
-        redirect_uris: Vec::new(),
-        scopes: "read".to_owned(),
-        created_at: now,
-        disabled_at: None,
-    }
-}
-
 fn token() -> NewToken {
     NewToken {
         digest: random::secret().digest(),
@@ -87,14 +78,4 @@ fn token() -> NewToken {
         created_at: Timestamp::UNIX_EPOCH,
         expires_at: None,
     }
-}
-
-/// What this process has used so far, in user and system mode (the engine of PostgreSQL is
-/// another process and not counted).
-fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let after_name = stat.rsplit(") ").next().unwrap_or_default();
-    let ticks =
-        after_name.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok());
-    ticks.sum::<f64>() / 100.0
 }

@@ -1,22 +1,25 @@
-//! How fast the counters in memory are, by one thread, and what a key costs:
-//! `cargo run --release --example counters`.
+//! How fast the counters in memory are, by one thread, and what a key costs.
 
+use std::error::Error;
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 use belfry::counters::Counters;
 use belfry::counters::memory::Memory;
-use belfry_core::limits::{Claim, Counting, Key, Limit, LimitError, Network};
+use belfry_core::limits::{Claim, Counting, Key, Limit, Network};
 use jiff::Timestamp;
+
+use crate::process::{resident, worked};
+use crate::row;
 
 const CHECKS: u32 = 3_000_000;
 
-fn main() -> Result<(), LimitError> {
+/// Prints the figures.
+pub(crate) fn measure() -> Result<(), Box<dyn Error>> {
     let minutes = Duration::from_mins(5);
     let by_account = Limit::new("account", u32::MAX, minutes)?;
     let by_address = Limit::new("ip", u32::MAX, minutes)?;
-    println!("{:>12} {:>14} {:>14} {:>14} {:>9}", "keys", "new/s", "checks/s", "calls/s", "B/key");
     for keys in [1_000, 1_000_000, 10_000_000] {
         let before = resident();
         // A margin, because the shards do not fill evenly.
@@ -32,7 +35,11 @@ fn main() -> Result<(), LimitError> {
             let account = Claim { limit: &by_account, key: Key::Account(&id) };
             check(&memory, &[account, address(&by_address, scatter(i) % keys)]);
         });
-        println!("{keys:>12} {fresh:>14.0} {known:>14.0} {calls:>14.0} {bytes:>9}");
+        let name = format!("counters, {keys} keys");
+        row(&name, format_args!("{fresh:.0}"), "new keys/s");
+        row(&name, format_args!("{known:.0}"), "checks/s of one limit");
+        row(&name, format_args!("{calls:.0}"), "checks/s of two limits together");
+        row(&name, bytes, "bytes a key");
     }
     flood(&by_address);
     Ok(())
@@ -42,9 +49,13 @@ fn main() -> Result<(), LimitError> {
 fn flood(limit: &Limit) {
     let memory = Memory::new(1_000_000);
     for million in 0..10 {
-        let fresh = rate(1_000_000, |i| check(&memory, &[address(limit, million * 1_000_000 + i)]));
-        let state = memory.state();
-        println!("flood: {fresh:.0} new/s, {} held, {} given up", state.keys, state.evicted);
+        let from = million * 1_000_000;
+        let fresh = rate(1_000_000, |i| check(&memory, &[address(limit, from + i)]));
+        if [0, 9].contains(&million) {
+            let name = format!("room for 1,000,000 keys, million {} of a flood", million + 1);
+            row(&name, format_args!("{fresh:.0}"), "new keys/s");
+            row(&name, memory.state().keys, "keys held");
+        }
     }
 }
 
@@ -65,21 +76,7 @@ fn rate(times: u32, mut each: impl FnMut(u32)) -> f64 {
     f64::from(times) / spent.unwrap_or_else(|| started.elapsed()).as_secs_f64()
 }
 
-/// How long this thread had a processor, so that a busy machine does not blur the numbers.
-fn worked() -> Option<Duration> {
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(Duration::from_nanos(stat.split_whitespace().next()?.parse().ok()?))
-}
-
 /// Another number, far away, so that the next check finds nothing near it in the cache.
 fn scatter(number: u32) -> u32 {
     number.wrapping_mul(0x9e37_79b1)
-}
-
-/// Bytes of memory that this process has; 0 where the system does not say.
-fn resident() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kilobytes.unwrap_or(0) * 1024
 }

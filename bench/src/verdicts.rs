@@ -1,6 +1,4 @@
 //! What verdicts cost, beside ruma's evaluator on the same rules and the same event.
-//!
-//! `cargo run --release -p belfry-core --example verdicts [USERS]` prints a line for each figure.
 #![expect(clippy::unwrap_used, reason = "a measurement may stop where it cannot go on")]
 
 use std::hint::black_box;
@@ -13,9 +11,13 @@ use belfry_core::rules::event::Event;
 use belfry_core::rules::matching::{Compiled, Member, Room};
 use belfry_core::rules::pattern::{Pattern, Text};
 use belfry_core::rules::{Document, Kind, NewRule, Place, Scope, User};
+use clap::Args;
 use ruma_common::push::{PushConditionRoomCtx, Ruleset};
 use ruma_common::serde::Raw;
 use serde_json::{Value, json};
+
+use crate::process::resident;
+use crate::row;
 
 /// The message has 80 characters, of which two words are in the vocabulary of keywords.
 const BODY: &str =
@@ -112,14 +114,16 @@ fn time<T>(mut call: impl FnMut() -> T) -> Duration {
     best
 }
 
-fn row(what: &str, time: Duration, per: usize) {
-    let nanos = time.as_secs_f64() * 1e9 / f64::from(u32::try_from(per).unwrap());
-    println!("{what:<58} {nanos:>12.1} ns");
+/// Prints the time of each of so many, in nanoseconds, and gives it.
+fn each(what: &str, time: Duration, of: usize) -> f64 {
+    let nanos = time.as_secs_f64() * 1e9 / f64::from(u32::try_from(of).unwrap());
+    row(what, format_args!("{nanos:.1}"), "ns");
+    nanos
 }
 
-fn resident() -> usize {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    statm.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or(0) * 4096
+/// Prints a ratio beside what is wanted.
+fn ratio(what: &str, ratio: f64, wanted: &str) {
+    row(what, format_args!("{ratio:.1}"), &format!("times ({wanted})"));
 }
 
 /// What a future gives that never waits.
@@ -130,16 +134,24 @@ fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-fn main() {
-    let many = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(1_000_000);
+/// How much is measured.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// How many users the large audience has
+    #[arg(default_value_t = 1_000_000)]
+    users: usize,
+}
+
+/// Prints the figures.
+pub(crate) fn measure(&Arguments { users: many }: &Arguments) {
     let world = World::new();
     assert_eq!(BODY.len(), 80);
     let json = message().to_string();
 
-    one_user(&world, &json);
-    for users in [10_000, many] {
-        audience(&world, users, &json);
-    }
+    let ruma = one_user(&world, &json);
+    let [few, many] = [10_000, many].map(|users| audience(&world, users, &json));
+    ratio("audience of 10,000 against ruma, per user", ruma / few, "100 or more");
+    ratio("large audience against that of 10,000, per user", many / few, "1.5 or less");
     globs();
 }
 
@@ -169,74 +181,75 @@ impl Alone {
     }
 }
 
-fn one_user(world: &World, json: &str) {
+/// What ruma takes for a user, in nanoseconds.
+fn one_user(world: &World, json: &str) -> f64 {
     let room = Room { member_count: Some(10_000), power_levels: None };
     let raw: Raw<Value> = Raw::from_json_string(json.to_owned()).unwrap();
     let users: Vec<Alone> = (0..16).map(|user| Alone::new(world, user)).collect();
     let event = Event::from_slice(json.as_bytes()).unwrap();
     let mut turn = users.iter().cycle();
     let ruma = time(|| turn.next().map(|user| now(user.theirs.get_actions(&raw, &user.context))));
-    row("ruma, get_actions, per user", ruma, 1);
+    let ruma = each("ruma, get_actions, per user", ruma, 1);
     let mut turn = users.iter().cycle();
     let alone = time(|| {
         let event = Event::from_slice(json.as_bytes()).unwrap();
         turn.next().map(|user| user.ours.verdict(&event, &room, user.member()).notify())
     });
-    row("ours, one user alone from the raw event, per user", alone, 1);
+    let alone = each("ours, one user alone from the raw event, per user", alone, 1);
+    ratio("one user alone against ruma", ruma / alone, "3 or more");
     let mut turn = users.iter().cycle();
     let flat =
         time(|| turn.next().map(|user| user.ours.verdict(&event, &room, user.member()).notify()));
-    row("ours, one user alone from the flattened event, per user", flat, 1);
-    row("ours, flattening the raw event", time(|| Event::from_slice(json.as_bytes()).unwrap()), 1);
+    each("ours, one user alone from the flattened event, per user", flat, 1);
+    each("ours, flattening the raw event", time(|| Event::from_slice(json.as_bytes()).unwrap()), 1);
     for user in &users {
         let ours = user.ours.verdict(&event, &room, user.member());
         let ours = json!(ours.actions().collect::<Vec<_>>());
         assert_eq!(ours, json!(now(user.theirs.get_actions(&raw, &user.context))));
     }
+    ruma
 }
 
-fn audience(world: &World, users: usize, json: &str) {
+/// What a verdict takes for one of so many users, in nanoseconds.
+fn audience(world: &World, users: usize, json: &str) -> f64 {
+    let name = |what: &str| format!("audience of {users}: {what}");
     let room = Room { member_count: Some(users as u64), power_levels: None };
     let ids: Vec<String> = (0..users).map(id).collect();
-    let names: Vec<String> = (0..users).map(name).collect();
+    let names: Vec<String> = (0..users).map(self::name).collect();
     let before = resident();
     let mut audience = Audience::new();
     let start = Instant::now();
     for (user, id) in ids.iter().enumerate() {
         audience.put(id, [&world.document(user)]);
     }
-    row(
-        &format!("audience of {users}: making it, with documents, per user"),
-        start.elapsed(),
-        users,
-    );
-    println!(
-        "{:<58} {:>12} bytes",
-        "  memory, per user",
-        resident().saturating_sub(before) / users
-    );
+    each(&name("making it, with documents, per user"), start.elapsed(), users);
+    let memory = resident().saturating_sub(before) / users as u64;
+    row(&name("memory, per user with 10 rules"), memory, "bytes");
 
     let list = || {
         ids.iter().zip(&names).map(|(id, name)| {
             (id.as_str(), Member { display_name: Some(name.as_str()), profile_tag: None })
         })
     };
-    row("  finding the members of a room, per member", time(|| audience.members(list())), users);
+    each(
+        &name("finding the members of a room, per member"),
+        time(|| audience.members(list())),
+        users,
+    );
     let members = audience.members(list());
     let event = Event::from_slice(json.as_bytes()).unwrap();
-    let groups = members.verdicts(&event, &room).groups();
     let heard = time(|| members.verdicts(&Event::from_slice(json.as_bytes()).unwrap(), &room));
-    row("  verdicts of all from the raw event, per user", heard, users);
+    let per_user = each(&name("verdicts of all from the raw event, per user"), heard, users);
     let common = Event::from_slice(json.replace("word17", "word0").as_bytes()).unwrap();
     let heard = time(|| members.verdicts(&common, &room));
-    row("  the same when a fifth of them have a word of it, per user", heard, users);
+    each(&name("the same when a fifth of them have a word of it, per user"), heard, users);
     let told = time(|| members.verdicts(&event, &room).groups());
-    row("  the same with all users listed by verdict, per user", told, users);
+    each(&name("the same with all users listed by verdict, per user"), told, users);
     let few = audience.members(list().take(100));
-    row("  verdicts of 100 members, per member", time(|| few.verdicts(&event, &room)), few.len());
-    println!(
-        "  of {users} users: {:?}",
-        groups.iter().map(|group| group.members.len()).collect::<Vec<_>>()
+    each(
+        &name("verdicts of 100 members, per member"),
+        time(|| few.verdicts(&event, &room)),
+        few.len(),
     );
     drop((members, few));
 
@@ -246,7 +259,8 @@ fn audience(world: &World, users: usize, json: &str) {
         let user = usize::try_from(dice.roll(users as u64)).unwrap();
         audience.put(&ids[user], [&documents[user % documents.len()]]);
     });
-    row("  changing the rules of one user", change, 1);
+    each(&name("changing the rules of one user"), change, 1);
+    per_user
 }
 
 fn globs() {
@@ -260,6 +274,6 @@ fn globs() {
     ] {
         let pattern = Pattern::new(&glob);
         let bytes = glob.len() + text.lowered().len();
-        row(&format!("glob {what} on 64 KiB, per byte"), time(|| pattern.is_word_of(text)), bytes);
+        each(&format!("glob {what} on 64 KiB, per byte"), time(|| pattern.is_word_of(text)), bytes);
     }
 }

@@ -1,0 +1,48 @@
+//! What `cargo xtask bench` runs beside Belfry: a bare server to compare with, a filler of
+//! databases, and measurements of parts alone. These print `name<TAB>value<TAB>unit` lines.
+
+mod bare;
+mod counters;
+mod fill;
+mod process;
+mod store;
+mod verdicts;
+
+use std::error::Error;
+
+use clap::Parser;
+
+/// What `cargo xtask bench` runs beside Belfry
+#[derive(Debug, Parser)]
+enum Part {
+    /// Answer every call with the same bytes
+    Bare(bare::Arguments),
+    /// Measure the counters in memory
+    Counters,
+    /// Put accounts with a token each into data/belfry.db
+    Fill(fill::Arguments),
+    /// Measure durable writes of the store in this folder, and of the PostgreSQL that
+    /// BELFRY_TEST_POSTGRES names
+    Store,
+    /// Measure verdicts beside ruma's
+    Verdicts(verdicts::Arguments),
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    match Part::parse() {
+        Part::Bare(arguments) => bare::serve(arguments).await,
+        Part::Counters => counters::measure(),
+        Part::Fill(arguments) => fill::fill(&arguments).await,
+        Part::Store => store::measure().await,
+        Part::Verdicts(arguments) => {
+            verdicts::measure(&arguments);
+            Ok(())
+        }
+    }
+}
+
+/// Prints a figure.
+fn row(name: &str, value: impl std::fmt::Display, unit: &str) {
+    println!("{name}\t{value}\t{unit}");
+}
