@@ -126,6 +126,9 @@ impl IntoResponse for Problem {
 /// The client is told whether another try makes sense, the log what happened.
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
+        if matches!(error, StoreError::Nul) {
+            return Self::Malformed("A NUL character cannot be kept".to_owned());
+        }
         tracing::error!(%error, "the store failed");
         match error {
             StoreError::Unavailable(_) => {

@@ -17,3 +17,5 @@ mod revoke;
 mod secrets;
 mod sign_in;
 mod token;
+
+pub(crate) use self::client_auth::basic;

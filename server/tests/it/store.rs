@@ -2,6 +2,7 @@
 
 mod cases;
 mod crash;
+mod encoding;
 mod files;
 mod nodes;
 
@@ -96,6 +97,7 @@ conformance! {
         it_answers_a_ping,
         what_ended_is_swept_and_what_lives_is_kept,
         texts_of_any_script_and_quotes_are_kept,
+        a_text_with_a_nul_is_nobodys_and_is_not_kept,
         a_caller_who_goes_away_does_not_stop_a_write,
     }
 }
