@@ -105,7 +105,7 @@ fn too_many(area: Area, wait: Duration) -> Response {
             let start = r#"{"errcode":"M_LIMIT_EXCEEDED","error":"#;
             Body::from(format!("{start}\"{TOO_MANY}\",\"retry_after_ms\":{wait}}}"))
         }
-        Area::OAuth | Area::Api => Body::from(r#"{"error":"Too many requests"}"#),
+        Area::OAuth | Area::Pages | Area::Api => Body::from(r#"{"error":"Too many requests"}"#),
     };
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),

@@ -12,7 +12,7 @@ mod table;
 use crate::support::Caller;
 
 /// How many of so many calls are not refused by a limit.
-async fn admitted(caller: &Caller, what: &str, calls: usize) -> usize {
+pub(crate) async fn admitted(caller: &Caller, what: &str, calls: usize) -> usize {
     let mut admitted = 0;
     for _ in 0..calls {
         admitted += usize::from(is_admitted(caller, what).await);
