@@ -8,6 +8,7 @@ mod nodes;
 mod outage;
 mod settings;
 mod table;
+mod tls;
 
 use crate::support::Caller;
 
