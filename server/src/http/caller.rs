@@ -129,7 +129,7 @@ async fn acting(
             .ok_or(RuleError::OutsideNamespace)?,
         (Some(_), Some(_)) => return Err(RuleError::RepeatedUser),
     };
-    let account = belfry.store.account_named(name).await?.ok_or(RuleError::NoAccount)?;
+    let account = belfry.store.acting_account(name).await?.ok_or(RuleError::NoAccount)?;
     if account.disabled_at.is_some() {
         return Err(RuleError::Deactivated);
     }

@@ -42,6 +42,7 @@ conformance! {
         of_many_who_take_a_name_one_succeeds,
         accounts_are_listed_by_name_in_pages,
         a_disabled_account_says_so_and_its_sessions_end,
+        whom_a_service_acts_for_is_what_the_account_is_now,
         a_new_password_ends_the_sessions,
     }
     apps::{
