@@ -24,7 +24,7 @@ struct Gate {
 }
 
 impl Gate {
-    /// Puts them up with a part of the guide, in which the proxy's own address is `own`; `None`
+    /// Puts them up with a block of the guide, in which the proxy's own address is `own`; `None`
     /// where there is no such proxy.
     async fn put_up(
         language: &str,
@@ -39,13 +39,13 @@ impl Gate {
         let token = run_well(folder.path(), &["token", "issue", "alice", "--scopes", "read write"]);
         let upstream = Upstream::start().await;
         let port = free_port().unwrap();
-        let (_, part) = GUIDE.split_once(&format!("```{language}\n")).unwrap();
-        let (part, _) = part.split_once("```").unwrap();
-        let part = part
+        let (_, block) = GUIDE.split_once(&format!("```{language}\n")).unwrap();
+        let (block, _) = block.split_once("```").unwrap();
+        let block = block
             .replace(own.0, &(own.1)(port))
             .replace("127.0.0.1:8080", belfry.url.strip_prefix("http://").unwrap())
             .replace("127.0.0.1:3000", &upstream.address);
-        let proxy = match start(port, &part) {
+        let proxy = match start(port, &block) {
             Ok(proxy) => proxy,
             Err(error @ EngineError::Missing(_)) => {
                 left_out("a proxy", &error.to_string());
@@ -140,9 +140,9 @@ impl Gate {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nginx_asks_before_it_passes_a_call_on() {
     let own = ("listen 80;", |port| format!("listen 127.0.0.1:{port};"));
-    let gate = Gate::put_up("nginx", own, |port, part| {
+    let gate = Gate::put_up("nginx", own, |port, block| {
         let around = "access_log off; client_body_temp_path body;";
-        Proxy::nginx(port, &format!("events {{}} http {{ {around} {part} }}"))
+        Proxy::nginx(port, &format!("events {{}} http {{ {around} {block} }}"))
     });
     let Some(gate) = gate.await else { return };
     let passed = gate.call("GET /x", Some(&gate.token), &[]).await;
@@ -154,8 +154,8 @@ async fn nginx_asks_before_it_passes_a_call_on() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn caddy_asks_before_it_passes_a_call_on() {
     let own = ("example.org {", |port| format!("http://127.0.0.1:{port} {{"));
-    let gate = Gate::put_up("caddyfile", own, |port, part| {
-        Proxy::caddy(port, &format!("{{\nadmin off\n}}\n{part}"))
+    let gate = Gate::put_up("caddyfile", own, |port, block| {
+        Proxy::caddy(port, &format!("{{\nadmin off\n}}\n{block}"))
     });
     if let Some(gate) = gate.await {
         gate.stands().await;
