@@ -118,6 +118,7 @@ signed-out-button = Wieder anmelden
 
 refused-title = Diese Anfrage lässt sich nicht beantworten
 refused-advice = Geh zurück zur App und versuche es noch einmal. Falls es wieder geschieht, sag bitte denen Bescheid, die die App entwickeln.
+malformed-sentence = Dieser Server konnte nicht lesen, was gesendet wurde.
 denied-title = Zugang abgelehnt
 denied-sentence = Die App hat keinen Zugang bekommen. Nichts von dir wurde geteilt.
 denied-advice = Du kannst diese Seite schließen.

@@ -118,6 +118,7 @@ signed-out-button = Sign in again
 
 refused-title = This request cannot be answered
 refused-advice = Go back to the app and try again. If this happens again, please tell the makers of the app.
+malformed-sentence = This server could not read what was sent.
 denied-title = Access denied
 denied-sentence = The app was not let in. Nothing of yours was shared.
 denied-advice = You can close this page.

@@ -118,6 +118,7 @@ signed-out-button = Volver a iniciar sesión
 
 refused-title = No se puede responder a esta solicitud
 refused-advice = Vuelve a la aplicación e inténtalo de nuevo. Si se repite, avisa a quienes la desarrollan.
+malformed-sentence = Este servidor no ha podido leer lo que se ha enviado.
 denied-title = Acceso rechazado
 denied-sentence = La aplicación no ha recibido acceso. No se ha compartido nada tuyo.
 denied-advice = Puedes cerrar esta página.

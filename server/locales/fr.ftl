@@ -118,6 +118,7 @@ signed-out-button = Se reconnecter
 
 refused-title = Impossible de répondre à cette demande
 refused-advice = Retournez à l’application et réessayez. Si cela se reproduit, prévenez les personnes qui la développent.
+malformed-sentence = Ce serveur n’a pas pu lire ce qui a été envoyé.
 denied-title = Accès refusé
 denied-sentence = L’application n’a pas reçu d’accès. Rien de ce qui vous appartient n’a été partagé.
 denied-advice = Vous pouvez fermer cette page.

@@ -118,6 +118,7 @@ signed-out-button = Accedi di nuovo
 
 refused-title = Non è possibile rispondere a questa richiesta
 refused-advice = Torna all’app e riprova. Se succede di nuovo, avvisa chi la sviluppa.
+malformed-sentence = Questo server non è riuscito a leggere ciò che è stato inviato.
 denied-title = Accesso rifiutato
 denied-sentence = L’app non ha ricevuto l’accesso. Nulla di tuo è stato condiviso.
 denied-advice = Puoi chiudere questa pagina.

@@ -114,6 +114,7 @@ signed-out-button = もう一度ログインする
 
 refused-title = このリクエストには応じられません
 refused-advice = アプリに戻ってもう一度お試しください。繰り返し起こる場合は、アプリの開発者にお知らせください。
+malformed-sentence = このサーバーは送られた内容を読み取れませんでした。
 denied-title = アクセスを拒否しました
 denied-sentence = アプリにアクセスは許可されませんでした。あなたの情報は共有されていません。
 denied-advice = このページは閉じてかまいません。

@@ -118,6 +118,7 @@ signed-out-button = Opnieuw inloggen
 
 refused-title = Dit verzoek kan niet worden beantwoord
 refused-advice = Ga terug naar de app en probeer het opnieuw. Gebeurt het weer, laat het dan weten aan de makers van de app.
+malformed-sentence = Deze server kon niet lezen wat er werd verstuurd.
 denied-title = Toegang geweigerd
 denied-sentence = De app heeft geen toegang gekregen. Er is niets van je gedeeld.
 denied-advice = Je kunt deze pagina sluiten.

@@ -120,6 +120,7 @@ signed-out-button = Zaloguj się ponownie
 
 refused-title = Na tę prośbę nie można odpowiedzieć
 refused-advice = Wróć do aplikacji i spróbuj ponownie. Jeśli to się powtórzy, daj znać twórcom aplikacji.
+malformed-sentence = Ten serwer nie mógł odczytać tego, co zostało wysłane.
 denied-title = Odmówiono dostępu
 denied-sentence = Aplikacja nie otrzymała dostępu. Nic Twojego nie zostało udostępnione.
 denied-advice = Możesz zamknąć tę stronę.

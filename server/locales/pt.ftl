@@ -118,6 +118,7 @@ signed-out-button = Entrar de novo
 
 refused-title = Não é possível responder a esta solicitação
 refused-advice = Volte ao aplicativo e tente de novo. Se acontecer outra vez, avise quem desenvolve o aplicativo.
+malformed-sentence = Este servidor não conseguiu ler o que foi enviado.
 denied-title = Acesso recusado
 denied-sentence = O aplicativo não recebeu acesso. Nada seu foi compartilhado.
 denied-advice = Você pode fechar esta página.

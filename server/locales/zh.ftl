@@ -114,6 +114,7 @@ signed-out-button = 重新登录
 
 refused-title = 无法答复此请求
 refused-advice = 请返回应用重试。如果问题再次出现，请告知应用的开发者。
+malformed-sentence = 此服务器无法读取所发送的内容。
 denied-title = 已拒绝访问
 denied-sentence = 该应用未获得访问权限，你的任何信息都没有被分享。
 denied-advice = 你可以关闭此页面。

@@ -61,7 +61,7 @@ struct ServeFlags {
     /// The address to listen on [env: BELFRY_LISTEN] [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
-    /// A Redis or Valkey that counts for all nodes: redis://… [env: BELFRY_REDIS]
+    /// A Redis or Valkey that counts for all nodes: redis://… or rediss://… [env: BELFRY_REDIS]
     /// [default: count in this process]
     #[arg(long, value_name = "URL")]
     redis: Option<String>,

@@ -32,7 +32,7 @@ pub struct Config {
     pub data: PathBuf,
     /// `postgres://…`; the SQLite file in the data folder when unset.
     pub database: Option<SecretUrl>,
-    /// `redis://…`, where request counters are shared; in this process when unset.
+    /// `redis://…` or `rediss://…`, where request counters are shared; in this process when unset.
     pub redis: Option<SecretUrl>,
     /// The address under which clients reach this service; `http://LISTEN` when unset.
     pub base_url: Option<BaseUrl>,
@@ -333,7 +333,14 @@ impl Config {
         if let Some(url) = &self.redis
             && !matches!(url.scheme(), "redis" | "rediss")
         {
-            return refuse(format!("redis: {:?} is not served; write redis://…", url.scheme()));
+            return refuse(format!(
+                "redis: {:?} is not served; write redis://…, or rediss://… with TLS",
+                url.scheme()
+            ));
+        }
+        if self.redis.as_ref().is_some_and(|url| url.reveal().contains('#')) {
+            // The driver would take `#insecure` for the wish not to know whom it speaks to.
+            return refuse("redis: nothing after # is understood".to_owned());
         }
         if let Some(name) = &self.server_name
             && (name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '/'))

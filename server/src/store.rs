@@ -26,7 +26,7 @@ pub use self::accounts::{Account, Taken};
 pub use self::apps::App;
 use self::cache::Cache;
 pub use self::codes::Code;
-use self::engine::{Batch, Engine, Row, Rows, Statement, sql};
+use self::engine::{Batch, Engine, Row, Rows, Statement, WithoutNul, sql};
 pub use self::requests::Request;
 pub use self::rulesets::{Draft, RulesRead, Rulesets};
 pub use self::sessions::Session;
@@ -68,6 +68,9 @@ pub enum StoreError {
     /// The database does not answer, or cannot take a write now. Another try may succeed.
     #[error("the database cannot be used: {0}")]
     Unavailable(String),
+    /// A text that was to be written holds a NUL, which not every engine can keep.
+    #[error("a text with a NUL character cannot be kept")]
+    Nul,
     /// A statement failed, which is a mistake of ours.
     #[error("a statement failed: {0}")]
     Failed(String),
@@ -131,7 +134,7 @@ impl Store {
     }
 
     fn of(engine: impl Engine + 'static, cache: Arc<Cache>) -> Self {
-        Self { engine: Box::new(engine), cache, untouched: Arc::default() }
+        Self { engine: Box::new(WithoutNul(engine)), cache, untouched: Arc::default() }
     }
 
     /// Whether the database answers.

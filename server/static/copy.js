@@ -5,6 +5,7 @@ const button = document.getElementById("copy");
 const said = document.getElementById("copied");
 
 code.addEventListener("focus", () => code.select());
+if (document.activeElement === code) code.select();
 button.addEventListener("click", async () => {
   code.select();
   try {

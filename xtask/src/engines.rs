@@ -15,9 +15,9 @@
 
 mod chromedriver;
 mod error;
-mod nginx;
 mod port;
 mod postgres;
+mod proxy;
 mod redis;
 mod user;
 
@@ -29,9 +29,9 @@ use std::time::{Duration, Instant};
 
 pub use self::chromedriver::Chromedriver;
 pub use self::error::EngineError;
-pub use self::nginx::Nginx;
 pub use self::port::free_port;
 pub use self::postgres::Postgres;
+pub use self::proxy::Proxy;
 pub use self::redis::Redis;
 pub use self::user::User;
 use crate::group::{Ending, Group};

@@ -36,6 +36,12 @@ const NGINX: Package = Package {
     probe: "command -v nginx",
     why: "Belfry behind a proxy and as its gate",
 };
+const CADDY: Package = Package {
+    apt: "caddy",
+    elsewhere: ["caddy", "caddy", "caddy"],
+    probe: "command -v caddy",
+    why: "the same behind another proxy",
+};
 const CHROMIUM: Package = Package {
     apt: "chromium",
     elsewhere: ["chromium", "chromium", "chromium"],
@@ -69,7 +75,7 @@ const WRK: Package = Package {
 
 /// What the tests need.
 pub(crate) const FOR_TESTS: &[Package] =
-    &[POSTGRESQL, REDIS, NGINX, CHROMIUM, CHROMEDRIVER, PYTHON, NPM];
+    &[POSTGRESQL, REDIS, NGINX, CADDY, CHROMIUM, CHROMEDRIVER, PYTHON, NPM];
 /// What the measurements need.
 pub(crate) const FOR_BENCH: &[Package] = &[WRK, POSTGRESQL, REDIS];
 

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use xtask::engines::{Chromedriver, EngineError, Nginx, Postgres, Redis, free_port};
+use xtask::engines::{Chromedriver, EngineError, Postgres, Proxy, Redis, free_port};
 use xtask::programs;
 
 /// The engine; at a desk without it the test says so and is left out, in CI it fails.
@@ -101,14 +101,23 @@ fn nginx_serves_what_its_configuration_says() {
     let configuration = format!(
         "events {{}} http {{ access_log off; server {{ listen 127.0.0.1:{port}; return 204; }} }}"
     );
-    let Some(_nginx) = here(Nginx::start(port, &configuration)) else { return };
+    let Some(_nginx) = here(Proxy::nginx(port, &configuration)) else { return };
     let status = ask(&format!("127.0.0.1:{port}"), "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_eq!(status.as_deref(), Some("HTTP/1.1 204 No Content"));
 }
 
 #[test]
+fn caddy_serves_what_its_configuration_says() {
+    let port = free_port().unwrap();
+    let configuration = format!("{{\nadmin off\n}}\nhttp://127.0.0.1:{port} {{\nrespond 204\n}}\n");
+    let Some(_caddy) = here(Proxy::caddy(port, &configuration)) else { return };
+    let status = ask(&format!("127.0.0.1:{port}"), "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    assert_eq!(status.as_deref(), Some("HTTP/1.1 204 No Content"));
+}
+
+#[test]
 fn a_configuration_that_nginx_refuses_is_reported_in_its_words() {
-    let error = match Nginx::start(free_port().unwrap(), "nonsense;") {
+    let error = match Proxy::nginx(free_port().unwrap(), "nonsense;") {
         Err(error @ EngineError::Failed { .. }) => error.to_string(),
         other => return assert!(here(other).is_none()),
     };

@@ -12,6 +12,8 @@ pub(super) enum Area {
     Rules,
     /// The OAuth endpoints: `{"error": "code", "error_description": "…"}`.
     OAuth,
+    /// Those of them that people look at: a page, or the same object for programs.
+    Pages,
     /// Everything else: `{"error": "…"}`.
     Api,
 }
@@ -19,11 +21,15 @@ pub(super) enum Area {
 impl Area {
     /// The area of a path, given the first segments of the push rules.
     pub(super) fn of(path: &str, name_segments: &[String]) -> Self {
-        let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+        let mut parts = path.trim_start_matches('/').split('/');
+        let first = parts.next().unwrap_or_default();
         if name_segments.iter().any(|segment| segment == first) {
             Self::Rules
         } else if first == "oauth" {
-            Self::OAuth
+            match parts.next() {
+                Some("authorize" | "sign_in" | "sign_out") => Self::Pages,
+                _ => Self::OAuth,
+            }
         } else {
             Self::Api
         }
@@ -33,7 +39,9 @@ impl Area {
     pub(super) fn error(self, status: StatusCode, codes: Codes, text: &str) -> Response {
         let body = match self {
             Self::Rules => json!({ "errcode": codes.rules, "error": text }),
-            Self::OAuth => json!({ "error": codes.oauth, "error_description": text }),
+            Self::OAuth | Self::Pages => {
+                json!({ "error": codes.oauth, "error_description": text })
+            }
             Self::Api => json!({ "error": text }),
         };
         (status, Json(body)).into_response()
@@ -61,6 +69,10 @@ mod tests {
             ("/_matrixx", Area::Api),
             ("/oauth/token", Area::OAuth),
             ("/oauth", Area::OAuth),
+            ("/oauth/authorize", Area::Pages),
+            ("/oauth/authorize/resume", Area::Pages),
+            ("/oauth/sign_in", Area::Pages),
+            ("/oauth/sign_inx", Area::OAuth),
             ("/oauthx", Area::Api),
             ("/api/v1/apps", Area::Api),
             ("/", Area::Api),

@@ -129,11 +129,11 @@ async fn acting(
             .ok_or(RuleError::OutsideNamespace)?,
         (Some(_), Some(_)) => return Err(RuleError::RepeatedUser),
     };
-    let account = belfry.store.account_named(name).await?.ok_or(RuleError::NoAccount)?;
+    let account = belfry.store.acting_account(name).await?.ok_or(RuleError::NoAccount)?;
     if account.disabled_at.is_some() {
         return Err(RuleError::Deactivated);
     }
-    Ok(Caller { account: account.id, name: account.name.into(), token: None, scopes: None })
+    Ok(Caller { account: account.id, name: account.name, token: None, scopes: None })
 }
 
 fn values<'a>(query: &'a [(String, String)], name: &'a str) -> impl Iterator<Item = &'a str> {

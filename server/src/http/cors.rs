@@ -26,6 +26,7 @@ pub(super) fn is_open(path: &str, area: Area) -> bool {
     match (area, segments.next()) {
         (Area::Rules, _) => true,
         (Area::Api, first) => matches!(first, Some("api" | ".well-known")),
+        (Area::Pages, _) => false,
         (Area::OAuth, _) => {
             let [name, rest] = [segments.next(), segments.next()];
             matches!(name, Some("token" | "revoke" | "userinfo")) && matches!(rest, None | Some(""))

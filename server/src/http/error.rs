@@ -105,7 +105,7 @@ fn too_many(area: Area, wait: Duration) -> Response {
             let start = r#"{"errcode":"M_LIMIT_EXCEEDED","error":"#;
             Body::from(format!("{start}\"{TOO_MANY}\",\"retry_after_ms\":{wait}}}"))
         }
-        Area::OAuth | Area::Api => Body::from(r#"{"error":"Too many requests"}"#),
+        Area::OAuth | Area::Pages | Area::Api => Body::from(r#"{"error":"Too many requests"}"#),
     };
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
@@ -126,6 +126,9 @@ impl IntoResponse for Problem {
 /// The client is told whether another try makes sense, the log what happened.
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
+        if matches!(error, StoreError::Nul) {
+            return Self::Malformed("A NUL character cannot be kept".to_owned());
+        }
         tracing::error!(%error, "the store failed");
         match error {
             StoreError::Unavailable(_) => {

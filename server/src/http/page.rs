@@ -5,9 +5,12 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::redirect::RedirectUri;
 
+use super::Belfry;
+use super::area::Area;
 use super::error::{PageError, Problem};
+use super::reader::Reader;
 use super::visitor::Visitor;
-use crate::pages::ErrorPage;
+use crate::pages::{ErrorPage, Frame};
 
 /// Where the forms of a page may lead.
 #[derive(Debug, Clone, Copy)]
@@ -42,12 +45,21 @@ pub(super) fn show(
     page: &impl Template,
     forms: Forms<'_>,
 ) -> Result<Response, PageError> {
+    Ok(visitor.greeted(written(&visitor.belfry, status, page, forms)?))
+}
+
+fn written(
+    belfry: &Belfry,
+    status: StatusCode,
+    page: &impl Template,
+    forms: Forms<'_>,
+) -> Result<Response, Problem> {
     let html = page.render().map_err(|error| {
         tracing::error!(%error, "a page was not written");
         Problem::Internal
     })?;
     let html = ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], html);
-    let mut answer = guarded(visitor, (status, html).into_response());
+    let mut answer = guarded(belfry, (status, html).into_response());
     let policy = format!(
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
          base-uri 'none'; frame-ancestors 'none'; form-action {}",
@@ -55,14 +67,14 @@ pub(super) fn show(
     );
     let policy = HeaderValue::from_str(&policy).expect("a scheme is plain ASCII");
     answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-    Ok(visitor.greeted(answer))
+    Ok(answer)
 }
 
 /// Sends the browser elsewhere: with a GET, whatever it did before.
 pub(super) fn redirect(visitor: &Visitor, location: &str) -> Result<Response, PageError> {
     let location = HeaderValue::from_str(location).map_err(|_| Problem::Internal)?;
     let answer = (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response();
-    Ok(visitor.greeted(guarded(visitor, answer)))
+    Ok(visitor.greeted(guarded(&visitor.belfry, answer)))
 }
 
 /// The answer of a handler, or the page that says what went wrong.
@@ -78,13 +90,29 @@ pub(super) fn answer(
     if visitor.wants_json() {
         return error.answer();
     }
-    let page = ErrorPage { frame: visitor.frame(lang), trouble: error.trouble() };
+    let frame = visitor.frame(lang);
+    if let PageError::Problem(problem) = error {
+        return of_problem(&visitor.belfry, &Reader(frame.language), problem);
+    }
+    let page = ErrorPage { frame, trouble: error.trouble() };
     show(visitor, error.status(), &page, Forms::Stay)
         .unwrap_or_else(|_| Problem::Internal.into_response())
 }
 
+/// The page that says what went wrong before anybody was asked who looks at it.
+pub(super) fn of_problem(belfry: &Belfry, reader: &Reader, problem: Problem) -> Response {
+    let told = problem.answer(Area::Pages);
+    let frame = Frame { language: reader.0, server: belfry.server_name() };
+    let page = ErrorPage { frame, trouble: PageError::from(problem).trouble() };
+    let Ok(mut answer) = written(belfry, told.status(), &page, Forms::Stay) else { return told };
+    if let Some(wait) = told.headers().get(header::RETRY_AFTER) {
+        answer.headers_mut().insert(header::RETRY_AFTER, wait.clone());
+    }
+    answer
+}
+
 /// What keeps a page, or the way to one, to its reader: no frame, no cache, no referrer, no opener.
-fn guarded(visitor: &Visitor, mut answer: Response) -> Response {
+fn guarded(belfry: &Belfry, mut answer: Response) -> Response {
     let headers = answer.headers_mut();
     for (name, value) in [
         (header::X_FRAME_OPTIONS, "DENY"),
@@ -96,7 +124,7 @@ fn guarded(visitor: &Visitor, mut answer: Response) -> Response {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    if visitor.belfry.base_url.is_secure() {
+    if belfry.base_url.is_secure() {
         let year = HeaderValue::from_static("max-age=31536000");
         headers.insert(header::STRICT_TRANSPORT_SECURITY, year);
     }

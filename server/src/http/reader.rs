@@ -1,26 +1,37 @@
-//! The language of who reads an error of the API.
+//! Who reads an answer, as far as the request itself tells.
 
 use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
-use axum::http::header;
 use axum::http::request::Parts;
-use belfry_core::oauth::form;
+use axum::http::{HeaderMap, Uri, header};
+use url::form_urlencoded;
 
-use super::form::value;
 use crate::language::Language;
 
 /// The language that the query's `lang` names, or else the one that the caller prefers.
 pub(super) struct Reader(pub(super) Language);
 
+impl Reader {
+    /// The reader of the answer to a request, also to one whose query is broken elsewhere.
+    pub(super) fn of(uri: &Uri, headers: &HeaderMap) -> Self {
+        let query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+        let lang = query.filter(|(name, _)| name == "lang").last().map(|(_, lang)| lang);
+        let accept = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+        Self(Language::choose(lang.as_deref(), None, accept))
+    }
+}
+
 impl<S: Sync> FromRequestParts<S> for Reader {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let query = parts.uri.query().unwrap_or_default();
-        let pairs = form::pairs(query.as_bytes()).unwrap_or_default();
-        let accept = parts.headers.get(header::ACCEPT_LANGUAGE);
-        let accept = accept.and_then(|accept| accept.to_str().ok());
-        Ok(Self(Language::choose(Some(value(&pairs, "lang")), None, accept)))
+        Ok(Self::of(&parts.uri, &parts.headers))
     }
+}
+
+/// Whether a program reads, to whom an error is an object and not a page.
+pub(super) fn wants_json(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accept.is_some_and(|it| it.contains("application/json") && !it.contains("text/html"))
 }

@@ -17,7 +17,8 @@ use super::area::Area;
 use super::cors;
 use super::error::Problem;
 use super::limit::{self, Told};
-use super::{Belfry, metrics_router, router};
+use super::reader::{Reader, wants_json};
+use super::{Belfry, metrics_router, page, router};
 
 /// Who is at the other end of the connection.
 #[derive(Debug, Clone, Copy)]
@@ -57,10 +58,11 @@ impl Site {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let area = Area::of(&path, &self.belfry.config.name_segments);
         let is_open = cors::is_open(&path, area);
+        let shape = Shape::of(&request, area);
         let mut told = Told::default();
         let mut answer = match cors::preflight(&method).filter(|_| is_open) {
             Some(answer) => answer,
-            None => self.call(request, area, &mut told).await,
+            None => self.call(request, shape, &mut told).await,
         };
         told.write(&mut answer);
         if is_open {
@@ -74,14 +76,14 @@ impl Site {
         answer
     }
 
-    async fn call(&self, request: Request<Body>, area: Area, told: &mut Told) -> Response {
+    async fn call(&self, request: Request<Body>, shape: Shape, told: &mut Told) -> Response {
         let calling = AssertUnwindSafe(self.route(request, told)).catch_unwind();
         if let Ok(answer) = calling.await {
-            return shape(answer, area);
+            return shape.given(&self.belfry, answer);
         }
         self.belfry.metrics.panics.inc();
-        tracing::error!(?area, "a handler panicked");
-        Problem::Internal.answer(area)
+        tracing::error!(area = ?shape.area, "a handler panicked");
+        shape.problem(&self.belfry, Problem::Internal)
     }
 
     /// Asks the limits, then the routes. What the limits say is told whatever the routes answer.
@@ -100,16 +102,38 @@ impl Site {
     }
 }
 
-/// Writes a problem in the shape of its area; the headers that came with it stay.
-fn shape(mut answer: Response, area: Area) -> Response {
-    let Some(problem) = answer.extensions_mut().remove::<Problem>() else { return answer };
-    let mut written = problem.answer(area);
-    // The router has told the length of the empty body that the problem came in.
-    answer.headers_mut().remove(header::CONTENT_LENGTH);
-    for (name, value) in answer.headers() {
-        written.headers_mut().entry(name).or_insert_with(|| value.clone());
+/// How a caller is told of a problem.
+struct Shape {
+    area: Area,
+    /// Who is shown a page.
+    reader: Option<Reader>,
+}
+
+impl Shape {
+    fn of(request: &Request<Body>, area: Area) -> Self {
+        let sees_pages = area == Area::Pages && !wants_json(request.headers());
+        let reader = sees_pages.then(|| Reader::of(request.uri(), request.headers()));
+        Self { area, reader }
     }
-    written
+
+    /// Writes a problem, if the answer holds one; the headers that came with it stay.
+    fn given(self, belfry: &Belfry, mut answer: Response) -> Response {
+        let Some(problem) = answer.extensions_mut().remove::<Problem>() else { return answer };
+        let mut written = self.problem(belfry, problem);
+        // The router has told the length of the empty body that the problem came in.
+        answer.headers_mut().remove(header::CONTENT_LENGTH);
+        for (name, value) in answer.headers() {
+            written.headers_mut().entry(name).or_insert_with(|| value.clone());
+        }
+        written
+    }
+
+    fn problem(self, belfry: &Belfry, problem: Problem) -> Response {
+        match self.reader {
+            Some(reader) => page::of_problem(belfry, &reader, problem),
+            None => problem.answer(self.area),
+        }
+    }
 }
 
 /// What every answer says: not to guess its type, and not to keep what is one caller's.
@@ -118,7 +142,7 @@ fn mark(headers: &mut HeaderMap, area: Area, path: &str) {
     if headers.contains_key(header::CACHE_CONTROL) {
         return;
     }
-    if area == Area::OAuth {
+    if matches!(area, Area::OAuth | Area::Pages) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
     } else if area == Area::Rules || path.starts_with("/api/") {

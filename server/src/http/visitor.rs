@@ -14,6 +14,7 @@ use super::Belfry;
 use super::cookie::Cookie;
 use super::error::{PageError, Problem};
 use super::form::value;
+use super::reader::wants_json;
 use crate::config::{BaseUrl, Sessions};
 use crate::language::Language;
 use crate::pages::Frame;
@@ -51,14 +52,13 @@ impl FromRequestParts<Arc<Belfry>> for Visitor {
             Some(cookie) => signed_in(belfry, cookie.digest()).await?,
             None => None,
         };
-        let accept = text(headers, header::ACCEPT).unwrap_or_default();
         Ok(Self {
             belfry: Arc::clone(belfry),
             has_cookie: cookie.is_some(),
             cookie: cookie.unwrap_or_else(random::secret),
             signed_in,
             accept_language: text(headers, header::ACCEPT_LANGUAGE).map(str::to_owned),
-            wants_json: accept.contains("application/json") && !accept.contains("text/html"),
+            wants_json: wants_json(headers),
             from_us: is_from_us(headers, &belfry.base_url),
         })
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use askama::Template;
-use belfry_core::oauth::error::Refusal;
+use belfry_core::oauth::error::{Code, Refusal};
 
 use super::Frame;
 use crate::language::Spoken;
@@ -27,6 +27,8 @@ pub enum Trouble {
     Expired,
     /// A form that may not be the reader's own: its token or its origin is not ours.
     Unchecked,
+    /// A request that cannot be read.
+    Malformed,
     /// A limit was exceeded.
     TooMany,
     /// A mistake of ours.
@@ -40,7 +42,7 @@ impl ErrorPage<'_> {
     const fn stem(&self) -> &'static str {
         match self.trouble {
             Trouble::Refused(Refusal::AccessDenied) => "denied",
-            Trouble::Refused(_) => "refused",
+            Trouble::Refused(_) | Trouble::Malformed => "refused",
             Trouble::Expired => "expired",
             Trouble::Unchecked => "unchecked",
             Trouble::TooMany => "too-many",
@@ -54,9 +56,10 @@ impl ErrorPage<'_> {
     }
 
     fn sentence(&self) -> Cow<'static, str> {
-        match self.mistake() {
-            Some(refusal) => refusal.spoken(self.frame.language).into(),
-            None => self.frame.text(&format!("{}-sentence", self.stem())),
+        match (self.mistake(), self.trouble) {
+            (Some(refusal), _) => refusal.spoken(self.frame.language).into(),
+            (None, Trouble::Malformed) => self.frame.text("malformed-sentence"),
+            (None, _) => self.frame.text(&format!("{}-sentence", self.stem())),
         }
     }
 
@@ -66,7 +69,8 @@ impl ErrorPage<'_> {
 
     /// The protocol's code, by which the makers of the app find their mistake.
     fn code(&self) -> Option<&'static str> {
-        self.mistake().map(|refusal| refusal.code().as_str())
+        let malformed = (self.trouble == Trouble::Malformed).then_some(Code::InvalidRequest);
+        self.mistake().map(Refusal::code).or(malformed).map(Code::as_str)
     }
 
     /// What the app got wrong, if it did: that the reader said no is no mistake.

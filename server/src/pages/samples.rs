@@ -52,6 +52,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         ("denied", Trouble::Refused(Refusal::AccessDenied)),
         ("expired", Trouble::Expired),
         ("unchecked", Trouble::Unchecked),
+        ("malformed", Trouble::Malformed),
         ("too-many", Trouble::TooMany),
         ("internal", Trouble::Internal),
         ("not-found", Trouble::NotFound),

@@ -150,8 +150,8 @@ fn every_field_has_a_label_and_every_reference_an_end() {
         {
             assert_eq!(ids.iter().filter(|it| **it == id).count(), 1, "{name}: {id}");
         }
-        let visible =
-            page.matches("<input").count() - page.matches("<input type=\"hidden\"").count();
+        let count = |what: &str| page.matches(what).count();
+        let visible = count("<input") + count("<textarea") - count("<input type=\"hidden\"");
         assert_eq!(values(&page, "for").len(), visible, "{name}");
         assert!(page.matches(" autofocus").count() <= 1, "{name}");
     }

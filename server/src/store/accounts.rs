@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::cache::Change;
 use super::engine::{Batch, Row, sql};
-use super::{Store, StoreError};
+use super::{Store, StoreError, TokenAccount};
 use crate::random;
 
 /// An account as it is remembered.
@@ -123,6 +123,21 @@ impl Store {
     /// The account of this name.
     pub async fn account_named(&self, name: &str) -> Result<Option<Account>, StoreError> {
         self.read_one(sql(select!("where name = $1"), [name.into()]), Account::read).await
+    }
+
+    /// The account of this name, for an application service that acts for it: from memory, if it
+    /// was asked for before and is not disabled.
+    pub async fn acting_account(&self, name: &str) -> Result<Option<TokenAccount>, StoreError> {
+        let acting = |id, disabled_at| TokenAccount { id, name: name.into(), disabled_at };
+        if let Some(id) = self.cache.account(name) {
+            return Ok(Some(acting(id, None)));
+        }
+        let moment = self.cache.moment(&name);
+        let Some(account) = self.account_named(name).await? else { return Ok(None) };
+        if account.disabled_at.is_none() {
+            self.cache.put_account(name, account.id, moment);
+        }
+        Ok(Some(acting(account.id, account.disabled_at)))
     }
 
     /// The account of this e-mail address.

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use belfry_core::secret::Digest;
-use futures_util::future::BoxFuture;
+use futures_util::FutureExt;
+use futures_util::future::{self, BoxFuture};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 
@@ -24,6 +25,26 @@ pub(crate) trait Engine: Send + Sync {
     ///
     /// A caller that goes away does not stop a write half-way.
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>>;
+}
+
+/// An engine that never sees a text with a NUL: PostgreSQL takes none and SQLite would, so neither
+/// is asked. No row has such a text: to look for one finds nothing, to write one is refused.
+pub(crate) struct WithoutNul<E>(pub(crate) E);
+
+impl<E: Engine> Engine for WithoutNul<E> {
+    fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
+        if statement.has_nul() {
+            return future::ready(Ok(Rows::new())).boxed();
+        }
+        self.0.read(statement)
+    }
+
+    fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>> {
+        if batch.statements.iter().any(Statement::has_nul) {
+            return future::ready(Err(StoreError::Nul)).boxed();
+        }
+        self.0.write(batch)
+    }
 }
 
 /// Statements that hold together.
@@ -58,6 +79,13 @@ impl From<Statement> for Batch {
 pub(crate) struct Statement {
     pub(crate) sql: &'static str,
     pub(crate) values: Vec<Value>,
+}
+
+impl Statement {
+    fn has_nul(&self) -> bool {
+        let has_nul = |value: &Value| matches!(value, Value::Text(text) if text.contains('\0'));
+        self.values.iter().any(has_nul)
+    }
 }
 
 /// The statement `sql`, with `values` for `$1` to `$50`.

@@ -152,6 +152,14 @@ async fn migrate(
     };
     let (mut client, connection) = config.connect(tls).await.map_err(failed)?;
     let connection = tokio::spawn(connection.map(drop));
+    let encoding = encoding(&client).map_err(failed).await?;
+    if !matches!(encoding.as_str(), "UTF8" | "SQL_ASCII") {
+        let reason = format!(
+            "its encoding is {encoding}, which cannot hold every name; \
+             make it with `create database … encoding 'UTF8'`"
+        );
+        return Err(StoreError::Open { database, reason });
+    }
     let found = begin_migration(&mut client).map_err(failed).await?;
     let pending = migrations::pending(found).map_err(|known| StoreError::Newer {
         database: database.clone(),
@@ -169,6 +177,11 @@ async fn migrate(
     drop(client);
     drop(connection.await);
     Ok(())
+}
+
+/// How the database writes texts. `SQL_ASCII` takes any bytes as they come.
+async fn encoding(client: &Client) -> Result<String, tokio_postgres::Error> {
+    client.query_one("select current_setting('server_encoding')", &[]).await?.try_get(0)
 }
 
 /// The number of this lock is "belfry" in ASCII.

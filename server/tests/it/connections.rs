@@ -1,5 +1,6 @@
 //! Connections over a real socket: their bounds in time, number and size, HTTP/2 and TLS.
 
+mod bodies;
 mod tls;
 
 use std::net::SocketAddr;

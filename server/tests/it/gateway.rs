@@ -1,6 +1,6 @@
 //! The gateway check: whether a call that another server will carry out is good, and whose it is.
 
-mod nginx;
+mod proxies;
 
 use belfry::config::LimitMode;
 use belfry_core::limits::forwarded::Proxies;

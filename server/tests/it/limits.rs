@@ -8,11 +8,12 @@ mod nodes;
 mod outage;
 mod settings;
 mod table;
+mod tls;
 
 use crate::support::Caller;
 
 /// How many of so many calls are not refused by a limit.
-async fn admitted(caller: &Caller, what: &str, calls: usize) -> usize {
+pub(crate) async fn admitted(caller: &Caller, what: &str, calls: usize) -> usize {
     let mut admitted = 0;
     for _ in 0..calls {
         admitted += usize::from(is_admitted(caller, what).await);

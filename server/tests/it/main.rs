@@ -17,5 +17,6 @@ mod oauth;
 mod process;
 mod rules;
 mod store;
+mod strange;
 mod support;
 mod verdicts;

@@ -17,3 +17,6 @@ mod revoke;
 mod secrets;
 mod sign_in;
 mod token;
+mod trouble;
+
+pub(crate) use self::client_auth::basic;

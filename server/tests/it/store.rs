@@ -2,6 +2,7 @@
 
 mod cases;
 mod crash;
+mod encoding;
 mod files;
 mod nodes;
 
@@ -41,6 +42,7 @@ conformance! {
         of_many_who_take_a_name_one_succeeds,
         accounts_are_listed_by_name_in_pages,
         a_disabled_account_says_so_and_its_sessions_end,
+        whom_a_service_acts_for_is_what_the_account_is_now,
         a_new_password_ends_the_sessions,
     }
     apps::{
@@ -96,6 +98,7 @@ conformance! {
         it_answers_a_ping,
         what_ended_is_swept_and_what_lives_is_kept,
         texts_of_any_script_and_quotes_are_kept,
+        a_text_with_a_nul_is_nobodys_and_is_not_kept,
         a_caller_who_goes_away_does_not_stop_a_write,
     }
 }

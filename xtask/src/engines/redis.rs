@@ -16,6 +16,7 @@ pub struct Redis {
     group: Option<Group>,
     folder: Folder,
     server: PathBuf,
+    options: Vec<String>,
     port: u16,
 }
 
@@ -25,9 +26,17 @@ impl Redis {
     /// # Errors
     /// [`EngineError::Missing`] if it is not installed; otherwise what went wrong, with its log.
     pub fn start() -> Result<Self, EngineError> {
+        Self::start_with(Vec::new())
+    }
+
+    /// Starts one with these options more.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_with(options: Vec<String>) -> Result<Self, EngineError> {
         let server = program(&["redis-server", "valkey-server"])?;
         let folder = Folder::new("belfry-redis")?;
-        let mut redis = Self { group: None, folder, server, port: free_port()? };
+        let mut redis = Self { group: None, folder, server, options, port: free_port()? };
         redis.start_again()?;
         Ok(redis)
     }
@@ -59,7 +68,7 @@ impl Redis {
         }
         let mut server = Command::new(&self.server);
         server.args(["--bind", "127.0.0.1", "--port", &self.port.to_string()]);
-        server.args(["--save", "", "--appendonly", "no"]);
+        server.args(["--save", "", "--appendonly", "no"]).args(&self.options);
         let remove = Some(self.folder.path().to_owned());
         let ending = Ending { remove, ..Ending::default() };
         let port = self.port;

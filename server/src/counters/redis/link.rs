@@ -131,10 +131,15 @@ fn moved(info: &ConnectionInfo, error: &RedisError) -> Option<ConnectionInfo> {
     let (address, _slot) = error.redirect_node()?;
     let (host, port) = address.rsplit_once(':')?;
     let port = port.parse().ok()?;
-    let to = |was: &String| if host.is_empty() { was.clone() } else { host.into() };
-    let address = match info.addr() {
-        ConnectionAddr::Tcp(was, _) => ConnectionAddr::Tcp(to(was), port),
-        _ => return None,
+    let mut address = info.addr().clone();
+    let (ConnectionAddr::Tcp(was_host, was_port)
+    | ConnectionAddr::TcpTls { host: was_host, port: was_port, .. }) = &mut address
+    else {
+        return None;
     };
+    if !host.is_empty() {
+        host.clone_into(was_host);
+    }
+    *was_port = port;
     Some(info.clone().set_addr(address))
 }

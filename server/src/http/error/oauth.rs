@@ -190,7 +190,7 @@ impl PageError {
             Self::Refused(refusal) => status_of(*refusal),
             Self::Expired => StatusCode::BAD_REQUEST,
             Self::Unchecked => StatusCode::FORBIDDEN,
-            Self::Problem(problem) => problem.answer(Area::OAuth).status(),
+            Self::Problem(problem) => problem.answer(Area::Pages).status(),
         }
     }
 
@@ -201,13 +201,15 @@ impl PageError {
             Self::Expired => Trouble::Expired,
             Self::Unchecked => Trouble::Unchecked,
             Self::Problem(Problem::TooMany(_)) => Trouble::TooMany,
-            Self::Problem(_) => Trouble::Internal,
+            Self::Problem(Problem::NoSuchPath) => Trouble::NotFound,
+            Self::Problem(Problem::Unavailable(_) | Problem::Internal) => Trouble::Internal,
+            Self::Problem(_) => Trouble::Malformed,
         }
     }
 
     /// The same for a program.
     pub(in crate::http) fn answer(self) -> Response {
-        let invalid = |text| Area::OAuth.error(self.status(), UNKNOWN_REQUEST, text);
+        let invalid = |text| Area::Pages.error(self.status(), UNKNOWN_REQUEST, text);
         match self {
             Self::Refused(refusal) => OAuthError::Refused(refusal).into_response(),
             Self::Problem(problem) => problem.into_response(),

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
+use serde_json::json;
+
 use super::gallery::walk;
 use super::scene::play;
 use crate::support::left_out;
@@ -26,22 +28,31 @@ fn axe_finds_nothing_on_any_page_in_light_or_dark() {
             for scheme in ["light", "dark"] {
                 scene.tab.prefer(scheme).await;
                 let found = scene.tab.run(&axe, RUN).await;
-                assert_eq!(found, serde_json::json!([true, []]), "{page}, {scheme}");
+                assert_eq!(found, json!([true, []]), "{page}, {scheme}");
             }
         })
         .await;
     });
 }
 
+/// How many pixels of the page, and of what its fields hold, are out of sight on the right.
+const BEYOND: &str = "[document.documentElement, ...document.querySelectorAll('input, textarea')]
+    .map((part) => part.scrollWidth - part.clientWidth).filter((beyond) => beyond > 0)";
+/// The same, below.
+const BELOW: &str = "[...document.querySelectorAll('textarea')]
+    .map((part) => part.scrollHeight - part.clientHeight).filter((below) => below > 0)";
+
 /// WCAG 2.2, 1.4.10: 320 pixels are enough.
 #[test]
-fn no_page_is_wider_than_a_narrow_screen() {
+fn everything_is_in_sight_on_a_narrow_screen_and_on_a_wide_one() {
     play(async |scene| {
-        scene.tab.resize(320, 640).await;
         walk(scene, async |page| {
-            let beyond =
-                "document.documentElement.scrollWidth - document.documentElement.clientWidth";
-            assert_eq!(scene.tab.evaluate(beyond).await, 0, "{page}");
+            for width in [320, 720] {
+                scene.tab.resize(width, 640).await;
+                for hidden in [BEYOND, BELOW] {
+                    assert_eq!(scene.tab.evaluate(hidden).await, json!([]), "{page}, {width}");
+                }
+            }
         })
         .await;
     });

@@ -35,7 +35,7 @@ fn a_code_is_copied_by_hand_without_a_script() {
         scene.tab.goto(&scene.app.authorize_at("urn:ietf:wg:oauth:2.0:oob", &[])).await;
         scene.sign_in("alice").await;
         scene.tab.click("#allow").await;
-        let code = scene.tab.find("#code").await.attr("value").await.unwrap().unwrap();
+        let code = scene.tab.find("#code").await.prop("value").await.unwrap().unwrap();
         assert_eq!(code.len(), 43);
         assert!(!scene.tab.find("#copy").await.is_displayed().await.unwrap());
     });

@@ -61,7 +61,7 @@ async fn has_metric(server: &Process, line: &str) -> bool {
 }
 
 /// How many of so many calls of one client pass.
-async fn passed(server: &Process, client: &str, calls: usize) -> usize {
+pub(super) async fn passed(server: &Process, client: &str, calls: usize) -> usize {
     let mut passed = 0;
     for _ in 0..calls {
         let request = reqwest::Client::new().get(format!("{}/x", server.url));

@@ -247,16 +247,6 @@ async fn what_clients_send_without_need_does_no_harm() {
     assert_eq!(browser.get(&client.authorize(&many)).await.status, 303);
 }
 
-// Attack 145.
-#[tokio::test]
-async fn a_query_that_cannot_be_read_in_one_way_only_is_refused() {
-    let (_service, client, mut browser) = with_alice().await;
-    for broken in ["%", "%zz", "%00", "%ff"] {
-        let answer = browser.get(&format!("{}&state={broken}", client.authorize(&[]))).await;
-        assert_eq!((answer.status, &answer.json()["error"]), (400, &"invalid_request".into()));
-    }
-}
-
 #[tokio::test]
 async fn a_program_that_asks_for_json_gets_the_error_as_an_object() {
     let (service, client, _) = with_alice().await;

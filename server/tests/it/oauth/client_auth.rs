@@ -10,7 +10,7 @@ use crate::support::{Answer, Client, Service};
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
 
 /// `Basic` with these bytes, encoded by hand to have no hand in the encoding of the client.
-fn basic(credentials: &str) -> String {
+pub(crate) fn basic(credentials: &str) -> String {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::from("Basic ");
     for chunk in credentials.as_bytes().chunks(3) {

@@ -23,8 +23,8 @@ async fn agreed(client: &Client, browser: &mut Browser) -> (Answer, Answer) {
 }
 
 fn code_of(page: &Answer) -> &str {
-    let (_, rest) = page.text.split_once("id=\"code\" value=\"").unwrap();
-    rest.split_once('"').unwrap().0
+    let (_, rest) = page.text.split_once("<textarea class=\"oauth-code\"").unwrap();
+    rest.split_once("</textarea>").unwrap().0.split_once('>').unwrap().1
 }
 
 // Attack 107.

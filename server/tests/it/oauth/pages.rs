@@ -5,7 +5,7 @@ use crate::support::{Answer, Client, Service};
 
 /// Attacks 97, 100 and 106.
 #[track_caller]
-fn guarded(page: &Answer, form_action: &str) {
+pub(super) fn guarded(page: &Answer, form_action: &str) {
     let policy = format!(
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
          base-uri 'none'; frame-ancestors 'none'; form-action {form_action}"

@@ -92,9 +92,21 @@ async fn a_service_is_refused_outside_its_namespace() {
 async fn a_disabled_user_is_disabled_for_services_too() {
     let (service, bridge) = bridged().await;
     let ann = service.store().account_named("irc_ann").await.unwrap().unwrap();
+    let path = at("?user_id=@irc_ann:ring.example");
+    assert_eq!(bridge.get(&path).await.status, 200);
     service.store().disable_account(ann.id, Some(service.now())).await.unwrap();
-    let answer = bridge.get(&at("?user_id=@irc_ann:ring.example")).await;
-    assert_eq!(answer.errcode(), (403, "M_USER_DEACTIVATED".into()));
+    assert_eq!(bridge.get(&path).await.errcode(), (403, "M_USER_DEACTIVATED".into()));
+    service.store().disable_account(ann.id, None).await.unwrap();
+    assert_eq!(bridge.get(&path).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_new_user_is_known_to_services_at_once() {
+    let (service, bridge) = bridged().await;
+    let path = at("?user_id=@irc_new:ring.example");
+    assert_eq!(bridge.get(&path).await.errcode(), (403, "M_FORBIDDEN".into()));
+    service.add_account("irc_new").await;
+    assert_eq!(bridge.get(&path).await.status, 200);
 }
 
 #[tokio::test]

@@ -59,6 +59,33 @@ async fn an_account_disabled_through_one_node_is_disabled_on_the_other() {
     soon("the other node hears of it", async || !good().await).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn whom_a_service_acts_for_is_known_without_the_database() {
+    let Some((database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    let usable = async || {
+        let alice = other.acting_account("alice").await.unwrap().unwrap();
+        alice.disabled_at.is_none()
+    };
+    assert!(usable().await, "and it is in its memory now");
+
+    let mut client = connect(&database).await;
+    let lock = client.transaction().await.unwrap();
+    lock.batch_execute("lock table accounts in access exclusive mode").await.unwrap();
+    assert!(usable().await, "though nobody can read the table");
+    lock.rollback().await.unwrap();
+
+    one.disable_account(7, Some(at(1))).await.unwrap();
+    soon("the other node hears of it", async || !usable().await).await;
+}
+
+async fn connect(database: &TestDatabase) -> tokio_postgres::Client {
+    let url = database.url().unwrap();
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
 /// While a node cannot hear the others it reads the database, so it never shows what is stale.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_cannot_hear_the_others_does_without_its_memory() {
@@ -68,9 +95,7 @@ async fn a_node_that_cannot_hear_the_others_does_without_its_memory() {
     assert!(other.token(digest("t")).await.unwrap().is_some());
 
     // Every connection of both nodes is cut, again and again, so that nobody can listen.
-    let (client, connection) =
-        tokio_postgres::connect(database.url().unwrap(), tokio_postgres::NoTls).await.unwrap();
-    tokio::spawn(connection);
+    let client = connect(&database).await;
     let cut = "select pg_terminate_backend(pid) from pg_stat_activity \
                where pid <> pg_backend_pid() and datname = current_database() \
                and (query like 'listen%' or query = '')";

@@ -27,7 +27,7 @@ impl TestDatabase {
     /// without one.
     pub(crate) async fn postgres() -> Option<Self> {
         let server = engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES")?;
-        let url = new_database(&server).await;
+        let url = new_database(&server, "").await;
         Some(Self { database: Database::Postgres(url.parse().unwrap()), _folder: None })
     }
 
@@ -60,7 +60,8 @@ pub(crate) fn engine_url(engine: &str, variable: &str) -> Option<String> {
     url
 }
 
-async fn new_database(server: &str) -> String {
+/// Makes a database with these options, and gives its address.
+pub(crate) async fn new_database(server: &str, options: &str) -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let (client, connection) =
         tokio_postgres::connect(server, tokio_postgres::NoTls).await.unwrap();
@@ -68,7 +69,8 @@ async fn new_database(server: &str) -> String {
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = format!("belfry_{}_{count}", std::process::id());
     // From template0: template1 cannot be copied by two at once.
-    client.batch_execute(&format!("create database {name} template template0")).await.unwrap();
+    let create = format!("create database {name} template template0 {options}");
+    client.batch_execute(&create).await.unwrap();
     let mut url = url::Url::parse(server).unwrap();
     url.set_path(&name);
     url.into()

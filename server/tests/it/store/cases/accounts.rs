@@ -1,6 +1,6 @@
 //! Accounts.
 
-use belfry::store::{Account, Session, Store, Taken};
+use belfry::store::{Account, Session, Store, Taken, TokenAccount};
 
 use super::{account, at, digest, many};
 
@@ -72,6 +72,19 @@ pub(in crate::store) async fn a_disabled_account_says_so_and_its_sessions_end(st
     assert!(store.disable_account(7, None).await.unwrap());
     assert_eq!(store.account(7).await.unwrap().unwrap().disabled_at, None);
     assert!(!store.disable_account(8, None).await.unwrap());
+}
+
+pub(in crate::store) async fn whom_a_service_acts_for_is_what_the_account_is_now(store: Store) {
+    assert_eq!(store.acting_account("alice").await.unwrap(), None);
+    store.add_account(&account(7, "alice")).await.unwrap().unwrap();
+    let alice = |disabled_at| TokenAccount { id: 7, name: "alice".to_owned(), disabled_at };
+    for disabled_at in [None, Some(at(50)), None] {
+        store.disable_account(7, disabled_at).await.unwrap();
+        // From the database, then from memory.
+        for _ in 0..2 {
+            assert_eq!(store.acting_account("alice").await.unwrap(), Some(alice(disabled_at)));
+        }
+    }
 }
 
 pub(in crate::store) async fn a_new_password_ends_the_sessions(store: Store) {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use belfry::store::{Account, Code, NewToken, Request, Session, Store};
+use belfry::store::{Account, Code, NewToken, Request, Session, Store, StoreError};
 
 use super::rulesets::with_rule;
-use super::{account, app, at, digest, token};
+use super::{account, app, at, digest, token, with_alice};
 
 pub(in crate::store) async fn it_answers_a_ping(store: Store) {
     store.ping().await.unwrap();
@@ -66,6 +66,21 @@ pub(in crate::store) async fn texts_of_any_script_and_quotes_are_kept(store: Sto
         store.add_account(&account).await.unwrap().unwrap();
         assert_eq!(store.account(id).await.unwrap(), Some(account), "{text}");
     }
+}
+
+/// One engine could not keep it, so neither does.
+pub(in crate::store) async fn a_text_with_a_nul_is_nobodys_and_is_not_kept(store: Store) {
+    with_alice(&store).await;
+    for text in ["alice\0", "\0", "a\0lice@example.org"] {
+        assert_eq!(store.account_named(text).await.unwrap(), None, "{text:?}");
+        assert_eq!(store.account_of_email(text).await.unwrap(), None, "{text:?}");
+        assert_eq!(store.app_of_client(text).await.unwrap(), None, "{text:?}");
+        let refused = store.add_account(&account(8, text)).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Nul), "{refused}");
+        assert_eq!(store.account(8).await.unwrap(), None);
+    }
+    let many = store.rulesets_of_many(&["al\0ice", "alice", "\0"]).await.unwrap();
+    assert_eq!(many.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true, false]);
 }
 
 pub(in crate::store) async fn a_caller_who_goes_away_does_not_stop_a_write(store: Store) {

@@ -1,0 +1,163 @@
+//! Real proxies with the configuration that the documentation gives, before a server that knows
+//! nothing of tokens and limits.
+
+mod upstream;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use xtask::engines::{EngineError, Proxy, free_port};
+
+use self::upstream::Upstream;
+use crate::support::process::run_well;
+use crate::support::{Process, left_out};
+
+const GUIDE: &str = include_str!("../../../../docs/gateway.md");
+
+/// Belfry, a server behind a proxy that asks it, and Alice's token.
+struct Gate {
+    belfry: Process,
+    upstream: Upstream,
+    port: u16,
+    token: String,
+    _proxy: Proxy,
+    _folder: TempDir,
+}
+
+impl Gate {
+    /// Puts them up with a block of the guide, in which the proxy's own address is `own`; `None`
+    /// where there is no such proxy.
+    async fn put_up(
+        language: &str,
+        own: (&str, impl FnOnce(u16) -> String),
+        start: impl FnOnce(u16, &str) -> Result<Proxy, EngineError>,
+    ) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = "trusted_proxies = ['127.0.0.1']\n[limits.rows]\nip = { requests = 1000 }\n";
+        std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
+        let belfry = Process::start(folder.path(), &[]);
+        run_well(folder.path(), &["account", "add", "alice"]);
+        let token = run_well(folder.path(), &["token", "issue", "alice", "--scopes", "read write"]);
+        let upstream = Upstream::start().await;
+        let port = free_port().unwrap();
+        let (_, block) = GUIDE.split_once(&format!("```{language}\n")).unwrap();
+        let (block, _) = block.split_once("```").unwrap();
+        let block = block
+            .replace(own.0, &(own.1)(port))
+            .replace("127.0.0.1:8080", belfry.url.strip_prefix("http://").unwrap())
+            .replace("127.0.0.1:3000", &upstream.address);
+        let proxy = match start(port, &block) {
+            Ok(proxy) => proxy,
+            Err(error @ EngineError::Missing(_)) => {
+                left_out("a proxy", &error.to_string());
+                return None;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        let token = token.trim().to_owned();
+        Some(Self { belfry, upstream, port, token, _proxy: proxy, _folder: folder })
+    }
+
+    async fn call(
+        &self,
+        what: &str,
+        token: Option<&str>,
+        headers: &[(&str, &str)],
+    ) -> reqwest::Response {
+        let (method, path) = what.split_once(' ').unwrap();
+        let url = format!("http://127.0.0.1:{}{path}", self.port);
+        let mut request = reqwest::Client::new().request(method.parse().unwrap(), url);
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.body("some bytes").send().await.unwrap()
+    }
+
+    /// The token of an app, which speaks for nobody.
+    async fn token_of_an_app(&self) -> String {
+        let post = async |path: &str, fields: &[(&str, &str)]| {
+            let url = format!("{}{path}", self.belfry.url);
+            let answer = reqwest::Client::new().post(url).form(fields).send().await.unwrap();
+            answer.json::<Value>().await.unwrap()
+        };
+        let app = [("client_name", "a"), ("redirect_uris", "https://app.example/")];
+        let app = post("/api/v1/apps", &app).await;
+        let [id, secret] = ["client_id", "client_secret"].map(|name| app[name].as_str().unwrap());
+        let grant = ("grant_type", "client_credentials");
+        let asked = [grant, ("client_id", id), ("client_secret", secret)];
+        post("/oauth/token", &asked).await["access_token"].as_str().unwrap().to_owned()
+    }
+
+    /// What every proxy must do.
+    async fn stands(self) {
+        const UPLOAD: &str = "POST /api/v1/media";
+        let token = Some(self.token.as_str());
+        let made_up = [("x-account-id", "1"), ("x-app-id", "1"), ("x-scopes", "admin")];
+        let passed = self.call("POST /api/v1/media?a=b", token, &made_up).await;
+        assert_eq!(passed.status(), 200);
+        let told = passed.text().await.unwrap();
+        let (account, rest) = told.split_once('|').unwrap();
+        assert!(account.len() > 1 && account.parse::<i64>().is_ok(), "{told}");
+        assert!(rest.ends_with("|read write"), "{told}");
+
+        let app = self.token_of_an_app().await;
+        let told = self.call("GET /x", Some(&app), &made_up).await.text().await.unwrap();
+        assert!(["|", "-|"].iter().any(|nobody| told.starts_with(nobody)), "{told}");
+        assert!(told.ends_with("|read"), "{told}");
+        self.upstream.forget();
+
+        for bad in [None, Some("made-up")] {
+            assert_eq!(self.call(UPLOAD, bad, &made_up).await.status(), 401);
+        }
+        assert_eq!(self.upstream.hits(), 0);
+
+        for _ in 1..30 {
+            assert_eq!(self.call(UPLOAD, token, &[]).await.status(), 200);
+        }
+        let disguise = [("x-forwarded-method", "GET"), ("x-forwarded-uri", "/x")];
+        let other = [("x-original-method", "GET"), ("x-original-uri", "/x")];
+        let elsewhere = [("x-forwarded-for", "192.0.2.9"), ("forwarded", "for=192.0.2.9")];
+        for headers in [&[][..], &disguise, &other, &elsewhere] {
+            let refused = self.call(UPLOAD, token, headers).await;
+            assert_eq!(refused.status(), 429, "{headers:?}");
+            assert_eq!(refused.headers()["x-ratelimit-remaining"], "0");
+            let wait: u64 = refused.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+            assert!((1700..=1800).contains(&wait), "{wait}");
+            assert_eq!(refused.text().await.unwrap(), r#"{"error":"Too many requests"}"#);
+        }
+        assert_eq!(self.upstream.hits(), 29, "the server behind never saw the 31st");
+        assert_eq!(self.call("GET /api/v1/media/1", token, &[]).await.status(), 200);
+
+        self.belfry.signal("KILL");
+        let status = self.call("GET /x", token, &[]).await.status();
+        assert!(status.is_server_error() || status == 403, "{status}");
+        assert_eq!(self.upstream.hits(), 30, "without a check nothing passes");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nginx_asks_before_it_passes_a_call_on() {
+    let own = ("listen 80;", |port| format!("listen 127.0.0.1:{port};"));
+    let gate = Gate::put_up("nginx", own, |port, block| {
+        let around = "access_log off; client_body_temp_path body;";
+        Proxy::nginx(port, &format!("events {{}} http {{ {around} {block} }}"))
+    });
+    let Some(gate) = gate.await else { return };
+    let passed = gate.call("GET /x", Some(&gate.token), &[]).await;
+    assert_eq!(passed.headers()["x-ratelimit-limit"], "300", "nginx tells of limits, too");
+    gate.upstream.forget();
+    gate.stands().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn caddy_asks_before_it_passes_a_call_on() {
+    let own = ("example.org {", |port| format!("http://127.0.0.1:{port} {{"));
+    let gate = Gate::put_up("caddyfile", own, |port, block| {
+        Proxy::caddy(port, &format!("{{\nadmin off\n}}\n{block}"))
+    });
+    if let Some(gate) = gate.await {
+        gate.stands().await;
+    }
+}

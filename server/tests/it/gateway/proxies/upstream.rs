@@ -1,0 +1,52 @@
+//! The server behind a proxy.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::Router;
+use axum::http::HeaderMap;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+
+/// A server that says whom it was told about, and counts who reaches it.
+pub(super) struct Upstream {
+    pub(super) address: String,
+    hits: Arc<AtomicUsize>,
+}
+
+impl Upstream {
+    pub(super) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let hits = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&hits);
+        let app = Router::new().fallback(async move |headers: HeaderMap| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let told = |name: &str| headers.get(name).map_or("-", |value| value.to_str().unwrap());
+            let told = ["x-account-id", "x-app-id", "x-scopes"].map(told);
+            told.join("|")
+        });
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let service = TowerToHyperService::new(app.clone());
+                tokio::spawn(async move {
+                    let connections = Builder::new(TokioExecutor::new());
+                    drop(connections.serve_connection(TokioIo::new(stream), service).await);
+                });
+            }
+        });
+        Self { address, hits }
+    }
+
+    /// How many calls have reached it.
+    pub(super) fn hits(&self) -> usize {
+        self.hits.load(Ordering::SeqCst)
+    }
+
+    /// Begins to count anew.
+    pub(super) fn forget(&self) {
+        self.hits.store(0, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,84 @@
+//! A Redis that is reached over TLS.
+
+use std::path::Path;
+
+use xtask::engines::{Redis, free_port};
+
+use super::outage::passed;
+use crate::support::Process;
+use crate::support::databases::engine_url;
+use crate::support::process::belfry;
+
+/// A Redis with a certificate for localhost, and its `rediss://…`.
+fn with_certificate(folder: &Path) -> Option<(Redis, String)> {
+    engine_url("Redis", "BELFRY_TEST_REDIS")?;
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.join(name));
+    std::fs::write(&certificate, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let port = free_port().unwrap();
+    let options = [
+        ("--tls-port", port.to_string()),
+        ("--tls-cert-file", certificate.display().to_string()),
+        ("--tls-key-file", key.display().to_string()),
+        ("--tls-auth-clients", "no".to_owned()),
+    ];
+    let options = options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]);
+    let redis = Redis::start_with(options.collect()).unwrap();
+    Some((redis, format!("rediss://localhost:{port}")))
+}
+
+/// A node that trusts the certificates of this file, as if the operating system did.
+fn node(name: &str, folder: &Path, redis: &str, trusted: &Path) -> Process {
+    let folder = folder.join(name);
+    std::fs::create_dir(&folder).unwrap();
+    let settings = "trusted_proxies = ['127.0.0.1']\n\
+                    [limits]\nredis_timeout = '30s'\nrows.ip = { requests = 20 }";
+    std::fs::write(folder.join("belfry.toml"), settings).unwrap();
+    let mut command = belfry(&folder, &["serve", "--listen", "127.0.0.1:0", "--redis", redis]);
+    command.env("SSL_CERT_FILE", trusted).env_remove("SSL_CERT_DIR");
+    Process::launch(command, &folder)
+}
+
+async fn ready(node: &Process) -> String {
+    reqwest::get(format!("{}/readyz", node.url)).await.unwrap().text().await.unwrap()
+}
+
+#[tokio::test]
+async fn processes_count_together_over_tls() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((_redis, url)) = with_certificate(folder.path()) else { return };
+    let trusted = folder.path().join("certificate.pem");
+    let one = node("one", folder.path(), &url, &trusted);
+    let two = node("two", folder.path(), &url, &trusted);
+    for node in [&one, &two] {
+        assert!(ready(node).await.contains("\"redis\":\"ok\""), "{}", node.logged());
+    }
+    assert_eq!(passed(&one, "192.0.2.1", 15).await, 15);
+    assert_eq!(passed(&two, "192.0.2.1", 15).await, 5);
+}
+
+#[tokio::test]
+async fn a_redis_whose_certificate_is_not_trusted_does_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((_redis, url)) = with_certificate(folder.path()) else { return };
+    let another = folder.path().join("another.pem");
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    std::fs::write(&another, made.cert.pem()).unwrap();
+    let node = node("one", folder.path(), &url, &another);
+    assert!(ready(&node).await.contains("this process counts alone"));
+    assert!(node.logged().contains("invalid peer certificate"), "{}", node.logged());
+}
+
+#[test]
+fn nobody_can_wish_not_to_know_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |url: &str| {
+        let mut command = belfry(folder.path(), &["config", "check"]);
+        command.env("BELFRY_REDIS", url).output().unwrap()
+    };
+    assert!(check("rediss://cache.internal").status.success());
+    let refused = check("rediss://cache.internal/#insecure");
+    let message = String::from_utf8(refused.stderr).unwrap();
+    assert!(message.contains("redis: nothing after # is understood"), "{message}");
+}

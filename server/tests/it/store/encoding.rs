@@ -1,0 +1,28 @@
+//! A PostgreSQL database that cannot hold every text.
+
+use belfry::config::Database;
+use belfry::store::Store;
+use jiff::Timestamp;
+
+use crate::support::databases::{TestDatabase, new_database, options};
+
+#[tokio::test]
+async fn a_database_of_another_encoding_is_refused_with_advice() {
+    let Some(TestDatabase { database: Database::Postgres(server), .. }) =
+        TestDatabase::postgres().await
+    else {
+        return;
+    };
+    for (encoding, opens) in [("LATIN1", false), ("SQL_ASCII", true)] {
+        let url = new_database(server.reveal(), &format!("encoding '{encoding}' locale 'C'")).await;
+        let database = Database::Postgres(url.parse().unwrap());
+        match Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await {
+            Ok(_) => assert!(opens, "{encoding}"),
+            Err(error) => {
+                let message = error.to_string();
+                assert!(!opens && message.contains("LATIN1"), "{message}");
+                assert!(message.contains("create database … encoding 'UTF8'"), "{message}");
+            }
+        }
+    }
+}

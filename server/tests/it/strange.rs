@@ -1,0 +1,157 @@
+//! Texts that nobody has for a name: whatever stands where a name, an id, an address, a scope or a
+//! state is expected, on either engine, the mistake is the caller's and never ours.
+
+use belfry::config::{Config, LimitMode};
+use serde_json::json;
+
+use crate::oauth::basic;
+use crate::rules::at;
+use crate::support::browser::{form, with_query};
+use crate::support::databases::TestDatabase;
+use crate::support::{Answer, Caller, Service};
+
+/// PostgreSQL takes no NUL; the others are only rare.
+const STRANGE: [&str; 12] = [
+    "\0",
+    "a\0b",
+    "alice\0",
+    "\u{1}\u{7f}\u{80}",
+    "\u{feff}\u{fffe}\u{ffff}\u{10ffff}",
+    "\u{202e}ecila",
+    "'; drop table accounts; --",
+    "\\x00\\'$1%_",
+    "\r\nSet-Cookie: a=b",
+    "İẞﬀ",
+    "9223372036854775808",
+    " ",
+];
+
+const SERVICE: &str = "
+    [[application_services]]
+    id = 'all'
+    as_token = 'token of all'
+    sender_localpart = 'bot'
+    namespaces.users = [{ regex = '(?s)@.*' }]
+";
+
+#[tokio::test]
+async fn no_text_is_our_mistake_on_sqlite() {
+    no_text_is_our_mistake(TestDatabase::sqlite()).await;
+}
+
+#[tokio::test]
+async fn no_text_is_our_mistake_on_postgres() {
+    if let Some(database) = TestDatabase::postgres().await {
+        no_text_is_our_mistake(database).await;
+    }
+}
+
+async fn no_text_is_our_mistake(database: TestDatabase) {
+    let mut config: Config = toml::from_str(SERVICE).unwrap();
+    config.limits.mode = LimitMode::Off;
+    let service = Service::on(database, config).await;
+    service.add_account("bot").await;
+    let long = "é".repeat(5000);
+    for text in STRANGE.into_iter().chain([long.as_str()]) {
+        for (what, answer) in answers(&service, text).await {
+            assert!(answer.status < 500, "{what} of {text:?}: {answer:?}");
+            assert!(!answer.header("set-cookie").contains("a=b"), "{what}: {answer:?}");
+        }
+    }
+    assert!(service.belfry.metrics.to_text().contains("belfry_panics_total 0"));
+}
+
+/// A text as the value of a form.
+fn encoded(text: &str) -> String {
+    form(&[("", text)]).split_off(1)
+}
+
+/// What is answered to the text at every place that looks something up or keeps it.
+async fn answers(service: &Service, text: &str) -> Vec<(&'static str, Answer)> {
+    let mut all = to_matrix(service, text).await;
+    all.extend(to_the_api(service, text).await);
+    all.extend(to_oauth(service, text).await);
+    all.extend(to_the_pages(service, text).await);
+    all
+}
+
+async fn to_matrix(service: &Service, text: &str) -> Vec<(&'static str, Answer)> {
+    let bridge = service.anyone().bearing("token of all");
+    let user = format!("@{text}:ring.example");
+    let body = json!({ "event": {}, "room": {}, "members": [{ "user_id": user }] });
+    let evaluate = "POST /_matrix/app/v1/evaluate";
+    let mut all = vec![
+        ("user_id", bridge.get(&with_query(&at(""), &[("user_id", &user)])).await),
+        ("evaluate", bridge.call(evaluate, body.to_string()).await),
+    ];
+    let anyone = service.anyone();
+    for named in [text, &user, &format!("{text}@example.org")] {
+        let body = json!({ "type": "m.login.password", "user": named, "password": "p" });
+        let login = "POST /_matrix/client/v3/login";
+        all.push(("login", anyone.call(login, body.to_string()).await));
+    }
+    let done = json!({ "type": "m.login.dummy" });
+    let body = json!({ "username": text, "password": "correct horse", "auth": done });
+    let register = "POST /_matrix/client/v3/register";
+    all.push(("register", anyone.call(register, body.to_string()).await));
+    all
+}
+
+async fn to_the_api(service: &Service, text: &str) -> Vec<(&'static str, Answer)> {
+    let json = |caller: Caller| caller.with("content-type", "application/json");
+    let mut all = Vec::new();
+    let client = service.client().await;
+    let app = json(service.anyone().bearing(&client.own_token("write").await));
+    for key in ["username", "email", "locale", "reason"] {
+        let mut body = json!({
+            "username": "carol", "email": "c@example.org", "password": "p", "agreement": true,
+        });
+        body[key] = text.into();
+        all.push((key, app.call("POST /api/v1/accounts", body.to_string()).await));
+    }
+    let anyone = json(service.anyone());
+    for key in ["client_name", "redirect_uris", "scopes", "website"] {
+        let mut body = json!({ "client_name": "a", "redirect_uris": "https://a.example/" });
+        body[key] = text.into();
+        all.push((key, anyone.call("POST /api/v1/apps", body.to_string()).await));
+    }
+    all
+}
+
+async fn to_oauth(service: &Service, text: &str) -> Vec<(&'static str, Answer)> {
+    let client = service.client().await;
+    let basic = basic(&format!("{}:{}", encoded(text), encoded(text)));
+    let stranger = client.caller.with("authorization", &basic);
+    let mut all = Vec::new();
+    for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
+        let fields = [("grant_type", "client_credentials"), ("scope", text), ("token", text)];
+        all.push((path, client.post(path, &fields).await));
+        let fields = form(&[("grant_type", "client_credentials"), ("token", "t")]);
+        all.push((path, stranger.call(&format!("POST {path}"), fields).await));
+    }
+    all.push(("code", client.spend(text, &[("code_verifier", text)]).await));
+    all
+}
+
+async fn to_the_pages(service: &Service, text: &str) -> Vec<(&'static str, Answer)> {
+    let client = service.client().await;
+    let mut all = Vec::new();
+    for key in ["client_id", "redirect_uri", "scope", "state", "lang", "code_challenge"] {
+        let mut pairs = vec![
+            ("response_type", "code"),
+            ("client_id", &*client.id),
+            ("redirect_uri", &*client.redirect_uri),
+        ];
+        pairs.retain(|(name, _)| *name != key);
+        pairs.push((key, text));
+        let path = with_query("/oauth/authorize", &pairs);
+        all.push((key, service.browser().get(&path).await));
+    }
+    let handle = format!("/oauth/authorize/resume?request={}", encoded(text));
+    all.push(("handle", service.browser().get(&handle).await));
+    let mut browser = service.browser();
+    let page = browser.get(&client.authorize(&[])).await;
+    let fields = [("username", text), ("password", text)];
+    all.push(("sign_in", browser.submit(&page, "/oauth/sign_in", &fields).await));
+    all
+}
