@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use belfry::config::Database;
 use belfry::random;
-use belfry::store::{Account, App, NewToken, Options, Store};
+use belfry::store::{Account, App, Draft, NewToken, Options, Store};
 use belfry_core::secret::Secret;
 use clap::Args;
 use jiff::Timestamp;
 use tokio::task::JoinSet;
+
+use crate::world::World;
 
 /// Enough to fill the store's groups.
 const CALLERS: i64 = 256;
@@ -18,22 +20,31 @@ const CALLERS: i64 = 256;
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// How many accounts
-    accounts: i64,
+    pub(crate) accounts: i64,
+    /// Give each ten rules of its own
+    #[arg(long)]
+    pub(crate) rules: bool,
 }
 
 /// Puts them into `data/belfry.db`.
-pub(crate) async fn fill(&Arguments { accounts }: &Arguments) -> Result<(), Box<dyn Error>> {
+pub(crate) async fn fill(&Arguments { accounts, rules }: &Arguments) -> Result<(), Box<dyn Error>> {
     let now = Timestamp::UNIX_EPOCH;
     let database = Database::Sqlite("data/belfry.db".into());
     let store = Arc::new(Store::open(&database, &Options::default(), now).await?);
     store.add_app(&app(now)).await?;
+    let world = Arc::new(World::new());
     let mut callers = JoinSet::new();
     for caller in 0..CALLERS.min(accounts) {
-        let store = Arc::clone(&store);
+        let (store, world) = (Arc::clone(&store), Arc::clone(&world));
         callers.spawn(async move {
             for number in (caller..accounts).step_by(usize::try_from(CALLERS).unwrap_or(1)) {
                 store.add_account(&account(number, now)).await?.map_err(|_| taken())?;
                 store.add_token(&token(number, now)).await?;
+                if rules {
+                    let read = store.rules_to_change(number + 1).await?;
+                    let document = world.document(usize::try_from(number).unwrap_or(0));
+                    store.save_ruleset(&read, Draft::new(document)).await?;
+                }
             }
             Ok::<_, belfry::store::StoreError>(())
         });

@@ -3,10 +3,12 @@
 
 mod bare;
 mod counters;
+mod evaluate;
 mod fill;
 mod process;
 mod store;
 mod verdicts;
+mod world;
 
 use std::error::Error;
 
@@ -19,6 +21,8 @@ enum Part {
     Bare(bare::Arguments),
     /// Measure the counters in memory
     Counters,
+    /// Measure an evaluation for the 10,000 accounts with rules in data/belfry.db
+    Evaluate,
     /// Put accounts with a token each into data/belfry.db
     Fill(fill::Arguments),
     /// Measure durable writes of the store in this folder, and of the PostgreSQL that
@@ -33,6 +37,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     match Part::parse() {
         Part::Bare(arguments) => bare::serve(arguments).await,
         Part::Counters => counters::measure(),
+        Part::Evaluate => evaluate::measure().await,
         Part::Fill(arguments) => fill::fill(&arguments).await,
         Part::Store => store::measure().await,
         Part::Verdicts(arguments) => {

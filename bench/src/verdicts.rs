@@ -10,7 +10,7 @@ use belfry_core::rules::audience::Audience;
 use belfry_core::rules::event::Event;
 use belfry_core::rules::matching::{Compiled, Member, Room};
 use belfry_core::rules::pattern::{Pattern, Text};
-use belfry_core::rules::{Document, Kind, NewRule, Place, Scope, User};
+use belfry_core::rules::{Document, User};
 use clap::Args;
 use ruma_common::push::{PushConditionRoomCtx, Ruleset};
 use ruma_common::serde::Raw;
@@ -18,68 +18,7 @@ use serde_json::{Value, json};
 
 use crate::process::resident;
 use crate::row;
-
-/// The message has 80 characters, of which two words are in the vocabulary of keywords.
-const BODY: &str =
-    "Could somebody bring word17 to the meeting? We also need word4242 before Friday!";
-const ROOM: &str = "!room7:example.org";
-
-/// The rules that users pick from.
-struct World {
-    keywords: Vec<NewRule>,
-    mute: NewRule,
-    loud: NewRule,
-}
-
-const KEYWORDS: u64 = 5000;
-const ROOMS: u64 = 2000;
-const SENDERS: u64 = 20_000;
-
-impl World {
-    fn new() -> Self {
-        let read = |kind, body: Value| NewRule::read(kind, body.to_string().as_bytes()).unwrap();
-        let actions = json!(["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]);
-        let keyword =
-            |n| read(Kind::Content, json!({"pattern": format!("word{n}"), "actions": actions}));
-        Self {
-            keywords: (0..KEYWORDS).map(keyword).collect(),
-            mute: read(Kind::Room, json!({"actions": []})),
-            loud: read(Kind::Sender, json!({"actions": actions})),
-        }
-    }
-
-    /// A user with five keywords, three rooms and two senders.
-    fn document(&self, user: usize) -> Document {
-        let mut dice = Dice(user as u64);
-        let mut document = Document::new(Scope::Global);
-        let mut put = |kind, id: String, rule: &NewRule| {
-            document.put(kind, id.parse().unwrap(), rule.clone(), Place::default()).unwrap();
-        };
-        for _ in 0..5 {
-            // One user in four has the same word among theirs.
-            let n = if dice.roll(20) == 0 { 0 } else { dice.roll(KEYWORDS) };
-            put(Kind::Content, format!("word{n}"), &self.keywords[usize::try_from(n).unwrap()]);
-        }
-        for _ in 0..3 {
-            put(Kind::Room, format!("!room{}:example.org", dice.roll(ROOMS)), &self.mute);
-        }
-        for _ in 0..2 {
-            put(Kind::Sender, format!("@user{}:example.org", dice.roll(SENDERS)), &self.loud);
-        }
-        document
-    }
-}
-
-/// Numbers that look random and are the same each time.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) % sides
-    }
-}
+use crate::world::{Dice, ROOM, World, message};
 
 fn id(user: usize) -> String {
     format!("@user{user}:example.org")
@@ -87,15 +26,6 @@ fn id(user: usize) -> String {
 
 fn name(user: usize) -> String {
     format!("User Number{user}")
-}
-
-fn message() -> Value {
-    json!({
-        "type": "m.room.message", "room_id": ROOM, "sender": "@user19999:example.org",
-        "event_id": "$143273582443PhrSn:example.org", "origin_server_ts": 1_432_735_824_653_u64,
-        "content": {"msgtype": "m.text", "body": BODY},
-        "unsigned": {"age": 1234},
-    })
 }
 
 /// The time of one call: the best of many short rounds, because other work on the machine only ever
@@ -145,7 +75,6 @@ pub(crate) struct Arguments {
 /// Prints the figures.
 pub(crate) fn measure(&Arguments { users: many }: &Arguments) {
     let world = World::new();
-    assert_eq!(BODY.len(), 80);
     let json = message().to_string();
 
     let ruma = one_user(&world, &json);

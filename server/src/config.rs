@@ -19,7 +19,7 @@ use url::Url;
 pub use self::database::{Database, SecretUrl};
 pub use self::limits::Limits;
 pub use self::overrides::Overrides;
-pub use self::registration::{Registration, RegistrationSource};
+pub use self::registration::{Namespace, Namespaces, Registration, RegistrationSource};
 pub use self::values::{BaseUrl, LimitMode, LogFormat, LogLevel, SignUps};
 
 /// Every setting, under the name it has in `belfry.toml`.

@@ -27,7 +27,7 @@ Usage: cargo xtask bench [OPTIONS] [FILTER]
   FILTER          Measure only the rows whose names contain it
 
 Options:
-  --seconds N     Length of each load; a row has five of each side, in turn [default: 3]
+  --seconds N     Length of each load; a row has nine of each side, in turn [default: 2]
   --no-install    Only say what is missing, even if it could be installed
   -h, --help      Say this
 

@@ -6,15 +6,16 @@ mod rules;
 
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::limits::header::whole_seconds;
 use belfry_core::oauth::form::FormError;
+use bytes::Bytes;
 
 pub(super) use self::oauth::{ApiError, OAuthError, PageError, SignInError};
 pub(super) use self::rules::RuleError;
 use super::area::{Area, Codes};
+use super::json;
 use super::limit::refused::Refused;
 use crate::passwords::Busy;
 use crate::store::StoreError;
@@ -103,15 +104,16 @@ fn too_many(area: Area, wait: Duration) -> Response {
         Area::Rules => {
             let wait = wait.as_nanos().div_ceil(1_000_000).max(1);
             let start = r#"{"errcode":"M_LIMIT_EXCEEDED","error":"#;
-            Body::from(format!("{start}\"{TOO_MANY}\",\"retry_after_ms\":{wait}}}"))
+            Bytes::from(format!("{start}\"{TOO_MANY}\",\"retry_after_ms\":{wait}}}"))
         }
-        Area::OAuth | Area::Pages | Area::Api => Body::from(r#"{"error":"Too many requests"}"#),
+        Area::OAuth | Area::Pages | Area::Api => {
+            Bytes::from_static(br#"{"error":"Too many requests"}"#)
+        }
     };
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
-        (header::RETRY_AFTER, whole_seconds(wait).into()),
-    ];
-    (StatusCode::TOO_MANY_REQUESTS, headers, body).into_response()
+    let mut answer = json::answer(body);
+    *answer.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+    answer.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
+    answer
 }
 
 /// A problem travels in the answer's extensions until `site.rs`, which knows the area, writes it.

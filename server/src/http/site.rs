@@ -9,7 +9,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderValue, Request, Uri, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use futures_util::FutureExt;
 use tower::ServiceExt;
 
@@ -18,7 +18,7 @@ use super::cors;
 use super::error::Problem;
 use super::limit::{self, Told};
 use super::reader::{Reader, wants_json};
-use super::{Belfry, metrics_router, page, router};
+use super::{Belfry, Refused, metrics_router, page, router};
 
 /// Who is at the other end of the connection.
 #[derive(Debug, Clone, Copy)]
@@ -78,27 +78,32 @@ impl Site {
 
     async fn call(&self, request: Request<Body>, shape: Shape, told: &mut Told) -> Response {
         let calling = AssertUnwindSafe(self.route(request, told)).catch_unwind();
-        if let Ok(answer) = calling.await {
-            return shape.given(&self.belfry, answer);
+        match calling.await {
+            Ok(Ok(answer)) => shape.given(&self.belfry, answer),
+            Ok(Err(refused)) => shape.problem(&self.belfry, refused.into()),
+            Err(_) => {
+                self.belfry.metrics.panics.inc();
+                tracing::error!(area = ?shape.area, "a handler panicked");
+                shape.problem(&self.belfry, Problem::Internal)
+            }
         }
-        self.belfry.metrics.panics.inc();
-        tracing::error!(area = ?shape.area, "a handler panicked");
-        shape.problem(&self.belfry, Problem::Internal)
     }
 
     /// Asks the limits, then the routes. What the limits say is told whatever the routes answer.
-    async fn route(&self, mut request: Request<Body>, told: &mut Told) -> Response {
-        if self.limited
-            && let Err(refused) = limit::enter(&self.belfry, &mut request, told).await
-        {
-            return Problem::from(refused).into_response();
+    async fn route(
+        &self,
+        mut request: Request<Body>,
+        told: &mut Told,
+    ) -> Result<Response, Refused> {
+        if self.limited {
+            limit::enter(&self.belfry, &mut request, told).await?;
         }
         let mut answer = match self.router.clone().oneshot(request).await {
             Ok(answer) => answer,
             Err(never) => match never {},
         };
         told.hear(&mut answer);
-        answer
+        Ok(answer)
     }
 }
 

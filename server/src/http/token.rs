@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
+use axum::response::Response;
+use belfry_core::json::write;
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::error::Refusal;
 use belfry_core::oauth::grant::{Attempt, Grant, GrantError};
@@ -18,6 +19,7 @@ use serde::Serialize;
 use super::client::{authenticate, authorization};
 use super::error::{OAuthError, Problem};
 use super::form::Form;
+use super::json;
 use super::{Belfry, Guard};
 use crate::random;
 use crate::store::{Code, NewToken, StoreError};
@@ -39,23 +41,24 @@ pub(super) async fn token(
     guard: Guard,
     headers: HeaderMap,
     Form(pairs): Form,
-) -> Result<Json<Issued>, OAuthError> {
+) -> Result<Response, OAuthError> {
     let request = TokenRequest::check(authorization(&headers), Parameters::new(&pairs))?;
     let app = authenticate(&belfry, &guard, &request.credentials).await?;
-    match request.asked {
+    let issued = match request.asked {
         TokenAsked::Code { code, redirect_uri, verifier } => {
             let attempt = Attempt {
                 app_id: app.id,
                 redirect_uri: &redirect_uri,
                 verifier: verifier.as_ref(),
             };
-            exchange(&belfry, code.digest(), &attempt).await.map(Json)
+            exchange(&belfry, code.digest(), &attempt).await?
         }
         TokenAsked::App { scope } => {
             let scopes = app.granted(scope.as_deref())?;
-            Ok(Json(issue(&belfry, &app, None, &scopes).await?))
+            issue(&belfry, &app, None, &scopes).await?
         }
-    }
+    };
+    Ok(json::answer(write(&issued).into()))
 }
 
 /// Issues a token of an account through an app, or of the app itself.

@@ -26,6 +26,14 @@ use super::migrations;
 /// Within this time another process that has the file open has seen a write.
 pub(super) const SEEN_WITHIN: Duration = writer::LOOK.saturating_mul(2);
 
+/// How much of the file the writer may keep in memory. Tokens are kept by their digests, so that
+/// each write is to another page.
+const CACHE_KIB: i64 = 16 * 1024;
+
+/// How many pages are written to the log before they are copied into the file: a page that changes
+/// often is then copied once for many changes. The log stays below 33 MB.
+const CHECKPOINT_PAGES: i64 = 8000;
+
 /// A SQLite database.
 pub(super) struct Sqlite {
     path: Arc<Path>,
@@ -171,16 +179,11 @@ fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     make_private(path);
     let connection = Connection::open(path)?;
     connection.busy_timeout(Duration::from_secs(5))?;
-    for (name, key) in
-        [("page_size", "X_PAGE"), ("cache_size", "X_CACHE"), ("wal_autocheckpoint", "X_CKPT")]
-    {
-        if let Ok(v) = std::env::var(key) {
-            connection.pragma_update(None, name, v.parse::<i64>().unwrap())?;
-        }
-    }
     connection.pragma_update(None, "journal_mode", "wal")?;
     // FULL, not NORMAL: an answer that says it is done must survive a power cut.
     connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(connection)
 }

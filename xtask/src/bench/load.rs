@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
+use xtask::engines::Redis;
 use xtask::folder::Folder;
 
 use super::Bench;
@@ -17,13 +18,13 @@ use super::table::table;
 use super::wrk::{self, Seen};
 
 /// How often each side is loaded.
-pub(super) const ROUNDS: u32 = 5;
+pub(super) const ROUNDS: u32 = 9;
 
 /// A path under load.
 pub(super) struct Load {
     pub name: &'static str,
     pub connections: u16,
-    /// The least part of the bare server's throughput that we want.
+    /// The least part of the bare server's throughput that we want; 0 where it is not about that.
     pub floor: f64,
     /// For `belfry serve`, beside its address and data.
     pub serve: &'static [&'static str],
@@ -32,8 +33,30 @@ pub(super) struct Load {
     /// How many accounts there are before it starts, each with a token: `{account}` is one of
     /// them at random, `bench-{account}` its token.
     pub accounts: u32,
+    /// Whether each of them has ten rules of its own.
+    pub rules: bool,
+    /// Where calls are counted.
+    pub counters: Counters,
     /// Puts into the running Belfry what the request needs, and makes the request.
     pub prepare: fn(&Belfry) -> io::Result<Request>,
+}
+
+/// Where the calls of a row are counted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counters {
+    /// In the process.
+    Memory,
+    /// In a Redis, which fares like this once calls have begun.
+    Redis(Health),
+}
+
+/// How an engine fares.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Health {
+    Well,
+    /// It takes connections and answers nothing.
+    Hangs,
+    Gone,
 }
 
 const HEAD: &[&str] = &[
@@ -68,9 +91,17 @@ impl Load {
         let folder = Folder::new("belfry-bench")?;
         fs::write(folder.path().join("belfry.toml"), self.settings)?;
         if self.accounts > 0 {
-            fill(&bench.parts, folder.path(), self.accounts)?;
+            self.fill(&bench.parts, folder.path())?;
         }
-        let belfry = Belfry::start_in(folder, &bench.belfry, self.serve)?;
+        let mut redis = match self.counters {
+            Counters::Memory => None,
+            Counters::Redis(_) => Some(Redis::start().map_err(io::Error::other)?),
+        };
+        let url = redis.as_ref().map(Redis::url);
+        let redis_flag = url.as_ref().map(|url| ["--redis", url.as_str()]);
+        let serve: Vec<&str> =
+            self.serve.iter().copied().chain(redis_flag.into_iter().flatten()).collect();
+        let belfry = Belfry::start_in(folder, &bench.belfry, &serve)?;
         let request = Request { accounts: self.accounts, ..(self.prepare)(&belfry)? };
         let answer = belfry.ask(&request)?;
         let bare = bare(&bench.parts, &answer, belfry.folder())?;
@@ -97,9 +128,31 @@ impl Load {
             if round > 0 {
                 ours.push(our);
                 theirs.push(their);
+            } else if let Some(redis) = &mut redis {
+                self.let_fare(redis)?;
             }
         }
         Ok(self.row(&request, &ours, &theirs, belfry.served.peak_memory()))
+    }
+
+    /// Puts accounts into the data folder.
+    fn fill(&self, parts: &Path, folder: &Path) -> io::Result<()> {
+        let mut command = Command::new(parts);
+        command.current_dir(folder).arg("fill").arg(self.accounts.to_string());
+        if self.rules {
+            command.arg("--rules");
+        }
+        let status = command.status()?;
+        if status.success() { Ok(()) } else { Err(io::Error::other("the accounts were not added")) }
+    }
+
+    fn let_fare(&self, redis: &mut Redis) -> io::Result<()> {
+        let done = match self.counters {
+            Counters::Redis(Health::Hangs) => redis.pause(),
+            Counters::Redis(Health::Gone) => redis.stop(),
+            Counters::Redis(Health::Well) | Counters::Memory => Ok(()),
+        };
+        done.map_err(io::Error::other)
     }
 
     fn row(&self, request: &Request, ours: &[Side], bare: &[Side], peak: f64) -> Vec<String> {
@@ -121,7 +174,7 @@ impl Load {
             format!("{:.0}", rate(ours)),
             format!("{:.0}", rate(bare)),
             format!("{ratio:.2}"),
-            format!("{:.2}", self.floor),
+            if self.floor > 0.0 { format!("{:.2}", self.floor) } else { String::new() },
             verdict,
             format!("{:.2}", middle(ours, |side| side.seen.p50_ms)),
             format!("{:.2}", middle(ours, |side| side.seen.p99_ms)),
@@ -130,13 +183,6 @@ impl Load {
             format!("{peak:.1}"),
         ]
     }
-}
-
-/// Puts accounts into the data folder.
-fn fill(parts: &Path, folder: &Path, accounts: u32) -> io::Result<()> {
-    let mut command = Command::new(parts);
-    let status = command.current_dir(folder).arg("fill").arg(accounts.to_string()).status()?;
-    if status.success() { Ok(()) } else { Err(io::Error::other("the accounts were not added")) }
 }
 
 /// A server that does nothing but answer the same bytes.
@@ -166,6 +212,8 @@ mod tests {
         serve: &[],
         settings: "",
         accounts: 0,
+        rules: false,
+        counters: Counters::Memory,
         prepare: |_| Ok(Request::default()),
     };
 

@@ -10,7 +10,7 @@ pub(super) struct Options {
 }
 
 pub(super) fn parse(arguments: &[String]) -> Result<Options, String> {
-    let mut options = Options { help: false, install: true, seconds: 3, filter: None };
+    let mut options = Options { help: false, install: true, seconds: 2, filter: None };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {

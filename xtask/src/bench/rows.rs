@@ -3,7 +3,7 @@
 use std::io;
 
 use super::belfry::Belfry;
-use super::load::Load;
+use super::load::{Counters, Health, Load};
 use super::program::Program;
 use super::request::Request;
 use super::start::{Start, idle_memory, time_to_ready};
@@ -16,6 +16,16 @@ const WIDE_LIMITS: &str = "[limits.rows]\n\
 /// The second call of an address is refused.
 const NARROW_LIMITS: &str = "[limits.rows]\nip = { requests = 1, window = \"1h\" }\n";
 
+/// An application service may ask for everybody.
+const FOR_EVALUATE: &str = "[[application_services]]\n\
+    id = \"bench\"\n\
+    as_token = \"bench-service\"\n\
+    sender_localpart = \"bench0\"\n\
+    rate_limited = false\n\
+    namespaces.users = [{ regex = \"@.*\" }]\n";
+
+const MEMBERS: u32 = 10_000;
+
 const RULES: &str = "/_matrix/client/v3/pushrules/";
 
 /// A row as most are.
@@ -26,6 +36,8 @@ const ROW: Load = Load {
     serve: &[],
     settings: WIDE_LIMITS,
     accounts: 0,
+    rules: false,
+    counters: Counters::Memory,
     prepare: |_| Ok(Request::default()),
 };
 
@@ -41,6 +53,27 @@ pub(super) const LOADS: &[Load] = &[
     Load {
         name: "GET /pushrules/, limits off",
         serve: &["--limits", "off"],
+        prepare: |belfry| read(belfry, ""),
+        ..ROW
+    },
+    Load {
+        name: "GET /pushrules/, counted in Redis",
+        floor: 0.0,
+        counters: Counters::Redis(Health::Well),
+        prepare: |belfry| read(belfry, ""),
+        ..ROW
+    },
+    Load {
+        name: "GET /pushrules/, Redis hangs",
+        floor: 0.0,
+        counters: Counters::Redis(Health::Hangs),
+        prepare: |belfry| read(belfry, ""),
+        ..ROW
+    },
+    Load {
+        name: "GET /pushrules/, Redis is gone",
+        floor: 0.0,
+        counters: Counters::Redis(Health::Gone),
         prepare: |belfry| read(belfry, ""),
         ..ROW
     },
@@ -83,6 +116,16 @@ pub(super) const LOADS: &[Load] = &[
         floor: 0.9,
         settings: NARROW_LIMITS,
         prepare: refused,
+        ..ROW
+    },
+    Load {
+        name: "POST evaluate, 10,000 members with 10 rules each",
+        connections: 2,
+        floor: 0.0,
+        settings: FOR_EVALUATE,
+        accounts: MEMBERS,
+        rules: true,
+        prepare: |_| Ok(evaluate()),
         ..ROW
     },
 ];
@@ -131,6 +174,20 @@ fn client_credentials(belfry: &Belfry) -> io::Result<Request> {
     Ok(Request { headers: form, body, ..Request::new("POST", "/oauth/token") })
 }
 
+/// Asks whom of a large room a message notifies. Two of the members' words are in it.
+fn evaluate() -> Request {
+    let member = |number: u32| {
+        format!(r#"{{"user_id":"@bench{number}:127.0.0.1","display_name":"User Number{number}"}}"#)
+    };
+    let members: Vec<String> = (0..MEMBERS).map(member).collect();
+    let event = r#"{"type":"m.room.message","room_id":"!room7:example.org","sender":"@user19999:example.org","content":{"msgtype":"m.text","body":"Could somebody bring word17 to the meeting? We also need word4242 before Friday!"}}"#;
+    let members = members.join(",");
+    let room = format!(r#"{{"member_count":{MEMBERS}}}"#);
+    let body = format!(r#"{{"event":{event},"room":{room},"members":[{members}]}}"#);
+    let path = "/_matrix/app/v1/evaluate";
+    Request { headers: bearer("bench-service"), body, ..Request::new("POST", path) }
+}
+
 /// Asks once, so that every later call is over the limit.
 fn refused(belfry: &Belfry) -> io::Result<Request> {
     let request = Request::new("GET", "/api/v1/instance");
@@ -153,6 +210,7 @@ pub(super) const STARTS: &[Start] = &[
 pub(super) const PROGRAMS: &[Program] = &[
     Program { name: "the store alone", part: "store", arguments: &[], engines: true },
     Program { name: "counters in memory", part: "counters", arguments: &[], engines: false },
+    Program { name: "an evaluation alone", part: "evaluate", arguments: &[], engines: false },
     Program { name: "verdicts beside ruma", part: "verdicts", arguments: &[], engines: false },
 ];
 

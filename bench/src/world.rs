@@ -1,0 +1,77 @@
+//! Users with rules of their own, the same each time.
+#![expect(clippy::unwrap_used, reason = "a measurement may stop where it cannot go on")]
+
+use belfry_core::rules::{Document, Kind, NewRule, Place, Scope};
+use serde_json::{Value, json};
+
+/// The message has 80 characters, of which two words are in the vocabulary of keywords.
+const BODY: &str =
+    "Could somebody bring word17 to the meeting? We also need word4242 before Friday!";
+pub(crate) const ROOM: &str = "!room7:example.org";
+
+/// The message that everybody is asked about.
+pub(crate) fn message() -> Value {
+    json!({
+        "type": "m.room.message", "room_id": ROOM, "sender": "@user19999:example.org",
+        "event_id": "$143273582443PhrSn:example.org", "origin_server_ts": 1_432_735_824_653_u64,
+        "content": {"msgtype": "m.text", "body": BODY},
+        "unsigned": {"age": 1234},
+    })
+}
+
+/// The rules that users pick from.
+pub(crate) struct World {
+    keywords: Vec<NewRule>,
+    mute: NewRule,
+    loud: NewRule,
+}
+
+const KEYWORDS: u64 = 5000;
+const ROOMS: u64 = 2000;
+const SENDERS: u64 = 20_000;
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let read = |kind, body: Value| NewRule::read(kind, body.to_string().as_bytes()).unwrap();
+        let actions = json!(["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]);
+        let keyword =
+            |n| read(Kind::Content, json!({"pattern": format!("word{n}"), "actions": actions}));
+        Self {
+            keywords: (0..KEYWORDS).map(keyword).collect(),
+            mute: read(Kind::Room, json!({"actions": []})),
+            loud: read(Kind::Sender, json!({"actions": actions})),
+        }
+    }
+
+    /// A user with five keywords, three rooms and two senders.
+    pub(crate) fn document(&self, user: usize) -> Document {
+        let mut dice = Dice(user as u64);
+        let mut document = Document::new(Scope::Global);
+        let mut put = |kind, id: String, rule: &NewRule| {
+            document.put(kind, id.parse().unwrap(), rule.clone(), Place::default()).unwrap();
+        };
+        for _ in 0..5 {
+            // One user in four has the same word among theirs.
+            let n = if dice.roll(20) == 0 { 0 } else { dice.roll(KEYWORDS) };
+            put(Kind::Content, format!("word{n}"), &self.keywords[usize::try_from(n).unwrap()]);
+        }
+        for _ in 0..3 {
+            put(Kind::Room, format!("!room{}:example.org", dice.roll(ROOMS)), &self.mute);
+        }
+        for _ in 0..2 {
+            put(Kind::Sender, format!("@user{}:example.org", dice.roll(SENDERS)), &self.loud);
+        }
+        document
+    }
+}
+
+/// Numbers that look random and are the same each time.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) % sides
+    }
+}
