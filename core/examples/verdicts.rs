@@ -170,7 +170,7 @@ impl Alone {
 }
 
 fn one_user(world: &World, json: &str) {
-    let room = Room { member_count: Some(10_000), power_levels: None };
+    let room = Room { member_count: Some(10_000), ..Room::default() };
     let raw: Raw<Value> = Raw::from_json_string(json.to_owned()).unwrap();
     let users: Vec<Alone> = (0..16).map(|user| Alone::new(world, user)).collect();
     let event = Event::from_slice(json.as_bytes()).unwrap();
@@ -196,7 +196,7 @@ fn one_user(world: &World, json: &str) {
 }
 
 fn audience(world: &World, users: usize, json: &str) {
-    let room = Room { member_count: Some(users as u64), power_levels: None };
+    let room = Room { member_count: Some(users as u64), ..Room::default() };
     let ids: Vec<String> = (0..users).map(id).collect();
     let names: Vec<String> = (0..users).map(name).collect();
     let before = resident();

@@ -50,7 +50,7 @@ struct Asking<'a> {
 
 impl<'a> Asking<'a> {
     fn of(documents: impl Into<Vec<Document>>) -> Self {
-        let room = Room { member_count: Some(10), power_levels: None };
+        let room = Room { member_count: Some(10), ..Room::default() };
         Self { documents: documents.into(), room, member: Member::default() }
     }
 
