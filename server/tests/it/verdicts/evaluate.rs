@@ -69,6 +69,25 @@ async fn whoever_made_the_room_may_notify_it() {
 }
 
 #[tokio::test]
+async fn nobody_makes_the_answer_long_with_a_rule() {
+    let (service, product) = with_product().await;
+    let names = ["ann", "ben", "cat"];
+    for name in names {
+        let sound = json!({ "set_tweak": "sound", "value": name.repeat(20_000) });
+        let rule = json!({ "actions": [sound, { "set_tweak": "highlight" }, "notify"] });
+        service.person(name).await.puts("global/room/!r:x", &rule).await;
+    }
+    let body = json!({ "event": message("hello"), "members": members(&names) });
+    let answer = product.ask(EVALUATE, &body).await.expect(StatusCode::OK);
+    let expected = json!({ "groups": [{
+        "notify": true, "rule": { "scope": "global", "kind": "room", "rule_id": "!r:x" },
+        "actions": [{ "set_tweak": "highlight" }, "notify"], "tweaks": { "highlight": true },
+        "users": names.map(id),
+    }] });
+    assert_eq!(answer, expected);
+}
+
+#[tokio::test]
 async fn all_are_told_when_all_are_wanted_the_sender_too() {
     let (service, product) = with_product().await;
     for name in ["ann", "ben"] {
