@@ -112,7 +112,7 @@ impl Alone {
 
 /// What ruma takes for a user, in nanoseconds.
 fn one_user(world: &World, json: &str) -> f64 {
-    let room = Room { member_count: Some(10_000), power_levels: None };
+    let room = Room { member_count: Some(10_000), ..Room::default() };
     let raw: Raw<Value> = Raw::from_json_string(json.to_owned()).unwrap();
     let users: Vec<Alone> = (0..16).map(|user| Alone::new(world, user)).collect();
     let event = Event::from_slice(json.as_bytes()).unwrap();
@@ -142,7 +142,7 @@ fn one_user(world: &World, json: &str) -> f64 {
 /// What a verdict takes for one of so many users, in nanoseconds.
 fn audience(world: &World, users: usize, json: &str) -> f64 {
     let name = |what: &str| format!("audience of {users}: {what}");
-    let room = Room { member_count: Some(users as u64), power_levels: None };
+    let room = Room { member_count: Some(users as u64), ..Room::default() };
     let ids: Vec<String> = (0..users).map(id).collect();
     let names: Vec<String> = (0..users).map(self::name).collect();
     let before = resident();

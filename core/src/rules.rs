@@ -20,7 +20,7 @@ mod id;
 pub mod key;
 mod kind;
 pub mod matching;
-pub mod member_count;
+mod member_count;
 mod path;
 pub mod pattern;
 mod refusal;

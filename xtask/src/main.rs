@@ -1,7 +1,8 @@
-//! The habits of this project, one verb each: `cargo xtask test`, `cargo xtask bench`.
+//! The habits of this project, one verb each: `cargo xtask test`, `bench`, `fuzz`.
 
 mod bench;
 mod cargo;
+mod fuzz;
 mod packages;
 mod test;
 
@@ -16,6 +17,7 @@ Usage: cargo xtask VERB [ARGUMENTS]
 Verbs:
   test    Check everything as CI does, with private engines; `.ci/run` calls this
   bench   Measure what Belfry costs, beside a bare server that answers the same bytes
+  fuzz    Look for inputs that break a promise, for a while
   help    Say this
 
 `cargo xtask VERB --help` says more about a verb.
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         }
         Some("test") => test::run(&arguments),
         Some("bench") => bench::run(&arguments),
+        Some("fuzz") => fuzz::run(&arguments),
         Some(other) => {
             Err(format!("there is no verb {other:?}; `cargo xtask help` lists them").into())
         }

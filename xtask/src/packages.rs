@@ -72,12 +72,20 @@ const WRK: Package = Package {
     probe: "command -v wrk",
     why: "load for the measurements",
 };
+const CPP: Package = Package {
+    apt: "g++",
+    elsewhere: ["gcc-c++", "gcc", "gcc"],
+    probe: "command -v c++",
+    why: "libFuzzer, which is C++",
+};
 
 /// What the tests need.
 pub(crate) const FOR_TESTS: &[Package] =
     &[POSTGRESQL, REDIS, NGINX, CADDY, CHROMIUM, CHROMEDRIVER, PYTHON, NPM];
 /// What the measurements need.
 pub(crate) const FOR_BENCH: &[Package] = &[WRK, POSTGRESQL, REDIS];
+/// What the search for strange inputs needs.
+pub(crate) const FOR_FUZZ: &[Package] = &[CPP];
 
 /// Installs `$@`, as root. Debian starts a server as soon as it is installed, and again with the
 /// machine; we want the programs, not a PostgreSQL on 5432 and an nginx on 80 that nobody asked

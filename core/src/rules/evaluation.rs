@@ -9,16 +9,10 @@ use crate::json;
 #[derive(Debug, Default)]
 pub struct Evaluation<'a> {
     all: bool,
-    groups: Vec<Group<'a>>,
-    /// The groups by their verdicts: what looks the same is the same.
-    by_verdict: HashMap<Vec<u8>, usize>,
-}
-
-#[derive(Debug)]
-struct Group<'a> {
-    /// The verdict as it is shown.
-    verdict: Vec<u8>,
-    users: Vec<&'a str>,
+    /// Where the users of each verdict are, by the verdict as it is shown: what looks the same is
+    /// the same.
+    groups: HashMap<Vec<u8>, usize>,
+    users: Vec<Vec<&'a str>>,
 }
 
 impl<'a> Evaluation<'a> {
@@ -34,27 +28,31 @@ impl<'a> Evaluation<'a> {
             if !self.all && !group.verdict.notify() {
                 continue;
             }
-            let verdict = json::write(&group.verdict);
-            let same = *self.by_verdict.entry(verdict).or_insert_with_key(|verdict| {
-                self.groups.push(Group { verdict: verdict.clone(), users: Vec::new() });
-                self.groups.len() - 1
+            let verdict = json::write(&group.verdict.in_brief());
+            let same = *self.groups.entry(verdict).or_insert_with(|| {
+                self.users.push(Vec::new());
+                self.users.len() - 1
             });
-            self.groups[same].users.extend(group.members.iter().map(|member| users[*member]));
+            self.users[same].extend(group.members.iter().map(|member| users[*member]));
         }
     }
 
-    /// The bytes of the answer.
+    /// The bytes of the answer: groups in the order of the first of each. For each member it has
+    /// the id, and at worst a verdict: the name of a rule and as many actions as are told.
     #[must_use]
-    pub fn answer(&self) -> Vec<u8> {
+    pub fn answer(self) -> Vec<u8> {
+        let mut groups: Vec<(usize, Vec<u8>)> =
+            self.groups.into_iter().map(|(verdict, number)| (number, verdict)).collect();
+        groups.sort_unstable();
         let mut answer = br#"{"groups":["#.to_vec();
-        for (number, Group { verdict, users }) in self.groups.iter().enumerate() {
+        for ((number, verdict), users) in groups.into_iter().zip(self.users) {
             if number > 0 {
                 answer.push(b',');
             }
             // A verdict is an object; the users become its last member.
-            answer.extend_from_slice(verdict.strip_suffix(b"}").unwrap_or(verdict));
+            answer.extend_from_slice(verdict.strip_suffix(b"}").unwrap_or(&verdict));
             answer.extend_from_slice(br#","users":"#);
-            answer.extend(json::write(users));
+            answer.extend(json::write(&users));
             answer.push(b'}');
         }
         answer.extend_from_slice(b"]}");
@@ -71,6 +69,46 @@ mod tests {
     use crate::rules::event::Event;
     use crate::rules::matching::{Member, Room};
     use crate::rules::{Document, Kind, NewRule, Place, Scope};
+
+    /// What is told of a rule with these actions.
+    fn told(actions: &Value) -> Value {
+        let rule = json!({"actions": actions}).to_string();
+        let rule = NewRule::read(Kind::Override, rule.as_bytes()).unwrap();
+        let mut document = Document::new(Scope::Global);
+        document.put(Kind::Override, "x".parse().unwrap(), rule, Place::default()).unwrap();
+        let mut audience = Audience::new();
+        audience.put("@ann:x", [&document]);
+        let members = audience.members([("@ann:x", Member::default())]);
+        let mut evaluation = Evaluation::new(true);
+        let event = Event::from_value(json!({})).unwrap();
+        evaluation.add(&members.verdicts(&event, &Room::default()), &["@ann:x"]);
+        let answer: Value = serde_json::from_slice(&evaluation.answer()).unwrap();
+        answer["groups"][0].clone()
+    }
+
+    #[test]
+    fn of_many_actions_those_are_told_that_fit() {
+        let tweak = |name: usize| json!({"set_tweak": name.to_string(), "value": "x".repeat(100)});
+        let few: Value = (0..5).map(tweak).collect();
+        assert_eq!(told(&few)["actions"], few);
+
+        let long = json!({"set_tweak": "sound", "value": "x".repeat(1024)});
+        let after = json!([long, "coalesce", {"set_tweak": "highlight"}, "notify"]);
+        let found = told(&after);
+        assert_eq!(found["actions"], json!([{"set_tweak": "highlight"}, "notify"]));
+        assert_eq!(found["tweaks"], json!({"highlight": true}));
+
+        let mut many: Vec<Value> = (0..400).map(tweak).collect();
+        many.extend(vec![json!("notify"); 5]);
+        let found = told(&json!(many));
+        assert_eq!(
+            (&found["notify"], found["rule"]["rule_id"].as_str()),
+            (&json!(true), Some("x"))
+        );
+        let kept = found["actions"].as_array().unwrap();
+        assert!(kept.starts_with(few.as_array().unwrap()) && kept.contains(&json!("notify")));
+        assert!(found.to_string().len() < 3000, "{found}");
+    }
 
     fn evaluated(all: bool) -> Value {
         let mut document = Document::new(Scope::Global);

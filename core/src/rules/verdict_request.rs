@@ -8,6 +8,15 @@ use super::matching::{Member, PowerLevels, Room};
 use super::{ProfileTag, Refusal};
 use crate::json;
 
+/// What is known of a room, and of the one user who is asked about it.
+#[derive(Debug, Default)]
+pub struct RoomFacts {
+    /// The room.
+    pub room: Room,
+    /// What the user is called there.
+    pub display_name: Option<String>,
+}
+
 /// A request for one user's verdict, explained.
 #[derive(Debug)]
 pub struct ExplainRequest {
@@ -41,6 +50,20 @@ pub struct NamedMember {
     profile_tag: Option<ProfileTag>,
 }
 
+impl RoomFacts {
+    /// Reads what stands in `room` of a request, by itself.
+    ///
+    /// # Errors
+    /// When it is no JSON object, or has a field of the wrong type.
+    pub fn read(json: &[u8]) -> Result<Self, Refusal> {
+        Self::of(Fields::of(json::read(json)?, ROOM)?)
+    }
+
+    fn of(mut facts: Fields) -> Result<Self, Refusal> {
+        Ok(Self { room: known(&mut facts)?, display_name: facts.take_string("display_name")? })
+    }
+}
+
 impl ExplainRequest {
     /// Reads the body of a `POST` of `explain`.
     ///
@@ -49,13 +72,8 @@ impl ExplainRequest {
     pub fn read(body: &[u8]) -> Result<Self, Refusal> {
         let mut fields = Fields::of(json::read(body)?, At::Body)?;
         let event = event(&mut fields)?;
-        let mut facts = room(&mut fields)?;
-        Ok(Self {
-            event,
-            room: known(&mut facts)?,
-            display_name: facts.take_string("display_name")?,
-            profile_tag: profile_tag(&mut fields)?,
-        })
+        let RoomFacts { room, display_name } = RoomFacts::of(room(&mut fields)?)?;
+        Ok(Self { event, room, display_name, profile_tag: profile_tag(&mut fields)? })
     }
 
     /// What is known of the user who asks.
@@ -116,10 +134,12 @@ fn event(fields: &mut Fields) -> Result<Event, Refusal> {
     event.map_err(|_| fields.wrong_type("event", "a JSON object"))
 }
 
+const ROOM: At = At::Field("room");
+
 /// The facts of the room; none when nothing is said of it.
 fn room(fields: &mut Fields) -> Result<Fields, Refusal> {
     let facts = fields.take("room").unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-    Fields::of(facts, At::Field("room"))
+    Fields::of(facts, ROOM)
 }
 
 fn known(facts: &mut Fields) -> Result<Room, Refusal> {
@@ -127,7 +147,15 @@ fn known(facts: &mut Fields) -> Result<Room, Refusal> {
         count.as_u64().ok_or_else(|| facts.wrong_type("member_count", "a whole number"))
     });
     let levels = facts.take("power_levels").map(|levels| power_levels(facts, levels));
-    Ok(Room { member_count: count.transpose()?, power_levels: levels.transpose()? })
+    let creators = facts.take("creators").map(|creators| {
+        let refusal = |_| facts.wrong_type("creators", "an array of user ids");
+        serde_json::from_value(creators).map_err(refusal)
+    });
+    Ok(Room {
+        member_count: count.transpose()?,
+        power_levels: levels.transpose()?,
+        creators: creators.transpose()?.unwrap_or_default(),
+    })
 }
 
 fn power_levels(facts: &Fields, levels: Value) -> Result<PowerLevels, Refusal> {

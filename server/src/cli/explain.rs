@@ -9,7 +9,8 @@ use belfry_core::json;
 use belfry_core::matrix;
 use belfry_core::rules::ProfileTag;
 use belfry_core::rules::event::Event;
-use belfry_core::rules::matching::{Compiled, Member, Room};
+use belfry_core::rules::matching::{Compiled, Member};
+use belfry_core::rules::verdict_request::RoomFacts;
 use clap::Args;
 use jiff::Timestamp;
 
@@ -29,6 +30,9 @@ pub(super) struct Arguments {
     /// The device whose rules are asked too, above the global ones
     #[arg(long, value_name = "TAG")]
     profile_tag: Option<ProfileTag>,
+    /// A file with what is known of the room, the JSON that is `room` in POST …/pushrules/explain
+    #[arg(long, value_name = "FILE")]
+    room: Option<String>,
     /// How many members the room has
     #[arg(long, value_name = "N")]
     member_count: Option<u64>,
@@ -40,7 +44,8 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// No event is larger than 64 KiB; what is much larger is some other file.
+/// No event and no list of power levels is larger than 64 KiB; what is much larger is some other
+/// file.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 pub(super) fn run(
@@ -50,16 +55,18 @@ pub(super) fn run(
     let base_url = config.base_url(config.listen);
     let user_id = matrix::user_id(&arguments.account, config.name_of_server(&base_url));
     async move |store: &Store, _| {
-        let event = read(&arguments.event)?;
+        let event = read_event(&arguments.event)?;
+        let mut facts = arguments.room.as_deref().map(read_facts).transpose()?.unwrap_or_default();
+        facts.room.member_count = arguments.member_count.or(facts.room.member_count);
+        facts.display_name = arguments.display_name.or(facts.display_name);
         let account = find(store, &arguments.account).await?;
         let rulesets = store.rulesets(account.id).await?;
-        let room = Room { member_count: arguments.member_count, power_levels: None };
         let member = Member {
-            display_name: arguments.display_name.as_deref(),
+            display_name: facts.display_name.as_deref(),
             profile_tag: arguments.profile_tag.as_ref().map(ProfileTag::as_str),
         };
         let rules = Compiled::new(&user_id, rulesets.documents());
-        let explanation = rules.explain(&event, &room, member);
+        let explanation = rules.explain(&event, &facts.room, member);
         if arguments.json {
             println!("{}", serde_json::to_string_pretty(&explanation)?);
         } else {
@@ -69,7 +76,16 @@ pub(super) fn run(
     }
 }
 
-fn read(name: &str) -> Result<Event, Failure> {
+fn read_event(name: &str) -> Result<Event, Failure> {
+    let event = json::read(&read(name)?).map_err(|error| format!("{name}: {error}"))?;
+    Event::from_value(event).map_err(|_| format!("{name}: an event is a JSON object").into())
+}
+
+fn read_facts(name: &str) -> Result<RoomFacts, Failure> {
+    RoomFacts::read(&read(name)?).map_err(|refusal| format!("{name}: {refusal}").into())
+}
+
+fn read(name: &str) -> Result<Vec<u8>, Failure> {
     let source: Box<dyn Read> = if name == "-" {
         Box::new(stdin())
     } else {
@@ -79,10 +95,9 @@ fn read(name: &str) -> Result<Event, Failure> {
     let read = source.take(MAX_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("cannot read {name}: {error}"))?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(format!("{name}: an event has at most {MAX_BYTES} bytes").into());
+        return Err(format!("{name} has more than {MAX_BYTES} bytes").into());
     }
-    let event = json::read(&bytes).map_err(|error| format!("{name}: {error}"))?;
-    Event::from_value(event).map_err(|_| format!("{name}: an event is a JSON object").into())
+    Ok(bytes)
 }
 
 /// On a terminal, unless somebody asked for none: <https://no-color.org>.

@@ -21,7 +21,7 @@ use crate::store::StoreError;
 const PART: usize = 2_000;
 const PART_BYTES: usize = 8 * 1024 * 1024;
 
-/// How many members' rules are asked for at once.
+/// How many members' rules are asked for at once, which then come on top of a part.
 const ASKED: usize = 50;
 
 /// Tells the members by their verdicts. Left out are those who have no rules here: users of other

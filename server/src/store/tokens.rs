@@ -185,11 +185,11 @@ mod tests {
     #[test]
     fn a_token_is_good_until_something_ends_it() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let account = |disabled_at| TokenAccount { id: 7, name: "a".to_owned(), disabled_at };
+        let account = |disabled_at| TokenAccount { id: 7, name: "a".into(), disabled_at };
         let good = Token {
             app: 1,
             account: Some(account(None)),
-            scopes: "read".to_owned(),
+            scopes: "read".into(),
             created_at: at(1),
             expires_at: Some(at(10)),
             revoked_at: None,

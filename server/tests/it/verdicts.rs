@@ -3,6 +3,7 @@
 mod command;
 mod evaluate;
 mod explain;
+mod huge;
 mod many;
 mod strange;
 

@@ -19,9 +19,6 @@ pub(super) struct Flat {
     pub(super) has_mentions: bool,
 }
 
-/// The largest integer that a double, and so every reader of JSON, holds exactly.
-const MAX_INTEGER: i64 = (1 << 53) - 1;
-
 impl Flat {
     pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // Most events have no more.
@@ -179,8 +176,7 @@ impl<'de> Visitor<'de> for Reading<'_> {
     }
 
     fn visit_i64<E: Error>(self, integer: i64) -> Result<Self::Value, E> {
-        let is_exact = (-MAX_INTEGER..=MAX_INTEGER).contains(&integer);
-        Ok(is_exact.then_some(Kept::One(Scalar::Integer(integer))))
+        Ok(Scalar::integer(integer).map(Kept::One))
     }
 
     fn visit_u64<E: Error>(self, integer: u64) -> Result<Self::Value, E> {

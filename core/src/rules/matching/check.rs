@@ -153,10 +153,9 @@ impl Check {
                 _ => false,
             },
             Self::Members(count) => room.member_count.is_some_and(|members| count.holds(members)),
-            Self::Permission(key) => match (&room.power_levels, event.sender()) {
-                (Some(levels), Some(sender)) => levels.of(sender) >= levels.to_notify(key),
-                _ => false,
-            },
+            Self::Permission(key) => {
+                event.sender().is_some_and(|sender| room.may_notify(sender, key))
+            }
             Self::Is { key, value } => event.get(key).is_some_and(|property| property.is(value)),
             Self::Contains { key, value } => event.list(key).contains(value),
             Self::ContainsUser { key } => event

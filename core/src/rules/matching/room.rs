@@ -1,6 +1,6 @@
 //! What a verdict needs to know of the room beside the event.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
@@ -13,6 +13,9 @@ pub struct Room {
     pub member_count: Option<u64>,
     /// Who may do what in it.
     pub power_levels: Option<PowerLevels>,
+    /// Who made it, and may do everything in it; nobody in a room from before version 12, where
+    /// its creator has a power level like everybody.
+    pub creators: BTreeSet<String>,
 }
 
 /// What a room's `m.room.power_levels` say of notifications.
@@ -33,6 +36,15 @@ pub struct Level(pub i64);
 
 /// What it takes to notify where the room does not say.
 const TO_NOTIFY: Level = Level(50);
+
+impl Room {
+    /// Whether a user may send notifications of this key.
+    #[must_use]
+    pub fn may_notify(&self, user_id: &str, key: &str) -> bool {
+        let has_power = |levels: &PowerLevels| levels.of(user_id) >= levels.to_notify(key);
+        self.creators.contains(user_id) || self.power_levels.as_ref().is_some_and(has_power)
+    }
+}
 
 impl PowerLevels {
     /// The level of a user.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
+use crate::json;
 use crate::rules::{Action, Kind, Scope, TweakValue};
 
 /// The rule that won, if one did, and what follows from it.
@@ -64,14 +65,33 @@ impl<'a> Verdict<'a> {
     /// value has its default. A `highlight` that is not here is off.
     #[must_use]
     pub fn tweaks(&self) -> BTreeMap<&'a str, TweakValue> {
-        let tweak = |action: &'a Action| match action {
-            Action::SetTweak { name, value, .. } => {
-                Some((name.as_str(), value.clone().unwrap_or_else(|| by_default(name))))
-            }
-            _ => None,
-        };
-        self.actions().filter_map(tweak).collect()
+        tweaks(self.actions())
     }
+
+    /// The verdict as it is told among those of many users: a hundred thousand of them, each with
+    /// a rule as large as a rule may be, would make an answer that no memory holds. Of actions
+    /// with more bytes than a client has use for, those are told that fit; `notify` always does.
+    pub(crate) fn in_brief(self) -> Told<'a> {
+        let mut left = MOST_ACTIONS_TOLD;
+        let mut notifies = false;
+        let fits = |action: &&'a Action| {
+            let is_first = **action == Action::Notify && !notifies;
+            notifies |= is_first;
+            let rest = left.checked_sub(json::write(action).len());
+            left = rest.unwrap_or(left);
+            is_first || rest.is_some()
+        };
+        Told { verdict: self, actions: self.actions().filter(fits).collect() }
+    }
+}
+
+/// How many bytes of a rule's actions are told where the verdicts of many are.
+const MOST_ACTIONS_TOLD: usize = 1024;
+
+/// A verdict, and those of its actions that are told.
+pub(crate) struct Told<'a> {
+    verdict: Verdict<'a>,
+    actions: Vec<&'a Action>,
 }
 
 impl PartialEq for Verdict<'_> {
@@ -82,13 +102,29 @@ impl PartialEq for Verdict<'_> {
 
 impl Serialize for Verdict<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Told { verdict: *self, actions: self.actions().collect() }.serialize(serializer)
+    }
+}
+
+impl Serialize for Told<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_struct("Verdict", 4)?;
-        object.serialize_field("notify", &self.notify())?;
-        object.serialize_field("rule", &self.rule)?;
-        object.serialize_field("actions", &self.actions().collect::<Vec<_>>())?;
-        object.serialize_field("tweaks", &self.tweaks())?;
+        object.serialize_field("notify", &self.verdict.notify())?;
+        object.serialize_field("rule", &self.verdict.rule)?;
+        object.serialize_field("actions", &self.actions)?;
+        object.serialize_field("tweaks", &tweaks(self.actions.iter().copied()))?;
         object.end()
     }
+}
+
+fn tweaks<'a>(actions: impl Iterator<Item = &'a Action>) -> BTreeMap<&'a str, TweakValue> {
+    let tweak = |action: &'a Action| match action {
+        Action::SetTweak { name, value, .. } => {
+            Some((name.as_str(), value.clone().unwrap_or_else(|| by_default(name))))
+        }
+        _ => None,
+    };
+    actions.filter_map(tweak).collect()
 }
 
 /// What a tweak without a value means.

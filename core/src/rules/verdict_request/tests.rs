@@ -18,7 +18,7 @@ fn a_request_to_explain_says_what_is_known() {
     let request = explain(&json!({
         "event": {"sender": "@bob:x"}, "profile_tag": "phone", "org.x": [1],
         "room": {
-            "member_count": 5, "display_name": "Alice", "name": "Cake",
+            "member_count": 5, "display_name": "Alice", "name": "Cake", "creators": ["@bob:x"],
             "power_levels": {"users": {"@bob:x": 100}, "notifications": {"room": "20"}},
         },
     }))
@@ -27,6 +27,7 @@ fn a_request_to_explain_says_what_is_known() {
     assert_eq!(request.room.member_count, Some(5));
     let levels = request.room.power_levels.as_ref().unwrap();
     assert_eq!((levels.of("@bob:x"), levels.to_notify("room")), (Level(100), Level(20)));
+    assert_eq!(request.room.creators, ["@bob:x".to_owned()].into());
     let member = Member { display_name: Some("Alice"), profile_tag: Some("phone") };
     assert_eq!(request.member(), member);
 
@@ -59,6 +60,7 @@ fn a_request_to_evaluate_has_its_members_in_order() {
 fn what_is_wrong_in_both_is_refused_by_name() {
     let levels = "room.power_levels must be the content of an m.room.power_levels event, with \
         integers for levels";
+    let creators = "room.creators must be an array of user ids";
     for (body, class, text) in [
         (json!({}), Class::MissingParam, "event is missing"),
         (json!({"event": null}), Class::BadJson, "event must be a JSON object"),
@@ -74,6 +76,9 @@ fn what_is_wrong_in_both_is_refused_by_name() {
             Class::BadJson,
             "room.member_count must be a whole number",
         ),
+        (json!({"event": {}, "room": {"creators": {"@a:x": 1}}}), Class::BadJson, creators),
+        (json!({"event": {}, "room": {"creators": ["@a:x", 1]}}), Class::BadJson, creators),
+        (json!({"event": {}, "room": {"creators": null}}), Class::BadJson, creators),
         (json!({"event": {}, "room": {"power_levels": 1}}), Class::BadJson, levels),
         (json!({"event": {}, "room": {"power_levels": []}}), Class::BadJson, levels),
         (

@@ -101,7 +101,7 @@ fn failed(test: &Test, found: Option<&Value>) -> String {
         },
         Test::SenderNotificationPermission { key } => match found {
             Some(level) => format!("the sender's power level {level} is too low for {key:?}"),
-            None => "power levels are not known".to_owned(),
+            None => "power levels are not known; say --room".to_owned(),
         },
         Test::Unknown { kind } => format!("the condition {kind:?} is not known here"),
     }

@@ -51,6 +51,32 @@ fn what_is_known_of_the_room_can_be_said() {
 }
 
 #[test]
+fn what_is_known_of_the_room_can_be_in_a_file() {
+    let desk = desk();
+    let say = |name: &str, text: &str| std::fs::write(desk.path().join(name), text).unwrap();
+    say("event.json", r#"{"type":"m.room.message","sender":"@bob:x","content":{"body":"@room"}}"#);
+    say("room.json", r#"{"member_count":2,"power_levels":{},"creators":["@bob:x"]}"#);
+    say("old.json", r#"{"member_count":2,"power_levels":{}}"#);
+    say("wrong.json", r#"{"creators":"@bob:x"}"#);
+    let about = |room: &str, more: &[&str]| {
+        let arguments = ["explain", "--account", "alice", "event.json", "--room", room];
+        run(desk.path(), &[&arguments, more].concat())
+    };
+    for (room, more, rule) in [
+        ("room.json", &[][..], "override/.m.rule.roomnotif"),
+        ("old.json", &[], "underride/.m.rule.room_one_to_one"),
+        ("old.json", &["--member-count", "3"], "underride/.m.rule.message"),
+    ] {
+        let told = String::from_utf8(about(room, more).stdout).unwrap();
+        assert!(told.contains(&format!("notify, by global/{rule}\n")), "{room}: {told}");
+    }
+    let refused = about("wrong.json", &[]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    let problem = "belfry: wrong.json: room.creators must be an array of user ids";
+    assert!(said.starts_with(problem) && refused.status.code() == Some(1), "{said}");
+}
+
+#[test]
 fn with_json_the_answer_of_the_endpoint_is_printed() {
     let desk = desk();
     let told: Value = serde_json::from_str(&explain(desk.path(), &["--json"])).unwrap();

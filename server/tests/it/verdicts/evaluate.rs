@@ -55,6 +55,39 @@ async fn those_who_are_notified_are_told_by_their_rules() {
 }
 
 #[tokio::test]
+async fn whoever_made_the_room_may_notify_it() {
+    let (service, product) = with_product().await;
+    service.person("ann").await;
+    let body = |room: serde_json::Value| json!({ "event": message("hello @room"), "room": room, "members": members(&["ann"]) });
+    let bob = "@bob:elsewhere.example";
+    for (room, rule) in [
+        (json!({ "power_levels": {}, "creators": ["@c:x", bob] }), ".m.rule.roomnotif"),
+        (json!({ "power_levels": {}, "creators": ["@c:x"] }), ".m.rule.message"),
+    ] {
+        assert_eq!(product.groups(&body(room)).await, [group(rule, &["ann"])]);
+    }
+}
+
+#[tokio::test]
+async fn nobody_makes_the_answer_long_with_a_rule() {
+    let (service, product) = with_product().await;
+    let names = ["ann", "ben", "cat"];
+    for name in names {
+        let sound = json!({ "set_tweak": "sound", "value": name.repeat(20_000) });
+        let rule = json!({ "actions": [sound, { "set_tweak": "highlight" }, "notify"] });
+        service.person(name).await.puts("global/room/!r:x", &rule).await;
+    }
+    let body = json!({ "event": message("hello"), "members": members(&names) });
+    let answer = product.ask(EVALUATE, &body).await.expect(StatusCode::OK);
+    let expected = json!({ "groups": [{
+        "notify": true, "rule": { "scope": "global", "kind": "room", "rule_id": "!r:x" },
+        "actions": [{ "set_tweak": "highlight" }, "notify"], "tweaks": { "highlight": true },
+        "users": names.map(id),
+    }] });
+    assert_eq!(answer, expected);
+}
+
+#[tokio::test]
 async fn all_are_told_when_all_are_wanted_the_sender_too() {
     let (service, product) = with_product().await;
     for name in ["ann", "ben"] {

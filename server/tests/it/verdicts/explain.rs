@@ -51,6 +51,10 @@ async fn what_is_known_of_the_room_counts() {
         (json!({ "member_count": 2 }), ".m.rule.room_one_to_one"),
         (json!({ "display_name": "Queen of Hearts" }), ".m.rule.contains_display_name"),
         (json!({ "power_levels": { "users_default": 50 } }), ".m.rule.roomnotif"),
+        (
+            json!({ "power_levels": {}, "creators": ["@bob:elsewhere.example"] }),
+            ".m.rule.roomnotif",
+        ),
     ] {
         let event = message("@room: the Queen of Hearts has tarts");
         let told = alice.explained(&json!({ "event": event, "room": room })).await;

@@ -133,6 +133,25 @@ fn the_sender_needs_the_power_to_notify() {
 }
 
 #[test]
+fn whoever_made_the_room_may_notify_whatever_the_levels_say() {
+    let (bob, other) = ("@bob:example.org", "@carol:example.org");
+    let levels = json!({"users": {bob: -5}, "notifications": {"room": 1000}});
+    for (room, matches) in [
+        (json!({"power_levels": levels, "creators": [other, bob]}), true),
+        (json!({"power_levels": levels, "creators": [other]}), false),
+        (json!({"power_levels": levels, "creators": ["@BOB:example.org"]}), false),
+        (json!({"power_levels": levels, "creators": []}), false),
+        (json!({"creators": [bob]}), true),
+    ] {
+        for key in ["room", "moon"] {
+            let condition = json!({"kind": "sender_notification_permission", "key": key});
+            let asking = Asking::of([]).with_room(&room);
+            assert_eq!(holds(&condition, asking, &message("hi")), matches, "{room} {key}");
+        }
+    }
+}
+
+#[test]
 fn a_member_count_that_is_not_known_is_none() {
     for (is, count, matches) in
         [("2", json!(2), true), (">2", json!(2), false), ("<9", json!(null), false)]

@@ -223,8 +223,12 @@ pub(crate) fn room() -> impl Strategy<Value = Room> {
         json!({"users": {"@alice:x": 100}, "notifications": {"room": 60, "moon": 0}}),
     ]);
     let count = prop::option::weighted(0.9, 1..4u64);
-    (count, prop::option::weighted(0.7, levels)).prop_map(|(member_count, levels)| Room {
-        member_count,
-        power_levels: levels.map(|levels| serde_json::from_value(levels).unwrap()),
-    })
+    let creators = prop::collection::btree_set(select(&USERS[..]).prop_map_into(), 0..2);
+    (count, prop::option::weighted(0.7, levels), creators).prop_map(
+        |(member_count, levels, creators)| Room {
+            member_count,
+            power_levels: levels.map(|levels| serde_json::from_value(levels).unwrap()),
+            creators,
+        },
+    )
 }

@@ -64,7 +64,10 @@ impl Question<'_> {
                 .collect(),
             int(&levels.users_default),
             notifications,
-            RoomPowerLevelsRules::new(&AuthorizationRules::V1, []),
+            RoomPowerLevelsRules::new(
+                &AuthorizationRules::V12,
+                self.room.creators.iter().filter_map(|id| id.as_str().try_into().ok()),
+            ),
         ))
     }
 }
@@ -166,6 +169,10 @@ proptest! {
         events in prop::collection::vec(event(), 1..4),
     ) {
         room.member_count = room.member_count.or(Some(3));
+        // ruma knows creators only where it knows levels.
+        if room.power_levels.is_none() {
+            room.creators.clear();
+        }
         let question = Question { user, name, room, document };
         for event in events {
             let (ours, theirs) = question.winners(&event);
@@ -179,6 +186,7 @@ fn both(kind: &str, rule: &Value, event: &Value) -> (bool, bool) {
     let room = Room {
         member_count: Some(9),
         power_levels: serde_json::from_value(json!({"users_default": 50})).unwrap(),
+        ..Room::default()
     };
     let document = scoped("global", &[(kind, rule.clone())], &json!({}));
     let question = Question { user: "@alice:x", name: "A*", room, document };
@@ -267,5 +275,20 @@ fn where_ruma_differs_there_is_a_reason() {
         ),
     ] {
         assert_eq!(both("override", &with(condition), &event), (ours, theirs), "{reason}");
+    }
+}
+
+#[test]
+fn ruma_knows_who_made_a_room_only_where_it_knows_the_levels() {
+    let condition = json!({"kind": "sender_notification_permission", "key": "room"});
+    let rule = json!({"rule_id": "x", "conditions": [condition]});
+    for (levels, theirs) in [(json!({"users_default": -1}), true), (json!(null), false)] {
+        let room = json!({"member_count": 9, "power_levels": levels, "creators": ["@b:x"]});
+        let room = serde_json::from_value(room).unwrap();
+        let document = scoped("global", &[("override", rule.clone())], &json!({}));
+        let question = Question { user: "@alice:x", name: "Al", room, document };
+        let wins = |winner: Option<String>| winner.as_deref() == Some("override/x");
+        let (ours, found) = question.winners(&text("hi"));
+        assert_eq!((wins(ours), wins(found)), (true, theirs), "{levels}");
     }
 }

@@ -16,7 +16,7 @@ fn document(scope: &str, rules: &[(Kind, &str, Value)]) -> Document {
 
 fn lines(documents: &[Document], event: Value, colours: bool) -> Vec<String> {
     let rules = Compiled::new("@alice:x", documents);
-    let room = Room { member_count: Some(5), power_levels: None };
+    let room = Room { member_count: Some(5), ..Room::default() };
     let explanation = rules.explain(&Event::from_value(event).unwrap(), &room, Member::default());
     let page = Page { explanation: &explanation, colours }.to_string();
     page.lines().map(str::to_owned).collect()
@@ -61,7 +61,7 @@ fn each_rule_has_a_line_that_says_why_it_failed() {
         ("is", "✗", r#"content.msgtype is "m.text", wanted null"#),
         ("contains", "✗", "there is no content.to, wanted 7 in it"),
         ("few", "✗", "the room has 5 members, wanted <3"),
-        ("level", "✗", "power levels are not known"),
+        ("level", "✗", "power levels are not known; say --room"),
         ("name", "✗", "no display name is known; say --display-name"),
         ("later", "✗", r#"the condition "org.later" is not known here"#),
         ("pie", "✗", r#"content.body is "cake", wanted "pie""#),

@@ -1,0 +1,147 @@
+//! The built-in rules: what each matches, and what the user made of them.
+
+use serde_json::{Value, json};
+
+use super::{
+    ALICE, Asking, BUILTIN, Event, Facts, MASTER, Member, Names, Own, Room, User, message, scoped,
+    winner,
+};
+
+#[test]
+fn a_user_without_rules_has_the_built_in_ones() {
+    let members = |count: u64| json!({"member_count": count});
+    let state = |kind: &str, key: &str, content: Value| json!({"type": kind, "state_key": key, "sender": "@bob:example.org", "content": content});
+    let with =
+        |content: Value| json!({"type": "m.room.message", "sender": "@b:x", "content": content});
+    let all = json!({"member_count": 9, "power_levels": {"users": {"@b:x": 50}}});
+    for (rule, room, event, actions) in [
+        ("message", members(3), message("hi"), json!(["notify"])),
+        (
+            "room_one_to_one",
+            members(2),
+            message("hi"),
+            json!(["notify", {"set_tweak": "sound", "value": "default"}]),
+        ),
+        ("encrypted", members(3), json!({"type": "m.room.encrypted"}), json!(["notify"])),
+        (
+            "encrypted_room_one_to_one",
+            members(2),
+            json!({"type": "m.room.encrypted"}),
+            json!(["notify", {"set_tweak": "sound", "value": "default"}]),
+        ),
+        (
+            "call",
+            members(2),
+            json!({"type": "m.call.invite"}),
+            json!(["notify", {"set_tweak": "sound", "value": "ring"}]),
+        ),
+        ("reaction", members(2), json!({"type": "m.reaction"}), json!([])),
+        (
+            "suppress_notices",
+            members(2),
+            with(json!({"msgtype": "m.notice", "body": "alice"})),
+            json!([]),
+        ),
+        (
+            "suppress_edits",
+            members(2),
+            with(json!({"m.relates_to": {"rel_type": "m.replace"}})),
+            json!([]),
+        ),
+        (
+            "invite_for_me",
+            members(2),
+            state("m.room.member", ALICE, json!({"membership": "invite"})),
+            json!(["notify", {"set_tweak": "sound", "value": "default"}]),
+        ),
+        (
+            "member_event",
+            members(2),
+            state("m.room.member", "@c:x", json!({"membership": "invite"})),
+            json!([]),
+        ),
+        (
+            "member_event",
+            members(2),
+            state("m.room.member", ALICE, json!({"membership": "join"})),
+            json!([]),
+        ),
+        (
+            "tombstone",
+            members(2),
+            state("m.room.tombstone", "", json!({})),
+            json!(["notify", {"set_tweak": "highlight"}]),
+        ),
+        ("room.server_acl", members(2), state("m.room.server_acl", "", json!({})), json!([])),
+        (
+            "is_user_mention",
+            members(2),
+            with(json!({"m.mentions": {"user_ids": ["@c:x", ALICE]}})),
+            json!(["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]),
+        ),
+        (
+            "is_room_mention",
+            all.clone(),
+            with(json!({"m.mentions": {"room": true}})),
+            json!(["notify", {"set_tweak": "highlight"}]),
+        ),
+        (
+            "roomnotif",
+            all.clone(),
+            with(json!({"body": "@room!"})),
+            json!(["notify", {"set_tweak": "highlight"}]),
+        ),
+        ("message", members(9), with(json!({"m.mentions": {"room": true}})), json!(["notify"])),
+        (
+            "contains_user_name",
+            members(9),
+            message("hey ALICE!"),
+            json!(["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]),
+        ),
+    ] {
+        let told = Asking::of([]).with_room(&room).explain(&event);
+        assert_eq!(told["rule"]["rule_id"], format!(".m.rule.{rule}"), "{event}");
+        assert_eq!(told["actions"], actions, "{event}");
+        assert_eq!(told["notify"], actions.as_array().unwrap().contains(&json!("notify")));
+    }
+    assert_eq!(winner(&[], &json!({"type": "m.room.topic", "sender": "@b:x"})), None);
+}
+
+#[test]
+fn the_actions_of_a_built_in_rule_are_those_that_the_user_gave_it() {
+    let changes = json!({".m.rule.message": {"actions": [{"set_tweak": "sound"}, "coalesce"]}});
+    let told = Asking::of([scoped("global", &[], &changes)]).explain(&message("hi"));
+    assert_eq!(told["rule"]["rule_id"], ".m.rule.message");
+    assert_eq!(told["notify"], false);
+    assert_eq!(told["actions"], json!([{"set_tweak": "sound"}]));
+    assert_eq!(told["tweaks"], json!({"sound": "default"}));
+}
+
+#[test]
+fn the_shared_built_in_rules_ask_what_the_users_own_copies_would() {
+    let user = User::new(ALICE);
+    let names = Names::new(user);
+    let room: Room =
+        serde_json::from_value(json!({"member_count": 2, "power_levels": {"users_default": 50}}))
+            .unwrap();
+    let member = Member { display_name: Some("Al"), profile_tag: None };
+    let events = [
+        message("alice"),
+        message("<localpart> <user id>"),
+        message("Al @room"),
+        json!({"type": "m.room.member", "state_key": ALICE, "content": {"membership": "invite"}}),
+        json!({"type": "m.room.member", "state_key": "<user id>", "content": {"membership": "invite"}}),
+        json!({"content": {"m.mentions": {"user_ids": [ALICE], "room": true}}, "sender": "@b:x"}),
+        json!({"content": {"m.mentions": {"user_ids": ["<user id>"]}}}),
+    ]
+    .map(|event| Event::from_value(event).unwrap());
+    assert_eq!(*BUILTIN.rule(MASTER).ready.rule_id, *crate::rules::builtin::MASTER);
+    let rules = crate::rules::builtin::all().iter().zip(BUILTIN.all());
+    for ((kind, rule), (_, shared)) in rules {
+        let own = Own::new(kind, &crate::rules::builtin::for_user(rule, user));
+        for event in &events {
+            let facts = Facts { event, room: &room, user: &names, member };
+            assert_eq!(shared.ready.failure(&facts), own.ready.failure(&facts), "{}", rule.rule_id);
+        }
+    }
+}

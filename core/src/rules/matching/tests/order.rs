@@ -1,0 +1,97 @@
+//! Which rule wins when several match.
+
+use serde_json::json;
+
+use super::{ALICE, Asking, global, message, scoped, winner};
+
+#[test]
+fn the_first_rule_that_matches_wins_over_all_kinds() {
+    let rules = [
+        ("override", json!({"rule_id": "over", "conditions": []})),
+        ("content", json!({"rule_id": "text", "pattern": "hi"})),
+        ("room", json!({"rule_id": "!r:example.org"})),
+        ("sender", json!({"rule_id": "@bob:example.org"})),
+        ("underride", json!({"rule_id": "under", "conditions": []})),
+    ];
+    let order = ["over", "text", "!r:example.org", "@bob:example.org", "under"];
+    for (first, winner_id) in order.into_iter().enumerate() {
+        assert_eq!(winner(&rules[first..], &message("hi")).as_deref(), Some(winner_id));
+    }
+    let two = ["b", "a"].map(|id| ("override", json!({"rule_id": id, "conditions": []})));
+    assert_eq!(winner(&two, &message("hi")).as_deref(), Some("b"));
+}
+
+#[test]
+fn a_users_own_rules_stand_above_the_built_in_ones_of_their_kind() {
+    let under = [("underride", json!({"rule_id": "under", "conditions": []}))];
+    assert_eq!(winner(&under, &message("hi")).as_deref(), Some("under"));
+    assert_eq!(winner(&under, &message("alice")).as_deref(), Some(".m.rule.contains_user_name"));
+    let text = [("content", json!({"rule_id": "text", "pattern": "alice"}))];
+    assert_eq!(winner(&text, &message("alice")).as_deref(), Some("text"));
+    let notice =
+        json!({"type": "m.room.message", "content": {"msgtype": "m.notice", "body": "alice"}});
+    assert_eq!(winner(&text, &notice).as_deref(), Some(".m.rule.suppress_notices"));
+}
+
+#[test]
+fn the_master_rule_stands_above_everything() {
+    let over = ("override", json!({"rule_id": "over", "conditions": []}));
+    let master = json!({".m.rule.master": {"enabled": true}});
+    let documents = [
+        scoped("global", std::slice::from_ref(&over), &master),
+        scoped("device/phone", &[over], &json!({})),
+    ];
+    let told = Asking::of(documents).with_tag("phone").explain(&message("hi"));
+    assert_eq!(told["rule"]["rule_id"], ".m.rule.master");
+    assert_eq!((&told["notify"], &told["actions"]), (&json!(false), &json!([])));
+}
+
+#[test]
+fn the_rules_of_the_device_stand_above_all_global_ones() {
+    let documents = || {
+        [
+            global(&[("override", json!({"rule_id": "g", "conditions": []}))]),
+            scoped(
+                "device/phone",
+                &[("underride", json!({"rule_id": "p", "conditions": []}))],
+                &json!({}),
+            ),
+            scoped(
+                "device/desk",
+                &[("content", json!({"rule_id": "d", "pattern": "moon"}))],
+                &json!({}),
+            ),
+        ]
+    };
+    for (tag, winner) in [("phone", "p"), ("desk", "g"), ("unknown", "g"), ("", "g")] {
+        let told = Asking::of(documents()).with_tag(tag).explain(&message("hi"));
+        assert_eq!(told["rule"]["rule_id"], winner, "{tag}");
+    }
+    assert_eq!(Asking::of(documents()).winner(&message("hi")).as_deref(), Some("g"));
+    let told = Asking::of(documents()).with_tag("phone").explain(&message("hi"));
+    assert_eq!(told["rule"], json!({"scope": "device/phone", "kind": "underride", "rule_id": "p"}));
+}
+
+#[test]
+fn a_disabled_rule_is_passed_over() {
+    let rules = [
+        ("override", json!({"rule_id": "off", "conditions": [], "enabled": false})),
+        ("override", json!({"rule_id": "on", "conditions": []})),
+    ];
+    assert_eq!(winner(&rules, &message("hi")).as_deref(), Some("on"));
+    let off = json!({".m.rule.message": {"enabled": false}});
+    assert_eq!(Asking::of([scoped("global", &[], &off)]).winner(&message("hi")), None);
+}
+
+#[test]
+fn what_the_user_sent_is_judged_by_no_rule() {
+    let rules = [("override", json!({"rule_id": "over", "conditions": []}))];
+    for sender in ["sender", "user_id"] {
+        let event = json!({"type": "m.room.message", sender: ALICE, "content": {"body": "hi"}});
+        let told = Asking::of([global(&rules)]).explain(&event);
+        assert_eq!(
+            told,
+            json!({"notify": false, "rule": null, "actions": [], "tweaks": {}, "walk": []})
+        );
+    }
+}
