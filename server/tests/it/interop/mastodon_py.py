@@ -62,7 +62,7 @@ def main(url, name, password):
 
     # The code that is shown; `state` and `lang` come as the word None.
     asked = app.auth_request_url(scopes=SCOPES, allow_http=True)
-    (code,) = re.findall(r'id="code" value="([^"]+)"', agree(asked, name, password).text)
+    (code,) = re.findall(r'id="code"[^>]*>([^<]+)<', agree(asked, name, password).text)
     token = app.log_in(code=code, scopes=SCOPES, allow_http=True)
     again = Mastodon(client_id, secret, access_token=token, api_base_url=url)
     assert again.me().acct == name
