@@ -3,10 +3,10 @@
 //! `X-RateLimit-*` have place for one limit and tell of the closest. `RateLimit` and
 //! `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10) name them all.
 
-use std::io::Write;
 use std::ops::Range;
 use std::time::Duration;
 
+use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Limit, Standing, Verdict};
@@ -79,18 +79,20 @@ impl Limit {
 }
 
 /// Decimal digits, without the detour through `fmt`: these are on every answer.
-fn number(text: &mut Vec<u8>, mut number: u64) {
+fn number(text: &mut Vec<u8>, number: u64) {
+    padded(text, number, 1);
+}
+
+/// At least so many digits, with zeros before them.
+fn padded(text: &mut Vec<u8>, mut number: u64, width: usize) {
     let mut digits = [b'0'; 20];
     let mut first = digits.len();
-    loop {
+    while number > 0 {
         first -= 1;
         digits[first] += u8::try_from(number % 10).unwrap_or(0);
         number /= 10;
-        if number == 0 {
-            break;
-        }
     }
-    text.extend_from_slice(&digits[first..]);
+    text.extend_from_slice(&digits[first.min(digits.len() - width)..]);
 }
 
 /// Whole seconds, rounded up and never 0, as for `Retry-After`: who waits that long is not too early.
@@ -103,8 +105,19 @@ pub fn whole_seconds(wait: Duration) -> u64 {
 /// ISO 8601 in UTC with three digits of a second, rounded up.
 fn timestamp(text: &mut Vec<u8>, reset: Timestamp) {
     let up = reset.checked_add(SignedDuration::from_nanos(999_999)).unwrap_or(reset);
-    // Writing to a vector does not fail.
-    let _ = write!(text, "{up:.3}");
+    let at = Offset::UTC.to_datetime(up);
+    for (value, width, end) in [
+        (at.year(), 4, b'-'),
+        (at.month().into(), 2, b'-'),
+        (at.day().into(), 2, b'T'),
+        (at.hour().into(), 2, b':'),
+        (at.minute().into(), 2, b':'),
+        (at.second().into(), 2, b'.'),
+        (at.millisecond(), 3, b'Z'),
+    ] {
+        padded(text, value.unsigned_abs().into(), width);
+        text.push(end);
+    }
 }
 
 #[cfg(test)]
@@ -177,6 +190,16 @@ mod tests {
             let mut text = Vec::new();
             timestamp(&mut text, at(reset));
             assert_eq!(text, written.as_bytes());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_reset_of_any_year_is_written_as_jiff_writes_it(milli in 0..253_402_207_200_000_i64) {
+            let reset = Timestamp::from_millisecond(milli).unwrap();
+            let mut text = Vec::new();
+            timestamp(&mut text, reset);
+            prop_assert_eq!(text, format!("{reset:.3}").into_bytes());
         }
     }
 

@@ -2,9 +2,11 @@
 //! transaction, then answers each of them.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
 
 use rusqlite::Connection;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
 use crate::store::cache::{Cache, Change};
@@ -18,6 +20,20 @@ pub(super) struct Job {
 
 type Outcome = rusqlite::Result<Vec<Rows>>;
 
+/// What became of a group.
+type Told = Vec<(oneshot::Sender<Outcome>, Outcome)>;
+
+/// Tells callers what became of their batches. It is a task, so that the writer wakes one task for a
+/// group, and that wakes the callers without leaving the runtime.
+pub(super) async fn tell(mut groups: UnboundedReceiver<Told>) {
+    while let Some(group) = groups.recv().await {
+        for (reply, outcome) in group {
+            // A caller who has gone away need not be told.
+            drop(reply.send(outcome));
+        }
+    }
+}
+
 /// How many batches share a transaction at the most, so that the first does not wait for ever.
 const GROUP: usize = 1024;
 
@@ -25,15 +41,23 @@ const GROUP: usize = 1024;
 pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 /// Serves until the queue is closed and empty.
-pub(super) fn run(connection: &Connection, jobs: &Receiver<Job>, cache: &Cache) {
+pub(super) fn run(
+    connection: &Connection,
+    jobs: &Receiver<Job>,
+    cache: &Cache,
+    told: &UnboundedSender<Told>,
+) {
     let mut group = Vec::with_capacity(GROUP);
+    let mut last = 1;
     let mut seen = data_version(connection);
     loop {
         match jobs.recv_timeout(LOOK) {
             Ok(job) => {
                 group.push(job);
-                group.extend(jobs.try_iter().take(GROUP - 1));
-                commit(connection, &mut group, cache);
+                gather(jobs, &mut group, last);
+                last = group.len();
+                // Nobody listens only when the runtime is gone, and all callers with it.
+                drop(told.send(commit(connection, &mut group, cache)));
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
@@ -46,15 +70,27 @@ pub(super) fn run(connection: &Connection, jobs: &Receiver<Job>, cache: &Cache) 
     }
 }
 
+/// Takes what is queued. Those who were told together mostly come back together, so as long as they
+/// keep coming, up to as many as in the last group, the others are waited for.
+fn gather(jobs: &Receiver<Job>, group: &mut Vec<Job>, last: usize) {
+    group.extend(jobs.try_iter().take(GROUP - group.len()));
+    let mut before = 0;
+    while group.len() < last && group.len() > before {
+        before = group.len();
+        thread::yield_now();
+        group.extend(jobs.try_iter().take(GROUP - group.len()));
+    }
+}
+
 /// A number that changes when another connection has written, and not when this one has.
 fn data_version(connection: &Connection) -> Option<i64> {
     let mut pragma = connection.prepare_cached("pragma data_version").ok()?;
     pragma.query_row([], |row| row.get(0)).ok()
 }
 
-/// Writes a group in one transaction. A batch that fails is undone alone and told so; when the
+/// Writes a group in one transaction, and gives what to tell each caller. A batch that fails is undone alone and told so; when the
 /// transaction as a whole fails, nobody is told that anything was written.
-fn commit(connection: &Connection, group: &mut Vec<Job>, cache: &Cache) {
+fn commit(connection: &Connection, group: &mut Vec<Job>, cache: &Cache) -> Told {
     let mut outcomes = Vec::with_capacity(group.len());
     let written = (|| {
         execute(connection, "begin immediate")?;
@@ -72,16 +108,13 @@ fn commit(connection: &Connection, group: &mut Vec<Job>, cache: &Cache) {
     }
     match written {
         Ok(()) => {
-            for (job, outcome) in group.drain(..).zip(outcomes) {
+            let told = |(job, outcome): (Job, Outcome)| {
                 cache.forget(&job.batch.changes);
-                drop(job.reply.send(outcome));
-            }
+                (job.reply, outcome)
+            };
+            group.drain(..).zip(outcomes).map(told).collect()
         }
-        Err(error) => {
-            for job in group.drain(..) {
-                drop(job.reply.send(Err(copy(&error))));
-            }
-        }
+        Err(error) => group.drain(..).map(|job| (job.reply, Err(copy(&error)))).collect(),
     }
 }
 
