@@ -1,7 +1,6 @@
-//! What `cargo xtask bench` runs beside Belfry: a bare server to compare with, a filler of
-//! databases, and measurements of parts alone. These print `name<TAB>value<TAB>unit` lines.
+//! What `cargo xtask bench` runs beside Belfry: a filler of databases, and measurements of parts
+//! alone. These print `name<TAB>value<TAB>unit` lines.
 
-mod bare;
 mod counters;
 mod evaluate;
 mod fill;
@@ -13,12 +12,15 @@ mod world;
 use std::error::Error;
 
 use clap::Parser;
+use mimalloc::MiMalloc;
+
+/// As in Belfry.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// What `cargo xtask bench` runs beside Belfry
 #[derive(Debug, Parser)]
 enum Part {
-    /// Answer every call with the same bytes
-    Bare(bare::Arguments),
     /// Measure the counters in memory
     Counters,
     /// Measure an evaluation for the 10,000 accounts with rules in data/belfry.db
@@ -35,7 +37,6 @@ enum Part {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     match Part::parse() {
-        Part::Bare(arguments) => bare::serve(arguments).await,
         Part::Counters => counters::measure(),
         Part::Evaluate => evaluate::measure().await,
         Part::Fill(arguments) => fill::fill(&arguments).await,

@@ -45,7 +45,9 @@ Examples:
 /// The programs that are measured, and for how long.
 struct Bench {
     belfry: PathBuf,
-    /// What is not Belfry: the bare server, and measurements of parts alone.
+    /// A plain axum server.
+    bare: PathBuf,
+    /// Measurements of parts alone.
     parts: PathBuf,
     seconds: u32,
 }
@@ -74,6 +76,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, Box<dyn Error>> {
     let release = cargo::built("release")?;
     let bench = Bench {
         belfry: release.join("belfry"),
+        bare: release.join("bare"),
         parts: release.join("belfry-bench"),
         seconds: options.seconds,
     };

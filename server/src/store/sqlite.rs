@@ -26,13 +26,16 @@ use super::migrations;
 /// Within this time another process that has the file open has seen a write.
 pub(super) const SEEN_WITHIN: Duration = writer::LOOK.saturating_mul(2);
 
-/// How much of the file the writer may keep in memory. Tokens are kept by their digests, so that
-/// each write is to another page.
+/// Tokens are kept by their digests, so each write is to another page, which goes to the log and then
+/// to the file as a whole: half of SQLite's usual 4096 bytes saves a sixth of the work of a write.
+const PAGE_BYTES: i64 = 2048;
+
+/// How much of the file the writer may keep in memory.
 const CACHE_KIB: i64 = 16 * 1024;
 
 /// How many pages are written to the log before they are copied into the file: a page that changes
-/// often is then copied once for many changes. The log stays below 33 MB.
-const CHECKPOINT_PAGES: i64 = 8000;
+/// often is then copied once for many changes. The log stays near 33 MB.
+const CHECKPOINT_PAGES: i64 = 16_000;
 
 /// A SQLite database.
 pub(super) struct Sqlite {
@@ -181,6 +184,8 @@ fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     make_private(path);
     let connection = Connection::open(path)?;
     connection.busy_timeout(Duration::from_secs(5))?;
+    // Of a new file only: it must be said before anything is written.
+    connection.pragma_update(None, "page_size", PAGE_BYTES)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     // FULL, not NORMAL: an answer that says it is done must survive a power cut.
     connection.pragma_update(None, "synchronous", "full")?;

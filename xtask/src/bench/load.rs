@@ -104,7 +104,7 @@ impl Load {
         let belfry = Belfry::start_in(folder, &bench.belfry, &serve)?;
         let request = Request { accounts: self.accounts, ..(self.prepare)(&belfry)? };
         let answer = belfry.ask(&request)?;
-        let bare = bare(&bench.parts, &answer, belfry.folder())?;
+        let bare = bare(&bench.bare, &answer, belfry.folder())?;
 
         let (mut ours, mut theirs) = (vec![], vec![]);
         let script = belfry.folder().join("load.lua");
@@ -186,11 +186,11 @@ impl Load {
 }
 
 /// A server that does nothing but answer the same bytes.
-fn bare(parts: &Path, answer: &Response, folder: &Path) -> io::Result<Served> {
+fn bare(program: &Path, answer: &Response, folder: &Path) -> io::Result<Served> {
     let body = folder.join("body");
     fs::write(&body, &answer.body)?;
-    let mut command = Command::new(parts);
-    command.args(["bare", "--listen", "127.0.0.1:0", "--status", &answer.status.to_string()]);
+    let mut command = Command::new(program);
+    command.args(["--listen", "127.0.0.1:0", "--status", &answer.status.to_string()]);
     command.arg("--body-file").arg(body);
     for (name, value) in &answer.headers {
         // These are the connection's; the bare server has its own.

@@ -12,16 +12,16 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
-use clap::Args;
+use clap::Parser;
 use http_body_util::BodyExt;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 
-/// What the bare server is told.
-#[derive(Debug, Args)]
-pub(crate) struct Arguments {
+/// Answers every call with the same bytes
+#[derive(Debug, Parser)]
+struct Arguments {
     /// The address to listen on
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
@@ -41,9 +41,9 @@ fn header(text: &str) -> Result<(HeaderName, HeaderValue), Box<dyn Error + Send 
     Ok((name.trim().parse()?, value.trim().parse()?))
 }
 
-/// Serves until the process ends.
-pub(crate) async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
-    let Arguments { listen, body_file, status, headers } = arguments;
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let Arguments { listen, body_file, status, headers } = Arguments::parse();
     // Shared, because axum clones the handler for every call.
     let headers: Arc<HeaderMap> = Arc::new(headers.into_iter().collect());
     let body = Bytes::from(std::fs::read(body_file)?);
