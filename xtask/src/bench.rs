@@ -9,6 +9,7 @@ mod program;
 mod request;
 mod rows;
 mod served;
+mod setup;
 mod start;
 mod table;
 mod wrk;

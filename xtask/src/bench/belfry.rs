@@ -15,6 +15,7 @@ pub(super) struct Belfry {
     pub served: Served,
     folder: Folder,
     program: PathBuf,
+    arguments: Vec<String>,
 }
 
 impl Belfry {
@@ -25,10 +26,16 @@ impl Belfry {
 
     /// Starts it in a folder that may hold settings and data.
     pub(super) fn start_in(folder: Folder, program: &Path, arguments: &[&str]) -> io::Result<Self> {
-        let mut serve = command(program, &folder, &["serve", "--listen", "127.0.0.1:0"]);
-        serve.args(arguments);
-        let served = Served::start(serve, folder.path())?;
-        Ok(Self { served, folder, program: program.to_owned() })
+        let arguments: Vec<String> = arguments.iter().map(|&argument| argument.into()).collect();
+        let served = serve(program, &folder, &arguments)?;
+        Ok(Self { served, folder, program: program.to_owned(), arguments })
+    }
+
+    /// Starts it again on the same data, at another address.
+    pub(super) fn start_again(&mut self) -> io::Result<()> {
+        self.served.stop()?;
+        self.served = serve(&self.program, &self.folder, &self.arguments)?;
+        Ok(())
     }
 
     /// Runs a command of Belfry's on the same data; what it printed, without the last newline.
@@ -56,6 +63,12 @@ impl Belfry {
     pub(super) fn folder(&self) -> &Path {
         self.folder.path()
     }
+}
+
+fn serve(program: &Path, folder: &Folder, arguments: &[String]) -> io::Result<Served> {
+    let mut serve = command(program, folder, &["serve", "--listen", "127.0.0.1:0"]);
+    serve.args(arguments);
+    Served::start(serve, folder.path())
 }
 
 /// Away from the repository, so that no `belfry.toml` of the person's is read.

@@ -1,19 +1,12 @@
-//! Rows that load a path of Belfry and a bare server, in alternation.
+//! Rows that load a path of Belfry, and a bare server or another Belfry, in alternation.
 
 use std::fs;
 use std::io;
-use std::path::Path;
-use std::process::Command;
-
-use xtask::engines::Redis;
-use xtask::folder::Folder;
 
 use super::Bench;
-use super::belfry::Belfry;
-use super::http::Response;
 use super::median::median;
 use super::request::Request;
-use super::served::Served;
+use super::setup::{Running, Setup};
 use super::table::table;
 use super::wrk::{self, Seen};
 
@@ -24,43 +17,29 @@ pub(super) const ROUNDS: u32 = 9;
 pub(super) struct Load {
     pub name: &'static str,
     pub connections: u16,
-    /// The least part of the bare server's throughput that we want; 0 where it is not about that.
+    /// The least part of the other's throughput that we want; 0 where it is not about that.
     pub floor: f64,
-    /// For `belfry serve`, beside its address and data.
-    pub serve: &'static [&'static str],
-    /// What stands in `belfry.toml`.
-    pub settings: &'static str,
-    /// How many accounts there are before it starts, each with a token: `{account}` is one of
-    /// them at random, `bench-{account}` its token.
-    pub accounts: u32,
-    /// Whether each of them has ten rules of its own.
-    pub rules: bool,
-    /// Where calls are counted.
-    pub counters: Counters,
-    /// Puts into the running Belfry what the request needs, and makes the request.
-    pub prepare: fn(&Belfry) -> io::Result<Request>,
-}
-
-/// Where the calls of a row are counted.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counters {
-    /// In the process.
-    Memory,
-    /// In a Redis, which fares like this once calls have begun.
-    Redis(Health),
-}
-
-/// How an engine fares.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Health {
-    Well,
-    /// It takes connections and answers nothing.
-    Hangs,
-    Gone,
+    /// What is measured.
+    pub ours: Setup,
+    /// What it is compared with: another Belfry, or else a bare server that answers the same.
+    pub other: Option<Setup>,
+    /// How long it is loaded before the first round, in seconds.
+    pub warm_up: u32,
+    /// Whether every round begins with nothing in memory.
+    pub cold: bool,
 }
 
 const HEAD: &[&str] = &[
-    "path", "ours/s", "bare/s", "ratio", "floor", "", "p50 ms", "p99 ms", "CPU µs", "bare µs",
+    "path",
+    "ours/s",
+    "other/s",
+    "ratio",
+    "floor",
+    "",
+    "p50 ms",
+    "p99 ms",
+    "CPU µs",
+    "other µs",
     "peak MB",
 ];
 
@@ -88,79 +67,53 @@ struct Side {
 impl Load {
     fn measure(&self, bench: &Bench) -> io::Result<Vec<String>> {
         println!("{} …", self.name);
-        let folder = Folder::new("belfry-bench")?;
-        fs::write(folder.path().join("belfry.toml"), self.settings)?;
-        if self.accounts > 0 {
-            self.fill(&bench.parts, folder.path())?;
-        }
-        let mut redis = match self.counters {
-            Counters::Memory => None,
-            Counters::Redis(_) => Some(Redis::start().map_err(io::Error::other)?),
+        let mut ours = self.ours.start(bench)?;
+        let mut other = match &self.other {
+            Some(other) => other.start(bench)?,
+            None => ours.bare(&bench.bare)?,
         };
-        let url = redis.as_ref().map(Redis::url);
-        let redis_flag = url.as_ref().map(|url| ["--redis", url.as_str()]);
-        let serve: Vec<&str> =
-            self.serve.iter().copied().chain(redis_flag.into_iter().flatten()).collect();
-        let belfry = Belfry::start_in(folder, &bench.belfry, &serve)?;
-        let request = Request { accounts: self.accounts, ..(self.prepare)(&belfry)? };
-        let answer = belfry.ask(&request)?;
-        let bare = bare(&bench.bare, &answer, belfry.folder())?;
-
-        let (mut ours, mut theirs) = (vec![], vec![]);
-        let script = belfry.folder().join("load.lua");
+        let (mut our_rounds, mut other_rounds) = (vec![], vec![]);
         for round in 0..=ROUNDS {
-            fs::write(&script, request.script(round))?;
-            // The first, a short one, only warms up.
-            let seconds = if round == 0 { 1 } else { bench.seconds };
-            let load = |served: &Served| -> io::Result<Side> {
-                let before = served.cpu_us();
-                let seen = wrk::load(served.address, &script, self.connections, seconds)?;
-                Ok(Side { seen, cpu_us: (served.cpu_us() - before) / seen.calls })
-            };
+            if self.cold {
+                ours.start_again()?;
+                other.start_again()?;
+            }
+            let seconds = if round == 0 { self.warm_up } else { bench.seconds };
+            let load = |side: &Running| self.load(side, round, seconds);
             // Whoever is first changes, so that a machine that slows down is unfair to both.
             let (our, their) = if round % 2 == 0 {
-                let our = load(&belfry.served)?;
-                (our, load(&bare)?)
+                let our = load(&ours)?;
+                (our, load(&other)?)
             } else {
-                let their = load(&bare)?;
-                (load(&belfry.served)?, their)
+                let their = load(&other)?;
+                (load(&ours)?, their)
             };
-            if round > 0 {
-                ours.push(our);
-                theirs.push(their);
-            } else if let Some(redis) = &mut redis {
-                self.let_fare(redis)?;
+            if round == 0 {
+                ours.let_fare()?;
+                other.let_fare()?;
+            } else {
+                our_rounds.push(our);
+                other_rounds.push(their);
             }
         }
-        Ok(self.row(&request, &ours, &theirs, belfry.served.peak_memory()))
+        Ok(self.row(&ours.request, &our_rounds, &other_rounds, ours.served().peak_memory()))
     }
 
-    /// Puts accounts into the data folder.
-    fn fill(&self, parts: &Path, folder: &Path) -> io::Result<()> {
-        let mut command = Command::new(parts);
-        command.current_dir(folder).arg("fill").arg(self.accounts.to_string());
-        if self.rules {
-            command.arg("--rules");
-        }
-        let status = command.status()?;
-        if status.success() { Ok(()) } else { Err(io::Error::other("the accounts were not added")) }
+    fn load(&self, side: &Running, round: u32, seconds: u32) -> io::Result<Side> {
+        let script = side.folder().join("load.lua");
+        fs::write(&script, side.request.script(round))?;
+        let served = side.served();
+        let before = served.cpu_us();
+        let seen = wrk::load(served.address, &script, self.connections, seconds)?;
+        Ok(Side { seen, cpu_us: (served.cpu_us() - before) / seen.calls })
     }
 
-    fn let_fare(&self, redis: &mut Redis) -> io::Result<()> {
-        let done = match self.counters {
-            Counters::Redis(Health::Hangs) => redis.pause(),
-            Counters::Redis(Health::Gone) => redis.stop(),
-            Counters::Redis(Health::Well) | Counters::Memory => Ok(()),
-        };
-        done.map_err(io::Error::other)
-    }
-
-    fn row(&self, request: &Request, ours: &[Side], bare: &[Side], peak: f64) -> Vec<String> {
+    fn row(&self, request: &Request, ours: &[Side], other: &[Side], peak: f64) -> Vec<String> {
         let middle = |sides: &[Side], figure: fn(&Side) -> f64| median(sides.iter().map(figure));
         let rate = |sides| middle(sides, |side| side.seen.per_second);
         // Of neighbours in time, which had the same machine more than all together had.
-        let pairs = ours.iter().zip(bare);
-        let ratio = median(pairs.map(|(ours, bare)| ours.seen.per_second / bare.seen.per_second));
+        let pairs = ours.iter().zip(other);
+        let ratio = median(pairs.map(|(ours, other)| ours.seen.per_second / other.seen.per_second));
         let success_wanted = request.status.is_none_or(|status| status < 400);
         let lost = |seen: &Seen| seen.broken + if success_wanted { seen.refused } else { 0 };
         let lost: u64 = ours.iter().map(|side| lost(&side.seen)).sum();
@@ -172,49 +125,39 @@ impl Load {
         vec![
             self.name.to_owned(),
             format!("{:.0}", rate(ours)),
-            format!("{:.0}", rate(bare)),
+            format!("{:.0}", rate(other)),
             format!("{ratio:.2}"),
             if self.floor > 0.0 { format!("{:.2}", self.floor) } else { String::new() },
             verdict,
             format!("{:.2}", middle(ours, |side| side.seen.p50_ms)),
             format!("{:.2}", middle(ours, |side| side.seen.p99_ms)),
             format!("{:.1}", middle(ours, |side| side.cpu_us)),
-            format!("{:.1}", middle(bare, |side| side.cpu_us)),
+            format!("{:.1}", middle(other, |side| side.cpu_us)),
             format!("{peak:.1}"),
         ]
     }
 }
 
-/// A server that does nothing but answer the same bytes.
-fn bare(program: &Path, answer: &Response, folder: &Path) -> io::Result<Served> {
-    let body = folder.join("body");
-    fs::write(&body, &answer.body)?;
-    let mut command = Command::new(program);
-    command.args(["--listen", "127.0.0.1:0", "--status", &answer.status.to_string()]);
-    command.arg("--body-file").arg(body);
-    for (name, value) in &answer.headers {
-        // These are the connection's; the bare server has its own.
-        if !["connection", "content-length", "date"].contains(&name.as_str()) {
-            command.arg("--header").arg(format!("{name}:{value}"));
-        }
-    }
-    Served::start(command, folder)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::setup::Counters;
     use super::*;
 
     const ROW: Load = Load {
         name: "GET /",
         connections: 1,
         floor: 0.75,
-        serve: &[],
-        settings: "",
-        accounts: 0,
-        rules: false,
-        counters: Counters::Memory,
-        prepare: |_| Ok(Request::default()),
+        ours: Setup {
+            serve: &[],
+            settings: "",
+            accounts: 0,
+            rules: false,
+            counters: Counters::Memory,
+            prepare: |_| Ok(Request::default()),
+        },
+        other: None,
+        warm_up: 1,
+        cold: false,
     };
 
     fn side(per_second: f64) -> Side {

@@ -3,9 +3,10 @@
 use std::io;
 
 use super::belfry::Belfry;
-use super::load::{Counters, Health, Load};
+use super::load::Load;
 use super::program::Program;
 use super::request::Request;
+use super::setup::{Counters, Health, Setup};
 use super::start::{Start, idle_memory, time_to_ready};
 
 /// All limits count and tell, and none is ever reached.
@@ -28,11 +29,8 @@ const MEMBERS: u32 = 10_000;
 
 const RULES: &str = "/_matrix/client/v3/pushrules/";
 
-/// A row as most are.
-const ROW: Load = Load {
-    name: "",
-    connections: 16,
-    floor: 0.75,
+/// A Belfry as most rows want it.
+const BELFRY: Setup = Setup {
     serve: &[],
     settings: WIDE_LIMITS,
     accounts: 0,
@@ -41,91 +39,122 @@ const ROW: Load = Load {
     prepare: |_| Ok(Request::default()),
 };
 
-/// Paths, loaded side by side with a bare server.
+/// One that reads all rules of one account, over and over.
+const READS: Setup = Setup { prepare: |belfry| read(belfry, ""), ..BELFRY };
+
+/// One that reads all rules of any of a thousand accounts.
+const READS_ANY: Setup = Setup { accounts: 1_000, prepare: |_| Ok(read_of_any()), ..BELFRY };
+
+const READS_ANY_OF_A_MILLION: Setup = Setup { accounts: 1_000_000, ..READS_ANY };
+
+/// A row as most are.
+const ROW: Load = Load {
+    name: "",
+    connections: 16,
+    floor: 0.75,
+    ours: BELFRY,
+    other: None,
+    warm_up: 1,
+    cold: false,
+};
+
+/// Paths, loaded side by side with a bare server or another Belfry.
 pub(super) const LOADS: &[Load] = &[
     Load {
         name: "GET /healthz",
         floor: 0.9,
-        prepare: |_| Ok(Request::new("GET", "/healthz")),
+        ours: Setup { prepare: |_| Ok(Request::new("GET", "/healthz")), ..BELFRY },
         ..ROW
     },
-    Load { name: "GET /pushrules/", prepare: |belfry| read(belfry, ""), ..ROW },
+    Load { name: "GET /pushrules/", ours: READS, ..ROW },
     Load {
-        name: "GET /pushrules/, limits off",
-        serve: &["--limits", "off"],
-        prepare: |belfry| read(belfry, ""),
+        name: "GET one rule",
+        ours: Setup { prepare: |belfry| read(belfry, "global/content/cake"), ..BELFRY },
+        ..ROW
+    },
+    Load {
+        name: "GET /pushrules/, limits on against off",
+        floor: 0.93,
+        ours: READS,
+        other: Some(Setup { serve: &["--limits", "off"], ..READS }),
+        ..ROW
+    },
+    Load {
+        name: "GET /pushrules/, 1,000,000 accounts against 1,000, warm",
+        floor: 0.9,
+        ours: READS_ANY_OF_A_MILLION,
+        other: Some(READS_ANY),
+        warm_up: 60,
+        ..ROW
+    },
+    Load {
+        name: "GET /pushrules/, 1,000,000 accounts against 1,000, cold",
+        floor: 0.0,
+        ours: READS_ANY_OF_A_MILLION,
+        other: Some(READS_ANY),
+        cold: true,
         ..ROW
     },
     Load {
         name: "GET /pushrules/, counted in Redis",
         floor: 0.0,
-        counters: Counters::Redis(Health::Well),
-        prepare: |belfry| read(belfry, ""),
+        ours: Setup { counters: Counters::Redis(Health::Well), ..READS },
         ..ROW
     },
     Load {
-        name: "GET /pushrules/, Redis hangs",
+        name: "GET /pushrules/, Redis hangs, against memory",
         floor: 0.0,
-        counters: Counters::Redis(Health::Hangs),
-        prepare: |belfry| read(belfry, ""),
+        ours: Setup { counters: Counters::Redis(Health::Hangs), ..READS },
+        other: Some(READS),
         ..ROW
     },
     Load {
-        name: "GET /pushrules/, Redis is gone",
+        name: "GET /pushrules/, Redis is gone, against memory",
         floor: 0.0,
-        counters: Counters::Redis(Health::Gone),
-        prepare: |belfry| read(belfry, ""),
-        ..ROW
-    },
-    Load { name: "GET one rule", prepare: |belfry| read(belfry, "global/content/cake"), ..ROW },
-    Load {
-        name: "GET /pushrules/, 1,000 accounts",
-        accounts: 1_000,
-        prepare: |_| Ok(read_of_any()),
-        ..ROW
-    },
-    Load {
-        name: "GET /pushrules/, 1,000,000 accounts",
-        accounts: 1_000_000,
-        prepare: |_| Ok(read_of_any()),
+        ours: Setup { counters: Counters::Redis(Health::Gone), ..READS },
+        other: Some(READS),
         ..ROW
     },
     Load {
         name: "PUT rule, 64 connections, 64 accounts",
         connections: 64,
         floor: 0.35,
-        accounts: 64,
-        prepare: |_| Ok(write_of_any()),
+        ours: Setup { accounts: 64, prepare: |_| Ok(write_of_any()), ..BELFRY },
         ..ROW
     },
     Load {
         name: "POST token, client_credentials, 64 connections",
         connections: 64,
         floor: 0.35,
-        prepare: client_credentials,
+        ours: Setup { prepare: client_credentials, ..BELFRY },
         ..ROW
     },
     Load {
         name: "GET metadata",
         floor: 0.9,
-        prepare: |_| Ok(Request::new("GET", "/.well-known/oauth-authorization-server")),
+        ours: Setup {
+            prepare: |_| Ok(Request::new("GET", "/.well-known/oauth-authorization-server")),
+            ..BELFRY
+        },
         ..ROW
     },
     Load {
         name: "a refused call (429)",
         floor: 0.9,
-        settings: NARROW_LIMITS,
-        prepare: refused,
+        ours: Setup { settings: NARROW_LIMITS, prepare: refused, ..BELFRY },
         ..ROW
     },
     Load {
         name: "POST evaluate, 10,000 members with 10 rules each",
         connections: 2,
         floor: 0.0,
-        settings: FOR_EVALUATE,
-        accounts: MEMBERS,
-        rules: true,
-        prepare: |_| Ok(evaluate()),
+        ours: Setup {
+            settings: FOR_EVALUATE,
+            accounts: MEMBERS,
+            rules: true,
+            prepare: |_| Ok(evaluate()),
+            ..BELFRY
+        },
         ..ROW
     },
 ];

@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use xtask::group::{Ending, Group};
+use xtask::group::{Ending, Group, Signal};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -46,6 +46,15 @@ impl Served {
         drop(group);
         let log = fs::read_to_string(log).unwrap_or_default();
         Err(io::Error::other(format!("{name} did not say that it listens\n{log}")))
+    }
+
+    /// Ends it, and waits until it has ended.
+    pub(super) fn stop(&mut self) -> io::Result<()> {
+        self.group.signal(Signal::Term)?;
+        while self.group.ended()?.is_none() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
     }
 
     /// The most memory that it had, in MB; NaN where the system does not tell.
