@@ -155,7 +155,7 @@ pub struct Http {
     pub max_header_bytes: usize,
     /// How many bytes the body of a request may have.
     pub max_body_bytes: usize,
-    /// How long the head of a request may take; in HTTP/1.1 also the time between two requests.
+    /// How long the head of a request may take; found at the latest after twice that time.
     #[serde(deserialize_with = "values::duration")]
     pub header_timeout: Duration,
     /// How long the whole body of a request may take.

@@ -7,9 +7,9 @@ use std::time::Duration;
 use axum::body::Body;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use hyper::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper::{Request, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -68,7 +68,7 @@ impl Connection {
             let own = Arc::clone(&own);
             async move {
                 let (site, traffic) = &*own;
-                let _call = traffic.begin(request.version() == Version::HTTP_2);
+                let _call = traffic.begin();
                 Ok::<_, std::convert::Infallible>(site.answer(request.map(Body::new)).await)
             }
         });

@@ -48,7 +48,10 @@ pub(super) fn measure_all(bench: &Bench, loads: &[&Load]) -> bool {
     let mut rows = vec![];
     for load in loads {
         match load.measure(bench) {
-            Ok(row) => rows.push(row),
+            Ok(row) => {
+                println!("    {} of {}/s: {}", row[1], row[2], row[3]);
+                rows.push(row);
+            }
             Err(error) => println!("{}: {error}", load.name),
         }
     }
