@@ -300,7 +300,10 @@ impl Config {
         if self.name_segments.is_empty() {
             return refuse("name_segments is empty: no push rules would be served".to_owned());
         }
-        for segment in &self.name_segments {
+        for (number, segment) in self.name_segments.iter().enumerate() {
+            if self.name_segments[..number].contains(segment) {
+                return refuse(format!("name_segments: {segment:?} is there twice"));
+            }
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
             let taken =
                 ["api", "oauth", "gateway", "healthz", "readyz", "metrics", "nodeinfo", "static"];

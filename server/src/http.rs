@@ -41,6 +41,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::{any, get, post};
+use tokio::sync::Semaphore;
 
 use self::error::Problem;
 pub use self::limit::guard::{Counted, Guard};
@@ -81,6 +82,8 @@ pub struct Belfry {
     pub audience: KeptAudience,
     /// Changes of rules that wait to be saved.
     pub changes: Changes,
+    /// The turn to explain a verdict.
+    explaining: Semaphore,
 }
 
 impl Belfry {
@@ -98,6 +101,7 @@ impl Belfry {
             application_services: ApplicationServices::load(&config.application_services)?,
             audience: KeptAudience::new(config.store.cache_bytes / 8),
             changes: Changes::default(),
+            explaining: Semaphore::new(1),
             config,
             base_url,
             store,
@@ -132,9 +136,14 @@ fn router(belfry: Arc<Belfry>) -> Router {
         .route("/api/v1/accounts/verify_credentials", get(accounts::verify_credentials))
         .route(
             "/oauth/authorize",
-            get(authorize::begin).post(authorize::decide).head(authorize::head),
+            get(authorize::begin)
+                .post(authorize::decide)
+                .head(async || authorize::no_head("GET,POST")),
         )
-        .route("/oauth/authorize/resume", get(authorize::resume))
+        .route(
+            "/oauth/authorize/resume",
+            get(authorize::resume).head(async || authorize::no_head("GET")),
+        )
         .route("/oauth/authorize/native", get(native::native))
         .route("/oauth/sign_in", get(sign_in::sign_in_page).post(sign_in::sign_in))
         .route("/oauth/sign_out", get(sign_in::sign_out_page).post(sign_in::sign_out))

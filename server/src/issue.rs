@@ -1,6 +1,8 @@
 //! Tokens that are issued without OAuth: by the command line, and to Matrix clients that sign in
 //! with a password.
 
+use std::time::Duration;
+
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Secret;
 use jiff::Timestamp;
@@ -13,6 +15,7 @@ use crate::store::{App, NewToken, Store, StoreError};
 pub async fn issue(
     store: &Store,
     now: Timestamp,
+    lifetime: Option<Duration>,
     account: i64,
     scopes: Scopes,
     (client_id, title): (&str, &str),
@@ -25,7 +28,7 @@ pub async fn issue(
         account: Some(account),
         scopes: scopes.or_read().to_string(),
         created_at: now,
-        expires_at: None,
+        expires_at: lifetime.map(|time| now.checked_add(time).unwrap_or(Timestamp::MAX)),
     };
     store.add_token(&new).await?;
     Ok(token)

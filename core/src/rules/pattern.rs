@@ -15,8 +15,8 @@ pub use text::Text;
 
 /// A glob, compiled once and matched often, against texts that [`lower`] has been over.
 ///
-/// A match takes time linear in the text, whatever the pattern: it has 64 steps for each byte, and
-/// a pattern that would need more counts as not matching. Only one with more than thirty groups of
+/// A match takes time linear in the text, whatever the pattern: it has 16 steps for each byte, and
+/// a pattern that would need more counts as not matching. Only one with more than seven groups of
 /// `?` or line breaks, or with pages of text beside a `?`, on a text made for it, comes so far.
 #[derive(Debug, Clone)]
 pub struct Pattern(Form);

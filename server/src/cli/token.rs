@@ -51,7 +51,7 @@ async fn issue(
         return Err("the title of an app has 1 to 60 characters".into());
     }
     let app = (format!("cli:{title}"), title);
-    let token = issue::issue(store, now, account.id, scopes, (&app.0, app.1)).await?;
+    let token = issue::issue(store, now, None, account.id, scopes, (&app.0, app.1)).await?;
     println!("{}", token.reveal());
     Ok(())
 }

@@ -45,7 +45,7 @@ pub(super) async fn decide(visitor: Visitor, Form(pairs): Form) -> Response {
 }
 
 /// `HEAD /oauth/authorize`: only who reads the answer may be given a code.
-pub(super) async fn head() -> Response {
-    let allow = [(header::ALLOW, HeaderValue::from_static("GET,POST"))];
+pub(super) fn no_head(allowed: &'static str) -> Response {
+    let allow = [(header::ALLOW, HeaderValue::from_static(allowed))];
     (allow, Problem::WrongMethod).into_response()
 }

@@ -10,6 +10,7 @@ use belfry_core::oauth::scope::{Scope, Scopes};
 use belfry_core::secret::Secret;
 
 use super::Belfry;
+use super::entrant::{Entrant, Presented};
 use super::error::ApiError;
 use crate::store::{Refused, Token, TokenAccount};
 
@@ -24,7 +25,14 @@ impl FromRequestParts<Arc<Belfry>> for Bearer {
 
     async fn from_request_parts(parts: &mut Parts, belfry: &Arc<Belfry>) -> Result<Self, ApiError> {
         let secret = token_of(&parts.headers)?;
-        let token = belfry.store.token(secret.digest()).await?.ok_or(ApiError::InvalidToken)?;
+        let Ok(Entrant { presented, .. }) = Entrant::from_request_parts(parts, belfry).await;
+        // The token that the limits counted and no other: a second one in the query counts for
+        // nobody, so it opens nothing.
+        let token = match presented {
+            Presented::Token(digest, token) if digest == secret.digest() => token,
+            Presented::Unanswered(problem) => return Err(problem.into()),
+            _ => return Err(ApiError::InvalidToken),
+        };
         token.check(belfry.clock.now()).map_err(|refused| match refused {
             Refused::Revoked => ApiError::RevokedToken,
             Refused::Expired => ApiError::ExpiredToken,

@@ -12,7 +12,7 @@ use belfry_core::rules::verdict_request::ExplainRequest;
 use super::Belfry;
 use super::body::Whole;
 use super::caller::Caller;
-use super::error::RuleError;
+use super::error::{Problem, RuleError};
 use super::json;
 
 /// Tells the verdict on an event, and every rule that was asked for it.
@@ -27,7 +27,14 @@ pub(super) async fn explain(
     let Whole(body) = Whole::within(most, request, &belfry).await?;
     let asked = ExplainRequest::read(&body)?;
     let rulesets = belfry.store.rulesets(caller.account).await?;
-    let rules = Compiled::new(&caller.user_id(&belfry), rulesets.documents());
-    let explanation = rules.explain(&asked.event, &asked.room, asked.member());
-    Ok(json::answer(write(&explanation).into()))
+    let user_id = caller.user_id(&belfry);
+    let explain = move || {
+        let rules = Compiled::new(&user_id, rulesets.documents());
+        write(&rules.explain(&asked.event, &asked.room, asked.member()))
+    };
+    // A thousand rules and a long text take a while, and somebody may have made them for that: in
+    // turn, and where no other call waits for it.
+    let Ok(_turn) = belfry.explaining.acquire().await else { return Err(Problem::Internal.into()) };
+    let explained = tokio::task::spawn_blocking(explain).await.map_err(|_| Problem::Internal)?;
+    Ok(json::answer(explained.into()))
 }

@@ -86,7 +86,7 @@ impl InForce {
     /// Warns once of a proxy that nobody configured. Only an address of a private network can be
     /// one; anybody else who sends such a header makes it up.
     pub(crate) fn warn_of_proxy(&self, peer: IpAddr) {
-        let private = match peer {
+        let private = match peer.to_canonical() {
             IpAddr::V4(v4) => v4.is_private() || v4.is_loopback() || v4.is_link_local(),
             IpAddr::V6(v6) => v6.is_unique_local() || v6.is_loopback(),
         };

@@ -35,6 +35,15 @@ pub struct RulesRead {
     pub rulesets: Arc<Rulesets>,
     account: i64,
     moment: Moment,
+    remembered: bool,
+}
+
+impl RulesRead {
+    /// Whether they come from memory, which may not have heard yet of another node's last write.
+    #[must_use]
+    pub fn is_remembered(&self) -> bool {
+        self.remembered
+    }
 }
 
 /// A changed document, to be saved.
@@ -161,7 +170,20 @@ impl Store {
     /// The rules of an account, to be changed.
     pub async fn rules_to_change(&self, account: i64) -> Result<RulesRead, StoreError> {
         let moment = self.cache.moment(&account);
-        Ok(RulesRead { rulesets: self.rulesets(account).await?, account, moment })
+        let known = self.cache.rules(account);
+        let remembered = known.is_some();
+        let rulesets = match known {
+            Some(known) => known,
+            None => self.rulesets(account).await?,
+        };
+        Ok(RulesRead { rulesets, account, moment, remembered })
+    }
+
+    /// The same, from the database whatever is in memory.
+    pub async fn rules_to_change_anew(&self, account: i64) -> Result<RulesRead, StoreError> {
+        self.cache.forget(&[Change::Rules(account)]);
+        let read = self.rules_to_change(account).await?;
+        Ok(RulesRead { remembered: false, ..read })
     }
 
     /// Saves a document over the version that was read, or removes it when nothing is left in it.

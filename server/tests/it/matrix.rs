@@ -1,5 +1,7 @@
 //! What Matrix clients ask beside the push rules.
 
+use std::time::Duration;
+
 use axum::http::StatusCode;
 use belfry::config::SignUps;
 use serde_json::{Value, json};
@@ -221,6 +223,35 @@ async fn a_registration_that_cannot_be_is_refused_by_name() {
     let guest = post(&service.anyone(), "register?kind=guest", &json!({})).await;
     assert_eq!(guest.errcode(), (403, "M_GUEST_ACCESS_FORBIDDEN".into()));
     assert!(service.store().account_named("bob").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn accounts_made_here_and_by_the_api_share_one_limit_and_the_stages_cost_nothing() {
+    let service = service().await;
+    let anyone = service.anyone();
+    for number in 0..5 {
+        let stage = json!({ "username": format!("n{number}"), "password": "correct horse" });
+        assert_eq!(post(&anyone, "register", &stage).await.status, 401);
+        assert_eq!(post(&anyone, "register", &new(&format!("n{number}"))).await.status, 200);
+    }
+    let refused = post(&anyone, "register", &new("n5")).await;
+    assert_eq!(refused.errcode(), (429, "M_LIMIT_EXCEEDED".into()));
+    assert!(refused.header("ratelimit").contains("\"sign_up\";r=0"), "told which limit it was");
+    assert!(service.store().account_named("n5").await.unwrap().is_none());
+    let api = anyone.call("POST /api/v1/accounts", "").await;
+    assert_eq!(api.status, 429);
+}
+
+#[tokio::test]
+async fn a_token_of_a_matrix_client_ends_when_the_settings_say_so() {
+    let short = config(|config| config.oauth.token_lifetime = Some(Duration::from_mins(30)));
+    let service = Service::with(short).await;
+    let made = post(&service.anyone(), "register", &new("alice")).await.expect(StatusCode::OK);
+    let alice = service.anyone().bearing(made["access_token"].as_str().unwrap());
+    service.clock.advance(1799);
+    assert_eq!(alice.get(&at("")).await.status, 200);
+    service.clock.advance(1);
+    assert_eq!(alice.get(&at("")).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
 }
 
 #[tokio::test]

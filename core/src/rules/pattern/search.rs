@@ -38,7 +38,7 @@ pub(super) struct Work {
 
 impl Work {
     /// Steps for each byte of pattern and text.
-    pub(super) const PER_BYTE: usize = 64;
+    pub(super) const PER_BYTE: usize = 16;
 
     pub(super) fn on(pattern_bytes: usize, text: &str) -> Self {
         Self { left: (pattern_bytes + text.len() + 1).saturating_mul(Self::PER_BYTE) }

@@ -28,7 +28,11 @@ enum Guarded<'a> {
     SignIn(&'a str),
     ClientSecret(&'a str),
     AppRegistration,
+    SignUp,
 }
+
+/// The call that the table's limits on new accounts are about.
+const SIGN_UP: (&str, &str) = ("POST", "/api/v1/accounts");
 
 /// What was counted. A handler that puts it before its answer, as in `(counted, Json(app))`, has
 /// the headers tell of it.
@@ -81,6 +85,15 @@ impl Guard {
         self.judge(Counting::Check, &Guarded::AppRegistration).await
     }
 
+    /// Before an account is made by another call than the one that the table knows: counts for the
+    /// same limits, but for those of every call, which have counted it already.
+    ///
+    /// # Errors
+    /// When the address has made too many.
+    pub async fn sign_up(&self) -> Result<Counted, Refused> {
+        self.judge(Counting::Check, &Guarded::SignUp).await
+    }
+
     async fn judge(&self, counting: Counting, what: &Guarded<'_>) -> Result<Counted, Refused> {
         let limits = &self.belfry.limits;
         let in_force = limits.in_force();
@@ -92,6 +105,13 @@ impl Guard {
             Guarded::SignIn(name) => in_force.own.sign_in(self.from, name),
             Guarded::ClientSecret(client_id) => in_force.own.client_secret(self.from, client_id),
             Guarded::AppRegistration => in_force.own.app_registration(self.from),
+            Guarded::SignUp => {
+                let (method, path) = SIGN_UP;
+                let of_every_call = in_force.claims(method, "/", None, self.from);
+                let mut claims = in_force.claims(method, path, None, self.from);
+                claims.retain(|claim| of_every_call.iter().all(|other| other.limit != claim.limit));
+                claims
+            }
         };
         let verdict = limits.judge(&in_force, counting, &claims, now).await;
         match Refused::by(&verdict, in_force.mode, now) {

@@ -50,7 +50,8 @@ pub(super) async fn signed_in(
     device: Option<String>,
 ) -> Result<Json<Value>, RuleError> {
     let scopes = Scopes::from_iter([Scope::Read, Scope::Write, Scope::Push]);
-    let token = issue(&belfry.store, belfry.clock.now(), account.id, scopes, APP).await?;
+    let (now, lifetime) = (belfry.clock.now(), belfry.config.oauth.token_lifetime);
+    let token = issue(&belfry.store, now, lifetime, account.id, scopes, APP).await?;
     let device = device.unwrap_or_else(|| device_id(random::bytes()));
     Ok(Json(json!({
         "user_id": user_id(&account.name, belfry.server_name()),

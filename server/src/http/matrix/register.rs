@@ -5,24 +5,25 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use belfry_core::matrix::{Register, Stage, user_id};
-use belfry_core::oauth::account::{Problem, check_free_name, check_password};
+use belfry_core::oauth::account::{self, check_free_name, check_password};
 use belfry_core::percent;
 use belfry_core::rules::Refusal;
 use serde_json::{Value, json};
 
 use super::login::signed_in;
 use crate::config::SignUps;
-use crate::http::Belfry;
 use crate::http::body::Whole;
-use crate::http::error::RuleError;
+use crate::http::error::{Problem, RuleError};
+use crate::http::{Belfry, Counted, Guard};
 use crate::random;
 
 /// `POST register`.
 pub(in crate::http) async fn register(
     State(belfry): State<Arc<Belfry>>,
+    guard: Guard,
     RawQuery(query): RawQuery,
     Whole(body): Whole,
-) -> Result<Json<Value>, RuleError> {
+) -> Result<(Counted, Json<Value>), RuleError> {
     if belfry.config.registration == SignUps::Closed {
         return Err(RuleError::RegistrationClosed);
     }
@@ -44,14 +45,16 @@ pub(in crate::http) async fn register(
     }
     let password = asked.password.ok_or_else(|| Refusal::MissingField("password".to_owned()))?;
     let name = asked.username.unwrap_or_else(any_name);
+    let counted = guard.sign_up().await.map_err(Problem::from)?;
     let hash = belfry.passwords.hash(password).await?;
     let made = belfry.store.new_account(belfry.clock.now(), name, None, hash).await?;
-    let account = made.map_err(|_| RuleError::Username(Problem::Taken))?;
+    let account = made.map_err(|_| RuleError::Username(account::Problem::Taken))?;
     if asked.inhibit_login {
         let user_id = user_id(&account.name, belfry.server_name());
-        return Ok(Json(json!({ "user_id": user_id, "home_server": belfry.server_name() })));
+        let made = json!({ "user_id": user_id, "home_server": belfry.server_name() });
+        return Ok((counted, Json(made)));
     }
-    signed_in(&belfry, &account, asked.device_id).await
+    Ok((counted, signed_in(&belfry, &account, asked.device_id).await?))
 }
 
 async fn check(name: &str, belfry: &Belfry) -> Result<(), RuleError> {
@@ -60,7 +63,7 @@ async fn check(name: &str, belfry: &Belfry) -> Result<(), RuleError> {
         return Err(RuleError::Exclusive);
     }
     if belfry.store.account_named(name).await?.is_some() {
-        return Err(RuleError::Username(Problem::Taken));
+        return Err(RuleError::Username(account::Problem::Taken));
     }
     Ok(())
 }

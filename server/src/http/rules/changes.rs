@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use crate::http::Belfry;
 use crate::http::error::{Problem, RuleError};
 use crate::random;
-use crate::store::{Draft, StoreError};
+use crate::store::{Draft, Rulesets, StoreError};
 
 /// A change of one document. It may be made more than once, and changes nothing if it is refused.
 pub(super) type Change = Box<dyn Fn(&mut Document) -> Result<(), Refusal> + Send + Sync>;
@@ -154,15 +154,13 @@ impl Saver {
         let store = &self.belfry.store;
         let settings = self.belfry.config.rules;
         let bounds = Bounds { rules: settings.max_rules, bytes: settings.max_bytes };
-        let read = store.rules_to_change(self.account).await?;
-        let old = read.rulesets.of(scope);
-        let mut document = old.cloned().unwrap_or_else(|| Document::new(scope.clone()));
-        let elsewhere = read.rulesets.len() - document.len();
-
-        let outcomes: Vec<Result<(), RuleError>> = changes
-            .iter()
-            .map(|change| apply(change, &mut document, elsewhere, bounds).map_err(RuleError::from))
-            .collect();
+        let mut read = store.rules_to_change(self.account).await?;
+        let (mut document, mut outcomes) = made(&read.rulesets, scope, changes, bounds);
+        if outcomes.iter().all(Result::is_err) && read.is_remembered() {
+            // What is refused is not saved, so that no conflict would tell of another node's write.
+            read = store.rules_to_change_anew(self.account).await?;
+            (document, outcomes) = made(&read.rulesets, scope, changes, bounds);
+        }
         if outcomes.iter().all(Result::is_err) {
             return Ok(Some(Saved::Each(outcomes)));
         }
@@ -175,6 +173,22 @@ impl Saver {
         let saved = store.save_ruleset(&read, draft).await?;
         Ok(saved.then_some(Saved::Each(outcomes)))
     }
+}
+
+/// Makes the changes, and gives the changed document and what became of each.
+fn made(
+    rulesets: &Rulesets,
+    scope: &Scope,
+    changes: &[&Change],
+    bounds: Bounds,
+) -> (Document, Vec<Result<(), RuleError>>) {
+    let old = rulesets.of(scope);
+    let mut document = old.cloned().unwrap_or_else(|| Document::new(scope.clone()));
+    let elsewhere = rulesets.len() - document.len();
+    let make =
+        |change: &&Change| apply(change, &mut document, elsewhere, bounds).map_err(RuleError::from);
+    let outcomes = changes.iter().map(make).collect();
+    (document, outcomes)
 }
 
 /// Makes one change, unless the account would then have too many rules.

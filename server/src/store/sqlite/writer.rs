@@ -88,14 +88,15 @@ fn data_version(connection: &Connection) -> Option<i64> {
     pragma.query_row([], |row| row.get(0)).ok()
 }
 
-/// Writes a group in one transaction, and gives what to tell each caller. A batch that fails is undone alone and told so; when the
-/// transaction as a whole fails, nobody is told that anything was written.
+/// Writes a group in one transaction, and gives what to tell each caller. A batch that fails is
+/// undone alone and told so; when the transaction as a whole fails, nobody is told that anything was
+/// written.
 fn commit(connection: &Connection, group: &mut Vec<Job>, cache: &Cache) -> Told {
     let mut outcomes = Vec::with_capacity(group.len());
     let written = (|| {
         execute(connection, "begin immediate")?;
         for job in &*group {
-            outcomes.push(write(connection, &job.batch.statements));
+            outcomes.push(write(connection, &job.batch.statements)?);
             if connection.is_autocommit() {
                 // SQLite gave up the whole transaction, as it does when the disk is full.
                 return Err(took_all(outcomes.pop()));
@@ -118,11 +119,12 @@ fn commit(connection: &Connection, group: &mut Vec<Job>, cache: &Cache) -> Told 
     }
 }
 
-/// Runs the statements of one batch, all or none.
-fn write(connection: &Connection, statements: &[Statement]) -> Outcome {
+/// Runs the statements of one batch, all or none. It fails when a batch could not be undone: then
+/// nothing of the whole group may be kept.
+fn write(connection: &Connection, statements: &[Statement]) -> rusqlite::Result<Outcome> {
     if let [statement] = statements {
         // A single statement is atomic by itself.
-        return Ok(vec![super::run(connection, statement)?]);
+        return Ok(super::run(connection, statement).map(|rows| vec![rows]));
     }
     execute(connection, "savepoint batch")?;
     let outcome = statements.iter().map(|statement| super::run(connection, statement)).collect();
@@ -132,7 +134,7 @@ fn write(connection: &Connection, statements: &[Statement]) -> Outcome {
     if !connection.is_autocommit() {
         execute(connection, "release batch")?;
     }
-    outcome
+    Ok(outcome)
 }
 
 fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {

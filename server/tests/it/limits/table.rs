@@ -171,6 +171,11 @@ async fn a_token_counts_wherever_it_is_presented_and_two_count_for_nobody() {
     assert!(policy(&service.anyone(), &escaped).await);
     assert!(!policy(&alice, &in_query).await, "in two places");
     assert!(!policy(&service.anyone(), "/api/v1/x?access_token=").await);
+    // What counts for nobody opens nothing.
+    for query in ["access_token=", "access_token=x", &format!("access_token={}", alice.token())] {
+        let answer = alice.get(&format!("/api/v1/accounts/verify_credentials?{query}")).await;
+        assert_eq!(answer.status, 401, "{query}");
+    }
 }
 
 #[tokio::test]

@@ -231,6 +231,9 @@ async fn only_get_and_post_are_answered() {
         assert_eq!(answer.status, 405, "{method}");
         assert!(answer.header("allow").contains("GET"), "{method}");
     }
+    // A code would be lost on who reads no answer.
+    let resume = service.anyone().call("HEAD /oauth/authorize/resume?request=x", "").await;
+    assert_eq!((resume.status, resume.header("allow")), (405, "GET"));
 }
 
 // Attack 26; what clients send literally is harmless.

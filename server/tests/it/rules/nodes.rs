@@ -107,6 +107,24 @@ async fn a_rule_written_through_one_node_is_read_through_the_other_within_a_seco
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rule_written_through_one_node_can_be_changed_through_the_other_at_once() {
+    let Some(nodes) = Nodes::start().await else { return };
+    for node in [0, 1] {
+        assert_eq!(nodes.get(node, "").await.0, 200);
+    }
+    for round in 0..20 {
+        let (writer, other) = (round % 2, 1 - round % 2);
+        let rule = format!("global/room/r{round}");
+        nodes.put(writer, &rule).await;
+        let enabled = nodes.at(other, &format!("{rule}/enabled"));
+        let call = nodes.client.put(enabled).bearer_auth(&nodes.token).json(&json!(false));
+        assert_eq!(call.send().await.unwrap().status(), 200, "round {round}");
+        let call = nodes.client.delete(nodes.at(writer, &rule)).bearer_auth(&nodes.token);
+        assert_eq!(call.send().await.unwrap().status(), 200, "round {round}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_revoked_through_one_node_is_refused_by_the_other_within_a_second() {
     let Some(mut nodes) = Nodes::start().await else { return };
     let mut times = Vec::new();
