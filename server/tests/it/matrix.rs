@@ -227,7 +227,7 @@ async fn a_registration_that_cannot_be_is_refused_by_name() {
 
 #[tokio::test]
 async fn accounts_made_here_and_by_the_api_share_one_limit_and_the_stages_cost_nothing() {
-    let service = service().await;
+    let service = Service::start().await;
     let anyone = service.anyone();
     for number in 0..5 {
         let stage = json!({ "username": format!("n{number}"), "password": "correct horse" });

@@ -73,7 +73,8 @@ const FIXED: &str = "\
 wrk.method, wrk.path, wrk.body, wrk.headers = method, path, body, headers
 ";
 
-/// wrk makes a request for every call, in several threads that share nothing.
+/// wrk makes a request for every call, in two threads that share nothing. In run 0, which warms up,
+/// they go through the accounts one after the other.
 const VARYING: &str = r#"
 local threads = 0
 function setup(thread)
@@ -91,7 +92,8 @@ function request()
     local values = {
         unique = run .. "-" .. thread_number .. "-" .. count,
         random = tostring(math.random(0, 99)),
-        account = tostring(math.random(0, accounts - 1)),
+        account = string.format("%d", run == 0
+            and (count * 2 + thread_number) % accounts or math.random(0, accounts - 1)),
         pick = #picks > 0 and picks[math.random(#picks)] or "",
     }
     local function fill(text) return (text:gsub("{(%l+)}", values)) end

@@ -84,7 +84,8 @@ pub(super) const LOADS: &[Load] = &[
         floor: 0.9,
         ours: READS_ANY_OF_A_MILLION,
         other: Some(READS_ANY),
-        warm_up: 60,
+        // All accounts are asked for once.
+        warm_up: 120,
         ..ROW
     },
     Load {
