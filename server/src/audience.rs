@@ -1,20 +1,21 @@
 //! The rules of those whom events were judged for, indexed together and kept between calls.
 //!
-//! What is kept is never believed: whoever asks brings the rules that the store has now, and what
-//! differs is replaced before anything is judged. So an event after a change of rules is judged by
-//! the changed rules, on every node, and this file needs to hear of no change.
+//! With the rules of a user it is kept when they were read, and they are believed as long as the
+//! store has heard of no change since. Everybody else must bring their rules. So an event after a
+//! change of rules is judged by the changed rules, on every node, this file needs to hear of no
+//! change, and the rules of those who were judged before are not read again.
 
 use std::collections::HashMap;
-use std::sync::{Arc, RwLock, RwLockWriteGuard, Weak};
+use std::sync::{RwLock, RwLockWriteGuard};
 
 use belfry_core::rules::audience::Audience;
 use belfry_core::rules::matching::Member;
 
-use crate::store::Rulesets;
+use crate::store::{Reading, RulesetsRead, Store};
 
 /// An audience of users who come as they are asked about.
 pub struct KeptAudience {
-    /// How many bytes the rules in it may be stored in.
+    /// How many bytes it may have, as they are counted in `Kept`.
     most: usize,
     kept: RwLock<Kept>,
 }
@@ -25,52 +26,81 @@ pub struct Listener<'a> {
     pub user_id: &'a str,
     /// What is known of the user in the room.
     pub member: Member<'a>,
-    /// The rules that the user has now.
-    pub rulesets: Arc<Rulesets>,
+    /// The user's account. A user has one account at a time, and an account one user.
+    pub account: i64,
+    /// The rules that the user brings; those who are known need not bring any.
+    pub brought: Option<RulesetsRead>,
 }
 
 #[derive(Default)]
 struct Kept {
-    audience: Audience,
     /// Those who have rules of their own.
-    users: HashMap<Box<str>, Known>,
+    audience: Audience,
+    /// Everybody whose rules were read, by account.
+    known: HashMap<i64, Known>,
+    /// The bytes that the rules are stored in, and a place for everybody.
     bytes: usize,
 }
 
 /// Which rules a user has in the audience.
 struct Known {
-    /// As long as this is here no other rules can be at the same address.
-    rulesets: Weak<Rulesets>,
+    reading: Reading,
     bytes: usize,
 }
 
+/// About what somebody takes who has no rules.
+const PLACE: usize = 64;
+
 impl KeptAudience {
-    /// An audience whose rules are stored in at most so many bytes, or are those of one call.
+    /// An audience of at most so many bytes of rules as they are stored, or of those of one call.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self { most, kept: RwLock::default() }
     }
 
-    /// Asks the audience something while these listeners have exactly the rules that they bring.
-    pub fn with<T>(&self, listeners: &[Listener<'_>], ask: impl FnOnce(&Audience) -> T) -> T {
+    /// For each of these accounts, how many bytes its rules are stored in if they are known now.
+    pub fn known(&self, store: &Store, accounts: &[i64]) -> Vec<Option<usize>> {
+        let Ok(kept) = self.kept.read() else { return vec![None; accounts.len()] };
+        accounts.iter().map(|account| Some(kept.current(store, *account)?.bytes)).collect()
+    }
+
+    /// Asks the audience something while these listeners have the rules that they bring or, if they
+    /// bring none, those that the store has now.
+    ///
+    /// # Errors
+    /// The positions of those who must bring their rules after all: they changed meanwhile, or the
+    /// audience was full and has been emptied.
+    pub fn with<T>(
+        &self,
+        store: &Store,
+        listeners: &[Listener<'_>],
+        ask: impl FnOnce(&Audience) -> T,
+    ) -> Result<T, Vec<usize>> {
         if let Ok(kept) = self.kept.read()
-            && listeners.iter().all(|listener| kept.has(listener))
+            && listeners.iter().all(|listener| kept.has(store, listener))
         {
-            return ask(&kept.audience);
+            return Ok(ask(&kept.audience));
         }
         let mut kept = self.write();
-        let new = listeners.iter().filter(|listener| !kept.has(listener));
-        let new: usize = new.map(|listener| listener.rulesets.bytes()).sum();
+        let new = listeners.iter().filter(|listener| !kept.has(store, listener));
+        let new = new.filter_map(|listener| listener.brought.as_ref());
+        let new: usize = new.map(|brought| PLACE + brought.rulesets.bytes()).sum();
         if kept.bytes.saturating_add(new) > self.most {
             *kept = Kept::default();
         }
-        for listener in listeners {
-            if !kept.has(listener) {
-                kept.put(listener);
+        let mut missing = Vec::new();
+        for (at, listener) in listeners.iter().enumerate() {
+            match &listener.brought {
+                _ if kept.has(store, listener) => {}
+                Some(brought) => kept.put(listener, brought),
+                None => missing.push(at),
             }
         }
+        if !missing.is_empty() {
+            return Err(missing);
+        }
         // Nobody comes between: another call may have read older rules than this one.
-        ask(&RwLockWriteGuard::downgrade(kept).audience)
+        Ok(ask(&RwLockWriteGuard::downgrade(kept).audience))
     }
 
     /// After a panic nothing is known of what is kept.
@@ -85,25 +115,32 @@ impl KeptAudience {
 }
 
 impl Kept {
-    fn has(&self, listener: &Listener<'_>) -> bool {
-        match self.users.get(listener.user_id) {
-            Some(known) => known.rulesets.as_ptr() == Arc::as_ptr(&listener.rulesets),
-            None => listener.rulesets.is_empty(),
+    /// What is known of an account, if nothing has changed since.
+    fn current(&self, store: &Store, account: i64) -> Option<&Known> {
+        self.known.get(&account).filter(|known| store.is_current(account, known.reading))
+    }
+
+    fn has(&self, store: &Store, listener: &Listener<'_>) -> bool {
+        match &listener.brought {
+            None => self.current(store, listener.account).is_some(),
+            Some(brought) => {
+                let known = self.known.get(&listener.account);
+                known.is_some_and(|known| known.reading.is_same(brought.reading))
+            }
         }
     }
 
-    fn put(&mut self, listener: &Listener<'_>) {
-        let Listener { user_id, rulesets, .. } = listener;
-        if let Some(known) = self.users.remove(*user_id) {
-            self.bytes -= known.bytes;
-        }
+    fn put(&mut self, listener: &Listener<'_>, brought: &RulesetsRead) {
+        let RulesetsRead { rulesets, reading } = brought;
         if rulesets.is_empty() {
-            self.audience.remove(user_id);
-            return;
+            self.audience.remove(listener.user_id);
+        } else {
+            self.audience.put(listener.user_id, rulesets.documents());
         }
-        self.audience.put(user_id, rulesets.documents());
-        let known = Known { rulesets: Arc::downgrade(rulesets), bytes: rulesets.bytes() };
-        self.bytes += known.bytes;
-        self.users.insert((*user_id).into(), known);
+        let known = Known { reading: *reading, bytes: rulesets.bytes() };
+        self.bytes += PLACE + known.bytes;
+        if let Some(before) = self.known.insert(listener.account, known) {
+            self.bytes -= PLACE + before.bytes;
+        }
     }
 }

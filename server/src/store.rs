@@ -28,7 +28,7 @@ use self::cache::Cache;
 pub use self::codes::Code;
 use self::engine::{Batch, Engine, Row, Rows, Statement, WithoutNul, sql};
 pub use self::requests::Request;
-pub use self::rulesets::{Draft, RulesRead, Rulesets};
+pub use self::rulesets::{Draft, Reading, RulesRead, Rulesets, RulesetsRead};
 pub use self::sessions::Session;
 pub use self::tokens::{NewToken, Refused, Token, TokenAccount};
 use crate::config::{Database, SecretUrl};

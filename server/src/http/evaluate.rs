@@ -21,7 +21,7 @@ use crate::store::StoreError;
 const PART: usize = 2_000;
 const PART_BYTES: usize = 8 * 1024 * 1024;
 
-/// How many members' rules are asked for at once, which then come on top of a part.
+/// How many members are looked for at once, whose rules then come on top of a part.
 const ASKED: usize = 50;
 
 /// Tells the members by their verdicts. Left out are those who have no rules here: users of other
@@ -44,13 +44,13 @@ pub(super) async fn evaluate(
     let mut evaluation = Evaluation::new(asked.all);
     let mut part = Part::default();
     for some in members.chunks(ASKED) {
-        part.load(&belfry, some).await?;
+        part.add(&belfry, some).await?;
         if part.is_full() {
-            std::mem::take(&mut part).judge(&belfry, &asked, &mut evaluation);
+            std::mem::take(&mut part).judge(&belfry, &asked, &mut evaluation).await?;
             tokio::task::yield_now().await;
         }
     }
-    part.judge(&belfry, &asked, &mut evaluation);
+    part.judge(&belfry, &asked, &mut evaluation).await?;
     Ok(json::answer(evaluation.answer().into()))
 }
 
@@ -58,36 +58,68 @@ pub(super) async fn evaluate(
 #[derive(Default)]
 struct Part<'a> {
     listeners: Vec<Listener<'a>>,
+    /// Also those of rules that the audience has: they may have to be brought after all.
     bytes: usize,
 }
 
 impl<'a> Part<'a> {
-    async fn load(
+    /// Adds those of these members who have an account. Rules are read of those whom the audience
+    /// does not know.
+    async fn add(
         &mut self,
         belfry: &Belfry,
         members: &[(&'a str, &'a NamedMember)],
     ) -> Result<(), StoreError> {
         let names: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
-        let rulesets = belfry.store.rulesets_of_many(&names).await?;
-        for ((_, member), rulesets) in members.iter().zip(rulesets) {
-            let Some(rulesets) = rulesets else { continue };
-            self.bytes += rulesets.bytes();
+        let accounts = belfry.store.account_ids(&names).await?;
+        let first = self.listeners.len();
+        for ((_, member), account) in members.iter().zip(accounts) {
+            let Some(account) = account else { continue };
             let (user_id, member) = (&*member.user_id, member.member());
-            self.listeners.push(Listener { user_id, member, rulesets });
+            self.listeners.push(Listener { user_id, member, account, brought: None });
         }
+        let accounts: Vec<i64> = self.listeners[first..].iter().map(|new| new.account).collect();
+        let mut unknown = Vec::new();
+        for (at, known) in (first..).zip(belfry.audience.known(&belfry.store, &accounts)) {
+            match known {
+                Some(bytes) => self.bytes += bytes,
+                None => unknown.push(at),
+            }
+        }
+        self.bytes += self.bring(belfry, &unknown).await?;
         Ok(())
+    }
+
+    /// Reads the rules of those at these positions, and tells in how many bytes they are stored.
+    async fn bring(&mut self, belfry: &Belfry, positions: &[usize]) -> Result<usize, StoreError> {
+        let accounts: Vec<i64> = positions.iter().map(|at| self.listeners[*at].account).collect();
+        let read = belfry.store.rulesets_of_many(&accounts).await?;
+        let bytes = read.iter().map(|read| read.rulesets.bytes()).sum();
+        for (at, read) in positions.iter().zip(read) {
+            self.listeners[*at].brought = Some(read);
+        }
+        Ok(bytes)
     }
 
     fn is_full(&self) -> bool {
         self.listeners.len() >= PART || self.bytes >= PART_BYTES
     }
 
-    fn judge(self, belfry: &Belfry, asked: &EvaluateRequest, evaluation: &mut Evaluation<'a>) {
+    async fn judge(
+        mut self,
+        belfry: &Belfry,
+        asked: &EvaluateRequest,
+        evaluation: &mut Evaluation<'a>,
+    ) -> Result<(), StoreError> {
         let users: Vec<&str> = self.listeners.iter().map(|listener| listener.user_id).collect();
-        belfry.audience.with(&self.listeners, |audience| {
+        // Ends: whoever has brought rules once is not missing again.
+        while let Err(missing) = belfry.audience.with(&belfry.store, &self.listeners, |audience| {
             let members = self.listeners.iter().map(|listener| (listener.user_id, listener.member));
             let members = audience.members(members);
             evaluation.add(&members.verdicts(&asked.event, &asked.room), &users);
-        });
+        }) {
+            self.bring(belfry, &missing).await?;
+        }
+        Ok(())
     }
 }

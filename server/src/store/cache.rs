@@ -131,7 +131,8 @@ impl Cache {
         }
     }
 
-    /// To be called before a read whose outcome will be put in.
+    /// To be called before a read whose outcome will be put in, from this very cache or from the
+    /// database: what is read then is as new as anything that was forgotten until now.
     pub(crate) fn moment<K: Hash>(&self, key: &K) -> Moment {
         Moment(*self.forgetting(key))
     }
@@ -191,19 +192,28 @@ impl Cache {
                     self.tokens.remove(digest);
                 }
                 Change::Rules(account) => {
-                    *self.forgetting(account) += 1;
+                    // In one step: whoever takes a moment after it finds no old rules here.
+                    let mut forgettings = self.forgetting(account);
+                    *forgettings += 1;
                     self.rules.remove(account);
                 }
                 Change::Everything => {
-                    for forgetting in &*self.forgettings {
-                        *lock(forgetting) += 1;
-                    }
+                    // Before, so that nobody puts in what is old; and after, so that nobody who
+                    // still found it here can say that it was read since.
+                    self.count_everything();
                     self.tokens.clear();
                     self.rules.clear();
                     self.apps.clear();
                     self.accounts.clear();
+                    self.count_everything();
                 }
             }
+        }
+    }
+
+    fn count_everything(&self) {
+        for forgetting in &*self.forgettings {
+            *lock(forgetting) += 1;
         }
     }
 

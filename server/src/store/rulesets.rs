@@ -1,12 +1,14 @@
 //! Rulesets: one versioned document for each scope of an account.
 
 mod of_many;
+mod reading;
 
 use std::sync::{Arc, OnceLock};
 
 use belfry_core::rules::{self, Document, Scope, User};
 use bytes::Bytes;
 
+pub use self::reading::{Reading, RulesetsRead};
 use super::cache::{Change, Moment};
 use super::engine::{Batch, Row, sql};
 use super::{Store, StoreError};

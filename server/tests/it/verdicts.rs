@@ -4,6 +4,7 @@ mod command;
 mod evaluate;
 mod explain;
 mod huge;
+mod kept;
 mod many;
 mod strange;
 
@@ -11,7 +12,7 @@ use axum::http::StatusCode;
 use belfry::config::{Config, LimitMode};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Caller, Service};
+use crate::support::{Answer, Caller, Service, TestDatabase};
 
 const EXPLAIN: &str = "POST /_service/client/api/v1/pushrules/explain";
 const EVALUATE: &str = "POST /_service/app/v1/evaluate";
@@ -26,9 +27,13 @@ async fn with_product() -> (Service, Caller) {
 }
 
 async fn with_settings(settings: &str) -> (Service, Caller) {
+    on(TestDatabase::sqlite(), settings).await
+}
+
+async fn on(database: TestDatabase, settings: &str) -> (Service, Caller) {
     let mut config: Config = toml::from_str(settings).unwrap();
     config.limits.mode = LimitMode::Off;
-    let service = Service::with(config).await;
+    let service = Service::on(database, config).await;
     let product = service.anyone().bearing("token of product");
     (service, product)
 }

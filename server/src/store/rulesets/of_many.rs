@@ -1,9 +1,9 @@
-//! The rules of many accounts at once, by name.
+//! Many accounts at once: their ids by their names, and their rules.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use super::{Rulesets, Versioned};
+use super::{Reading, Rulesets, RulesetsRead, Versioned};
 use crate::store::cache::Moment;
 use crate::store::engine::{PARAMETERS, Value, sql};
 use crate::store::{Store, StoreError};
@@ -33,23 +33,30 @@ fn filled<T: Clone + Into<Value>>(list: &[T]) -> [Value; AT_ONCE] {
 }
 
 impl Store {
-    /// The rules of the accounts of these names, in the same order: `None` where there is no such
+    /// The ids of the accounts of these names, in the same order: `None` where there is no such
     /// account, or it is disabled. What is in memory is not asked for again.
-    pub async fn rulesets_of_many(
-        &self,
-        names: &[&str],
-    ) -> Result<Vec<Option<Arc<Rulesets>>>, StoreError> {
+    pub async fn account_ids(&self, names: &[&str]) -> Result<Vec<Option<i64>>, StoreError> {
         let mut all = Vec::with_capacity(names.len());
         for names in names.chunks(AT_ONCE) {
-            let ids = self.ids_of(names).await?;
-            let known: Vec<i64> = ids.iter().copied().flatten().collect();
-            let rulesets = self.rulesets_by_id(&known).await?;
-            all.extend(ids.iter().map(|id| rulesets.get(id.as_ref()?).cloned()));
+            all.extend(self.some_account_ids(names).await?);
         }
         Ok(all)
     }
 
-    async fn ids_of(&self, names: &[&str]) -> Result<Vec<Option<i64>>, StoreError> {
+    /// The rules of these accounts, in the same order. What is in memory is not asked for again.
+    pub async fn rulesets_of_many(
+        &self,
+        accounts: &[i64],
+    ) -> Result<Vec<RulesetsRead>, StoreError> {
+        let mut all = Vec::with_capacity(accounts.len());
+        for accounts in accounts.chunks(AT_ONCE) {
+            let rulesets = self.some_rulesets(accounts).await?;
+            all.extend(accounts.iter().filter_map(|account| rulesets.get(account).cloned()));
+        }
+        Ok(all)
+    }
+
+    async fn some_account_ids(&self, names: &[&str]) -> Result<Vec<Option<i64>>, StoreError> {
         let mut ids: Vec<Option<i64>> = names.iter().map(|name| self.cache.account(name)).collect();
         // PostgreSQL takes no text with a NUL in it, and nobody has such a name.
         let unknown = (0..).zip(&ids).filter(|(_, id)| id.is_none()).map(|(at, _): (usize, _)| at);
@@ -78,13 +85,14 @@ impl Store {
         Ok(ids)
     }
 
-    async fn rulesets_by_id(&self, ids: &[i64]) -> Result<HashMap<i64, Arc<Rulesets>>, StoreError> {
+    async fn some_rulesets(&self, ids: &[i64]) -> Result<HashMap<i64, RulesetsRead>, StoreError> {
         let mut all = HashMap::with_capacity(ids.len());
-        let mut unknown: Vec<(i64, Moment)> = Vec::new();
+        let mut unknown: Vec<(i64, Reading)> = Vec::new();
         for &id in ids {
+            let reading = self.reading(id);
             match self.cache.rules(id) {
-                Some(rulesets) => drop(all.insert(id, rulesets)),
-                None => unknown.push((id, self.cache.moment(&id))),
+                Some(rulesets) => drop(all.insert(id, RulesetsRead { rulesets, reading })),
+                None => unknown.push((id, reading)),
             }
         }
         if unknown.is_empty() {
@@ -103,16 +111,14 @@ impl Store {
             let account = row.take()?;
             documents.entry(account).or_default().push(Versioned::read(row)?);
         }
-        for (id, moment) in unknown {
-            let Some(documents) = documents.remove(&id) else {
-                // Named twice, or without a document.
-                let rulesets = all.entry(id).or_insert_with(|| Arc::clone(&self.untouched));
-                self.cache.put_rules(id, Arc::clone(rulesets), moment);
-                continue;
-            };
-            let rulesets = self.shared(Rulesets { documents, answer: OnceLock::new() });
-            self.cache.put_rules(id, Arc::clone(&rulesets), moment);
-            all.insert(id, rulesets);
+        for (id, reading) in unknown {
+            // Those who are named twice have their documents already.
+            let read = all.entry(id).or_insert_with(|| {
+                let documents = documents.remove(&id).unwrap_or_default();
+                let rulesets = self.shared(Rulesets { documents, answer: OnceLock::new() });
+                RulesetsRead { rulesets, reading }
+            });
+            self.cache.put_rules(id, Arc::clone(&read.rulesets), reading.moment);
         }
         Ok(all)
     }

@@ -33,7 +33,13 @@ impl TestDatabase {
 
     /// A store on this database, as one more node would open it.
     pub(crate) async fn open(&self) -> Store {
-        Store::open(&self.database, &options(), Timestamp::UNIX_EPOCH).await.unwrap()
+        self.open_with(options().cache_bytes).await
+    }
+
+    /// The same, with so much memory.
+    pub(crate) async fn open_with(&self, cache_bytes: usize) -> Store {
+        let options = Options { cache_bytes, ..options() };
+        Store::open(&self.database, &options, Timestamp::UNIX_EPOCH).await.unwrap()
     }
 
     /// The address, for a command line; `None` for SQLite.

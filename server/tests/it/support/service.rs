@@ -45,7 +45,8 @@ impl Service {
         let unsaid = || "https://ring.example".parse().unwrap();
         let base_url = config.base_url.clone().unwrap_or_else(unsaid);
         let told = Arc::clone(&clock) as Arc<dyn Clock>;
-        let belfry = Belfry::new(config, base_url, database.open().await, told).await.unwrap();
+        let store = database.open_with(config.store.cache_bytes).await;
+        let belfry = Belfry::new(config, base_url, store, told).await.unwrap();
         let belfry = Arc::new(belfry);
         let site = Site::new(Arc::clone(&belfry));
         Self { clock, belfry, site, _database: database }

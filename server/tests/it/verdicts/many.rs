@@ -14,7 +14,7 @@ use super::{EVALUATE, PRODUCT, group, id, members, message, silent, with_product
 use crate::support::Service;
 
 /// Adds accounts that nobody can sign in to, which costs no password hash.
-async fn people(service: &Service, many: i64) -> Vec<String> {
+pub(super) async fn people(service: &Service, many: i64) -> Vec<String> {
     let names: Vec<String> = (0..many).map(|number| format!("person_{number}")).collect();
     let adding = (1000..).zip(&names).map(|(id, name)| async move {
         let account = Account {
@@ -32,7 +32,7 @@ async fn people(service: &Service, many: i64) -> Vec<String> {
 }
 
 /// Gives an account a silent rule for a word.
-async fn silence(store: &Store, account: i64, word: &str) {
+pub(super) async fn silence(store: &Store, account: i64, word: &str) {
     let mut document = Document::new(Scope::Global);
     let rule = NewRule::read(Kind::Content, silent(word).to_string().as_bytes()).unwrap();
     document.put(Kind::Content, word.parse().unwrap(), rule, Place::default()).unwrap();
