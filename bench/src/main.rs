@@ -27,8 +27,8 @@ enum Part {
     Evaluate,
     /// Put accounts with a token each into data/belfry.db
     Fill(fill::Arguments),
-    /// Measure durable writes of the store in this folder, and of the PostgreSQL that
-    /// BELFRY_TEST_POSTGRES names
+    /// Measure durable writes of the store in this folder, and of a PostgreSQL that the
+    /// environment names as for tests
     Store,
     /// Measure verdicts beside ruma's
     Verdicts(verdicts::Arguments),

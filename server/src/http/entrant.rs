@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
-use belfry_core::oauth::bearer;
+use belfry_core::oauth::bearer::{self, BearerError};
 use belfry_core::secret::Digest;
 use url::form_urlencoded;
 
@@ -57,8 +57,9 @@ impl FromRequestParts<Arc<Belfry>> for Entrant {
         let in_force = belfry.limits.in_force();
         let address = address(&in_force, peer(&parts.extensions), &parts.headers);
         let presented = match token(&parts.headers, parts.uri.query()) {
-            Err(presented) => presented,
-            Ok(digest) => match known(belfry, digest) {
+            Err(BearerError::Several) => Presented::Several,
+            Ok(None) => Presented::Nothing,
+            Ok(Some(digest)) => match known(belfry, digest) {
                 Some(presented) => presented,
                 None => look_up(belfry, digest).await,
             },
@@ -84,19 +85,19 @@ pub(super) fn address(in_force: &InForce, peer: IpAddr, headers: &HeaderMap) -> 
     peer
 }
 
-/// The digest of the one token that is presented; otherwise what is presented instead.
-pub(super) fn token(headers: &HeaderMap, query: Option<&str>) -> Result<Digest, Presented> {
+/// The digest of the one token that is presented, if there is one.
+pub(super) fn token(
+    headers: &HeaderMap,
+    query: Option<&str>,
+) -> Result<Option<Digest>, BearerError> {
     let authorization = headers.get_all(header::AUTHORIZATION).iter();
     let authorization = authorization.map(HeaderValue::as_bytes);
     let parameters: Vec<_> = form_urlencoded::parse(query.unwrap_or_default().as_bytes())
         .filter(|(name, _)| name == "access_token")
         .map(|(_, value)| value)
         .collect();
-    match bearer::presented(authorization, parameters.iter().map(AsRef::as_ref)) {
-        Ok(Some(token)) => Ok(token.digest()),
-        Ok(None) => Err(Presented::Nothing),
-        Err(bearer::BearerError::Several) => Err(Presented::Several),
-    }
+    let token = bearer::presented(authorization, parameters.iter().map(AsRef::as_ref))?;
+    Ok(token.map(|token| token.digest()))
 }
 
 /// What is known of a token without asking the database.

@@ -13,6 +13,7 @@ use std::net::IpAddr;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request};
 use belfry_core::limits::{Counting, Network, Verdict};
+use belfry_core::oauth::bearer::BearerError;
 use belfry_core::secret::Digest;
 use jiff::Timestamp;
 
@@ -78,8 +79,9 @@ pub(super) async fn judge(
     let address = entrant::address(in_force, call.peer, call.headers);
     let from = Network::of(address);
     let presented = match entrant::token(call.headers, call.query) {
-        Err(presented) => presented,
-        Ok(digest) => match entrant::known(belfry, digest) {
+        Err(BearerError::Several) => Presented::Several,
+        Ok(None) => Presented::Nothing,
+        Ok(Some(digest)) => match entrant::known(belfry, digest) {
             Some(known) => known,
             // In a box: a call that is known, as most are, need not carry the room for this.
             None => match Box::pin(look_up(belfry, in_force, call, from, digest, now)).await {
