@@ -83,7 +83,7 @@ pub struct Belfry {
     /// Changes of rules that wait to be saved.
     pub changes: Changes,
     /// The turn to explain a verdict.
-    explaining: Semaphore,
+    explaining: Arc<Semaphore>,
 }
 
 impl Belfry {
@@ -101,7 +101,7 @@ impl Belfry {
             application_services: ApplicationServices::load(&config.application_services)?,
             audience: KeptAudience::new(config.store.cache_bytes / 8),
             changes: Changes::default(),
-            explaining: Semaphore::new(1),
+            explaining: Arc::new(Semaphore::new(1)),
             config,
             base_url,
             store,

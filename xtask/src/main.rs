@@ -4,6 +4,7 @@ mod bench;
 mod cargo;
 mod fuzz;
 mod packages;
+mod seconds;
 mod test;
 
 use std::env;

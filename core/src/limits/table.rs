@@ -75,6 +75,9 @@ const DEFAULTS: [(&str, Per, &[&str], u32, u64); 5] = [
     ("sign_up", Per::Ip, &["POST /api/v1/accounts"], 5, 30 * MINUTES),
 ];
 
+/// The call that makes an account, as the rows know it.
+const SIGN_UP: (&str, &str) = ("POST", "/api/v1/accounts");
+
 impl Default for Table {
     fn default() -> Self {
         let row = |(name, per, matches, requests, seconds): (_, _, &[&str], _, _)| Row {
@@ -103,6 +106,17 @@ impl Table {
     #[must_use]
     pub fn rows(&self) -> &[Row] {
         &self.rows
+    }
+
+    /// What an account draws on that is made by another call than the one that the rows know: all
+    /// that count that one, but for those of every path, which have counted the call already.
+    #[must_use]
+    pub fn sign_up_claims(&self, from: Network) -> Vec<Claim<'_>> {
+        let (method, path) = SIGN_UP;
+        let mut claims = self.claims(method, path, None, from);
+        let of_every_call = self.claims(method, "/", None, from);
+        claims.retain(|claim| of_every_call.iter().all(|other| other.limit != claim.limit));
+        claims
     }
 
     /// What a call draws on: one claim for each row that counts it.
@@ -206,6 +220,13 @@ mod tests {
         let delete = claims("DELETE", "/api/v1/statuses/1");
         let unreblog = claims("POST", "/api/v1/statuses/2/unreblog");
         assert_eq!((delete[1].limit, &delete[1].key), (unreblog[1].limit, &unreblog[1].key));
+    }
+
+    #[test]
+    fn an_account_that_is_made_by_another_call_draws_on_the_limits_of_new_accounts_alone() {
+        let table = Table::default();
+        let [claim] = table.sign_up_claims(from()).try_into().unwrap();
+        assert_eq!((claim.limit.name(), claim.key), ("sign_up", Key::Network(from())));
     }
 
     #[test]

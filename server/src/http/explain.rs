@@ -28,13 +28,14 @@ pub(super) async fn explain(
     let asked = ExplainRequest::read(&body)?;
     let rulesets = belfry.store.rulesets(caller.account).await?;
     let user_id = caller.user_id(&belfry);
+    // A thousand rules and a long text take a while, and somebody may have made them for that: in
+    // turn, and where no other call waits for it. The work keeps its turn when its caller has gone.
+    let turn = Arc::clone(&belfry.explaining).acquire_owned().await;
     let explain = move || {
+        let _turn = turn;
         let rules = Compiled::new(&user_id, rulesets.documents());
         write(&rules.explain(&asked.event, &asked.room, asked.member()))
     };
-    // A thousand rules and a long text take a while, and somebody may have made them for that: in
-    // turn, and where no other call waits for it.
-    let Ok(_turn) = belfry.explaining.acquire().await else { return Err(Problem::Internal.into()) };
     let explained = tokio::task::spawn_blocking(explain).await.map_err(|_| Problem::Internal)?;
     Ok(json::answer(explained.into()))
 }

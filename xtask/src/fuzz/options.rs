@@ -1,6 +1,7 @@
 //! The arguments of `cargo xtask fuzz`.
 
 use super::TARGETS;
+use crate::seconds;
 
 /// What was asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,12 +22,7 @@ pub(super) fn parse(arguments: &[String]) -> Result<Options, String> {
         match argument.as_str() {
             "-h" | "--help" => options.help = true,
             "--no-install" => options.install = false,
-            "--seconds" => {
-                let seconds = rest.next().and_then(|text| text.parse().ok());
-                options.seconds = seconds
-                    .filter(|seconds| *seconds > 0)
-                    .ok_or("--seconds needs a whole number, at least 1")?;
-            }
+            "--seconds" => options.seconds = seconds::read(rest.next())?,
             option if option.starts_with('-') => {
                 return Err(format!("there is no option {option}; --help lists them"));
             }

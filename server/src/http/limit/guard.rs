@@ -31,9 +31,6 @@ enum Guarded<'a> {
     SignUp,
 }
 
-/// The call that the table's limits on new accounts are about.
-const SIGN_UP: (&str, &str) = ("POST", "/api/v1/accounts");
-
 /// What was counted. A handler that puts it before its answer, as in `(counted, Json(app))`, has
 /// the headers tell of it.
 #[derive(Debug, Clone, Default)]
@@ -105,13 +102,7 @@ impl Guard {
             Guarded::SignIn(name) => in_force.own.sign_in(self.from, name),
             Guarded::ClientSecret(client_id) => in_force.own.client_secret(self.from, client_id),
             Guarded::AppRegistration => in_force.own.app_registration(self.from),
-            Guarded::SignUp => {
-                let (method, path) = SIGN_UP;
-                let of_every_call = in_force.claims(method, "/", None, self.from);
-                let mut claims = in_force.claims(method, path, None, self.from);
-                claims.retain(|claim| of_every_call.iter().all(|other| other.limit != claim.limit));
-                claims
-            }
+            Guarded::SignUp => in_force.table.sign_up_claims(self.from),
         };
         let verdict = limits.judge(&in_force, counting, &claims, now).await;
         match Refused::by(&verdict, in_force.mode, now) {
