@@ -1,7 +1,6 @@
 //! How fast the counters in memory are, by one thread, and what a key costs.
 
 use std::error::Error;
-use std::fmt::Write;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
@@ -24,16 +23,14 @@ pub(crate) fn measure() -> Result<(), Box<dyn Error>> {
         let before = resident();
         // A margin, because the shards do not fill evenly.
         let memory = Memory::new(keys as usize * 2 + 100_000);
-        let fresh = rate(keys, |i| check(&memory, &[address(&by_address, i)]));
+        let fresh = rate(keys, |i| check(&memory, &[address(by_address, i)]));
         let bytes = resident().saturating_sub(before) / u64::from(keys);
-        let known = rate(CHECKS, |i| check(&memory, &[address(&by_address, scatter(i) % keys)]));
-        let mut id = String::new();
+        let known = rate(CHECKS, |i| check(&memory, &[address(by_address, scatter(i) % keys)]));
         // What a call costs that is counted for an account and an address.
         let calls = rate(CHECKS, |i| {
-            id.clear();
-            let _ = write!(id, "{}", scatter(i) % (keys / 2));
-            let account = Claim { limit: &by_account, key: Key::Account(&id) };
-            check(&memory, &[account, address(&by_address, scatter(i) % keys)]);
+            let id = scatter(i) % (keys / 2);
+            let account = Claim { limit: by_account, key: Key::Account(id.into()) };
+            check(&memory, &[account, address(by_address, scatter(i) % keys)]);
         });
         let name = format!("counters, {keys} keys");
         row(&name, format_args!("{fresh:.0}"), "new keys/s");
@@ -41,12 +38,12 @@ pub(crate) fn measure() -> Result<(), Box<dyn Error>> {
         row(&name, format_args!("{calls:.0}"), "checks/s of two limits together");
         row(&name, bytes, "bytes a key");
     }
-    flood(&by_address);
+    flood(by_address);
     Ok(())
 }
 
 /// Ten million keys where there is room for one million.
-fn flood(limit: &Limit) {
+fn flood(limit: Limit) {
     let memory = Memory::new(1_000_000);
     for million in 0..10 {
         let from = million * 1_000_000;
@@ -59,7 +56,7 @@ fn flood(limit: &Limit) {
     }
 }
 
-fn address(limit: &Limit, number: u32) -> Claim<'_> {
+fn address(limit: Limit, number: u32) -> Claim<'static> {
     Claim { limit, key: Key::Network(Network::of(Ipv4Addr::from_bits(number).into())) }
 }
 

@@ -3,6 +3,7 @@
 
 use std::error::Error;
 use std::hint::black_box;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use belfry::clock::{Clock, SystemClock};
 use belfry::config::{
     Config, Database, LimitMode, Namespace, Namespaces, Registration, RegistrationSource,
 };
-use belfry::http::{Belfry, Site};
+use belfry::http::{Belfry, Peer, Site};
 use belfry::store::Store;
 use belfry_core::rules::verdict_request::EvaluateRequest;
 use belfry_core::secret::Secret;
@@ -88,7 +89,8 @@ async fn ask(site: &Site, body: &Bytes) -> Result<Bytes, Box<dyn Error>> {
     let request = Request::post("/_matrix/app/v1/evaluate")
         .header("authorization", "Bearer bench-service")
         .body(Body::from(body.clone()))?;
-    let answer = site.answer(request).await;
+    let peer = Peer((Ipv4Addr::LOCALHOST, 1).into());
+    let answer = site.answer(peer, request).await;
     let status = answer.status();
     let answer = answer.into_body().collect().await?.to_bytes();
     if status.is_success() { Ok(answer) } else { Err(format!("{status}: {answer:?}").into()) }

@@ -25,8 +25,10 @@ pub mod table;
 mod tests;
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -37,17 +39,48 @@ pub use self::key::{Key, Network};
 /// So many requests in a window, under a name.
 ///
 /// The name is what counts are kept under: a limit that changes its numbers keeps its counts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limit(Arc<Terms>);
+#[derive(Debug, Clone, Copy)]
+pub struct Limit(&'static Terms);
 
-#[derive(Debug, PartialEq, Eq)]
+/// What a limit says. It is kept for as long as the process lives: every call names its limits,
+/// and to count who still holds one would cost all cores more than to judge the call.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Terms {
     name: Box<str>,
     requests: u32,
     window: u32,
-    /// As `RateLimit-Policy` has it, written once because every answer repeats it.
+    /// As `RateLimit` and `RateLimit-Policy` begin and have it, written once because every answer
+    /// repeats it: `"account";r=` and `"account";q=300;w=300`.
+    standing: Box<str>,
     policy: Box<str>,
+    /// The name as a number, for who needs to tell limits apart fast.
+    number: u64,
 }
+
+/// Every limit that there has been, so that settings that are read again and again take no more
+/// memory than those that are read once.
+static LIMITS: Mutex<BTreeSet<&'static Terms>> = Mutex::new(BTreeSet::new());
+
+impl Terms {
+    fn kept(self) -> &'static Self {
+        let mut limits = LIMITS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = limits.get(&self) {
+            return kept;
+        }
+        let kept: &'static Self = Box::leak(Box::new(self));
+        limits.insert(kept);
+        kept
+    }
+}
+
+/// There is one of each, so that it need not be read to be compared.
+impl PartialEq for Limit {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Limit {}
 
 /// Why a limit cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -76,8 +109,11 @@ impl Limit {
         }
         match u32::try_from(window.as_secs()) {
             Ok(seconds @ 1..=Self::LONGEST) if window.subsec_nanos() == 0 => {
+                let standing = format!("\"{name}\";r=").into();
                 let policy = format!("\"{name}\";q={requests};w={seconds}").into();
-                Ok(Self(Arc::new(Terms { name: name.into(), requests, window: seconds, policy })))
+                let number = BuildHasherDefault::<DefaultHasher>::new().hash_one(name);
+                let name = name.into();
+                Ok(Self(Terms { name, requests, window: seconds, standing, policy, number }.kept()))
             }
             _ => Err(LimitError::Window),
         }
@@ -85,27 +121,32 @@ impl Limit {
 
     /// What the limit is called in settings, headers and metrics.
     #[must_use]
-    pub fn name(&self) -> &str {
+    pub fn name(self) -> &'static str {
         &self.0.name
+    }
+
+    /// The name as a number: the same for the same name, and as good as always another for another.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        self.0.number
     }
 
     /// How many requests one window admits.
     #[must_use]
-    pub fn requests(&self) -> u32 {
+    pub fn requests(self) -> u32 {
         self.0.requests
     }
 
     /// How long a window lasts, in whole seconds.
     #[must_use]
-    pub fn window_seconds(&self) -> u32 {
+    pub fn window_seconds(self) -> u32 {
         self.0.window
     }
 
     /// The window that a call at `now` falls into, with what was counted in it before.
-    fn window_at(&self, kept: Option<Window>, now: Timestamp) -> Window {
-        let latest = now
-            .checked_add(SignedDuration::from_secs(self.0.window.into()))
-            .unwrap_or(Timestamp::MAX);
+    fn window_at(self, kept: Option<Window>, now: Timestamp) -> Window {
+        let end = now.as_second() + i64::from(self.0.window);
+        let latest = Timestamp::new(end, now.subsec_nanosecond()).unwrap_or(Timestamp::MAX);
         match kept {
             Some(kept) if kept.count > 0 && now < kept.end => {
                 Window { end: kept.end.min(latest), ..kept }
@@ -138,7 +179,7 @@ pub struct Window {
 #[derive(Debug, Clone)]
 pub struct Claim<'a> {
     /// The limit.
-    pub limit: &'a Limit,
+    pub limit: Limit,
     /// Whose requests are counted together.
     pub key: Key<'a>,
 }
@@ -186,14 +227,14 @@ pub struct Verdict(Vec<Standing>);
 ///
 /// The windows are left as they are to be kept. One that has no count need not be kept; all others
 /// must be, also when the call is refused, because an end may have been pulled in.
-pub fn judge(counting: Counting, kept: &mut [(&Limit, Option<Window>)], now: Timestamp) -> Verdict {
+pub fn judge(counting: Counting, kept: &mut [(Limit, Option<Window>)], now: Timestamp) -> Verdict {
     let mut all = true;
     for (limit, window) in &mut *kept {
         let current = limit.window_at(*window, now);
         all &= current.count < limit.requests();
         *window = Some(current);
     }
-    let stand = |(limit, window): &mut (&Limit, Option<Window>)| {
+    let stand = |(limit, window): &mut (Limit, Option<Window>)| {
         let window = window.as_mut()?;
         let admitted = window.count < limit.requests();
         let counted = match counting {
@@ -203,7 +244,7 @@ pub fn judge(counting: Counting, kept: &mut [(&Limit, Option<Window>)], now: Tim
         };
         window.count += u32::from(counted);
         let remaining = limit.requests().saturating_sub(window.count);
-        Some(Standing { limit: limit.clone(), remaining, reset: window.end, admitted })
+        Some(Standing { limit: *limit, remaining, reset: window.end, admitted })
     };
     Verdict(kept.iter_mut().filter_map(stand).collect())
 }

@@ -1,24 +1,26 @@
 //! What is counted, in the Prometheus text format.
 
 mod limits;
+mod striped;
 
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use axum::http::StatusCode;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 pub use self::limits::{LimitMetrics, Tally};
+use self::striped::{Count, Times};
 
 /// The counters of this process.
 pub struct Metrics {
     registry: Registry,
-    answers: [Counter; 5],
-    seconds: Histogram,
+    answers: [Counter<u64, Count>; 5],
+    seconds: Times,
     /// Connections that are open.
     pub connections: Gauge,
     /// Calls that failed because the store did.
@@ -33,9 +35,8 @@ pub struct Metrics {
 
 impl Default for Metrics {
     fn default() -> Self {
-        let answers: [Counter; 5] = Default::default();
-        // From 100 µs to 3 s.
-        let seconds = Histogram::new(exponential_buckets(0.0001, 2.0, 16));
+        let answers: [Counter<u64, Count>; 5] = Default::default();
+        let seconds = Times::default();
         let (connections, cache_in_use) = (Gauge::default(), Gauge::default());
         let (store_failures, panics) = (Counter::default(), Counter::default());
 
@@ -71,12 +72,12 @@ impl Default for Metrics {
 
 impl Metrics {
     /// Counts an answer.
-    pub fn answered(&self, status: StatusCode, seconds: f64) {
+    pub fn answered(&self, status: StatusCode, took: Duration) {
         let class = usize::from(status.as_u16() / 100).saturating_sub(1);
         if let Some(counter) = self.answers.get(class) {
             counter.inc();
         }
-        self.seconds.observe(seconds);
+        self.seconds.observe(took);
     }
 
     /// Says from now on whether Redis counts.

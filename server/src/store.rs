@@ -22,7 +22,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tokio::time::Duration;
 
-pub use self::accounts::{Account, Taken};
+pub use self::accounts::{Account, Name, Taken};
 pub use self::apps::App;
 use self::cache::Cache;
 pub use self::codes::Code;
@@ -37,8 +37,6 @@ use crate::config::{Database, SecretUrl};
 pub struct Store {
     engine: Box<dyn Engine>,
     cache: Arc<Cache>,
-    /// The rules of everybody who never changed any.
-    untouched: Arc<Rulesets>,
 }
 
 /// Why something could not be read or written.
@@ -134,7 +132,7 @@ impl Store {
     }
 
     fn of(engine: impl Engine + 'static, cache: Arc<Cache>) -> Self {
-        Self { engine: Box::new(WithoutNul(engine)), cache, untouched: Arc::default() }
+        Self { engine: Box::new(WithoutNul(engine)), cache }
     }
 
     /// Whether the database answers.

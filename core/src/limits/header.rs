@@ -6,10 +6,10 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use jiff::tz::Offset;
-use jiff::{SignedDuration, Timestamp};
 
-use super::{Limit, Standing, Verdict};
+use super::{Standing, Verdict};
 
 /// The values of the headers, one after another in one text: whatever an answer has to tell takes
 /// one piece of memory.
@@ -44,7 +44,11 @@ impl Verdict {
         let remaining = write(&|text| number(text, closest.remaining.into()));
         let reset = write(&|text| timestamp(text, closest.reset));
         let standings = write(&|text| self.list(text, |text, standing| standing.write(text, now)));
-        let policy = write(&|text| self.list(text, |text, standing| standing.limit.write(text)));
+        let policy = write(&|text| {
+            self.list(text, |text, standing| {
+                text.extend_from_slice(standing.limit.0.policy.as_bytes());
+            });
+        });
         Some(Fields { text, limit, remaining, reset, standings, policy })
     }
 
@@ -62,37 +66,29 @@ impl Standing {
     /// `"account";r=299;t=300`. A limit's name needs no escapes.
     fn write(&self, text: &mut Vec<u8>, now: Timestamp) {
         let left = self.reset.duration_since(now).try_into().unwrap_or_default();
-        text.push(b'"');
-        text.extend_from_slice(self.limit.name().as_bytes());
-        text.extend_from_slice(b"\";r=");
+        text.extend_from_slice(self.limit.0.standing.as_bytes());
         number(text, self.remaining.into());
         text.extend_from_slice(b";t=");
         number(text, whole_seconds(left));
     }
 }
 
-impl Limit {
-    /// `"account";q=300;w=300`
-    fn write(&self, text: &mut Vec<u8>) {
-        text.extend_from_slice(self.0.policy.as_bytes());
-    }
-}
-
 /// Decimal digits, without the detour through `fmt`: these are on every answer.
-fn number(text: &mut Vec<u8>, number: u64) {
-    padded(text, number, 1);
+fn number(text: &mut Vec<u8>, mut number: u64) {
+    let mut written = [0; 20];
+    let mut first = written.len() - 1;
+    while number > 9 {
+        written[first] = digit(number);
+        number /= 10;
+        first -= 1;
+    }
+    written[first] = digit(number);
+    text.extend_from_slice(&written[first..]);
 }
 
-/// At least so many digits, with zeros before them.
-fn padded(text: &mut Vec<u8>, mut number: u64, width: usize) {
-    let mut digits = [b'0'; 20];
-    let mut first = digits.len();
-    while number > 0 {
-        first -= 1;
-        digits[first] += u8::try_from(number % 10).unwrap_or(0);
-        number /= 10;
-    }
-    text.extend_from_slice(&digits[first.min(digits.len() - width)..]);
+/// The last digit of a number.
+fn digit(number: u64) -> u8 {
+    b"0123456789"[(number % 10) as usize]
 }
 
 /// Whole seconds, rounded up and never 0, as for `Retry-After`: who waits that long is not too early.
@@ -104,19 +100,26 @@ pub fn whole_seconds(wait: Duration) -> u64 {
 
 /// ISO 8601 in UTC with three digits of a second, rounded up.
 fn timestamp(text: &mut Vec<u8>, reset: Timestamp) {
-    let up = reset.checked_add(SignedDuration::from_nanos(999_999)).unwrap_or(reset);
+    let up = i64::from(reset.subsec_nanosecond() % 1_000_000 > 0);
+    let up = Timestamp::from_millisecond(reset.as_millisecond() + up).unwrap_or(reset);
     let at = Offset::UTC.to_datetime(up);
-    for (value, width, end) in [
-        (at.year(), 4, b'-'),
-        (at.month().into(), 2, b'-'),
-        (at.day().into(), 2, b'T'),
-        (at.hour().into(), 2, b':'),
-        (at.minute().into(), 2, b':'),
-        (at.second().into(), 2, b'.'),
-        (at.millisecond(), 3, b'Z'),
-    ] {
-        padded(text, value.unsigned_abs().into(), width);
-        text.push(end);
+    let mut written = *b"YYYY-MM-DDTHH:MM:SS.mmmZ";
+    digits(&mut written[..4], at.year());
+    digits(&mut written[5..7], at.month().into());
+    digits(&mut written[8..10], at.day().into());
+    digits(&mut written[11..13], at.hour().into());
+    digits(&mut written[14..16], at.minute().into());
+    digits(&mut written[17..19], at.second().into());
+    digits(&mut written[20..23], at.millisecond());
+    text.extend_from_slice(&written);
+}
+
+/// As many digits of a number as there is place for.
+fn digits(place: &mut [u8], number: i16) {
+    let mut number = number.unsigned_abs().into();
+    for written in place.iter_mut().rev() {
+        *written = digit(number);
+        number /= 10;
     }
 }
 
@@ -124,6 +127,7 @@ fn timestamp(text: &mut Vec<u8>, reset: Timestamp) {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::Limit;
     use super::*;
 
     fn at(text: &str) -> Timestamp {

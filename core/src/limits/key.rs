@@ -2,16 +2,17 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv6Addr};
 
 use base64ct::{Base64UrlUnpadded, Encoding};
 use sha2::{Digest, Sha256};
 
 /// Whose requests one limit counts together.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Key<'a> {
     /// An account, by its id, over all its tokens and addresses.
-    Account(&'a str),
+    Account(i64),
     /// An address, over all accounts.
     Network(Network),
     /// A name that is tried from an address: of an account, or the id of a client.
@@ -30,12 +31,23 @@ impl<'a> Key<'a> {
     }
 }
 
+/// In a few whole words, where it can be: every call is hashed.
+impl Hash for Key<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Self::Account(id) => (0_u64, id).hash(state),
+            Self::Network(network) => network.words().hash(state),
+            Self::Tried(network, name) => (3_u64, network.words(), name).hash(state),
+        }
+    }
+}
+
 /// The key as text, for an engine that keeps text: distinct keys have distinct texts, and none is
 /// long, whatever a caller sends as a name.
 impl fmt::Display for Key<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Account(id) => write!(f, "account:{}", Short(id)),
+            Self::Account(id) => write!(f, "account:={id}"),
             Self::Network(network) => write!(f, "ip:{network}"),
             Self::Tried(network, name) => write!(f, "tried:{network}:{}", Short(name)),
         }
@@ -64,6 +76,14 @@ fn digest(text: &str) -> String {
 pub struct Network(IpAddr);
 
 impl Network {
+    /// Distinct networks as distinct words, of which the first is 1 or 2.
+    fn words(self) -> (u64, u64) {
+        match self.0 {
+            IpAddr::V4(v4) => (1, v4.to_bits().into()),
+            IpAddr::V6(v6) => (2, (v6.to_bits() >> 64) as u64),
+        }
+    }
+
     /// The network of an address. An IPv4-mapped IPv6 address is an IPv4 address.
     #[must_use]
     pub fn of(address: IpAddr) -> Self {
@@ -127,8 +147,8 @@ mod tests {
         let long = "x".repeat(100_000);
         let forged = [format!("#{}", digest(&long)), digest(&long), "192.0.2.1:=bob".into()];
         let mut keys = vec![Key::Network(here), Key::Network(there)];
+        keys.extend([i64::MIN, -1, 0, 1, 192, i64::MAX].map(Key::Account));
         for name in ["bob", "", "192.0.2.1", &long, &forged[0], &forged[1], &forged[2]] {
-            keys.push(Key::Account(name));
             keys.push(Key::tried(here, name));
             keys.push(Key::tried(there, name));
         }

@@ -58,7 +58,7 @@ impl TryFrom<BTreeMap<String, Setting>> for Own {
                 Setting::Change(Change { per: Some(_), .. } | Change { matches: Some(_), .. }) => {
                     return Err(SettingError::Fixed(name));
                 }
-                Setting::Change(change) => *limit = Some(change.limit(&name, limit.as_ref())?),
+                Setting::Change(change) => *limit = Some(change.limit(&name, *limit)?),
             }
         }
         Ok(own)
@@ -77,37 +77,34 @@ impl Own {
     }
 
     /// The limits, for people who read what is in force.
-    pub fn limits(&self) -> impl Iterator<Item = &Limit> {
-        [&self.sign_in_address, &self.sign_in_name, &self.client_secret, &self.app_registration]
+    pub fn limits(&self) -> impl Iterator<Item = Limit> {
+        [self.sign_in_address, self.sign_in_name, self.client_secret, self.app_registration]
             .into_iter()
             .flatten()
     }
 
     /// What an attempt to sign in draws on, right or wrong: check it before the password.
     #[must_use]
-    pub fn sign_in<'a>(&'a self, from: Network, name: &'a str) -> Vec<Claim<'a>> {
-        let address = claim(self.sign_in_address.as_ref(), Key::Network(from));
-        address
-            .into_iter()
-            .chain(claim(self.sign_in_name.as_ref(), Key::tried(from, name)))
-            .collect()
+    pub fn sign_in<'a>(&self, from: Network, name: &'a str) -> Vec<Claim<'a>> {
+        let address = claim(self.sign_in_address, Key::Network(from));
+        address.into_iter().chain(claim(self.sign_in_name, Key::tried(from, name))).collect()
     }
 
     /// What a wrong client secret draws on: peek before the secret, charge when it was wrong. So a
     /// client that knows its secret is never held up by its own traffic.
     #[must_use]
-    pub fn client_secret<'a>(&'a self, from: Network, client_id: &'a str) -> Vec<Claim<'a>> {
-        claim(self.client_secret.as_ref(), Key::tried(from, client_id)).into_iter().collect()
+    pub fn client_secret<'a>(&self, from: Network, client_id: &'a str) -> Vec<Claim<'a>> {
+        claim(self.client_secret, Key::tried(from, client_id)).into_iter().collect()
     }
 
     /// What the registration of an app draws on.
     #[must_use]
-    pub fn app_registration(&self, from: Network) -> Vec<Claim<'_>> {
-        claim(self.app_registration.as_ref(), Key::Network(from)).into_iter().collect()
+    pub fn app_registration(&self, from: Network) -> Vec<Claim<'static>> {
+        claim(self.app_registration, Key::Network(from)).into_iter().collect()
     }
 }
 
-fn claim<'a>(limit: Option<&'a Limit>, key: Key<'a>) -> Option<Claim<'a>> {
+fn claim(limit: Option<Limit>, key: Key<'_>) -> Option<Claim<'_>> {
     limit.map(|limit| Claim { limit, key })
 }
 

@@ -70,8 +70,8 @@ pub enum SettingError {
 
 impl Change {
     /// The limit with what is said here; without one, everything must be said.
-    pub(super) fn limit(&self, name: &str, was: Option<&Limit>) -> Result<Limit, SettingError> {
-        let window = |limit: &Limit| Duration::from_secs(limit.window_seconds().into());
+    pub(super) fn limit(&self, name: &str, was: Option<Limit>) -> Result<Limit, SettingError> {
+        let window = |limit: Limit| Duration::from_secs(limit.window_seconds().into());
         let incomplete = || SettingError::Incomplete(name.into());
         let requests = self.requests.or(was.map(Limit::requests)).ok_or_else(incomplete)?;
         let window = self.window.or(was.map(window)).ok_or_else(incomplete)?;
@@ -90,7 +90,7 @@ pub(super) fn settle(
             None => rows.push(row),
             Some(Setting::Off) => {}
             Some(Setting::Change(change)) => {
-                let limit = change.limit(row.limit.name(), Some(&row.limit))?;
+                let limit = change.limit(row.limit.name(), Some(row.limit))?;
                 let per = change.per.unwrap_or(row.per);
                 rows.push(Row { limit, per, matches: change.matches.unwrap_or(row.matches) });
             }

@@ -111,7 +111,7 @@ impl Table {
     /// What an account draws on that is made by another call than the one that the rows know: all
     /// that count that one, but for those of every path, which have counted the call already.
     #[must_use]
-    pub fn sign_up_claims(&self, from: Network) -> Vec<Claim<'_>> {
+    pub fn sign_up_claims(&self, from: Network) -> Vec<Claim<'static>> {
         let (method, path) = SIGN_UP;
         let mut claims = self.claims(method, path, None, from);
         let of_every_call = self.claims(method, "/", None, from);
@@ -124,25 +124,25 @@ impl Table {
     /// `target` is the path of the call, in any spelling. `account` is that of a token that was
     /// found good: a call with a bad token draws on its address alone.
     #[must_use]
-    pub fn claims<'a>(
-        &'a self,
+    pub fn claims(
+        &self,
         method: &str,
         target: &str,
-        account: Option<&'a str>,
+        account: Option<i64>,
         from: Network,
-    ) -> Vec<Claim<'a>> {
+    ) -> Vec<Claim<'static>> {
         let mut route = None;
         let mut counts = |pattern: &Pattern| {
             pattern.means_method(method)
                 && (pattern.means_every_path()
                     || pattern.means_route(route.get_or_insert_with(|| Route::of(target))))
         };
-        let claim = |row: &'a Row| {
+        let claim = |row: &Row| {
             let key = match row.per {
                 Per::Account => Key::Account(account?),
                 Per::Ip => Key::Network(from),
             };
-            row.matches.iter().any(&mut counts).then_some(Claim { limit: &row.limit, key })
+            row.matches.iter().any(&mut counts).then_some(Claim { limit: row.limit, key })
         };
         self.rows.iter().filter_map(claim).collect()
     }
@@ -156,7 +156,7 @@ mod tests {
         Network::of([192, 0, 2, 1].into())
     }
 
-    fn names<'a>(table: &'a Table, call: &str, account: Option<&'a str>) -> Vec<&'a str> {
+    fn names(table: &Table, call: &str, account: Option<i64>) -> Vec<&'static str> {
         let (method, target) = call.split_once(' ').unwrap();
         table.claims(method, target, account, from()).iter().map(|c| c.limit.name()).collect()
     }
@@ -208,7 +208,7 @@ mod tests {
             ("POST //API/v1/%61ccounts.json;x/?y", "account ip sign_up", "ip sign_up"),
             ("OPTIONS *", "account ip", "ip"),
         ] {
-            assert_eq!(names(&table, call, Some("1")).join(" "), with_account, "{call}");
+            assert_eq!(names(&table, call, Some(1)).join(" "), with_account, "{call}");
             assert_eq!(names(&table, call, None).join(" "), without, "{call}");
         }
     }
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn deletes_and_unreblogs_have_one_budget() {
         let table = Table::default();
-        let claims = |method, target| table.claims(method, target, Some("1"), from());
+        let claims = |method, target| table.claims(method, target, Some(1), from());
         let delete = claims("DELETE", "/api/v1/statuses/1");
         let unreblog = claims("POST", "/api/v1/statuses/2/unreblog");
         assert_eq!((delete[1].limit, &delete[1].key), (unreblog[1].limit, &unreblog[1].key));
@@ -233,8 +233,8 @@ mod tests {
     fn a_claim_is_keyed_by_the_account_or_the_network() {
         let table = Table::default();
         let keys: Vec<_> =
-            table.claims("GET", "/", Some("7"), from()).into_iter().map(|c| c.key).collect();
-        assert_eq!(keys, [Key::Account("7"), Key::Network(from())]);
+            table.claims("GET", "/", Some(7), from()).into_iter().map(|c| c.key).collect();
+        assert_eq!(keys, [Key::Account(7), Key::Network(from())]);
     }
 
     #[test]
@@ -242,7 +242,7 @@ mod tests {
         let table = Table::default();
         for part in ["/..", "/a", "%2f", ";", "%", "//"] {
             let call = format!("POST {}", part.repeat(50_000));
-            assert_eq!(names(&table, &call, Some("1")), ["account", "ip"]);
+            assert_eq!(names(&table, &call, Some(1)), ["account", "ip"]);
         }
     }
 }

@@ -13,10 +13,10 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 /// The smallest engine there is: one window for each limit.
-struct Kept<'a>(Vec<(&'a Limit, Option<Window>)>);
+struct Kept(Vec<(Limit, Option<Window>)>);
 
-impl<'a> Kept<'a> {
-    fn new(limits: impl IntoIterator<Item = &'a Limit>) -> Self {
+impl Kept {
+    fn new(limits: impl IntoIterator<Item = Limit>) -> Self {
         Self(limits.into_iter().map(|limit| (limit, None)).collect())
     }
 
@@ -36,7 +36,7 @@ fn remaining(verdict: &Verdict) -> Vec<u32> {
 #[test]
 fn the_301st_of_300_is_refused() {
     let limit = limit("account", 300, 300);
-    let mut kept = Kept::new([&limit]);
+    let mut kept = Kept::new([limit]);
     for left in (0..300).rev() {
         let verdict = kept.check(at(1));
         assert!(verdict.admitted());
@@ -48,7 +48,7 @@ fn the_301st_of_300_is_refused() {
 #[test]
 fn a_window_starts_with_the_first_request_and_lasts_its_length() {
     let limit = limit("account", 2, 300);
-    let mut kept = Kept::new([&limit]);
+    let mut kept = Kept::new([limit]);
     for (now, admitted, left, reset) in [
         (7, true, 1, 307),
         (100, true, 0, 307),
@@ -69,7 +69,7 @@ fn a_window_starts_with_the_first_request_and_lasts_its_length() {
 #[test]
 fn a_refused_call_costs_none_of_its_limits() {
     let (wide, narrow) = (limit("account", 300, 300), limit("media", 1, 1800));
-    let mut kept = Kept::new([&wide, &narrow]);
+    let mut kept = Kept::new([wide, narrow]);
     assert_eq!(remaining(&kept.check(at(0))), [299, 0]);
     for _ in 0..1000 {
         let verdict = kept.check(at(1));
@@ -82,7 +82,7 @@ fn a_refused_call_costs_none_of_its_limits() {
 #[test]
 fn a_peek_costs_nothing_and_a_charge_only_what_there_is_room_for() {
     let (wide, narrow) = (limit("a", 3, 60), limit("b", 1, 60));
-    let mut kept = Kept::new([&wide, &narrow]);
+    let mut kept = Kept::new([wide, narrow]);
     let peek = judge(Counting::Peek, &mut kept.0, at(0));
     assert_eq!((peek.admitted(), remaining(&peek)), (true, vec![3, 1]));
     assert_eq!(kept.counts(), [0, 0]);
@@ -96,7 +96,7 @@ fn a_peek_costs_nothing_and_a_charge_only_what_there_is_room_for() {
 #[test]
 fn a_window_does_not_start_with_a_peek_or_a_refusal() {
     let (open, closed) = (limit("a", 1, 60), limit("b", 0, 60));
-    let mut kept = Kept::new([&open, &closed]);
+    let mut kept = Kept::new([open, closed]);
     judge(Counting::Peek, &mut kept.0, at(0));
     kept.check(at(10));
     kept.0.pop();
@@ -135,7 +135,7 @@ fn a_call_without_limits_is_admitted() {
 #[test]
 fn a_limit_of_0_refuses_and_says_when_to_ask_again() {
     let none = limit("none", 0, 60);
-    let mut kept = Kept::new([&none]);
+    let mut kept = Kept::new([none]);
     for counting in [Counting::Check, Counting::Peek, Counting::Charge] {
         let verdict = judge(counting, &mut kept.0, at(0));
         assert!(!verdict.admitted());
@@ -147,7 +147,7 @@ fn a_limit_of_0_refuses_and_says_when_to_ask_again() {
 fn the_largest_limit_stops_at_its_end_and_does_not_overflow() {
     let most = limit("most", u32::MAX, 60);
     let window = |count| Some(Window { count, end: at(60) });
-    let mut kept = [(&most, window(u32::MAX - 1))];
+    let mut kept = [(most, window(u32::MAX - 1))];
     assert!(judge(Counting::Check, &mut kept, at(0)).admitted());
     for counting in [Counting::Check, Counting::Charge] {
         assert!(!judge(counting, &mut kept, at(0)).admitted());
@@ -158,7 +158,7 @@ fn the_largest_limit_stops_at_its_end_and_does_not_overflow() {
 #[test]
 fn a_clock_set_back_gives_no_fresh_window_and_locks_out_for_one_window_at_most() {
     let limit = limit("account", 2, 300);
-    let mut kept = Kept::new([&limit]);
+    let mut kept = Kept::new([limit]);
     kept.check(at(0));
     kept.check(at(0));
     let hour = -3600;
@@ -172,7 +172,7 @@ fn a_clock_set_back_gives_no_fresh_window_and_locks_out_for_one_window_at_most()
 #[test]
 fn a_clock_far_forward_gains_one_window_and_setting_it_right_gains_none() {
     let limit = limit("account", 1, 300);
-    let mut kept = Kept::new([&limit]);
+    let mut kept = Kept::new([limit]);
     let day = 86_400;
     for (now, admitted) in [
         (0, true),
@@ -191,7 +191,7 @@ fn a_clock_far_forward_gains_one_window_and_setting_it_right_gains_none() {
 fn the_ends_of_the_calendar_do_no_harm() {
     let limit = limit("account", 1, 366 * 86_400);
     for now in [Timestamp::MIN, Timestamp::UNIX_EPOCH, Timestamp::MAX] {
-        let mut kept = Kept::new([&limit]);
+        let mut kept = Kept::new([limit]);
         assert!(kept.check(now).admitted());
         assert!(kept.check(Timestamp::MAX).wait(Timestamp::MIN) < Some(Duration::MAX));
     }
@@ -200,7 +200,7 @@ fn the_ends_of_the_calendar_do_no_harm() {
 #[test]
 fn a_changed_limit_keeps_what_was_counted() {
     let before = limit("media", 30, 1800);
-    let mut kept = Kept::new([&before]);
+    let mut kept = Kept::new([before]);
     (0..20).for_each(|_| drop(kept.check(at(0))));
     let counted = kept.0[0].1;
     for (requests, seconds, admitted, left, reset) in [
@@ -212,7 +212,7 @@ fn a_changed_limit_keeps_what_was_counted() {
         (30, 7200, true, 9, 1800),
     ] {
         let after = limit("media", requests, seconds);
-        let verdict = judge(Counting::Check, &mut [(&after, counted)], at(10));
+        let verdict = judge(Counting::Check, &mut [(after, counted)], at(10));
         let [standing] = verdict.standings() else { panic!("one limit") };
         let found = (standing.admitted, standing.remaining, standing.reset);
         assert_eq!(found, (admitted, left, at(reset)), "{requests} in {seconds} s");
@@ -265,7 +265,7 @@ fn limits() -> impl Strategy<Value = Vec<Limit>> {
 proptest! {
     #[test]
     fn never_more_than_the_limit_in_a_window(limits in limits(), steps in steps(false)) {
-        let mut kept = Kept::new(&limits);
+        let mut kept = Kept::new(limits.iter().copied());
         let mut now = 0;
         let mut counted = vec![Vec::<i64>::new(); limits.len()];
         for Step { counting, pass } in steps {
@@ -294,7 +294,7 @@ proptest! {
 
     #[test]
     fn remaining_and_reset_never_contradict_the_verdict(limits in limits(), steps in steps(true)) {
-        let mut kept = Kept::new(&limits);
+        let mut kept = Kept::new(limits.iter().copied());
         let mut now = 0;
         for Step { counting, pass } in steps {
             now += pass;
@@ -320,7 +320,7 @@ proptest! {
 
     #[test]
     fn whatever_the_clock_did_nobody_waits_longer_than_told(limits in limits(), steps in steps(true)) {
-        let mut kept = Kept::new(&limits);
+        let mut kept = Kept::new(limits.iter().copied());
         let mut now = 0;
         for Step { counting, pass } in steps {
             let before = kept.counts();

@@ -26,7 +26,7 @@ const SHARDS: usize = 256;
 /// One for each limit of a call; those of most calls need no memory from the heap.
 type Few<T> = SmallVec<[T; 4]>;
 
-type Kept<'a> = (&'a Limit, Option<Window>);
+type Kept = (Limit, Option<Window>);
 
 /// The counters of this process.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Memory {
         let now = whole_microseconds(now);
         let prints: Few<u64> = claims.iter().map(|claim| self.print(claim)).collect();
         let mut held = self.hold(&prints);
-        let mut kept: Few<Kept<'_>> = claims
+        let mut kept: Few<Kept> = claims
             .iter()
             .zip(&prints)
             .map(|(claim, &print)| (claim.limit, held.shard(print).get(print)))
@@ -81,7 +81,7 @@ impl Memory {
         let mut kept: Few<_> = claims.iter().map(|claim| (claim.limit, get(claim))).collect();
         let before = kept.clone();
         let verdict = judge(Counting::Peek, &mut kept, now);
-        let pulled_in = |((_, was), (_, is)): (&Kept<'_>, &Kept<'_>)| {
+        let pulled_in = |((_, was), (_, is)): (&Kept, &Kept)| {
             was.zip(*is).is_some_and(|(was, is)| was.end > is.end)
         };
         let known = !before.iter().zip(&kept).any(pulled_in);
@@ -111,7 +111,7 @@ impl Memory {
     }
 
     fn print(&self, claim: &Claim<'_>) -> u64 {
-        self.seed.hash_one((claim.limit.name(), &claim.key))
+        self.seed.hash_one((claim.limit.number(), &claim.key))
     }
 
     fn place(&self, print: u64) -> usize {

@@ -122,11 +122,7 @@ impl Redis {
     }
 }
 
-fn windows<'a>(
-    claims: &[Claim<'a>],
-    told: &[Told],
-    now: Timestamp,
-) -> Vec<(&'a Limit, Option<Window>)> {
+fn windows(claims: &[Claim<'_>], told: &[Told], now: Timestamp) -> Vec<(Limit, Option<Window>)> {
     let window = |&(count, left): &Told| {
         let left = SignedDuration::try_from(left).unwrap_or(SignedDuration::MAX);
         Window { count, end: now.checked_add(left).unwrap_or(Timestamp::MAX) }

@@ -15,10 +15,7 @@ use super::error::ApiError;
 use crate::store::{Refused, Token, TokenAccount};
 
 /// A call with a good token; a handler that takes one is closed to everyone else.
-pub(super) struct Bearer {
-    token: Token,
-    scopes: Scopes,
-}
+pub(super) struct Bearer(Token);
 
 impl FromRequestParts<Arc<Belfry>> for Bearer {
     type Rejection = ApiError;
@@ -38,31 +35,30 @@ impl FromRequestParts<Arc<Belfry>> for Bearer {
             Refused::Expired => ApiError::ExpiredToken,
             Refused::Disabled => ApiError::DisabledAccount,
         })?;
-        let scopes = token.scopes.parse().unwrap_or_default();
-        Ok(Self { token, scopes })
+        Ok(Self(token))
     }
 }
 
 impl Bearer {
     /// The app that the token was issued to.
     pub(super) fn app(&self) -> i64 {
-        self.token.app
+        self.0.app
     }
 
     /// What the token may be used for.
     pub(super) fn scopes(&self) -> &Scopes {
-        &self.scopes
+        &self.0.scopes
     }
 
     /// Demands a scope that opens one of these.
     pub(super) fn demand(&self, any: &[Scope]) -> Result<(), ApiError> {
-        let allowed = any.iter().any(|scope| self.scopes.allow(*scope));
+        let allowed = any.iter().any(|scope| self.0.scopes.allow(*scope));
         if allowed { Ok(()) } else { Err(ApiError::OutsideScopes) }
     }
 
     /// The account that the token speaks for, if it speaks for one.
     pub(super) fn account(&self) -> Option<&TokenAccount> {
-        self.token.account.as_ref()
+        self.0.account.as_ref()
     }
 
     /// The account that the token speaks for.

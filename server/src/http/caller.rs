@@ -6,35 +6,34 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use belfry_core::matrix;
 use belfry_core::oauth::bearer::BearerError;
+use belfry_core::oauth::scope::Scopes;
 use belfry_core::percent;
 use belfry_core::rules::Access;
 use belfry_core::secret::Digest;
-use jiff::Timestamp;
 
 use super::Belfry;
 use super::entrant::{Entrant, Presented};
 use super::error::RuleError;
 use crate::application_services::ApplicationService;
-use crate::store::{Refused, Token};
+use crate::store::{Name, Refused, Token};
 
 /// The user whose rules are meant; a handler that takes one is closed to everyone else.
 pub(super) struct Caller {
     /// The account.
     pub(super) account: i64,
     /// Its name.
-    pub(super) name: Arc<str>,
+    pub(super) name: Name,
     /// The token, if it is the user's own and not that of an application service.
     pub(super) token: Option<Digest>,
     /// What the token may be used for; an application service may do everything.
-    scopes: Option<Arc<str>>,
+    scopes: Option<Scopes>,
 }
 
 impl Caller {
     /// Whether the caller may do that.
     pub(super) fn may(&self, access: Access) -> Result<(), RuleError> {
         let Some(scopes) = &self.scopes else { return Ok(()) };
-        let scopes = scopes.split(' ').filter_map(|scope| scope.parse().ok());
-        if access.is_granted_by(scopes) { Ok(()) } else { Err(RuleError::Scope(access)) }
+        if access.is_granted_by(scopes.iter()) { Ok(()) } else { Err(RuleError::Scope(access)) }
     }
 
     /// The user's id.
@@ -52,7 +51,7 @@ impl FromRequestParts<Arc<Belfry>> for Caller {
     ) -> Result<Self, RuleError> {
         let query = percent::query(parts.uri.query().unwrap_or_default())?;
         match holder(parts, belfry).await? {
-            Holder::User(digest, token) => user(digest, &token, belfry.clock.now()),
+            Holder::User(digest, token) => user(digest, token),
             Holder::Service(service) => acting(&service, &query, belfry).await,
         }
     }
@@ -70,25 +69,27 @@ impl FromRequestParts<Arc<Belfry>> for Service {
     ) -> Result<Self, RuleError> {
         match holder(parts, belfry).await? {
             Holder::Service(service) => Ok(Self(service)),
-            Holder::User(digest, token) => match user(digest, &token, belfry.clock.now()) {
-                Ok(_) | Err(RuleError::NoUser) => Err(RuleError::NoService),
-                Err(error) => Err(error),
-            },
+            Holder::User(..) => Err(RuleError::NoService),
         }
     }
 }
 
 /// Who holds the token of a call.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is made")]
 enum Holder {
-    /// A user, or an app for itself, if the token is still good.
+    /// A user, or an app for itself; the token is good.
     User(Digest, Token),
     Service(Arc<ApplicationService>),
 }
 
 async fn holder(parts: &mut Parts, belfry: &Arc<Belfry>) -> Result<Holder, RuleError> {
-    let Ok(Entrant { presented, .. }) = Entrant::from_request_parts(parts, belfry).await;
+    let Ok(Entrant { now, presented, .. }) = Entrant::from_request_parts(parts, belfry).await;
     match presented {
-        Presented::Token(digest, token) => Ok(Holder::User(digest, token)),
+        Presented::Token(digest, token) => match token.check(now) {
+            Ok(()) => Ok(Holder::User(digest, token)),
+            Err(Refused::Revoked | Refused::Expired) => Err(RuleError::UnknownToken),
+            Err(Refused::Disabled) => Err(RuleError::Deactivated),
+        },
         Presented::Service(digest) => {
             let service = belfry.application_services.of_token(digest);
             service.cloned().map(Holder::Service).ok_or(RuleError::UnknownToken)
@@ -101,17 +102,13 @@ async fn holder(parts: &mut Parts, belfry: &Arc<Belfry>) -> Result<Holder, RuleE
 }
 
 /// The user of a token.
-fn user(digest: Digest, token: &Token, now: Timestamp) -> Result<Caller, RuleError> {
-    token.check(now).map_err(|refused| match refused {
-        Refused::Revoked | Refused::Expired => RuleError::UnknownToken,
-        Refused::Disabled => RuleError::Deactivated,
-    })?;
-    let account = token.account.as_ref().ok_or(RuleError::NoUser)?;
+fn user(digest: Digest, token: Token) -> Result<Caller, RuleError> {
+    let account = token.account.ok_or(RuleError::NoUser)?;
     Ok(Caller {
         account: account.id,
-        name: Arc::clone(&account.name),
+        name: account.name,
         token: Some(digest),
-        scopes: Some(Arc::clone(&token.scopes)),
+        scopes: Some(token.scopes),
     })
 }
 

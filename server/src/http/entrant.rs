@@ -9,6 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
 use belfry_core::oauth::bearer::{self, BearerError};
 use belfry_core::secret::Digest;
+use jiff::Timestamp;
 use url::form_urlencoded;
 
 use super::error::Problem;
@@ -21,6 +22,8 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Who calls. As an extractor it never looks up twice what the limits have found already.
 #[derive(Debug, Clone)]
 pub(super) struct Entrant {
+    /// When the call came.
+    pub(super) now: Timestamp,
     /// The client's address, also behind a proxy.
     pub(super) address: IpAddr,
     /// The token.
@@ -54,6 +57,7 @@ impl FromRequestParts<Arc<Belfry>> for Entrant {
         if let Some(found) = parts.extensions.get::<Self>() {
             return Ok(found.clone());
         }
+        let now = belfry.clock.now();
         let in_force = belfry.limits.in_force();
         let address = address(&in_force, peer(&parts.extensions), &parts.headers);
         let presented = match token(&parts.headers, parts.uri.query()) {
@@ -64,7 +68,7 @@ impl FromRequestParts<Arc<Belfry>> for Entrant {
                 None => look_up(belfry, digest).await,
             },
         };
-        Ok(Self { address, presented })
+        Ok(Self { now, address, presented })
     }
 }
 

@@ -125,8 +125,7 @@ fn pass(presented: Presented, uri: &Uri, now: Timestamp) -> Result<Response, Den
         store::Refused::Expired => Denied::Token("The access token expired"),
         store::Refused::Disabled => Denied::Account,
     })?;
-    let scopes: Scopes = token.scopes.parse()?;
-    if needed.iter().all(|scope| scopes.allow(scope)) {
+    if needed.iter().all(|scope| token.scopes.allow(scope)) {
         Ok(let_in(&token))
     } else {
         Err(Denied::Scope)
@@ -147,7 +146,8 @@ fn let_in(token: &Token) -> Response {
         Some(account) => account.id.into(),
         None => HeaderValue::from_static(""),
     };
-    let scopes = HeaderValue::try_from(&*token.scopes).unwrap_or(HeaderValue::from_static(""));
+    let scopes =
+        HeaderValue::try_from(token.scopes.to_string()).unwrap_or(HeaderValue::from_static(""));
     let headers = [
         (HeaderName::from_static("x-account-id"), account),
         (HeaderName::from_static("x-app-id"), token.app.into()),

@@ -38,7 +38,7 @@ pub(super) async fn introspect(
     let Some(owner) = belfry.store.app(token.app).await? else { return inactive };
     let mut answer = json!({
         "active": true,
-        "scope": &*token.scopes,
+        "scope": token.scopes,
         "client_id": owner.client_id,
         "token_type": "Bearer",
         "iat": token.created_at.as_second(),

@@ -19,8 +19,8 @@ use jiff::Timestamp;
 
 use self::refused::Refused;
 pub(super) use self::told::Told;
-use super::Belfry;
 use super::entrant::{self, Entrant, Presented};
+use super::{Belfry, Peer};
 use crate::config::LimitMode;
 use crate::limits::InForce;
 use crate::store::Token;
@@ -35,14 +35,17 @@ pub(super) struct Call<'a> {
     pub(super) peer: IpAddr,
 }
 
-/// Judges a request and keeps in it who calls, so that no handler needs to look again.
+/// Judges a request and keeps in it who calls, so that no handler needs to look again. Where nothing
+/// is counted, it keeps who could be asked.
 pub(super) async fn enter(
     belfry: &Belfry,
+    peer: Peer,
     request: &mut Request<Body>,
     told: &mut Told,
 ) -> Result<(), Refused> {
     let in_force = belfry.limits.in_force();
     if in_force.mode == LimitMode::Off || is_exempt(request) {
+        request.extensions_mut().insert(peer);
         return Ok(());
     }
     let call = Call {
@@ -50,7 +53,7 @@ pub(super) async fn enter(
         target: request.uri().path(),
         query: request.uri().query(),
         headers: request.headers(),
-        peer: entrant::peer(request.extensions()),
+        peer: peer.0.ip(),
     };
     let now = belfry.clock.now();
     let (entrant, verdict) = judge(belfry, &in_force, &call, now).await;
@@ -87,18 +90,18 @@ pub(super) async fn judge(
             None => match Box::pin(look_up(belfry, in_force, call, from, digest, now)).await {
                 Ok(presented) => presented,
                 Err(verdict) => {
-                    return (Entrant { address, presented: Presented::Unknown }, verdict);
+                    return (Entrant { now, address, presented: Presented::Unknown }, verdict);
                 }
             },
         },
     };
     if is_free(belfry, &presented) {
-        return (Entrant { address, presented }, Verdict::default());
+        return (Entrant { now, address, presented }, Verdict::default());
     }
-    let account = account(&presented, now).map(|id| id.to_string());
-    let claims = in_force.claims(call.method, call.target, account.as_deref(), from);
+    let account = account(&presented, now);
+    let claims = in_force.claims(call.method, call.target, account, from);
     let verdict = belfry.limits.judge(in_force, Counting::Check, &claims, now).await;
-    (Entrant { address, presented }, verdict)
+    (Entrant { now, address, presented }, verdict)
 }
 
 /// Asks the database for a token, unless the address is over its limits: tokens that are made up

@@ -51,7 +51,8 @@ pub(super) async fn answer(
 
 /// What stands behind `/segment/client/api/pushrules/` in a path that was routed here.
 fn behind(path: &str) -> &str {
-    let path = path.splitn(4, '/').nth(3).unwrap_or_default();
+    let Some((_, path)) = path[1..].split_once('/') else { return "" };
+    let path = path.strip_prefix("client/").unwrap_or_default();
     let behind = |api| path.strip_prefix(api)?.strip_prefix("/pushrules/");
     APIS.into_iter().find_map(behind).unwrap_or_default()
 }

@@ -52,7 +52,7 @@ impl Site {
     }
 
     /// Answers a request. It always does: a handler that panics costs its own caller a 500.
-    pub async fn answer(&self, mut request: Request<Body>) -> Response {
+    pub async fn answer(&self, peer: Peer, mut request: Request<Body>) -> Response {
         let began = Instant::now();
         drop_last_slash(request.uri_mut());
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
@@ -62,7 +62,7 @@ impl Site {
         let mut told = Told::default();
         let mut answer = match cors::preflight(&method).filter(|_| is_open) {
             Some(answer) => answer,
-            None => self.call(request, shape, &mut told).await,
+            None => self.call(peer, request, shape, &mut told).await,
         };
         told.write(&mut answer);
         if is_open {
@@ -70,14 +70,20 @@ impl Site {
         }
         mark(answer.headers_mut(), area, &path);
         let took = began.elapsed();
-        self.belfry.metrics.answered(answer.status(), took.as_secs_f64());
+        self.belfry.metrics.answered(answer.status(), took);
         // The path alone: a query may hold a token.
         tracing::debug!(%method, path, status = answer.status().as_u16(), ?took);
         answer
     }
 
-    async fn call(&self, request: Request<Body>, shape: Shape, told: &mut Told) -> Response {
-        let calling = AssertUnwindSafe(self.route(request, told)).catch_unwind();
+    async fn call(
+        &self,
+        peer: Peer,
+        request: Request<Body>,
+        shape: Shape,
+        told: &mut Told,
+    ) -> Response {
+        let calling = AssertUnwindSafe(self.route(peer, request, told)).catch_unwind();
         match calling.await {
             Ok(Ok(answer)) => shape.given(&self.belfry, answer),
             Ok(Err(refused)) => shape.problem(&self.belfry, refused.into()),
@@ -92,11 +98,12 @@ impl Site {
     /// Asks the limits, then the routes. What the limits say is told whatever the routes answer.
     async fn route(
         &self,
+        peer: Peer,
         mut request: Request<Body>,
         told: &mut Told,
     ) -> Result<Response, Refused> {
         if self.limited {
-            limit::enter(&self.belfry, &mut request, told).await?;
+            limit::enter(&self.belfry, peer, &mut request, told).await?;
         }
         let mut answer = match self.router.clone().oneshot(request).await {
             Ok(answer) => answer,
@@ -175,6 +182,7 @@ fn drop_last_slash(uri: &mut Uri) {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
     use std::time::Duration;
 
     use axum::http::StatusCode;
@@ -215,13 +223,15 @@ pub(crate) mod tests {
         Site { router, belfry, limited: true }
     }
 
+    const PEER: Peer = Peer(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1));
+
     #[tokio::test]
     async fn a_handler_that_panics_costs_its_caller_a_500_and_nobody_else_anything() {
         let folder = tempfile::tempdir().unwrap();
         let site = strange_site(folder.path()).await;
         let get = |path: &str| Request::get(path).body(Body::empty()).unwrap();
 
-        let answer = site.answer(get("/_matrix/panic")).await;
+        let answer = site.answer(PEER, get("/_matrix/panic")).await;
         assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
         let limits = answer.headers().get("x-ratelimit-remaining").cloned();
         let body = answer.into_body().collect().await.unwrap().to_bytes();
@@ -230,7 +240,7 @@ pub(crate) mod tests {
         assert!(limits.is_some_and(|left| left == "299"), "told what is left of the limits");
         assert!(!body.to_string().contains("what the test is about"), "{body}");
 
-        assert_eq!(site.answer(get("/well")).await.status(), StatusCode::OK);
+        assert_eq!(site.answer(PEER, get("/well")).await.status(), StatusCode::OK);
         assert!(site.belfry.metrics.to_text().contains("belfry_panics_total 1"));
     }
 
@@ -240,7 +250,7 @@ pub(crate) mod tests {
         let site = strange_site(folder.path()).await;
         let register = async || {
             let request = Request::get("/_matrix/register").body(Body::empty()).unwrap();
-            let answer = site.answer(request).await;
+            let answer = site.answer(PEER, request).await;
             let told = ["x-ratelimit-limit", "x-ratelimit-remaining", "ratelimit", "retry-after"]
                 .map(|name| answer.headers().get(name).map_or("", |value| value.to_str().unwrap()))
                 .map(str::to_owned);

@@ -32,8 +32,8 @@ impl InForce {
     #[must_use]
     pub fn new(config: &Config, metrics: &LimitMetrics) -> Self {
         let (table, own) = (config.limits.rows.clone(), config.limits.own.clone());
-        let limits = table.rows().iter().map(|row| &row.limit).chain(own.limits());
-        let tallies = limits.map(|limit| (limit.clone(), metrics.tally(limit.name()))).collect();
+        let limits = table.rows().iter().map(|row| row.limit).chain(own.limits());
+        let tallies = limits.map(|limit| (limit, metrics.tally(limit.name()))).collect();
         Self {
             mode: config.limits.mode,
             proxies: config.trusted_proxies.clone(),
@@ -45,13 +45,13 @@ impl InForce {
     }
 
     /// What a call draws on; nothing where limits are off.
-    pub(crate) fn claims<'a>(
-        &'a self,
+    pub(crate) fn claims(
+        &self,
         method: &str,
         target: &str,
-        account: Option<&'a str>,
+        account: Option<i64>,
         from: Network,
-    ) -> Vec<Claim<'a>> {
+    ) -> Vec<Claim<'static>> {
         match self.mode {
             LimitMode::Enforce | LimitMode::Shadow => {
                 self.table.claims(method, target, account, from)

@@ -8,14 +8,18 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+use super::striped::Count;
 use crate::counters::{Place, State};
+
+/// How many calls there were.
+pub(super) type Calls = Counter<u64, Count>;
 
 /// The metrics of limits.
 #[derive(Debug, Default)]
 pub struct LimitMetrics {
-    allowed: Family<ByLimit, Counter>,
-    refused: Family<ByLimit, Counter>,
-    near: Family<ByLimit, Counter>,
+    allowed: Family<ByLimit, Calls>,
+    refused: Family<ByLimit, Calls>,
+    near: Family<ByLimit, Calls>,
     keys: Gauge,
     evicted: Counter<u64, AtomicU64>,
     alone: Counter<u64, AtomicU64>,
@@ -32,11 +36,11 @@ struct ByLimit {
 #[derive(Debug, Clone)]
 pub struct Tally {
     /// Calls that were admitted and counted.
-    pub allowed: Counter,
+    pub allowed: Calls,
     /// Calls that were refused by this limit.
-    pub refused: Counter,
+    pub refused: Calls,
     /// Calls that were admitted, with four fifths of the limit or more used.
-    pub near: Counter,
+    pub near: Calls,
 }
 
 impl LimitMetrics {
@@ -55,7 +59,7 @@ impl LimitMetrics {
     /// The counters of a limit. They outlive a change of the limit.
     #[must_use]
     pub fn tally(&self, limit: &str) -> Tally {
-        let of = |family: &Family<ByLimit, Counter>| {
+        let of = |family: &Family<ByLimit, Calls>| {
             family.get_or_create(&ByLimit { limit: limit.to_owned() }).clone()
         };
         Tally { allowed: of(&self.allowed), refused: of(&self.refused), near: of(&self.near) }

@@ -63,13 +63,13 @@ impl Connection {
         // Of this connection alone: what all connections share, two cores would pull back and
         // forth at every call.
         let own = Arc::new((self.site, Arc::clone(&traffic)));
-        let service = service_fn(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(self.peer);
+        let peer = self.peer;
+        let service = service_fn(move |request: Request<Incoming>| {
             let own = Arc::clone(&own);
             async move {
                 let (site, traffic) = &*own;
                 let _call = traffic.begin();
-                Ok::<_, std::convert::Infallible>(site.answer(request.map(Body::new)).await)
+                Ok::<_, std::convert::Infallible>(site.answer(peer, request.map(Body::new)).await)
             }
         });
         let mut serving = pin!(self.builder.serve_connection(TokioIo::new(stream), service));

@@ -1,11 +1,16 @@
 //! Accounts: the people who can sign in.
 
+use arrayvec::ArrayString;
+use belfry_core::oauth::account::LONGEST_NAME;
 use jiff::Timestamp;
 
 use super::cache::Change;
 use super::engine::{Batch, Row, sql};
 use super::{Store, StoreError, TokenAccount};
 use crate::random;
+
+/// The name of an account in one piece, for what is kept and passed on with every call.
+pub type Name = ArrayString<LONGEST_NAME>;
 
 /// An account as it is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,7 +133,8 @@ impl Store {
     /// The account of this name, for an application service that acts for it: from memory, if it
     /// was asked for before and is not disabled.
     pub async fn acting_account(&self, name: &str) -> Result<Option<TokenAccount>, StoreError> {
-        let acting = |id, disabled_at| TokenAccount { id, name: name.into(), disabled_at };
+        let Ok(known) = Name::from(name) else { return Ok(None) };
+        let acting = |id, disabled_at| TokenAccount { id, name: known, disabled_at };
         if let Some(id) = self.cache.account(name) {
             return Ok(Some(acting(id, None)));
         }

@@ -54,8 +54,7 @@ impl Change {
 /// The bounded memory of the store.
 pub(crate) struct Cache {
     tokens: quick_cache::sync::Cache<Digest, Kept, Bytes>,
-    scopes: token::Scopes,
-    rules: quick_cache::sync::Cache<i64, Arc<Rulesets>, Bytes>,
+    rules: quick_cache::sync::Cache<i64, Rulesets, Bytes>,
     /// Apps by their client ids.
     apps: quick_cache::sync::Cache<Box<str>, Arc<App>, Bytes>,
     /// The ids of accounts by their names. Neither changes; only disabled accounts are not here.
@@ -92,8 +91,8 @@ impl Weighter<Digest, Kept> for Bytes {
     }
 }
 
-impl Weighter<i64, Arc<Rulesets>> for Bytes {
-    fn weight(&self, _: &i64, rules: &Arc<Rulesets>) -> u64 {
+impl Weighter<i64, Rulesets> for Bytes {
+    fn weight(&self, _: &i64, rules: &Rulesets) -> u64 {
         (PLACE + 2 * size_of::<i64>() + rules.bytes_in_memory()) as u64
     }
 }
@@ -121,7 +120,6 @@ impl Cache {
         let (tokens, rules, names) = (bytes / 8 * 5, bytes / 4, bytes / 16);
         Self {
             tokens: quick_cache::sync::Cache::with_weighter(tokens / 256, tokens as u64, Bytes),
-            scopes: token::Scopes::default(),
             rules: quick_cache::sync::Cache::with_weighter(rules / 1024, rules as u64, Bytes),
             apps: quick_cache::sync::Cache::with_weighter(names / 1024, names as u64, Bytes),
             accounts: quick_cache::sync::Cache::with_weighter(names / 1024, names as u64, Bytes),
@@ -142,18 +140,18 @@ impl Cache {
     }
 
     pub(crate) fn put_token(&self, digest: Digest, token: &Token, since: Moment) {
-        let kept = Kept::new(token, &self.scopes);
+        let kept = Kept::new(token);
         let forgettings = self.forgetting(&digest);
         if self.is_believed() && *forgettings == since.0 {
             self.tokens.insert(digest, kept);
         }
     }
 
-    pub(crate) fn rules(&self, account: i64) -> Option<Arc<Rulesets>> {
+    pub(crate) fn rules(&self, account: i64) -> Option<Rulesets> {
         if self.is_believed() { self.rules.get(&account) } else { None }
     }
 
-    pub(crate) fn put_rules(&self, account: i64, rules: Arc<Rulesets>, since: Moment) {
+    pub(crate) fn put_rules(&self, account: i64, rules: Rulesets, since: Moment) {
         let forgettings = self.forgetting(&account);
         if self.is_believed() && *forgettings == since.0 {
             self.rules.insert(account, rules);
@@ -251,11 +249,11 @@ mod tests {
     use crate::store::tokens::TokenAccount;
 
     fn token(id: i64) -> (Digest, Token) {
-        let name = format!("person_{id}").into();
+        let name = format!("person_{id}").parse().unwrap();
         let token = Token {
             app: 1,
             account: Some(TokenAccount { id, name, disabled_at: None }),
-            scopes: "read write push".into(),
+            scopes: "read write push".parse().unwrap(),
             created_at: Timestamp::UNIX_EPOCH,
             expires_at: None,
             revoked_at: None,
@@ -269,8 +267,8 @@ mod tests {
         const PEOPLE: u64 = 1_000_000;
         let cache = Cache::new(Options::default().cache_bytes, true);
         let (digest, token) = token(999_999);
-        let token = Bytes.weight(&digest, &Kept::new(&token, &cache.scopes));
-        let rules = Bytes.weight(&7, &Arc::default());
+        let token = Bytes.weight(&digest, &Kept::new(&token));
+        let rules = Bytes.weight(&7, &Rulesets::default());
         assert!(token * PEOPLE <= cache.tokens.capacity(), "{token} bytes each");
         assert!(rules * PEOPLE <= cache.rules.capacity(), "{rules} bytes each");
     }
@@ -281,7 +279,7 @@ mod tests {
         for id in 0..5000 {
             let (digest, token) = token(id);
             cache.put_token(digest, &token, cache.moment(&digest));
-            cache.put_rules(id, Arc::default(), cache.moment(&id));
+            cache.put_rules(id, Rulesets::default(), cache.moment(&id));
             let name = format!("person_{id}");
             cache.put_account(&name, id, cache.moment(&name.as_str()));
         }
@@ -296,9 +294,9 @@ mod tests {
         let cache = Cache::new(1 << 20, true);
         let moment = cache.moment(&7_i64);
         cache.forget(&[Change::Rules(7)]);
-        cache.put_rules(7, Arc::default(), moment);
+        cache.put_rules(7, Rulesets::default(), moment);
         assert!(cache.rules(7).is_none());
-        cache.put_rules(7, Arc::default(), moment.after_own_write());
+        cache.put_rules(7, Rulesets::default(), moment.after_own_write());
         assert!(cache.rules(7).is_some());
         cache.forget(&[Change::Everything]);
         assert!(cache.rules(7).is_none());

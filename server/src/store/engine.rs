@@ -4,8 +4,6 @@
 //! that both engines read: `$1` parameters, `on conflict`, `returning`, and values that are text
 //! or 64-bit integers, nothing else.
 
-use std::sync::Arc;
-
 use belfry_core::secret::Digest;
 use futures_util::FutureExt;
 use futures_util::future::{self, BoxFuture};
@@ -13,6 +11,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 
 use super::StoreError;
+use super::accounts::Name;
 use super::cache::Change;
 
 /// A database that runs statements.
@@ -188,9 +187,9 @@ impl FromValue for String {
     }
 }
 
-impl FromValue for Arc<str> {
+impl FromValue for Name {
     fn from_value(value: Value) -> Option<Self> {
-        String::from_value(value).map(Self::from)
+        Self::from(&String::from_value(value)?).ok()
     }
 }
 

@@ -14,10 +14,14 @@ use super::engine::{Batch, Row, sql};
 use super::{Store, StoreError};
 use crate::random;
 
-/// The documents of one account, by scope, and the answer that shows them all.
-#[derive(Debug, Default)]
-pub struct Rulesets {
-    documents: Vec<Versioned>,
+/// The documents of one account, by scope, and the answer that shows them all. Most accounts have
+/// none; then there is nothing here, which all cores can have at once.
+#[derive(Debug, Clone, Default)]
+pub struct Rulesets(Option<Arc<Documents>>);
+
+#[derive(Debug)]
+struct Documents {
+    all: Vec<Versioned>,
     answer: OnceLock<Bytes>,
 }
 
@@ -34,7 +38,7 @@ struct Versioned {
 /// The rules of an account as they were read, to be changed.
 pub struct RulesRead {
     /// The rules.
-    pub rulesets: Arc<Rulesets>,
+    pub rulesets: Rulesets,
     account: i64,
     moment: Moment,
     remembered: bool,
@@ -82,9 +86,18 @@ impl Draft {
 }
 
 impl Rulesets {
+    fn new(all: Vec<Versioned>) -> Self {
+        let documents = Documents { all, answer: OnceLock::new() };
+        Self((!documents.all.is_empty()).then(|| Arc::new(documents)))
+    }
+
+    fn all(&self) -> &[Versioned] {
+        self.0.as_deref().map_or(&[], |documents| &documents.all)
+    }
+
     /// The documents that the account has.
     pub fn documents(&self) -> impl Iterator<Item = &Document> + Clone {
-        self.documents.iter().map(|versioned| &versioned.document)
+        self.all().iter().map(|versioned| &versioned.document)
     }
 
     /// The document of a scope, if the account has one.
@@ -94,7 +107,7 @@ impl Rulesets {
     }
 
     fn versioned(&self, scope: &Scope) -> Option<&Versioned> {
-        self.documents.iter().find(|versioned| versioned.document.scope() == scope)
+        self.all().iter().find(|versioned| versioned.document.scope() == scope)
     }
 
     /// How many rules the account has.
@@ -106,13 +119,13 @@ impl Rulesets {
     /// Whether the account has no document.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.documents.is_empty()
+        self.0.is_none()
     }
 
     /// How many bytes all of it is stored in.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.documents.iter().map(|versioned| versioned.bytes).sum()
+        self.all().iter().map(|versioned| versioned.bytes).sum()
     }
 
     /// How many bytes the document of a scope is stored in.
@@ -125,35 +138,34 @@ impl Rulesets {
     /// document is not kept: it would take more memory than everything else that is known of it.
     #[must_use]
     pub fn answer(&self, owner: User<'_>) -> Bytes {
-        if self.is_empty() {
-            return rules::untouched(owner).into();
-        }
+        let Some(documents) = &self.0 else { return rules::untouched(owner).into() };
         let make = || rules::answer(self.documents(), owner).into();
-        self.answer.get_or_init(make).clone()
+        documents.answer.get_or_init(make).clone()
     }
 
     /// About how many bytes it takes in memory, the answer included, which may come later: as
     /// types a document takes some four times its text, and built-in rules are shown too.
     pub(super) fn bytes_in_memory(&self) -> usize {
         let (types, builtin) = (4, 6 * 1024);
-        if self.is_empty() { 0 } else { size_of::<Self>() + builtin + (types + 1) * self.bytes() }
+        let some = size_of::<Documents>() + builtin + (types + 1) * self.bytes();
+        if self.is_empty() { 0 } else { some }
     }
 
     /// These rulesets with another document in the place of one.
     fn with(&self, draft: Draft, version: i64) -> Self {
         let others = |versioned: &&Versioned| versioned.document.scope() != draft.document.scope();
-        let mut documents: Vec<_> = self.documents.iter().filter(others).cloned().collect();
+        let mut documents: Vec<_> = self.all().iter().filter(others).cloned().collect();
         if !draft.text.is_empty() {
             let Draft { document, text } = draft;
             documents.push(Versioned { document, version, bytes: text.len() });
         }
-        Self { documents, answer: OnceLock::new() }
+        Self::new(documents)
     }
 }
 
 impl Store {
     /// The rules of an account: no documents when it never changed any.
-    pub async fn rulesets(&self, account: i64) -> Result<Arc<Rulesets>, StoreError> {
+    pub async fn rulesets(&self, account: i64) -> Result<Rulesets, StoreError> {
         if let Some(known) = self.cache.rules(account) {
             return Ok(known);
         }
@@ -164,8 +176,8 @@ impl Store {
         );
         let rows = self.engine.read(select).await?;
         let documents: Vec<_> = rows.into_iter().map(Versioned::read).collect::<Result<_, _>>()?;
-        let rulesets = self.shared(Rulesets { documents, answer: OnceLock::new() });
-        self.cache.put_rules(account, Arc::clone(&rulesets), moment);
+        let rulesets = Rulesets::new(documents);
+        self.cache.put_rules(account, rulesets.clone(), moment);
         Ok(rulesets)
     }
 
@@ -217,16 +229,11 @@ impl Store {
         let batch = Batch::from(statement).changing(Change::Rules(read.account));
         let [saved] = self.write_rows(batch).await?;
         let Some(mut row) = saved.into_iter().next() else { return Ok(false) };
-        let rulesets = self.shared(read.rulesets.with(draft, row.take()?));
+        let rulesets = read.rulesets.with(draft, row.take()?);
         // If anything was forgotten since these rules were read, beside what this very write made
         // stale, then somebody else has written too, and the next reader must ask the database.
         self.cache.put_rules(read.account, rulesets, read.moment.after_own_write());
         Ok(true)
-    }
-
-    /// All accounts without a document share one value.
-    fn shared(&self, rulesets: Rulesets) -> Arc<Rulesets> {
-        if rulesets.is_empty() { Arc::clone(&self.untouched) } else { Arc::new(rulesets) }
     }
 }
 

@@ -1,10 +1,10 @@
 //! Tokens: who may ring, through which app, and for what.
 
-use std::sync::Arc;
-
+use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Digest;
 use jiff::Timestamp;
 
+use super::accounts::Name;
 use super::cache::Change;
 use super::engine::{Batch, Row, Statement, sql};
 use super::{Store, StoreError};
@@ -33,8 +33,8 @@ pub struct Token {
     pub app: i64,
     /// The account it speaks for; none for a token of the app itself.
     pub account: Option<TokenAccount>,
-    /// The scopes it carries, separated by spaces.
-    pub scopes: Arc<str>,
+    /// The scopes it carries.
+    pub scopes: Scopes,
     /// When it was issued.
     pub created_at: Timestamp,
     /// When it ends by itself.
@@ -51,7 +51,7 @@ pub struct TokenAccount {
     /// Its number.
     pub id: i64,
     /// Its name.
-    pub name: Arc<str>,
+    pub name: Name,
     /// Since when it is disabled.
     pub disabled_at: Option<Timestamp>,
 }
@@ -87,7 +87,7 @@ impl Token {
         Ok(Self {
             app,
             account: Option::zip(id, name).map(|(id, name)| TokenAccount { id, name, disabled_at }),
-            scopes: row.take()?,
+            scopes: Scopes::known(&row.take::<String>()?),
             created_at: row.take()?,
             expires_at: row.take()?,
             revoked_at: row.take()?,
@@ -185,11 +185,11 @@ mod tests {
     #[test]
     fn a_token_is_good_until_something_ends_it() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let account = |disabled_at| TokenAccount { id: 7, name: "a".into(), disabled_at };
+        let account = |disabled_at| TokenAccount { id: 7, name: "a".parse().unwrap(), disabled_at };
         let good = Token {
             app: 1,
             account: Some(account(None)),
-            scopes: "read".into(),
+            scopes: "read".parse().unwrap(),
             created_at: at(1),
             expires_at: Some(at(10)),
             revoked_at: None,

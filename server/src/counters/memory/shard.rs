@@ -80,15 +80,17 @@ impl Shard {
     }
 
     /// Keeps the window of a key.
-    pub(super) fn put(&mut self, print: u64, limit: &Limit, window: Window, now: Timestamp) {
-        let now = now.as_microsecond();
-        if self.get(print).is_none() {
-            self.make_room(print, now);
-        }
+    pub(super) fn put(&mut self, print: u64, limit: Limit, window: Window, now: Timestamp) {
+        let is_held = |at: &usize| self.slots[*at].count > 0;
+        let held = self.find(print).filter(is_held);
+        let at = held.or_else(|| {
+            self.make_room(print, now.as_microsecond());
+            self.find(print)
+        });
         let share = u64::from(window.count) * 255 / u64::from(limit.requests().max(1));
         let share = u8::try_from(share).unwrap_or(u8::MAX);
         let end = window.end.as_microsecond();
-        if let Some(slot) = self.find(print).and_then(|at| self.slots.get_mut(at)) {
+        if let Some(slot) = at.and_then(|at| self.slots.get_mut(at)) {
             self.used += usize::from(slot.count == 0);
             *slot = Slot { print, end, count: window.count, share };
         }

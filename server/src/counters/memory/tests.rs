@@ -35,7 +35,7 @@ proptest! {
         for (key, count, length, passed) in steps {
             now += passed;
             let window = window(count, now + length);
-            shard.put(print(key), &limit(9), window, at(now));
+            shard.put(print(key), limit(9), window, at(now));
             map.insert(key, window);
             map.retain(|_, window| window.end > at(now));
             if passed == 3 {
@@ -57,7 +57,7 @@ proptest! {
     ) {
         let mut shard = Shard::new(most);
         for key in keys {
-            shard.put(key, &limit(9), window(1, 300), at(0));
+            shard.put(key, limit(9), window(1, 300), at(0));
             prop_assert!(shard.used() <= most);
             prop_assert_eq!(shard.get(key), Some(window(1, 300)));
         }
@@ -68,11 +68,11 @@ proptest! {
 fn a_flood_of_fresh_keys_does_not_push_out_a_key_at_its_limit() {
     let memory = Memory::new(1000);
     let limit = limit(300);
-    let at_its_limit = [Claim { limit: &limit, key: Key::Account("abuser") }];
+    let at_its_limit = [Claim { limit, key: Key::Account(1) }];
     (0..300).for_each(|_| drop(memory.judge(Counting::Check, &at_its_limit, at(0))));
     for address in 0..100_000_u32 {
         let key = Key::Network(Network::of(std::net::Ipv4Addr::from_bits(address).into()));
-        let flood = [Claim { limit: &limit, key }];
+        let flood = [Claim { limit, key }];
         assert!(memory.judge(Counting::Check, &flood, at(1)).admitted());
     }
     assert!(!memory.judge(Counting::Check, &at_its_limit, at(2)).admitted());
@@ -86,8 +86,7 @@ fn a_sweep_forgets_what_has_ended_and_gives_the_memory_back() {
     let memory = Memory::new(Memory::KEYS);
     let limit = limit(300);
     for number in 0..10_000 {
-        let id = number.to_string();
-        let claims = [Claim { limit: &limit, key: Key::Account(&id) }];
+        let claims = [Claim { limit, key: Key::Account(number) }];
         drop(memory.judge(Counting::Check, &claims, at(number % 2)));
     }
     assert_eq!(memory.state().keys, 10_000);
@@ -104,8 +103,8 @@ fn new_keys_sweep_old_ones_out_before_the_table_grows() {
     let limit = limit(300);
     for minute in 0..100 {
         for number in 0..1000 {
-            let id = format!("{minute}/{number}");
-            let claims = [Claim { limit: &limit, key: Key::Account(&id) }];
+            let id = minute * 1000 + number;
+            let claims = [Claim { limit, key: Key::Account(id) }];
             drop(memory.judge(Counting::Check, &claims, at(minute * 600)));
         }
     }
@@ -117,8 +116,8 @@ fn new_keys_sweep_old_ones_out_before_the_table_grows() {
 fn what_was_told_elsewhere_is_gone_on_from() {
     let memory = Memory::new(100);
     let limit = limit(10);
-    let claims = [Claim { limit: &limit, key: Key::Account("a") }];
-    let told = |count, end| judge(Counting::Peek, &mut [(&limit, Some(window(count, end)))], at(0));
+    let claims = [Claim { limit, key: Key::Account(1) }];
+    let told = |count, end| judge(Counting::Peek, &mut [(limit, Some(window(count, end)))], at(0));
     let known = || 10 - memory.judge(Counting::Peek, &claims, at(0)).standings()[0].remaining;
     for (count, end, kept, why) in [
         (0, 300, 0, "nothing was counted"),

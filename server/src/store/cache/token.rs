@@ -1,14 +1,10 @@
 //! Tokens as they are kept in memory: a million of them must fit.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
-
+use belfry_core::oauth::scope::Scopes;
 use jiff::Timestamp;
 
+use crate::store::accounts::Name;
 use crate::store::tokens::{Token, TokenAccount};
-
-/// How many different lists of scopes are shared by the tokens that carry them.
-const SHARED_SCOPES: usize = 1024;
 
 /// The time at which a token ends that does not.
 const NEVER: i64 = i64::MAX;
@@ -17,18 +13,18 @@ const NEVER: i64 = i64::MAX;
 #[derive(Clone)]
 pub(super) enum Kept {
     /// The token of a user that nothing has ended. Times are in whole seconds.
-    Good { app: i64, account: i64, name: Arc<str>, scopes: Arc<str>, created: i64, expires: i64 },
+    Good { app: i64, account: i64, name: Name, scopes: Scopes, created: i64, expires: i64 },
     /// Any other.
     Other(Box<Token>),
 }
 
 impl Kept {
-    pub(super) fn new(token: &Token, scopes: &Scopes) -> Self {
+    pub(super) fn new(token: &Token) -> Self {
         match token {
             Token {
                 app,
                 account: Some(TokenAccount { id, name, disabled_at: None }),
-                scopes: text,
+                scopes,
                 created_at,
                 expires_at,
                 revoked_at: None,
@@ -36,8 +32,8 @@ impl Kept {
             } => Self::Good {
                 app: *app,
                 account: *id,
-                name: Arc::clone(name),
-                scopes: scopes.share(text),
+                name: *name,
+                scopes: scopes.clone(),
                 created: created_at.as_second(),
                 expires: expires_at.map_or(NEVER, Timestamp::as_second),
             },
@@ -61,43 +57,31 @@ impl Kept {
         }
     }
 
-    /// About how many bytes it takes beside its place in the cache.
+    /// How many bytes it takes beside its place in the cache.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            // The name and its counts, as allocators round them.
-            Self::Good { name, .. } => (name.len() + 16).next_multiple_of(16),
-            Self::Other(token) => size_of::<Token>() + token.scopes.len() + 96,
+            Self::Good { scopes, .. } => scopes.bytes(),
+            Self::Other(token) => size_of::<Token>() + token.scopes.bytes(),
         }
-    }
-}
-
-/// Lists of scopes, each kept once.
-#[derive(Default)]
-pub(super) struct Scopes(Mutex<HashSet<Arc<str>>>);
-
-impl Scopes {
-    fn share(&self, scopes: &Arc<str>) -> Arc<str> {
-        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = shared.get(scopes) {
-            return Arc::clone(known);
-        }
-        if shared.len() < SHARED_SCOPES {
-            shared.insert(Arc::clone(scopes));
-        }
-        Arc::clone(scopes)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use belfry_core::oauth::scope::Scope;
+
     use super::*;
 
     fn token() -> Token {
         let at = |second| Timestamp::from_second(second).unwrap();
         Token {
             app: 1,
-            account: Some(TokenAccount { id: 7, name: "alice".into(), disabled_at: None }),
-            scopes: "read push".into(),
+            account: Some(TokenAccount {
+                id: 7,
+                name: "alice".parse().unwrap(),
+                disabled_at: None,
+            }),
+            scopes: "read push".parse().unwrap(),
             created_at: at(5),
             expires_at: Some(at(9)),
             revoked_at: None,
@@ -117,19 +101,15 @@ mod tests {
             Token { revoked_at: at, ..token() },
             Token { app_disabled_at: at, ..token() },
         ] {
-            assert_eq!(Kept::new(&kept, &Scopes::default()).token(), kept);
+            assert_eq!(Kept::new(&kept).token(), kept);
         }
     }
 
     #[test]
-    fn a_common_token_is_small_and_shares_its_scopes() {
-        assert!(size_of::<Kept>() <= 64, "{}", size_of::<Kept>());
-        let scopes = Scopes::default();
-        let [one, other] = [(); 2].map(|()| Kept::new(&token(), &scopes));
-        let (Kept::Good { scopes: one, .. }, Kept::Good { scopes: other, .. }) = (one, other)
-        else {
-            panic!("both are of the common sort");
-        };
-        assert!(Arc::ptr_eq(&one, &other));
+    fn a_common_token_is_small_and_in_one_piece() {
+        assert!(size_of::<Kept>() <= 96, "{}", size_of::<Kept>());
+        assert_eq!(Kept::new(&token()).bytes(), 0);
+        let many = Token { scopes: Scope::ALL.iter().copied().collect(), ..token() };
+        assert!(Kept::new(&many).bytes() >= Scope::ALL.len());
     }
 }

@@ -1,7 +1,6 @@
 //! Many accounts at once: their ids by their names, and their rules.
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
 
 use super::{Reading, Rulesets, RulesetsRead, Versioned};
 use crate::store::cache::Moment;
@@ -115,10 +114,9 @@ impl Store {
             // Those who are named twice have their documents already.
             let read = all.entry(id).or_insert_with(|| {
                 let documents = documents.remove(&id).unwrap_or_default();
-                let rulesets = self.shared(Rulesets { documents, answer: OnceLock::new() });
-                RulesetsRead { rulesets, reading }
+                RulesetsRead { rulesets: Rulesets::new(documents), reading }
             });
-            self.cache.put_rules(id, Arc::clone(&read.rulesets), reading.moment);
+            self.cache.put_rules(id, read.rulesets.clone(), reading.moment);
         }
         Ok(all)
     }

@@ -1,7 +1,5 @@
 //! When the rules of an account were read, so that it can be told later whether they still hold.
 
-use std::sync::Arc;
-
 use super::Rulesets;
 use crate::store::Store;
 use crate::store::cache::Moment;
@@ -10,7 +8,7 @@ use crate::store::cache::Moment;
 #[derive(Debug, Clone)]
 pub struct RulesetsRead {
     /// The rules.
-    pub rulesets: Arc<Rulesets>,
+    pub rulesets: Rulesets,
     /// When they were read.
     pub reading: Reading,
 }

@@ -13,7 +13,7 @@ use super::engine::{Engine, account, address, limit, remaining};
 
 pub(super) async fn the_301st_of_300_is_refused(engine: Engine) {
     let limit = limit("account", 300, 300);
-    let claims = [account(&limit, "1")];
+    let claims = [account(limit, 1)];
     for left in (0..300).rev() {
         let verdict = engine.check(&claims).await;
         assert_eq!((verdict.admitted(), remaining(&verdict)), (true, vec![left]));
@@ -26,7 +26,7 @@ pub(super) async fn the_301st_of_300_is_refused(engine: Engine) {
 
 pub(super) async fn a_refused_call_costs_none_of_its_limits(engine: Engine) {
     let (wide, narrow) = (limit("account", 300, 300), limit("media", 1, 1800));
-    let both = [account(&wide, "1"), account(&narrow, "1")];
+    let both = [account(wide, 1), account(narrow, 1)];
     engine.check(&both).await;
     for _ in 0..10 {
         let verdict = engine.check(&both).await;
@@ -41,7 +41,7 @@ pub(super) async fn a_window_ends_after_its_length_and_the_next_call_starts_anot
     engine: Engine,
 ) {
     let limit = limit("account", 2, 1);
-    let claims = [account(&limit, "1")];
+    let claims = [account(limit, 1)];
     for _ in 0..2 {
         for left in [1, 0] {
             assert_eq!(remaining(&engine.check(&claims).await), [left]);
@@ -53,7 +53,7 @@ pub(super) async fn a_window_ends_after_its_length_and_the_next_call_starts_anot
 
 pub(super) async fn reset_is_the_end_of_the_window_for_every_call_in_it(engine: Engine) {
     let limit = limit("account", 2, 300);
-    let claims = [account(&limit, "1")];
+    let claims = [account(limit, 1)];
     let first = engine.check(&claims).await.standings()[0].reset;
     let length = SignedDuration::from_secs(300);
     let near = |one: Timestamp, other: Timestamp| {
@@ -68,7 +68,7 @@ pub(super) async fn reset_is_the_end_of_the_window_for_every_call_in_it(engine: 
 
 pub(super) async fn a_peek_costs_nothing_and_starts_no_window(engine: Engine) {
     let limit = limit("account", 1, 1);
-    let claims = [account(&limit, "1")];
+    let claims = [account(limit, 1)];
     for _ in 0..5 {
         let verdict = engine.peek(&claims).await;
         assert_eq!((verdict.admitted(), remaining(&verdict)), (true, vec![1]));
@@ -82,7 +82,7 @@ pub(super) async fn a_peek_costs_nothing_and_starts_no_window(engine: Engine) {
 
 pub(super) async fn a_charge_counts_wherever_there_is_room(engine: Engine) {
     let (wide, narrow) = (limit("a", 3, 60), limit("b", 1, 60));
-    let both = [account(&wide, "1"), account(&narrow, "1")];
+    let both = [account(wide, 1), account(narrow, 1)];
     for left in [[2, 0], [1, 0], [0, 0], [0, 0]] {
         assert_eq!(remaining(&engine.charge(&both).await), left);
     }
@@ -91,7 +91,7 @@ pub(super) async fn a_charge_counts_wherever_there_is_room(engine: Engine) {
 pub(super) async fn what_was_charged_is_seen_by_a_peek(engine: Engine) {
     let limit = limit("client_secret", 3, 60);
     let from = Network::of([192, 0, 2, 1].into());
-    let claims = [Claim { limit: &limit, key: Key::tried(from, "client") }];
+    let claims = [Claim { limit, key: Key::tried(from, "client") }];
     let other = engine.another().await;
     for _ in 0..3 {
         assert!(engine.peek(&claims).await.admitted());
@@ -105,15 +105,15 @@ pub(super) async fn keys_and_limits_have_budgets_of_their_own(engine: Engine) {
     let (one, other) = (limit("one", 1, 60), limit("other", 1, 60));
     let from = |last| Network::of([192, 0, 2, last].into());
     let claims = [
-        account(&one, "1"),
-        account(&other, "1"),
-        account(&one, "2"),
-        account(&one, "192.0.2.1"),
-        address(&one, 1),
-        address(&one, 2),
-        Claim { limit: &one, key: Key::tried(from(1), "1") },
-        Claim { limit: &one, key: Key::tried(from(2), "1") },
-        Claim { limit: &one, key: Key::tried(from(1), "2") },
+        account(one, 1),
+        account(other, 1),
+        account(one, 2),
+        account(one, -1),
+        address(one, 1),
+        address(one, 2),
+        Claim { limit: one, key: Key::tried(from(1), "1") },
+        Claim { limit: one, key: Key::tried(from(2), "1") },
+        Claim { limit: one, key: Key::tried(from(1), "2") },
     ];
     for claim in &claims {
         assert!(engine.check(std::slice::from_ref(claim)).await.admitted(), "{claim:?}");
@@ -128,7 +128,7 @@ pub(super) async fn names_of_any_kind_and_length_are_counted(engine: Engine) {
     let from = Network::of("2001:db8::1".parse().unwrap());
     let long = "x".repeat(100_000);
     for name in ["", " ", "}{", "{a}", "a\r\nb", "\0", "\u{1f514}", "*", &long] {
-        let claims = [Claim { limit: &limit, key: Key::Tried(from, name.into()) }];
+        let claims = [Claim { limit, key: Key::Tried(from, name.into()) }];
         assert!(engine.check(&claims).await.admitted(), "{}", name.len());
         assert!(!engine.check(&claims).await.admitted(), "{}", name.len());
     }
@@ -136,7 +136,7 @@ pub(super) async fn names_of_any_kind_and_length_are_counted(engine: Engine) {
 
 pub(super) async fn a_limit_of_0_refuses_everything(engine: Engine) {
     let (none, some) = (limit("none", 0, 60), limit("some", 5, 60));
-    let both = [account(&none, "1"), account(&some, "1")];
+    let both = [account(none, 1), account(some, 1)];
     for _ in 0..3 {
         let verdict = engine.check(&both).await;
         assert_eq!((verdict.admitted(), remaining(&verdict)), (false, vec![0, 5]));
@@ -146,7 +146,7 @@ pub(super) async fn a_limit_of_0_refuses_everything(engine: Engine) {
 
 pub(super) async fn the_largest_limit_and_the_longest_window_are_counted(engine: Engine) {
     let most = limit("most", u32::MAX, 366 * 86_400);
-    let claims = [account(&most, "1")];
+    let claims = [account(most, 1)];
     assert_eq!(remaining(&engine.check(&claims).await), [u32::MAX - 1]);
     let verdict = engine.check(&claims).await;
     assert_eq!(remaining(&verdict), [u32::MAX - 2]);
@@ -163,20 +163,20 @@ pub(super) async fn a_call_without_limits_is_admitted(engine: Engine) {
 pub(super) async fn a_changed_number_of_requests_keeps_what_was_counted(engine: Engine) {
     let (before, more, fewer) = (limit("l", 5, 60), limit("l", 8, 60), limit("l", 2, 60));
     for _ in 0..6 {
-        engine.check(&[account(&before, "1")]).await;
+        engine.check(&[account(before, 1)]).await;
     }
-    assert_eq!(remaining(&engine.check(&[account(&more, "1")]).await), [2]);
-    let refused = engine.check(&[account(&fewer, "1")]).await;
+    assert_eq!(remaining(&engine.check(&[account(more, 1)]).await), [2]);
+    let refused = engine.check(&[account(fewer, 1)]).await;
     assert_eq!((refused.admitted(), remaining(&refused)), (false, vec![0]));
-    assert_eq!(remaining(&engine.check(&[account(&more, "1")]).await), [1]);
+    assert_eq!(remaining(&engine.check(&[account(more, 1)]).await), [1]);
 }
 
 pub(super) async fn a_shorter_window_holds_at_once(engine: Engine) {
     let (before, after) = (limit("l", 1, 1800), limit("l", 1, 1));
-    assert!(engine.check(&[account(&before, "1")]).await.admitted());
-    assert!(!engine.check(&[account(&after, "1")]).await.admitted());
+    assert!(engine.check(&[account(before, 1)]).await.admitted());
+    assert!(!engine.check(&[account(after, 1)]).await.admitted());
     engine.pass(Duration::from_millis(1100)).await;
-    assert!(engine.check(&[account(&after, "1")]).await.admitted());
+    assert!(engine.check(&[account(after, 1)]).await.admitted());
 }
 
 /// How many of `calls` calls by each of 64 callers pass, when each asks one of the processes.
@@ -186,7 +186,7 @@ async fn storm(processes: &[Arc<dyn Counters>], calls: usize, now: Timestamp) ->
         let counters = Arc::clone(&processes[caller % processes.len()]);
         callers.spawn(async move {
             let limit = limit("account", 300, 300);
-            let claims = [account(&limit, "1")];
+            let claims = [account(limit, 1)];
             let mut passed = 0;
             for _ in 0..calls {
                 passed += usize::from(counters.check(&claims, now).await.admitted());
@@ -221,8 +221,7 @@ pub(super) async fn of_many_callers_on_crossing_keys_every_refused_one_cost_noth
             let mut passed = Vec::new();
             for call in 0..8_u8 {
                 let (id, last) = ((caller + call) % 5, (caller ^ call) % 4);
-                let id_text = id.to_string();
-                let both = [account(&by_account, &id_text), address(&by_address, last)];
+                let both = [account(by_account, id.into()), address(by_address, last)];
                 if counters.check(&both, now).await.admitted() {
                     passed.push((id, last));
                 }
@@ -233,7 +232,7 @@ pub(super) async fn of_many_callers_on_crossing_keys_every_refused_one_cost_noth
     let passed: Vec<(u8, u8)> = callers.join_all().await.into_iter().flatten().collect();
     let mut counts = HashMap::<_, u32>::new();
     for (id, last) in passed {
-        *counts.entry(Key::Account(["0", "1", "2", "3", "4"][usize::from(id)])).or_default() += 1;
+        *counts.entry(Key::Account(id.into())).or_default() += 1;
         *counts.entry(Key::Network(Network::of([192, 0, 2, last].into()))).or_default() += 1;
     }
     let fresh = engine.another().await;
@@ -242,7 +241,7 @@ pub(super) async fn of_many_callers_on_crossing_keys_every_refused_one_cost_noth
             Key::Account(_) => limit("account", 40, 300),
             _ => limit("ip", 50, 300),
         };
-        let left = fresh.peek(&[Claim { limit: &limit, key }], engine.now()).await;
+        let left = fresh.peek(&[Claim { limit, key }], engine.now()).await;
         assert_eq!(remaining(&left), [limit.requests() - count]);
     }
 }

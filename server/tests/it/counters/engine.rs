@@ -97,11 +97,11 @@ pub(super) fn limit(name: &str, requests: u32, seconds: u64) -> Limit {
     Limit::new(name, requests, Duration::from_secs(seconds)).unwrap()
 }
 
-pub(super) fn account<'a>(limit: &'a Limit, id: &'a str) -> Claim<'a> {
+pub(super) fn account(limit: Limit, id: i64) -> Claim<'static> {
     Claim { limit, key: Key::Account(id) }
 }
 
-pub(super) fn address(limit: &Limit, last: u8) -> Claim<'_> {
+pub(super) fn address(limit: Limit, last: u8) -> Claim<'static> {
     Claim { limit, key: Key::Network(Network::of([192, 0, 2, last].into())) }
 }
 

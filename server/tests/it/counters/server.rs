@@ -3,6 +3,7 @@
 use belfry::counters::memory::Memory;
 use belfry::counters::redis::{Options, Redis};
 use belfry::counters::{Counters, Place};
+use belfry_core::limits::{Claim, Key, Network};
 use redis::AsyncTypedCommands;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -22,12 +23,14 @@ async fn all_keys_lie_in_one_slot_and_end_with_their_window() {
     let Some(url) = redis_url() else { return };
     let prefix = fresh_prefix();
     let counters = connect(&url, &prefix).await;
-    let (by_account, by_address) = (limit("account", 9, 300), limit("ip", 9, 60));
-    counters.check(&[account(&by_account, "{x}"), address(&by_address, 1)], now()).await;
+    let (by_name, by_address) = (limit("name", 9, 300), limit("ip", 9, 60));
+    let here = Network::of([192, 0, 2, 1].into());
+    let tried = Claim { limit: by_name, key: Key::tried(here, "{x}") };
+    counters.check(&[tried, address(by_address, 1)], now()).await;
 
     let mut redis = raw(&url).await;
     let tag = format!("{{{prefix}}}:");
-    for (rest, seconds) in [("account:account:={x}", 300), ("ip:ip:192.0.2.1", 60)] {
+    for (rest, seconds) in [("name:tried:192.0.2.1:={x}", 300), ("ip:ip:192.0.2.1", 60)] {
         let left = redis.pttl(format!("{tag}{rest}")).await.unwrap().raw();
         assert!(left > seconds * 1000 - 5000 && left <= seconds * 1000, "{rest}: {left}");
     }
@@ -40,14 +43,15 @@ async fn a_key_that_is_no_count_is_begun_anew() {
     let counters = connect(&url, &prefix).await;
     let mut redis = raw(&url).await;
     let limit = limit("l", 3, 300);
-    for text in ["", "x", "-1", "1.5", "1e2", "007", "0", "99999999999", "nan"] {
-        redis.set(format!("{{{prefix}}}:l:account:={text}"), text).await.unwrap();
-        let verdict = counters.check(&[account(&limit, text)], now()).await;
+    let texts = ["", "x", "-1", "1.5", "1e2", "007", "0", "99999999999", "nan"];
+    for (id, text) in (1..).zip(texts) {
+        redis.set(format!("{{{prefix}}}:l:account:={id}"), text).await.unwrap();
+        let verdict = counters.check(&[account(limit, id)], now()).await;
         assert_eq!(remaining(&verdict), [2], "{text:?}");
-        assert_eq!(remaining(&counters.check(&[account(&limit, text)], now()).await), [1]);
+        assert_eq!(remaining(&counters.check(&[account(limit, id)], now()).await), [1]);
     }
-    redis.lpush(format!("{{{prefix}}}:l:account:=list"), "x").await.unwrap();
-    assert_eq!(remaining(&counters.check(&[account(&limit, "list")], now()).await), [2]);
+    redis.lpush(format!("{{{prefix}}}:l:account:=99"), "x").await.unwrap();
+    assert_eq!(remaining(&counters.check(&[account(limit, 99)], now()).await), [2]);
     assert_eq!(counters.state().place, Place::Redis);
 }
 
@@ -60,7 +64,7 @@ async fn a_count_that_would_never_end_gets_an_end() {
     let limit = limit("l", 3, 60);
     let key = format!("{{{prefix}}}:l:account:=1");
     redis.set(&key, "3").await.unwrap();
-    assert!(!counters.check(&[account(&limit, "1")], now()).await.admitted());
+    assert!(!counters.check(&[account(limit, 1)], now()).await.admitted());
     assert!(redis.ttl(&key).await.unwrap().raw() > 0);
 }
 
@@ -72,7 +76,7 @@ async fn a_server_that_forgot_the_script_is_told_it_again() {
     let limit = limit("l", 9, 60);
     for left in [8, 7, 6] {
         let _: () = redis::cmd("SCRIPT").arg("FLUSH").query_async(&mut redis).await.unwrap();
-        assert_eq!(remaining(&counters.check(&[account(&limit, "1")], now()).await), [left]);
+        assert_eq!(remaining(&counters.check(&[account(limit, 1)], now()).await), [left]);
     }
     assert_eq!((counters.state().place, counters.state().alone), (Place::Redis, 0));
 }
@@ -82,10 +86,10 @@ async fn a_key_that_is_known_to_be_over_is_refused_without_asking() {
     let Some(engine) = Engine::redis().await else { return };
     let limit = limit("l", 2, 60);
     for _ in 0..10 {
-        engine.check(&[account(&limit, "1")]).await;
+        engine.check(&[account(limit, 1)]).await;
     }
     assert_eq!((engine.counters.state().known, engine.counters.state().alone), (8, 0));
-    assert!(engine.check(&[account(&limit, "2")]).await.admitted());
+    assert!(engine.check(&[account(limit, 2)]).await.admitted());
 }
 
 #[tokio::test]
@@ -143,7 +147,7 @@ async fn in_a_cluster_the_node_that_has_the_slot_is_found() {
     let counters = connect(&format!("redis://{node}"), &prefix).await;
     assert_eq!(counters.state().place, Place::Redis);
     let limit = limit("l", 9, 60);
-    counters.check(&[account(&limit, "1")], now()).await;
-    let seen = connect(&url, &prefix).await.peek(&[account(&limit, "1")], now()).await;
+    counters.check(&[account(limit, 1)], now()).await;
+    let seen = connect(&url, &prefix).await.peek(&[account(limit, 1)], now()).await;
     assert_eq!(remaining(&seen), [8]);
 }

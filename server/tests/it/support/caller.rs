@@ -61,11 +61,11 @@ impl Caller {
     /// `what` is the method and the path: `PUT /_matrix/…`.
     pub(crate) async fn call(&self, what: &str, body: impl Into<Body>) -> Answer {
         let (method, path) = what.split_once(' ').unwrap();
-        let mut request = Request::builder().method(method).uri(path).extension(self.peer);
+        let mut request = Request::builder().method(method).uri(path);
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        let answer = self.site.answer(request.body(body.into()).unwrap()).await;
+        let answer = self.site.answer(self.peer, request.body(body.into()).unwrap()).await;
         let (head, body) = answer.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         if let Some(length) = head.headers.get("content-length").filter(|_| method != "HEAD") {

@@ -13,8 +13,12 @@ pub(in crate::store) async fn a_token_is_read_back_with_its_account(store: Store
         let found = store.token(digest("t")).await.unwrap().unwrap();
         let expected = Token {
             app: 1,
-            account: Some(TokenAccount { id: 7, name: "alice".into(), disabled_at: None }),
-            scopes: "read push".into(),
+            account: Some(TokenAccount {
+                id: 7,
+                name: "alice".parse().unwrap(),
+                disabled_at: None,
+            }),
+            scopes: "read push".parse().unwrap(),
             created_at: at(1_700_000_000),
             expires_at: Some(at(1_800_000_000)),
             revoked_at: None,
