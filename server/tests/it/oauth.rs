@@ -1,6 +1,7 @@
 //! OAuth over HTTP. Numbers in comments are those of the list of attacks that every release is
 //! held against.
 
+mod account;
 mod accounts;
 mod apps;
 mod authorize;

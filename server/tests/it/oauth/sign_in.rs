@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use belfry::config::Sessions;
+use belfry::store::Access;
 
 use crate::support::caller::address;
 use crate::support::client::CALLBACK;
@@ -23,7 +24,7 @@ async fn try_in(browser: &mut Browser, page: &Answer, name: &str, password: &str
 
 /// Whether somebody is signed in.
 async fn is_signed_in(browser: &mut Browser) -> bool {
-    browser.get("/oauth/sign_in").await.text.contains("@alice:ring.example")
+    browser.get("/oauth/account").await.text.contains("@alice:ring.example")
 }
 
 async fn signed_in(service: &Service) -> Browser {
@@ -107,8 +108,8 @@ async fn a_sign_in_gives_another_cookie_and_the_old_one_is_nobodys() {
     // Two cookies of one name: one of them is not ours.
     let value = browser.cookie();
     let twice = format!("__Host-belfry={value}; __Host-belfry={value}");
-    let answer = service.anyone().with("cookie", &twice).get("/oauth/sign_in").await;
-    assert!(!answer.text.contains("@alice"));
+    let answer = service.anyone().with("cookie", &twice).get("/oauth/account").await;
+    assert_eq!(answer.header("location"), "/oauth/sign_in");
 }
 
 // Attacks 95 and 96.
@@ -151,7 +152,7 @@ async fn who_signs_out_is_out_and_a_link_signs_nobody_out() {
     let old = browser.cookie().to_owned();
     browser.get("/oauth/sign_out").await;
     assert!(is_signed_in(&mut browser).await);
-    let page = browser.get("/oauth/sign_in").await;
+    let page = browser.get("/oauth/account").await;
     let out = browser.submit(&page, "/oauth/sign_out", &[]).await;
     browser.follow(&out).await.page(200, "You are signed out");
     assert!(!is_signed_in(&mut browser).await);
@@ -165,7 +166,7 @@ async fn another_password_ends_the_sessions() {
     let (service, _client, _) = with_alice().await;
     let mut browser = signed_in(&service).await;
     let alice = service.store().account_named("alice").await.unwrap().unwrap();
-    service.store().set_password(alice.id, &alice.password).await.unwrap();
+    service.store().set_password(alice.id, &alice.password, Access::Stays).await.unwrap();
     assert!(!is_signed_in(&mut browser).await);
 }
 
@@ -229,7 +230,7 @@ async fn a_language_that_was_chosen_stays_with_the_session() {
     let page = browser.get(&client.authorize(&[("lang", "ar")])).await;
     page.page(200, "<html lang=\"ar\" dir=\"rtl\"");
     browser.sign_in(&page, "alice").await.page(200, "<html lang=\"ar\"");
-    browser.get("/oauth/sign_in").await.page(200, "<html lang=\"ar\"");
+    browser.get("/oauth/account").await.page(200, "<html lang=\"ar\"");
     // A request may still wish for another; attack 32: what is no language is no wish.
     browser.get(&client.authorize(&[("lang", "fr")])).await.page(200, "<html lang=\"fr\"");
     browser.get(&client.authorize(&[("lang", "<script>")])).await.page(200, "<html lang=\"ar\"");
@@ -272,4 +273,91 @@ async fn too_many_attempts_from_one_address_are_refused_there_and_nowhere_else()
     service.clock.advance(300);
     let page = browser.get("/oauth/sign_in").await;
     browser.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
+}
+
+/// Presses the button of the sign-in page twice; the answer to the first is lost, unless its cookie
+/// comes in time.
+async fn press_twice(
+    browser: &mut Browser,
+    page: &Answer,
+    name: &str,
+    cookie_comes: bool,
+) -> Answer {
+    let before = browser.cookies.clone();
+    let password = "correct horse alice";
+    assert_eq!(try_in(browser, page, name, password).await.status, 303);
+    if !cookie_comes {
+        browser.cookies = before;
+    }
+    try_in(browser, page, name, password).await
+}
+
+#[tokio::test]
+async fn who_presses_the_button_twice_is_signed_in_and_goes_on() {
+    for cookie_comes in [false, true] {
+        let (_service, client, mut browser) = with_alice().await;
+        let page = browser.get(&client.authorize(&[("state", "s")])).await;
+        let answer = press_twice(&mut browser, &page, "Alice", cookie_comes).await;
+        let page = browser.follow(&answer).await;
+        page.page(200, "@alice:ring.example");
+        let told = browser.decide(&page, "allow").await.redirected(CALLBACK);
+        assert_eq!(told["state"], "s");
+        // The request was one and is answered: nobody signs in for it again.
+        browser.decide(&page, "allow").await.page(400, "no longer open");
+
+        let (_service, _client, mut browser) = with_alice().await;
+        let page = browser.get("/oauth/sign_in").await;
+        let answer = press_twice(&mut browser, &page, "alice@example.org", cookie_comes).await;
+        browser.follow(&answer).await.page(200, "@alice:ring.example");
+    }
+}
+
+#[tokio::test]
+async fn a_second_form_leads_on_only_who_it_names_and_only_with_their_own_request() {
+    let (service, client, mut browser) = with_alice().await;
+    let page = browser.get(&client.authorize(&[])).await;
+    let waiting = service.browser().get(&client.authorize(&[])).await;
+    browser.sign_in(&page, "alice").await.page(200, "name=\"decision\"");
+    // Somebody else's name, typed in a page that is no longer good.
+    try_in(&mut browser, &page, "bob", "correct horse bob").await.page(403, "could not be checked");
+    // A request of another browser.
+    try_in(&mut browser, &waiting, "alice", "").await.page(400, "no longer open");
+    // Another site.
+    browser.fetch_site = Some("cross-site");
+    let answer = try_in(&mut browser, &page, "alice", "correct horse alice").await;
+    answer.page(403, "could not be checked");
+}
+
+#[tokio::test]
+async fn the_cookie_from_before_a_sign_in_opens_the_door_to_nothing_without_a_password() {
+    let (service, client, mut browser) = with_alice().await;
+    let page = browser.get(&client.authorize(&[])).await;
+    let before = browser.cookies.clone();
+    let consent = browser.sign_in(&page, "alice").await;
+    // An attacker who knows the old cookie and the handle.
+    let mut attacker = service.browser();
+    attacker.cookies = before;
+    let resume = format!("/oauth/authorize/resume?request={}", page.form("/oauth/sign_in")[1].1);
+    attacker.get(&resume).await.page(200, "name=\"password\"");
+    try_in(&mut attacker, &page, "alice", "wrong").await.page(401, "is wrong");
+    attacker.decide(&consent, "allow").await.page(403, "could not be checked");
+    let fields = page.form("/oauth/sign_in");
+    let fields = [("csrf", &*fields[0].1), ("request", &*fields[1].1), ("decision", "allow")];
+    attacker.post("/oauth/authorize", &fields).await.page(400, "no longer open");
+    // And it is still alice's to answer.
+    assert_eq!(browser.decide(&consent, "allow").await.status, 303);
+}
+
+#[tokio::test]
+async fn who_presses_twice_to_use_another_account_still_answers_the_request() {
+    let (_service, client, mut browser) = with_alice().await;
+    let page = browser.get(&client.authorize(&[])).await;
+    let consent = browser.sign_in(&page, "alice").await;
+    let before = browser.cookies.clone();
+    browser.submit(&consent, "/oauth/sign_out", &[]).await;
+    browser.cookies = before;
+    let out = browser.submit(&consent, "/oauth/sign_out", &[]).await;
+    let page = browser.follow(&out).await;
+    let page = browser.sign_in(&page, "alice").await;
+    assert_eq!(browser.decide(&page, "allow").await.status, 303);
 }
