@@ -14,10 +14,12 @@ mod introspect;
 mod native;
 mod pages;
 mod races;
+mod removal;
 mod revoke;
 mod secrets;
 mod sign_in;
 mod token;
 mod trouble;
+mod twice;
 
 pub(crate) use self::client_auth::basic;

@@ -80,12 +80,6 @@ impl Scene {
         self.sign_in_with(name, &self.passwords[name]).await;
     }
 
-    /// Types name and password, and presses nothing.
-    pub(super) async fn fill_in(&self, name: &str) {
-        self.tab.fill("#username", name).await;
-        self.tab.fill("#password", &self.passwords[name]).await;
-    }
-
     pub(super) async fn sign_in_with(&self, name: &str, password: &str) {
         self.tab.fill("#username", name).await;
         self.tab.fill("#password", &format!("{password}\u{e007}")).await;

@@ -111,8 +111,8 @@ pub(in crate::store) async fn removed_access_ends_codes_that_are_not_spent(store
     assert!(!spend("a").await);
     assert!(spend("other app").await && spend("b").await);
     // What a code was spent for is still known, so that a replay is known as one.
-    let spent = store.code(digest("spent")).await.unwrap().unwrap();
-    assert_eq!(spent.token, Some(digest("token of spent")));
+    let found = store.code(digest("spent")).await.unwrap().unwrap();
+    assert_eq!(found.token, Some(digest("token of spent")));
 }
 
 pub(in crate::store) async fn to_remove_what_is_not_there_does_nothing(store: Store) {
