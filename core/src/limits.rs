@@ -32,6 +32,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use smallvec::SmallVec;
 use thiserror::Error;
 
 pub use self::key::{Key, Network};
@@ -184,6 +185,9 @@ pub struct Claim<'a> {
     pub key: Key<'a>,
 }
 
+/// What a call draws on. Most draw on two limits, which take no memory of their own.
+pub type Claims<'a> = SmallVec<[Claim<'a>; 2]>;
+
 /// What a judgement costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counting {
@@ -221,7 +225,7 @@ impl Standing {
 
 /// How a call stands with all limits that apply to it, in the order of its claims.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Verdict(Vec<Standing>);
+pub struct Verdict(SmallVec<[Standing; 2]>);
 
 /// Judges a call by all its limits together, each with the window that was kept for its key.
 ///

@@ -110,6 +110,37 @@ return-title = العودة إلى { $app }
 return-sentence = جوابك في طريقه إلى { $app }. إذا لم يحدث شيء فاضغط على الزر.
 return-button = المتابعة إلى { $app }
 
+## حسابك
+
+sign-out-button = تسجيل الخروج
+apps-title = التطبيقات المسموح لها بالوصول
+apps-none = لا يوجد تطبيق يمكنه الوصول إلى حسابك.
+apps-removal = يفقد التطبيق الذي تزيله إمكانية الوصول فورًا. يمكنك السماح له مجددًا لاحقًا.
+apps-since = منذ { $date }
+apps-remove = إزالة الوصول
+apps-link = عرض التطبيقات المسموح لها بالوصول وإزالتها
+apps-matrix = عملاء Matrix
+apps-matrix-note = تطبيقات سجّلت الدخول فيها بكلمة مرورك.
+apps-issued-note = أصدره القائمون على هذا الخادم.
+rules-title = قواعد إشعاراتك
+rules-none = ليست لديك قواعد خاصة بك. القواعد المدمجة هي التي تحدد ما تصلك إشعارات عنه.
+rules-order = تُطبَّق أول قاعدة تنطبق. يمكن تغيير القواعد في تطبيقاتك.
+rules-everywhere = على جميع الأجهزة
+rules-device = على الأجهزة ذات الملف { $tag }
+rules-override = قبل كل القواعد الأخرى
+rules-content = الكلمات
+rules-room = الغرف
+rules-sender = الأشخاص
+rules-underride = عندما لا ينطبق غيرها
+rules-builtin = القواعد المدمجة التي غيّرتها
+rules-pattern = تبحث عن { $pattern }
+rules-on = مفعّلة
+rules-off = معطّلة
+rules-notify = إشعار
+rules-silent = صامت
+rules-sound = صوت
+rules-highlight = تمييز
+
 ## تسجيل الخروج
 
 signed-out-title = تم تسجيل خروجك

@@ -108,6 +108,37 @@ return-title = Zurück zu { $app }
 return-sentence = Deine Antwort ist auf dem Weg zu { $app }. Falls nichts geschieht, drücke auf die Schaltfläche.
 return-button = Weiter zu { $app }
 
+## Dein Konto
+
+sign-out-button = Abmelden
+apps-title = Apps mit Zugang
+apps-none = Keine App hat Zugang zu deinem Konto.
+apps-removal = Eine App, die du entfernst, verliert ihren Zugang sofort. Du kannst sie später wieder zulassen.
+apps-since = Seit { $date }
+apps-remove = Zugang entziehen
+apps-link = Apps mit Zugang ansehen und entfernen
+apps-matrix = Matrix-Clients
+apps-matrix-note = Apps, in denen du dich mit deinem Passwort angemeldet hast.
+apps-issued-note = Ausgestellt von den Betreibenden dieses Servers.
+rules-title = Deine Regeln für Benachrichtigungen
+rules-none = Du hast keine eigenen Regeln. Die eingebauten entscheiden, worüber du benachrichtigt wirst.
+rules-order = Die erste Regel, die passt, entscheidet. Ändern kannst du Regeln in deinen Apps.
+rules-everywhere = Auf allen Geräten
+rules-device = Auf Geräten mit dem Profil { $tag }
+rules-override = Vor allen anderen
+rules-content = Wörter
+rules-room = Räume
+rules-sender = Personen
+rules-underride = Wenn nichts anderes passt
+rules-builtin = Eingebaute Regeln, die du geändert hast
+rules-pattern = Sucht nach { $pattern }
+rules-on = An
+rules-off = Aus
+rules-notify = Benachrichtigt
+rules-silent = Still
+rules-sound = Ton
+rules-highlight = Hervorgehoben
+
 ## Abgemeldet
 
 signed-out-title = Du bist abgemeldet

@@ -108,6 +108,37 @@ return-title = Back to { $app }
 return-sentence = Your answer is on its way to { $app }. If nothing happens, press the button.
 return-button = Continue to { $app }
 
+## Your account
+
+sign-out-button = Sign out
+apps-title = Apps with access
+apps-none = No app has access to your account.
+apps-removal = An app that you remove loses its access at once. You can let it in again later.
+apps-since = Since { $date }
+apps-remove = Remove access
+apps-link = See and remove apps with access
+apps-matrix = Matrix clients
+apps-matrix-note = Apps in which you signed in with your password.
+apps-issued-note = Issued by those who run this server.
+rules-title = Your notification rules
+rules-none = You have no rules of your own. The built-in ones decide what you are notified of.
+rules-order = The first rule that fits decides. Rules are changed in your apps.
+rules-everywhere = On all devices
+rules-device = On devices with the profile { $tag }
+rules-override = Above all others
+rules-content = Words
+rules-room = Rooms
+rules-sender = People
+rules-underride = When nothing else fits
+rules-builtin = Built-in rules that you changed
+rules-pattern = Looks for { $pattern }
+rules-on = On
+rules-off = Off
+rules-notify = Notifies
+rules-silent = Silent
+rules-sound = Sound
+rules-highlight = Highlight
+
 ## Signed out
 
 signed-out-title = You are signed out

@@ -108,6 +108,37 @@ return-title = De vuelta a { $app }
 return-sentence = Tu respuesta va de camino a { $app }. Si no ocurre nada, pulsa el botón.
 return-button = Continuar a { $app }
 
+## Tu cuenta
+
+sign-out-button = Cerrar sesión
+apps-title = Aplicaciones con acceso
+apps-none = Ninguna aplicación tiene acceso a tu cuenta.
+apps-removal = La aplicación que quites pierde el acceso de inmediato. Más adelante puedes volver a dárselo.
+apps-since = Desde el { $date }
+apps-remove = Quitar el acceso
+apps-link = Ver y quitar aplicaciones con acceso
+apps-matrix = Clientes de Matrix
+apps-matrix-note = Aplicaciones en las que iniciaste sesión con tu contraseña.
+apps-issued-note = Acceso emitido por quienes administran este servidor.
+rules-title = Tus reglas de notificación
+rules-none = No tienes reglas propias. Las incorporadas deciden de qué se te avisa.
+rules-order = Decide la primera regla que se cumple. Las reglas se cambian en tus aplicaciones.
+rules-everywhere = En todos los dispositivos
+rules-device = En dispositivos con el perfil { $tag }
+rules-override = Antes que todas las demás
+rules-content = Palabras
+rules-room = Salas
+rules-sender = Personas
+rules-underride = Cuando no se cumple ninguna otra
+rules-builtin = Reglas incorporadas que has cambiado
+rules-pattern = Busca { $pattern }
+rules-on = Activa
+rules-off = Inactiva
+rules-notify = Avisa
+rules-silent = En silencio
+rules-sound = Sonido
+rules-highlight = Destacado
+
 ## Sesión cerrada
 
 signed-out-title = Has cerrado la sesión

@@ -108,6 +108,37 @@ return-title = Retour à { $app }
 return-sentence = Votre réponse est en route vers { $app }. Si rien ne se passe, appuyez sur le bouton.
 return-button = Continuer vers { $app }
 
+## Votre compte
+
+sign-out-button = Se déconnecter
+apps-title = Applications ayant accès
+apps-none = Aucune application n’a accès à votre compte.
+apps-removal = Une application que vous retirez perd aussitôt son accès. Vous pourrez le lui redonner plus tard.
+apps-since = Depuis le { $date }
+apps-remove = Retirer l’accès
+apps-link = Voir et retirer les applications ayant accès
+apps-matrix = Clients Matrix
+apps-matrix-note = Applications où vous vous êtes identifié·e avec votre mot de passe.
+apps-issued-note = Accès délivré par les responsables de ce serveur.
+rules-title = Vos règles de notification
+rules-none = Vous n’avez aucune règle personnelle. Les règles intégrées décident de ce qui vous est notifié.
+rules-order = La première règle qui convient décide. Les règles se modifient dans vos applications.
+rules-everywhere = Sur tous les appareils
+rules-device = Sur les appareils du profil { $tag }
+rules-override = Avant toutes les autres
+rules-content = Mots
+rules-room = Salons
+rules-sender = Personnes
+rules-underride = Quand rien d’autre ne convient
+rules-builtin = Règles intégrées que vous avez modifiées
+rules-pattern = Recherche { $pattern }
+rules-on = Active
+rules-off = Inactive
+rules-notify = Notifie
+rules-silent = Silence
+rules-sound = Son
+rules-highlight = Mise en évidence
+
 ## Déconnexion
 
 signed-out-title = Vous êtes déconnecté·e

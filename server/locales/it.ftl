@@ -108,6 +108,37 @@ return-title = Di ritorno a { $app }
 return-sentence = La tua risposta sta andando a { $app }. Se non succede nulla, premi il pulsante.
 return-button = Continua su { $app }
 
+## Il tuo account
+
+sign-out-button = Esci
+apps-title = App con accesso
+apps-none = Nessuna app ha accesso al tuo account.
+apps-removal = L’app che rimuovi perde subito l’accesso. In seguito puoi concederglielo di nuovo.
+apps-since = Dal { $date }
+apps-remove = Rimuovi l’accesso
+apps-link = Vedi e rimuovi le app con accesso
+apps-matrix = Client Matrix
+apps-matrix-note = App in cui hai effettuato l’accesso con la tua password.
+apps-issued-note = Accesso rilasciato da chi gestisce questo server.
+rules-title = Le tue regole di notifica
+rules-none = Non hai regole tue. Sono quelle predefinite a decidere che cosa ti viene notificato.
+rules-order = Decide la prima regola che corrisponde. Le regole si modificano nelle tue app.
+rules-everywhere = Su tutti i dispositivi
+rules-device = Sui dispositivi con il profilo { $tag }
+rules-override = Prima di tutte le altre
+rules-content = Parole
+rules-room = Stanze
+rules-sender = Persone
+rules-underride = Quando nient’altro corrisponde
+rules-builtin = Regole predefinite che hai modificato
+rules-pattern = Cerca { $pattern }
+rules-on = Attiva
+rules-off = Disattivata
+rules-notify = Notifica
+rules-silent = Silenzio
+rules-sound = Suono
+rules-highlight = In evidenza
+
 ## Uscita
 
 signed-out-title = Hai effettuato l’uscita

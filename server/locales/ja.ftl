@@ -104,6 +104,37 @@ return-title = { $app } に戻ります
 return-sentence = 回答を { $app } に送っています。何も起こらない場合はボタンを押してください。
 return-button = { $app } に進む
 
+## あなたのアカウント
+
+sign-out-button = ログアウト
+apps-title = アクセスを許可したアプリ
+apps-none = あなたのアカウントにアクセスできるアプリはありません。
+apps-removal = 取り消したアプリはすぐにアクセスできなくなります。あとでもう一度許可できます。
+apps-since = { $date } から
+apps-remove = アクセスを取り消す
+apps-link = アクセスを許可したアプリの確認と取り消し
+apps-matrix = Matrix クライアント
+apps-matrix-note = パスワードでログインしたアプリです。
+apps-issued-note = このサーバーの運営者が発行したアクセスです。
+rules-title = あなたの通知ルール
+rules-none = 自分で決めたルールはありません。組み込みのルールが通知を決めています。
+rules-order = 最初に当てはまるルールが適用されます。ルールはアプリで変更できます。
+rules-everywhere = すべての端末
+rules-device = プロファイル { $tag } の端末
+rules-override = ほかのすべてに優先
+rules-content = 言葉
+rules-room = ルーム
+rules-sender = 人
+rules-underride = ほかに当てはまらないとき
+rules-builtin = 変更した組み込みルール
+rules-pattern = 探す言葉：{ $pattern }
+rules-on = オン
+rules-off = オフ
+rules-notify = 通知する
+rules-silent = 通知しない
+rules-sound = 音
+rules-highlight = 強調表示
+
 ## ログアウト
 
 signed-out-title = ログアウトしました

@@ -108,6 +108,37 @@ return-title = Terug naar { $app }
 return-sentence = Je antwoord is onderweg naar { $app }. Gebeurt er niets, druk dan op de knop.
 return-button = Verder naar { $app }
 
+## Je account
+
+sign-out-button = Uitloggen
+apps-title = Apps met toegang
+apps-none = Geen enkele app heeft toegang tot je account.
+apps-removal = Een app die je verwijdert, verliert meteen de toegang. Je kunt die later opnieuw geven.
+apps-since = Sinds { $date }
+apps-remove = Toegang intrekken
+apps-link = Apps met toegang bekijken en verwijderen
+apps-matrix = Matrix-clients
+apps-matrix-note = Apps waarin je met je wachtwoord hebt ingelogd.
+apps-issued-note = Uitgegeven door de beheerders van deze server.
+rules-title = Je regels voor meldingen
+rules-none = Je hebt geen eigen regels. De ingebouwde regels bepalen waarvan je een melding krijgt.
+rules-order = De eerste regel die past, beslist. Regels wijzig je in je apps.
+rules-everywhere = Op alle apparaten
+rules-device = Op apparaten met het profiel { $tag }
+rules-override = Vóór alle andere
+rules-content = Woorden
+rules-room = Kamers
+rules-sender = Personen
+rules-underride = Als niets anders past
+rules-builtin = Ingebouwde regels die je hebt gewijzigd
+rules-pattern = Zoekt naar { $pattern }
+rules-on = Aan
+rules-off = Uit
+rules-notify = Geeft een melding
+rules-silent = Stil
+rules-sound = Geluid
+rules-highlight = Gemarkeerd
+
 ## Uitgelogd
 
 signed-out-title = Je bent uitgelogd

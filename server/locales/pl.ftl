@@ -110,6 +110,37 @@ return-title = Powrót do aplikacji { $app }
 return-sentence = Twoja odpowiedź jest w drodze do { $app }. Jeśli nic się nie dzieje, naciśnij przycisk.
 return-button = Przejdź do aplikacji { $app }
 
+## Twoje konto
+
+sign-out-button = Wyloguj się
+apps-title = Aplikacje z dostępem
+apps-none = Żadna aplikacja nie ma dostępu do Twojego konta.
+apps-removal = Usunięta aplikacja natychmiast traci dostęp. Możesz go później przyznać ponownie.
+apps-since = Od { $date }
+apps-remove = Odbierz dostęp
+apps-link = Zobacz i usuń aplikacje z dostępem
+apps-matrix = Klienty Matrix
+apps-matrix-note = Aplikacje, w których użyto Twojego hasła do zalogowania.
+apps-issued-note = Dostęp wydany przez osoby prowadzące ten serwer.
+rules-title = Twoje reguły powiadomień
+rules-none = Nie masz własnych reguł. O tym, co dostajesz w powiadomieniach, decydują reguły wbudowane.
+rules-order = Decyduje pierwsza pasująca reguła. Reguły zmienia się w aplikacjach.
+rules-everywhere = Na wszystkich urządzeniach
+rules-device = Na urządzeniach z profilem { $tag }
+rules-override = Przed wszystkimi innymi
+rules-content = Słowa
+rules-room = Pokoje
+rules-sender = Osoby
+rules-underride = Gdy nic innego nie pasuje
+rules-builtin = Reguły wbudowane zmienione przez Ciebie
+rules-pattern = Szuka: { $pattern }
+rules-on = Włączona
+rules-off = Wyłączona
+rules-notify = Powiadamia
+rules-silent = Cisza
+rules-sound = Dźwięk
+rules-highlight = Wyróżnienie
+
 ## Wylogowanie
 
 signed-out-title = Wylogowano

@@ -108,6 +108,37 @@ return-title = De volta a { $app }
 return-sentence = Sua resposta está a caminho de { $app }. Se nada acontecer, pressione o botão.
 return-button = Continuar para { $app }
 
+## Sua conta
+
+sign-out-button = Sair
+apps-title = Aplicativos com acesso
+apps-none = Nenhum aplicativo tem acesso à sua conta.
+apps-removal = O aplicativo que você remover perde o acesso na hora. Depois você pode dar acesso a ele de novo.
+apps-since = Desde { $date }
+apps-remove = Remover acesso
+apps-link = Ver e remover aplicativos com acesso
+apps-matrix = Clientes Matrix
+apps-matrix-note = Aplicativos em que você entrou com sua senha.
+apps-issued-note = Acesso emitido por quem administra este servidor.
+rules-title = Suas regras de notificação
+rules-none = Você não tem regras próprias. As regras internas decidem quais notificações você recebe.
+rules-order = Vale a primeira regra que se aplica. As regras são alteradas nos seus aplicativos.
+rules-everywhere = Em todos os dispositivos
+rules-device = Em dispositivos com o perfil { $tag }
+rules-override = Acima de todas as outras
+rules-content = Palavras
+rules-room = Salas
+rules-sender = Pessoas
+rules-underride = Quando nenhuma outra se aplica
+rules-builtin = Regras internas que você alterou
+rules-pattern = Procura { $pattern }
+rules-on = Ativa
+rules-off = Inativa
+rules-notify = Notifica
+rules-silent = Em silêncio
+rules-sound = Som
+rules-highlight = Destaque
+
 ## Sessão encerrada
 
 signed-out-title = Você saiu da conta

@@ -104,6 +104,37 @@ return-title = 返回 { $app }
 return-sentence = 正在将你的答复发送到 { $app }。如果没有反应，请按下按钮。
 return-button = 继续前往 { $app }
 
+## 你的账号
+
+sign-out-button = 退出登录
+apps-title = 有访问权限的应用
+apps-none = 没有应用可以访问你的账号。
+apps-removal = 移除后，应用会立即失去访问权限。以后你可以重新允许。
+apps-since = 自 { $date } 起
+apps-remove = 移除访问权限
+apps-link = 查看和移除有访问权限的应用
+apps-matrix = Matrix 客户端
+apps-matrix-note = 你用密码登录过的应用。
+apps-issued-note = 由此服务器的管理者签发。
+rules-title = 你的通知规则
+rules-none = 你没有自己的规则，由内置规则决定通知你什么。
+rules-order = 最先符合的规则生效。规则可以在你的应用中更改。
+rules-everywhere = 所有设备
+rules-device = 配置为 { $tag } 的设备
+rules-override = 优先于其他所有规则
+rules-content = 词语
+rules-room = 房间
+rules-sender = 用户
+rules-underride = 没有其他规则符合时
+rules-builtin = 你更改过的内置规则
+rules-pattern = 查找 { $pattern }
+rules-on = 已启用
+rules-off = 已停用
+rules-notify = 通知
+rules-silent = 静默
+rules-sound = 声音
+rules-highlight = 突出显示
+
 ## 已退出登录
 
 signed-out-title = 你已退出登录

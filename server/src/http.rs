@@ -1,5 +1,6 @@
 //! The service as HTTP: what it holds, and every route on a line of its own.
 
+mod account;
 mod accounts;
 mod apps;
 mod area;
@@ -147,6 +148,8 @@ fn router(belfry: Arc<Belfry>) -> Router {
         .route("/oauth/authorize/native", get(native::native))
         .route("/oauth/sign_in", get(sign_in::sign_in_page).post(sign_in::sign_in))
         .route("/oauth/sign_out", get(sign_in::sign_out_page).post(sign_in::sign_out))
+        .route("/oauth/account", get(account::account_page))
+        .route("/oauth/account/remove_app", post(account::remove_app))
         .route("/static/{file}", get(assets::asset))
         .route("/oauth/token", post(token::token))
         .route("/oauth/revoke", post(revoke::revoke))

@@ -10,6 +10,33 @@ use jiff::Timestamp;
 use crate::random;
 use crate::store::{App, NewToken, Store, StoreError};
 
+/// The app that tokens of Matrix clients belong to, by its client id and its title.
+pub const MATRIX: (&str, &str) = ("matrix", "Matrix clients");
+
+/// What the client id of an app of the command line begins with; its title follows.
+pub const COMMAND_LINE: &str = "cli:";
+
+/// An app that never registered: we made it for tokens that are issued without OAuth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnApp {
+    /// For clients whose user typed their password there.
+    Matrix,
+    /// For tokens that whoever runs the server issued.
+    CommandLine,
+}
+
+impl OwnApp {
+    /// Which of them has this client id. Those of other apps are random, and as long as a secret.
+    #[must_use]
+    pub fn of_client(client_id: &str) -> Option<Self> {
+        if client_id == MATRIX.0 {
+            Some(Self::Matrix)
+        } else {
+            client_id.starts_with(COMMAND_LINE).then_some(Self::CommandLine)
+        }
+    }
+}
+
 /// Issues a token of an account, under an app of our own that is made when it is new. Nobody
 /// knows such an app's secret, so nobody can get tokens through it elsewhere.
 pub async fn issue(

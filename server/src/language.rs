@@ -6,6 +6,7 @@ mod text;
 
 pub use spoken::Spoken;
 pub use text::Value;
+pub(crate) use text::isolated;
 
 /// A language that every text is written in. The order is the one in which they came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

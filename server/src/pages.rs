@@ -10,7 +10,7 @@ mod form_post;
 mod sign_in;
 mod signed_out;
 
-pub use account::AccountPage;
+pub use account::{AccountPage, AppLetIn};
 pub use code::CodePage;
 pub use consent::ConsentPage;
 pub use error::{ErrorPage, Trouble};
@@ -20,6 +20,11 @@ pub use signed_out::SignedOutPage;
 
 use std::borrow::Cow;
 
+use belfry_core::oauth::consent::lines;
+use belfry_core::oauth::scope::Scopes;
+use url::Url;
+
+pub use crate::issue::OwnApp;
 use crate::language::Language;
 
 /// What every page has around its own content.
@@ -41,6 +46,17 @@ impl Frame<'_> {
     fn text_for(&self, key: &str, app: &str) -> String {
         self.language.text_with(key, "app", app)
     }
+
+    /// What scopes allow, to people or to those who run the server.
+    fn allowed(&self, scopes: &Scopes, admin: bool) -> Vec<Cow<'static, str>> {
+        let lines = lines(scopes).into_iter().filter(|line| line.admin == admin);
+        lines.map(|line| self.text(&line.key())).collect()
+    }
+}
+
+/// The host of a website, in ASCII, so that no letter looks like another.
+fn host(website: &str) -> Option<String> {
+    Url::parse(website).ok()?.host_str().map(str::to_owned)
 }
 
 /// Where a form goes, and what it carries unseen.

@@ -3,6 +3,7 @@
 //!
 //! Each method is atomic and durable when it answers; there are no transactions in the interface.
 
+mod access;
 mod accounts;
 mod apps;
 mod cache;
@@ -22,7 +23,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tokio::time::Duration;
 
-pub use self::accounts::{Account, Name, Taken};
+pub use self::access::LetIn;
+pub use self::accounts::{Access, Account, Name, Taken};
 pub use self::apps::App;
 use self::cache::Cache;
 pub use self::codes::Code;

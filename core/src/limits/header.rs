@@ -74,21 +74,8 @@ impl Standing {
 }
 
 /// Decimal digits, without the detour through `fmt`: these are on every answer.
-fn number(text: &mut Vec<u8>, mut number: u64) {
-    let mut written = [0; 20];
-    let mut first = written.len() - 1;
-    while number > 9 {
-        written[first] = digit(number);
-        number /= 10;
-        first -= 1;
-    }
-    written[first] = digit(number);
-    text.extend_from_slice(&written[first..]);
-}
-
-/// The last digit of a number.
-fn digit(number: u64) -> u8 {
-    b"0123456789"[(number % 10) as usize]
+fn number(text: &mut Vec<u8>, number: u64) {
+    text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// Whole seconds, rounded up and never 0, as for `Retry-After`: who waits that long is not too early.
@@ -116,9 +103,9 @@ fn timestamp(text: &mut Vec<u8>, reset: Timestamp) {
 
 /// As many digits of a number as there is place for.
 fn digits(place: &mut [u8], number: i16) {
-    let mut number = number.unsigned_abs().into();
-    for written in place.iter_mut().rev() {
-        *written = digit(number);
+    let mut number = usize::from(number.unsigned_abs());
+    for digit in place.iter_mut().rev() {
+        *digit = b"0123456789"[number % 10];
         number /= 10;
     }
 }
@@ -126,6 +113,7 @@ fn digits(place: &mut [u8], number: i16) {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use smallvec::smallvec;
 
     use super::super::Limit;
     use super::*;
@@ -143,7 +131,7 @@ mod tests {
 
     #[test]
     fn an_admitted_call_is_told_of_the_closest_and_of_all() {
-        let verdict = Verdict(vec![
+        let verdict = Verdict(smallvec![
             standing("account", 299, "2026-08-01T13:55:00.25Z", true),
             standing("ip", 12, "2026-08-01T13:50:41Z", true),
         ]);
@@ -178,7 +166,7 @@ mod tests {
         ] {
             let refused = standing("ip", 0, reset, false);
             let other = standing("account", 0, "2026-08-01T14:55:00Z", true);
-            let wait = Verdict(vec![other, refused]).wait(at(NOW)).unwrap();
+            let wait = Verdict(smallvec![other, refused]).wait(at(NOW)).unwrap();
             assert_eq!(whole_seconds(wait), seconds, "{reset}");
         }
     }

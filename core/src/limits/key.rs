@@ -31,13 +31,13 @@ impl<'a> Key<'a> {
     }
 }
 
-/// In a few whole words, where it can be: every call is hashed.
+/// In a whole number, where it can be: every call is hashed.
 impl Hash for Key<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
-            Self::Account(id) => (0_u64, id).hash(state),
-            Self::Network(network) => network.words().hash(state),
-            Self::Tried(network, name) => (3_u64, network.words(), name).hash(state),
+            Self::Account(id) => id.cast_unsigned().hash(state),
+            Self::Network(network) => network.number().hash(state),
+            Self::Tried(network, name) => (network.number(), name).hash(state),
         }
     }
 }
@@ -76,11 +76,11 @@ fn digest(text: &str) -> String {
 pub struct Network(IpAddr);
 
 impl Network {
-    /// Distinct networks as distinct words, of which the first is 1 or 2.
-    fn words(self) -> (u64, u64) {
+    /// Distinct networks as distinct numbers: the lower half of an IPv6 network is empty.
+    fn number(self) -> u128 {
         match self.0 {
-            IpAddr::V4(v4) => (1, v4.to_bits().into()),
-            IpAddr::V6(v6) => (2, (v6.to_bits() >> 64) as u64),
+            IpAddr::V4(v4) => u128::from(v4.to_bits()) + 1,
+            IpAddr::V6(v6) => v6.to_bits(),
         }
     }
 

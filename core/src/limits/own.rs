@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::key::{Key, Network};
 use super::setting::{Change, Setting, SettingError};
-use super::{Claim, Limit};
+use super::{Claim, Claims, Limit};
 
 /// Limits on guessing and on piling up apps. Each can be changed, or removed with `false`.
 ///
@@ -85,7 +85,7 @@ impl Own {
 
     /// What an attempt to sign in draws on, right or wrong: check it before the password.
     #[must_use]
-    pub fn sign_in<'a>(&self, from: Network, name: &'a str) -> Vec<Claim<'a>> {
+    pub fn sign_in<'a>(&self, from: Network, name: &'a str) -> Claims<'a> {
         let address = claim(self.sign_in_address, Key::Network(from));
         address.into_iter().chain(claim(self.sign_in_name, Key::tried(from, name))).collect()
     }
@@ -93,13 +93,13 @@ impl Own {
     /// What a wrong client secret draws on: peek before the secret, charge when it was wrong. So a
     /// client that knows its secret is never held up by its own traffic.
     #[must_use]
-    pub fn client_secret<'a>(&self, from: Network, client_id: &'a str) -> Vec<Claim<'a>> {
+    pub fn client_secret<'a>(&self, from: Network, client_id: &'a str) -> Claims<'a> {
         claim(self.client_secret, Key::tried(from, client_id)).into_iter().collect()
     }
 
     /// What the registration of an app draws on.
     #[must_use]
-    pub fn app_registration(&self, from: Network) -> Vec<Claim<'static>> {
+    pub fn app_registration<'a>(&self, from: Network) -> Claims<'a> {
         claim(self.app_registration, Key::Network(from)).into_iter().collect()
     }
 }

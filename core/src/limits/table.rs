@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::key::{Key, Network};
 use super::route::{Pattern, Route};
 use super::setting::{Setting, SettingError, settle};
-use super::{Claim, Limit};
+use super::{Claim, Claims, Limit};
 
 /// Whose requests a row counts together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -111,7 +111,7 @@ impl Table {
     /// What an account draws on that is made by another call than the one that the rows know: all
     /// that count that one, but for those of every path, which have counted the call already.
     #[must_use]
-    pub fn sign_up_claims(&self, from: Network) -> Vec<Claim<'static>> {
+    pub fn sign_up_claims<'a>(&self, from: Network) -> Claims<'a> {
         let (method, path) = SIGN_UP;
         let mut claims = self.claims(method, path, None, from);
         let of_every_call = self.claims(method, "/", None, from);
@@ -124,13 +124,13 @@ impl Table {
     /// `target` is the path of the call, in any spelling. `account` is that of a token that was
     /// found good: a call with a bad token draws on its address alone.
     #[must_use]
-    pub fn claims(
+    pub fn claims<'a>(
         &self,
         method: &str,
         target: &str,
         account: Option<i64>,
         from: Network,
-    ) -> Vec<Claim<'static>> {
+    ) -> Claims<'a> {
         let mut route = None;
         let mut counts = |pattern: &Pattern| {
             pattern.means_method(method)
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn an_account_that_is_made_by_another_call_draws_on_the_limits_of_new_accounts_alone() {
         let table = Table::default();
-        let [claim] = table.sign_up_claims(from()).try_into().unwrap();
+        let [claim] = table.sign_up_claims(from()).into_vec().try_into().unwrap();
         assert_eq!((claim.limit.name(), claim.key), ("sign_up", Key::Network(from())));
     }
 

@@ -81,7 +81,7 @@ pub struct Registration {
 /// What can be wrong with a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum AppError {
-    /// No name.
+    /// No name, or one that nobody could see.
     #[error("Application name can't be blank")]
     NameBlank,
     /// No redirect URI.
@@ -157,7 +157,8 @@ impl Registration {
     /// Everything that is wrong with it, in the order in which Mastodon tells it.
     pub fn check(self) -> Result<AppDetails, Invalid<AppError>> {
         let mut wrong = Vec::new();
-        if self.client_name.trim().is_empty() {
+        let is_blank = is_blank(&self.client_name);
+        if is_blank {
             wrong.push(AppError::NameBlank);
         }
 
@@ -183,7 +184,7 @@ impl Registration {
         if scopes.is_err() {
             wrong.push(AppError::Scopes);
         }
-        if self.client_name.chars().any(is_unprintable) {
+        if !is_blank && self.client_name.chars().any(is_unprintable) {
             wrong.push(AppError::NameInvalid);
         }
         if self.client_name.chars().count() > LONGEST_NAME {
@@ -207,6 +208,23 @@ impl Registration {
         let details = AppDetails { name: self.client_name, website, redirect_uris, scopes };
         Invalid::unless_none(wrong, details)
     }
+}
+
+/// Whether nothing of a name would be seen on a page.
+#[must_use]
+pub fn is_blank(name: &str) -> bool {
+    name.chars().all(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
+}
+
+/// Unicode's `Default_Ignorable_Code_Point`, which are drawn as nothing, and two more that are: the
+/// marks of interlinear annotations, and the empty pattern of Braille.
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Control characters, and those with which a name could rewrite the sentence around it.

@@ -17,6 +17,7 @@ pub use room::{Level, PowerLevels, Room};
 pub(super) use standing::{BUILTIN, MASTER, Standing};
 #[cfg(test)]
 pub(super) use tests::generate;
+pub(crate) use verdict::tweaks;
 pub use verdict::{RuleName, Verdict};
 
 use super::event::Event;

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::Failure;
 use crate::passwords::Passwords;
 use crate::random;
-use crate::store::{Account, Store};
+use crate::store::{Access, Account, Store};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -37,10 +37,14 @@ pub(super) enum Command {
         /// Its name
         name: String,
     },
-    /// Give an account another password and end its sessions; a generated one is printed once
+    /// Give an account another password, and end all that the old one opened: its sessions, and the
+    /// tokens and codes of its apps; a generated password is printed once
     Password {
         /// Its name
         name: String,
+        /// Let apps keep their tokens; only the sessions end
+        #[arg(long)]
+        keep_tokens: bool,
         /// Read the password from standard input instead of generating one
         #[arg(long)]
         password_stdin: bool,
@@ -55,7 +59,10 @@ pub(super) fn run(command: Command) -> impl AsyncFnOnce(&Store, Timestamp) -> Re
         Command::List => list(store).await,
         Command::Disable { name } => disable(store, &name, Some(now)).await,
         Command::Enable { name } => disable(store, &name, None).await,
-        Command::Password { name, password_stdin } => password(store, &name, password_stdin).await,
+        Command::Password { name, keep_tokens, password_stdin } => {
+            let access = if keep_tokens { Access::Stays } else { Access::EndsAt(now) };
+            password(store, &name, access, password_stdin).await
+        }
     }
 }
 
@@ -103,12 +110,21 @@ async fn disable(store: &Store, name: &str, at: Option<Timestamp>) -> Result<(),
     Ok(())
 }
 
-async fn password(store: &Store, name: &str, password_stdin: bool) -> Result<(), Failure> {
+async fn password(
+    store: &Store,
+    name: &str,
+    access: Access,
+    password_stdin: bool,
+) -> Result<(), Failure> {
     let account = find(store, name).await?;
     let chosen = choose_password(password_stdin)?;
     let password = Passwords::new(None).hash(chosen.secret.clone()).await?;
-    store.set_password(account.id, &password).await?;
-    println!("password of {name} changed, its sessions ended");
+    store.set_password(account.id, &password, access).await?;
+    let ended = match access {
+        Access::Stays => "its sessions ended",
+        Access::EndsAt(_) => "its sessions and tokens ended",
+    };
+    println!("password of {name} changed, {ended}");
     chosen.show();
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `belfry token …`
 
+use belfry_core::oauth::app::{LONGEST_NAME, is_blank};
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Secret;
 use clap::Subcommand;
@@ -7,7 +8,7 @@ use jiff::Timestamp;
 
 use super::Failure;
 use super::account::find;
-use crate::issue;
+use crate::issue::{self, COMMAND_LINE};
 use crate::store::Store;
 
 #[derive(Subcommand)]
@@ -47,10 +48,10 @@ async fn issue(
     let scopes: Scopes = scopes.parse()?;
     let account = find(store, name).await?;
     let title = title.trim();
-    if title.is_empty() || title.chars().count() > 60 || title.contains(char::is_control) {
+    if is_blank(title) || title.chars().count() > LONGEST_NAME || title.contains(char::is_control) {
         return Err("the title of an app has 1 to 60 characters".into());
     }
-    let app = (format!("cli:{title}"), title);
+    let app = (format!("{COMMAND_LINE}{title}"), title);
     let token = issue::issue(store, now, None, account.id, scopes, (&app.0, app.1)).await?;
     println!("{}", token.reveal());
     Ok(())

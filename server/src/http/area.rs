@@ -27,7 +27,7 @@ impl Area {
             Self::Rules
         } else if first == "oauth" {
             match parts.next() {
-                Some("authorize" | "sign_in" | "sign_out") => Self::Pages,
+                Some("account" | "authorize" | "sign_in" | "sign_out") => Self::Pages,
                 _ => Self::OAuth,
             }
         } else {
@@ -72,6 +72,9 @@ mod tests {
             ("/oauth/authorize", Area::Pages),
             ("/oauth/authorize/resume", Area::Pages),
             ("/oauth/sign_in", Area::Pages),
+            ("/oauth/account", Area::Pages),
+            ("/oauth/account/remove_app", Area::Pages),
+            ("/oauth/accounts", Area::OAuth),
             ("/oauth/sign_inx", Area::OAuth),
             ("/oauthx", Area::Api),
             ("/api/v1/apps", Area::Api),

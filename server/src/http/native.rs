@@ -7,6 +7,7 @@ use axum::response::Response;
 use belfry_core::oauth::error::Refusal;
 use belfry_core::secret::Secret;
 
+use super::account::ACCOUNT;
 use super::cookie::Cookie;
 use super::error::PageError;
 use super::form::{Query, value};
@@ -45,6 +46,6 @@ async fn show_code(
     });
     let app = store.app(good.ok_or(Refusal::InvalidGrant)?.app).await?;
     let app = app.ok_or(Refusal::InvalidGrant)?.name;
-    let page = CodePage { frame: visitor.frame(lang), app: &app, code: &code };
+    let page = CodePage { frame: visitor.frame(lang), app: &app, code: &code, account: ACCOUNT };
     show(visitor, StatusCode::OK, &page, Forms::Stay)
 }

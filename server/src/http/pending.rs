@@ -113,7 +113,7 @@ impl Pending {
     pub(super) async fn proceed(mut self, visitor: &Visitor) -> Result<Response, PageError> {
         let granted = self.granted(visitor).await?;
         match self.request.step(self.account.is_some(), &granted) {
-            Step::SignIn => sign_in::ask(visitor, Some(&mut self), "", None).await,
+            Step::SignIn => sign_in::ask(visitor, None, Some(&mut self), "", None).await,
             Step::Ask => consent::ask(visitor, &mut self).await,
             Step::Refuse(_) | Step::Approve => {
                 let last = match self.handle.take() {

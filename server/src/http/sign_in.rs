@@ -6,6 +6,7 @@ use belfry_core::limits::header::whole_seconds;
 use belfry_core::oauth::form::Pairs;
 use belfry_core::secret::{Digest, Secret};
 
+use super::account::{self, ACCOUNT};
 use super::authorize::resume_path;
 use super::cookie::Cookie;
 use super::error::{PageError, SignInError};
@@ -14,24 +15,19 @@ use super::page::{Forms, answer, redirect, show};
 use super::pending::Pending;
 use super::visitor::Visitor;
 use super::{Belfry, Guard};
-use crate::pages::{self, AccountPage, SignInPage, SignedOutPage};
+use crate::pages::{self, SignInPage, SignedOutPage};
 use crate::passwords::Busy;
 use crate::store::{Account, StoreError};
 
-const SIGN_IN: &str = "/oauth/sign_in";
-const SIGN_OUT: &str = "/oauth/sign_out";
+pub(super) const SIGN_IN: &str = "/oauth/sign_in";
+pub(super) const SIGN_OUT: &str = "/oauth/sign_out";
 
-/// `GET /oauth/sign_in`: asks who is there, or says who is.
+/// `GET /oauth/sign_in`: asks who is there. Who is already there sees their account.
 pub(super) async fn sign_in_page(visitor: Visitor, Query(pairs): Query) -> Response {
     let lang = Some(value(&pairs, "lang"));
     let outcome = match visitor.account() {
-        None => ask(&visitor, None, "", None).await,
-        Some(account) => {
-            let csrf = visitor.csrf();
-            let switch = pages::Form { action: SIGN_OUT, csrf: &csrf, request: None };
-            let page = AccountPage { frame: visitor.frame(lang), account: &account.name, switch };
-            show(&visitor, StatusCode::OK, &page, Forms::Stay)
-        }
+        None => ask(&visitor, lang, None, "", None).await,
+        Some(_) => redirect(&visitor, &account::path(ACCOUNT, lang)),
     };
     answer(&visitor, lang, outcome)
 }
@@ -39,6 +35,7 @@ pub(super) async fn sign_in_page(visitor: Visitor, Query(pairs): Query) -> Respo
 /// Asks who is there, for a request or for its own sake.
 pub(super) async fn ask(
     visitor: &Visitor,
+    lang: Option<&str>,
     mut pending: Option<&mut Pending>,
     name: &str,
     failed: Option<SignInError>,
@@ -50,7 +47,7 @@ pub(super) async fn ask(
     let csrf = visitor.csrf();
     let request = handle.as_ref().map(Secret::reveal);
     let page = SignInPage {
-        frame: visitor.frame(pending.as_ref().and_then(|pending| pending.lang())),
+        frame: visitor.frame(pending.as_ref().map_or(lang, |pending| pending.lang())),
         form: pages::Form { action: SIGN_IN, csrf: &csrf, request },
         app: pending.as_ref().map(|pending| pending.app.details.name.as_str()),
         name,
@@ -76,29 +73,54 @@ async fn let_in(
     guard: &Guard,
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
-    visitor.check(pairs)?;
-    let mut pending = match value(pairs, "request") {
+    let (handle, name) = (value(pairs, "request"), value(pairs, "username").trim());
+    if let Err(unchecked) = visitor.check(pairs) {
+        return if is_already(visitor, name) {
+            lead_on(visitor, handle).await
+        } else {
+            Err(unchecked)
+        };
+    }
+    let mut pending = match handle {
         "" => None,
         handle => Some(Pending::kept(visitor, Secret::new(handle)).await?),
     };
-    let name = value(pairs, "username").trim();
     let password = Secret::new(value(pairs, "password"));
     let account = match who(&visitor.belfry, guard, name, password).await? {
         Ok(account) => account,
-        Err(failed) => return ask(visitor, pending.as_mut(), name, Some(failed)).await,
+        Err(failed) => return ask(visitor, None, pending.as_mut(), name, Some(failed)).await,
     };
     let (before, id) = (visitor.digest(), account.id);
     visitor.sign_in(account, pending.as_ref().and_then(|pending| pending.lang())).await?;
-    let Some(mut pending) = pending else { return redirect(visitor, SIGN_IN) };
+    let Some(mut pending) = pending else { return redirect(visitor, ACCOUNT) };
     let handle = pending.handle(visitor).await?;
     hand_over(visitor, &handle, before, Some(id)).await
+}
+
+/// Whether who wants to sign in is signed in here: somebody who presses the button twice, and whose
+/// second form is of the page before.
+fn is_already(visitor: &Visitor, name: &str) -> bool {
+    let name = name.to_lowercase();
+    let is_named =
+        |account: &Account| account.name == name || account.email.as_ref() == Some(&name);
+    visitor.is_from_us() && visitor.account().is_some_and(is_named)
+}
+
+/// Leads somebody on who has signed in. It does nothing else, so it needs no form of ours.
+async fn lead_on(visitor: &Visitor, handle: &str) -> Result<Response, PageError> {
+    if handle.is_empty() {
+        return redirect(visitor, ACCOUNT);
+    }
+    let handle = Secret::new(handle);
+    Pending::kept(visitor, handle.clone()).await?;
+    redirect(visitor, &resume_path(&handle))
 }
 
 /// `GET /oauth/sign_out`: says that nobody is signed in, where that is so. Signing out itself takes
 /// a form: a link or a picture on another site must not do it.
 pub(super) async fn sign_out_page(visitor: Visitor, Query(pairs): Query) -> Response {
     if visitor.account().is_some() {
-        return answer(&visitor, None, redirect(&visitor, SIGN_IN));
+        return answer(&visitor, None, redirect(&visitor, ACCOUNT));
     }
     let lang = Some(value(&pairs, "lang"));
     let page = SignedOutPage { frame: visitor.frame(lang), sign_in: SIGN_IN };

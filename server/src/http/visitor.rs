@@ -80,6 +80,11 @@ impl Visitor {
         Secret::new(format!("csrf {}", self.cookie.reveal())).digest().to_text()
     }
 
+    /// Whether no other site made the browser call, as far as it tells.
+    pub(super) fn is_from_us(&self) -> bool {
+        self.from_us
+    }
+
     /// Demands that a form is one of ours, by its origin and by its token.
     pub(super) fn check(&self, pairs: &Pairs) -> Result<(), PageError> {
         let expected = Secret::new(self.csrf()).digest();

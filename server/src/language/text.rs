@@ -47,7 +47,7 @@ impl<'a> From<Value<'a>> for FluentValue<'a> {
 /// The text between the marks that isolate it, without marks of its own that could end that.
 ///
 /// Marks and not `<bdi>`, because a title and an attribute hold no elements.
-fn isolated(text: &str) -> String {
+pub(crate) fn isolated(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     format!("\u{2068}{}\u{2069}", text.replace(turns, ""))
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use belfry_core::limits::forwarded::Proxies;
 use belfry_core::limits::own::Own;
 use belfry_core::limits::table::Table;
-use belfry_core::limits::{Claim, Counting, Limit, Network, Verdict};
+use belfry_core::limits::{Claims, Counting, Limit, Network, Verdict};
 
 use crate::config::{Config, LimitMode};
 use crate::metrics::{LimitMetrics, Tally};
@@ -45,18 +45,18 @@ impl InForce {
     }
 
     /// What a call draws on; nothing where limits are off.
-    pub(crate) fn claims(
+    pub(crate) fn claims<'a>(
         &self,
         method: &str,
         target: &str,
         account: Option<i64>,
         from: Network,
-    ) -> Vec<Claim<'static>> {
+    ) -> Claims<'a> {
         match self.mode {
             LimitMode::Enforce | LimitMode::Shadow => {
                 self.table.claims(method, target, account, from)
             }
-            LimitMode::Off => Vec::new(),
+            LimitMode::Off => Claims::new(),
         }
     }
 

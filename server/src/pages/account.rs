@@ -1,10 +1,18 @@
-//! The page that says who is signed in.
+//! The page that says who is signed in, which apps they have let in, and which rules they have.
+
+use std::borrow::Cow;
 
 use askama::Template;
+use belfry_core::oauth::scope::Scopes;
+use belfry_core::rules::{Document, Effect, Kind, Rule, Scope};
+use jiff::Timestamp;
 
-use super::{Form, Frame};
+use super::{Form, Frame, OwnApp, host};
+use crate::language::isolated;
 
-/// `templates/account.html`: you are this one.
+/// `templates/account.html`: you are this one, these are your apps and your rules.
+///
+/// Posts `app`, the number of the app to be removed.
 #[derive(Template)]
 #[template(path = "account.html")]
 pub struct AccountPage<'a> {
@@ -12,6 +20,132 @@ pub struct AccountPage<'a> {
     pub frame: Frame<'a>,
     /// The name of the account that is signed in.
     pub account: &'a str,
-    /// Where the wish for another account goes.
-    pub switch: Form<'a>,
+    /// Where the wish to sign out goes.
+    pub sign_out: Form<'a>,
+    /// Where the wish to remove an app goes.
+    pub remove: Form<'a>,
+    /// The apps that have access.
+    pub apps: &'a [AppLetIn],
+    /// The rules of each scope.
+    pub rules: &'a [&'a Document],
+}
+
+/// An app that has access.
+#[derive(Debug, Clone)]
+pub struct AppLetIn {
+    /// Its number.
+    pub id: i64,
+    /// Which of our own it is, if it never registered.
+    pub own: Option<OwnApp>,
+    /// Its name.
+    pub name: String,
+    /// Its home page.
+    pub website: Option<String>,
+    /// What it may do, all of its tokens together.
+    pub scopes: Scopes,
+    /// Since when it has access.
+    pub since: Timestamp,
+}
+
+impl AppLetIn {
+    fn name(&self, frame: &Frame<'_>) -> String {
+        match self.own {
+            Some(OwnApp::Matrix) => frame.text("apps-matrix").into_owned(),
+            Some(OwnApp::CommandLine) | None => isolated(&self.name),
+        }
+    }
+
+    /// Where it comes from: the host of its website, or what we know of our own.
+    fn origin(&self, frame: &Frame<'_>) -> Option<String> {
+        match self.own {
+            Some(OwnApp::Matrix) => Some(frame.text("apps-matrix-note").into_owned()),
+            Some(OwnApp::CommandLine) => Some(frame.text("apps-issued-note").into_owned()),
+            None => host(self.website.as_deref()?).map(|host| isolated(&host)),
+        }
+    }
+
+    fn since(&self, frame: &Frame<'_>) -> String {
+        let date = self.since.strftime("%Y-%m-%d").to_string();
+        frame.language.text_with("apps-since", "date", date.as_str())
+    }
+}
+
+/// The rules of one scope.
+struct Place {
+    title: String,
+    groups: Vec<Group>,
+}
+
+/// Rules that stand under one heading.
+struct Group {
+    title: Cow<'static, str>,
+    rules: Vec<Line>,
+}
+
+/// One rule.
+struct Line {
+    id: String,
+    /// The word that it looks for, where its id does not say so.
+    pattern: Option<String>,
+    enabled: bool,
+    /// What it does.
+    effects: Vec<Cow<'static, str>>,
+}
+
+impl AccountPage<'_> {
+    /// What the user has said of rules, by scope and by kind.
+    fn places(&self) -> Vec<Place> {
+        let places = self.rules.iter().map(|document| self.place(document));
+        places.filter(|place| !place.groups.is_empty()).collect()
+    }
+
+    fn place(&self, document: &Document) -> Place {
+        let title = match document.scope() {
+            Scope::Global => self.frame.text("rules-everywhere").into_owned(),
+            Scope::Device(tag) => {
+                self.frame.language.text_with("rules-device", "tag", tag.as_str())
+            }
+        };
+        let own = Kind::ALL.map(|kind| {
+            let rules = document.own()[kind].iter().map(|rule| self.line(rule)).collect();
+            Group { title: self.frame.text(heading(kind)), rules }
+        });
+        let changed = Kind::ALL.into_iter().flat_map(|kind| document.changed_builtin(kind));
+        let changed = Group {
+            title: self.frame.text("rules-builtin"),
+            rules: changed.map(|rule| self.line(&Rule { pattern: None, ..rule })).collect(),
+        };
+        let groups = own.into_iter().chain([changed]);
+        Place { title, groups: groups.filter(|group| !group.rules.is_empty()).collect() }
+    }
+
+    fn line(&self, rule: &Rule) -> Line {
+        let keys = match Effect::of(&rule.actions) {
+            Effect::Silent => vec!["rules-silent"],
+            Effect::Notify { sound, highlight } => {
+                let more = [(sound, "rules-sound"), (highlight, "rules-highlight")];
+                let more = more.into_iter().filter_map(|(is_set, key)| is_set.then_some(key));
+                ["rules-notify"].into_iter().chain(more).collect()
+            }
+        };
+        let pattern = rule.pattern.as_deref().filter(|pattern| *pattern != rule.rule_id);
+        let looks_for = |text| self.frame.language.text_with("rules-pattern", "pattern", text);
+        Line {
+            id: isolated(&rule.rule_id),
+            pattern: pattern.map(looks_for),
+            enabled: rule.enabled,
+            effects: keys.into_iter().map(|key| self.frame.text(key)).collect(),
+        }
+    }
+}
+
+/// The key of the heading over the rules of a kind.
+const fn heading(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Override => "rules-override",
+        Kind::Content => "rules-content",
+        Kind::Room => "rules-room",
+        Kind::Sender => "rules-sender",
+        Kind::Underride => "rules-underride",
+    }
 }

@@ -15,4 +15,6 @@ pub struct CodePage<'a> {
     pub app: &'a str,
     /// The code. This page is the answer that hands it over.
     pub code: &'a Secret,
+    /// The path of the page where its access can be taken back.
+    pub account: &'a str,
 }

@@ -2,12 +2,11 @@
 
 use askama::Template;
 use belfry_core::oauth::app::AppDetails;
-use belfry_core::oauth::consent::{self, Line};
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::oauth::scope::Scopes;
 use url::{Host, Url};
 
-use super::{Form, Frame};
+use super::{Form, Frame, host};
 
 /// `templates/consent.html`: may this app have these scopes?
 ///
@@ -32,17 +31,9 @@ pub struct ConsentPage<'a> {
 }
 
 impl ConsentPage<'_> {
-    /// The host of the app's website, in ASCII, so that no letter looks like another.
+    /// The host of the app's website.
     fn website(&self) -> Option<String> {
-        let website = Url::parse(self.app.website.as_deref()?).ok()?;
-        website.host_str().map(str::to_owned)
-    }
-
-    /// What the scopes allow, to people or to those who run the server.
-    fn lines(&self, admin: bool) -> Vec<String> {
-        let lines = consent::lines(self.scopes);
-        let text = |line: &Line| self.frame.text(&line.key()).into_owned();
-        lines.iter().filter(|line| line.admin == admin).map(text).collect()
+        host(self.app.website.as_deref()?)
     }
 
     /// What happens after the button is pressed.

@@ -177,16 +177,46 @@ impl Store {
         Ok(!found.is_empty())
     }
 
-    /// Gives an account another password (its Argon2id string) and ends its sessions. Whether
-    /// there is such an account.
-    pub async fn set_password(&self, id: i64, password: &str) -> Result<bool, StoreError> {
-        let batch = Batch::default()
+    /// Gives an account another password (its Argon2id string) and ends its sessions; its tokens
+    /// and unspent codes, too, unless they are kept. Whether there is such an account.
+    pub async fn set_password(
+        &self,
+        id: i64,
+        password: &str,
+        access: Access,
+    ) -> Result<bool, StoreError> {
+        let mut batch = Batch::default()
             .and(sql(
                 "update accounts set password = $2 where id = $1 returning id",
                 [id.into(), password.into()],
             ))
             .and(sql("delete from sessions where account_id = $1", [id.into()]));
-        let [found, _] = self.write_rows(batch).await?;
-        Ok(!found.is_empty())
+        if let Access::EndsAt(now) = access {
+            let ends = [id.into(), now.into()];
+            // Codes first, as in `remove_access`.
+            batch = batch
+                .and(sql(
+                    "delete from codes where expires_at > $2 and account_id = $1 \
+                     and used_at is null",
+                    ends.clone(),
+                ))
+                .and(sql(
+                    "update tokens set revoked_at = $2 \
+                     where account_id = $1 and revoked_at is null",
+                    ends,
+                ))
+                .changing(Change::Access(id, None));
+        }
+        let found = self.engine.write(batch).await?.into_iter().next();
+        Ok(found.is_some_and(|found| !found.is_empty()))
     }
+}
+
+/// What becomes of the apps that an account has let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// They keep their tokens.
+    Stays,
+    /// Their tokens and unspent codes end now.
+    EndsAt(Timestamp),
 }

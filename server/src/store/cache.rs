@@ -3,53 +3,24 @@
 //! A value is put in only if nothing it depends on was forgotten since its read began: a reader
 //! that was overtaken by a write can never leave an old value behind.
 
+mod change;
+mod forgettings;
 mod token;
 
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use belfry_core::secret::Digest;
 use quick_cache::Weighter;
 
+pub(crate) use self::change::Change;
+use self::forgettings::Forgettings;
 use self::token::Kept;
 
 use super::apps::App;
 use super::rulesets::Rulesets;
 use super::tokens::Token;
-
-/// What a write made stale.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Change {
-    /// One token: revoked, say.
-    Token(Digest),
-    /// The rules of one account.
-    Rules(i64),
-    /// Something on which many entries may rest: an account or an app.
-    Everything,
-}
-
-impl Change {
-    /// The change as it is told to other nodes.
-    pub(crate) fn to_text(self) -> String {
-        match self {
-            Self::Token(digest) => format!("token {}", digest.to_text()),
-            Self::Rules(account) => format!("rules {account}"),
-            Self::Everything => "everything".to_owned(),
-        }
-    }
-
-    /// Reads what another node told; what is not understood may concern everything.
-    pub(crate) fn from_text(text: &str) -> Self {
-        let understood = match text.split_once(' ') {
-            Some(("token", digest)) => Digest::from_text(digest).map(Self::Token),
-            Some(("rules", account)) => account.parse().ok().map(Self::Rules),
-            _ => None,
-        };
-        understood.unwrap_or(Self::Everything)
-    }
-}
 
 /// The bounded memory of the store.
 pub(crate) struct Cache {
@@ -59,10 +30,11 @@ pub(crate) struct Cache {
     apps: quick_cache::sync::Cache<Box<str>, Arc<App>, Bytes>,
     /// The ids of accounts by their names. Neither changes; only disabled accounts are not here.
     accounts: quick_cache::sync::Cache<Box<str>, i64, Bytes>,
-    /// How often something was forgotten, by the hash of what it was. There are many, so that
-    /// hardly anybody is kept from putting something in by what another forgot.
-    forgettings: Box<[Mutex<u64>]>,
-    hasher: RandomState,
+    /// How often a token was forgotten: apart from the rest, because to forget the tokens that an
+    /// app has counts for all tokens, and rules must not pay for that.
+    of_tokens: Forgettings,
+    /// How often anything else was.
+    of_others: Forgettings,
     /// While another node's writes cannot be heard of, nothing here may be believed.
     believed: AtomicBool,
 }
@@ -123,8 +95,8 @@ impl Cache {
             rules: quick_cache::sync::Cache::with_weighter(rules / 1024, rules as u64, Bytes),
             apps: quick_cache::sync::Cache::with_weighter(names / 1024, names as u64, Bytes),
             accounts: quick_cache::sync::Cache::with_weighter(names / 1024, names as u64, Bytes),
-            forgettings: (0..1024).map(|_| Mutex::new(0)).collect(),
-            hasher: RandomState::new(),
+            of_tokens: Forgettings::default(),
+            of_others: Forgettings::default(),
             believed: AtomicBool::new(believed),
         }
     }
@@ -132,7 +104,12 @@ impl Cache {
     /// To be called before a read whose outcome will be put in, from this very cache or from the
     /// database: what is read then is as new as anything that was forgotten until now.
     pub(crate) fn moment<K: Hash>(&self, key: &K) -> Moment {
-        Moment(*self.forgetting(key))
+        Moment(*self.of_others.of(key))
+    }
+
+    /// The same, for a token.
+    pub(crate) fn token_moment(&self, digest: &Digest) -> Moment {
+        Moment(*self.of_tokens.of(digest))
     }
 
     pub(crate) fn token(&self, digest: &Digest) -> Option<Token> {
@@ -141,7 +118,7 @@ impl Cache {
 
     pub(crate) fn put_token(&self, digest: Digest, token: &Token, since: Moment) {
         let kept = Kept::new(token);
-        let forgettings = self.forgetting(&digest);
+        let forgettings = self.of_tokens.of(&digest);
         if self.is_believed() && *forgettings == since.0 {
             self.tokens.insert(digest, kept);
         }
@@ -152,7 +129,7 @@ impl Cache {
     }
 
     pub(crate) fn put_rules(&self, account: i64, rules: Rulesets, since: Moment) {
-        let forgettings = self.forgetting(&account);
+        let forgettings = self.of_others.of(&account);
         if self.is_believed() && *forgettings == since.0 {
             self.rules.insert(account, rules);
         }
@@ -164,7 +141,7 @@ impl Cache {
 
     pub(crate) fn put_app(&self, app: &Arc<App>, since: Moment) {
         let client_id = app.client_id.as_str();
-        let forgettings = self.forgetting(&client_id);
+        let forgettings = self.of_others.of(&client_id);
         if self.is_believed() && *forgettings == since.0 {
             self.apps.insert(client_id.into(), Arc::clone(app));
         }
@@ -175,7 +152,7 @@ impl Cache {
     }
 
     pub(crate) fn put_account(&self, name: &str, id: i64, since: Moment) {
-        let forgettings = self.forgetting(&name);
+        let forgettings = self.of_others.of(&name);
         if self.is_believed() && *forgettings == since.0 {
             self.accounts.insert(name.into(), id);
         }
@@ -186,12 +163,17 @@ impl Cache {
         for change in changes {
             match change {
                 Change::Token(digest) => {
-                    *self.forgetting(digest) += 1;
+                    *self.of_tokens.of(digest) += 1;
                     self.tokens.remove(digest);
+                }
+                Change::Access(account, app) => {
+                    // First, so that whoever read such a token before cannot put it in after.
+                    self.of_tokens.count_all();
+                    self.tokens.retain(|_, token| !token.is_of(*account, *app));
                 }
                 Change::Rules(account) => {
                     // In one step: whoever takes a moment after it finds no old rules here.
-                    let mut forgettings = self.forgetting(account);
+                    let mut forgettings = self.of_others.of(account);
                     *forgettings += 1;
                     self.rules.remove(account);
                 }
@@ -210,9 +192,8 @@ impl Cache {
     }
 
     fn count_everything(&self) {
-        for forgetting in &*self.forgettings {
-            *lock(forgetting) += 1;
-        }
+        self.of_tokens.count_all();
+        self.of_others.count_all();
     }
 
     /// Says whether all writes of other nodes are heard of. What was kept before a silence is
@@ -227,16 +208,6 @@ impl Cache {
     pub(crate) fn is_believed(&self) -> bool {
         self.believed.load(Ordering::Relaxed)
     }
-
-    fn forgetting<K: Hash>(&self, key: &K) -> MutexGuard<'_, u64> {
-        let [low, high, ..] = self.hasher.hash_one(key).to_le_bytes();
-        let hash = usize::from(u16::from_le_bytes([low, high]));
-        lock(&self.forgettings[hash % self.forgettings.len()])
-    }
-}
-
-fn lock(counter: &Mutex<u64>) -> MutexGuard<'_, u64> {
-    counter.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -278,7 +249,7 @@ mod tests {
         let cache = Cache::new(64 * 1024, true);
         for id in 0..5000 {
             let (digest, token) = token(id);
-            cache.put_token(digest, &token, cache.moment(&digest));
+            cache.put_token(digest, &token, cache.token_moment(&digest));
             cache.put_rules(id, Rulesets::default(), cache.moment(&id));
             let name = format!("person_{id}");
             cache.put_account(&name, id, cache.moment(&name.as_str()));
@@ -300,5 +271,29 @@ mod tests {
         assert!(cache.rules(7).is_some());
         cache.forget(&[Change::Everything]);
         assert!(cache.rules(7).is_none());
+    }
+
+    #[test]
+    fn the_access_of_an_app_is_forgotten_alone_and_nobody_puts_it_in_again() {
+        let cache = Cache::new(1 << 20, true);
+        let put = |id: i64, app: i64| {
+            let (digest, token) = token(id * 10 + app);
+            let account = token.account.map(|account| TokenAccount { id, ..account });
+            cache.put_token(digest, &Token { app, account, ..token }, cache.token_moment(&digest));
+            digest
+        };
+        let [one, other, of_another] = [put(7, 1), put(7, 2), put(8, 1)];
+        let (late, moment) = (put(7, 1), cache.token_moment(&one));
+        let rules = cache.moment(&7_i64);
+        let token = cache.token(&late).unwrap();
+
+        cache.forget(&[Change::Access(7, Some(1))]);
+        cache.put_token(late, &token, moment);
+        assert!(cache.token(&one).is_none());
+        assert!(cache.token(&other).is_some() && cache.token(&of_another).is_some());
+        assert_eq!(cache.moment(&7_i64), rules, "rules do not pay for it");
+
+        cache.forget(&[Change::Access(7, None)]);
+        assert!(cache.token(&other).is_none() && cache.token(&of_another).is_some());
     }
 }

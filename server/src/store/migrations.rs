@@ -26,6 +26,7 @@ macro_rules! migrations {
 migrations![
     1 "0001_begin.sql",
     2 "0002_requests.sql",
+    3 "0003_came_from.sql",
 ];
 
 /// Where each engine notes what it has run.

@@ -51,7 +51,8 @@ impl Store {
         self.engine.write(insert.into()).await.map(drop)
     }
 
-    /// The request of this handle and this browser, if it has not ended by `now`.
+    /// The request of this handle and this browser, if it has not ended by `now`. The cookie that
+    /// the browser had before its last sign-in still names it.
     pub async fn request(
         &self,
         handle: Digest,
@@ -60,14 +61,15 @@ impl Store {
     ) -> Result<Option<Request>, StoreError> {
         let select = sql(
             "select app_id, browser, account_id, details, expires_at from requests \
-             where digest = $1 and browser = $2 and expires_at > $3",
+             where digest = $1 and (browser = $2 or came_from = $2) and expires_at > $3",
             [handle.into(), browser.into(), now.into()],
         );
         self.read_one(select, Request::read).await
     }
 
     /// Hands a request over when its browser gets another cookie, because somebody signed in
-    /// (`Some` account) or out (`None`). Whether the request was that browser's.
+    /// (`Some` account) or out (`None`). Whether the request was that browser's: also when it has
+    /// moved before from the very same cookie, because somebody pressed the button twice.
     pub async fn move_request(
         &self,
         handle: Digest,
@@ -76,15 +78,16 @@ impl Store {
         account: Option<i64>,
     ) -> Result<bool, StoreError> {
         let update = sql(
-            "update requests set browser = $3, account_id = $4 \
-             where digest = $1 and browser = $2 returning digest",
+            "update requests set browser = $3, came_from = $2, account_id = $4 \
+             where digest = $1 and (browser = $2 or came_from = $2) returning digest",
             [handle.into(), from.into(), to.into(), account.into()],
         );
         let [moved] = self.write_rows(update).await?;
         Ok(!moved.is_empty())
     }
 
-    /// Takes a request to answer it: of many who try, one gets it and the others get nothing.
+    /// Takes a request to answer it, with the browser's cookie of now: of many who try, one gets it
+    /// and the others get nothing.
     pub async fn take_request(
         &self,
         handle: Digest,

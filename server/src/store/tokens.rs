@@ -124,7 +124,7 @@ impl Store {
         if let Some(known) = self.cache.token(&digest) {
             return Ok(Some(known));
         }
-        let moment = self.cache.moment(&digest);
+        let moment = self.cache.token_moment(&digest);
         let found = self
             .read_one(
                 sql(

@@ -98,6 +98,34 @@ async fn every_command_works_beside_a_server_on_postgres() {
     }
 }
 
+// Attack 71.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_password_ends_what_the_old_one_opened_unless_tokens_are_kept() {
+    let desk = Desk::sqlite();
+    desk.well(&["account", "add", "alice"]);
+    desk.well(&["account", "add", "bob"]);
+    let server = Process::start(desk.path(), &desk.flags());
+    let tokens = ["alice", "bob"].map(|name| desk.well(&["token", "issue", name]));
+    let status = async |token: &str| {
+        let url = format!("{}/api/v1/accounts/verify_credentials", server.url);
+        let call = reqwest::Client::new().get(url).bearer_auth(token.trim_end());
+        call.send().await.unwrap().status().as_u16()
+    };
+    let [alice, bob] = &tokens;
+    assert_eq!((status(alice).await, status(bob).await), (200, 200), "and both are in memory now");
+
+    let said = desk.well(&["account", "password", "alice", "--keep-tokens"]);
+    assert!(said.starts_with("password of alice changed, its sessions ended\n"), "{said}");
+    assert_eq!((status(alice).await, status(bob).await), (200, 200));
+
+    let said = desk.well(&["account", "password", "alice"]);
+    assert!(
+        said.starts_with("password of alice changed, its sessions and tokens ended\n"),
+        "{said}"
+    );
+    assert_eq!((status(alice).await, status(bob).await), (401, 200));
+}
+
 #[test]
 fn commands_work_without_a_server() {
     let desk = Desk::sqlite();

@@ -1,6 +1,7 @@
 //! OAuth over HTTP. Numbers in comments are those of the list of attacks that every release is
 //! held against.
 
+mod account;
 mod accounts;
 mod apps;
 mod authorize;
@@ -13,10 +14,12 @@ mod introspect;
 mod native;
 mod pages;
 mod races;
+mod removal;
 mod revoke;
 mod secrets;
 mod sign_in;
 mod token;
 mod trouble;
+mod twice;
 
 pub(crate) use self::client_auth::basic;

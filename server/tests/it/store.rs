@@ -6,7 +6,7 @@ mod encoding;
 mod files;
 mod nodes;
 
-use self::cases::{accounts, apps, codes, requests, rulesets, sessions, tokens, whole};
+use self::cases::{access, accounts, apps, codes, requests, rulesets, sessions, tokens, whole};
 
 /// Makes `sqlite::case` and `postgres::case` of every case.
 macro_rules! conformance {
@@ -44,6 +44,7 @@ conformance! {
         a_disabled_account_says_so_and_its_sessions_end,
         whom_a_service_acts_for_is_what_the_account_is_now,
         a_new_password_ends_the_sessions,
+        a_new_password_ends_tokens_and_codes_unless_they_are_kept,
     }
     apps::{
         an_app_is_read_back_as_it_was_added,
@@ -61,9 +62,18 @@ conformance! {
         a_token_of_a_disabled_account_says_so_at_once,
         what_an_account_has_granted_an_app_is_what_its_good_tokens_carry,
     }
+    access::{
+        who_was_let_in_is_whose_tokens_are_good,
+        an_app_says_all_that_its_tokens_carry_and_since_when,
+        removed_access_ends_the_tokens_at_once_and_nothing_else,
+        removed_access_ends_codes_that_are_not_spent,
+        to_remove_what_is_not_there_does_nothing,
+        of_many_who_spend_codes_while_access_is_removed_nobody_keeps_a_token,
+    }
     requests::{
         a_request_is_its_browsers_until_it_ends,
         a_request_moves_with_its_browser_and_with_no_other,
+        a_request_moves_again_from_the_cookie_that_it_moved_from,
         a_request_is_taken_once_by_its_browser,
         of_many_who_take_a_request_one_succeeds,
     }

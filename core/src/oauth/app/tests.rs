@@ -97,6 +97,15 @@ fn each_thing_that_is_wrong_is_said_in_the_words_of_mastodon() {
             Registration { client_name: " \u{a0}".into(), ..good() },
             "Application name can't be blank",
         ),
+        // Attack 99: nobody could see who asks.
+        (
+            Registration { client_name: "\u{200b}\u{feff}\u{2060}".into(), ..good() },
+            "Application name can't be blank",
+        ),
+        (
+            Registration { client_name: " \u{ad}\u{202e}\u{7}\u{3164}\u{e0041}".into(), ..good() },
+            "Application name can't be blank",
+        ),
         (
             Registration { client_name: "é".repeat(61), ..good() },
             "Application name is too long (maximum is 60 characters)",
@@ -259,4 +268,14 @@ fn scopes_of_admins_may_be_declared_and_are_never_granted() {
     }
     assert_eq!(app.granted(Some("read")).unwrap().to_string(), "read");
     assert_eq!(app.sign_up_scopes().to_string(), "read");
+}
+
+#[test]
+fn a_name_that_joins_its_letters_by_invisible_ones_is_a_name() {
+    // Persian, a family and a flag need them.
+    for name in ["می\u{200c}خواهم", "👨\u{200d}👩\u{200d}👧", "🏴\u{e0067}\u{e007f}", "❤\u{fe0f}"]
+    {
+        let registration = Registration { client_name: name.into(), ..good() };
+        assert_eq!(registration.check().unwrap().name, name);
+    }
 }

@@ -331,3 +331,22 @@ fn a_place_is_read_from_a_query_where_each_word_stands_once() {
         assert_eq!(refusal.class(), Class::Unknown, "{query}");
     }
 }
+
+#[test]
+fn a_builtin_rule_is_changed_while_it_is_not_as_it_is_built_in() {
+    let changed = |document: &Document| -> Vec<(String, bool)> {
+        let rules = Kind::ALL.into_iter().flat_map(|kind| document.changed_builtin(kind));
+        rules.map(|rule| (rule.rule_id, rule.enabled)).collect()
+    };
+    let mut document = with_rooms(["!r:x.org"]);
+    assert_eq!(changed(&document), []);
+    document.enable(Kind::Underride, ".m.rule.message", false).unwrap();
+    document.enable(Kind::Override, builtin::MASTER, true).unwrap();
+    document.set_actions(Kind::Underride, ".m.rule.call", vec![Action::Notify]).unwrap();
+    let all = [(builtin::MASTER, true), (".m.rule.call", true), (".m.rule.message", false)];
+    assert_eq!(changed(&document), all.map(|(id, enabled)| (id.to_owned(), enabled)));
+    // Set back, it is kept as the user's choice, but it is no change.
+    document.enable(Kind::Underride, ".m.rule.message", true).unwrap();
+    document.enable(Kind::Override, builtin::MASTER, false).unwrap();
+    assert_eq!(changed(&document), [(".m.rule.call".to_owned(), true)]);
+}

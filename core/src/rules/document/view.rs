@@ -36,6 +36,16 @@ impl Document {
         Ruleset::of(|kind| self.rules(kind, user))
     }
 
+    /// The built-in rules of a kind that are not as they are built in, because the user changed
+    /// them; what they say of the user is left open.
+    pub fn changed_builtin(&self, kind: Kind) -> impl Iterator<Item = Rule> {
+        self.builtin(kind).filter_map(|builtin| {
+            let mut rule = builtin.clone();
+            self.change(&rule.rule_id)?.apply(&mut rule);
+            (rule != *builtin).then_some(rule)
+        })
+    }
+
     pub(super) fn builtin(&self, kind: Kind) -> impl Iterator<Item = &'static Rule> + use<> {
         let rules = match self.scope {
             Scope::Global => builtin::all()[kind].as_slice(),

@@ -117,7 +117,10 @@ impl Serialize for Told<'_> {
     }
 }
 
-fn tweaks<'a>(actions: impl Iterator<Item = &'a Action>) -> BTreeMap<&'a str, TweakValue> {
+/// How a notification is given that these actions ask for.
+pub(crate) fn tweaks<'a>(
+    actions: impl Iterator<Item = &'a Action>,
+) -> BTreeMap<&'a str, TweakValue> {
     let tweak = |action: &'a Action| match action {
         Action::SetTweak { name, value, .. } => {
             Some((name.as_str(), value.clone().unwrap_or_else(|| by_default(name))))

@@ -11,12 +11,9 @@ use serde_json::{Value, json};
 use crate::http::body::Whole;
 use crate::http::error::{Problem, RuleError};
 use crate::http::{Belfry, Guard};
-use crate::issue::issue;
+use crate::issue::{MATRIX, issue};
 use crate::random;
 use crate::store::Account;
-
-/// The app that tokens of Matrix clients belong to, by its client id and its title.
-const APP: (&str, &str) = ("matrix", "Matrix clients");
 
 /// `GET login`: the ways to sign in.
 pub(in crate::http) async fn flows() -> Json<Value> {
@@ -51,7 +48,7 @@ pub(super) async fn signed_in(
 ) -> Result<Json<Value>, RuleError> {
     let scopes = Scopes::from_iter([Scope::Read, Scope::Write, Scope::Push]);
     let (now, lifetime) = (belfry.clock.now(), belfry.config.oauth.token_lifetime);
-    let token = issue(&belfry.store, now, lifetime, account.id, scopes, APP).await?;
+    let token = issue(&belfry.store, now, lifetime, account.id, scopes, MATRIX).await?;
     let device = device.unwrap_or_else(|| device_id(random::bytes()));
     Ok(Json(json!({
         "user_id": user_id(&account.name, belfry.server_name()),

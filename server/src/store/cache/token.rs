@@ -57,6 +57,15 @@ impl Kept {
         }
     }
 
+    /// Whether it speaks for this account, through this app or through any.
+    pub(super) fn is_of(&self, wanted: i64, through: Option<i64>) -> bool {
+        let (account, app) = match self {
+            Self::Good { app, account, .. } => (Some(*account), *app),
+            Self::Other(token) => (token.account.as_ref().map(|account| account.id), token.app),
+        };
+        account == Some(wanted) && through.is_none_or(|through| through == app)
+    }
+
     /// How many bytes it takes beside its place in the cache.
     pub(super) fn bytes(&self) -> usize {
         match self {

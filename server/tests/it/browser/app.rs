@@ -112,11 +112,19 @@ impl App {
 
     /// Whose token this is.
     pub(super) async fn whose(&self, token: &Value) -> String {
+        let account: Value = self.ask_whose(token).await.json().await.unwrap();
+        account["username"].as_str().unwrap_or_else(|| panic!("{account}")).to_owned()
+    }
+
+    /// Whether the token is still somebody's.
+    pub(super) async fn is_good(&self, token: &Value) -> bool {
+        self.ask_whose(token).await.status().is_success()
+    }
+
+    async fn ask_whose(&self, token: &Value) -> reqwest::Response {
         let token = token["access_token"].as_str().unwrap_or_else(|| panic!("{token}"));
         let url = format!("{}/api/v1/accounts/verify_credentials", self.server);
-        let answer = reqwest::Client::new().get(url).bearer_auth(token).send().await.unwrap();
-        let account: Value = answer.json().await.unwrap();
-        account["username"].as_str().unwrap_or_else(|| panic!("{account}")).to_owned()
+        reqwest::Client::new().get(url).bearer_auth(token).send().await.unwrap()
     }
 }
 

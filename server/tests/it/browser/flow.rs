@@ -177,3 +177,25 @@ fn a_hasty_click_lets_nobody_in() {
         assert!(scene.app.hears().await.fields.contains_key("code"));
     });
 }
+
+#[test]
+fn a_double_click_is_one_decision() {
+    play(async |scene| {
+        scene.tab.goto(&scene.app.start(&[])).await;
+        scene.sign_in("alice").await;
+        scene.tab.find("#allow:not([aria-disabled])").await;
+        // Counts what would be sent, and sends nothing.
+        let counting = "(() => {
+            let sent = 0;
+            document.addEventListener('submit', (event) => {
+                if (!event.defaultPrevented) sent += 1;
+                event.preventDefault();
+            });
+            for (const press of [1, 2, 3]) document.getElementById('allow').click();
+            document.querySelector('button[value=deny]').click();
+            return sent;
+        })()";
+        assert_eq!(scene.tab.evaluate(counting).await, 1);
+        assert!(scene.app.heard_nothing().await);
+    });
+}

@@ -39,9 +39,17 @@ pub(super) async fn walk(scene: &Scene, mut show: impl AsyncFnMut(&str)) {
     tab.says("This request cannot be answered").await;
     show("error").await;
 
-    tab.goto(&format!("{}/oauth/sign_in", scene.server.url)).await;
-    tab.says("Your account").await;
+    let account = format!("{}/oauth/account", scene.server.url);
+    tab.goto(&account).await;
+    tab.says("No app has access to your account.").await;
+    show("account-bare").await;
+    scene.furnish().await;
+    tab.goto(&account).await;
+    tab.says("Remove access").await;
     show("account").await;
+    tab.goto(&format!("{account}?lang=ar")).await;
+    tab.find("html[dir=rtl] .cards").await;
+    show("account-arabic").await;
     scene.switch().await;
     tab.says("You are signed out").await;
     show("signed-out").await;

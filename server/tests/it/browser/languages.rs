@@ -13,7 +13,7 @@ fn an_app_asks_for_a_language_and_it_stays_until_the_end() {
         scene.sign_in("alice").await;
         scene.tab.says("Tusky Zugang geben?").await;
         // The session remembers it, also where no app asks for anything.
-        scene.tab.goto(&format!("{}/oauth/sign_in", scene.server.url)).await;
+        scene.tab.goto(&format!("{}/oauth/account", scene.server.url)).await;
         scene.tab.says("Dein Konto").await;
     });
 }

@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::app::App;
 use super::tab::{RUNTIME, Tab};
-use crate::support::process::add_account;
+use crate::support::process::{add_account, run_well};
 use crate::support::{Process, left_out};
 
 /// Everything that a test needs; it goes with the test.
@@ -15,7 +15,7 @@ pub(super) struct Scene {
     pub(super) app: App,
     pub(super) server: Process,
     passwords: BTreeMap<&'static str, String>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 /// Plays in a browser, if there is one.
@@ -39,7 +39,40 @@ impl Scene {
         let passwords = passwords.collect();
         let server = Process::start(folder.path(), &["--limits", "off"]);
         let app = App::register(&server.url).await;
-        Self { tab, app, server, passwords, _folder: folder }
+        Self { tab, app, server, passwords, folder }
+    }
+
+    /// Gives Alice apps of every sort, and rules of every sort.
+    pub(super) async fn furnish(&self) {
+        let folder = self.folder.path();
+        let issue = ["token", "issue", "alice", "--scopes"];
+        let token = run_well(folder, &[&issue[..], &["read write push"]].concat());
+        run_well(
+            folder,
+            &[&issue[..], &["read:statuses", "--app", "The bell ringers’ bot"]].concat(),
+        );
+        let http = reqwest::Client::new();
+        let pushrules = format!("{}/_matrix/client/v3/pushrules", self.server.url);
+        let loud = r#"["notify",{"set_tweak":"sound"},{"set_tweak":"highlight"}]"#;
+        for (rule, body) in [
+            ("global/content/sweets", &*format!(r#"{{"pattern":"cake","actions":{loud}}}"#)),
+            ("global/room/!bellringers:ring.example", r#"{"actions":[]}"#),
+            ("global/sender/@bob:ring.example", r#"{"actions":["notify"]}"#),
+            ("global/sender/@bob:ring.example/enabled", "false"),
+            ("global/underride/.m.rule.message/enabled", "false"),
+            ("device/phone/override/work", &*format!(r#"{{"actions":{loud}}}"#)),
+        ] {
+            let put = http.put(format!("{pushrules}/{rule}")).bearer_auth(token.trim_end());
+            assert!(
+                put.body(body.to_owned()).send().await.unwrap().status().is_success(),
+                "{rule}"
+            );
+        }
+        self.tab.goto(&self.app.authorize(&[("scope", "read write:media push")])).await;
+        self.allow().await;
+        self.tab.find("#thanks").await;
+        let code = self.app.hears().await.fields["code"].clone();
+        self.app.spend(&code, &self.app.redirect_uri, &[]).await;
     }
 
     /// Signs in on the page that asks for it, with the keyboard alone.

@@ -68,6 +68,11 @@ async fn everything_that_is_wrong_is_told_at_once() {
     let long = format!("https://a.example/{}", "a".repeat(2000));
     for (fields, error) in [
         (vec![], "Validation failed: Application name can't be blank, Redirect URI can't be blank"),
+        // Attack 99: a name that nobody could see.
+        (
+            vec![("client_name", "\u{200b}\u{2060} \u{feff}\u{7f}"), ("redirect_uris", "a:/b")],
+            "Validation failed: Application name can't be blank",
+        ),
         (
             vec![("client_name", "A"), ("redirect_uris", "javascript:alert(1)")],
             "Validation failed: Redirect URI is forbidden by the server.",

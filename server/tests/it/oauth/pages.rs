@@ -49,7 +49,7 @@ async fn every_page_is_guarded() {
     let posting = browser.decide(&page, "allow").await;
     posting.page(200, CALLBACK);
     guarded(&posting, "'self' https:");
-    guarded(&browser.get("/oauth/sign_in").await, "'self'");
+    guarded(&browser.get("/oauth/account").await, "'self'");
 
     let page = browser.get(&client.authorize(&[])).await;
     let answer = browser.decide(&page, "allow").await;

@@ -35,9 +35,13 @@ async fn a_query_that_cannot_be_read_in_one_way_only_is_refused() {
 async fn too_many_calls_of_a_page_are_answered_with_a_page() {
     let service = Service::start().await;
     assert_eq!(admitted(&service.anyone(), "GET /x", 300).await, 300);
-    let pages =
-        ["/oauth/authorize", "/oauth/authorize/native", "/oauth/sign_in", "/oauth/sign_out"];
-    for path in pages {
+    for path in [
+        "/oauth/authorize",
+        "/oauth/authorize/native",
+        "/oauth/sign_in",
+        "/oauth/sign_out",
+        "/oauth/account",
+    ] {
         let page = person(&service.anyone(), "pl").get(path).await;
         page.page(429, "zbyt wiele żądań");
         guarded(&page, "'self'");

@@ -1,5 +1,6 @@
 //! The cases of the conformance list, by area, and what they share.
 
+pub(super) mod access;
 pub(super) mod accounts;
 pub(super) mod apps;
 pub(super) mod codes;

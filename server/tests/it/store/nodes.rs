@@ -41,6 +41,25 @@ async fn a_token_revoked_through_one_node_is_refused_by_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn access_removed_through_one_node_is_over_on_the_other() {
+    let Some((_database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    for (secret, account) in [("a", Some(7)), ("b", Some(7)), ("of another", Some(8))] {
+        one.add_token(&token(secret, account)).await.unwrap();
+    }
+    let good = async |secret| {
+        let found = other.token(digest(secret)).await.unwrap().unwrap();
+        found.revoked_at.is_none()
+    };
+    assert!(good("a").await && good("b").await && good("of another").await);
+
+    one.remove_access(7, 1, at(1)).await.unwrap();
+
+    soon("the other node hears of it", async || !good("a").await && !good("b").await).await;
+    assert!(good("of another").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn rules_written_through_one_node_are_read_through_the_other() {
     let Some((_database, one, other)) = two_nodes().await else { return };
     assert!(other.rulesets(7).await.unwrap().is_empty());

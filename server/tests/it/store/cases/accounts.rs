@@ -1,8 +1,8 @@
 //! Accounts.
 
-use belfry::store::{Account, Session, Store, Taken, TokenAccount};
+use belfry::store::{Access, Account, Code, Session, Store, Taken, TokenAccount};
 
-use super::{account, at, digest, many};
+use super::{account, at, digest, many, token, with_alice};
 
 pub(in crate::store) async fn an_account_is_read_back_as_it_was_added(store: Store) {
     let alice = account(7, "alice");
@@ -93,8 +93,42 @@ pub(in crate::store) async fn a_new_password_ends_the_sessions(store: Store) {
         Session { account: 7, created_at: at(1), seen_at: at(1), expires_at: at(100), lang: None };
     store.add_session(digest("s"), &session).await.unwrap();
 
-    assert!(store.set_password(7, "new").await.unwrap());
+    assert!(store.set_password(7, "new", Access::Stays).await.unwrap());
     assert_eq!(store.account(7).await.unwrap().unwrap().password, "new");
     assert_eq!(store.session(digest("s"), at(60)).await.unwrap(), None);
-    assert!(!store.set_password(8, "new").await.unwrap());
+    assert!(!store.set_password(8, "new", Access::Stays).await.unwrap());
+}
+
+pub(in crate::store) async fn a_new_password_ends_tokens_and_codes_unless_they_are_kept(
+    store: Store,
+) {
+    with_alice(&store).await;
+    store.add_account(&account(8, "bob")).await.unwrap().unwrap();
+    for (secret, account) in [("alice", Some(7)), ("bob", Some(8)), ("app", None)] {
+        store.add_token(&token(secret, account)).await.unwrap();
+    }
+    for (secret, account) in [("code of alice", 7), ("code of bob", 8)] {
+        let code = Code {
+            app: 1,
+            account,
+            scopes: "read".to_owned(),
+            details: "{}".to_owned(),
+            expires_at: at(600),
+            token: None,
+        };
+        store.add_code(digest(secret), &code).await.unwrap();
+    }
+    let good = async |secret| {
+        let found = store.token(digest(secret)).await.unwrap().unwrap();
+        found.revoked_at.is_none()
+    };
+    assert!(store.set_password(7, "new", Access::Stays).await.unwrap());
+    assert!(good("alice").await && good("bob").await && good("app").await);
+    assert!(store.code(digest("code of alice")).await.unwrap().is_some());
+
+    assert!(store.set_password(7, "newer", Access::EndsAt(at(10))).await.unwrap());
+    assert!(!good("alice").await && good("bob").await && good("app").await);
+    assert!(store.code(digest("code of alice")).await.unwrap().is_none());
+    assert!(store.code(digest("code of bob")).await.unwrap().is_some());
+    assert!(!store.set_password(9, "new", Access::EndsAt(at(10))).await.unwrap());
 }

@@ -32,9 +32,28 @@ pub(in crate::store) async fn a_request_moves_with_its_browser_and_with_no_other
     };
     assert!(!moved("other", "c", Some(7)).await);
     assert!(moved("b", "c", Some(7)).await);
-    assert!(!moved("b", "d", Some(8)).await);
+    assert!(!moved("other", "d", Some(8)).await);
     let found = store.request(digest("h"), digest("c"), at(1)).await.unwrap();
     assert_eq!(found, Some(Request { browser: digest("c"), account: Some(7), ..request() }));
+}
+
+pub(in crate::store) async fn a_request_moves_again_from_the_cookie_that_it_moved_from(
+    store: Store,
+) {
+    store.add_request(digest("h"), &request()).await.unwrap();
+    let moved = async |from, to| {
+        store.move_request(digest("h"), digest(from), digest(to), Some(7)).await.unwrap()
+    };
+    assert!(moved("b", "c").await);
+    assert!(store.request(digest("h"), digest("b"), at(1)).await.unwrap().is_some());
+    assert!(moved("b", "d").await);
+    assert!(!moved("c", "e").await, "nobody has this cookie: another was given since");
+    assert!(moved("d", "e").await);
+    assert!(!moved("b", "f").await, "only the last one counts");
+    // To be found is not to be answered.
+    assert_eq!(store.take_request(digest("h"), digest("d"), at(1)).await.unwrap(), None);
+    assert!(store.take_request(digest("h"), digest("e"), at(1)).await.unwrap().is_some());
+    assert!(!moved("d", "f").await);
 }
 
 pub(in crate::store) async fn a_request_is_taken_once_by_its_browser(store: Store) {

@@ -1,0 +1,228 @@
+//! The page of an account: who sees it, and what it shows.
+
+use axum::http::StatusCode;
+use belfry::store::NewToken;
+use belfry_core::secret::Secret;
+use serde_json::{Value, json};
+
+use super::pages::guarded;
+use crate::support::browser::form;
+use crate::support::client::{CALLBACK, token_of};
+use crate::support::{Answer, Browser, Client, Service};
+
+pub(super) const ACCOUNT: &str = "/oauth/account";
+
+/// Alice, signed in, and an app.
+pub(super) async fn with_alice() -> (Service, Client, Browser) {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let (client, mut browser) = (service.client().await, service.browser());
+    let page = browser.get("/oauth/sign_in").await;
+    browser.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
+    (service, client, browser)
+}
+
+/// An app of this name.
+pub(super) async fn app_named(service: &Service, name: &str, website: &str) -> Client {
+    let caller = service.anyone().with("content-type", "application/x-www-form-urlencoded");
+    let fields = [
+        ("client_name", name),
+        ("website", website),
+        ("redirect_uris", CALLBACK),
+        ("scopes", "read write push"),
+    ];
+    let app = caller.call("POST /api/v1/apps", form(&fields)).await.expect(StatusCode::OK);
+    let text = |key: &str| app[key].as_str().unwrap().to_owned();
+    let (id, secret) = (text("client_id"), text("client_secret"));
+    Client { caller, id, secret, redirect_uri: CALLBACK.to_owned() }
+}
+
+/// Lets the app in, and gives its token.
+pub(super) async fn let_in(
+    client: &Client,
+    browser: &mut Browser,
+    name: &str,
+    scope: &str,
+) -> String {
+    let code = client.code(browser, name, &[("scope", scope)]).await;
+    token_of(&client.spend(&code, &[]).await)
+}
+
+async fn put_rule(service: &Service, token: &str, path: &str, body: &Value) {
+    let what = format!("PUT /_matrix/client/v3/pushrules/{path}");
+    let answer = service.anyone().bearing(token).call(&what, body.to_string()).await;
+    answer.expect(StatusCode::OK);
+}
+
+/// What stands between the tags of a page, without the marks that isolate names.
+pub(super) fn words(page: &Answer) -> String {
+    let text = page.text.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text);
+    let text: Vec<&str> = text.map(str::trim).filter(|text| !text.is_empty()).collect();
+    text.join("|").replace(['\u{2068}', '\u{2069}'], "")
+}
+
+#[tokio::test]
+async fn who_is_not_signed_in_signs_in_first_and_comes_back() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    for path in [ACCOUNT, "/oauth/account/"] {
+        let mut browser = service.browser();
+        let answer = browser.get(path).await;
+        assert_eq!((answer.status, answer.header("location")), (303, "/oauth/sign_in"));
+        assert_eq!(answer.header("cache-control"), "no-store");
+        let page = browser.follow(&answer).await;
+        page.page(200, "name=\"password\"");
+        let fields = [("username", "alice"), ("password", "correct horse alice")];
+        let welcome = browser.submit(&page, "/oauth/sign_in", &fields).await;
+        assert_eq!((welcome.status, welcome.header("location")), (303, ACCOUNT));
+        browser.get(path).await.page(200, "<bdi>@alice:ring.example</bdi>");
+        // Who is signed in has no need of that page.
+        assert_eq!(browser.get("/oauth/sign_in").await.header("location"), ACCOUNT);
+    }
+}
+
+#[tokio::test]
+async fn a_language_is_taken_along_and_nothing_else_is() {
+    let service = Service::start().await;
+    let location = async |query: &str| {
+        let answer = service.browser().get(&format!("{ACCOUNT}?{query}")).await;
+        assert_eq!(answer.status, 303);
+        answer.header("location").to_owned()
+    };
+    assert_eq!(location("lang=pt-BR").await, "/oauth/sign_in?lang=pt");
+    // Attack 109.
+    for query in ["lang=//evil.example", "lang=x%0d%0aSet-Cookie:a=b", "next=//evil.example"] {
+        assert_eq!(location(query).await, "/oauth/sign_in", "{query}");
+    }
+    let page = service.browser().get("/oauth/sign_in?lang=pt").await;
+    page.page(200, "<html lang=\"pt-BR\"");
+}
+
+#[tokio::test]
+async fn the_page_shows_the_apps_what_they_may_do_and_since_when() {
+    let (service, client, mut browser) = with_alice().await;
+    browser.get(ACCOUNT).await.page(200, "No app has access to your account.");
+    let other = app_named(&service, "Elk", "https://elk.example/about").await;
+    let_in(&client, &mut browser, "alice", "read:notifications").await;
+    service.clock.advance(86_400);
+    let_in(&client, &mut browser, "alice", "push").await;
+    let_in(&other, &mut browser, "alice", "write:media").await;
+
+    let page = browser.get(ACCOUNT).await;
+    assert!(!page.text.contains("No app has access"));
+    let elk = "Elk|elk.example|Upload pictures, sounds and videos|Since 2027-01-16|Remove access";
+    let tusky = "Tusky|See your notifications and the rules for them|\
+                 Send you push notifications, and see and change the rules for them|\
+                 Since 2027-01-15|Remove access";
+    let words = words(&page);
+    assert!(words.contains(&format!("{elk}|{tusky}")), "{words}");
+
+    // A token that ends by itself, a disabled app, another account: none of them is shown.
+    let app = service.store().app_of_client(&other.id).await.unwrap().unwrap().id;
+    service.store().disable_app(app, Some(service.now())).await.unwrap();
+    assert!(!browser.get(ACCOUNT).await.text.contains("Elk"));
+    service.add_account("bob").await;
+    let mut bob = service.browser();
+    let page = bob.get("/oauth/sign_in").await;
+    bob.sign_in(&page, "bob").await.page(200, "No app has access to your account.");
+}
+
+#[tokio::test]
+async fn an_app_whose_tokens_have_expired_is_not_shown() {
+    let (service, _client, mut browser) = with_alice().await;
+    let alice = service.store().account_named("alice").await.unwrap().unwrap().id;
+    service.issue(None, "read").await;
+    let ending = NewToken {
+        digest: Secret::new("t").digest(),
+        app: 1,
+        account: Some(alice),
+        scopes: "read".to_owned(),
+        created_at: service.now(),
+        expires_at: service.now().checked_add(std::time::Duration::from_mins(1)).ok(),
+    };
+    service.store().add_token(&ending).await.unwrap();
+    browser.get(ACCOUNT).await.page(200, "Tests");
+    service.clock.advance(60);
+    browser.get(ACCOUNT).await.page(200, "No app has access to your account.");
+}
+
+#[tokio::test]
+async fn the_page_shows_the_rules_by_scope_and_kind() {
+    let (service, client, mut browser) = with_alice().await;
+    browser.get(ACCOUNT).await.page(200, "You have no rules of your own.");
+    let token = let_in(&client, &mut browser, "alice", "push").await;
+    let highlight = json!({ "set_tweak": "highlight" });
+    let loud = json!(["notify", { "set_tweak": "sound", "value": "default" }, highlight]);
+    for (path, body) in [
+        ("global/content/sweets", json!({ "pattern": "cake", "actions": loud })),
+        ("global/room/!loud:x", json!({ "actions": ["notify"] })),
+        ("global/room/!quiet:x", json!({ "actions": ["dont_notify"] })),
+        ("global/room/!quiet:x/enabled", json!(false)),
+        ("global/underride/.m.rule.message/enabled", json!(false)),
+        ("global/override/.m.rule.tombstone/enabled", json!(false)),
+        ("global/override/.m.rule.tombstone/enabled", json!(true)),
+        ("device/phone/sender/@bob:x", json!({ "actions": [] })),
+    ] {
+        put_rule(&service, &token, path, &body).await;
+    }
+    let page = browser.get(ACCOUNT).await;
+    let shown = words(&page);
+    let expected = "On all devices|Words|sweets|Looks for cake|On|Notifies|Sound|Highlight|\
+                    Rooms|!quiet:x|Off|Silent|!loud:x|On|Notifies|\
+                    Built-in rules that you changed|.m.rule.message|Off|Notifies|\
+                    On devices with the profile phone|People|@bob:x|On|Silent";
+    assert!(shown.contains(expected), "{shown}");
+    // Whoever changed a rule back has changed nothing.
+    assert!(!shown.contains("tombstone") && !shown.contains("no rules of your own"), "{shown}");
+    // Bob's rules are his.
+    service.add_account("bob").await;
+    let mut bob = service.browser();
+    let page = bob.get("/oauth/sign_in").await;
+    bob.sign_in(&page, "bob").await.page(200, "You have no rules of your own.");
+}
+
+// Attack 99.
+#[tokio::test]
+async fn names_and_ids_that_others_chose_are_only_text() {
+    let (service, _client, mut browser) = with_alice().await;
+    let evil = "<script>alert(1)</script>{{7*7}}";
+    let client = app_named(&service, evil, "https://xn--pple-43d.example/").await;
+    let token = let_in(&client, &mut browser, "alice", "push").await;
+    let turned = "%E2%80%AEgnp.exe%E2%81%A9%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E";
+    for path in [&*format!("global/room/{turned}"), &*format!("device/{turned}/room/a")] {
+        put_rule(&service, &token, path, &json!({ "actions": [] })).await;
+    }
+    let body = json!({ "pattern": "</p><b>\u{202e}", "actions": [] });
+    put_rule(&service, &token, "global/content/b", &body).await;
+    let page = browser.get(ACCOUNT).await;
+    guarded(&page, "'self'");
+    for tag in ["<script>", "<img", "<b>", "onerror=alert(1)>"] {
+        assert!(!page.text.contains(tag), "{tag}: {}", page.text);
+    }
+    for shown in
+        ["{{7*7}}", "&#60;script&#62;", "\u{2068}gnp.exe&#34;&#62;&#60;img", "xn--pple-43d"]
+    {
+        assert!(page.text.contains(shown), "{shown}: {}", page.text);
+    }
+    // Every mark that turns the direction is one of ours, and each is closed.
+    for turn in ['\u{202a}', '\u{202e}', '\u{2066}', '\u{2067}'] {
+        assert!(!page.text.contains(turn));
+    }
+    assert_eq!(page.text.matches('\u{2068}').count(), page.text.matches('\u{2069}').count());
+}
+
+#[tokio::test]
+async fn the_page_is_guarded_kept_by_nobody_and_counted() {
+    let (_service, client, mut browser) = with_alice().await;
+    let_in(&client, &mut browser, "alice", "read").await;
+    let page = browser.get(ACCOUNT).await;
+    guarded(&page, "'self'");
+    assert!(!page.text.contains("<script"), "it needs none");
+    let more = browser.get(ACCOUNT).await;
+    let left = |answer: &Answer| answer.header("x-ratelimit-remaining").parse::<u32>().unwrap();
+    assert_eq!(page.header("x-ratelimit-limit"), "300");
+    assert_eq!(left(&page) - left(&more), 1);
+    for name in ["x-ratelimit-reset", "ratelimit", "ratelimit-policy"] {
+        assert_ne!(page.header(name), "", "{name}");
+    }
+}
