@@ -58,9 +58,10 @@ impl Atomic<u64> for Count {
 /// How many buckets there are beside the last, which has no upper end.
 const BUCKETS: usize = 16;
 
-/// The upper end of the first, in nanoseconds. Each is twice as wide as the one before it, so that
-/// they reach from 100 µs to 3 s.
+/// The upper end of the first, in nanoseconds and in seconds. Each is twice as wide as the one
+/// before it, so that they reach from 100 µs to 3 s.
 const FIRST: u64 = 100_000;
+const FIRST_IN_SECONDS: f64 = 0.0001;
 
 /// How long something took, by powers of two.
 #[derive(Debug, Clone, Default)]
@@ -85,12 +86,12 @@ impl Times {
 
 impl EncodeMetric for Times {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let seconds = |nanoseconds: u64| Duration::from_nanos(nanoseconds).as_secs_f64();
         let buckets: [(f64, u64); BUCKETS + 1] = std::array::from_fn(|bucket| {
-            let end = if bucket < BUCKETS { seconds(FIRST << bucket) } else { f64::MAX };
+            let end = FIRST_IN_SECONDS * f64::from(1_u32 << bucket);
+            let end = if bucket < BUCKETS { end } else { f64::INFINITY };
             (end, self.0.sum(|own| &own.buckets[bucket]))
         });
-        let sum = seconds(self.0.sum(|own| &own.nanoseconds));
+        let sum = Duration::from_nanos(self.0.sum(|own| &own.nanoseconds)).as_secs_f64();
         let count = buckets.iter().map(|(_, count)| count).sum();
         encoder.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)
     }
