@@ -44,7 +44,7 @@ use axum::routing::{any, get, post};
 use tokio::sync::Semaphore;
 
 use self::error::Problem;
-pub use self::limit::guard::{Counted, Guard};
+pub use self::limit::guard::Guard;
 pub use self::limit::refused::Refused;
 use self::matrix::{login, register};
 pub use self::rules::Changes;
