@@ -71,6 +71,11 @@ impl Traffic {
         }
     }
 
+    /// Whether no call has begun. Of HTTP/2 that is not known: its calls begin elsewhere.
+    pub(super) fn is_unused(&self) -> bool {
+        self.begun.load(Relaxed) == 0 && !self.is_multiplexed()
+    }
+
     fn is_multiplexed(&self) -> bool {
         self.multiplexed.load(Relaxed)
     }

@@ -78,6 +78,27 @@ async fn slow_headers_are_cut_off() {
 }
 
 #[tokio::test]
+async fn a_slow_second_head_is_cut_off_too() {
+    let server = Listening::with(config(|config| config.http.header_timeout = SHORT)).await;
+    let mut stream = server.connect().await;
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    let mut answer = [0; 1024];
+    assert!(stream.read(&mut answer).await.unwrap() > 0);
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nX-Slow: ").await.unwrap();
+    assert_eq!(until_closed(&mut stream).await, "");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn half_a_second_head_that_came_with_the_first_call_is_silence() {
+    let server = Listening::with(config(|config| config.http.idle_timeout = SHORT)).await;
+    let calls = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz HTTP/1.1\r\nX-Slow: ";
+    let answers = server.say(calls).await;
+    assert_eq!(answers.matches("HTTP/1.1 ").count(), 1, "{answers}");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_connection_that_says_nothing_is_closed() {
     let server = Listening::with(config(|config| config.http.idle_timeout = SHORT)).await;
     assert_eq!(server.say(b"").await, "");

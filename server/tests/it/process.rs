@@ -3,6 +3,7 @@
 
 mod outage;
 mod places;
+mod stopping;
 
 use std::time::Duration;
 

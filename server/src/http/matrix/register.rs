@@ -46,7 +46,10 @@ pub(in crate::http) async fn register(
         return Err(RuleError::Stages { session, unknown: asked.stage == Stage::Unknown });
     }
     let password = asked.password.ok_or_else(|| Refusal::MissingField("password".to_owned()))?;
-    let name = asked.username.unwrap_or_else(any_name);
+    let name = match asked.username {
+        Some(name) => name,
+        None => any_name(&belfry)?,
+    };
     guard.sign_up().await.map_err(Problem::from)?;
     let hash = belfry.passwords.hash(password).await?;
     let made = belfry.store.new_account(belfry.clock.now(), name, None, hash).await?;
@@ -61,7 +64,7 @@ pub(in crate::http) async fn register(
 
 async fn check(name: &str, belfry: &Belfry) -> Result<(), RuleError> {
     check_free_name(name).map_err(RuleError::Username)?;
-    if belfry.application_services.keep(&user_id(name, belfry.server_name())) {
+    if is_kept(name, belfry) {
         return Err(RuleError::Exclusive);
     }
     if belfry.store.account_named(name).await?.is_some() {
@@ -70,8 +73,14 @@ async fn check(name: &str, belfry: &Belfry) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// A name for who does not care.
-fn any_name() -> String {
+/// A name for who does not care: one that no application service keeps for itself.
+fn any_name(belfry: &Belfry) -> Result<String, RuleError> {
     let number = u64::from_be_bytes(random::bytes());
-    format!("u{number:016x}")
+    // `u` for user, unless that is taken; then any other letter.
+    let mut names = ('u'..='z').chain('a'..'u').map(|first| format!("{first}{number:016x}"));
+    names.find(|name| !is_kept(name, belfry)).ok_or(RuleError::Exclusive)
+}
+
+fn is_kept(name: &str, belfry: &Belfry) -> bool {
+    belfry.application_services.keep(&user_id(name, belfry.server_name()))
 }
