@@ -1,5 +1,7 @@
 //! The commands, beside a running server and alone, on both engines.
 
+mod beside;
+
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
