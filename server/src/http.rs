@@ -27,6 +27,7 @@ mod limit;
 mod matrix;
 mod native;
 mod page;
+mod password;
 mod pending;
 mod reader;
 mod revoke;
@@ -95,9 +96,11 @@ impl Belfry {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
         let mut metrics = Metrics::default();
+        let passwords = Passwords::new(config.passwords.parallel);
+        metrics.add_passwords(passwords.made().clone());
         Ok(Self {
             limits: Limits::open(&config, &mut metrics).await?,
-            passwords: Passwords::new(config.passwords.parallel),
+            passwords,
             application_services: ApplicationServices::load(&config.application_services)?,
             audience: KeptAudience::new(config.store.cache_bytes / 8),
             changes: Changes::default(),

@@ -198,6 +198,37 @@ async fn http_2_is_spoken() {
     server.stop().await;
 }
 
+/// Attack 110: the host of links is the configured one, however a request names another.
+#[tokio::test]
+async fn no_host_that_a_request_names_is_believed() {
+    let server = Listening::with(Config::default()).await;
+    let metadata = "/.well-known/oauth-authorization-server";
+    for (target, hosts) in [
+        (format!("http://evil.example{metadata}"), "Host: evil.example\r\n"),
+        (format!("http://evil.example{metadata}"), "Host: ring.example\r\n"),
+        (format!("https://evil.example:99{metadata}"), ""),
+        (metadata.to_owned(), "Host: ring.example\r\nHost: evil.example\r\n"),
+        (metadata.to_owned(), "Host: evil.example\r\nHost: ring.example\r\n"),
+        (metadata.to_owned(), "Host: evil.example, ring.example\r\n"),
+        ("http://evil.example/api/v2/instance".to_owned(), "Host: evil.example\r\n"),
+        ("http://evil.example/oauth/sign_in".to_owned(), "Host: evil.example\r\n"),
+        ("http://evil.example/oauth/authorize".to_owned(), "Host: evil.example\r\n"),
+    ] {
+        let request = format!("GET {target} HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n");
+        let answer = server.say(request.as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 "), "{request}");
+        assert!(!answer.contains("evil.example"), "{request}{answer}");
+        if target.ends_with(metadata) {
+            assert!(answer.contains(r#""issuer":"https://ring.example/""#), "{request}{answer}");
+        }
+    }
+    // Such a call is counted and routed like any other.
+    let elsewhere = b"GET http://evil.example/healthz HTTP/1.1\r\nConnection: close\r\n\r\n";
+    let answer = server.say(elsewhere).await;
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && !answer.contains("ratelimit"), "{answer}");
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn http_1_0_is_spoken() {
     let server = Listening::with(Config::default()).await;

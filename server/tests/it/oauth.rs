@@ -12,6 +12,7 @@ mod discovery;
 mod introspect;
 mod native;
 mod pages;
+mod passwords;
 mod races;
 mod revoke;
 mod secrets;

@@ -44,6 +44,7 @@ conformance! {
         a_disabled_account_says_so_and_its_sessions_end,
         whom_a_service_acts_for_is_what_the_account_is_now,
         a_new_password_ends_the_sessions,
+        a_password_is_hashed_anew_only_over_itself_and_the_sessions_go_on,
     }
     apps::{
         an_app_is_read_back_as_it_was_added,

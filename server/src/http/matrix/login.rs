@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::http::body::Whole;
 use crate::http::error::{Problem, RuleError};
+use crate::http::password::is_right;
 use crate::http::{Belfry, Guard};
 use crate::issue::{self, issue};
 use crate::random;
@@ -33,9 +34,7 @@ pub(in crate::http) async fn login(
     let name = localpart(&login.user, belfry.server_name()).unwrap_or(&login.user);
     guard.sign_in(name).await.map_err(Problem::from)?;
     let account = belfry.store.account_named(name).await?;
-    // Also for nobody, so that the time does not tell who has an account.
-    let hash = account.as_ref().map(|account| account.password.clone());
-    let right = belfry.passwords.verify(login.password, hash).await?;
+    let right = is_right(&belfry, account.as_ref(), login.password).await?;
     let account = account.filter(|_| right).ok_or(RuleError::WrongPassword)?;
     if account.disabled_at.is_some() {
         return Err(RuleError::Deactivated);

@@ -193,6 +193,10 @@ async fn whoever_guesses_secrets_is_not_heard_and_the_client_itself_is() {
     for path in ["/oauth/revoke", "/oauth/introspect"] {
         assert_eq!(guesser.post(path, &[("token", "x")]).await.status, 429, "{path}");
     }
+    // Attack 79: one that does not exist is no different.
+    let unknown = Client { id: "unknown".to_owned(), ..guesser.clone() };
+    assert_eq!(statuses(&unknown, 25).await, [401]);
+    assert_eq!(statuses(&unknown, 1).await, [429]);
     let elsewhere = Client { caller: client.caller.at(address(9)), ..client.clone() };
     assert_eq!(elsewhere.post("/oauth/token", &[GRANT]).await.status, 200);
     service.clock.advance(300);
