@@ -117,7 +117,12 @@ impl Connection {
             End::Stopped if traffic.is_unused() => {}
             End::Stopped => {
                 serving.as_mut().graceful_shutdown();
-                drop(serving.await);
+                // HTTP/2 ends when the peer has heard of it. One that is mute is not waited for.
+                while timeout(LAST_WORDS, serving.as_mut()).await.is_err() {
+                    if traffic.is_at_rest() {
+                        break;
+                    }
+                }
             }
             End::Fault(Fault::Idle) => {
                 // Whoever is not done reading an answer by the end of the grace is cut off, too.

@@ -47,6 +47,17 @@ fn half_a_head_does_not_delay_the_end() {
     }
 }
 
+/// It has said which protocol it speaks, and never anything more.
+#[test]
+fn a_mute_peer_of_http_2_does_not_delay_the_end_for_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = patient(folder.path());
+    let _mute = having_said(&server, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    assert!(!server.logged().contains("were cut off"), "{}", server.logged());
+}
+
 #[test]
 fn a_call_in_flight_is_finished_while_half_a_head_is_dropped() {
     let folder = tempfile::tempdir().unwrap();
