@@ -28,6 +28,7 @@ mod limit;
 mod matrix;
 mod native;
 mod page;
+mod password;
 mod pending;
 mod reader;
 mod revoke;
@@ -45,7 +46,7 @@ use axum::routing::{any, get, post};
 use tokio::sync::Semaphore;
 
 use self::error::Problem;
-pub use self::limit::guard::{Counted, Guard};
+pub use self::limit::guard::Guard;
 pub use self::limit::refused::Refused;
 use self::matrix::{login, register};
 pub use self::rules::Changes;
@@ -96,9 +97,11 @@ impl Belfry {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
         let mut metrics = Metrics::default();
+        let passwords = Passwords::new(config.passwords.parallel);
+        metrics.add_passwords(passwords.made().clone());
         Ok(Self {
             limits: Limits::open(&config, &mut metrics).await?,
-            passwords: Passwords::new(config.passwords.parallel),
+            passwords,
             application_services: ApplicationServices::load(&config.application_services)?,
             audience: KeptAudience::new(config.store.cache_bytes / 8),
             changes: Changes::default(),

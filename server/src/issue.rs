@@ -37,17 +37,36 @@ impl OwnApp {
     }
 }
 
+/// Why no token was issued.
+#[derive(Debug, thiserror::Error)]
+pub enum IssueError {
+    /// The app of our own that it would belong to is disabled: the token would be good for nothing.
+    #[error("the app {title:?} is disabled; see belfry app enable {id}")]
+    Disabled {
+        /// The app's id.
+        id: i64,
+        /// The app's title.
+        title: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// Issues a token of an account, under an app of our own that is made when it is new. Nobody
 /// knows such an app's secret, so nobody can get tokens through it elsewhere.
+///
+/// # Errors
+/// When the app is disabled, or the store fails.
 pub async fn issue(
     store: &Store,
     now: Timestamp,
     lifetime: Option<Duration>,
     account: i64,
     scopes: Scopes,
-    (client_id, title): (&str, &str),
-) -> Result<Secret, StoreError> {
-    let app = own_app(store, now, client_id, title).await?;
+    app: (&str, &str),
+) -> Result<Secret, IssueError> {
+    let app = own_app(store, now, app).await?;
     let token = random::secret();
     let new = NewToken {
         digest: token.digest(),
@@ -61,15 +80,21 @@ pub async fn issue(
     Ok(token)
 }
 
-async fn own_app(
+/// The id of an app of our own, by its client id and its title.
+///
+/// # Errors
+/// When it is disabled.
+pub async fn own_app(
     store: &Store,
     now: Timestamp,
-    client_id: &str,
-    title: &str,
-) -> Result<i64, StoreError> {
+    (client_id, title): (&str, &str),
+) -> Result<i64, IssueError> {
     loop {
         if let Some(app) = store.app_of_client(client_id).await? {
-            return Ok(app.id);
+            return match app.disabled_at {
+                None => Ok(app.id),
+                Some(_) => Err(IssueError::Disabled { id: app.id, title: app.name.clone() }),
+            };
         }
         let app = App {
             id: random::id(now),

@@ -87,6 +87,11 @@ impl Metrics {
         up
     }
 
+    /// Tells from now on how many passwords were hashed.
+    pub(crate) fn add_passwords(&mut self, made: Counter) {
+        self.registry.register("password_hashes", "Passwords hashed, to keep or to compare", made);
+    }
+
     /// All of it, as Prometheus reads it.
     #[must_use]
     pub fn to_text(&self) -> String {

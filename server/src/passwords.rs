@@ -9,6 +9,7 @@ use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
 use belfry_core::oauth::account::LONGEST_PASSWORD;
 use belfry_core::secret::Secret;
+use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{Semaphore, TryAcquireError};
 
 use crate::random;
@@ -27,6 +28,7 @@ const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$YmVsZnJ5LW5vYm9keS4$\
 pub struct Passwords {
     turns: Arc<Semaphore>,
     places: Arc<Semaphore>,
+    made: Counter,
 }
 
 /// Too many passwords are being hashed already.
@@ -43,7 +45,14 @@ impl Passwords {
         Self {
             turns: Arc::new(Semaphore::new(parallel)),
             places: Arc::new(Semaphore::new(parallel * (1 + WAITING))),
+            made: Counter::default(),
         }
+    }
+
+    /// How many hashes were made, to be remembered or to be compared.
+    #[must_use]
+    pub fn made(&self) -> &Counter {
+        &self.made
     }
 
     /// The string to remember of a new password.
@@ -81,6 +90,7 @@ impl Passwords {
             Err(TryAcquireError::NoPermits | TryAcquireError::Closed) => return Err(Busy),
         };
         let turn = self.turns.clone().acquire_owned().await.map_err(|_| Busy)?;
+        self.made.inc();
         // Both permits go with the work: a caller who leaves does not make room for another hash
         // while this one is still being made.
         let working = tokio::task::spawn_blocking(move || {
@@ -90,6 +100,17 @@ impl Passwords {
         });
         working.await.map_err(|_| Busy)
     }
+}
+
+/// Whether a remembered string costs whoever guesses less than one that is made today. Such a one is
+/// replaced when its owner is here with the password.
+#[must_use]
+pub fn is_weak(hash: &str) -> bool {
+    let Ok(hash) = PasswordHash::new(hash) else { return false };
+    let (now, Ok(then)) = (argon2(), Params::try_from(&hash)) else { return true };
+    let same_kind = hash.algorithm == Algorithm::Argon2id.ident()
+        && hash.version == Some(Version::V0x13.into());
+    !same_kind || then.m_cost() < now.params().m_cost() || then.t_cost() < now.params().t_cost()
 }
 
 /// 19 MiB, two passes, one lane.
@@ -119,6 +140,35 @@ mod tests {
         assert_eq!(verify("correct horse", Some("damaged".to_owned())).await, Ok(false));
     }
 
+    // Attack 113.
+    #[tokio::test]
+    async fn a_hash_that_costs_less_than_todays_is_weak_and_still_compared() {
+        let made_with = |algorithm, version, memory, passes| {
+            let params = Params::new(memory, passes, 1, None).unwrap();
+            let hashed: PasswordHash = Argon2::new(algorithm, version, params)
+                .hash_password_with_salt(b"correct horse", b"a salt of its own")
+                .unwrap();
+            hashed.to_string()
+        };
+        let passwords = Passwords::new(None);
+        let (id, new) = (Algorithm::Argon2id, Version::V0x13);
+        for (hash, weak) in [
+            (made_with(id, new, 19 * 1024, 2), false),
+            (made_with(id, new, 20 * 1024, 3), false),
+            (made_with(id, new, 8 * 1024, 2), true),
+            (made_with(id, new, 19 * 1024, 1), true),
+            (made_with(Algorithm::Argon2i, new, 19 * 1024, 2), true),
+            (made_with(Algorithm::Argon2d, new, 19 * 1024, 2), true),
+            (made_with(id, Version::V0x10, 19 * 1024, 2), true),
+        ] {
+            assert_eq!(is_weak(&hash), weak, "{hash}");
+            let right = passwords.verify(secret("correct horse"), Some(hash.clone())).await;
+            assert_eq!(right, Ok(true), "{hash}");
+            assert_eq!(passwords.verify(secret("wrong"), Some(hash)).await, Ok(false));
+        }
+        assert!(!is_weak("damaged"), "nobody has its password");
+    }
+
     #[tokio::test]
     async fn two_hashes_of_one_password_differ() {
         let passwords = Passwords::new(None);
@@ -131,6 +181,7 @@ mod tests {
         PasswordHash::new(NOBODY).expect("a wrong hash would be refused in no time");
         let passwords = Passwords::new(None);
         assert_eq!(passwords.verify(secret(""), None).await, Ok(false));
+        assert_eq!(passwords.made().get(), 1);
     }
 
     #[tokio::test]

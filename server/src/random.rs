@@ -49,6 +49,26 @@ mod tests {
         assert_ne!(password, super::password());
     }
 
+    // Attack 63.
+    #[test]
+    fn of_a_million_secrets_no_two_are_alike_and_every_bit_of_them_varies() {
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..1_000_000 {
+            assert!(seen.insert(bytes::<16>()), "not even half of one");
+        }
+        let mut ones = [0_u32; 256];
+        for _ in 0..10_000 {
+            let bytes = bytes::<32>();
+            for (bit, count) in ones.iter_mut().enumerate() {
+                *count += u32::from(bytes[bit / 8] >> (bit % 8) & 1);
+            }
+        }
+        // Ten standard deviations on either side.
+        let half = 4500..5500;
+        assert!(ones.iter().all(|count| half.contains(count)), "{ones:?}");
+        assert_eq!(secret().reveal().len(), 43, "all 32 bytes are in it");
+    }
+
     #[test]
     fn ids_sort_by_time() {
         let early = id(jiff::Timestamp::from_second(1_700_000_000).unwrap());

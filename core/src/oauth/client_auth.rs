@@ -45,6 +45,18 @@ impl Credentials {
     }
 }
 
+/// The one `Authorization` header of a request, if it has one.
+///
+/// # Errors
+/// [`Refusal::TwoAuthentications`] when it has more: which of them counts would be anybody's guess.
+pub fn one_header<'a>(
+    headers: impl IntoIterator<Item = &'a [u8]>,
+) -> Result<Option<&'a [u8]>, Refusal> {
+    let mut headers = headers.into_iter();
+    let header = headers.next();
+    if headers.next().is_some() { Err(Refusal::TwoAuthentications) } else { Ok(header) }
+}
+
 /// What stands after the scheme, if that is Basic.
 fn basic(header: &[u8]) -> Option<&[u8]> {
     let header = header.trim_ascii();
@@ -94,6 +106,19 @@ mod tests {
             read(None, &[("client_id", "a"), ("client_secret", "s:+%20")]),
             Ok(pair("a", "s:+%20"))
         );
+    }
+
+    // Attacks 76 and 77.
+    #[test]
+    fn a_request_has_one_header_or_none() {
+        let one_header =
+            |headers: &[&'static str]| one_header(headers.iter().map(|header| header.as_bytes()));
+        assert_eq!(one_header(&[]), Ok(None));
+        assert_eq!(one_header(&["Basic YTpz"]), Ok(Some(&b"Basic YTpz"[..])));
+        for second in ["Basic YTpz", "Basic Yjpz", "Bearer x", ""] {
+            let found = one_header(&["Basic YTpz", second]);
+            assert_eq!(found, Err(Refusal::TwoAuthentications), "{second}");
+        }
     }
 
     #[test]

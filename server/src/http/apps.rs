@@ -12,7 +12,7 @@ use super::bearer::Bearer;
 use super::error::{ApiError, Problem};
 use super::form::Form;
 use super::reader::Reader;
-use super::{Belfry, Counted, Guard};
+use super::{Belfry, Guard};
 use crate::random;
 use crate::store::App;
 
@@ -66,8 +66,8 @@ pub(super) async fn register(
     guard: Guard,
     reader: Reader,
     Form(pairs): Form,
-) -> Result<(Counted, Json<Application>), ApiError> {
-    let counted = guard.app_registration().await?;
+) -> Result<Json<Application>, ApiError> {
+    guard.app_registration().await?;
     let checked = Registration::from_pairs(pairs).check();
     let details = checked.map_err(|invalid| ApiError::invalid_app(&invalid, &reader))?;
     let secret = random::secret();
@@ -75,7 +75,7 @@ pub(super) async fn register(
     while !belfry.store.add_app(&app).await? {
         app.id = random::id(belfry.clock.now());
     }
-    Ok((counted, Json(Application::new(app, Some(&secret)))))
+    Ok(Json(Application::new(app, Some(&secret))))
 }
 
 /// `GET /api/v1/apps/verify_credentials`: for any good token of the app, whatever its scopes.

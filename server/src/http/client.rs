@@ -1,16 +1,16 @@
 //! The app that calls an OAuth endpoint, once it has proved who it is.
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use belfry_core::oauth::app::App;
-use belfry_core::oauth::client_auth::Credentials;
+use belfry_core::oauth::client_auth::{Credentials, one_header};
 use belfry_core::oauth::error::Refusal;
 
 use super::error::OAuthError;
 use super::{Belfry, Guard};
 
-/// The `Authorization` header, if there is one.
-pub(super) fn authorization(headers: &HeaderMap) -> Option<&[u8]> {
-    headers.get(header::AUTHORIZATION).map(axum::http::HeaderValue::as_bytes)
+/// The `Authorization` header, if there is one; two are refused.
+pub(super) fn authorization(headers: &HeaderMap) -> Result<Option<&[u8]>, Refusal> {
+    one_header(headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes))
 }
 
 /// The app of these credentials. An unknown app, a wrong secret and a disabled app are the same to
@@ -21,7 +21,7 @@ pub(super) async fn authenticate(
     credentials: &Credentials,
 ) -> Result<App, OAuthError> {
     let client_id = &credentials.client_id;
-    guard.client_secret(client_id).await.map(drop)?;
+    guard.client_secret(client_id).await?;
     let app = belfry.store.app_of_client(client_id).await?;
     let presented = credentials.client_secret.digest();
     let proved = app.filter(|app| app.secret == presented && app.disabled_at.is_none());

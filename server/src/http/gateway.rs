@@ -18,9 +18,8 @@ use url::form_urlencoded;
 use super::Belfry;
 use super::entrant::{self, Presented};
 use super::error::Problem;
-use super::limit::guard::Counted;
 use super::limit::refused::Refused;
-use super::limit::{self, Call};
+use super::limit::{self, Call, Counted};
 use crate::store::{self, Token};
 
 const PATH: &str = "/gateway/check";
@@ -75,7 +74,7 @@ pub(super) async fn check(
         (None, Err(error)) => Err((*error).into()),
         (None, Ok(_)) => pass(entrant.presented, uri, now),
     };
-    (Counted::new(verdict, now), outcome)
+    (Counted(verdict, now), outcome)
 }
 
 /// The call that is asked about.

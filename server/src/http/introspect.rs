@@ -24,7 +24,7 @@ pub(super) async fn introspect(
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Json<Value>, OAuthError> {
-    let request = IntrospectRequest::check(authorization(&headers), Parameters::new(&pairs))?;
+    let request = IntrospectRequest::check(authorization(&headers)?, Parameters::new(&pairs))?;
     let app = authenticate(&belfry, &guard, &request.credentials).await?;
     let inactive = Ok(Json(json!({ "active": false })));
 

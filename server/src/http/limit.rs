@@ -11,14 +11,14 @@ mod told;
 use std::net::IpAddr;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, Request};
+use axum::http::{HeaderMap, Method, Request};
 use belfry_core::limits::{Counting, Network, Verdict};
 use belfry_core::oauth::bearer::BearerError;
 use belfry_core::secret::Digest;
 use jiff::Timestamp;
 
 use self::refused::Refused;
-pub(super) use self::told::Told;
+pub(super) use self::told::{Counted, Told};
 use super::entrant::{self, Entrant, Presented};
 use super::{Belfry, Peer};
 use crate::config::LimitMode;
@@ -58,6 +58,10 @@ pub(super) async fn enter(
     let now = belfry.clock.now();
     let (entrant, verdict) = judge(belfry, &in_force, &call, now).await;
     request.extensions_mut().insert(entrant);
+    // Guards stand before what is posted; no other call need carry the room for what they find.
+    if request.method() == Method::POST {
+        request.extensions_mut().insert(told.overhear());
+    }
     let refused = Refused::by(&verdict, in_force.mode, now);
     told.add(verdict, now);
     refused.map_or(Ok(()), Err)

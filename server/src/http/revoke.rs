@@ -23,7 +23,7 @@ pub(super) async fn revoke(
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Json<Value>, OAuthError> {
-    let request = RevokeRequest::check(authorization(&headers), Parameters::new(&pairs))?;
+    let request = RevokeRequest::check(authorization(&headers)?, Parameters::new(&pairs))?;
     let app = match authenticate(&belfry, &guard, &request.credentials).await {
         Err(OAuthError::Refused(_)) => return Err(Refusal::NotYourToken.into()),
         authenticated => authenticated?,

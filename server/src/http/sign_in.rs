@@ -12,6 +12,7 @@ use super::cookie::Cookie;
 use super::error::{PageError, SignInError};
 use super::form::{Form, Query, value};
 use super::page::{Forms, answer, redirect, show};
+use super::password::is_right;
 use super::pending::Pending;
 use super::visitor::Visitor;
 use super::{Belfry, Guard};
@@ -178,8 +179,7 @@ async fn who(
         // Names have small letters only; a telephone begins with a capital one.
         belfry.store.account_named(&name.to_lowercase()).await?
     };
-    let hash = account.as_ref().map(|account| account.password.clone());
-    let verdict = belfry.passwords.verify(password, hash).await;
+    let verdict = is_right(belfry, account.as_ref(), password).await;
     let account = account.filter(|account| account.disabled_at.is_none());
     Ok(match (verdict, account) {
         (Ok(true), Some(account)) => Ok(account),

@@ -186,14 +186,14 @@ pub(crate) mod tests {
     use std::time::Duration;
 
     use axum::http::StatusCode;
-    use axum::routing::get;
+    use axum::routing::{get, post};
     use http_body_util::BodyExt;
     use jiff::Timestamp;
 
     use super::*;
     use crate::clock::FakeClock;
     use crate::config::{Config, Database};
-    use crate::http::{Counted, Guard};
+    use crate::http::Guard;
     use crate::store::Store;
 
     /// A site with routes that no user has: one that panics, one that takes its time, one that
@@ -211,15 +211,16 @@ pub(crate) mod tests {
             "done"
         };
         let panics = async || -> &'static str { panic!("this is what the test is about") };
-        let guard = Arc::new(Guard::new(Arc::clone(&belfry), [192, 0, 2, 1].into()));
-        let registers = async move || -> Result<(Counted, &'static str), Problem> {
-            Ok((guard.app_registration().await?, "registered"))
+        let registers = async |guard: Guard| -> Result<&'static str, Problem> {
+            guard.app_registration().await?;
+            Ok("registered")
         };
         let router = Router::new()
             .route("/_matrix/panic", get(panics))
-            .route("/_matrix/register", get(registers))
+            .route("/_matrix/register", post(registers))
             .route("/slow", get(slowly))
-            .route("/well", get(async || "well"));
+            .route("/well", get(async || "well"))
+            .with_state(Arc::clone(&belfry));
         Site { router, belfry, limited: true }
     }
 
@@ -249,7 +250,7 @@ pub(crate) mod tests {
         let folder = tempfile::tempdir().unwrap();
         let site = strange_site(folder.path()).await;
         let register = async || {
-            let request = Request::get("/_matrix/register").body(Body::empty()).unwrap();
+            let request = Request::post("/_matrix/register").body(Body::empty()).unwrap();
             let answer = site.answer(PEER, request).await;
             let told = ["x-ratelimit-limit", "x-ratelimit-remaining", "ratelimit", "retry-after"]
                 .map(|name| answer.headers().get(name).map_or("", |value| value.to_str().unwrap()))

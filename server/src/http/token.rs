@@ -42,7 +42,7 @@ pub(super) async fn token(
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Response, OAuthError> {
-    let request = TokenRequest::check(authorization(&headers), Parameters::new(&pairs))?;
+    let request = TokenRequest::check(authorization(&headers)?, Parameters::new(&pairs))?;
     let app = authenticate(&belfry, &guard, &request.credentials).await?;
     let issued = match request.asked {
         TokenAsked::Code { code, redirect_uri, verifier } => {

@@ -17,6 +17,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use super::traffic::{Counted, Fault, Traffic};
 use super::without_delay;
@@ -47,13 +48,32 @@ impl Connection {
         open.inc();
         match tls {
             None => self.speak(stream).await,
-            Some(tls) => match timeout(self.bounds.idle_timeout, tls.accept(stream)).await {
-                Ok(Ok(stream)) => self.speak(stream).await,
-                Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
-                Err(_) => tracing::debug!("a TLS handshake took too long"),
-            },
+            Some(tls) => {
+                if let Some(stream) = self.shake_hands(stream, &tls).await {
+                    self.speak(stream).await;
+                }
+            }
         }
         open.dec();
+    }
+
+    /// Secures a connection, unless the peer is too slow or the service stops meanwhile.
+    async fn shake_hands(
+        &self,
+        stream: TcpStream,
+        tls: &TlsAcceptor,
+    ) -> Option<TlsStream<TcpStream>> {
+        let mut stopped = self.stopped.clone();
+        let shaken = tokio::select! {
+            shaken = timeout(self.bounds.idle_timeout, tls.accept(stream)) => shaken,
+            _ = stopped.changed() => return None,
+        };
+        match shaken {
+            Ok(Ok(stream)) => return Some(stream),
+            Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+            Err(_) => tracing::debug!("a TLS handshake took too long"),
+        }
+        None
     }
 
     /// Serves requests until the peer leaves, is too slow or idle, or the service stops.
@@ -93,9 +113,16 @@ impl Connection {
             Some(end) = end.next() => end,
         };
         match end {
+            // Whatever has come of a first head, no call was accepted that could be finished.
+            End::Stopped if traffic.is_unused() => {}
             End::Stopped => {
                 serving.as_mut().graceful_shutdown();
-                drop(serving.await);
+                // HTTP/2 ends when the peer has heard of it. One that is mute is not waited for.
+                while timeout(LAST_WORDS, serving.as_mut()).await.is_err() {
+                    if traffic.is_at_rest() {
+                        break;
+                    }
+                }
             }
             End::Fault(Fault::Idle) => {
                 // Whoever is not done reading an answer by the end of the grace is cut off, too.

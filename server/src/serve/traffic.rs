@@ -71,6 +71,16 @@ impl Traffic {
         }
     }
 
+    /// Whether no call has begun. Of HTTP/2 that is not known: its calls begin elsewhere.
+    pub(super) fn is_unused(&self) -> bool {
+        self.begun.load(Relaxed) == 0 && !self.is_multiplexed()
+    }
+
+    /// Whether it is HTTP/2 and no call is in flight.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.is_multiplexed() && self.in_flight.load(Relaxed) == 0
+    }
+
     fn is_multiplexed(&self) -> bool {
         self.multiplexed.load(Relaxed)
     }

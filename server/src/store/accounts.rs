@@ -177,6 +177,18 @@ impl Store {
         Ok(!found.is_empty())
     }
 
+    /// Replaces what is remembered of a password by a stronger hash of the same one, unless the
+    /// account has another password meanwhile. Its sessions go on. Whether it was replaced.
+    pub async fn rehash_password(&self, id: i64, old: &str, new: &str) -> Result<bool, StoreError> {
+        let [found] = self
+            .write_rows(sql(
+                "update accounts set password = $3 where id = $1 and password = $2 returning id",
+                [id.into(), old.into(), new.into()],
+            ))
+            .await?;
+        Ok(!found.is_empty())
+    }
+
     /// Gives an account another password (its Argon2id string) and ends its sessions; its tokens
     /// and unspent codes, too, unless they are kept. Whether there is such an account.
     pub async fn set_password(

@@ -28,6 +28,7 @@ pub(super) struct Postgres {
     pool: Pool,
     cache: Arc<Cache>,
     timeout: Duration,
+    name: Arc<listen::Name>,
     _listener: listen::Listener,
 }
 
@@ -60,8 +61,9 @@ impl Postgres {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|error| failed(error.to_string()))?;
-        let listener = listen::Listener::start(config, tls, Arc::clone(&cache));
-        Ok(Self { pool, cache, timeout: options.timeout, _listener: listener })
+        let name = Arc::new(listen::Name::new());
+        let listener = listen::Listener::start(config, tls, Arc::clone(&cache), Arc::clone(&name));
+        Ok(Self { pool, cache, timeout: options.timeout, name, _listener: listener })
     }
 }
 
@@ -72,12 +74,17 @@ impl Engine for Postgres {
     }
 
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>> {
-        let cache = Arc::clone(&self.cache);
+        let (cache, name) = (Arc::clone(&self.cache), Arc::clone(&self.name));
         let (pool, timeout) = (self.pool.clone(), self.timeout);
         // A task of its own: a caller who goes away must not leave the cache behind the database.
         let writing = tokio::spawn(async move {
-            let outcome = within(pool, timeout, async |client| write(client, &batch).await).await;
-            // Also after a failure: the commit may have been done, and only its answer lost.
+            let writing = async |client: &Object| write(client, &batch, &name).await;
+            let outcome = within(pool, timeout, writing).await;
+            // Also after a failure: the commit may have been done, and only its answer lost. It may
+            // even come later than this, and must then be heard of like another node's.
+            if outcome.is_err() {
+                name.change();
+            }
             cache.forget(&batch.changes);
             outcome
         });
@@ -107,11 +114,15 @@ async fn within<T>(
 
 /// Runs a batch as one transaction, sent in one go: begin, the statements, what other nodes are
 /// told, commit. When one of them fails PostgreSQL turns the commit into a rollback.
-async fn write(client: &Object, batch: &Batch) -> Result<Vec<Rows>, tokio_postgres::Error> {
+async fn write(
+    client: &Object,
+    batch: &Batch,
+    name: &listen::Name,
+) -> Result<Vec<Rows>, tokio_postgres::Error> {
     if let ([statement], []) = (&*batch.statements, &*batch.changes) {
         return Ok(vec![query(client, statement).await?]);
     }
-    let told: Vec<Statement> = batch.changes.iter().map(|&change| listen::tell(change)).collect();
+    let told: Vec<Statement> = batch.changes.iter().map(|&change| name.tell(change)).collect();
     // Preparing waits for an answer the first time; it must not happen between begin and commit.
     for statement in batch.statements.iter().chain(&told) {
         client.prepare_cached(statement.sql).await?;

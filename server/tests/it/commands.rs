@@ -1,5 +1,7 @@
 //! The commands, beside a running server and alone, on both engines.
 
+mod beside;
+
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
@@ -79,6 +81,9 @@ fn all_commands_work(desk: &Desk) {
     assert!(desk.well(&["app", "show", id]).contains("name           Command line\n"));
     assert!(desk.well(&["app", "disable", id]).ends_with("(Command line) disabled\n"));
     assert!(desk.well(&["app", "show", id]).ends_with("state          disabled\n"));
+    let refused = desk.badly(&["token", "issue", "alice"]);
+    let why = format!("belfry: the app \"Command line\" is disabled; see belfry app enable {id}\n");
+    assert_eq!(refused, why);
     assert!(desk.well(&["app", "enable", id]).ends_with("(Command line) enabled\n"));
 
     assert_eq!(desk.well(&["token", "revoke", token]), "token revoked\n");

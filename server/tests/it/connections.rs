@@ -78,6 +78,27 @@ async fn slow_headers_are_cut_off() {
 }
 
 #[tokio::test]
+async fn a_slow_second_head_is_cut_off_too() {
+    let server = Listening::with(config(|config| config.http.header_timeout = SHORT)).await;
+    let mut stream = server.connect().await;
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    let mut answer = [0; 1024];
+    assert!(stream.read(&mut answer).await.unwrap() > 0);
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nX-Slow: ").await.unwrap();
+    assert_eq!(until_closed(&mut stream).await, "");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn half_a_second_head_that_came_with_the_first_call_is_silence() {
+    let server = Listening::with(config(|config| config.http.idle_timeout = SHORT)).await;
+    let calls = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz HTTP/1.1\r\nX-Slow: ";
+    let answers = server.say(calls).await;
+    assert_eq!(answers.matches("HTTP/1.1 ").count(), 1, "{answers}");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_connection_that_says_nothing_is_closed() {
     let server = Listening::with(config(|config| config.http.idle_timeout = SHORT)).await;
     assert_eq!(server.say(b"").await, "");
@@ -174,6 +195,37 @@ async fn http_2_is_spoken() {
     assert_eq!(answer.version(), reqwest::Version::HTTP_2);
     assert_eq!(answer.text().await.unwrap(), r#"{"status":"ok"}"#);
     drop(client);
+    server.stop().await;
+}
+
+/// Attack 110: the host of links is the configured one, however a request names another.
+#[tokio::test]
+async fn no_host_that_a_request_names_is_believed() {
+    let server = Listening::with(Config::default()).await;
+    let metadata = "/.well-known/oauth-authorization-server";
+    for (target, hosts) in [
+        (format!("http://evil.example{metadata}"), "Host: evil.example\r\n"),
+        (format!("http://evil.example{metadata}"), "Host: ring.example\r\n"),
+        (format!("https://evil.example:99{metadata}"), ""),
+        (metadata.to_owned(), "Host: ring.example\r\nHost: evil.example\r\n"),
+        (metadata.to_owned(), "Host: evil.example\r\nHost: ring.example\r\n"),
+        (metadata.to_owned(), "Host: evil.example, ring.example\r\n"),
+        ("http://evil.example/api/v2/instance".to_owned(), "Host: evil.example\r\n"),
+        ("http://evil.example/oauth/sign_in".to_owned(), "Host: evil.example\r\n"),
+        ("http://evil.example/oauth/authorize".to_owned(), "Host: evil.example\r\n"),
+    ] {
+        let request = format!("GET {target} HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n");
+        let answer = server.say(request.as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 "), "{request}");
+        assert!(!answer.contains("evil.example"), "{request}{answer}");
+        if target.ends_with(metadata) {
+            assert!(answer.contains(r#""issuer":"https://ring.example/""#), "{request}{answer}");
+        }
+    }
+    // Such a call is counted and routed like any other.
+    let elsewhere = b"GET http://evil.example/healthz HTTP/1.1\r\nConnection: close\r\n\r\n";
+    let answer = server.say(elsewhere).await;
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && !answer.contains("ratelimit"), "{answer}");
     server.stop().await;
 }
 

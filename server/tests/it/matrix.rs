@@ -101,6 +101,60 @@ async fn a_wrong_name_or_password_is_forbidden_in_the_same_words() {
     assert_eq!(texts.len(), 1, "{texts:?}");
 }
 
+/// Attacks 112 and 117.
+#[tokio::test]
+async fn too_many_attempts_are_refused_at_their_address_and_nowhere_else() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let (anyone, right) = (service.anyone(), password("alice", "correct horse alice"));
+    for attempt in 0..25 {
+        // An unknown name counts like a known one.
+        let name = if attempt % 2 == 0 { "alice" } else { "nobody" };
+        let answer = post(&anyone, "login", &password(name, "wrong")).await;
+        assert_eq!(answer.errcode(), (403, "M_FORBIDDEN".into()));
+        assert_eq!(answer.header("x-ratelimit-remaining"), (24 - attempt).to_string());
+    }
+    let refused = post(&anyone, "login", &right).await;
+    assert_eq!(refused.errcode(), (429, "M_LIMIT_EXCEEDED".into()));
+    assert_eq!(refused.json()["retry_after_ms"], 300_000);
+    assert_eq!(refused.header("retry-after"), "300");
+    assert_eq!(refused.header("x-ratelimit-limit"), "25");
+    assert_eq!(refused.header("x-ratelimit-remaining"), "0");
+    let told = r#""ip";r=274;t=300, "sign_in_address";r=0;t=300, "sign_in_name";r=12;t=3600"#;
+    assert_eq!(refused.header("ratelimit"), told);
+
+    let elsewhere = anyone.at(crate::support::caller::address(9));
+    assert_eq!(post(&elsewhere, "login", &right).await.status, 200);
+    service.clock.advance(300);
+    assert_eq!(post(&anyone, "login", &right).await.status, 200);
+}
+
+#[tokio::test]
+async fn when_the_app_of_matrix_clients_is_disabled_nobody_gets_a_token_that_never_works() {
+    let service = service().await;
+    let anyone = service.anyone();
+    assert_eq!(post(&anyone, "register", &new("alice")).await.status, 200);
+    let app = service.store().app_of_client("matrix").await.unwrap().unwrap().id;
+    service.store().disable_app(app, Some(service.now())).await.unwrap();
+
+    let mut without_token = new("bob");
+    without_token["inhibit_login"] = json!(true);
+    for (path, body) in [
+        ("login", password("alice", "correct horse")),
+        ("register", new("bob")),
+        ("register", without_token),
+        ("register", json!({})),
+    ] {
+        let answer = post(&anyone, path, &body).await;
+        assert_eq!(answer.errcode(), (403, "M_FORBIDDEN".into()), "{path} {body}");
+        assert!(answer.text.contains("operator has disabled"), "{answer:?}");
+    }
+    assert!(service.store().account_named("bob").await.unwrap().is_none());
+
+    service.store().disable_app(app, None).await.unwrap();
+    assert_eq!(post(&anyone, "login", &password("alice", "correct horse")).await.status, 200);
+}
+
 #[tokio::test]
 async fn a_login_that_is_not_understood_is_refused() {
     let service = service().await;

@@ -13,6 +13,7 @@ mod discovery;
 mod introspect;
 mod native;
 mod pages;
+mod passwords;
 mod races;
 mod removal;
 mod revoke;

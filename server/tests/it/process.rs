@@ -3,6 +3,7 @@
 
 mod outage;
 mod places;
+mod stopping;
 
 use std::time::Duration;
 
@@ -37,6 +38,21 @@ fn sigterm_and_sigint_end_it_with_zero() {
         assert_eq!(server.wait(), Some(0), "{signal}");
         assert!(server.logged().contains("belfry stops"), "{}", server.logged());
     }
+}
+
+/// Scripts read the address from it.
+#[tokio::test]
+async fn the_ready_line_is_all_that_is_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Process::start(folder.path(), &["--log-level", "trace"]);
+    for path in ["/healthz", "/nothing", "/metrics", "/oauth/sign_in"] {
+        reqwest::get(format!("{}{path}", server.url)).await.unwrap();
+    }
+    server.signal("HUP");
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    assert_eq!(server.printed(), [""; 0]);
+    assert!(server.logged().contains("/healthz"), "what there is to say is in the log");
 }
 
 #[test]

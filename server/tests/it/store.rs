@@ -45,6 +45,7 @@ conformance! {
         whom_a_service_acts_for_is_what_the_account_is_now,
         a_new_password_ends_the_sessions,
         a_new_password_ends_tokens_and_codes_unless_they_are_kept,
+        a_password_is_hashed_anew_only_over_itself_and_the_sessions_go_on,
     }
     apps::{
         an_app_is_read_back_as_it_was_added,

@@ -64,6 +64,7 @@ proptest! {
     }
 }
 
+// Attack 134.
 #[test]
 fn a_flood_of_fresh_keys_does_not_push_out_a_key_at_its_limit() {
     let memory = Memory::new(1000);

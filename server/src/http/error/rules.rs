@@ -11,6 +11,7 @@ use belfry_core::rules::{Access, Class, PathError, Refusal};
 use serde_json::json;
 
 use super::Problem;
+use crate::issue::IssueError;
 use crate::passwords::Busy;
 use crate::store::StoreError;
 
@@ -55,6 +56,8 @@ pub(in crate::http) enum RuleError {
     Login(LoginError),
     #[error("This server does not let strangers make accounts")]
     RegistrationClosed,
+    #[error("Matrix clients cannot sign in to this server: its operator has disabled them")]
+    ClientsDisabled,
     #[error("This server has no guests")]
     Guest,
     #[error("The user name {0}")]
@@ -105,6 +108,7 @@ impl RuleError {
             | Self::Foreign
             | Self::NoLogout
             | Self::WrongPassword
+            | Self::ClientsDisabled
             | Self::RegistrationClosed => (StatusCode::FORBIDDEN, "M_FORBIDDEN"),
             Self::Username(account::Problem::Taken) => (StatusCode::BAD_REQUEST, "M_USER_IN_USE"),
             Self::Username(_) => (StatusCode::BAD_REQUEST, "M_INVALID_USERNAME"),
@@ -166,6 +170,15 @@ impl From<Problem> for RuleError {
 impl From<StoreError> for RuleError {
     fn from(error: StoreError) -> Self {
         Self::Problem(error.into())
+    }
+}
+
+impl From<IssueError> for RuleError {
+    fn from(error: IssueError) -> Self {
+        match error {
+            IssueError::Disabled { .. } => Self::ClientsDisabled,
+            IssueError::Store(error) => error.into(),
+        }
     }
 }
 

@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::response::{IntoResponseParts, ResponseParts};
-use belfry_core::limits::{Counting, Network, Verdict};
-use jiff::Timestamp;
+use belfry_core::limits::{Counting, Network};
 
 use super::Refused;
+use super::told::Overheard;
 use crate::config::LimitMode;
 use crate::http::Belfry;
 use crate::http::entrant::Entrant;
@@ -21,6 +20,8 @@ use crate::http::entrant::Entrant;
 pub struct Guard {
     belfry: Arc<Belfry>,
     from: Network,
+    /// Where the headers of the answer learn of what was counted.
+    overheard: Overheard,
 }
 
 /// What could be done too often.
@@ -31,23 +32,11 @@ enum Guarded<'a> {
     SignUp,
 }
 
-/// What was counted. A handler that puts it before its answer, as in `(counted, Json(app))`, has
-/// the headers tell of it.
-#[derive(Debug, Clone, Default)]
-#[must_use]
-pub struct Counted(pub(super) Option<(Verdict, Timestamp)>);
-
-impl Counted {
-    pub(in crate::http) fn new(verdict: Verdict, now: Timestamp) -> Self {
-        Self(Some((verdict, now)))
-    }
-}
-
 impl Guard {
     /// For a caller at this address.
     #[must_use]
     pub fn new(belfry: Arc<Belfry>, from: IpAddr) -> Self {
-        Self { belfry, from: Network::of(from) }
+        Self { belfry, from: Network::of(from), overheard: Overheard::default() }
     }
 
     /// Before a password is looked at, right or wrong: counts for the address, and for the name
@@ -55,7 +44,7 @@ impl Guard {
     ///
     /// # Errors
     /// When there were too many attempts.
-    pub async fn sign_in(&self, name: &str) -> Result<Counted, Refused> {
+    pub async fn sign_in(&self, name: &str) -> Result<(), Refused> {
         self.judge(Counting::Check, &Guarded::SignIn(name)).await
     }
 
@@ -64,7 +53,7 @@ impl Guard {
     ///
     /// # Errors
     /// When there were too many wrong ones.
-    pub async fn client_secret(&self, client_id: &str) -> Result<Counted, Refused> {
+    pub async fn client_secret(&self, client_id: &str) -> Result<(), Refused> {
         self.judge(Counting::Peek, &Guarded::ClientSecret(client_id)).await
     }
 
@@ -78,7 +67,7 @@ impl Guard {
     ///
     /// # Errors
     /// When the address has registered too many.
-    pub async fn app_registration(&self) -> Result<Counted, Refused> {
+    pub async fn app_registration(&self) -> Result<(), Refused> {
         self.judge(Counting::Check, &Guarded::AppRegistration).await
     }
 
@@ -87,15 +76,15 @@ impl Guard {
     ///
     /// # Errors
     /// When the address has made too many.
-    pub async fn sign_up(&self) -> Result<Counted, Refused> {
+    pub async fn sign_up(&self) -> Result<(), Refused> {
         self.judge(Counting::Check, &Guarded::SignUp).await
     }
 
-    async fn judge(&self, counting: Counting, what: &Guarded<'_>) -> Result<Counted, Refused> {
+    async fn judge(&self, counting: Counting, what: &Guarded<'_>) -> Result<(), Refused> {
         let limits = &self.belfry.limits;
         let in_force = limits.in_force();
         if in_force.mode == LimitMode::Off {
-            return Ok(Counted::default());
+            return Ok(());
         }
         let now = self.belfry.clock.now();
         let claims = match what {
@@ -105,10 +94,12 @@ impl Guard {
             Guarded::SignUp => in_force.table.sign_up_claims(self.from),
         };
         let verdict = limits.judge(&in_force, counting, &claims, now).await;
-        match Refused::by(&verdict, in_force.mode, now) {
-            Some(refused) => Err(refused.telling(verdict, now)),
-            None => Ok(Counted::new(verdict, now)),
+        let refused = Refused::by(&verdict, in_force.mode, now);
+        // A look that counts nothing and stops nobody is nothing to tell of.
+        if counting != Counting::Peek || refused.is_some() {
+            self.overheard.hear(verdict, now);
         }
+        refused.map_or(Ok(()), Err)
     }
 }
 
@@ -120,15 +111,7 @@ impl FromRequestParts<Arc<Belfry>> for Guard {
         belfry: &Arc<Belfry>,
     ) -> Result<Self, Infallible> {
         let entrant = Entrant::from_request_parts(parts, belfry).await?;
-        Ok(Self::new(Arc::clone(belfry), entrant.address))
-    }
-}
-
-impl IntoResponseParts for Counted {
-    type Error = Infallible;
-
-    fn into_response_parts(self, mut parts: ResponseParts) -> Result<ResponseParts, Infallible> {
-        parts.extensions_mut().insert(self);
-        Ok(parts)
+        let overheard = parts.extensions.get::<Overheard>().cloned().unwrap_or_default();
+        Ok(Self { overheard, ..Self::new(Arc::clone(belfry), entrant.address) })
     }
 }

@@ -8,28 +8,21 @@ use jiff::Timestamp;
 use crate::config::LimitMode;
 
 /// A call that its limits have no room for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused {
     wait: Duration,
-    /// How it stands, where nobody else tells.
-    pub(super) verdict: Option<(Verdict, Timestamp)>,
 }
 
 impl Refused {
     /// The refusal that a verdict means; none unless limits are enforced.
     pub(in crate::http) fn by(verdict: &Verdict, mode: LimitMode, now: Timestamp) -> Option<Self> {
         let wait = verdict.wait(now).filter(|_| mode == LimitMode::Enforce)?;
-        Some(Self { wait, verdict: None })
-    }
-
-    /// The refusal, with a verdict that the answer is to tell of.
-    pub(super) fn telling(self, verdict: Verdict, now: Timestamp) -> Self {
-        Self { verdict: Some((verdict, now)), ..self }
+        Some(Self { wait })
     }
 
     /// How long the caller has to wait.
     #[must_use]
-    pub fn wait(&self) -> Duration {
+    pub fn wait(self) -> Duration {
         self.wait
     }
 }

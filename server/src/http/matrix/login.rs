@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use crate::http::body::Whole;
 use crate::http::error::{Problem, RuleError};
+use crate::http::password::is_right;
 use crate::http::{Belfry, Guard};
-use crate::issue::{MATRIX, issue};
+use crate::issue::{self, MATRIX, issue};
 use crate::random;
 use crate::store::Account;
 
@@ -28,16 +29,19 @@ pub(in crate::http) async fn login(
 ) -> Result<Json<Value>, RuleError> {
     let login = Login::read(&body)?;
     let name = localpart(&login.user, belfry.server_name()).unwrap_or(&login.user);
-    guard.sign_in(name).await.map_err(Problem::from).map(drop)?;
+    guard.sign_in(name).await.map_err(Problem::from)?;
     let account = belfry.store.account_named(name).await?;
-    // Also for nobody, so that the time does not tell who has an account.
-    let hash = account.as_ref().map(|account| account.password.clone());
-    let right = belfry.passwords.verify(login.password, hash).await?;
+    let right = is_right(&belfry, account.as_ref(), login.password).await?;
     let account = account.filter(|_| right).ok_or(RuleError::WrongPassword)?;
     if account.disabled_at.is_some() {
         return Err(RuleError::Deactivated);
     }
     signed_in(&belfry, &account, login.device_id).await
+}
+
+/// Whether Matrix clients get tokens at all.
+pub(super) async fn check_app(belfry: &Belfry) -> Result<(), RuleError> {
+    Ok(issue::own_app(&belfry.store, belfry.clock.now(), MATRIX).await.map(drop)?)
 }
 
 /// Issues a token, and says what a client wants to know of it.

@@ -154,3 +154,72 @@ fn copy(error: &rusqlite::Error) -> rusqlite::Error {
         other => rusqlite::Error::InvalidPath(other.to_string().into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::engine::sql;
+
+    /// A connection with an empty table of numbers, each of which fits in once.
+    fn numbers() -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("create table numbers (number integer primary key)").unwrap();
+        connection
+    }
+
+    fn insert(number: i64) -> Statement {
+        sql("insert into numbers values ($1) returning number", [number.into()])
+    }
+
+    fn job(statements: Vec<Statement>) -> Job {
+        Job { batch: Batch { statements, changes: Vec::new() }, reply: oneshot::channel().0 }
+    }
+
+    fn commit_all(connection: &Connection, mut group: Vec<Job>) -> Vec<Outcome> {
+        let told = commit(connection, &mut group, &Cache::new(1 << 20, true));
+        assert!(group.is_empty());
+        told.into_iter().map(|(_, outcome)| outcome).collect()
+    }
+
+    fn kept(connection: &Connection) -> Vec<i64> {
+        let mut select = connection.prepare("select number from numbers order by number").unwrap();
+        select.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn a_batch_that_fails_is_undone_and_the_others_of_its_group_are_kept() {
+        let connection = numbers();
+        let broken = || sql("insert into nowhere values (1)", []);
+        let outcomes = commit_all(
+            &connection,
+            vec![
+                job(vec![insert(1), insert(2)]),
+                job(vec![insert(3), insert(1), insert(4)]),
+                job(vec![insert(5)]),
+                job(vec![insert(5)]),
+                job(vec![insert(6), broken()]),
+                job(vec![broken()]),
+                job(vec![insert(3), insert(7)]),
+            ],
+        );
+        let good: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
+        assert_eq!(good, [true, false, true, false, false, false, true]);
+        assert_eq!(kept(&connection), [1, 2, 3, 5, 7]);
+        assert!(connection.is_autocommit(), "and the transaction is over");
+    }
+
+    #[test]
+    fn when_the_transaction_is_lost_nobody_is_told_that_anything_was_written() {
+        let connection = numbers();
+        // As SQLite does by itself when the disk is full.
+        let lost = sql("rollback", []);
+        let outcomes = commit_all(
+            &connection,
+            vec![job(vec![insert(1)]), job(vec![lost]), job(vec![insert(2)])],
+        );
+        assert!(outcomes.iter().all(Result::is_err));
+        assert_eq!(kept(&connection), [0; 0]);
+        assert!(commit_all(&connection, vec![job(vec![insert(1)])])[0].is_ok(), "it goes on");
+        assert_eq!(kept(&connection), [1]);
+    }
+}

@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::{Listening, PATIENCE};
+use super::{Listening, PATIENCE, SHORT, until_closed};
 use crate::support::Process;
 use crate::support::process::run;
 use crate::support::service::config;
@@ -77,6 +77,39 @@ async fn plain_http_to_an_https_port_is_closed() {
     let server = Listening::with(secure(&folder)).await;
     let answer = server.say(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert!(!answer.starts_with("HTTP/"), "{answer}");
+}
+
+/// The begin of a client's first message, which says that more is to come.
+const HALF_A_HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+
+/// Attack 138.
+#[tokio::test]
+async fn a_handshake_that_is_not_finished_is_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    write_certificate(folder.path());
+    let mut config = secure(&folder);
+    config.http.idle_timeout = SHORT;
+    let server = Listening::with(config).await;
+    for begin in [&b""[..], b"\x16", HALF_A_HELLO] {
+        assert_eq!(server.say(begin).await, "", "{begin:?}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_handshake_does_not_delay_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    write_certificate(folder.path());
+    let mut config = secure(&folder);
+    config.http.shutdown_timeout = PATIENCE * 30;
+    config.http.idle_timeout = PATIENCE * 30;
+    let server = Listening::with(config).await;
+    let mut half = server.connect().await;
+    half.write_all(HALF_A_HELLO).await.unwrap();
+    // One that was accepted later is served, so that the first is in its handshake by now.
+    let _refused = connect(&server, &[], b"http/1.1").await.unwrap_err();
+    server.stop().await;
+    assert_eq!(until_closed(&mut half).await, "");
 }
 
 #[tokio::test]

@@ -68,6 +68,59 @@ async fn a_count_that_would_never_end_gets_an_end() {
     assert!(redis.ttl(&key).await.unwrap().raw() > 0);
 }
 
+/// Attack 133: a key that the server evicted starts afresh, once, and is counted as before.
+#[tokio::test]
+async fn a_key_that_was_evicted_is_counted_from_the_start() {
+    let Some(url) = redis_url() else { return };
+    let prefix = fresh_prefix();
+    let counters = connect(&url, &prefix).await;
+    let mut redis = raw(&url).await;
+    let limit = limit("l", 3, 300);
+    let claims = [account(limit, 1)];
+    assert_eq!(remaining(&counters.check(&claims, now()).await), [2]);
+    redis.del(format!("{{{prefix}}}:l:account:=a")).await.unwrap();
+    for left in [2, 1, 0] {
+        assert_eq!(remaining(&counters.check(&claims, now()).await), [left]);
+    }
+    assert!(!counters.check(&claims, now()).await.admitted());
+    assert_eq!(counters.state().place, Place::Redis);
+}
+
+/// Attacks 133 and 135: windows go by the server's clock, so nodes that differ count together.
+#[tokio::test]
+async fn nodes_whose_clocks_differ_count_in_one_window() {
+    let Some(url) = redis_url() else { return };
+    let prefix = fresh_prefix();
+    let (one, other) = (connect(&url, &prefix).await, connect(&url, &prefix).await);
+    let limit = limit("l", 4, 300);
+    let claims = [account(limit, 1)];
+    let hour = jiff::SignedDuration::from_hours(1);
+    for (counters, at, left) in
+        [(&one, now(), 3), (&other, now() + hour, 2), (&one, now() - hour, 1), (&other, now(), 0)]
+    {
+        let verdict = counters.check(&claims, at).await;
+        assert_eq!(remaining(&verdict), [left], "{at}");
+        let end = verdict.standings()[0].reset.duration_since(at);
+        assert!(end <= jiff::SignedDuration::from_secs(301), "{at}: {end}");
+    }
+    for (counters, at) in [(&one, now()), (&other, now() - hour)] {
+        assert!(!counters.check(&claims, at).await.admitted(), "{at}");
+    }
+}
+
+/// Attack 135: what another process counted before is still counted.
+#[tokio::test]
+async fn a_restart_is_no_free_reset() {
+    let Some(url) = redis_url() else { return };
+    let prefix = fresh_prefix();
+    let limit = limit("l", 2, 300);
+    let claims = [account(limit, 1)];
+    for admitted in [true, true, false] {
+        let counters = connect(&url, &prefix).await;
+        assert_eq!(counters.check(&claims, now()).await.admitted(), admitted);
+    }
+}
+
 #[tokio::test]
 async fn a_server_that_forgot_the_script_is_told_it_again() {
     let Some(url) = redis_url() else { return };

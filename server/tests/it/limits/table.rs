@@ -1,11 +1,11 @@
 //! Which calls count, for whom, and how many there may be.
 
-use belfry::config::LimitMode;
+use belfry::config::{Config, LimitMode};
 
 use super::{admitted, is_admitted};
-use crate::support::Service;
 use crate::support::caller::address;
 use crate::support::service::config;
+use crate::support::{Service, TestDatabase};
 
 /// [126, 132]
 #[tokio::test]
@@ -243,6 +243,37 @@ async fn a_clock_that_is_set_back_or_far_forward_locks_nobody_out_and_gives_no_s
     assert_eq!(admitted(&anyone, "GET /x", 310).await, 300);
     service.clock.advance(-86_400);
     assert!(!is_admitted(&anyone, "GET /x").await);
+}
+
+/// [137] A refusal is cheap because it asks nobody: here nobody could be asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_call_does_not_touch_the_database() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let url = database.url().unwrap().to_owned();
+    let service = Service::on(database, Config::default()).await;
+    let anyone = service.anyone();
+    assert_eq!(admitted(&anyone, "GET /x", 310).await, 300);
+
+    let (mut client, connection) =
+        tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let lock = client.transaction().await.unwrap();
+    let tables = "lock table tokens, accounts, apps, sessions, rulesets in access exclusive mode";
+    lock.batch_execute(tables).await.unwrap();
+    let made_up = anyone.bearing("a token that nobody has");
+    for call in [
+        "GET /_matrix/client/v3/pushrules/",
+        "PUT /_matrix/client/v3/pushrules/global/room/a",
+        "POST /oauth/token",
+        "POST /oauth/sign_in",
+        "GET /api/v1/accounts/verify_credentials",
+    ] {
+        assert_eq!(made_up.call(call, "").await.status, 429, "{call}");
+    }
+    // Whoever is not over the limits would have had to ask.
+    let elsewhere = made_up.at(address(9));
+    assert_eq!(elsewhere.get("/_matrix/client/v3/pushrules/").await.status, 503);
+    lock.rollback().await.unwrap();
 }
 
 #[tokio::test]

@@ -131,6 +131,17 @@ async fn an_app_sees_what_it_declared_with_any_token_and_never_its_secret() {
 
 // Attack 84.
 #[tokio::test]
+async fn a_registration_that_fails_counts_and_is_told_so() {
+    let service = Service::start().await;
+    let answer = register(&service.anyone(), &[("client_name", "")]).await;
+    assert_eq!(answer.status, 422);
+    assert_eq!(answer.header("x-ratelimit-limit"), "30");
+    assert_eq!(answer.header("x-ratelimit-remaining"), "29");
+    let told = r#""ip";r=299;t=300, "app_registration";r=29;t=600"#;
+    assert_eq!(answer.header("ratelimit"), told);
+}
+
+#[tokio::test]
 async fn one_address_registers_so_many_apps_and_no_more() {
     let service = Service::start().await;
     let fields = [("client_name", "A"), ("redirect_uris", URI)];

@@ -64,6 +64,55 @@ async fn a_client_authenticates_in_one_way() {
     }
 }
 
+// Attacks 76 and 77.
+#[tokio::test]
+async fn two_authorization_headers_are_refused_wherever_clients_are_asked() {
+    let service = Service::start().await;
+    let client = service.client().await;
+    let good = client.own_token("read").await;
+    let right = basic(&format!("{}:{}", client.id, client.secret));
+    let other = basic("other:secret");
+    for second in [&*right, &*other, "Basic", "Bearer x"] {
+        for headers in [[&*right, second], [second, &*right]] {
+            let caller = headers
+                .iter()
+                .fold(client.caller.clone(), |caller, header| caller.with("authorization", header));
+            for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
+                let fields = [GRANT, ("token", &*good)];
+                let answer = caller.call(&format!("POST {path}"), form(&fields)).await;
+                let told = format!("{path} {headers:?}");
+                assert_eq!(error_of(&answer), refused(400, "invalid_request"), "{told}");
+                assert_eq!(answer.header("www-authenticate"), "", "{told}");
+            }
+        }
+    }
+    let answer = service.anyone().bearing(&good).get("/api/v1/apps/verify_credentials").await;
+    assert_eq!(answer.status, 200, "nothing was revoked");
+}
+
+// Attacks 76 and 77.
+#[tokio::test]
+async fn header_and_body_must_not_name_two_clients_wherever_clients_are_asked() {
+    let service = Service::start().await;
+    let (client, other) = (service.client().await, service.client().await);
+    let good = client.own_token("read").await;
+    let header = basic(&format!("{}:{}", client.id, client.secret));
+    let caller = client.caller.with("authorization", &header);
+    for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
+        for more in [
+            vec![("client_id", &*other.id)],
+            vec![("client_id", &*other.id), ("client_secret", &*other.secret)],
+            vec![("client_id", &*client.id), ("client_secret", &*client.secret)],
+        ] {
+            let fields = [&[GRANT, ("token", &*good)], &more[..]].concat();
+            let answer = caller.call(&format!("POST {path}"), form(&fields)).await;
+            assert_eq!(error_of(&answer), refused(400, "invalid_request"), "{path} {more:?}");
+        }
+    }
+    let answer = service.anyone().bearing(&good).get("/api/v1/apps/verify_credentials").await;
+    assert_eq!(answer.status, 200, "nothing was revoked");
+}
+
 // Attacks 78, 79 and 82.
 #[tokio::test]
 async fn an_unknown_client_and_a_wrong_secret_are_the_same_invalid_client() {
@@ -129,15 +178,25 @@ async fn whoever_guesses_secrets_is_not_heard_and_the_client_itself_is() {
         statuses.dedup();
         statuses
     };
-    // Who knows the secret is never counted.
+    // Who knows the secret is never counted, nor told of what would count.
     assert_eq!(statuses(&client, 30).await, [200]);
+    let answer = client.post("/oauth/token", &[GRANT]).await;
+    assert_eq!(answer.header("ratelimit"), r#""ip";r=268;t=300"#);
     assert_eq!(statuses(&guesser, 25).await, [401]);
     let answer = guesser.post("/oauth/token", &[GRANT]).await;
     assert_eq!((answer.status, answer.json()), (429, json!({ "error": "Too many requests" })));
     assert_ne!(answer.header("retry-after"), "");
+    assert_eq!(answer.header("x-ratelimit-limit"), "25");
+    assert_eq!(answer.header("x-ratelimit-remaining"), "0");
+    assert!(answer.header("ratelimit").ends_with(r#", "client_secret";r=0;t=300"#), "{answer:?}");
+    assert!(answer.header("ratelimit-policy").ends_with(r#", "client_secret";q=25;w=300"#));
     for path in ["/oauth/revoke", "/oauth/introspect"] {
         assert_eq!(guesser.post(path, &[("token", "x")]).await.status, 429, "{path}");
     }
+    // Attack 79: one that does not exist is no different.
+    let unknown = Client { id: "unknown".to_owned(), ..guesser.clone() };
+    assert_eq!(statuses(&unknown, 25).await, [401]);
+    assert_eq!(statuses(&unknown, 1).await, [429]);
     let elsewhere = Client { caller: client.caller.at(address(9)), ..client.clone() };
     assert_eq!(elsewhere.post("/oauth/token", &[GRANT]).await.status, 200);
     service.clock.advance(300);

@@ -119,6 +119,37 @@ async fn the_form_cannot_change_what_was_asked() {
     assert_eq!(client.spend(&told["code"], &[]).await.json()["scope"], "read");
 }
 
+// Attack 24: of a form only its body counts, whatever the address says beside it.
+#[tokio::test]
+async fn the_query_of_a_form_decides_nothing() {
+    let (service, client, mut browser) = with_alice().await;
+    service.add_account("bob").await;
+    let page = browser.get(&client.authorize(&[])).await;
+    let with = |page: &Answer, action: &str, more: &[(&str, &str)]| {
+        let mut fields = page.form(action);
+        fields.extend(more.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())));
+        fields
+    };
+    let post = async |browser: &mut Browser, path: &str, fields: Vec<(String, String)>| {
+        let fields: Vec<(&str, &str)> = fields.iter().map(|(n, v)| (&**n, &**v)).collect();
+        browser.post(path, &fields).await
+    };
+    let alice = [("username", "alice"), ("password", "correct horse alice")];
+    let fields = with(&page, "/oauth/sign_in", &alice);
+    let path = "/oauth/sign_in?username=bob&password=correct+horse+bob&csrf=x&request=x";
+    let welcome = post(&mut browser, path, fields).await;
+    let page = browser.follow(&welcome).await;
+    page.page(200, "@alice:ring.example");
+
+    let path = "/oauth/authorize?decision=allow&csrf=x&request=x&scope=write&client_id=x";
+    let fields = with(&page, "/oauth/authorize", &[]);
+    post(&mut browser, path, fields).await.page(403, "could not be checked");
+    let fields = with(&page, "/oauth/authorize", &[("decision", "deny")]);
+    let denied = post(&mut browser, path, fields).await.redirected(CALLBACK);
+    assert_eq!(denied["error"], "access_denied");
+    assert!(!denied.contains_key("code"));
+}
+
 // Attack 39.
 #[tokio::test]
 async fn a_decision_counts_once_and_in_its_own_browser() {

@@ -62,6 +62,58 @@ async fn of_every_other_token_a_client_learns_nothing() {
 }
 
 #[tokio::test]
+async fn a_token_that_is_no_good_any_more_is_not_active() {
+    let lasting = config(|config| config.oauth.token_lifetime = Some(Duration::from_mins(1)));
+    let service = Service::with(lasting).await;
+    let alice = service.add_account("alice").await;
+    let client = service.client().await;
+    let active = async |token: &str| {
+        let answer = client.post("/oauth/introspect", &[("token", token)]).await;
+        let answer = answer.expect(StatusCode::OK);
+        let active = answer["active"] == true;
+        assert!(active || answer == json!({ "active": false }), "{answer}");
+        active
+    };
+    let mut browser = service.browser();
+    let code = client.code(&mut browser, "alice", &[]).await;
+    let token = token_of(&client.spend(&code, &[]).await);
+    assert!(active(&token).await);
+
+    service.store().disable_account(alice, Some(service.now())).await.unwrap();
+    assert!(!active(&token).await, "the account is disabled");
+    service.store().disable_account(alice, None).await.unwrap();
+    assert!(active(&token).await);
+
+    let revoked = client.own_token("read").await;
+    assert!(active(&revoked).await);
+    client.post("/oauth/revoke", &[("token", &revoked)]).await.expect(StatusCode::OK);
+    assert!(!active(&revoked).await, "it is revoked");
+
+    service.clock.advance(59);
+    assert!(active(&token).await);
+    service.clock.advance(1);
+    assert!(!active(&token).await, "its time is over");
+}
+
+#[tokio::test]
+async fn a_token_of_a_disabled_app_is_not_active() {
+    let service = Service::start().await;
+    let (api, other) = (service.client().await, service.client().await);
+    let named = config(|config| config.oauth.resource_servers = vec![api.id.clone()]);
+    let token = other.own_token("read").await;
+    let service = service.again(named).await;
+    let api = Client {
+        caller: service.anyone().with("content-type", "application/x-www-form-urlencoded"),
+        ..api
+    };
+    let asked = async || api.post("/oauth/introspect", &[("token", &token)]).await.json();
+    assert_eq!(asked().await["active"], true);
+    let app = service.store().app_of_client(&other.id).await.unwrap().unwrap();
+    service.store().disable_app(app.id, Some(service.now())).await.unwrap();
+    assert_eq!(asked().await, json!({ "active": false }));
+}
+
+#[tokio::test]
 async fn a_resource_server_learns_what_every_token_is() {
     let database = crate::support::TestDatabase::sqlite();
     let service = Service::on(database, config(|_| {})).await;

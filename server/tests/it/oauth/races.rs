@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use crate::support::browser::form;
-use crate::support::client::{CALLBACK, error_of, refused};
+use crate::support::client::{CALLBACK, error_of, refused, token_of};
 use crate::support::process::run_well;
 use crate::support::service::unlimited;
 use crate::support::{Browser, Process, Service, TestDatabase};
@@ -23,15 +23,18 @@ async fn of_200_exchanges_one_succeeds(database: TestDatabase) {
             async move { client.spend(&code, &[]).await }
         })
         .collect();
-    let mut good = 0;
+    let mut good = Vec::new();
     for answer in exchanges.join_all().await {
         if answer.status == 200 {
-            good += 1;
+            good.push(token_of(&answer));
         } else {
             assert_eq!(error_of(&answer), refused(400, "invalid_grant"));
         }
     }
-    assert_eq!(good, 1);
+    assert_eq!(good.len(), 1);
+    // Attack 44: the others were replays, and whoever was first may be the thief.
+    let first = service.anyone().bearing(&good[0]);
+    assert_eq!(first.get("/api/v1/apps/verify_credentials").await.status, 401);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -272,6 +272,14 @@ async fn too_many_attempts_from_one_address_are_refused_there_and_nowhere_else()
     let refused = try_in(&mut browser, &page, "alice", right).await;
     refused.page(429, "Too many attempts. Please try again in 5 minutes.");
     assert_eq!(refused.header("retry-after"), "300");
+    // The limit that refused is the one that the headers tell of.
+    assert_eq!(refused.header("x-ratelimit-limit"), "25");
+    assert_eq!(refused.header("x-ratelimit-remaining"), "0");
+    assert_eq!(refused.header("x-ratelimit-reset"), "2027-01-15T08:05:00.000Z");
+    let told = r#""ip";r=272;t=300, "sign_in_address";r=0;t=300, "sign_in_name";r=12;t=3600"#;
+    assert_eq!(refused.header("ratelimit"), told);
+    let policy = r#""ip";q=300;w=300, "sign_in_address";q=25;w=300, "sign_in_name";q=25;w=3600"#;
+    assert_eq!(refused.header("ratelimit-policy"), policy);
     let mut elsewhere = Browser::new(service.anyone().at(address(9)));
     let page = elsewhere.get("/oauth/sign_in").await;
     elsewhere.sign_in(&page, "alice").await.page(200, "@alice:ring.example");

@@ -24,9 +24,13 @@ namespaces:
 
 /// A service with a bridge, registered in a file, and its bot and a user of it.
 async fn bridged() -> (Service, Caller) {
+    bridged_by(REGISTRATION).await
+}
+
+async fn bridged_by(registration: &str) -> (Service, Caller) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("irc.yaml");
-    std::fs::write(&path, REGISTRATION).unwrap();
+    std::fs::write(&path, registration).unwrap();
     let settings = format!("application_services = ['{}']", path.display());
     let mut config: Config = toml::from_str(&settings).unwrap();
     config.limits.mode = LimitMode::Off;
@@ -126,6 +130,22 @@ async fn nobody_registers_a_name_that_a_service_keeps_for_itself() {
     let (service, _) = bridged().await;
     let body = json!({ "username": "irc_new", "password": "correct horse", "auth": { "type": "m.login.dummy" } });
     let answer = service.anyone().call("POST /_matrix/client/v3/register", body.to_string()).await;
+    assert_eq!(answer.errcode(), (400, "M_EXCLUSIVE".into()));
+}
+
+#[tokio::test]
+async fn who_registers_without_a_name_gets_none_that_a_service_keeps_for_itself() {
+    let body = json!({ "password": "correct horse", "auth": { "type": "m.login.dummy" } });
+    let register = "POST /_matrix/client/v3/register";
+    let (service, _) = bridged_by(&REGISTRATION.replace("@irc_.*", "@[u-z].*")).await;
+    for _ in 0..3 {
+        let made = service.anyone().call(register, body.to_string()).await.expect(StatusCode::OK);
+        let user_id = made["user_id"].as_str().unwrap();
+        assert!(!('u'..='z').contains(&user_id.chars().nth(1).unwrap()), "{user_id}");
+    }
+    // One that keeps every name leaves none.
+    let (service, _) = bridged_by(&REGISTRATION.replace("@irc_.*", "@.*")).await;
+    let answer = service.anyone().call(register, body.to_string()).await;
     assert_eq!(answer.errcode(), (400, "M_EXCLUSIVE".into()));
 }
 

@@ -90,6 +90,33 @@ async fn of_many_changes_at_once_those_that_fit_are_kept() {
     assert_eq!(alice.own("global/room/").await.len(), 8);
 }
 
+#[tokio::test]
+async fn a_change_that_a_limit_refuses_changes_nothing() {
+    let service = Service::start().await;
+    let alice = service.person("alice").await;
+    alice.puts("global/room/a", &least("room")).await;
+    let before = alice.get(&at("")).await.text;
+    for _ in 0..298 {
+        assert_eq!(alice.get(&at("global/")).await.status, 200);
+    }
+    for (what, body) in [
+        ("PUT global/room/b", least("room").to_string()),
+        ("PUT global/room/a", json!({ "actions": [] }).to_string()),
+        ("PUT global/room/a/enabled", "false".to_owned()),
+        ("PUT global/room/a/actions", json!({ "actions": [] }).to_string()),
+        ("PUT global/override/.m.rule.master/enabled", "true".to_owned()),
+        ("DELETE global/room/a", String::new()),
+    ] {
+        let (method, path) = what.split_once(' ').unwrap();
+        let answer = alice.call(&format!("{method} {}", at(path)), body).await;
+        assert_eq!(answer.errcode(), (429, "M_LIMIT_EXCEEDED".into()), "{what}");
+        assert!(answer.json()["retry_after_ms"].as_u64().is_some_and(|wait| wait > 0), "{what}");
+        assert_ne!(answer.header("retry-after"), "", "{what}");
+    }
+    service.clock.advance(300);
+    assert_eq!(alice.get(&at("")).await.text, before);
+}
+
 /// Attack 140: a body is bounded whether its length is told or not.
 #[tokio::test]
 async fn a_body_has_at_most_so_many_bytes() {

@@ -48,6 +48,32 @@ async fn enabled_and_actions_of_a_built_in_rule_can_be_changed() {
 }
 
 #[tokio::test]
+async fn built_in_rules_of_every_kind_can_be_changed_and_stay_where_they_are() {
+    let service = service().await;
+    let alice = service.person("alice").await;
+    let before = alice.shown("global/").await;
+    let mut changed = 0;
+    for kind in KINDS {
+        for id in ids(&before[kind], true) {
+            let path = format!("global/{kind}/{id}");
+            let rule = alice.shown(&path).await;
+            let (enabled, actions) = (rule["enabled"] == false, json!(["notify", "coalesce"]));
+            alice.puts(&format!("{path}/enabled"), &json!(enabled)).await;
+            assert_eq!(alice.shown(&format!("{path}/enabled")).await["enabled"], enabled, "{path}");
+            alice.puts(&format!("{path}/actions"), &json!({ "actions": actions })).await;
+            let mut expected = rule;
+            expected["enabled"] = json!(enabled);
+            expected["actions"] = actions;
+            assert_eq!(alice.shown(&path).await, expected, "{path}");
+            changed += 1;
+        }
+        let after = alice.shown(&format!("global/{kind}/")).await;
+        assert_eq!(ids(&after, true), ids(&before[kind], true), "{kind}");
+    }
+    assert_eq!(changed, 18, "content and underride have some, too");
+}
+
+#[tokio::test]
 async fn a_built_in_rule_is_not_deleted_nor_put() {
     let service = service().await;
     let alice = service.person("alice").await;

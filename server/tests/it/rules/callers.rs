@@ -32,6 +32,40 @@ async fn without_a_token_nobody_is_let_in() {
 }
 
 #[tokio::test]
+async fn every_endpoint_under_every_prefix_needs_a_token() {
+    let service = service().await;
+    let anyone = service.anyone();
+    let endpoints = [
+        "GET pushrules/",
+        "GET pushrules/global/",
+        "GET pushrules/device/",
+        "GET pushrules/device/phone/",
+        "GET pushrules/global/room/",
+        "GET pushrules/global/room/a",
+        "PUT pushrules/global/room/a",
+        "DELETE pushrules/global/room/a",
+        "PUT pushrules/device/phone/room/a",
+        "DELETE pushrules/device/phone/room/a",
+        "GET pushrules/global/room/a/enabled",
+        "PUT pushrules/global/room/a/enabled",
+        "GET pushrules/global/override/.m.rule.master/actions",
+        "PUT pushrules/global/override/.m.rule.master/actions",
+        "POST pushrules/explain",
+        "GET user/@alice:ring.example/account_data/m.push_rules",
+    ];
+    for segment in ["_service", "_matrix"] {
+        for api in ["api/v1", "r0", "v3"] {
+            for what in endpoints {
+                let (method, path) = what.split_once(' ').unwrap();
+                let call = format!("{method} /{segment}/client/{api}/{path}");
+                let answer = anyone.call(&call, least("room").to_string()).await;
+                assert_eq!(answer.errcode(), (401, "M_MISSING_TOKEN".into()), "{call}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_token_is_taken_from_the_query_or_from_the_header() {
     let service = service().await;
     let alice = service.person("alice").await;
@@ -193,6 +227,12 @@ async fn each_scope_opens_what_it_names() {
         assert_eq!(deleted, if write { 404 } else { 403 }, "{scopes}");
     }
     assert_eq!(alice.own("global/room/").await, ["a"]);
+    for scopes in ["write", "write:notifications", "push"] {
+        alice.puts("global/room/b", &least("room")).await;
+        let token = service.person_with("alice", scopes).await;
+        assert_eq!(token.delete("global/room/b").await.expect(StatusCode::OK), json!({}));
+        assert_eq!(alice.own("global/room/").await, ["a"], "{scopes}");
+    }
     let reader = service.person_with("alice", "read").await;
     assert_eq!(reader.delete("global/room/a").await.status, 403);
     assert_eq!(alice.own("global/room/").await, ["a"]);
@@ -228,6 +268,38 @@ async fn no_header_and_no_parameter_makes_another_method_of_a_call() {
         assert_eq!(caller.call(&format!("POST {}", at("global/room/a")), "").await.status, 405);
     }
     assert_eq!(alice.own("global/room/").await, ["a"]);
+}
+
+/// Attacks 90 and 152: what stands in the header is in no log, whether it is a token or not.
+#[tokio::test]
+async fn what_a_caller_presents_is_not_logged() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::start(folder.path(), &["--log-level", "debug", "--limits", "off"]);
+    process::run_well(folder.path(), &["account", "add", "alice"]);
+    let token = process::run_well(folder.path(), &["token", "issue", "alice", "--scopes", "read"]);
+    let token = token.trim();
+    let client = reqwest::Client::new();
+    for (header, query) in [
+        (format!("Bearer {token}"), ""),
+        (format!("bearer  {token}"), ""),
+        (format!("Basic {token}"), ""),
+        (token.to_owned(), ""),
+        (format!("Bearer {token}"), "?access_token=hunter2hunter2"),
+        ("Bearer hunter2hunter2".to_owned(), ""),
+        (String::new(), "?access_token=hunter2hunter2"),
+    ] {
+        for (method, path) in [("GET", ""), ("PUT", "global/room/a"), ("DELETE", "global/room/a")] {
+            let url = format!("{}{}{query}", process.url, at(path));
+            let call =
+                client.request(method.parse().unwrap(), url).header("authorization", &header);
+            call.body("{}").send().await.unwrap();
+        }
+        let url = format!("{}/oauth/token{query}", process.url);
+        client.post(url).header("authorization", &header).send().await.unwrap();
+    }
+    let logged = process.logged();
+    assert!(logged.contains("pushrules") && logged.contains("/oauth/token"), "{logged}");
+    assert!(!logged.contains(token) && !logged.contains("hunter2hunter2"), "{logged}");
 }
 
 /// Attack 90: a token in the address is in no log, no metric and no answer.

@@ -82,6 +82,25 @@ async fn a_broken_id_is_an_invalid_parameter() {
 }
 
 #[tokio::test]
+async fn an_id_has_up_to_255_bytes() {
+    let service = service().await;
+    let alice = service.person("alice").await;
+    for (text, encoded) in
+        [("a".repeat(255), "a".repeat(255)), ("ü".repeat(127) + "a", "%C3%BC".repeat(127) + "a")]
+    {
+        assert_eq!(text.len(), 255);
+        let path = format!("global/room/{encoded}");
+        alice.puts(&path, &least("room")).await;
+        assert_eq!(alice.shown(&path).await["rule_id"], text);
+        alice.puts(&format!("{path}/enabled"), &serde_json::json!(false)).await;
+        assert_eq!(alice.own("global/room/").await, [text]);
+        assert_eq!(alice.delete(&path).await.status, 200);
+        let answer = alice.put(&format!("{path}a"), &least("room")).await;
+        assert_eq!(answer.errcode(), (400, "M_INVALID_PARAM".into()));
+    }
+}
+
+#[tokio::test]
 async fn dots_are_an_id_like_any_that_nobody_has() {
     let service = service().await;
     let alice = service.person("alice").await;

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use belfry::store::Store;
+use belfry::store::{Options, Store};
 
-use super::cases::rulesets::save;
+use super::cases::rulesets::{save, with_rule};
 use super::cases::{at, digest, token, with_alice};
 use crate::support::TestDatabase;
+use crate::support::databases::options;
 
 /// Waits for something that must come soon. The bound is far above what it takes, since the
 /// machine may be busy; what is awaited is promised within a second on an idle one.
@@ -96,6 +97,53 @@ async fn whom_a_service_acts_for_is_known_without_the_database() {
 
     one.disable_account(7, Some(at(1))).await.unwrap();
     soon("the other node hears of it", async || !usable().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_node_wrote_itself_is_still_known_when_it_hears_of_its_own_write() {
+    let Some((database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    one.add_token(&token("t", Some(7))).await.unwrap();
+    let revoked = async || one.token(digest("t")).await.unwrap().unwrap().revoked_at.is_some();
+    assert!(!revoked().await);
+    assert!(save(&one, "global", Some("rule")).await);
+    // Notifications come in the order of commits: who has heard of this one has heard of its own.
+    other.revoke_token(digest("t"), at(1)).await.unwrap();
+    soon("the node hears of the other's write", revoked).await;
+
+    let mut client = connect(&database).await;
+    let lock = client.transaction().await.unwrap();
+    lock.batch_execute("lock table rulesets in access exclusive mode").await.unwrap();
+    assert!(!one.rulesets(7).await.unwrap().is_empty(), "though nobody can read the table");
+    lock.rollback().await.unwrap();
+}
+
+/// The node gave up waiting, forgot, and read the old value before the commit was done after all.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_is_committed_after_its_node_gave_up_is_heard_of() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let hasty = Options { timeout: Duration::from_millis(500), ..options() };
+    let one = Store::open(&database.database, &hasty, at(0)).await.unwrap();
+    soon("it listens", async || one.is_cached()).await;
+    with_alice(&one).await;
+    assert!(save(&one, "global", Some("first")).await);
+
+    // A commit of rules takes as long as this test holds a lock.
+    let client = connect(&database).await;
+    let slow_commit = "create function wait() returns trigger language plpgsql as \
+         $$ begin perform pg_advisory_xact_lock(1); return null; end $$; \
+         create constraint trigger late after update on rulesets \
+         deferrable initially deferred for each row execute function wait(); \
+         select pg_advisory_lock(1)";
+    client.batch_execute(slow_commit).await.unwrap();
+    let read = one.rules_to_change(7).await.unwrap();
+    let given_up = one.save_ruleset(&read, with_rule(&read, "global", "second")).await;
+    assert!(given_up.is_err(), "it could not be written in time");
+    let rules = async || one.rulesets(7).await.unwrap().len();
+    assert_eq!(rules().await, 1, "and that is in its memory now");
+    client.batch_execute("select pg_advisory_unlock(1)").await.unwrap();
+
+    soon("the node hears of its late write", async || rules().await == 2).await;
 }
 
 async fn connect(database: &TestDatabase) -> tokio_postgres::Client {

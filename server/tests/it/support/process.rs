@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long anything may take on a busy machine.
@@ -12,6 +13,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// A `belfry serve` that ends with the test.
 pub(crate) struct Process {
     child: Child,
+    /// What it prints after the ready line.
+    printing: Option<JoinHandle<Vec<String>>>,
     /// `http://127.0.0.1:PORT`
     pub(crate) url: String,
     /// Where its stderr went.
@@ -69,15 +72,15 @@ impl Process {
         let mut child = command.stdout(Stdio::piped()).stderr(file).spawn().unwrap();
         let stdout = child.stdout.take().unwrap();
         let (sender, lines) = mpsc::channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                drop(sender.send(line));
-            }
+        let printing = std::thread::spawn(move || {
+            let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+            lines.next().map(|ready| sender.send(ready));
+            lines.collect()
         });
         let ready = lines.recv_timeout(PATIENCE);
         let ready = ready.unwrap_or_else(|_| panic!("not ready: {}", read(&log)));
         let url = ready.strip_prefix("belfry listening on ").unwrap_or_else(|| panic!("{ready}"));
-        Self { child, url: url.to_owned(), log }
+        Self { child, printing: Some(printing), url: url.to_owned(), log }
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -102,6 +105,11 @@ impl Process {
             assert!(began.elapsed() < PATIENCE, "it does not end: {}", read(&self.log));
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// What it has printed after the ready line; to be asked once, when it has ended.
+    pub(crate) fn printed(&mut self) -> Vec<String> {
+        self.printing.take().unwrap().join().unwrap()
     }
 
     /// Everything it has logged.

@@ -132,3 +132,20 @@ pub(in crate::store) async fn a_new_password_ends_tokens_and_codes_unless_they_a
     assert!(store.code(digest("code of bob")).await.unwrap().is_some());
     assert!(!store.set_password(9, "new", Access::EndsAt(at(10))).await.unwrap());
 }
+
+pub(in crate::store) async fn a_password_is_hashed_anew_only_over_itself_and_the_sessions_go_on(
+    store: Store,
+) {
+    store.add_account(&account(7, "alice")).await.unwrap().unwrap();
+    let session =
+        Session { account: 7, created_at: at(1), seen_at: at(1), expires_at: at(100), lang: None };
+    store.add_session(digest("s"), &session).await.unwrap();
+    let old = store.account(7).await.unwrap().unwrap().password;
+
+    assert!(store.rehash_password(7, &old, "stronger").await.unwrap());
+    assert_eq!(store.account(7).await.unwrap().unwrap().password, "stronger");
+    assert_eq!(store.session(digest("s"), at(60)).await.unwrap(), Some(session));
+    assert!(!store.rehash_password(7, &old, "late").await.unwrap());
+    assert!(!store.rehash_password(8, &old, "late").await.unwrap());
+    assert_eq!(store.account(7).await.unwrap().unwrap().password, "stronger");
+}

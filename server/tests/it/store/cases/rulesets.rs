@@ -133,7 +133,7 @@ pub(in crate::store) async fn save(store: &Store, scope_text: &str, rule: Option
     store.save_ruleset(&read, draft).await.unwrap()
 }
 
-pub(super) fn with_rule(read: &RulesRead, scope_text: &str, rule: &str) -> Draft {
+pub(in crate::store) fn with_rule(read: &RulesRead, scope_text: &str, rule: &str) -> Draft {
     let scope = scope(scope_text);
     let mut document = match read.rulesets.of(&scope) {
         Some(document) => document.clone(),
