@@ -78,7 +78,7 @@ async fn a_key_that_was_evicted_is_counted_from_the_start() {
     let limit = limit("l", 3, 300);
     let claims = [account(limit, 1)];
     assert_eq!(remaining(&counters.check(&claims, now()).await), [2]);
-    redis.del(format!("{{{prefix}}}:l:account:=a")).await.unwrap();
+    redis.del(format!("{{{prefix}}}:l:account:=1")).await.unwrap();
     for left in [2, 1, 0] {
         assert_eq!(remaining(&counters.check(&claims, now()).await), [left]);
     }
