@@ -12,7 +12,7 @@ use super::cookie::Cookie;
 use super::error::{PageError, SignInError};
 use super::form::{Form, Query, value};
 use super::page::{Forms, answer, redirect, show};
-use super::password::is_right;
+use super::password::proved;
 use super::pending::Pending;
 use super::visitor::Visitor;
 use super::{Belfry, Guard};
@@ -92,7 +92,10 @@ async fn let_in(
         Err(failed) => return ask(visitor, None, pending.as_mut(), name, Some(failed)).await,
     };
     let (before, id) = (visitor.digest(), account.id);
-    visitor.sign_in(account, pending.as_ref().and_then(|pending| pending.lang())).await?;
+    if !visitor.sign_in(account, pending.as_ref().and_then(|pending| pending.lang())).await? {
+        let wrong = Some(SignInError::Wrong);
+        return ask(visitor, None, pending.as_mut(), name, wrong).await;
+    }
     let Some(mut pending) = pending else { return redirect(visitor, ACCOUNT) };
     let handle = pending.handle(visitor).await?;
     hand_over(visitor, &handle, before, Some(id)).await
@@ -179,11 +182,11 @@ async fn who(
         // Names have small letters only; a telephone begins with a capital one.
         belfry.store.account_named(&name.to_lowercase()).await?
     };
-    let verdict = is_right(belfry, account.as_ref(), password).await;
-    let account = account.filter(|account| account.disabled_at.is_none());
-    Ok(match (verdict, account) {
-        (Ok(true), Some(account)) => Ok(account),
-        (Ok(_), _) => Err(SignInError::Wrong),
-        (Err(Busy), _) => Err(SignInError::Busy),
+    Ok(match proved(belfry, account, password).await {
+        Ok(account) => {
+            let account = account.filter(|account| account.disabled_at.is_none());
+            account.ok_or(SignInError::Wrong)
+        }
+        Err(Busy) => Err(SignInError::Busy),
     })
 }

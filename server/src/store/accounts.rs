@@ -5,7 +5,7 @@ use belfry_core::oauth::account::LONGEST_NAME;
 use jiff::Timestamp;
 
 use super::cache::Change;
-use super::engine::{Batch, Row, sql};
+use super::engine::{Batch, Row, Statement, sql};
 use super::{Store, StoreError, TokenAccount};
 use crate::random;
 
@@ -231,4 +231,14 @@ pub enum Access {
     Stays,
     /// Their tokens and unspent codes end now.
     EndsAt(Timestamp),
+}
+
+/// Holds an account still for the rest of a batch that writes what a password (its Argon2id string)
+/// opens. Who gives the account another one in the same moment was first, and the password is found
+/// to be no longer its own; or comes after, and ends what was opened.
+pub(super) fn hold(id: i64, password: &str) -> Statement {
+    sql(
+        "update accounts set password = password where id = $1 and password = $2",
+        [id.into(), password.into()],
+    )
 }

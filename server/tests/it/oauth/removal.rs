@@ -40,7 +40,7 @@ async fn tokens_that_were_issued_without_oauth_are_shown_for_what_they_are() {
     let matrix = matrix["access_token"].as_str().unwrap();
     let read = "read".parse().unwrap();
     let cli = ("cli:My bot", "My bot");
-    let bot = issue(service.store(), service.now(), None, alice, read, cli).await.unwrap();
+    let bot = issue(service.store(), service.now(), None, alice, None, read, cli).await.unwrap();
 
     let page = browser.get(ACCOUNT).await;
     let shown = words(&page);

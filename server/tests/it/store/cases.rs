@@ -29,12 +29,15 @@ pub(super) fn digest(secret: &str) -> Digest {
     Secret::new(secret).digest()
 }
 
+/// What is remembered of everybody's password.
+pub(super) const PASSWORD: &str = "$argon2id$…";
+
 pub(super) fn account(id: i64, name: &str) -> Account {
     Account {
         id,
         name: name.to_owned(),
         email: Some(format!("{name}@example.org")),
-        password: "$argon2id$…".to_owned(),
+        password: PASSWORD.to_owned(),
         created_at: at(1_700_000_000),
         disabled_at: None,
     }
