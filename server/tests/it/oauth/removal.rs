@@ -89,6 +89,11 @@ async fn a_removed_app_has_no_token_and_nobody_else_loses_one() {
     let refused = service.anyone().bearing(&first).get("/api/v1/accounts/verify_credentials").await;
     assert_eq!(refused.json()["error"], "The access token was revoked");
 
+    // In the language of the page.
+    let page = browser.get("/oauth/account?lang=de").await;
+    let german = browser.submit(&page, "/oauth/account/remove_app?lang=de", &[("app", &app)]).await;
+    assert_eq!(german.header("location"), "/oauth/account?lang=de");
+
     // The app is gone from the page, and asks again when it comes back.
     let page = browser.follow(&answer).await;
     assert!(!page.text.contains(&format!("value=\"{app}\"")));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use belfry::store::{Account, Code, NewToken, Request, Session, Store, StoreError};
 
 use super::rulesets::with_rule;
-use super::{PASSWORD, account, app, at, digest, token, with_alice};
+use super::{PASSWORD, account, at, digest, token, with_alice};
 
 pub(in crate::store) async fn it_answers_a_ping(store: Store) {
     store.ping().await.unwrap();
