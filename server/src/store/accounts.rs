@@ -233,12 +233,9 @@ pub enum Access {
     EndsAt(Timestamp),
 }
 
-/// Holds an account still for the rest of a batch that writes what a password (its Argon2id string)
-/// opens. Who gives the account another one in the same moment was first, and the password is found
-/// to be no longer its own; or comes after, and ends what was opened.
-pub(super) fn hold(id: i64, password: &str) -> Statement {
-    sql(
-        "update accounts set password = password where id = $1 and password = $2",
-        [id.into(), password.into()],
-    )
+/// Holds an account still for the rest of a batch that opens something to somebody, if that is still
+/// theirs to have. Who takes it away in the same moment holds the account too: they were first, and
+/// the rest of the batch sees it; or they come after, and end what was opened.
+pub(super) fn hold(id: i64) -> Statement {
+    sql("update accounts set password = password where id = $1", [id.into()])
 }

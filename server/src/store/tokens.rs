@@ -127,7 +127,7 @@ impl Store {
         password: &str,
     ) -> Result<bool, StoreError> {
         let Some(account) = token.account else { return Ok(false) };
-        let batch = Batch::default().and(hold(account, password)).and(sql(
+        let batch = Batch::default().and(hold(account)).and(sql(
             "insert into tokens (digest, app_id, account_id, scopes, created_at, expires_at) \
              select cast($1 as text), cast($2 as bigint), id, cast($4 as text), \
              cast($5 as bigint), cast($6 as bigint) \

@@ -87,6 +87,9 @@ conformance! {
         an_expired_code_is_not_spent,
         an_unknown_code_is_not_spent,
         of_many_who_spend_a_code_one_succeeds,
+        a_code_is_given_in_a_session_of_its_account_alone,
+        a_code_is_given_without_asking_while_the_app_has_access,
+        of_many_codes_without_asking_none_outlives_the_access,
     }
     sessions::{
         a_session_is_read_back_until_it_ends,

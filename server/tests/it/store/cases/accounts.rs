@@ -2,7 +2,7 @@
 
 use belfry::store::{Access, Account, Code, Session, Store, Taken, TokenAccount};
 
-use super::{MANY, PASSWORD, account, at, digest, many, token, with_alice};
+use super::{MANY, PASSWORD, account, agree, at, digest, many, token, with_alice};
 
 pub(in crate::store) async fn an_account_is_read_back_as_it_was_added(store: Store) {
     let alice = account(7, "alice");
@@ -116,7 +116,7 @@ pub(in crate::store) async fn a_new_password_ends_tokens_and_codes_unless_they_a
             expires_at: at(600),
             token: None,
         };
-        store.add_code(digest(secret), &code).await.unwrap();
+        agree(&store, secret, &code).await;
     }
     let good = async |secret| {
         let found = store.token(digest(secret)).await.unwrap().unwrap();
