@@ -119,10 +119,14 @@ pub(in crate::store) async fn of_many_codes_without_asking_none_outlives_the_acc
             store.remove_access(7, 1, at(20)).await.unwrap();
             return;
         }
-        let (one, token) = (digest(&format!("c{caller}")), digest(&format!("t{caller}")));
-        let consent = Consent { session, standing: Some(at(20)) };
-        if store.add_code(one, &code(), consent).await.unwrap() {
-            store.spend_code(one, token, at(20), None).await.unwrap();
+        // Again and again, so that some come before the removal and some after it.
+        for time in 0..8 {
+            let name = format!("{caller} {time}");
+            let (one, token) = (digest(&format!("c{name}")), digest(&format!("t{name}")));
+            let consent = Consent { session, standing: Some(at(20)) };
+            if store.add_code(one, &code(), consent).await.unwrap() {
+                store.spend_code(one, token, at(20), None).await.unwrap();
+            }
         }
     })
     .await;
