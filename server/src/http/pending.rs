@@ -120,27 +120,27 @@ impl Pending {
                     Some(handle) => Self::taken(visitor, handle).await?,
                     None => self,
                 };
-                last.let_in(visitor, Some(visitor.belfry.clock.now())).await
+                last.approve(visitor, Some(visitor.belfry.clock.now())).await
             }
         }
     }
 
     /// The user agrees.
     pub(super) async fn allow(self, visitor: &Visitor) -> Result<Response, PageError> {
-        self.let_in(visitor, None).await
+        self.approve(visitor, None).await
     }
 
     /// The user agrees, or has agreed before and the app has access at this time; if there is
     /// anything to agree to, the app gets its code.
-    async fn let_in(
+    async fn approve(
         self,
         visitor: &Visitor,
-        standing: Option<Timestamp>,
+        unasked: Option<Timestamp>,
     ) -> Result<Response, PageError> {
         let account = self.account.ok_or(PageError::Expired)?;
         match &self.request.asked {
             Ok(asked) => {
-                let consent = Consent { session: visitor.digest(), standing };
+                let consent = Consent { session: visitor.digest(), unasked };
                 let code = self.issue_code(visitor, account, asked, consent).await?;
                 self.deliver(visitor, Answer::Code(&code))
             }

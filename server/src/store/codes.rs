@@ -30,7 +30,7 @@ pub struct Consent {
     /// The session in which they did.
     pub session: Digest,
     /// The time, if they were not asked because the app has access already.
-    pub standing: Option<Timestamp>,
+    pub unasked: Option<Timestamp>,
 }
 
 impl Code {
@@ -71,7 +71,7 @@ impl Store {
                 code.details.as_str().into(),
                 code.expires_at.into(),
                 consent.session.into(),
-                consent.standing.into(),
+                consent.unasked.into(),
             ],
         ));
         let [_, added] = self.write_rows(batch).await?;

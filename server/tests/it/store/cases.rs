@@ -95,7 +95,7 @@ pub(super) async fn session_of(store: &Store, id: i64) -> Digest {
 
 /// Somebody agrees to a code.
 pub(super) async fn agree(store: &Store, secret: &str, code: &Code) {
-    let consent = Consent { session: session_of(store, code.account).await, standing: None };
+    let consent = Consent { session: session_of(store, code.account).await, unasked: None };
     assert!(store.add_code(digest(secret), code, consent).await.unwrap());
 }
 

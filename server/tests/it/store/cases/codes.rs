@@ -79,7 +79,7 @@ pub(in crate::store) async fn a_code_is_given_in_a_session_of_its_account_alone(
     with_alice(&store).await;
     let (alices, bobs) = (session_of(&store, 7).await, session_of(&store, 8).await);
     let give = async |session| {
-        let consent = Consent { session, standing: None };
+        let consent = Consent { session, unasked: None };
         store.add_code(digest("c"), &code(), consent).await.unwrap()
     };
     assert!(!give(bobs).await && !give(digest("no session")).await);
@@ -94,7 +94,7 @@ pub(in crate::store) async fn a_code_is_given_without_asking_while_the_app_has_a
     with_alice(&store).await;
     let session = session_of(&store, 7).await;
     let give = async |secret, now| {
-        let consent = Consent { session, standing: Some(at(now)) };
+        let consent = Consent { session, unasked: Some(at(now)) };
         store.add_code(digest(secret), &code(), consent).await.unwrap()
     };
     // Tokens of others, and of the app itself, let nobody in.
@@ -123,7 +123,7 @@ pub(in crate::store) async fn of_many_codes_without_asking_none_outlives_the_acc
         for time in 0..8 {
             let name = format!("{caller} {time}");
             let (one, token) = (digest(&format!("c{name}")), digest(&format!("t{name}")));
-            let consent = Consent { session, standing: Some(at(20)) };
+            let consent = Consent { session, unasked: Some(at(20)) };
             if store.add_code(one, &code(), consent).await.unwrap() {
                 store.spend_code(one, token, at(20), None).await.unwrap();
             }
