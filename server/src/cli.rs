@@ -40,18 +40,21 @@ struct Cli {
     command: Option<Command>,
 }
 
+/// Where help lists the flags that hold for every command: apart, or they would stand between its own.
+const EVERYWHERE: &str = "Options of every command";
+
 /// Flags that hold for every command, before or after its name.
 #[derive(Args)]
 struct Common {
     /// The folder of the data [env: BELFRY_DATA] [default: ./data]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", help_heading = EVERYWHERE)]
     data: Option<String>,
     /// A PostgreSQL to use instead of SQLite in the data folder: postgres://…
     /// [env: BELFRY_DATABASE]
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(long, global = true, value_name = "URL", help_heading = EVERYWHERE)]
     database: Option<String>,
     /// The file of settings [env: BELFRY_CONFIG] [default: ./belfry.toml, if it is there]
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", help_heading = EVERYWHERE)]
     config: Option<String>,
 }
 

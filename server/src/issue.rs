@@ -48,21 +48,26 @@ pub enum IssueError {
         /// The app's title.
         title: String,
     },
+    /// The account has another password than the one that was to open it.
+    #[error("the account has another password by now")]
+    AnotherPassword,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 /// Issues a token of an account, under an app of our own that is made when it is new. Nobody
-/// knows such an app's secret, so nobody can get tokens through it elsewhere.
+/// knows such an app's secret, so nobody can get tokens through it elsewhere. Where a password
+/// (its Argon2id string) opened the account, it must still be the account's.
 ///
 /// # Errors
-/// When the app is disabled, or the store fails.
+/// When the app is disabled, the password is another by now, or the store fails.
 pub async fn issue(
     store: &Store,
     now: Timestamp,
     lifetime: Option<Duration>,
     account: i64,
+    password: Option<&str>,
     scopes: Scopes,
     app: (&str, &str),
 ) -> Result<Secret, IssueError> {
@@ -76,7 +81,11 @@ pub async fn issue(
         created_at: now,
         expires_at: lifetime.map(|time| now.checked_add(time).unwrap_or(Timestamp::MAX)),
     };
-    store.add_token(&new).await?;
+    match password {
+        None => store.add_token(&new).await?,
+        Some(password) if store.add_token_for_password(&new, password).await? => {}
+        Some(_) => return Err(IssueError::AnotherPassword),
+    }
     Ok(token)
 }
 

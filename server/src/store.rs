@@ -27,7 +27,7 @@ pub use self::access::LetIn;
 pub use self::accounts::{Access, Account, Name, Taken};
 pub use self::apps::App;
 use self::cache::Cache;
-pub use self::codes::Code;
+pub use self::codes::{Code, Consent};
 use self::engine::{Batch, Engine, Row, Rows, Statement, WithoutNul, sql};
 pub use self::requests::Request;
 pub use self::rulesets::{Draft, Reading, RulesRead, Rulesets, RulesetsRead};

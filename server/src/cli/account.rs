@@ -37,8 +37,8 @@ pub(super) enum Command {
         /// Its name
         name: String,
     },
-    /// Give an account another password, and end all that the old one opened: its sessions, and the
-    /// tokens and codes of its apps; a generated password is printed once
+    /// Give an account another password and end its sessions and tokens; a generated one is printed
+    /// once
     Password {
         /// Its name
         name: String,

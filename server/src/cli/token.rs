@@ -52,7 +52,7 @@ async fn issue(
         return Err("the title of an app has 1 to 60 characters".into());
     }
     let app = (format!("{COMMAND_LINE}{title}"), title);
-    let token = issue::issue(store, now, None, account.id, scopes, (&app.0, app.1)).await?;
+    let token = issue::issue(store, now, None, account.id, None, scopes, (&app.0, app.1)).await?;
     println!("{}", token.reveal());
     Ok(())
 }

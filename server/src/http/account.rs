@@ -47,12 +47,12 @@ async fn show_account(visitor: &Visitor, lang: Option<&str>) -> Result<Response,
     let mut rules: Vec<&Document> = rulesets.documents().collect();
     rules.sort_by_key(|document| document.scope());
     let csrf = visitor.csrf();
-    let form = |action| pages::Form { action, csrf: &csrf, request: None };
+    let [sign_out, remove_app] = [sign_in::SIGN_OUT, REMOVE_APP].map(|action| path(action, lang));
     let page = AccountPage {
         frame: visitor.frame(lang),
         account: &account.name,
-        sign_out: form(sign_in::SIGN_OUT),
-        remove: form(REMOVE_APP),
+        sign_out: pages::Form { action: &sign_out, csrf: &csrf, request: None },
+        remove: pages::Form { action: &remove_app, csrf: &csrf, request: None },
         apps: &apps,
         rules: &rules,
     };
@@ -61,9 +61,8 @@ async fn show_account(visitor: &Visitor, lang: Option<&str>) -> Result<Response,
 
 fn let_in(app: LetIn) -> AppLetIn {
     let mut scopes = Scopes::default();
-    // A scope that is no longer known allows nothing.
-    for known in app.scopes.iter().filter_map(|scopes| scopes.parse::<Scopes>().ok()) {
-        scopes.extend(known.iter());
+    for known in &app.scopes {
+        scopes.extend(Scopes::known(known).iter());
     }
     AppLetIn {
         id: app.app,
@@ -77,12 +76,21 @@ fn let_in(app: LetIn) -> AppLetIn {
 
 /// `POST /oauth/account/remove_app`: ends the access of the app that the field `app` names. Where
 /// there is none to end, the answer is the same.
-pub(super) async fn remove_app(visitor: Visitor, Form(pairs): Form) -> Response {
-    let outcome = remove(&visitor, &pairs).await;
-    answer(&visitor, None, outcome)
+pub(super) async fn remove_app(
+    visitor: Visitor,
+    Query(query): Query,
+    Form(pairs): Form,
+) -> Response {
+    let lang = Some(value(&query, "lang"));
+    let outcome = remove(&visitor, lang, &pairs).await;
+    answer(&visitor, lang, outcome)
 }
 
-async fn remove(visitor: &Visitor, pairs: &Pairs) -> Result<Response, PageError> {
+async fn remove(
+    visitor: &Visitor,
+    lang: Option<&str>,
+    pairs: &Pairs,
+) -> Result<Response, PageError> {
     visitor.check(pairs)?;
     if let (Some(account), Ok(app)) = (visitor.account(), value(pairs, "app").parse::<i64>()) {
         let (store, now) = (&visitor.belfry.store, visitor.belfry.clock.now());
@@ -91,5 +99,5 @@ async fn remove(visitor: &Visitor, pairs: &Pairs) -> Result<Response, PageError>
             tracing::info!(account = account.name, app, tokens, "the access of an app was removed");
         }
     }
-    redirect(visitor, ACCOUNT)
+    redirect(visitor, &path(ACCOUNT, lang))
 }

@@ -7,7 +7,7 @@ use axum::response::Response;
 use belfry_core::oauth::error::Refusal;
 use belfry_core::secret::Secret;
 
-use super::account::ACCOUNT;
+use super::account::{self, ACCOUNT};
 use super::cookie::Cookie;
 use super::error::PageError;
 use super::form::{Query, value};
@@ -38,14 +38,15 @@ async fn show_code(
     code: Option<Secret>,
 ) -> Result<Response, PageError> {
     let (store, now) = (&visitor.belfry.store, visitor.belfry.clock.now());
-    let account = visitor.account().map(|account| account.id);
+    let viewer = visitor.account().map(|account| account.id);
     let code = code.ok_or(Refusal::InvalidGrant)?;
     let found = store.code(code.digest()).await?;
     let good = found.filter(|found| {
-        found.token.is_none() && found.expires_at > now && Some(found.account) == account
+        found.token.is_none() && found.expires_at > now && Some(found.account) == viewer
     });
     let app = store.app(good.ok_or(Refusal::InvalidGrant)?.app).await?;
     let app = app.ok_or(Refusal::InvalidGrant)?.name;
-    let page = CodePage { frame: visitor.frame(lang), app: &app, code: &code, account: ACCOUNT };
+    let account = account::path(ACCOUNT, lang);
+    let page = CodePage { frame: visitor.frame(lang), app: &app, code: &code, account: &account };
     show(visitor, StatusCode::OK, &page, Forms::Stay)
 }

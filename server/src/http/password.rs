@@ -6,26 +6,44 @@ use super::Belfry;
 use crate::passwords::{Busy, is_weak};
 use crate::store::Account;
 
-/// Whether this is the account's password. Nobody's costs the same time, so that the time does not
-/// tell who has an account.
-pub(super) async fn is_right(
+/// The account, if this is its password. Nobody's costs the same time, so that the time does not
+/// tell who has an account. What it opens must be opened with the hash that is given back: to
+/// compare takes a while, in which the password may have become another.
+pub(super) async fn proved(
     belfry: &Belfry,
-    account: Option<&Account>,
+    account: Option<Account>,
     password: Secret,
-) -> Result<bool, Busy> {
-    let hash = account.map(|account| account.password.clone());
+) -> Result<Option<Account>, Busy> {
+    let hash = account.as_ref().map(|account| account.password.clone());
     let right = belfry.passwords.verify(password.clone(), hash).await?;
-    if let Some(account) = account.filter(|account| right && is_weak(&account.password)) {
-        strengthen(belfry, account, password).await;
+    match account.filter(|_| right) {
+        Some(account) if is_weak(&account.password) => {
+            Box::pin(strengthen(belfry, account, password)).await
+        }
+        proved => Ok(proved),
     }
-    Ok(right)
 }
 
 /// Hashes a password as it is done today. If that fails, there is a next time.
-async fn strengthen(belfry: &Belfry, account: &Account, password: Secret) {
-    let Ok(hash) = belfry.passwords.hash(password).await else { return };
+async fn strengthen(
+    belfry: &Belfry,
+    account: Account,
+    password: Secret,
+) -> Result<Option<Account>, Busy> {
+    let Ok(hash) = belfry.passwords.hash(password.clone()).await else { return Ok(Some(account)) };
     match belfry.store.rehash_password(account.id, &account.password, &hash).await {
-        Ok(_) => tracing::info!(account = account.id, "a password was hashed anew"),
-        Err(error) => tracing::warn!(%error, "a password could not be hashed anew"),
+        Ok(true) => {
+            tracing::info!(account = account.id, "a password was hashed anew");
+            Ok(Some(Account { password: hash, ..account }))
+        }
+        // Somebody else did it in the same moment, or the account has another password.
+        Ok(false) => match belfry.store.account(account.id).await {
+            Ok(now) => proved(belfry, now, password).await,
+            Err(_) => Ok(Some(account)),
+        },
+        Err(error) => {
+            tracing::warn!(%error, "a password could not be hashed anew");
+            Ok(Some(account))
+        }
     }
 }

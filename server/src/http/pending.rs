@@ -21,7 +21,7 @@ use super::visitor::Visitor;
 use super::{consent, native, sign_in};
 use crate::pages::FormPostPage;
 use crate::random;
-use crate::store::{self, Code, StoreError};
+use crate::store::{self, Code, Consent, StoreError};
 
 /// How long a user may take to sign in and decide.
 const OPEN: SignedDuration = SignedDuration::from_hours(1);
@@ -120,18 +120,28 @@ impl Pending {
                     Some(handle) => Self::taken(visitor, handle).await?,
                     None => self,
                 };
-                last.allow(visitor).await
+                last.approve(visitor, Some(visitor.belfry.clock.now())).await
             }
         }
     }
 
-    /// The user agrees, or has agreed before; if there is anything to agree to, the app gets its
-    /// code.
+    /// The user agrees.
     pub(super) async fn allow(self, visitor: &Visitor) -> Result<Response, PageError> {
+        self.approve(visitor, None).await
+    }
+
+    /// The user agrees, or has agreed before and the app has access at this time; if there is
+    /// anything to agree to, the app gets its code.
+    async fn approve(
+        self,
+        visitor: &Visitor,
+        unasked: Option<Timestamp>,
+    ) -> Result<Response, PageError> {
         let account = self.account.ok_or(PageError::Expired)?;
         match &self.request.asked {
             Ok(asked) => {
-                let code = self.issue_code(visitor, account, asked).await?;
+                let consent = Consent { session: visitor.digest(), unasked };
+                let code = self.issue_code(visitor, account, asked, consent).await?;
                 self.deliver(visitor, Answer::Code(&code))
             }
             Err(refusal) => self.deliver(visitor, Answer::Refused(*refusal)),
@@ -156,6 +166,7 @@ impl Pending {
         visitor: &Visitor,
         account: i64,
         asked: &Asked,
+        consent: Consent,
     ) -> Result<Secret, PageError> {
         let code = random::secret();
         let redirect_uri = self.request.reply.redirect_uri.as_str().to_owned();
@@ -168,8 +179,8 @@ impl Pending {
             expires_at: Grant::expiry(visitor.belfry.clock.now()),
             token: None,
         };
-        visitor.belfry.store.add_code(code.digest(), &granted).await?;
-        Ok(code)
+        let added = visitor.belfry.store.add_code(code.digest(), &granted, consent).await?;
+        if added { Ok(code) } else { Err(PageError::Expired) }
     }
 
     fn deliver(&self, visitor: &Visitor, answer: Answer<'_>) -> Result<Response, PageError> {

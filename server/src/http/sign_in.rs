@@ -12,7 +12,7 @@ use super::cookie::Cookie;
 use super::error::{PageError, SignInError};
 use super::form::{Form, Query, value};
 use super::page::{Forms, answer, redirect, show};
-use super::password::is_right;
+use super::password::proved;
 use super::pending::Pending;
 use super::visitor::Visitor;
 use super::{Belfry, Guard};
@@ -45,11 +45,11 @@ pub(super) async fn ask(
         Some(pending) => Some(pending.handle(visitor).await?),
         None => None,
     };
-    let csrf = visitor.csrf();
+    let (csrf, action) = (visitor.csrf(), account::path(SIGN_IN, lang));
     let request = handle.as_ref().map(Secret::reveal);
     let page = SignInPage {
         frame: visitor.frame(pending.as_ref().map_or(lang, |pending| pending.lang())),
-        form: pages::Form { action: SIGN_IN, csrf: &csrf, request },
+        form: pages::Form { action: &action, csrf: &csrf, request },
         app: pending.as_ref().map(|pending| pending.app.details.name.as_str()),
         name,
         problem: failed.map(SignInError::problem),
@@ -63,15 +63,23 @@ pub(super) async fn ask(
     Ok(answer)
 }
 
-/// `POST /oauth/sign_in`
-pub(super) async fn sign_in(mut visitor: Visitor, guard: Guard, Form(pairs): Form) -> Response {
-    let outcome = let_in(&mut visitor, &guard, &pairs).await;
-    answer(&visitor, None, outcome)
+/// `POST /oauth/sign_in`: with the language that the page was asked for in, which is the session's
+/// from now on.
+pub(super) async fn sign_in(
+    mut visitor: Visitor,
+    guard: Guard,
+    Query(query): Query,
+    Form(pairs): Form,
+) -> Response {
+    let lang = Some(value(&query, "lang"));
+    let outcome = let_in(&mut visitor, &guard, lang, &pairs).await;
+    answer(&visitor, lang, outcome)
 }
 
 async fn let_in(
     visitor: &mut Visitor,
     guard: &Guard,
+    lang: Option<&str>,
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
     let (handle, name) = (value(pairs, "request"), value(pairs, "username").trim());
@@ -89,10 +97,14 @@ async fn let_in(
     let password = Secret::new(value(pairs, "password"));
     let account = match who(&visitor.belfry, guard, name, password).await? {
         Ok(account) => account,
-        Err(failed) => return ask(visitor, None, pending.as_mut(), name, Some(failed)).await,
+        Err(failed) => return ask(visitor, lang, pending.as_mut(), name, Some(failed)).await,
     };
     let (before, id) = (visitor.digest(), account.id);
-    visitor.sign_in(account, pending.as_ref().and_then(|pending| pending.lang())).await?;
+    let chosen = pending.as_ref().map_or(lang, |pending| pending.lang());
+    if !visitor.sign_in(account, chosen).await? {
+        let wrong = Some(SignInError::Wrong);
+        return ask(visitor, lang, pending.as_mut(), name, wrong).await;
+    }
     let Some(mut pending) = pending else { return redirect(visitor, ACCOUNT) };
     let handle = pending.handle(visitor).await?;
     hand_over(visitor, &handle, before, Some(id)).await
@@ -120,27 +132,37 @@ async fn lead_on(visitor: &Visitor, handle: &str) -> Result<Response, PageError>
 /// `GET /oauth/sign_out`: says that nobody is signed in, where that is so. Signing out itself takes
 /// a form: a link or a picture on another site must not do it.
 pub(super) async fn sign_out_page(visitor: Visitor, Query(pairs): Query) -> Response {
-    if visitor.account().is_some() {
-        return answer(&visitor, None, redirect(&visitor, ACCOUNT));
-    }
     let lang = Some(value(&pairs, "lang"));
-    let page = SignedOutPage { frame: visitor.frame(lang), sign_in: SIGN_IN };
+    if visitor.account().is_some() {
+        return answer(&visitor, lang, redirect(&visitor, &account::path(ACCOUNT, lang)));
+    }
+    let sign_in = account::path(SIGN_IN, lang);
+    let page = SignedOutPage { frame: visitor.frame(lang), sign_in: &sign_in };
     answer(&visitor, lang, show(&visitor, StatusCode::OK, &page, Forms::Stay))
 }
 
 /// `POST /oauth/sign_out`: ends the session. A request that waits goes on with whoever signs in
 /// next.
-pub(super) async fn sign_out(mut visitor: Visitor, Form(pairs): Form) -> Response {
-    let outcome = let_out(&mut visitor, &pairs).await;
-    answer(&visitor, None, outcome)
+pub(super) async fn sign_out(
+    mut visitor: Visitor,
+    Query(query): Query,
+    Form(pairs): Form,
+) -> Response {
+    let lang = Some(value(&query, "lang"));
+    let outcome = let_out(&mut visitor, lang, &pairs).await;
+    answer(&visitor, lang, outcome)
 }
 
-async fn let_out(visitor: &mut Visitor, pairs: &Pairs) -> Result<Response, PageError> {
+async fn let_out(
+    visitor: &mut Visitor,
+    lang: Option<&str>,
+    pairs: &Pairs,
+) -> Result<Response, PageError> {
     visitor.check(pairs)?;
     let before = visitor.digest();
     visitor.sign_out().await?;
     let mut answer = match value(pairs, "request") {
-        "" => redirect(visitor, SIGN_OUT)?,
+        "" => redirect(visitor, &account::path(SIGN_OUT, lang))?,
         handle => hand_over(visitor, &Secret::new(handle), before, None).await?,
     };
     let no_code = Cookie::Code.remove(&visitor.belfry.base_url);
@@ -179,11 +201,11 @@ async fn who(
         // Names have small letters only; a telephone begins with a capital one.
         belfry.store.account_named(&name.to_lowercase()).await?
     };
-    let verdict = is_right(belfry, account.as_ref(), password).await;
-    let account = account.filter(|account| account.disabled_at.is_none());
-    Ok(match (verdict, account) {
-        (Ok(true), Some(account)) => Ok(account),
-        (Ok(_), _) => Err(SignInError::Wrong),
-        (Err(Busy), _) => Err(SignInError::Busy),
+    Ok(match proved(belfry, account, password).await {
+        Ok(account) => {
+            let account = account.filter(|account| account.disabled_at.is_none());
+            account.ok_or(SignInError::Wrong)
+        }
+        Err(Busy) => Err(SignInError::Busy),
     })
 }

@@ -117,14 +117,14 @@ impl Visitor {
         answer
     }
 
-    /// Signs somebody in. The browser gets another cookie, so that nobody who knew the old one
-    /// is signed in with it.
+    /// Signs somebody in who has proved to be the account's owner, unless its password is another
+    /// since then. The browser gets another cookie, so that nobody who knew the old one is signed
+    /// in with it.
     pub(super) async fn sign_in(
         &mut self,
         account: Account,
         lang: Option<&str>,
-    ) -> Result<(), Problem> {
-        self.sign_out().await?;
+    ) -> Result<bool, Problem> {
         let language = lang.and_then(Language::of_tag);
         let now = self.belfry.clock.now();
         let session = Session {
@@ -134,9 +134,15 @@ impl Visitor {
             expires_at: end(now, now, self.belfry.config.sessions),
             lang: language.map(|language| language.code().to_owned()),
         };
-        self.belfry.store.add_session(self.digest(), &session).await?;
+        let cookie = random::secret();
+        let store = &self.belfry.store;
+        if !store.add_session(cookie.digest(), &session, &account.password).await? {
+            return Ok(false);
+        }
+        self.sign_out().await?;
+        self.cookie = cookie;
         self.signed_in = Some(SignedIn { account, language });
-        Ok(())
+        Ok(true)
     }
 
     /// Ends the session, if there is one, and gives the browser another cookie.

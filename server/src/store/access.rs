@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::accounts::hold;
 use super::cache::Change;
 use super::engine::{Batch, Row, sql};
 use super::{Store, StoreError};
@@ -82,6 +83,7 @@ impl Store {
         // Codes first: who is spending one at this moment has done so before they are looked for,
         // and the token is found, or comes too late.
         let batch = Batch::default()
+            .and(hold(account))
             .and(sql(
                 "delete from codes where expires_at > $3 and account_id = $1 and app_id = $2 \
                  and used_at is null",
@@ -93,7 +95,7 @@ impl Store {
                 [account.into(), app.into(), now.into()],
             ))
             .changing(Change::Access(account, Some(app)));
-        let [_, ended] = self.write_rows(batch).await?;
+        let [_, _, ended] = self.write_rows(batch).await?;
         let expiries = ended.into_iter().map(|mut row| row.take::<Option<Timestamp>>());
         let expiries = expiries.collect::<Result<Vec<_>, _>>()?;
         Ok(expiries.into_iter().filter(|end| end.is_none_or(|end| end > now)).count())

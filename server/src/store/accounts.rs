@@ -5,7 +5,7 @@ use belfry_core::oauth::account::LONGEST_NAME;
 use jiff::Timestamp;
 
 use super::cache::Change;
-use super::engine::{Batch, Row, sql};
+use super::engine::{Batch, Row, Statement, sql};
 use super::{Store, StoreError, TokenAccount};
 use crate::random;
 
@@ -231,4 +231,11 @@ pub enum Access {
     Stays,
     /// Their tokens and unspent codes end now.
     EndsAt(Timestamp),
+}
+
+/// Holds an account still for the rest of a batch that opens something to somebody, if that is still
+/// theirs to have. Who takes it away in the same moment holds the account too: they were first, and
+/// the rest of the batch sees it; or they come after, and end what was opened.
+pub(super) fn hold(id: i64) -> Statement {
+    sql("update accounts set password = password where id = $1", [id.into()])
 }

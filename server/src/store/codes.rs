@@ -3,6 +3,7 @@
 use belfry_core::secret::Digest;
 use jiff::Timestamp;
 
+use super::accounts::hold;
 use super::engine::{Batch, Row, sql};
 use super::{Store, StoreError};
 
@@ -23,6 +24,15 @@ pub struct Code {
     pub token: Option<Digest>,
 }
 
+/// How a user agreed to a code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Consent {
+    /// The session in which they did.
+    pub session: Digest,
+    /// The time, if they were not asked because the app has access already.
+    pub unasked: Option<Timestamp>,
+}
+
 impl Code {
     fn read(mut row: Row) -> Result<Self, StoreError> {
         Ok(Self {
@@ -37,11 +47,22 @@ impl Code {
 }
 
 impl Store {
-    /// Remembers a code.
-    pub async fn add_code(&self, digest: Digest, code: &Code) -> Result<(), StoreError> {
-        let insert = sql(
+    /// Remembers a code that a user agreed to, unless the session is over by now or, where they were
+    /// not asked, the app has no access any more. Whether it is remembered.
+    pub async fn add_code(
+        &self,
+        digest: Digest,
+        code: &Code,
+        consent: Consent,
+    ) -> Result<bool, StoreError> {
+        let batch = Batch::default().and(hold(code.account)).and(sql(
             "insert into codes (digest, app_id, account_id, scopes, details, expires_at) \
-             values ($1, $2, $3, $4, $5, $6)",
+             select cast($1 as text), cast($2 as bigint), account_id, cast($4 as text), \
+             cast($5 as text), cast($6 as bigint) \
+             from sessions where digest = $7 and account_id = $3 \
+             and (cast($8 as bigint) is null or exists (select 1 from tokens \
+             where account_id = $3 and app_id = $2 and revoked_at is null \
+             and (expires_at is null or expires_at > $8))) returning digest",
             [
                 digest.into(),
                 code.app.into(),
@@ -49,9 +70,12 @@ impl Store {
                 code.scopes.as_str().into(),
                 code.details.as_str().into(),
                 code.expires_at.into(),
+                consent.session.into(),
+                consent.unasked.into(),
             ],
-        );
-        self.engine.write(insert.into()).await.map(drop)
+        ));
+        let [_, added] = self.write_rows(batch).await?;
+        Ok(!added.is_empty())
     }
 
     /// What is known of a code, spent or not.

@@ -3,7 +3,8 @@
 use belfry_core::secret::Digest;
 use jiff::Timestamp;
 
-use super::engine::{Row, sql};
+use super::accounts::hold;
+use super::engine::{Batch, Row, sql};
 use super::{Store, StoreError};
 
 /// A session as it is remembered.
@@ -34,11 +35,19 @@ impl Session {
 }
 
 impl Store {
-    /// Remembers a session.
-    pub async fn add_session(&self, digest: Digest, session: &Session) -> Result<(), StoreError> {
-        let insert = sql(
+    /// Remembers a session that a password (its Argon2id string) has opened, unless the account has
+    /// another one by now. Whether it is remembered.
+    pub async fn add_session(
+        &self,
+        digest: Digest,
+        session: &Session,
+        password: &str,
+    ) -> Result<bool, StoreError> {
+        let batch = Batch::default().and(hold(session.account)).and(sql(
             "insert into sessions (digest, account_id, created_at, seen_at, expires_at, lang) \
-             values ($1, $2, $3, $4, $5, $6)",
+             select cast($1 as text), id, cast($3 as bigint), cast($4 as bigint), \
+             cast($5 as bigint), cast($6 as text) \
+             from accounts where id = $2 and password = $7 returning digest",
             [
                 digest.into(),
                 session.account.into(),
@@ -46,9 +55,11 @@ impl Store {
                 session.seen_at.into(),
                 session.expires_at.into(),
                 session.lang.as_deref().into(),
+                password.into(),
             ],
-        );
-        self.engine.write(insert.into()).await.map(drop)
+        ));
+        let [_, added] = self.write_rows(batch).await?;
+        Ok(!added.is_empty())
     }
 
     /// The session of this cookie, if it has not ended by `now`.

@@ -4,7 +4,7 @@ use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Digest;
 use jiff::Timestamp;
 
-use super::accounts::Name;
+use super::accounts::{Name, hold};
 use super::cache::Change;
 use super::engine::{Batch, Row, Statement, sql};
 use super::{Store, StoreError};
@@ -117,6 +117,33 @@ impl Store {
     /// Issues a token.
     pub async fn add_token(&self, token: &NewToken) -> Result<(), StoreError> {
         self.engine.write(token.insert().into()).await.map(drop)
+    }
+
+    /// Issues a token for a password (its Argon2id string) of its account, unless that has another
+    /// one by now. Whether it was issued.
+    pub async fn add_token_for_password(
+        &self,
+        token: &NewToken,
+        password: &str,
+    ) -> Result<bool, StoreError> {
+        let Some(account) = token.account else { return Ok(false) };
+        let batch = Batch::default().and(hold(account)).and(sql(
+            "insert into tokens (digest, app_id, account_id, scopes, created_at, expires_at) \
+             select cast($1 as text), cast($2 as bigint), id, cast($4 as text), \
+             cast($5 as bigint), cast($6 as bigint) \
+             from accounts where id = $3 and password = $7 returning digest",
+            [
+                token.digest.into(),
+                token.app.into(),
+                account.into(),
+                token.scopes.as_str().into(),
+                token.created_at.into(),
+                token.expires_at.into(),
+                password.into(),
+            ],
+        ));
+        let [_, added] = self.write_rows(batch).await?;
+        Ok(!added.is_empty())
     }
 
     /// What is known of a token: also of one that is revoked, expired or of a disabled account.

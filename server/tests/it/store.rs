@@ -45,6 +45,7 @@ conformance! {
         whom_a_service_acts_for_is_what_the_account_is_now,
         a_new_password_ends_the_sessions,
         a_new_password_ends_tokens_and_codes_unless_they_are_kept,
+        of_many_who_sign_in_while_the_password_changes_nobody_stays,
         a_password_is_hashed_anew_only_over_itself_and_the_sessions_go_on,
     }
     apps::{
@@ -61,6 +62,7 @@ conformance! {
         a_revocation_keeps_its_first_time,
         of_many_who_revoke_a_token_all_succeed,
         a_token_of_a_disabled_account_says_so_at_once,
+        a_password_of_now_is_good_for_a_token_and_no_other,
         what_an_account_has_granted_an_app_is_what_its_good_tokens_carry,
     }
     access::{
@@ -85,12 +87,16 @@ conformance! {
         an_expired_code_is_not_spent,
         an_unknown_code_is_not_spent,
         of_many_who_spend_a_code_one_succeeds,
+        a_code_is_given_in_a_session_of_its_account_alone,
+        a_code_is_given_without_asking_while_the_app_has_access,
+        of_many_codes_without_asking_none_outlives_the_access,
     }
     sessions::{
         a_session_is_read_back_until_it_ends,
         a_session_lasts_longer_when_it_is_touched,
         an_ended_session_is_gone,
         all_sessions_of_an_account_end_together,
+        a_session_is_opened_by_the_password_of_now_alone,
     }
     rulesets::{
         an_account_without_rules_has_no_documents,

@@ -177,6 +177,7 @@ impl From<IssueError> for RuleError {
     fn from(error: IssueError) -> Self {
         match error {
             IssueError::Disabled { .. } => Self::ClientsDisabled,
+            IssueError::AnotherPassword => Self::WrongPassword,
             IssueError::Store(error) => error.into(),
         }
     }

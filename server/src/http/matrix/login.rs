@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::http::body::Whole;
 use crate::http::error::{Problem, RuleError};
-use crate::http::password::is_right;
+use crate::http::password::proved;
 use crate::http::{Belfry, Guard};
 use crate::issue::{self, MATRIX, issue};
 use crate::random;
@@ -31,8 +31,8 @@ pub(in crate::http) async fn login(
     let name = localpart(&login.user, belfry.server_name()).unwrap_or(&login.user);
     guard.sign_in(name).await.map_err(Problem::from)?;
     let account = belfry.store.account_named(name).await?;
-    let right = is_right(&belfry, account.as_ref(), login.password).await?;
-    let account = account.filter(|_| right).ok_or(RuleError::WrongPassword)?;
+    let account = proved(&belfry, account, login.password).await?;
+    let account = account.ok_or(RuleError::WrongPassword)?;
     if account.disabled_at.is_some() {
         return Err(RuleError::Deactivated);
     }
@@ -52,7 +52,8 @@ pub(super) async fn signed_in(
 ) -> Result<Json<Value>, RuleError> {
     let scopes = Scopes::from_iter([Scope::Read, Scope::Write, Scope::Push]);
     let (now, lifetime) = (belfry.clock.now(), belfry.config.oauth.token_lifetime);
-    let token = issue(&belfry.store, now, lifetime, account.id, scopes, MATRIX).await?;
+    let (store, password) = (&belfry.store, Some(&*account.password));
+    let token = issue(store, now, lifetime, account.id, password, scopes, MATRIX).await?;
     let device = device.unwrap_or_else(|| device_id(random::bytes()));
     Ok(Json(json!({
         "user_id": user_id(&account.name, belfry.server_name()),

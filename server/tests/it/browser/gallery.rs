@@ -50,6 +50,7 @@ pub(super) async fn walk(scene: &Scene, mut show: impl AsyncFnMut(&str)) {
     tab.goto(&format!("{account}?lang=ar")).await;
     tab.find("html[dir=rtl] .cards").await;
     show("account-arabic").await;
+    tab.goto(&account).await;
     scene.switch().await;
     tab.says("You are signed out").await;
     show("signed-out").await;

@@ -121,13 +121,21 @@ async fn a_server_knows_what_a_command_did(desk: Desk) {
     beside.until_status(&token, 401).await;
     assert_eq!(beside.status(&other).await, 200, "no other token is revoked");
 
-    let new = password(&beside.run(Way::FlagAfter, &["account", "password", "alice"]));
+    let keep = ["account", "password", "alice", "--keep-tokens"];
+    let new = password(&beside.run(Way::FlagAfter, &keep));
     assert_eq!(beside.sign_in(&old).await, 403);
     assert_eq!(beside.sign_in(&new).await, 200);
+    assert_eq!(beside.status(&other).await, 200, "tokens are kept");
 
     let apps = beside.run(Way::FlagBefore, &["app", "list"]);
     let app = apps.lines().find(|line| line.contains("\tCommand line\t")).unwrap();
-    beside.run(Way::Variable, &["app", "disable", app.split('\t').next().unwrap()]);
+    let app = app.split('\t').next().unwrap();
+    beside.run(Way::Variable, &["app", "disable", app]);
+    beside.until_status(&other, 401).await;
+    beside.run(Way::File, &["app", "enable", app]);
+    beside.until_status(&other, 200).await;
+
+    beside.run(Way::FlagBefore, &["account", "password", "alice"]);
     beside.until_status(&other, 401).await;
     assert!(!beside.desk.path().join("data").exists(), "nothing was looked for elsewhere");
 }

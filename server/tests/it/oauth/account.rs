@@ -226,3 +226,21 @@ async fn the_page_is_guarded_kept_by_nobody_and_counted() {
         assert_ne!(page.header(name), "", "{name}");
     }
 }
+
+/// A newer server may have issued it.
+#[tokio::test]
+async fn a_scope_that_is_not_known_hides_none_that_is() {
+    let (service, client, mut browser) = with_alice().await;
+    let app = service.store().app_of_client(&client.id).await.unwrap().unwrap().id;
+    let alice = service.store().account_named("alice").await.unwrap().unwrap().id;
+    let token = NewToken {
+        digest: Secret::new("t").digest(),
+        app,
+        account: Some(alice),
+        scopes: "read bells:ring".to_owned(),
+        created_at: service.now(),
+        expires_at: None,
+    };
+    service.store().add_token(&token).await.unwrap();
+    browser.get(ACCOUNT).await.page(200, "See everything in your account");
+}

@@ -4,7 +4,7 @@ use argon2::password_hash::PasswordHasher;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, Version};
 use axum::http::StatusCode;
-use belfry::store::Account;
+use belfry::store::{Access, Account};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -41,6 +41,15 @@ async fn hashes(service: &Service) -> usize {
     told.unwrap().parse().unwrap()
 }
 
+/// What an older Belfry might have remembered of `correct horse`.
+fn weak_hash() -> String {
+    let params = Params::new(8 * 1024, 1, 1, None).unwrap();
+    let hash: PasswordHash = Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+        .hash_password_with_salt(b"correct horse", b"a salt of its own")
+        .unwrap();
+    hash.to_string()
+}
+
 // Attack 112: the time is that of one hash, whoever is tried.
 #[tokio::test]
 async fn an_unknown_name_costs_a_hash_like_a_wrong_password() {
@@ -71,11 +80,7 @@ async fn an_unknown_name_costs_a_hash_like_a_wrong_password() {
 #[tokio::test]
 async fn a_password_that_was_hashed_more_weakly_is_hashed_anew_when_its_owner_signs_in() {
     let service = Service::with(unlimited()).await;
-    let params = Params::new(8 * 1024, 1, 1, None).unwrap();
-    let weak: PasswordHash = Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
-        .hash_password_with_salt(b"correct horse", b"a salt of its own")
-        .unwrap();
-    let weak = weak.to_string();
+    let weak = weak_hash();
     for (id, name) in [(1, "alice"), (2, "bob")] {
         let account = Account {
             id,
@@ -179,4 +184,76 @@ async fn of_500_who_sign_in_at_once_those_who_find_no_place_are_told_and_the_api
     assert_eq!(hashes(&service).await - before, wrong, "nothing was hashed for the others");
     assert!(wrong >= 33 && busy > 0, "{wrong} had a place, {busy} had none");
     assert_eq!(login(&service.anyone(), "alice", "correct horse alice").await.status, 200);
+}
+
+/// While a password is compared, which takes a while, the account may get another one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_signs_in_while_the_password_changes_does_not_stay() {
+    let narrow = config(|config| {
+        config.limits.mode = belfry::config::LimitMode::Off;
+        config.passwords.parallel = std::num::NonZeroUsize::new(1);
+    });
+    let service = Service::with(narrow).await;
+    let alice = service.add_account("alice").await;
+    let old = "correct horse alice";
+    let before = hashes(&service).await;
+    let clients: JoinSet<_> = (0..12)
+        .map(|_| {
+            let anyone = service.anyone();
+            async move { login(&anyone, "alice", old).await }
+        })
+        .collect();
+    let mut browsers = JoinSet::new();
+    for _ in 0..12 {
+        let mut browser = service.browser();
+        browsers.spawn(async move {
+            let page = browser.get("/oauth/sign_in").await;
+            let fields = [("username", "alice"), ("password", old)];
+            let answer = browser.submit(&page, "/oauth/sign_in", &fields).await;
+            (browser, answer)
+        });
+    }
+    // Some have signed in, and the others are waiting for their turn.
+    while hashes(&service).await < before + 3 {
+        tokio::task::yield_now().await;
+    }
+    let ends = Access::EndsAt(service.now());
+    assert!(service.store().set_password(alice, "another", ends).await.unwrap());
+
+    for answer in clients.join_all().await {
+        if answer.status == 200 {
+            let token = answer.json()["access_token"].as_str().unwrap().to_owned();
+            let rules = service.anyone().bearing(&token).get("/_matrix/client/v3/pushrules/").await;
+            assert_eq!(rules.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+        } else {
+            assert_eq!(answer.errcode(), (403, "M_FORBIDDEN".into()));
+        }
+    }
+    for (mut browser, answer) in browsers.join_all().await {
+        assert!(matches!(answer.status, 303 | 401), "{answer:?}");
+        let account = browser.get("/oauth/account").await;
+        assert_eq!(account.header("location"), "/oauth/sign_in");
+    }
+}
+
+/// Who presses the button twice has two forms on their way.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_who_sign_in_with_a_weak_hash_at_once_everybody_is_let_in() {
+    let service = Service::with(unlimited()).await;
+    let account = Account {
+        id: 1,
+        name: "alice".to_owned(),
+        email: None,
+        password: weak_hash(),
+        created_at: service.now(),
+        disabled_at: None,
+    };
+    service.store().add_account(&account).await.unwrap().unwrap();
+    let attempts: JoinSet<_> = (0..8)
+        .map(|_| {
+            let anyone = service.anyone();
+            async move { login(&anyone, "alice", "correct horse").await.status }
+        })
+        .collect();
+    assert_eq!(attempts.join_all().await, [200; 8]);
 }

@@ -40,7 +40,7 @@ async fn tokens_that_were_issued_without_oauth_are_shown_for_what_they_are() {
     let matrix = matrix["access_token"].as_str().unwrap();
     let read = "read".parse().unwrap();
     let cli = ("cli:My bot", "My bot");
-    let bot = issue(service.store(), service.now(), None, alice, read, cli).await.unwrap();
+    let bot = issue(service.store(), service.now(), None, alice, None, read, cli).await.unwrap();
 
     let page = browser.get(ACCOUNT).await;
     let shown = words(&page);
@@ -88,6 +88,11 @@ async fn a_removed_app_has_no_token_and_nobody_else_loses_one() {
     assert_eq!(whose.status, 200, "the app's own token is not alice's to end");
     let refused = service.anyone().bearing(&first).get("/api/v1/accounts/verify_credentials").await;
     assert_eq!(refused.json()["error"], "The access token was revoked");
+
+    // In the language of the page.
+    let page = browser.get("/oauth/account?lang=de").await;
+    let german = browser.submit(&page, "/oauth/account/remove_app?lang=de", &[("app", &app)]).await;
+    assert_eq!(german.header("location"), "/oauth/account?lang=de");
 
     // The app is gone from the page, and asks again when it comes back.
     let page = browser.follow(&answer).await;

@@ -230,6 +230,31 @@ async fn a_sign_in_leads_to_a_page_of_ours_with_a_get() {
 }
 
 #[tokio::test]
+async fn a_language_that_the_page_was_asked_in_stays_through_a_wrong_password_and_a_sign_in() {
+    let (_service, _client, mut browser) = with_alice().await;
+    let page = browser.get("/oauth/sign_in?lang=de").await;
+    let action = "/oauth/sign_in?lang=de";
+    let fields = |password| [("username", "alice"), ("password", password)];
+    let again = browser.submit(&page, action, &fields("wrong")).await;
+    again.page(401, "<html lang=\"de\"");
+    let welcome = browser.submit(&again, action, &fields("correct horse alice")).await;
+    browser.follow(&welcome).await.page(200, "<html lang=\"de\"");
+    browser.get("/oauth/account").await.page(200, "<html lang=\"de\"");
+    // What is no language is no wish, and goes nowhere.
+    let page = browser.get("/oauth/account?lang=%22%3E%3Cscript%3E").await;
+    page.page(200, "action=\"/oauth/sign_out\"");
+    // Who wishes for another sees it to the end.
+    let page = browser.get("/oauth/account?lang=fr").await;
+    let remove = "/oauth/account/remove_app?lang=fr";
+    page.page(200, "action=\"/oauth/sign_out?lang=fr\"");
+    let out = browser.submit(&page, "/oauth/sign_out?lang=fr", &[]).await;
+    let signed_out = browser.follow(&out).await;
+    signed_out.page(200, "<html lang=\"fr\"");
+    signed_out.page(200, "href=\"/oauth/sign_in?lang=fr\"");
+    browser.post(remove, &[]).await.page(403, "<html lang=\"fr\"");
+}
+
+#[tokio::test]
 async fn a_language_that_was_chosen_stays_with_the_session() {
     let (_service, client, mut browser) = with_alice().await;
     let page = browser.get(&client.authorize(&[("lang", "ar")])).await;

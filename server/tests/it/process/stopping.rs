@@ -66,10 +66,15 @@ fn a_call_in_flight_is_finished_while_half_a_head_is_dropped() {
     let token = run_well(folder.path(), &["token", "issue", "alice", "--scopes", "push"]);
     let head = format!(
         "PUT /_matrix/client/v3/pushrules/global/room/a HTTP/1.1\r\nHost: a\r\n\
-         Authorization: Bearer {}\r\nContent-Length: 14\r\n\r\n",
+         Authorization: Bearer {}\r\nContent-Length: 14\r\nExpect: 100-continue\r\n\r\n",
         token.trim_end()
     );
     let mut call = having_said(&server, head.as_bytes());
+    // Then it is in flight, however slow the machine is.
+    let go_on = b"HTTP/1.1 100 Continue\r\n\r\n";
+    let mut told = [0; 25];
+    call.read_exact(&mut told).unwrap();
+    assert_eq!(&told, go_on);
     let mut half = having_said(&server, b"GET /healthz HTTP/1.1\r\n");
 
     server.signal("TERM");

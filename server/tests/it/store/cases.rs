@@ -13,7 +13,7 @@ pub(super) mod whole;
 use std::future::Future;
 use std::sync::Arc;
 
-use belfry::store::{Account, App, NewToken, Store};
+use belfry::store::{Account, App, Code, Consent, NewToken, Session, Store};
 use belfry_core::secret::{Digest, Secret};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
@@ -29,12 +29,15 @@ pub(super) fn digest(secret: &str) -> Digest {
     Secret::new(secret).digest()
 }
 
+/// What is remembered of everybody's password.
+pub(super) const PASSWORD: &str = "$argon2id$…";
+
 pub(super) fn account(id: i64, name: &str) -> Account {
     Account {
         id,
         name: name.to_owned(),
         email: Some(format!("{name}@example.org")),
-        password: "$argon2id$…".to_owned(),
+        password: PASSWORD.to_owned(),
         created_at: at(1_700_000_000),
         disabled_at: None,
     }
@@ -70,6 +73,30 @@ pub(super) fn token(secret: &str, account: Option<i64>) -> NewToken {
 pub(super) async fn with_alice(store: &Store) {
     assert!(store.add_app(&app(1, "client")).await.unwrap());
     store.add_account(&account(7, "alice")).await.unwrap().unwrap();
+}
+
+/// A session of an account, which is made if there is none.
+pub(super) async fn session_of(store: &Store, id: i64) -> Digest {
+    let digest = digest(&format!("session of {id}"));
+    // Alice may be there already.
+    let _ = store.add_account(&account(id, &format!("person_{id}"))).await.unwrap();
+    if store.session(digest, at(1)).await.unwrap().is_none() {
+        let session = Session {
+            account: id,
+            created_at: at(1),
+            seen_at: at(1),
+            expires_at: at(1_800_000_000),
+            lang: None,
+        };
+        assert!(store.add_session(digest, &session, PASSWORD).await.unwrap());
+    }
+    digest
+}
+
+/// Somebody agrees to a code.
+pub(super) async fn agree(store: &Store, secret: &str, code: &Code) {
+    let consent = Consent { session: session_of(store, code.account).await, unasked: None };
+    assert!(store.add_code(digest(secret), code, consent).await.unwrap());
 }
 
 /// Lets many callers do something at once, and gives what each got.

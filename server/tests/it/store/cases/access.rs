@@ -2,7 +2,7 @@
 
 use belfry::store::{App, Code, LetIn, NewToken, Store};
 
-use super::{at, digest, many, token, with_alice};
+use super::{agree, at, digest, many, token, with_alice};
 
 /// The apps 1 and 2, and the account 7.
 async fn with_two_apps(store: &Store) {
@@ -98,7 +98,7 @@ pub(in crate::store) async fn removed_access_ends_the_tokens_at_once_and_nothing
 pub(in crate::store) async fn removed_access_ends_codes_that_are_not_spent(store: Store) {
     with_two_apps(&store).await;
     for (secret, app, account) in [("a", 1, 7), ("spent", 1, 7), ("other app", 2, 7), ("b", 1, 8)] {
-        store.add_code(digest(secret), &code(app, account)).await.unwrap();
+        agree(&store, secret, &code(app, account)).await;
     }
     let spend = async |secret: &str| {
         let token = digest(&format!("token of {secret}"));
@@ -132,7 +132,7 @@ pub(in crate::store) async fn of_many_who_spend_codes_while_access_is_removed_no
 ) {
     with_two_apps(&store).await;
     for caller in 0..super::MANY {
-        store.add_code(digest(&format!("c{caller}")), &code(1, 7)).await.unwrap();
+        agree(&store, &format!("c{caller}"), &code(1, 7)).await;
     }
     let (store, _) = many(store, |store, caller| async move {
         if caller == super::MANY / 2 {

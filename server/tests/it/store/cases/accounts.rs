@@ -2,7 +2,7 @@
 
 use belfry::store::{Access, Account, Code, Session, Store, Taken, TokenAccount};
 
-use super::{account, at, digest, many, token, with_alice};
+use super::{MANY, PASSWORD, account, agree, at, digest, many, token, with_alice};
 
 pub(in crate::store) async fn an_account_is_read_back_as_it_was_added(store: Store) {
     let alice = account(7, "alice");
@@ -63,7 +63,7 @@ pub(in crate::store) async fn a_disabled_account_says_so_and_its_sessions_end(st
     store.add_account(&account(7, "alice")).await.unwrap().unwrap();
     let session =
         Session { account: 7, created_at: at(1), seen_at: at(1), expires_at: at(100), lang: None };
-    store.add_session(digest("s"), &session).await.unwrap();
+    assert!(store.add_session(digest("s"), &session, PASSWORD).await.unwrap());
 
     assert!(store.disable_account(7, Some(at(50))).await.unwrap());
     assert_eq!(store.account(7).await.unwrap().unwrap().disabled_at, Some(at(50)));
@@ -91,7 +91,7 @@ pub(in crate::store) async fn a_new_password_ends_the_sessions(store: Store) {
     store.add_account(&account(7, "alice")).await.unwrap().unwrap();
     let session =
         Session { account: 7, created_at: at(1), seen_at: at(1), expires_at: at(100), lang: None };
-    store.add_session(digest("s"), &session).await.unwrap();
+    assert!(store.add_session(digest("s"), &session, PASSWORD).await.unwrap());
 
     assert!(store.set_password(7, "new", Access::Stays).await.unwrap());
     assert_eq!(store.account(7).await.unwrap().unwrap().password, "new");
@@ -116,7 +116,7 @@ pub(in crate::store) async fn a_new_password_ends_tokens_and_codes_unless_they_a
             expires_at: at(600),
             token: None,
         };
-        store.add_code(digest(secret), &code).await.unwrap();
+        agree(&store, secret, &code).await;
     }
     let good = async |secret| {
         let found = store.token(digest(secret)).await.unwrap().unwrap();
@@ -139,7 +139,7 @@ pub(in crate::store) async fn a_password_is_hashed_anew_only_over_itself_and_the
     store.add_account(&account(7, "alice")).await.unwrap().unwrap();
     let session =
         Session { account: 7, created_at: at(1), seen_at: at(1), expires_at: at(100), lang: None };
-    store.add_session(digest("s"), &session).await.unwrap();
+    assert!(store.add_session(digest("s"), &session, PASSWORD).await.unwrap());
     let old = store.account(7).await.unwrap().unwrap().password;
 
     assert!(store.rehash_password(7, &old, "stronger").await.unwrap());
@@ -148,4 +148,38 @@ pub(in crate::store) async fn a_password_is_hashed_anew_only_over_itself_and_the
     assert!(!store.rehash_password(7, &old, "late").await.unwrap());
     assert!(!store.rehash_password(8, &old, "late").await.unwrap());
     assert_eq!(store.account(7).await.unwrap().unwrap().password, "stronger");
+}
+
+pub(in crate::store) async fn of_many_who_sign_in_while_the_password_changes_nobody_stays(
+    store: Store,
+) {
+    with_alice(&store).await;
+    let (store, _) = many(store, |store, caller| async move {
+        let session = Session {
+            account: 7,
+            created_at: at(1),
+            seen_at: at(1),
+            expires_at: at(100),
+            lang: None,
+        };
+        let secret = digest(&format!("s{caller}"));
+        if caller == MANY / 2 {
+            assert!(store.set_password(7, "new", Access::EndsAt(at(10))).await.unwrap());
+        } else if caller % 2 == 0 {
+            store.add_session(secret, &session, PASSWORD).await.unwrap();
+        } else {
+            let token = token(&format!("s{caller}"), Some(7));
+            if store.add_token_for_password(&token, PASSWORD).await.unwrap() {
+                // Puts it into memory, in a race with what is forgotten.
+                store.token(secret).await.unwrap();
+            }
+        }
+    })
+    .await;
+    for caller in 0..MANY {
+        let secret = digest(&format!("s{caller}"));
+        assert_eq!(store.session(secret, at(20)).await.unwrap(), None, "{caller}");
+        let token = store.token(secret).await.unwrap();
+        assert!(token.is_none_or(|token| token.revoked_at.is_some()), "{caller}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use belfry::store::{NewToken, Store, Token, TokenAccount};
 
-use super::{at, digest, many, token, with_alice};
+use super::{PASSWORD, at, digest, many, token, with_alice};
 
 pub(in crate::store) async fn a_token_is_read_back_with_its_account(store: Store) {
     with_alice(&store).await;
@@ -112,4 +112,19 @@ pub(in crate::store) async fn what_an_account_has_granted_an_app_is_what_its_goo
     };
     assert_eq!(granted(99).await, ["push", "read"]);
     assert_eq!(granted(100).await, ["read"]);
+}
+
+pub(in crate::store) async fn a_password_of_now_is_good_for_a_token_and_no_other(store: Store) {
+    with_alice(&store).await;
+    for (account, password) in [(Some(7), "another"), (Some(8), PASSWORD), (None, PASSWORD)] {
+        let new = token("t", account);
+        assert!(!store.add_token_for_password(&new, password).await.unwrap());
+        assert_eq!(store.token(digest("t")).await.unwrap(), None);
+    }
+    let new = NewToken { expires_at: Some(at(1_800_000_000)), ..token("t", Some(7)) };
+    assert!(store.add_token_for_password(&new, PASSWORD).await.unwrap());
+    let found = store.token(digest("t")).await.unwrap().unwrap();
+    assert_eq!(found.account.unwrap().id, 7);
+    assert_eq!((found.app, found.scopes.to_string()), (new.app, new.scopes));
+    assert_eq!((found.created_at, found.expires_at), (new.created_at, new.expires_at));
 }

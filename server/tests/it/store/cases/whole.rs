@@ -6,7 +6,7 @@ use std::time::Duration;
 use belfry::store::{Account, Code, NewToken, Request, Session, Store, StoreError};
 
 use super::rulesets::with_rule;
-use super::{account, app, at, digest, token, with_alice};
+use super::{PASSWORD, account, agree, at, digest, token, with_alice};
 
 pub(in crate::store) async fn it_answers_a_ping(store: Store) {
     store.ping().await.unwrap();
@@ -14,7 +14,7 @@ pub(in crate::store) async fn it_answers_a_ping(store: Store) {
 
 pub(in crate::store) async fn what_ended_is_swept_and_what_lives_is_kept(store: Store) {
     const DAY: i64 = 24 * 60 * 60;
-    assert!(store.add_app(&app(1, "client")).await.unwrap());
+    with_alice(&store).await;
     for (name, expires_at) in [("old", at(10)), ("young", at(20))] {
         let code = Code {
             app: 1,
@@ -35,8 +35,8 @@ pub(in crate::store) async fn what_ended_is_swept_and_what_lives_is_kept(store: 
         };
         store.add_request(digest(name), &request).await.unwrap();
         let token = NewToken { expires_at: Some(expires_at), ..token(name, None) };
-        store.add_code(digest(name), &code).await.unwrap();
-        store.add_session(digest(name), &session).await.unwrap();
+        agree(&store, name, &code).await;
+        assert!(store.add_session(digest(name), &session, PASSWORD).await.unwrap());
         store.add_token(&token).await.unwrap();
     }
     store.add_token(&token("endless", None)).await.unwrap();
