@@ -147,8 +147,9 @@ impl Pattern {
 
     /// Whether calls with this method can be meant: a HEAD is answered by the route of the GET.
     pub(super) fn means_method(&self, method: &str) -> bool {
+        let Some(own) = self.method.as_deref() else { return true };
         let method = if method.eq_ignore_ascii_case("HEAD") { "GET" } else { method };
-        self.method.as_deref().is_none_or(|own| own.eq_ignore_ascii_case(method))
+        own.eq_ignore_ascii_case(method)
     }
 
     /// Whether every path is meant, so that none need be read.

@@ -31,9 +31,17 @@ type Kept = (Limit, Option<Window>);
 /// The counters of this process.
 #[derive(Debug)]
 pub struct Memory {
-    shards: Box<[Mutex<Shard>]>,
+    shards: Box<[Line]>,
     seed: RandomState,
 }
+
+/// A shard in a line of memory of its own: what two cores change, they pull from each other, and
+/// with it whatever else is in the line.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Line(Mutex<Shard>);
+
+const _: () = assert!(size_of::<Line>() == 64, "a shard is to be one line");
 
 impl Memory {
     /// Keys that are held where nothing else is configured: at most some 100 MB, and that only
@@ -45,7 +53,7 @@ impl Memory {
     pub fn new(keys: usize) -> Self {
         let shards = (keys / 64).clamp(1, SHARDS).next_power_of_two();
         let each = (keys / shards).max(1);
-        let shards = (0..shards).map(|_| Mutex::new(Shard::new(each))).collect();
+        let shards = (0..shards).map(|_| Line(Mutex::new(Shard::new(each)))).collect();
         Self { shards, seed: RandomState::new() }
     }
 
@@ -121,7 +129,7 @@ impl Memory {
 
     /// A lost count matters less than every later call to this shard: a poisoned lock is taken.
     fn shard(&self, place: usize) -> MutexGuard<'_, Shard> {
-        self.shards[place].lock().unwrap_or_else(PoisonError::into_inner)
+        self.shards[place].0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Locks the shards of all keys of a call, in order, so that no two calls wait for each other.
