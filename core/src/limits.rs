@@ -44,7 +44,7 @@ pub use self::key::{Key, Network};
 pub struct Limit(&'static Terms);
 
 /// What a limit says. It is kept for as long as the process lives: every call names its limits,
-/// and to count who still holds one would cost all cores more than to judge the call.
+/// and to count who still holds one, all cores would have to change the same number.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Terms {
     name: Box<str>,
