@@ -3,30 +3,20 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 use belfry_core::oauth::form::Pairs;
-use belfry_core::oauth::scope::Scopes;
 use belfry_core::rules::Document;
 
 use super::error::PageError;
 use super::form::{Form, Query, value};
-use super::page::{Forms, answer, redirect, show};
+use super::page::{Forms, answer, in_language, redirect, show};
 use super::sign_in;
 use super::visitor::Visitor;
 use crate::issue::OwnApp;
-use crate::language::Language;
 use crate::pages::{self, AccountPage, AppLetIn};
 use crate::store::LetIn;
 
 /// Where it is: also where a sign-in leads that no app asked for.
 pub(super) const ACCOUNT: &str = "/oauth/account";
 const REMOVE_APP: &str = "/oauth/account/remove_app";
-
-/// A path of ours, in the language that the reader wishes for, if it is one.
-pub(super) fn path(path: &str, lang: Option<&str>) -> String {
-    match lang.and_then(Language::of_tag) {
-        Some(language) => format!("{path}?lang={}", language.code()),
-        None => path.to_owned(),
-    }
-}
 
 /// `GET /oauth/account`: shows all of it, to who is signed in.
 pub(super) async fn account_page(visitor: Visitor, Query(pairs): Query) -> Response {
@@ -37,7 +27,7 @@ pub(super) async fn account_page(visitor: Visitor, Query(pairs): Query) -> Respo
 
 async fn show_account(visitor: &Visitor, lang: Option<&str>) -> Result<Response, PageError> {
     let Some(account) = visitor.account() else {
-        return redirect(visitor, &path(sign_in::SIGN_IN, lang));
+        return redirect(visitor, &in_language(sign_in::SIGN_IN, lang));
     };
     let (store, now) = (&visitor.belfry.store, visitor.belfry.clock.now());
     let mut apps: Vec<AppLetIn> =
@@ -47,7 +37,8 @@ async fn show_account(visitor: &Visitor, lang: Option<&str>) -> Result<Response,
     let mut rules: Vec<&Document> = rulesets.documents().collect();
     rules.sort_by_key(|document| document.scope());
     let csrf = visitor.csrf();
-    let [sign_out, remove_app] = [sign_in::SIGN_OUT, REMOVE_APP].map(|action| path(action, lang));
+    let [sign_out, remove_app] =
+        [sign_in::SIGN_OUT, REMOVE_APP].map(|action| in_language(action, lang));
     let page = AccountPage {
         frame: visitor.frame(lang),
         account: &account.name,
@@ -60,16 +51,12 @@ async fn show_account(visitor: &Visitor, lang: Option<&str>) -> Result<Response,
 }
 
 fn let_in(app: LetIn) -> AppLetIn {
-    let mut scopes = Scopes::default();
-    for known in &app.scopes {
-        scopes.extend(Scopes::known(known).iter());
-    }
     AppLetIn {
         id: app.app,
         own: OwnApp::of_client(&app.client_id),
         name: app.name,
         website: app.website,
-        scopes,
+        scopes: app.scopes,
         since: app.since,
     }
 }
@@ -99,5 +86,5 @@ async fn remove(
             tracing::info!(account = account.name, app, tokens, "the access of an app was removed");
         }
     }
-    redirect(visitor, &path(ACCOUNT, lang))
+    redirect(visitor, &in_language(ACCOUNT, lang))
 }

@@ -44,7 +44,7 @@ pub(super) async fn decide(visitor: Visitor, Form(pairs): Form) -> Response {
     answer(&visitor, None, outcome.await)
 }
 
-/// `HEAD /oauth/authorize`: only who reads the answer may be given a code.
+/// `HEAD` of what may give a code: only who reads the answer may be given one.
 pub(super) fn no_head(allowed: &'static str) -> Response {
     let allow = [(header::ALLOW, HeaderValue::from_static(allowed))];
     (allow, Problem::WrongMethod).into_response()

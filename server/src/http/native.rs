@@ -7,11 +7,11 @@ use axum::response::Response;
 use belfry_core::oauth::error::Refusal;
 use belfry_core::secret::Secret;
 
-use super::account::{self, ACCOUNT};
+use super::account::ACCOUNT;
 use super::cookie::Cookie;
 use super::error::PageError;
 use super::form::{Query, value};
-use super::page::{Forms, answer, show};
+use super::page::{Forms, answer, in_language, show};
 use super::visitor::Visitor;
 use crate::pages::CodePage;
 
@@ -46,7 +46,7 @@ async fn show_code(
     });
     let app = store.app(good.ok_or(Refusal::InvalidGrant)?.app).await?;
     let app = app.ok_or(Refusal::InvalidGrant)?.name;
-    let account = account::path(ACCOUNT, lang);
+    let account = in_language(ACCOUNT, lang);
     let page = CodePage { frame: visitor.frame(lang), app: &app, code: &code, account: &account };
     show(visitor, StatusCode::OK, &page, Forms::Stay)
 }

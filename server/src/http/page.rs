@@ -10,6 +10,7 @@ use super::area::Area;
 use super::error::{PageError, Problem};
 use super::reader::Reader;
 use super::visitor::Visitor;
+use crate::language::Language;
 use crate::pages::{ErrorPage, Frame};
 
 /// Where the forms of a page may lead.
@@ -35,6 +36,14 @@ impl Forms<'_> {
             }
             _ => "'self'".to_owned(),
         }
+    }
+}
+
+/// A path of ours, in the language that the reader wishes for, if it is one.
+pub(super) fn in_language(path: &str, lang: Option<&str>) -> String {
+    match lang.and_then(Language::of_tag) {
+        Some(language) => format!("{path}?lang={}", language.code()),
+        None => path.to_owned(),
     }
 }
 

@@ -6,12 +6,12 @@ use belfry_core::limits::header::whole_seconds;
 use belfry_core::oauth::form::Pairs;
 use belfry_core::secret::{Digest, Secret};
 
-use super::account::{self, ACCOUNT};
+use super::account::ACCOUNT;
 use super::authorize::resume_path;
 use super::cookie::Cookie;
 use super::error::{PageError, SignInError};
 use super::form::{Form, Query, value};
-use super::page::{Forms, answer, redirect, show};
+use super::page::{Forms, answer, in_language, redirect, show};
 use super::password::proved;
 use super::pending::Pending;
 use super::visitor::Visitor;
@@ -28,7 +28,7 @@ pub(super) async fn sign_in_page(visitor: Visitor, Query(pairs): Query) -> Respo
     let lang = Some(value(&pairs, "lang"));
     let outcome = match visitor.account() {
         None => ask(&visitor, lang, None, "", None).await,
-        Some(_) => redirect(&visitor, &account::path(ACCOUNT, lang)),
+        Some(_) => redirect(&visitor, &in_language(ACCOUNT, lang)),
     };
     answer(&visitor, lang, outcome)
 }
@@ -45,7 +45,7 @@ pub(super) async fn ask(
         Some(pending) => Some(pending.handle(visitor).await?),
         None => None,
     };
-    let (csrf, action) = (visitor.csrf(), account::path(SIGN_IN, lang));
+    let (csrf, action) = (visitor.csrf(), in_language(SIGN_IN, lang));
     let request = handle.as_ref().map(Secret::reveal);
     let page = SignInPage {
         frame: visitor.frame(pending.as_ref().map_or(lang, |pending| pending.lang())),
@@ -134,9 +134,9 @@ async fn lead_on(visitor: &Visitor, handle: &str) -> Result<Response, PageError>
 pub(super) async fn sign_out_page(visitor: Visitor, Query(pairs): Query) -> Response {
     let lang = Some(value(&pairs, "lang"));
     if visitor.account().is_some() {
-        return answer(&visitor, lang, redirect(&visitor, &account::path(ACCOUNT, lang)));
+        return answer(&visitor, lang, redirect(&visitor, &in_language(ACCOUNT, lang)));
     }
-    let sign_in = account::path(SIGN_IN, lang);
+    let sign_in = in_language(SIGN_IN, lang);
     let page = SignedOutPage { frame: visitor.frame(lang), sign_in: &sign_in };
     answer(&visitor, lang, show(&visitor, StatusCode::OK, &page, Forms::Stay))
 }
@@ -162,7 +162,7 @@ async fn let_out(
     let before = visitor.digest();
     visitor.sign_out().await?;
     let mut answer = match value(pairs, "request") {
-        "" => redirect(visitor, &account::path(SIGN_OUT, lang))?,
+        "" => redirect(visitor, &in_language(SIGN_OUT, lang))?,
         handle => hand_over(visitor, &Secret::new(handle), before, None).await?,
     };
     let no_code = Cookie::Code.remove(&visitor.belfry.base_url);

@@ -1,5 +1,6 @@
 //! The apps that an account has let in, and how it shows them the door.
 
+use belfry_core::oauth::scope::Scopes;
 use jiff::Timestamp;
 
 use super::accounts::hold;
@@ -18,8 +19,8 @@ pub struct LetIn {
     pub name: String,
     /// Its home page.
     pub website: Option<String>,
-    /// The scopes of each of its tokens, separated by spaces; those of some tokens may be the same.
-    pub scopes: Vec<String>,
+    /// The scopes of all of its tokens together.
+    pub scopes: Scopes,
     /// When the oldest of the tokens was issued.
     pub since: Timestamp,
 }
@@ -31,7 +32,7 @@ impl LetIn {
             client_id: row.take()?,
             name: row.take()?,
             website: row.take()?,
-            scopes: vec![row.take()?],
+            scopes: Scopes::known(&row.take::<String>()?),
             since: row.take()?,
         })
     }
@@ -53,7 +54,7 @@ impl Store {
             let next = LetIn::read(row)?;
             match all.last_mut().filter(|last| last.app == next.app) {
                 Some(last) => {
-                    last.scopes.extend(next.scopes);
+                    last.scopes.extend(next.scopes.iter());
                     last.since = last.since.min(next.since);
                 }
                 None => all.push(next),
@@ -80,24 +81,32 @@ impl Store {
         if self.engine.read(something).await?.is_empty() {
             return Ok(0);
         }
-        // Codes first: who is spending one at this moment has done so before they are looked for,
-        // and the token is found, or comes too late.
-        let batch = Batch::default()
-            .and(hold(account))
-            .and(sql(
-                "delete from codes where expires_at > $3 and account_id = $1 and app_id = $2 \
-                 and used_at is null",
-                [account.into(), app.into(), now.into()],
-            ))
-            .and(sql(
-                "update tokens set revoked_at = $3 where account_id = $1 and app_id = $2 \
-                 and revoked_at is null returning expires_at",
-                [account.into(), app.into(), now.into()],
-            ))
-            .changing(Change::Access(account, Some(app)));
+        let batch = ending_access(Batch::default().and(hold(account)), account, Some(app), now);
         let [_, _, ended] = self.write_rows(batch).await?;
         let expiries = ended.into_iter().map(|mut row| row.take::<Option<Timestamp>>());
         let expiries = expiries.collect::<Result<Vec<_>, _>>()?;
         Ok(expiries.into_iter().filter(|end| end.is_none_or(|end| end > now)).count())
     }
+}
+
+/// A batch that also ends what an account has granted an app, or all of them: unspent codes, and
+/// tokens, of which it returns when they would have ended.
+///
+/// Codes first: who is spending one at this moment has done so before they are looked for, and the
+/// token is found, or comes too late.
+pub(super) fn ending_access(batch: Batch, account: i64, app: Option<i64>, now: Timestamp) -> Batch {
+    let ends = [account.into(), app.into(), now.into()];
+    batch
+        .and(sql(
+            "delete from codes where expires_at > $3 and account_id = $1 \
+             and (cast($2 as bigint) is null or app_id = $2) and used_at is null",
+            ends.clone(),
+        ))
+        .and(sql(
+            "update tokens set revoked_at = $3 where account_id = $1 \
+             and (cast($2 as bigint) is null or app_id = $2) and revoked_at is null \
+             returning expires_at",
+            ends,
+        ))
+        .changing(Change::Access(account, app))
 }

@@ -4,6 +4,7 @@ use arrayvec::ArrayString;
 use belfry_core::oauth::account::LONGEST_NAME;
 use jiff::Timestamp;
 
+use super::access::ending_access;
 use super::cache::Change;
 use super::engine::{Batch, Row, Statement, sql};
 use super::{Store, StoreError, TokenAccount};
@@ -204,20 +205,7 @@ impl Store {
             ))
             .and(sql("delete from sessions where account_id = $1", [id.into()]));
         if let Access::EndsAt(now) = access {
-            let ends = [id.into(), now.into()];
-            // Codes first, as in `remove_access`.
-            batch = batch
-                .and(sql(
-                    "delete from codes where expires_at > $2 and account_id = $1 \
-                     and used_at is null",
-                    ends.clone(),
-                ))
-                .and(sql(
-                    "update tokens set revoked_at = $2 \
-                     where account_id = $1 and revoked_at is null",
-                    ends,
-                ))
-                .changing(Change::Access(id, None));
+            batch = ending_access(batch, id, None, now);
         }
         let found = self.engine.write(batch).await?.into_iter().next();
         Ok(found.is_some_and(|found| !found.is_empty()))

@@ -63,10 +63,12 @@ pub(in crate::store) async fn an_app_says_all_that_its_tokens_carry_and_since_wh
         client_id: "client".to_owned(),
         name: "Tusky".to_owned(),
         website: Some("https://tusky.app".to_owned()),
-        scopes: vec!["push".to_owned(), "read".to_owned()],
+        scopes: "push read".parse().unwrap(),
         since: at(10),
     };
-    assert_eq!(store.let_in(7, at(50)).await.unwrap(), [expected]);
+    let let_in = store.let_in(7, at(50)).await.unwrap();
+    assert_eq!(let_in[0].scopes.to_string(), "push read");
+    assert_eq!(let_in, [expected]);
 }
 
 pub(in crate::store) async fn removed_access_ends_the_tokens_at_once_and_nothing_else(
