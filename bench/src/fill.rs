@@ -64,7 +64,7 @@ pub(crate) fn app(now: Timestamp) -> App {
     App {
         id: 1,
         client_id: "bench".to_owned(),
-        secret: random::secret().digest(),
+        secret: random::secret(now).digest(),
         name: "Bench".to_owned(),
         website: None,
         redirect_uris: Vec::new(),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use belfry::clock::{Clock, SystemClock};
 use belfry::config::Database;
 use belfry::random;
 use belfry::store::{NewToken, Options, Store};
@@ -100,12 +101,13 @@ async fn write(store: &Arc<Store>, callers: usize) -> f64 {
 }
 
 fn token() -> NewToken {
+    let now = SystemClock.now();
     NewToken {
-        digest: random::secret().digest(),
+        digest: random::secret(now).digest(),
         app: 1,
         account: None,
         scopes: "read".to_owned(),
-        created_at: Timestamp::UNIX_EPOCH,
+        created_at: now,
         expires_at: None,
     }
 }

@@ -49,6 +49,7 @@ pub struct Limit(&'static Terms);
 struct Terms {
     name: Box<str>,
     requests: u32,
+    requests_text: Box<str>,
     window: u32,
     /// As `RateLimit` and `RateLimit-Policy` begin and have it, written once because every answer
     /// repeats it: `"account";r=` and `"account";q=300;w=300`.
@@ -113,8 +114,16 @@ impl Limit {
                 let standing = format!("\"{name}\";r=").into();
                 let policy = format!("\"{name}\";q={requests};w={seconds}").into();
                 let number = BuildHasherDefault::<DefaultHasher>::new().hash_one(name);
-                let name = name.into();
-                Ok(Self(Terms { name, requests, window: seconds, standing, policy, number }.kept()))
+                let terms = Terms {
+                    name: name.into(),
+                    requests,
+                    requests_text: requests.to_string().into(),
+                    window: seconds,
+                    standing,
+                    policy,
+                    number,
+                };
+                Ok(Self(terms.kept()))
             }
             _ => Err(LimitError::Window),
         }
@@ -238,8 +247,9 @@ pub fn judge(counting: Counting, kept: &mut [(Limit, Option<Window>)], now: Time
         all &= current.count < limit.requests();
         *window = Some(current);
     }
-    let stand = |(limit, window): &mut (Limit, Option<Window>)| {
-        let window = window.as_mut()?;
+    let mut verdict = Verdict::default();
+    for (limit, window) in kept {
+        let Some(window) = window else { continue };
         let admitted = window.count < limit.requests();
         let counted = match counting {
             Counting::Check => all,
@@ -248,9 +258,9 @@ pub fn judge(counting: Counting, kept: &mut [(Limit, Option<Window>)], now: Time
         };
         window.count += u32::from(counted);
         let remaining = limit.requests().saturating_sub(window.count);
-        Some(Standing { limit: *limit, remaining, reset: window.end, admitted })
-    };
-    Verdict(kept.iter_mut().filter_map(stand).collect())
+        verdict.0.push(Standing { limit: *limit, remaining, reset: window.end, admitted });
+    }
+    verdict
 }
 
 impl Verdict {

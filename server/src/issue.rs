@@ -72,7 +72,7 @@ pub async fn issue(
     app: (&str, &str),
 ) -> Result<Secret, IssueError> {
     let app = own_app(store, now, app).await?;
-    let token = random::secret();
+    let token = random::secret(now);
     let new = NewToken {
         digest: token.digest(),
         app,
@@ -108,7 +108,7 @@ pub async fn own_app(
         let app = App {
             id: random::id(now),
             client_id: client_id.to_owned(),
-            secret: random::secret().digest(),
+            secret: random::secret(now).digest(),
             name: title.to_owned(),
             website: None,
             redirect_uris: Vec::new(),

@@ -18,8 +18,14 @@ use crate::metrics::Metrics;
 
 /// What decides how often.
 pub struct Limits {
-    counters: Arc<dyn Counters>,
+    place: Place,
     in_force: ArcSwap<InForce>,
+}
+
+/// Where calls are counted.
+enum Place {
+    Here(Memory),
+    Shared(Box<Redis>),
 }
 
 /// Why calls cannot be counted as configured.
@@ -36,19 +42,19 @@ impl Limits {
     /// When the address or the prefix of Redis cannot be used.
     pub async fn open(config: &Config, metrics: &mut Metrics) -> Result<Self, LimitsError> {
         let local = Memory::new(config.limits.max_keys);
-        let counters: Arc<dyn Counters> = match &config.redis {
-            None => Arc::new(local),
+        let place = match &config.redis {
+            None => Place::Here(local),
             Some(url) => {
                 metrics.limits.redis_up = Some(metrics.add_redis());
                 let options = Options {
                     prefix: config.limits.redis_prefix.clone(),
                     timeout: config.limits.redis_timeout,
                 };
-                Arc::new(Redis::connect(url.reveal(), options, local).await?)
+                Place::Shared(Redis::connect(url.reveal(), options, local).await?.into())
             }
         };
         let in_force = ArcSwap::from_pointee(InForce::new(config, &metrics.limits));
-        Ok(Self { counters, in_force })
+        Ok(Self { place, in_force })
     }
 
     /// What is in force at this moment.
@@ -77,19 +83,30 @@ impl Limits {
         if claims.is_empty() {
             return Verdict::default();
         }
-        let verdict = self.counters.count(counting, claims, now).await;
+        let verdict = match &self.place {
+            // What need not wait needs no future: this is on the way of every call.
+            Place::Here(memory) => memory.judge(counting, claims, now),
+            Place::Shared(redis) => redis.count(counting, claims, now).await,
+        };
         in_force.tally(counting, &verdict);
         verdict
     }
 
     /// Gives back the memory of windows that have ended; to be called now and then.
     pub fn sweep(&self, now: Timestamp) {
-        self.counters.sweep(now);
+        self.counters().sweep(now);
     }
 
     /// How counting fares.
     #[must_use]
     pub fn state(&self) -> State {
-        self.counters.state()
+        self.counters().state()
+    }
+
+    fn counters(&self) -> &dyn Counters {
+        match &self.place {
+            Place::Here(memory) => memory,
+            Place::Shared(redis) => &**redis,
+        }
     }
 }

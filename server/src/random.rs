@@ -17,8 +17,8 @@ pub fn bytes<const N: usize>() -> [u8; N] {
 
 /// A fresh token, code, client secret or cookie.
 #[must_use]
-pub fn secret() -> Secret {
-    Secret::from_random(bytes())
+pub fn secret(now: jiff::Timestamp) -> Secret {
+    Secret::made_at(now, bytes())
 }
 
 /// A fresh password for a person to type: 20 characters (100 bits) that cannot be mistaken for
@@ -66,7 +66,9 @@ mod tests {
         // Ten standard deviations on either side.
         let half = 4500..5500;
         assert!(ones.iter().all(|count| half.contains(count)), "{ones:?}");
-        assert_eq!(secret().reveal().len(), 43, "all 32 bytes are in it");
+        let secret = secret(jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(secret.reveal().len(), 8 + 43, "the time and all 32 bytes are in it");
+        assert_eq!(secret.reveal().len(), Secret::LENGTH);
     }
 
     #[test]

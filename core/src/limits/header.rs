@@ -3,7 +3,6 @@
 //! `X-RateLimit-*` have place for one limit and tell of the closest. `RateLimit` and
 //! `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10) name them all.
 
-use std::ops::Range;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -11,45 +10,23 @@ use jiff::tz::Offset;
 
 use super::{Standing, Verdict};
 
-/// The values of the headers, one after another in one text: whatever an answer has to tell takes
-/// one piece of memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fields {
-    /// All values, in ASCII.
-    pub text: Vec<u8>,
-    /// `X-RateLimit-Limit`
-    pub limit: Range<usize>,
-    /// `X-RateLimit-Remaining`
-    pub remaining: Range<usize>,
-    /// `X-RateLimit-Reset`
-    pub reset: Range<usize>,
-    /// `RateLimit`: `"account";r=299;t=300, "ip";r=12;t=41`
-    pub standings: Range<usize>,
-    /// `RateLimit-Policy`: `"account";q=300;w=300, "ip";q=300;w=300`
-    pub policy: Range<usize>,
-}
-
 impl Verdict {
-    /// What the answer to a call says that was judged at `now`; nothing when no limit applied.
-    #[must_use]
-    pub fn fields(&self, now: Timestamp) -> Option<Fields> {
-        let closest = self.closest()?;
-        let mut text = Vec::with_capacity(64 + 64 * self.standings().len());
-        let mut write = |value: &dyn Fn(&mut Vec<u8>)| {
-            let start = text.len();
-            value(&mut text);
-            start..text.len()
-        };
-        let limit = write(&|text| number(text, closest.limit.requests().into()));
-        let remaining = write(&|text| number(text, closest.remaining.into()));
-        let reset = write(&|text| timestamp(text, closest.reset));
-        let standings = write(&|text| self.list(text, |text, standing| standing.write(text, now)));
-        let policy = write(&|text| {
-            self.list(text, |text, standing| {
-                text.extend_from_slice(standing.limit.0.policy.as_bytes());
-            });
+    /// Writes `RateLimit`: `"account";r=299;t=300, "ip";r=12;t=41`. A limit's name needs no escapes.
+    pub fn write_rate_limit(&self, text: &mut Vec<u8>, now: Timestamp) {
+        self.list(text, |text, standing| {
+            let left = standing.reset.duration_since(now).try_into().unwrap_or_default();
+            text.extend_from_slice(standing.limit.0.standing.as_bytes());
+            number(text, standing.remaining.into());
+            text.extend_from_slice(b";t=");
+            number(text, whole_seconds(left));
         });
-        Some(Fields { text, limit, remaining, reset, standings, policy })
+    }
+
+    /// Writes `RateLimit-Policy`: `"account";q=300;w=300, "ip";q=300;w=300`
+    pub fn write_rate_limit_policy(&self, text: &mut Vec<u8>) {
+        self.list(text, |text, standing| {
+            text.extend_from_slice(standing.limit.0.policy.as_bytes());
+        });
     }
 
     fn list(&self, text: &mut Vec<u8>, item: impl Fn(&mut Vec<u8>, &Standing)) {
@@ -63,13 +40,33 @@ impl Verdict {
 }
 
 impl Standing {
-    /// `"account";r=299;t=300`. A limit's name needs no escapes.
-    fn write(&self, text: &mut Vec<u8>, now: Timestamp) {
-        let left = self.reset.duration_since(now).try_into().unwrap_or_default();
-        text.extend_from_slice(self.limit.0.standing.as_bytes());
+    /// `X-RateLimit-Limit`
+    #[must_use]
+    pub fn x_limit(&self) -> &'static str {
+        &self.limit.0.requests_text
+    }
+
+    /// Writes `X-RateLimit-Remaining`
+    pub fn write_x_remaining(&self, text: &mut Vec<u8>) {
         number(text, self.remaining.into());
-        text.extend_from_slice(b";t=");
-        number(text, whole_seconds(left));
+    }
+
+    /// `X-RateLimit-Reset`: ISO 8601 in UTC with three digits of a second, rounded up.
+    #[must_use]
+    pub fn x_reset(&self) -> [u8; 24] {
+        let reset = self.reset;
+        let up = i64::from(reset.subsec_nanosecond() % 1_000_000 > 0);
+        let up = Timestamp::from_millisecond(reset.as_millisecond() + up).unwrap_or(reset);
+        let at = Offset::UTC.to_datetime(up);
+        let mut text = *b"YYYY-MM-DDTHH:MM:SS.mmmZ";
+        text[..4].copy_from_slice(&digits::<4>(at.year()));
+        text[5..7].copy_from_slice(&digits::<2>(at.month().into()));
+        text[8..10].copy_from_slice(&digits::<2>(at.day().into()));
+        text[11..13].copy_from_slice(&digits::<2>(at.hour().into()));
+        text[14..16].copy_from_slice(&digits::<2>(at.minute().into()));
+        text[17..19].copy_from_slice(&digits::<2>(at.second().into()));
+        text[20..23].copy_from_slice(&digits::<3>(at.millisecond()));
+        text
     }
 }
 
@@ -85,29 +82,15 @@ pub fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs().saturating_add(up).max(1)
 }
 
-/// ISO 8601 in UTC with three digits of a second, rounded up.
-fn timestamp(text: &mut Vec<u8>, reset: Timestamp) {
-    let up = i64::from(reset.subsec_nanosecond() % 1_000_000 > 0);
-    let up = Timestamp::from_millisecond(reset.as_millisecond() + up).unwrap_or(reset);
-    let at = Offset::UTC.to_datetime(up);
-    let mut written = *b"YYYY-MM-DDTHH:MM:SS.mmmZ";
-    digits(&mut written[..4], at.year());
-    digits(&mut written[5..7], at.month().into());
-    digits(&mut written[8..10], at.day().into());
-    digits(&mut written[11..13], at.hour().into());
-    digits(&mut written[14..16], at.minute().into());
-    digits(&mut written[17..19], at.second().into());
-    digits(&mut written[20..23], at.millisecond());
-    text.extend_from_slice(&written);
-}
-
-/// As many digits of a number as there is place for.
-fn digits(place: &mut [u8], number: i16) {
+/// So many digits of a number.
+fn digits<const N: usize>(number: i16) -> [u8; N] {
+    let mut digits = [0; N];
     let mut number = usize::from(number.unsigned_abs());
-    for digit in place.iter_mut().rev() {
+    for digit in digits.iter_mut().rev() {
         *digit = b"0123456789"[number % 10];
         number /= 10;
     }
+    digits
 }
 
 #[cfg(test)]
@@ -127,6 +110,12 @@ mod tests {
         Standing { limit, remaining, reset: at(reset), admitted }
     }
 
+    fn written(write: impl Fn(&mut Vec<u8>)) -> String {
+        let mut text = Vec::new();
+        write(&mut text);
+        String::from_utf8(text).unwrap()
+    }
+
     const NOW: &str = "2026-08-01T13:50:00.25Z";
 
     #[test]
@@ -135,22 +124,21 @@ mod tests {
             standing("account", 299, "2026-08-01T13:55:00.25Z", true),
             standing("ip", 12, "2026-08-01T13:50:41Z", true),
         ]);
-        let Fields { text, limit, remaining, reset, standings, policy } =
-            verdict.fields(at(NOW)).unwrap();
-        let text = String::from_utf8(text).unwrap();
-        assert_eq!(text[limit], *"300");
-        assert_eq!(text[remaining], *"12");
-        assert_eq!(text[reset], *"2026-08-01T13:50:41.000Z");
-        assert_eq!(text[standings], *r#""account";r=299;t=300, "ip";r=12;t=41"#);
-        assert_eq!(text[policy], *r#""account";q=300;w=300, "ip";q=300;w=300"#);
+        let closest = verdict.closest().unwrap();
+        assert_eq!(closest.x_limit(), "300");
+        assert_eq!(written(|text| closest.write_x_remaining(text)), "12");
+        assert_eq!(closest.x_reset(), *b"2026-08-01T13:50:41.000Z");
+        let all = written(|text| verdict.write_rate_limit(text, at(NOW)));
+        assert_eq!(all, r#""account";r=299;t=300, "ip";r=12;t=41"#);
+        let policy = written(|text| verdict.write_rate_limit_policy(text));
+        assert_eq!(policy, r#""account";q=300;w=300, "ip";q=300;w=300"#);
     }
 
     proptest! {
         #[test]
         fn a_number_is_written_as_anybody_would(value in any::<u64>(), shift in 0_u32..64) {
-            let mut text = Vec::new();
-            number(&mut text, value >> shift);
-            prop_assert_eq!(text, (value >> shift).to_string().into_bytes());
+            let value = value >> shift;
+            prop_assert_eq!(written(|text| number(text, value)), value.to_string());
         }
     }
 
@@ -179,9 +167,7 @@ mod tests {
             ("2026-08-01T13:55:00.459402Z", "2026-08-01T13:55:00.460Z"),
             ("2026-12-31T23:59:59.9999Z", "2027-01-01T00:00:00.000Z"),
         ] {
-            let mut text = Vec::new();
-            timestamp(&mut text, at(reset));
-            assert_eq!(text, written.as_bytes());
+            assert_eq!(standing("ip", 0, reset, true).x_reset(), written.as_bytes());
         }
     }
 
@@ -189,14 +175,13 @@ mod tests {
         #[test]
         fn a_reset_of_any_year_is_written_as_jiff_writes_it(milli in 0..253_402_207_200_000_i64) {
             let reset = Timestamp::from_millisecond(milli).unwrap();
-            let mut text = Vec::new();
-            timestamp(&mut text, reset);
-            prop_assert_eq!(text, format!("{reset:.3}").into_bytes());
+            let standing = Standing { reset, ..standing("ip", 0, NOW, true) };
+            prop_assert_eq!(standing.x_reset().to_vec(), format!("{reset:.3}").into_bytes());
         }
     }
 
     #[test]
     fn without_limits_there_is_nothing_to_tell() {
-        assert_eq!(Verdict::default().fields(at(NOW)), None);
+        assert_eq!(Verdict::default().closest(), None);
     }
 }

@@ -154,7 +154,7 @@ impl Pattern {
 
     /// Whether every path is meant, so that none need be read.
     pub(super) fn means_every_path(&self) -> bool {
-        self.path == [Segment::Rest]
+        matches!(*self.path, [Segment::Rest])
     }
 
     /// Whether this path is meant.

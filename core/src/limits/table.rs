@@ -132,19 +132,23 @@ impl Table {
         from: Network,
     ) -> Claims<'a> {
         let mut route = None;
-        let mut counts = |pattern: &Pattern| {
-            pattern.means_method(method)
-                && (pattern.means_every_path()
-                    || pattern.means_route(route.get_or_insert_with(|| Route::of(target))))
-        };
-        let claim = |row: &Row| {
-            let key = match row.per {
-                Per::Account => Key::Account(account?),
-                Per::Ip => Key::Network(from),
+        let mut claims = Claims::new();
+        for row in &self.rows {
+            let key = match (row.per, account) {
+                (Per::Account, Some(account)) => Key::Account(account),
+                (Per::Account, None) => continue,
+                (Per::Ip, _) => Key::Network(from),
             };
-            row.matches.iter().any(&mut counts).then_some(Claim { limit: row.limit, key })
-        };
-        self.rows.iter().filter_map(claim).collect()
+            let counts = |pattern: &Pattern| {
+                pattern.means_method(method)
+                    && (pattern.means_every_path()
+                        || pattern.means_route(route.get_or_insert_with(|| Route::of(target))))
+            };
+            if row.matches.iter().any(counts) {
+                claims.push(Claim { limit: row.limit, key });
+            }
+        }
+        claims
     }
 }
 

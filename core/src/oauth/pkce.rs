@@ -21,7 +21,7 @@ impl Challenge {
     /// Whether the verifier is the one that the challenge was made from, in constant time.
     #[must_use]
     pub fn is_met_by(&self, verifier: &Verifier) -> bool {
-        self.0 == verifier.0.digest()
+        self.0 == Digest::sha_256(verifier.0.reveal())
     }
 }
 
@@ -55,7 +55,9 @@ impl Verifier {
 
 #[cfg(test)]
 mod tests {
+    use base64ct::{Base64UrlUnpadded, Encoding};
     use proptest::prelude::*;
+    use sha2::{Digest as _, Sha256};
 
     use super::*;
 
@@ -131,6 +133,17 @@ mod tests {
         assert!(serde_json::from_str::<Challenge>("\"short\"").is_err());
     }
 
+    // A client may choose a verifier that looks like a secret of ours.
+    #[test]
+    fn a_verifier_of_any_length_is_digested_as_the_rfc_says() {
+        for length in 43..=128 {
+            let text = "a".repeat(length);
+            let sha_256 = Base64UrlUnpadded::encode_string(&Sha256::digest(&text));
+            let challenge = Challenge::from_text(&sha_256).unwrap();
+            assert!(challenge.is_met_by(&verifier(&text).unwrap()), "{length}");
+        }
+    }
+
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in any::<String>()) {
@@ -139,7 +152,7 @@ mod tests {
 
         #[test]
         fn a_verifier_meets_its_own_challenge(text in "[A-Za-z0-9._~-]{43,128}") {
-            let challenge = Challenge(Secret::new(text.as_str()).digest());
+            let challenge = Challenge(Digest::sha_256(&text));
             prop_assert!(challenge.is_met_by(&verifier(&text).unwrap()));
         }
     }

@@ -8,11 +8,11 @@ mod shard;
 #[cfg(test)]
 mod tests;
 
-use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use belfry_core::limits::{Claim, Counting, Limit, Verdict, Window, judge};
+use foldhash::quality::RandomState;
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use jiff::{SignedDuration, Timestamp};
 use smallvec::SmallVec;
@@ -31,17 +31,17 @@ type Kept = (Limit, Option<Window>);
 /// The counters of this process.
 #[derive(Debug)]
 pub struct Memory {
-    shards: Box<[Line]>,
+    shards: Box<[Pair]>,
     seed: RandomState,
 }
 
-/// A shard in a line of memory of its own: what two cores change, they pull from each other, and
-/// with it whatever else is in the line.
+/// A shard in lines of memory of its own: what two cores change, they pull from each other, and with
+/// it whatever else is in the line. Cores fetch lines in pairs.
 #[derive(Debug)]
-#[repr(align(64))]
-struct Line(Mutex<Shard>);
+#[repr(align(128))]
+struct Pair(Mutex<Shard>);
 
-const _: () = assert!(size_of::<Line>() == 64, "a shard is to be one line");
+const _: () = assert!(size_of::<Pair>() == 128, "a shard is to be one pair of lines");
 
 impl Memory {
     /// Keys that are held where nothing else is configured: at most some 100 MB, and that only
@@ -53,23 +53,25 @@ impl Memory {
     pub fn new(keys: usize) -> Self {
         let shards = (keys / 64).clamp(1, SHARDS).next_power_of_two();
         let each = (keys / shards).max(1);
-        let shards = (0..shards).map(|_| Line(Mutex::new(Shard::new(each)))).collect();
-        Self { shards, seed: RandomState::new() }
+        let shards = (0..shards).map(|_| Pair(Mutex::new(Shard::new(each)))).collect();
+        Self { shards, seed: RandomState::default() }
     }
 
     /// Judges and counts in one step: [`Counters::count`] without a future.
     #[expect(clippy::must_use_candidate, reason = "a charge is made for its effect")]
     pub fn judge(&self, counting: Counting, claims: &[Claim<'_>], now: Timestamp) -> Verdict {
         let now = whole_microseconds(now);
-        let prints: Few<u64> = claims.iter().map(|claim| self.print(claim)).collect();
+        let mut prints = Few::new();
+        for claim in claims {
+            prints.push(self.print(claim));
+        }
         let mut held = self.hold(&prints);
-        let mut kept: Few<Kept> = claims
-            .iter()
-            .zip(&prints)
-            .map(|(claim, &print)| (claim.limit, held.shard(print).get(print)))
-            .collect();
+        let mut kept = Few::new();
+        for (claim, &print) in claims.iter().zip(&prints) {
+            kept.push((claim.limit, held.shard(print).get(print)));
+        }
         let verdict = judge(counting, &mut kept, now);
-        for (&print, (limit, window)) in prints.iter().zip(kept) {
+        for (&print, &(limit, window)) in prints.iter().zip(&kept) {
             if let Some(window) = window.filter(|window| window.count > 0) {
                 held.shard(print).put(print, limit, window, now);
             }
@@ -134,10 +136,17 @@ impl Memory {
 
     /// Locks the shards of all keys of a call, in order, so that no two calls wait for each other.
     fn hold(&self, prints: &[u64]) -> Held<'_> {
-        let mut places: Few<usize> = prints.iter().map(|&print| self.place(print)).collect();
-        places.sort_unstable();
-        places.dedup();
-        let shards = places.into_iter().map(|place| (place, self.shard(place))).collect();
+        let mut places: Few<usize> = Few::new();
+        for &print in prints {
+            let place = self.place(print);
+            if let Err(at) = places.binary_search(&place) {
+                places.insert(at, place);
+            }
+        }
+        let mut shards = Few::new();
+        for &place in &places {
+            shards.push((place, self.shard(place)));
+        }
         Held { memory: self, shards }
     }
 }

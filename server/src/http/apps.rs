@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use belfry_core::oauth::app::{AppDetails, Registration};
 use belfry_core::secret::Secret;
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::bearer::Bearer;
@@ -70,10 +71,11 @@ pub(super) async fn register(
     guard.app_registration().await?;
     let checked = Registration::from_pairs(pairs).check();
     let details = checked.map_err(|invalid| ApiError::invalid_app(&invalid, &reader))?;
-    let secret = random::secret();
-    let mut app = new_app(&belfry, details, &secret);
+    let now = belfry.clock.now();
+    let secret = random::secret(now);
+    let mut app = new_app(now, details, &secret);
     while !belfry.store.add_app(&app).await? {
-        app.id = random::id(belfry.clock.now());
+        app.id = random::id(now);
     }
     Ok(Json(Application::new(app, Some(&secret))))
 }
@@ -87,11 +89,10 @@ pub(super) async fn verify_credentials(
     Ok(Json(Application::new(app, None)))
 }
 
-fn new_app(belfry: &Belfry, details: AppDetails, secret: &Secret) -> App {
-    let now = belfry.clock.now();
+fn new_app(now: Timestamp, details: AppDetails, secret: &Secret) -> App {
     App {
         id: random::id(now),
-        client_id: random::secret().reveal().to_owned(),
+        client_id: random::secret(now).reveal().to_owned(),
         secret: secret.digest(),
         name: details.name,
         website: details.website,

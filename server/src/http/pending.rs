@@ -95,8 +95,8 @@ impl Pending {
         if let Some(handle) = &self.handle {
             return Ok(handle.clone());
         }
-        let handle = random::secret();
         let now = visitor.belfry.clock.now();
+        let handle = random::secret(now);
         let kept = store::Request {
             app: self.app.id,
             browser: visitor.digest(),
@@ -168,7 +168,8 @@ impl Pending {
         asked: &Asked,
         consent: Consent,
     ) -> Result<Secret, PageError> {
-        let code = random::secret();
+        let now = visitor.belfry.clock.now();
+        let code = random::secret(now);
         let redirect_uri = self.request.reply.redirect_uri.as_str().to_owned();
         let binding = Binding { redirect_uri, challenge: asked.challenge };
         let granted = Code {
@@ -176,7 +177,7 @@ impl Pending {
             account,
             scopes: asked.scopes.to_string(),
             details: serde_json::to_string(&binding).map_err(|_| Problem::Internal)?,
-            expires_at: Grant::expiry(visitor.belfry.clock.now()),
+            expires_at: Grant::expiry(now),
             token: None,
         };
         let added = visitor.belfry.store.add_code(code.digest(), &granted, consent).await?;

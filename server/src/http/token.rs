@@ -68,17 +68,18 @@ pub(super) async fn issue(
     account: Option<i64>,
     scopes: &Scopes,
 ) -> Result<Issued, StoreError> {
-    let token = random::secret();
+    let now = belfry.clock.now();
+    let token = random::secret(now);
     let new = NewToken {
         digest: token.digest(),
         app: app.id,
         account,
         scopes: scopes.to_string(),
-        created_at: belfry.clock.now(),
-        expires_at: expiry(belfry, belfry.clock.now()),
+        created_at: now,
+        expires_at: expiry(belfry, now),
     };
     belfry.store.add_token(&new).await?;
-    Ok(issued(belfry, &token, new.scopes, new.created_at))
+    Ok(issued(belfry, &token, new.scopes, now))
 }
 
 async fn exchange(
@@ -102,7 +103,7 @@ async fn exchange(
     if account.is_none_or(|account| account.disabled_at.is_some()) {
         return Err(Refusal::InvalidGrant.into());
     }
-    let token = random::secret();
+    let token = random::secret(now);
     if !belfry.store.spend_code(code, token.digest(), now, expiry(belfry, now)).await? {
         // Somebody else spent it since it was read: this is the replay.
         if let Some(found) = belfry.store.code(code).await? {

@@ -55,7 +55,7 @@ impl FromRequestParts<Arc<Belfry>> for Visitor {
         Ok(Self {
             belfry: Arc::clone(belfry),
             has_cookie: cookie.is_some(),
-            cookie: cookie.unwrap_or_else(random::secret),
+            cookie: cookie.unwrap_or_else(|| random::secret(belfry.clock.now())),
             signed_in,
             accept_language: text(headers, header::ACCEPT_LANGUAGE).map(str::to_owned),
             wants_json: wants_json(headers),
@@ -134,7 +134,7 @@ impl Visitor {
             expires_at: end(now, now, self.belfry.config.sessions),
             lang: language.map(|language| language.code().to_owned()),
         };
-        let cookie = random::secret();
+        let cookie = random::secret(now);
         let store = &self.belfry.store;
         if !store.add_session(cookie.digest(), &session, &account.password).await? {
             return Ok(false);
@@ -150,7 +150,7 @@ impl Visitor {
         if self.signed_in.take().is_some() {
             self.belfry.store.end_session(self.digest()).await?;
         }
-        self.cookie = random::secret();
+        self.cookie = random::secret(self.belfry.clock.now());
         self.has_cookie = false;
         Ok(())
     }

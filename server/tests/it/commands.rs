@@ -71,7 +71,7 @@ fn all_commands_work(desk: &Desk) {
 
     let issued = desk.well(&["token", "issue", "alice", "--scopes", "read write push"]);
     let token = issued.trim_end();
-    assert_eq!(token.len(), 43, "{token}");
+    assert_eq!(token.len(), 51, "{token}");
     desk.well(&["token", "issue", "alice", "--app", "My bot"]);
 
     let apps = desk.well(&["app", "list"]);

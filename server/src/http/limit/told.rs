@@ -1,14 +1,14 @@
 //! What an answer tells of limits: in headers, whatever the answer is.
 
+use std::cell::RefCell;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponseParts, Response, ResponseParts};
-use belfry_core::limits::Verdict;
-use belfry_core::limits::header::Fields;
-use bytes::Bytes;
+use belfry_core::limits::{Limit, Verdict};
 use jiff::Timestamp;
+use smallvec::SmallVec;
 
 const X_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const X_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -83,28 +83,61 @@ impl Told {
         if let Some((verdict, now)) = overheard.and_then(|overheard| overheard.take()) {
             self.add(verdict, now);
         }
-        let fields = self.verdict.and_then(|(verdict, now)| verdict.fields(now));
-        if let Some(fields) = fields {
-            write(fields, answer.headers_mut());
+        if let Some((verdict, now)) = self.verdict {
+            PEN.with_borrow_mut(|pen| pen.write(&verdict, now, answer.headers_mut()));
         }
     }
 }
 
-fn write(fields: Fields, headers: &mut HeaderMap) {
-    let Fields { text, limit, remaining, reset, standings, policy } = fields;
-    let text = Bytes::from(text);
-    // These, and what else is added to every answer.
-    headers.reserve(9);
-    for (name, part) in [
-        (X_LIMIT, limit),
-        (X_REMAINING, remaining),
-        (X_RESET, reset),
-        (STANDINGS, standings),
-        (POLICY, policy),
-    ] {
-        // The name of a limit is of a few plain letters, so that this never fails.
-        if let Ok(value) = HeaderValue::from_maybe_shared(text.slice(part)) {
-            headers.insert(name, value);
+thread_local! {
+    static PEN: RefCell<Pen> = const { RefCell::new(Pen::NEW) };
+}
+
+/// What a thread writes the headers of every answer with. What repeats is written once: most calls
+/// have the same limits, and all of a busy caller the same window.
+struct Pen {
+    /// Room for one value.
+    text: Vec<u8>,
+    reset: Last<Timestamp>,
+    policy: Last<SmallVec<[Limit; 2]>>,
+}
+
+/// The value of a header as it was written last, and for what.
+struct Last<T>(Option<(T, HeaderValue)>);
+
+impl<T: PartialEq> Last<T> {
+    fn or_write(&mut self, of: T, write: impl FnOnce() -> HeaderValue) -> HeaderValue {
+        match &self.0 {
+            Some((before, value)) if *before == of => value.clone(),
+            _ => self.0.insert((of, write())).1.clone(),
         }
     }
+}
+
+impl Pen {
+    const NEW: Self = Self { text: Vec::new(), reset: Last(None), policy: Last(None) };
+
+    fn write(&mut self, verdict: &Verdict, now: Timestamp, headers: &mut HeaderMap) {
+        let Some(closest) = verdict.closest() else { return };
+        // These, and what else is added to every answer.
+        headers.reserve(9);
+        let Self { text, reset, policy } = self;
+        let limits = verdict.standings().iter().map(|standing| standing.limit).collect();
+        let mut value = |write: &dyn Fn(&mut Vec<u8>)| {
+            text.clear();
+            write(text);
+            ascii(text)
+        };
+        headers.insert(X_LIMIT, HeaderValue::from_static(closest.x_limit()));
+        headers.insert(X_REMAINING, value(&|text| closest.write_x_remaining(text)));
+        headers.insert(X_RESET, reset.or_write(closest.reset, || ascii(&closest.x_reset())));
+        headers.insert(STANDINGS, value(&|text| verdict.write_rate_limit(text, now)));
+        let all = || value(&|text| verdict.write_rate_limit_policy(text));
+        headers.insert(POLICY, policy.or_write(limits, all));
+    }
+}
+
+/// The name of a limit is of a few plain letters, so that this never fails.
+fn ascii(value: &[u8]) -> HeaderValue {
+    HeaderValue::from_bytes(value).unwrap_or_else(|_| HeaderValue::from_static(""))
 }

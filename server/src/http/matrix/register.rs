@@ -42,7 +42,7 @@ pub(in crate::http) async fn register(
         check_password(password).map_err(RuleError::Password)?;
     }
     if asked.stage != Stage::Done {
-        let session = random::secret().reveal().to_owned();
+        let session = random::secret(belfry.clock.now()).reveal().to_owned();
         return Err(RuleError::Stages { session, unknown: asked.stage == Stage::Unknown });
     }
     let password = asked.password.ok_or_else(|| Refusal::MissingField("password".to_owned()))?;

@@ -36,7 +36,7 @@ fn a_code_is_copied_by_hand_without_a_script() {
         scene.sign_in("alice").await;
         scene.tab.click("#allow").await;
         let code = scene.tab.find("#code").await.prop("value").await.unwrap().unwrap();
-        assert_eq!(code.len(), 43);
+        assert_eq!(code.len(), 51);
         assert!(!scene.tab.find("#copy").await.is_displayed().await.unwrap());
     });
 }

@@ -30,7 +30,7 @@ async fn an_app_gets_an_id_a_secret_and_what_it_declared() {
     .await;
     let app = answer.expect(StatusCode::OK);
     for secret in ["client_id", "client_secret"] {
-        assert_eq!(app[secret].as_str().unwrap().len(), 43, "{secret}");
+        assert_eq!(app[secret].as_str().unwrap().len(), 51, "{secret}");
     }
     let expected = json!({
         "id": app["id"].as_str().unwrap(),

@@ -140,5 +140,5 @@ async fn no_code_comes_twice() {
     let one = client.code(&mut browser, "alice", &[]).await;
     let other = client.code(&mut browser, "alice", &[]).await;
     assert_ne!(one, other);
-    assert_eq!(one.len(), 43);
+    assert_eq!(one.len(), 51);
 }

@@ -36,7 +36,7 @@ async fn the_code_is_shown_and_stands_in_no_url() {
     shown.page(200, "Tusky");
     assert_eq!(shown.header("cache-control"), "no-store");
     let code = code_of(&shown);
-    assert_eq!(code.len(), 43);
+    assert_eq!(code.len(), 51);
     // It is still there when the page is loaded again, until it is spent.
     browser.get("/oauth/authorize/native").await.page(200, code);
     assert_eq!(client.spend(code, &[]).await.status, 200);

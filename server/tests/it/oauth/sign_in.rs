@@ -89,7 +89,7 @@ async fn the_cookie_is_for_this_host_over_https_and_for_no_script() {
     let answer = browser.get(&client.authorize(&[])).await;
     let cookie = answer.header("set-cookie");
     let (value, attributes) = cookie.split_once(';').unwrap();
-    assert_eq!(value.strip_prefix("__Host-belfry=").unwrap().len(), 43);
+    assert_eq!(value.strip_prefix("__Host-belfry=").unwrap().len(), 51);
     assert_eq!(attributes, " Path=/; Max-Age=7776000; HttpOnly; SameSite=Lax; Secure");
 
     let plain = config(|config| config.base_url = Some("http://ring.example".parse().unwrap()));

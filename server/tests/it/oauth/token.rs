@@ -19,7 +19,7 @@ async fn a_token_is_told_with_its_type_scope_and_time_and_kept_by_nobody() {
     let answer = client.post("/oauth/token", &[GRANT, ("scope", "read push")]).await;
     let token = answer.expect(StatusCode::OK);
     let access_token = token["access_token"].as_str().unwrap();
-    assert_eq!(access_token.len(), 43);
+    assert_eq!(access_token.len(), 51);
     let expected = json!({
         "access_token": access_token,
         "token_type": "Bearer",

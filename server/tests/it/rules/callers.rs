@@ -136,7 +136,7 @@ async fn a_token_that_is_revoked_or_has_ended_is_refused_at_once() {
 
     let account = service.store().account_named("alice").await.unwrap().unwrap();
     let end = jiff::Timestamp::from_second(service.now().as_second() + 60).unwrap();
-    let token = belfry::random::secret();
+    let token = belfry::random::secret(service.now());
     let new = NewToken {
         digest: token.digest(),
         app: 1,

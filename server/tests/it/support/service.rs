@@ -126,7 +126,7 @@ impl Service {
             disabled_at: None,
         };
         self.store().add_app(&app).await.unwrap();
-        let token = random::secret();
+        let token = random::secret(self.now());
         let new = NewToken {
             digest: token.digest(),
             app: app.id,
