@@ -27,18 +27,6 @@ use super::migrations;
 /// was just then copying its log.
 pub(super) const SEEN_WITHIN: Duration = Duration::from_millis(250);
 
-/// Tokens are kept by their digests, so each write is to another page, which goes to the log and then
-/// to the file as a whole: half of SQLite's usual 4096 bytes saves a sixth of the work of a write.
-const PAGE_BYTES: i64 = 2048;
-
-/// How much of the file the writer may keep in memory. More is slower: after a commit that split a
-/// page SQLite goes through all that it could keep (15 µs a write with 4 MiB, 18 µs with 16).
-const CACHE_KIB: i64 = 4 * 1024;
-
-/// How many pages are written to the log before they are copied into the file: a page that changes
-/// often is then copied once for many changes. The log stays near 33 MB.
-const CHECKPOINT_PAGES: i64 = 16_000;
-
 /// A SQLite database.
 pub(super) struct Sqlite {
     path: Arc<Path>,
@@ -186,13 +174,9 @@ fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     make_private(path);
     let connection = Connection::open(path)?;
     connection.busy_timeout(Duration::from_secs(5))?;
-    // Of a new file only: it must be said before anything is written.
-    connection.pragma_update(None, "page_size", PAGE_BYTES)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     // FULL, not NORMAL: an answer that says it is done must survive a power cut.
     connection.pragma_update(None, "synchronous", "full")?;
-    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
-    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(connection)
 }

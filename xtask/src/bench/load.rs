@@ -23,10 +23,21 @@ pub(super) struct Load {
     pub ours: Setup,
     /// What it is compared with: another Belfry, or else a bare server that answers the same.
     pub other: Option<Setup>,
-    /// How long it is loaded before the first round, in seconds.
+    /// How long it is loaded before it counts, in seconds.
     pub warm_up: u32,
-    /// Whether every round begins with nothing in memory.
-    pub cold: bool,
+    pub begins: Begins,
+}
+
+/// What a round begins with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Begins {
+    /// With the processes of the round before.
+    AsItWas,
+    /// With new processes that have nothing in memory.
+    Cold,
+    /// With new processes that are warmed up. Two of one program differ by some percent for as long
+    /// as they live, which a row that is about a few percent must not take for its own.
+    Anew,
 }
 
 const HEAD: &[&str] = &[
@@ -77,9 +88,13 @@ impl Load {
         };
         let (mut our_rounds, mut other_rounds) = (vec![], vec![]);
         for round in 0..=ROUNDS {
-            if self.cold {
+            if self.begins != Begins::AsItWas {
                 ours.start_again()?;
                 other.start_again()?;
+            }
+            if self.begins == Begins::Anew && round > 0 {
+                self.load(&ours, 0, self.warm_up)?;
+                self.load(&other, 0, self.warm_up)?;
             }
             let seconds = if round == 0 { self.warm_up } else { bench.seconds };
             let load = |side: &Running| self.load(side, round, seconds);
@@ -160,7 +175,7 @@ mod tests {
         },
         other: None,
         warm_up: 1,
-        cold: false,
+        begins: Begins::AsItWas,
     };
 
     fn side(per_second: f64) -> Side {

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::belfry::Belfry;
-use super::load::Load;
+use super::load::{Begins, Load};
 use super::program::Program;
 use super::request::Request;
 use super::setup::{Counters, Health, Setup};
@@ -56,7 +56,7 @@ const ROW: Load = Load {
     ours: BELFRY,
     other: None,
     warm_up: 1,
-    cold: false,
+    begins: Begins::AsItWas,
 };
 
 /// Paths, loaded side by side with a bare server or another Belfry.
@@ -78,6 +78,7 @@ pub(super) const LOADS: &[Load] = &[
         floor: 0.93,
         ours: READS,
         other: Some(Setup { serve: &["--limits", "off"], ..READS }),
+        begins: Begins::Anew,
         ..ROW
     },
     Load {
@@ -94,7 +95,7 @@ pub(super) const LOADS: &[Load] = &[
         floor: 0.0,
         ours: READS_ANY_OF_A_MILLION,
         other: Some(READS_ANY),
-        cold: true,
+        begins: Begins::Cold,
         ..ROW
     },
     Load {
