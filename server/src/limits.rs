@@ -18,14 +18,14 @@ use crate::metrics::Metrics;
 
 /// What decides how often.
 pub struct Limits {
-    place: Place,
+    engine: Engine,
     in_force: ArcSwap<InForce>,
 }
 
 /// Where calls are counted.
-enum Place {
-    Here(Memory),
-    Shared(Box<Redis>),
+enum Engine {
+    Memory(Memory),
+    Redis(Box<Redis>),
 }
 
 /// Why calls cannot be counted as configured.
@@ -42,19 +42,19 @@ impl Limits {
     /// When the address or the prefix of Redis cannot be used.
     pub async fn open(config: &Config, metrics: &mut Metrics) -> Result<Self, LimitsError> {
         let local = Memory::new(config.limits.max_keys);
-        let place = match &config.redis {
-            None => Place::Here(local),
+        let engine = match &config.redis {
+            None => Engine::Memory(local),
             Some(url) => {
                 metrics.limits.redis_up = Some(metrics.add_redis());
                 let options = Options {
                     prefix: config.limits.redis_prefix.clone(),
                     timeout: config.limits.redis_timeout,
                 };
-                Place::Shared(Redis::connect(url.reveal(), options, local).await?.into())
+                Engine::Redis(Redis::connect(url.reveal(), options, local).await?.into())
             }
         };
         let in_force = ArcSwap::from_pointee(InForce::new(config, &metrics.limits));
-        Ok(Self { place, in_force })
+        Ok(Self { engine, in_force })
     }
 
     /// What is in force at this moment.
@@ -83,10 +83,10 @@ impl Limits {
         if claims.is_empty() {
             return Verdict::default();
         }
-        let verdict = match &self.place {
+        let verdict = match &self.engine {
             // What need not wait needs no future: this is on the way of every call.
-            Place::Here(memory) => memory.judge(counting, claims, now),
-            Place::Shared(redis) => redis.count(counting, claims, now).await,
+            Engine::Memory(memory) => memory.judge(counting, claims, now),
+            Engine::Redis(redis) => redis.count(counting, claims, now).await,
         };
         in_force.tally(counting, &verdict);
         verdict
@@ -104,9 +104,9 @@ impl Limits {
     }
 
     fn counters(&self) -> &dyn Counters {
-        match &self.place {
-            Place::Here(memory) => memory,
-            Place::Shared(redis) => &**redis,
+        match &self.engine {
+            Engine::Memory(memory) => memory,
+            Engine::Redis(redis) => &**redis,
         }
     }
 }
