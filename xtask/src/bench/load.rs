@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io;
+use std::path::{Path, PathBuf};
 
 use super::Bench;
 use super::median::median;
 use super::request::Request;
 use super::setup::{Running, Setup};
 use super::table::table;
-use super::wrk::{self, Seen};
+use super::wrk::{self, Seen, Target};
 
 /// How often each side is loaded.
 pub(super) const ROUNDS: u32 = 9;
@@ -35,8 +36,9 @@ pub(super) enum Begins {
     AsItWas,
     /// With new processes that have nothing in memory.
     Cold,
-    /// With new processes that are warmed up. Two of one program differ by some percent for as long
-    /// as they live, which a row that is about a few percent must not take for its own.
+    /// With new processes that are warmed up, and loaded in short turns. Two processes of one program
+    /// differ by some percent for as long as they live, and the machine from one second to the next,
+    /// which a row that is about a few percent must not take for its own.
     Anew,
 }
 
@@ -78,6 +80,19 @@ struct Side {
     cpu_us: f64,
 }
 
+impl Side {
+    fn new(seen: Seen, cpu_us: f64) -> Self {
+        Self { seen, cpu_us: cpu_us / seen.calls }
+    }
+}
+
+/// Writes what a side is asked in this round.
+fn script(side: &Running, round: u32) -> io::Result<PathBuf> {
+    let script = side.folder().join("load.lua");
+    fs::write(&script, side.request.script(round))?;
+    Ok(script)
+}
+
 impl Load {
     fn measure(&self, bench: &Bench) -> io::Result<Vec<String>> {
         println!("{} …", self.name);
@@ -99,12 +114,20 @@ impl Load {
             let seconds = if round == 0 { self.warm_up } else { bench.seconds };
             let load = |side: &Running| self.load(side, round, seconds);
             // Whoever is first changes, so that a machine that slows down is unfair to both.
-            let (our, their) = if round % 2 == 0 {
-                let our = load(&ours)?;
-                (our, load(&other)?)
-            } else {
-                let their = load(&other)?;
-                (load(&ours)?, their)
+            let (our, their) = match (self.begins, round % 2) {
+                (Begins::Anew, 0) => self.load_in_turns(&ours, &other, round, seconds)?,
+                (Begins::Anew, _) => {
+                    let (their, our) = self.load_in_turns(&other, &ours, round, seconds)?;
+                    (our, their)
+                }
+                (_, 0) => {
+                    let our = load(&ours)?;
+                    (our, load(&other)?)
+                }
+                _ => {
+                    let their = load(&other)?;
+                    (load(&ours)?, their)
+                }
             };
             if round == 0 {
                 ours.let_fare()?;
@@ -118,12 +141,31 @@ impl Load {
     }
 
     fn load(&self, side: &Running, round: u32, seconds: u32) -> io::Result<Side> {
-        let script = side.folder().join("load.lua");
-        fs::write(&script, side.request.script(round))?;
-        let served = side.served();
-        let before = served.cpu_us();
-        let seen = wrk::load(served.address, &script, self.connections, seconds)?;
-        Ok(Side { seen, cpu_us: (served.cpu_us() - before) / seen.calls })
+        let script = script(side, round)?;
+        let before = side.served().cpu_us();
+        let seen = wrk::load(self.target(side, &script), seconds)?;
+        Ok(Side::new(seen, side.served().cpu_us() - before))
+    }
+
+    fn load_in_turns(
+        &self,
+        one: &Running,
+        other: &Running,
+        round: u32,
+        seconds: u32,
+    ) -> io::Result<(Side, Side)> {
+        let scripts = [script(one, round)?, script(other, round)?];
+        let before = [one, other].map(|side| side.served().cpu_us());
+        let targets = [self.target(one, &scripts[0]), self.target(other, &scripts[1])];
+        let [one_saw, other_saw] = wrk::load_in_turns(targets, seconds)?;
+        Ok((
+            Side::new(one_saw, one.served().cpu_us() - before[0]),
+            Side::new(other_saw, other.served().cpu_us() - before[1]),
+        ))
+    }
+
+    fn target<'a>(&self, side: &Running, script: &'a Path) -> Target<'a> {
+        Target { address: side.served().address, script, connections: self.connections }
     }
 
     fn row(&self, request: &Request, ours: &[Side], other: &[Side], peak: f64) -> Vec<String> {
@@ -147,13 +189,18 @@ impl Load {
             format!("{ratio:.2}"),
             if self.floor > 0.0 { format!("{:.2}", self.floor) } else { String::new() },
             verdict,
-            format!("{:.2}", middle(ours, |side| side.seen.p50_ms)),
-            format!("{:.2}", middle(ours, |side| side.seen.p99_ms)),
+            milliseconds(middle(ours, |side| side.seen.p50_ms)),
+            milliseconds(middle(ours, |side| side.seen.p99_ms)),
             format!("{:.1}", middle(ours, |side| side.cpu_us)),
             format!("{:.1}", middle(other, |side| side.cpu_us)),
             format!("{peak:.1}"),
         ]
     }
+}
+
+/// Empty, where nothing was seen.
+fn milliseconds(figure: f64) -> String {
+    if figure.is_nan() { String::new() } else { format!("{figure:.2}") }
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! Loading a server with wrk, and reading what wrk says.
 
-use std::fs;
 use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use xtask::group::{Ending, Group};
+use xtask::group::{Ending, Group, Signal};
 use xtask::programs;
 
 /// What wrk saw.
@@ -21,28 +22,102 @@ pub(super) struct Seen {
     pub broken: u64,
 }
 
+/// What is to be loaded, and with what.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub address: SocketAddr,
+    pub script: &'a Path,
+    pub connections: u16,
+}
+
 /// Loads the server with the script.
-pub(super) fn load(
-    address: SocketAddr,
-    script: &Path,
-    connections: u16,
-    seconds: u32,
-) -> io::Result<Seen> {
-    let program = programs::find(&["wrk"]).ok_or_else(|| io::Error::other("wrk is missing"))?;
-    let mut wrk = Command::new(program);
-    wrk.args(["--threads", "2", "--latency", "--connections", &connections.to_string()]);
-    wrk.args(["--duration", &format!("{seconds}s"), "--script"]).arg(script);
-    wrk.arg(format!("http://{address}/")).stdout(Stdio::piped());
-    let mut group = Group::spawn(wrk, &Ending::default())?;
-    let mut output = String::new();
-    if let Some(mut stdout) = group.stdout() {
-        stdout.read_to_string(&mut output)?;
+pub(super) fn load(target: Target<'_>, seconds: u32) -> io::Result<Seen> {
+    Wrk::start(target, seconds)?.finish()
+}
+
+/// Loads two servers in turns, until each has had its seconds. Turns are so short that whatever else
+/// slows the machine down slows both down.
+pub(super) fn load_in_turns(targets: [Target<'_>; 2], seconds: u32) -> io::Result<[Seen; 2]> {
+    // Longer than all turns take: it ends when it is woken after that.
+    let life = 3 * seconds;
+    let began = Instant::now();
+    let start = |target| {
+        let mut wrk = Wrk::start(target, life)?;
+        wrk.pause()?;
+        io::Result::Ok(wrk)
+    };
+    let [one, other] = targets.map(start);
+    let (mut one, mut other) = (one?, other?);
+    for _ in 0..seconds * TURNS_A_SECOND {
+        one.take_turn()?;
+        other.take_turn()?;
     }
-    let status = group.wait()?;
-    read(&output).filter(|_| status.success()).ok_or_else(|| {
-        let script = fs::read_to_string(script).unwrap_or_default();
-        io::Error::other(format!("wrk: {status}\n{output}\n{script}"))
-    })
+    thread::sleep(Duration::from_secs(life.into()).saturating_sub(began.elapsed()) + STARTING);
+    Ok([one.finish_turns()?, other.finish_turns()?])
+}
+
+const TURNS_A_SECOND: u32 = 20;
+
+/// More than it takes to start.
+const STARTING: Duration = Duration::from_millis(200);
+
+/// A wrk at work.
+struct Wrk {
+    group: Group,
+    /// For how long it had its turns.
+    worked: Duration,
+    since: Instant,
+}
+
+impl Wrk {
+    fn start(target: Target<'_>, seconds: u32) -> io::Result<Self> {
+        let program = programs::find(&["wrk"]).ok_or_else(|| io::Error::other("wrk is missing"))?;
+        let mut wrk = Command::new(program);
+        wrk.args(["--threads", "2", "--latency"]);
+        wrk.args(["--connections", &target.connections.to_string()]);
+        wrk.args(["--duration", &format!("{seconds}s"), "--script"]).arg(target.script);
+        wrk.arg(format!("http://{}/", target.address)).stdout(Stdio::piped());
+        let group = Group::spawn(wrk, &Ending::default())?;
+        Ok(Self { group, worked: Duration::ZERO, since: Instant::now() })
+    }
+
+    fn pause(&mut self) -> io::Result<()> {
+        self.group.signal(Signal::Stop)?;
+        self.worked += self.since.elapsed();
+        Ok(())
+    }
+
+    fn go_on(&mut self) -> io::Result<()> {
+        self.since = Instant::now();
+        self.group.signal(Signal::Cont)
+    }
+
+    fn take_turn(&mut self) -> io::Result<()> {
+        self.go_on()?;
+        thread::sleep(Duration::from_secs(1) / TURNS_A_SECOND);
+        self.pause()
+    }
+
+    /// What it saw, when it has ended.
+    fn finish(mut self) -> io::Result<Seen> {
+        let mut output = String::new();
+        if let Some(mut stdout) = self.group.stdout() {
+            stdout.read_to_string(&mut output)?;
+        }
+        let status = self.group.wait()?;
+        let seen = read(&output).filter(|_| status.success());
+        seen.ok_or_else(|| io::Error::other(format!("wrk: {status}\n{output}")))
+    }
+
+    /// What it saw in its turns; it was asleep in between.
+    fn finish_turns(mut self) -> io::Result<Seen> {
+        self.go_on()?;
+        let (since, worked) = (self.since, self.worked);
+        let seen = self.finish()?;
+        let per_second = seen.calls / (worked + since.elapsed()).as_secs_f64();
+        // Calls that were under way when it fell asleep tell nothing.
+        Ok(Seen { per_second, p50_ms: f64::NAN, p99_ms: f64::NAN, ..seen })
+    }
 }
 
 fn read(output: &str) -> Option<Seen> {
