@@ -17,6 +17,7 @@ pub mod cidr;
 pub mod forwarded;
 pub mod header;
 pub mod key;
+mod micros;
 pub mod own;
 pub mod route;
 pub mod setting;
@@ -31,11 +32,12 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use smallvec::SmallVec;
 use thiserror::Error;
 
 pub use self::key::{Key, Network};
+pub use self::micros::Micros;
 
 /// So many requests in a window, under a name.
 ///
@@ -154,14 +156,12 @@ impl Limit {
     }
 
     /// The window that a call at `now` falls into, with what was counted in it before.
-    fn window_at(self, kept: Option<Window>, now: Timestamp) -> Window {
-        let end = now.as_second() + i64::from(self.0.window);
-        let latest = Timestamp::new(end, now.subsec_nanosecond()).unwrap_or(Timestamp::MAX);
-        match kept {
-            Some(kept) if kept.count > 0 && now < kept.end => {
-                Window { end: kept.end.min(latest), ..kept }
-            }
-            _ => Window { count: 0, end: latest },
+    fn window_at(self, kept: Window, now: Micros) -> Window {
+        let latest = now.plus(Duration::from_secs(self.0.window.into()));
+        if kept.count > 0 && now < kept.end {
+            Window { end: kept.end.min(latest), ..kept }
+        } else {
+            Window { count: 0, end: latest }
         }
     }
 }
@@ -179,10 +179,15 @@ impl fmt::Display for Limit {
 /// A window starts with the first request that is counted and lasts the limit's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// How many requests were admitted in it.
+    /// How many requests were admitted in it. A window without any is none, and need not be kept.
     pub count: u32,
     /// When it ends; the request at this instant falls into the next one.
-    pub end: Timestamp,
+    pub end: Micros,
+}
+
+impl Window {
+    /// What is known of a key that was never counted.
+    pub const NONE: Self = Self { count: 0, end: Micros::MIN };
 }
 
 /// One limit that applies to a call, and whose budget the call draws on.
@@ -210,14 +215,14 @@ pub enum Counting {
 }
 
 /// How a key stands with one limit once the call has been judged.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     /// The limit.
     pub limit: Limit,
     /// How many more requests it has room for.
     pub remaining: u32,
     /// When the window ends. Where none is running: when one would end that starts now.
-    pub reset: Timestamp,
+    pub reset: Micros,
     /// Whether this limit had room for the call.
     pub admitted: bool,
 }
@@ -234,22 +239,24 @@ impl Standing {
 
 /// How a call stands with all limits that apply to it, in the order of its claims.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Verdict(SmallVec<[Standing; 2]>);
+pub struct Verdict {
+    /// When the call was judged.
+    at: Micros,
+    standings: SmallVec<[Standing; 2]>,
+}
 
 /// Judges a call by all its limits together, each with the window that was kept for its key.
 ///
-/// The windows are left as they are to be kept. One that has no count need not be kept; all others
-/// must be, also when the call is refused, because an end may have been pulled in.
-pub fn judge(counting: Counting, kept: &mut [(Limit, Option<Window>)], now: Timestamp) -> Verdict {
+/// The windows are left as they are to be kept, also when the call is refused, because an end may
+/// have been pulled in.
+pub fn judge(counting: Counting, kept: &mut [(Limit, Window)], now: Micros) -> Verdict {
     let mut all = true;
     for (limit, window) in &mut *kept {
-        let current = limit.window_at(*window, now);
-        all &= current.count < limit.requests();
-        *window = Some(current);
+        *window = limit.window_at(*window, now);
+        all &= window.count < limit.requests();
     }
-    let mut verdict = Verdict::default();
+    let mut verdict = Verdict { at: now, standings: SmallVec::new() };
     for (limit, window) in kept {
-        let Some(window) = window else { continue };
         let admitted = window.count < limit.requests();
         let counted = match counting {
             Counting::Check => all,
@@ -258,7 +265,7 @@ pub fn judge(counting: Counting, kept: &mut [(Limit, Option<Window>)], now: Time
         };
         window.count += u32::from(counted);
         let remaining = limit.requests().saturating_sub(window.count);
-        verdict.0.push(Standing { limit: *limit, remaining, reset: window.end, admitted });
+        verdict.standings.push(Standing { limit: *limit, remaining, reset: window.end, admitted });
     }
     verdict
 }
@@ -267,33 +274,37 @@ impl Verdict {
     /// Whether every limit had room for the call.
     #[must_use]
     pub fn admitted(&self) -> bool {
-        self.0.iter().all(|standing| standing.admitted)
+        self.standings.iter().all(|standing| standing.admitted)
     }
 
     /// How the call stands with each limit, in the order of the claims.
     #[must_use]
     pub fn standings(&self) -> &[Standing] {
-        &self.0
+        &self.standings
     }
 
     /// The standing that is reported where there is place for one: a limit that refused the call,
     /// or else the one closest to being exceeded. Ties go to the latest reset.
     #[must_use]
     pub fn closest(&self) -> Option<&Standing> {
-        self.0.iter().min_by_key(|s| (s.admitted, s.remaining, Reverse(s.reset)))
+        self.standings.iter().min_by_key(|s| (s.admitted, s.remaining, Reverse(s.reset)))
     }
 
     /// This verdict and one on other limits of the same call, as one.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
-        self.0.extend(other.0);
+        // One without limits has no time either.
+        self.at = self.at.max(other.at);
+        self.standings.extend(other.standings);
         self
     }
 
     /// How long a refused caller has to wait until no limit that refused it stands in the way.
     #[must_use]
-    pub fn wait(&self, now: Timestamp) -> Option<Duration> {
-        let refused = self.closest().filter(|standing| !standing.admitted)?;
-        Some(refused.reset.duration_since(now).try_into().unwrap_or_default())
+    pub fn wait(&self) -> Option<Duration> {
+        if self.admitted() {
+            return None;
+        }
+        self.closest().map(|refused| self.at.until(refused.reset))
     }
 }

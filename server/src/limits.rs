@@ -80,16 +80,24 @@ impl Limits {
         claims: &[Claim<'_>],
         now: Timestamp,
     ) -> Verdict {
-        if claims.is_empty() {
-            return Verdict::default();
+        match &self.engine {
+            Engine::Memory(memory) => Here(memory).judge(in_force, counting, claims, now),
+            Engine::Redis(_) if claims.is_empty() => Verdict::default(),
+            Engine::Redis(redis) => {
+                let verdict = redis.count(counting, claims, now).await;
+                in_force.tally(counting, &verdict);
+                verdict
+            }
         }
-        let verdict = match &self.engine {
-            // What need not wait needs no future: this is on the way of every call.
-            Engine::Memory(memory) => memory.judge(counting, claims, now),
-            Engine::Redis(redis) => redis.count(counting, claims, now).await,
-        };
-        in_force.tally(counting, &verdict);
-        verdict
+    }
+
+    /// The counters of this process, where no others are asked.
+    #[must_use]
+    pub fn here(&self) -> Option<Here<'_>> {
+        match &self.engine {
+            Engine::Memory(memory) => Some(Here(memory)),
+            Engine::Redis(_) => None,
+        }
     }
 
     /// Gives back the memory of windows that have ended; to be called now and then.
@@ -108,5 +116,29 @@ impl Limits {
             Engine::Memory(memory) => memory,
             Engine::Redis(redis) => &**redis,
         }
+    }
+}
+
+/// The counters of this process, which need not be waited for: a future less is on the way of every
+/// call.
+#[derive(Debug, Clone, Copy)]
+pub struct Here<'a>(&'a Memory);
+
+impl Here<'_> {
+    /// Judges as [`Limits::judge`] does.
+    #[must_use]
+    pub fn judge(
+        self,
+        in_force: &InForce,
+        counting: Counting,
+        claims: &[Claim<'_>],
+        now: Timestamp,
+    ) -> Verdict {
+        if claims.is_empty() {
+            return Verdict::default();
+        }
+        let verdict = self.0.judge(counting, claims, now);
+        in_force.tally(counting, &verdict);
+        verdict
     }
 }

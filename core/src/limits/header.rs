@@ -5,20 +5,18 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use jiff::tz::Offset;
 
-use super::{Standing, Verdict};
+use super::{Micros, Standing, Verdict};
 
 impl Verdict {
     /// Writes `RateLimit`: `"account";r=299;t=300, "ip";r=12;t=41`. A limit's name needs no escapes.
-    pub fn write_rate_limit(&self, text: &mut Vec<u8>, now: Timestamp) {
+    pub fn write_rate_limit(&self, text: &mut Vec<u8>) {
         self.list(text, |text, standing| {
-            let left = standing.reset.duration_since(now).try_into().unwrap_or_default();
             text.extend_from_slice(standing.limit.0.standing.as_bytes());
             number(text, standing.remaining.into());
             text.extend_from_slice(b";t=");
-            number(text, whole_seconds(left));
+            number(text, whole_seconds(self.at.until(standing.reset)));
         });
     }
 
@@ -54,10 +52,8 @@ impl Standing {
     /// `X-RateLimit-Reset`: ISO 8601 in UTC with three digits of a second, rounded up.
     #[must_use]
     pub fn x_reset(&self) -> [u8; 24] {
-        let reset = self.reset;
-        let up = i64::from(reset.subsec_nanosecond() % 1_000_000 > 0);
-        let up = Timestamp::from_millisecond(reset.as_millisecond() + up).unwrap_or(reset);
-        let at = Offset::UTC.to_datetime(up);
+        let up = self.reset.0.saturating_add(999).div_euclid(1000) * 1000;
+        let at = Offset::UTC.to_datetime(Micros(up).into());
         let mut text = *b"YYYY-MM-DDTHH:MM:SS.mmmZ";
         text[..4].copy_from_slice(&digits::<4>(at.year()));
         text[5..7].copy_from_slice(&digits::<2>(at.month().into()));
@@ -95,14 +91,18 @@ fn digits<const N: usize>(number: i16) -> [u8; N] {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
     use proptest::prelude::*;
-    use smallvec::smallvec;
 
     use super::super::Limit;
     use super::*;
 
-    fn at(text: &str) -> Timestamp {
-        text.parse().unwrap()
+    fn at(text: &str) -> Micros {
+        text.parse::<Timestamp>().unwrap().into()
+    }
+
+    fn verdict(standings: [Standing; 2]) -> Verdict {
+        Verdict { at: at(NOW), standings: standings.into() }
     }
 
     fn standing(name: &str, remaining: u32, reset: &str, admitted: bool) -> Standing {
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn an_admitted_call_is_told_of_the_closest_and_of_all() {
-        let verdict = Verdict(smallvec![
+        let verdict = verdict([
             standing("account", 299, "2026-08-01T13:55:00.25Z", true),
             standing("ip", 12, "2026-08-01T13:50:41Z", true),
         ]);
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(closest.x_limit(), "300");
         assert_eq!(written(|text| closest.write_x_remaining(text)), "12");
         assert_eq!(closest.x_reset(), *b"2026-08-01T13:50:41.000Z");
-        let all = written(|text| verdict.write_rate_limit(text, at(NOW)));
+        let all = written(|text| verdict.write_rate_limit(text));
         assert_eq!(all, r#""account";r=299;t=300, "ip";r=12;t=41"#);
         let policy = written(|text| verdict.write_rate_limit_policy(text));
         assert_eq!(policy, r#""account";q=300;w=300, "ip";q=300;w=300"#);
@@ -143,10 +143,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_judged_apart_is_told_together() {
+        let [account, ip] = [
+            standing("account", 299, "2026-08-01T13:55:00.25Z", true),
+            standing("ip", 12, "2026-08-01T13:50:41Z", true),
+        ];
+        let of = |standing| Verdict { at: at(NOW), standings: [standing].into_iter().collect() };
+        let told = |verdict: Verdict| written(|text| verdict.write_rate_limit(text));
+        let both = told(of(account).and(of(ip)));
+        assert_eq!(both, r#""account";r=299;t=300, "ip";r=12;t=41"#);
+        let one = r#""ip";r=12;t=41"#;
+        assert_eq!(told(of(ip).and(Verdict::default())), one);
+        assert_eq!(told(Verdict::default().and(of(ip))), one);
+    }
+
+    #[test]
     fn a_refused_call_is_told_when_to_come_back() {
         for (reset, seconds) in [
             ("2026-08-01T13:50:00.25Z", 1),
-            ("2026-08-01T13:50:00.250000001Z", 1),
+            ("2026-08-01T13:50:00.250001Z", 1),
             ("2026-08-01T13:50:01.25Z", 1),
             ("2026-08-01T13:50:01.251Z", 2),
             ("2026-08-01T13:55:00.25Z", 300),
@@ -154,7 +169,7 @@ mod tests {
         ] {
             let refused = standing("ip", 0, reset, false);
             let other = standing("account", 0, "2026-08-01T14:55:00Z", true);
-            let wait = Verdict(smallvec![other, refused]).wait(at(NOW)).unwrap();
+            let wait = verdict([other, refused]).wait().unwrap();
             assert_eq!(whole_seconds(wait), seconds, "{reset}");
         }
     }
@@ -175,7 +190,7 @@ mod tests {
         #[test]
         fn a_reset_of_any_year_is_written_as_jiff_writes_it(milli in 0..253_402_207_200_000_i64) {
             let reset = Timestamp::from_millisecond(milli).unwrap();
-            let standing = Standing { reset, ..standing("ip", 0, NOW, true) };
+            let standing = Standing { reset: reset.into(), ..standing("ip", 0, NOW, true) };
             prop_assert_eq!(standing.x_reset().to_vec(), format!("{reset:.3}").into_bytes());
         }
     }

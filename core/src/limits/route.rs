@@ -82,6 +82,37 @@ pub struct Pattern {
     path: Vec<Segment>,
 }
 
+/// Methods, told apart by as much of their first letter as one of eight bits can say: who is not
+/// among them is not meant, and most calls need no closer look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Methods(u8);
+
+impl Methods {
+    const ALL: Self = Self(u8::MAX);
+    const NONE: Self = Self(0);
+
+    /// One method, in any case. What has no letter may be any.
+    pub(super) fn of(method: &str) -> Self {
+        let letter = answered_as(method).bytes().next();
+        letter.map_or(Self::ALL, |letter| Self(1 << (letter & 7)))
+    }
+
+    pub(super) fn may_have(self, method: Self) -> bool {
+        self.0 & method.0 != 0
+    }
+}
+
+impl FromIterator<Self> for Methods {
+    fn from_iter<T: IntoIterator<Item = Self>>(all: T) -> Self {
+        all.into_iter().fold(Self::NONE, |all, one| Self(all.0 | one.0))
+    }
+}
+
+/// A HEAD is answered by the route of the GET.
+fn answered_as(method: &str) -> &str {
+    if method.eq_ignore_ascii_case("HEAD") { "GET" } else { method }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
     Exactly(String),
@@ -145,20 +176,32 @@ impl Pattern {
         &self.text
     }
 
-    /// Whether calls with this method can be meant: a HEAD is answered by the route of the GET.
-    pub(super) fn means_method(&self, method: &str) -> bool {
-        let Some(own) = self.method.as_deref() else { return true };
-        let method = if method.eq_ignore_ascii_case("HEAD") { "GET" } else { method };
-        own.eq_ignore_ascii_case(method)
+    /// The methods that can be meant.
+    pub(super) fn methods(&self) -> Methods {
+        self.method.as_deref().map_or(Methods::ALL, Methods::of)
     }
 
-    /// Whether every path is meant, so that none need be read.
-    pub(super) fn means_every_path(&self) -> bool {
+    /// Whether every call is meant, so that none need be read.
+    pub(super) fn means_every_call(&self) -> bool {
+        self.method.is_none() && self.means_every_path()
+    }
+
+    /// Whether this call is meant. Its path is read when it first matters.
+    pub(super) fn means(&self, method: &str, target: &str, route: &mut Option<Route>) -> bool {
+        self.means_method(method)
+            && (self.means_every_path()
+                || self.means_route(route.get_or_insert_with(|| Route::of(target))))
+    }
+
+    fn means_method(&self, method: &str) -> bool {
+        self.method.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(answered_as(method)))
+    }
+
+    fn means_every_path(&self) -> bool {
         matches!(*self.path, [Segment::Rest])
     }
 
-    /// Whether this path is meant.
-    pub(super) fn means_route(&self, route: &Route) -> bool {
+    fn means_route(&self, route: &Route) -> bool {
         let mut segments = route.segments();
         for own in &self.path {
             match (own, segments.next()) {

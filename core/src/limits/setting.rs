@@ -92,7 +92,8 @@ pub(super) fn settle(
             Some(Setting::Change(change)) => {
                 let limit = change.limit(row.limit.name(), Some(row.limit))?;
                 let per = change.per.unwrap_or(row.per);
-                rows.push(Row { limit, per, matches: change.matches.unwrap_or(row.matches) });
+                let matches = change.matches.unwrap_or_else(|| row.matches().to_vec());
+                rows.push(Row::new(limit, per, matches));
             }
         }
     }
@@ -108,9 +109,9 @@ pub(super) fn settle(
         let (Some(per), Some(matches)) = (change.per, change.matches) else {
             return Err(SettingError::Incomplete(name));
         };
-        rows.push(Row { limit, per, matches });
+        rows.push(Row::new(limit, per, matches));
     }
-    match rows.iter().find(|row| row.matches.is_empty()) {
+    match rows.iter().find(|row| row.matches().is_empty()) {
         Some(row) => Err(SettingError::MatchesNothing(row.limit.name().into())),
         None => Ok(rows),
     }
@@ -180,7 +181,7 @@ mod tests {
         assert_eq!(names(&changed), names(&defaults));
         let (media, was) = (&changed.rows()[1], &defaults.rows()[1]);
         assert_eq!((media.limit.requests(), media.limit.window_seconds()), (60, 1800));
-        assert_eq!((media.per, &media.matches), (was.per, &was.matches));
+        assert_eq!((media.per, media.matches()), (was.per, was.matches()));
         assert_eq!(changed.rows()[3].limit.window_seconds(), 5400);
     }
 
@@ -193,7 +194,7 @@ mod tests {
         let changed = table(json!({"media": false, "search": search})).unwrap();
         assert_eq!(names(&changed), ["account", "delete", "ip", "sign_up", "search"]);
         let row = &changed.rows()[4];
-        assert_eq!((row.per, row.matches.len(), row.limit.requests()), (Per::Ip, 2, 10));
+        assert_eq!((row.per, row.matches().len(), row.limit.requests()), (Per::Ip, 2, 10));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::key::{Key, Network};
-use super::route::{Pattern, Route};
+use super::route::{Methods, Pattern};
 use super::setting::{Setting, SettingError, settle};
 use super::{Claim, Claims, Limit};
 
@@ -29,7 +29,22 @@ pub struct Row {
     /// Whose requests are counted together.
     pub per: Per,
     /// The calls that are counted.
-    pub matches: Vec<Pattern>,
+    matches: Vec<Pattern>,
+    /// The methods of those.
+    methods: Methods,
+}
+
+impl Row {
+    pub(super) fn new(limit: Limit, per: Per, matches: Vec<Pattern>) -> Self {
+        let methods = matches.iter().map(Pattern::methods).collect();
+        Self { limit, per, matches, methods }
+    }
+
+    /// The calls that are counted.
+    #[must_use]
+    pub fn matches(&self) -> &[Pattern] {
+        &self.matches
+    }
 }
 
 /// `300 in 5m per account: *`
@@ -80,14 +95,11 @@ const SIGN_UP: (&str, &str) = ("POST", "/api/v1/accounts");
 
 impl Default for Table {
     fn default() -> Self {
-        let row = |(name, per, matches, requests, seconds): (_, _, &[&str], _, _)| Row {
-            limit: Limit::new(name, requests, Duration::from_secs(seconds))
-                .expect("the names and windows above are sound"),
-            per,
-            matches: matches
-                .iter()
-                .map(|text| text.parse().expect("the patterns above are sound"))
-                .collect(),
+        let row = |(name, per, matches, requests, seconds): (_, _, &[&str], _, _)| {
+            let limit = Limit::new(name, requests, Duration::from_secs(seconds))
+                .expect("the names and windows above are sound");
+            let pattern = |text: &&str| text.parse().expect("the patterns above are sound");
+            Row::new(limit, per, matches.iter().map(pattern).collect())
         };
         Self { rows: DEFAULTS.map(row).into() }
     }
@@ -131,22 +143,22 @@ impl Table {
         account: Option<i64>,
         from: Network,
     ) -> Claims<'a> {
+        let methods = Methods::of(method);
         let mut route = None;
         let mut claims = Claims::new();
-        for row in &self.rows {
+        for row in self.rows.iter().filter(|row| row.methods.may_have(methods)) {
+            let counts = |pattern: &Pattern| {
+                pattern.means_every_call() || pattern.means(method, target, &mut route)
+            };
+            if !row.matches.iter().any(counts) {
+                continue;
+            }
             let key = match (row.per, account) {
                 (Per::Account, Some(account)) => Key::Account(account),
                 (Per::Account, None) => continue,
                 (Per::Ip, _) => Key::Network(from),
             };
-            let counts = |pattern: &Pattern| {
-                pattern.means_method(method)
-                    && (pattern.means_every_path()
-                        || pattern.means_route(route.get_or_insert_with(|| Route::of(target))))
-            };
-            if row.matches.iter().any(counts) {
-                claims.push(Claim { limit: row.limit, key });
-            }
+            claims.push(Claim { limit: row.limit, key });
         }
         claims
     }
@@ -154,6 +166,8 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn from() -> Network {
@@ -214,6 +228,20 @@ mod tests {
         ] {
             assert_eq!(names(&table, call, Some(1)).join(" "), with_account, "{call}");
             assert_eq!(names(&table, call, None).join(" "), without, "{call}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_row_counts_its_method_in_any_case_and_no_other(own in "[A-Z]{1,7}", other in "[A-Z]{0,7}") {
+            let limit = Limit::new("l", 1, Duration::from_mins(1)).unwrap();
+            let matches = ["*", &format!("{own} /a")].map(|text| text.parse::<Pattern>().unwrap());
+            let rows = matches.map(|pattern| Row::new(limit, Per::Ip, vec![pattern]));
+            let count = |method: &str| Table { rows: rows.to_vec() }.claims(method, "/a", None, from()).len();
+            prop_assert_eq!(count(&own), 2);
+            prop_assert_eq!(count(&own.to_lowercase()), 2);
+            let same = own == other || own == "GET" && other == "HEAD";
+            prop_assert_eq!(count(&other), 1 + usize::from(same));
         }
     }
 

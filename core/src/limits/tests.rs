@@ -1,5 +1,6 @@
 //! The arithmetic of limits: tables for what the contract says, properties for what always holds.
 
+use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
@@ -8,24 +9,24 @@ fn limit(name: &str, requests: u32, seconds: u64) -> Limit {
     Limit::new(name, requests, Duration::from_secs(seconds)).unwrap()
 }
 
-fn at(seconds: i64) -> Timestamp {
-    Timestamp::from_second(1_800_000_000 + seconds).unwrap()
+fn at(seconds: i64) -> Micros {
+    Timestamp::from_second(1_800_000_000 + seconds).unwrap().into()
 }
 
 /// The smallest engine there is: one window for each limit.
-struct Kept(Vec<(Limit, Option<Window>)>);
+struct Kept(Vec<(Limit, Window)>);
 
 impl Kept {
     fn new(limits: impl IntoIterator<Item = Limit>) -> Self {
-        Self(limits.into_iter().map(|limit| (limit, None)).collect())
+        Self(limits.into_iter().map(|limit| (limit, Window::NONE)).collect())
     }
 
-    fn check(&mut self, now: Timestamp) -> Verdict {
+    fn check(&mut self, now: Micros) -> Verdict {
         judge(Counting::Check, &mut self.0, now)
     }
 
     fn counts(&self) -> Vec<u32> {
-        self.0.iter().map(|(_, window)| window.map_or(0, |window| window.count)).collect()
+        self.0.iter().map(|(_, window)| window.count).collect()
     }
 }
 
@@ -119,7 +120,8 @@ fn the_closest_has_the_smallest_remaining_then_the_latest_reset() {
             reset: at(reset),
             admitted,
         };
-        let verdict = Verdict(names.into_iter().zip(standings).map(standing).collect());
+        let all = names.into_iter().zip(standings).map(standing).collect();
+        let verdict = Verdict { at: at(0), standings: all };
         assert_eq!(verdict.closest().unwrap().limit.name(), closest, "{standings:?}");
     }
 }
@@ -129,7 +131,7 @@ fn a_call_without_limits_is_admitted() {
     let verdict = judge(Counting::Check, &mut [], at(0));
     assert!(verdict.admitted());
     assert_eq!(verdict.closest(), None);
-    assert_eq!(verdict.wait(at(0)), None);
+    assert_eq!(verdict.wait(), None);
 }
 
 #[test]
@@ -139,14 +141,14 @@ fn a_limit_of_0_refuses_and_says_when_to_ask_again() {
     for counting in [Counting::Check, Counting::Peek, Counting::Charge] {
         let verdict = judge(counting, &mut kept.0, at(0));
         assert!(!verdict.admitted());
-        assert_eq!(verdict.wait(at(0)), Some(Duration::from_mins(1)));
+        assert_eq!(verdict.wait(), Some(Duration::from_mins(1)));
     }
 }
 
 #[test]
 fn the_largest_limit_stops_at_its_end_and_does_not_overflow() {
     let most = limit("most", u32::MAX, 60);
-    let window = |count| Some(Window { count, end: at(60) });
+    let window = |count| Window { count, end: at(60) };
     let mut kept = [(most, window(u32::MAX - 1))];
     assert!(judge(Counting::Check, &mut kept, at(0)).admitted());
     for counting in [Counting::Check, Counting::Charge] {
@@ -190,10 +192,14 @@ fn a_clock_far_forward_gains_one_window_and_setting_it_right_gains_none() {
 #[test]
 fn the_ends_of_the_calendar_do_no_harm() {
     let limit = limit("account", 1, 366 * 86_400);
-    for now in [Timestamp::MIN, Timestamp::UNIX_EPOCH, Timestamp::MAX] {
+    let calendar = [Timestamp::MIN, Timestamp::UNIX_EPOCH, Timestamp::MAX].map(Micros::from);
+    for now in calendar.into_iter().chain([Micros::MIN, Micros(i64::MAX - 1)]) {
         let mut kept = Kept::new([limit]);
-        assert!(kept.check(now).admitted());
-        assert!(kept.check(Timestamp::MAX).wait(Timestamp::MIN) < Some(Duration::MAX));
+        let verdict = kept.check(now);
+        assert!(verdict.admitted());
+        let [standing] = verdict.standings() else { panic!("one limit") };
+        assert!(standing.reset > now && standing.x_reset().is_ascii());
+        assert!(!kept.check(now).admitted());
     }
 }
 
@@ -302,7 +308,7 @@ proptest! {
             let before = kept.counts();
             let verdict = judge(counting, &mut kept.0, at(now));
             prop_assert_eq!(peek.admitted(), verdict.admitted());
-            prop_assert_eq!(verdict.wait(at(now)).is_some(), !verdict.admitted());
+            prop_assert_eq!(verdict.wait().is_some(), !verdict.admitted());
             for (i, standing) in verdict.standings().iter().enumerate() {
                 let cost = match counting {
                     Counting::Check => u32::from(verdict.admitted()),
@@ -333,8 +339,8 @@ proptest! {
             if counting == Counting::Charge {
                 continue; // It may have used up a limit that did not refuse.
             }
-            let Some(wait) = verdict.wait(at(now)) else { continue };
-            let then = at(now) + wait;
+            let Some(wait) = verdict.wait() else { continue };
+            let then = at(now).plus(wait);
             let again = judge(Counting::Peek, &mut kept.0.clone(), then);
             let closed = again.standings().iter().any(|s| s.limit.requests() == 0);
             prop_assert!(closed || again.admitted());
@@ -356,7 +362,7 @@ fn a_standing_is_near_its_limit_from_four_fifths_on() {
         (u32::MAX, u32::MAX, false),
         (u32::MAX, 0, true),
     ] {
-        let reset = jiff::Timestamp::UNIX_EPOCH;
+        let reset = Micros(0);
         let standing =
             Standing { limit: limit("l", requests, 60), remaining, reset, admitted: true };
         assert_eq!(standing.is_near(), near, "{remaining} of {requests}");

@@ -10,11 +10,12 @@ mod tests;
 
 use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use belfry_core::limits::{Claim, Counting, Limit, Verdict, Window, judge};
+use belfry_core::limits::{Claim, Counting, Micros, Verdict, Window, judge};
 use foldhash::quality::RandomState;
 use futures_util::future::{BoxFuture, FutureExt, ready};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use smallvec::SmallVec;
 
 use self::shard::Shard;
@@ -25,8 +26,6 @@ const SHARDS: usize = 256;
 
 /// One for each limit of a call; those of most calls need no memory from the heap.
 type Few<T> = SmallVec<[T; 4]>;
-
-type Kept = (Limit, Option<Window>);
 
 /// The counters of this process.
 #[derive(Debug)]
@@ -60,7 +59,7 @@ impl Memory {
     /// Judges and counts in one step: [`Counters::count`] without a future.
     #[expect(clippy::must_use_candidate, reason = "a charge is made for its effect")]
     pub fn judge(&self, counting: Counting, claims: &[Claim<'_>], now: Timestamp) -> Verdict {
-        let now = whole_microseconds(now);
+        let now = Micros::from(now);
         let mut prints = Few::new();
         for claim in claims {
             prints.push(self.print(claim));
@@ -72,9 +71,7 @@ impl Memory {
         }
         let verdict = judge(counting, &mut kept, now);
         for (&print, &(limit, window)) in prints.iter().zip(&kept) {
-            if let Some(window) = window.filter(|window| window.count > 0) {
-                held.shard(print).put(print, limit, window, now);
-            }
+            held.shard(print).put(print, limit, window, now);
         }
         verdict
     }
@@ -90,16 +87,13 @@ impl Memory {
         };
         let mut kept: Few<_> = claims.iter().map(|claim| (claim.limit, get(claim))).collect();
         let before = kept.clone();
-        let verdict = judge(Counting::Peek, &mut kept, now);
-        let pulled_in = |((_, was), (_, is)): (&Kept, &Kept)| {
-            was.zip(*is).is_some_and(|(was, is)| was.end > is.end)
-        };
-        let known = !before.iter().zip(&kept).any(pulled_in);
+        let verdict = judge(Counting::Peek, &mut kept, now.into());
+        let known = before.iter().zip(&kept).all(|((_, was), (_, is))| was.end <= is.end);
         (known && !verdict.admitted()).then_some(verdict)
     }
 
     /// Takes over how a call stands elsewhere, so that counting can go on from there.
-    pub(super) fn remember(&self, claims: &[Claim<'_>], verdict: &Verdict, now: Timestamp) {
+    pub(super) fn remember(&self, claims: &[Claim<'_>], verdict: &Verdict, now: Micros) {
         for (claim, standing) in claims.iter().zip(verdict.standings()) {
             let told = Window {
                 count: standing.limit.requests() - standing.remaining,
@@ -112,11 +106,11 @@ impl Memory {
             let mut shard = self.shard(self.place(print));
             // Answers may overtake each other, and each tells the end a little differently. The
             // ends of two windows of one key are a whole length apart.
-            let half = SignedDuration::from_secs(claim.limit.window_seconds().into()) / 2;
-            let same = |kept: &Window| kept.end.duration_since(told.end).abs() < half;
-            let count = shard.get(print).filter(same).map_or(0, |kept| kept.count);
-            let window = Window { count: told.count.max(count), ..told };
-            shard.put(print, claim.limit, window, now);
+            let kept = shard.get(print);
+            let apart = kept.end.until(told.end).max(told.end.until(kept.end));
+            let same = apart < Duration::from_secs(claim.limit.window_seconds().into()) / 2;
+            let count = if same { told.count.max(kept.count) } else { told.count };
+            shard.put(print, claim.limit, Window { count, ..told }, now);
         }
     }
 
@@ -136,16 +130,12 @@ impl Memory {
 
     /// Locks the shards of all keys of a call, in order, so that no two calls wait for each other.
     fn hold(&self, prints: &[u64]) -> Held<'_> {
-        let mut places: Few<usize> = Few::new();
-        for &print in prints {
-            let place = self.place(print);
-            if let Err(at) = places.binary_search(&place) {
-                places.insert(at, place);
-            }
-        }
         let mut shards = Few::new();
-        for &place in &places {
+        let mut next = 0;
+        let places = || prints.iter().map(|&print| self.place(print));
+        while let Some(place) = places().filter(|&place| place >= next).min() {
             shards.push((place, self.shard(place)));
+            next = place + 1;
         }
         Held { memory: self, shards }
     }
@@ -175,7 +165,7 @@ impl Counters for Memory {
     }
 
     fn sweep(&self, now: Timestamp) {
-        (0..self.shards.len()).for_each(|place| self.shard(place).sweep(now));
+        (0..self.shards.len()).for_each(|place| self.shard(place).sweep(now.into()));
     }
 
     fn state(&self) -> State {
@@ -187,9 +177,4 @@ impl Counters for Memory {
         }
         state
     }
-}
-
-/// A slot keeps microseconds; a window that is kept must be the one that was told.
-fn whole_microseconds(now: Timestamp) -> Timestamp {
-    Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now)
 }

@@ -21,9 +21,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use belfry_core::limits::{Claim, Counting, Limit, Verdict, Window, judge};
+use belfry_core::limits::{Claim, Counting, Limit, Micros, Verdict, Window, judge};
 use futures_util::future::{BoxFuture, FutureExt};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use redis::{ErrorKind, IntoConnectionInfo, RedisResult};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
@@ -95,8 +95,7 @@ impl Redis {
             return self.local.judge(counting, claims, now);
         };
         // What is left is told by the server's clock, and begins when the answer is here.
-        let passed = SignedDuration::try_from(asked.elapsed()).unwrap_or_default();
-        let now = now.checked_add(passed).unwrap_or(now);
+        let now = Micros::from(now).plus(asked.elapsed());
         let verdict = judge(counting, &mut windows(claims, &told, now), now);
         self.local.remember(claims, &verdict, now);
         verdict
@@ -122,12 +121,9 @@ impl Redis {
     }
 }
 
-fn windows(claims: &[Claim<'_>], told: &[Told], now: Timestamp) -> Vec<(Limit, Option<Window>)> {
-    let window = |&(count, left): &Told| {
-        let left = SignedDuration::try_from(left).unwrap_or(SignedDuration::MAX);
-        Window { count, end: now.checked_add(left).unwrap_or(Timestamp::MAX) }
-    };
-    claims.iter().zip(told).map(|(claim, told)| (claim.limit, Some(window(told)))).collect()
+fn windows(claims: &[Claim<'_>], told: &[Told], now: Micros) -> Vec<(Limit, Window)> {
+    let window = |&(count, left): &Told| Window { count, end: now.plus(left) };
+    claims.iter().zip(told).map(|(claim, told)| (claim.limit, window(told))).collect()
 }
 
 impl Drop for Redis {

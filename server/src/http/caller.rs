@@ -51,7 +51,7 @@ impl FromRequestParts<Arc<Belfry>> for Caller {
     ) -> Result<Self, RuleError> {
         let query = percent::query(parts.uri.query().unwrap_or_default())?;
         match holder(parts, belfry).await? {
-            Holder::User(digest, token) => user(digest, token),
+            Holder::User(caller) => Ok(caller),
             Holder::Service(service) => acting(&service, &query, belfry).await,
         }
     }
@@ -75,40 +75,38 @@ impl FromRequestParts<Arc<Belfry>> for Service {
 }
 
 /// Who holds the token of a call.
-#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is made")]
 enum Holder {
-    /// A user, or an app for itself; the token is good.
-    User(Digest, Token),
+    User(Caller),
     Service(Arc<ApplicationService>),
 }
 
-async fn holder(parts: &mut Parts, belfry: &Arc<Belfry>) -> Result<Holder, RuleError> {
-    let Ok(Entrant { now, presented, .. }) = Entrant::from_request_parts(parts, belfry).await;
-    match presented {
-        Presented::Token(digest, token) => match token.check(now) {
-            Ok(()) => Ok(Holder::User(digest, token)),
+async fn holder(parts: &Parts, belfry: &Belfry) -> Result<Holder, RuleError> {
+    Entrant::look(parts, belfry, |entrant| match &entrant.presented {
+        Presented::Token(digest, token) => match token.check(entrant.now) {
+            Ok(()) => user(*digest, token).map(Holder::User),
             Err(Refused::Revoked | Refused::Expired) => Err(RuleError::UnknownToken),
             Err(Refused::Disabled) => Err(RuleError::Deactivated),
         },
         Presented::Service(digest) => {
-            let service = belfry.application_services.of_token(digest);
+            let service = belfry.application_services.of_token(*digest);
             service.cloned().map(Holder::Service).ok_or(RuleError::UnknownToken)
         }
         Presented::Nothing => Err(RuleError::MissingToken),
         Presented::Several => Err(BearerError::Several.into()),
         Presented::Unknown => Err(RuleError::UnknownToken),
-        Presented::Unanswered(problem) => Err(problem.into()),
-    }
+        Presented::Unanswered(problem) => Err(problem.clone().into()),
+    })
+    .await
 }
 
-/// The user of a token.
-fn user(digest: Digest, token: Token) -> Result<Caller, RuleError> {
-    let account = token.account.ok_or(RuleError::NoUser)?;
+/// The user of a good token.
+fn user(digest: Digest, token: &Token) -> Result<Caller, RuleError> {
+    let account = token.account.as_ref().ok_or(RuleError::NoUser)?;
     Ok(Caller {
         account: account.id,
         name: account.name,
         token: Some(digest),
-        scopes: Some(token.scopes),
+        scopes: Some(token.scopes.clone()),
     })
 }
 

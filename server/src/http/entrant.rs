@@ -1,14 +1,11 @@
 //! Who calls: from which address, and with which token. Found once for every call.
 
-use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
 
-use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
 use belfry_core::oauth::bearer::{self, BearerError};
-use belfry_core::secret::Digest;
+use belfry_core::secret::{Digest, Secret};
 use jiff::Timestamp;
 use url::form_urlencoded;
 
@@ -19,7 +16,7 @@ use crate::store::Token;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Who calls. As an extractor it never looks up twice what the limits have found already.
+/// Who calls.
 #[derive(Debug, Clone)]
 pub(super) struct Entrant {
     /// When the call came.
@@ -47,26 +44,47 @@ pub(super) enum Presented {
     Unanswered(Problem),
 }
 
-impl FromRequestParts<Arc<Belfry>> for Entrant {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(
-        parts: &mut Parts,
-        belfry: &Arc<Belfry>,
-    ) -> Result<Self, Infallible> {
-        if let Some(found) = parts.extensions.get::<Self>() {
-            return Ok(found.clone());
+impl Entrant {
+    /// Looks at who calls: at what the limits have found, or else it is found now.
+    pub(super) async fn look<T>(
+        parts: &Parts,
+        belfry: &Belfry,
+        look: impl FnOnce(&Self) -> T,
+    ) -> T {
+        match parts.extensions.get::<Self>() {
+            Some(found) => look(found),
+            // In a box: where limits are on, as by default, nobody need carry the room for this.
+            None => look(&Box::pin(Self::find(parts, belfry)).await),
         }
+    }
+
+    async fn find(parts: &Parts, belfry: &Belfry) -> Self {
         let now = belfry.clock.now();
         let in_force = belfry.limits.in_force();
         let address = address(&in_force, peer(&parts.extensions), &parts.headers);
-        let presented = match token(&parts.headers, parts.uri.query()) {
+        match Self::known(belfry, now, address, &parts.headers, parts.uri.query()) {
+            Ok(known) => known,
+            Err(digest) => Self { now, address, presented: look_up(belfry, digest).await },
+        }
+    }
+
+    /// Who calls, if the database need not be asked; or else the token to ask it about.
+    pub(super) fn known(
+        belfry: &Belfry,
+        now: Timestamp,
+        address: IpAddr,
+        headers: &HeaderMap,
+        query: Option<&str>,
+    ) -> Result<Self, Digest> {
+        let presented = match token(headers, query).map(|token| token.map(|token| token.digest())) {
             Err(BearerError::Several) => Presented::Several,
             Ok(None) => Presented::Nothing,
-            Ok(Some(digest)) => match known(belfry, digest) {
-                Some(presented) => presented,
-                None => look_up(belfry, digest).await,
-            },
+            Ok(Some(digest)) if belfry.application_services.of_token(digest).is_some() => {
+                Presented::Service(digest)
+            }
+            Ok(Some(digest)) => {
+                Presented::Token(digest, belfry.store.cached_token(&digest).ok_or(digest)?)
+            }
         };
         Ok(Self { now, address, presented })
     }
@@ -89,27 +107,15 @@ pub(super) fn address(in_force: &InForce, peer: IpAddr, headers: &HeaderMap) -> 
     peer
 }
 
-/// The digest of the one token that is presented, if there is one.
-pub(super) fn token(
-    headers: &HeaderMap,
-    query: Option<&str>,
-) -> Result<Option<Digest>, BearerError> {
+/// The one token that is presented, if there is one.
+fn token(headers: &HeaderMap, query: Option<&str>) -> Result<Option<Secret>, BearerError> {
     let authorization = headers.get_all(header::AUTHORIZATION).iter();
     let authorization = authorization.map(HeaderValue::as_bytes);
     let parameters: Vec<_> = form_urlencoded::parse(query.unwrap_or_default().as_bytes())
         .filter(|(name, _)| name == "access_token")
         .map(|(_, value)| value)
         .collect();
-    let token = bearer::presented(authorization, parameters.iter().map(AsRef::as_ref))?;
-    Ok(token.map(|token| token.digest()))
-}
-
-/// What is known of a token without asking the database.
-pub(super) fn known(belfry: &Belfry, digest: Digest) -> Option<Presented> {
-    if belfry.application_services.of_token(digest).is_some() {
-        return Some(Presented::Service(digest));
-    }
-    belfry.store.cached_token(&digest).map(|token| Presented::Token(digest, token))
+    bearer::presented(authorization, parameters.iter().map(AsRef::as_ref))
 }
 
 /// What the database knows of a token.

@@ -69,12 +69,12 @@ pub(super) async fn check(
     let call = Call { method, target, query, headers, peer };
     let (in_force, now) = (belfry.limits.in_force(), belfry.clock.now());
     let (entrant, verdict) = limit::judge(&belfry, &in_force, &call, now).await;
-    let outcome = match (Refused::by(&verdict, in_force.mode, now), &named) {
+    let outcome = match (Refused::by(&verdict, in_force.mode), &named) {
         (Some(refused), _) => Err(Denied::Problem(refused.into())),
         (None, Err(error)) => Err((*error).into()),
         (None, Ok(_)) => pass(entrant.presented, uri, now),
     };
-    (Counted(verdict, now), outcome)
+    (Counted(verdict), outcome)
 }
 
 /// The call that is asked about.

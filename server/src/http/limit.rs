@@ -12,8 +12,7 @@ use std::net::IpAddr;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request};
-use belfry_core::limits::{Counting, Network, Verdict};
-use belfry_core::oauth::bearer::BearerError;
+use belfry_core::limits::{Claims, Counting, Network, Verdict};
 use belfry_core::secret::Digest;
 use jiff::Timestamp;
 
@@ -23,7 +22,6 @@ use super::entrant::{self, Entrant, Presented};
 use super::{Belfry, Peer};
 use crate::config::LimitMode;
 use crate::limits::InForce;
-use crate::store::Token;
 
 /// A call, as far as limits are concerned.
 pub(super) struct Call<'a> {
@@ -56,14 +54,18 @@ pub(super) async fn enter(
         peer: peer.0.ip(),
     };
     let now = belfry.clock.now();
-    let (entrant, verdict) = judge(belfry, &in_force, &call, now).await;
+    let (entrant, verdict) = match judge_at_once(belfry, &in_force, &call, now) {
+        Some(judged) => judged,
+        // In a box: most calls need not carry the room for this.
+        None => Box::pin(judge(belfry, &in_force, &call, now)).await,
+    };
     request.extensions_mut().insert(entrant);
     // Guards stand before what is posted; no other call need carry the room for what they find.
     if request.method() == Method::POST {
         request.extensions_mut().insert(told.overhear());
     }
-    let refused = Refused::by(&verdict, in_force.mode, now);
-    told.add(verdict, now);
+    let refused = Refused::by(&verdict, in_force.mode);
+    told.add(verdict);
     refused.map_or(Ok(()), Err)
 }
 
@@ -84,28 +86,33 @@ pub(super) async fn judge(
     now: Timestamp,
 ) -> (Entrant, Verdict) {
     let address = entrant::address(in_force, call.peer, call.headers);
-    let from = Network::of(address);
-    let presented = match entrant::token(call.headers, call.query) {
-        Err(BearerError::Several) => Presented::Several,
-        Ok(None) => Presented::Nothing,
-        Ok(Some(digest)) => match entrant::known(belfry, digest) {
-            Some(known) => known,
-            // In a box: a call that is known, as most are, need not carry the room for this.
-            None => match Box::pin(look_up(belfry, in_force, call, from, digest, now)).await {
-                Ok(presented) => presented,
-                Err(verdict) => {
-                    return (Entrant { now, address, presented: Presented::Unknown }, verdict);
-                }
-            },
+    let entrant = match Entrant::known(belfry, now, address, call.headers, call.query) {
+        Ok(known) => known,
+        Err(digest) => match look_up(belfry, in_force, call, address, digest, now).await {
+            Ok(presented) => Entrant { now, address, presented },
+            Err(verdict) => {
+                return (Entrant { now, address, presented: Presented::Unknown }, verdict);
+            }
         },
     };
-    if is_free(belfry, &presented) {
-        return (Entrant { now, address, presented }, Verdict::default());
-    }
-    let account = account(&presented, now);
-    let claims = in_force.claims(call.method, call.target, account, from);
+    let claims = claims(belfry, in_force, call, &entrant);
     let verdict = belfry.limits.judge(in_force, Counting::Check, &claims, now).await;
-    (Entrant { now, address, presented }, verdict)
+    (entrant, verdict)
+}
+
+/// Judges as [`judge`] does, where nothing needs to be asked elsewhere: the way of most calls.
+fn judge_at_once(
+    belfry: &Belfry,
+    in_force: &InForce,
+    call: &Call<'_>,
+    now: Timestamp,
+) -> Option<(Entrant, Verdict)> {
+    let here = belfry.limits.here()?;
+    let address = entrant::address(in_force, call.peer, call.headers);
+    let entrant = Entrant::known(belfry, now, address, call.headers, call.query).ok()?;
+    let claims = claims(belfry, in_force, call, &entrant);
+    let verdict = here.judge(in_force, Counting::Check, &claims, now);
+    Some((entrant, verdict))
 }
 
 /// Asks the database for a token, unless the address is over its limits: tokens that are made up
@@ -114,12 +121,12 @@ async fn look_up(
     belfry: &Belfry,
     in_force: &InForce,
     call: &Call<'_>,
-    from: Network,
+    address: IpAddr,
     digest: Digest,
     now: Timestamp,
 ) -> Result<Presented, Verdict> {
     if in_force.mode == LimitMode::Enforce {
-        let claims = in_force.claims(call.method, call.target, None, from);
+        let claims = in_force.claims(call.method, call.target, None, Network::of(address));
         let verdict = belfry.limits.judge(in_force, Counting::Peek, &claims, now).await;
         if !verdict.admitted() {
             return Err(verdict);
@@ -128,15 +135,23 @@ async fn look_up(
     Ok(entrant::look_up(belfry, digest).await)
 }
 
-/// Whether limits do not hold, because an application service is registered so.
-fn is_free(belfry: &Belfry, presented: &Presented) -> bool {
-    let Presented::Service(token) = presented else { return false };
-    belfry.application_services.of_token(*token).is_some_and(|service| !service.rate_limited)
+/// What a call draws on.
+fn claims<'a>(
+    belfry: &Belfry,
+    in_force: &InForce,
+    call: &Call<'_>,
+    entrant: &Entrant,
+) -> Claims<'a> {
+    let account = match &entrant.presented {
+        Presented::Service(token) if is_free(belfry, *token) => return Claims::new(),
+        Presented::Token(_, token) if token.check(entrant.now).is_ok() => token.account.as_ref(),
+        _ => None,
+    };
+    let account = account.map(|account| account.id);
+    in_force.claims(call.method, call.target, account, Network::of(entrant.address))
 }
 
-/// The account that a call counts for.
-fn account(presented: &Presented, now: Timestamp) -> Option<i64> {
-    let Presented::Token(_, token) = presented else { return None };
-    let Token { account: Some(account), .. } = token else { return None };
-    token.check(now).is_ok().then_some(account.id)
+/// Whether limits do not hold, because an application service is registered so.
+fn is_free(belfry: &Belfry, token: Digest) -> bool {
+    belfry.application_services.of_token(token).is_some_and(|service| !service.rate_limited)
 }

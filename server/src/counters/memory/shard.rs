@@ -8,8 +8,7 @@
 
 use std::cmp::Reverse;
 
-use belfry_core::limits::{Limit, Window};
-use jiff::Timestamp;
+use belfry_core::limits::{Limit, Micros, Window};
 
 /// Slots that a new key in a full table chooses among.
 const NEIGHBOURS: usize = 16;
@@ -40,8 +39,8 @@ pub(super) struct Shard {
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     print: u64,
-    /// The end of the window in microseconds, later than any `now` it was kept at.
-    end: i64,
+    /// The end of the window, later than any `now` it was kept at.
+    end: Micros,
     /// 0 in an empty slot: a window without a count is not kept.
     count: u32,
     /// How much of the limit is used, from 0 to 255.
@@ -49,9 +48,9 @@ struct Slot {
 }
 
 impl Slot {
-    const EMPTY: Self = Self { print: 0, end: i64::MIN, count: 0, share: 0 };
+    const EMPTY: Self = Self { print: 0, end: Micros::MIN, count: 0, share: 0 };
 
-    fn is_live(&self, now: i64) -> bool {
+    fn is_live(&self, now: Micros) -> bool {
         self.count > 0 && self.end > now
     }
 }
@@ -78,20 +77,24 @@ impl Shard {
         self.evicted
     }
 
-    /// The window that is kept of a key.
-    pub(super) fn get(&self, print: u64) -> Option<Window> {
-        let slot = if self.is_busy(print) { &self.busy } else { &self.slots[self.find(print)?] };
-        (slot.count > 0).then(|| Window {
-            count: slot.count,
-            end: Timestamp::from_microsecond(slot.end).unwrap_or(Timestamp::MAX),
-        })
+    /// The window that is kept of a key, if there is one.
+    pub(super) fn get(&self, print: u64) -> Window {
+        let slot = if self.is_busy(print) {
+            &self.busy
+        } else {
+            self.find(print).map_or(&Slot::EMPTY, |at| &self.slots[at])
+        };
+        Window { count: slot.count, end: slot.end }
     }
 
-    /// Keeps the window of a key.
-    pub(super) fn put(&mut self, print: u64, limit: Limit, window: Window, now: Timestamp) {
+    /// Keeps the window of a key, if there is something in it.
+    pub(super) fn put(&mut self, print: u64, limit: Limit, window: Window, now: Micros) {
+        if window.count == 0 {
+            return;
+        }
         let share = u64::from(window.count) * 255 / u64::from(limit.requests().max(1));
         let share = u8::try_from(share).unwrap_or(u8::MAX);
-        let slot = Slot { print, end: window.end.as_microsecond(), count: window.count, share };
+        let slot = Slot { print, end: window.end, count: window.count, share };
         if self.is_busy(print) {
             self.busy = slot;
             return;
@@ -104,7 +107,7 @@ impl Shard {
         }
         self.last = print;
         let at = held.or_else(|| {
-            self.make_room(print, now.as_microsecond());
+            self.make_room(print, now);
             self.find(print)
         });
         if let Some(at) = at {
@@ -114,9 +117,8 @@ impl Shard {
     }
 
     /// Forgets every window that has ended, and gives memory back when little is left.
-    pub(super) fn sweep(&mut self, now: Timestamp) {
+    pub(super) fn sweep(&mut self, now: Micros) {
         self.settle();
-        let now = now.as_microsecond();
         let live = self.live(now);
         if live == 0 {
             self.rebuild(0, now);
@@ -139,7 +141,7 @@ impl Shard {
         }
     }
 
-    fn live(&self, now: i64) -> usize {
+    fn live(&self, now: Micros) -> usize {
         self.slots.iter().filter(|slot| slot.is_live(now)).count()
     }
 
@@ -162,7 +164,7 @@ impl Shard {
         usize::try_from(scaled).unwrap_or(0)
     }
 
-    fn make_room(&mut self, print: u64, now: i64) {
+    fn make_room(&mut self, print: u64, now: Micros) {
         self.settle();
         self.sweep_some(now);
         if self.used >= self.most {
@@ -175,7 +177,7 @@ impl Shard {
         }
     }
 
-    fn give_up_one(&mut self, print: u64, now: i64) {
+    fn give_up_one(&mut self, print: u64, now: Micros) {
         let held = self.from(self.home(print)).filter(|&at| self.slots[at].count > 0);
         let worth = |&at: &usize| {
             let slot = &self.slots[at];
@@ -187,7 +189,7 @@ impl Shard {
         }
     }
 
-    fn sweep_some(&mut self, now: i64) {
+    fn sweep_some(&mut self, now: Micros) {
         for _ in 0..SWEPT.min(self.slots.len()) {
             self.hand = if self.hand + 1 < self.slots.len() { self.hand + 1 } else { 0 };
             self.clear(self.hand, now);
@@ -195,7 +197,7 @@ impl Shard {
     }
 
     /// Empties a slot of windows that have ended, also of those that move up into it.
-    fn clear(&mut self, at: usize, now: i64) {
+    fn clear(&mut self, at: usize, now: Micros) {
         while self.slots[at].count > 0 && !self.slots[at].is_live(now) {
             self.remove(at);
         }
@@ -220,7 +222,7 @@ impl Shard {
         self.used -= 1;
     }
 
-    fn rebuild(&mut self, len: usize, now: i64) {
+    fn rebuild(&mut self, len: usize, now: Micros) {
         let old = std::mem::replace(&mut self.slots, vec![Slot::EMPTY; len]);
         self.used = 0;
         for slot in old.into_iter().filter(|slot| slot.is_live(now)) {

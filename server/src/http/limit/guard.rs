@@ -94,10 +94,10 @@ impl Guard {
             Guarded::SignUp => in_force.table.sign_up_claims(self.from),
         };
         let verdict = limits.judge(&in_force, counting, &claims, now).await;
-        let refused = Refused::by(&verdict, in_force.mode, now);
+        let refused = Refused::by(&verdict, in_force.mode);
         // A look that counts nothing and stops nobody is nothing to tell of.
         if counting != Counting::Peek || refused.is_some() {
-            self.overheard.hear(verdict, now);
+            self.overheard.hear(verdict);
         }
         refused.map_or(Ok(()), Err)
     }
@@ -110,8 +110,8 @@ impl FromRequestParts<Arc<Belfry>> for Guard {
         parts: &mut Parts,
         belfry: &Arc<Belfry>,
     ) -> Result<Self, Infallible> {
-        let entrant = Entrant::from_request_parts(parts, belfry).await?;
+        let address = Entrant::look(parts, belfry, |entrant| entrant.address).await;
         let overheard = parts.extensions.get::<Overheard>().cloned().unwrap_or_default();
-        Ok(Self { overheard, ..Self::new(Arc::clone(belfry), entrant.address) })
+        Ok(Self { overheard, ..Self::new(Arc::clone(belfry), address) })
     }
 }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use belfry_core::limits::Verdict;
-use jiff::Timestamp;
 
 use crate::config::LimitMode;
 
@@ -15,8 +14,8 @@ pub struct Refused {
 
 impl Refused {
     /// The refusal that a verdict means; none unless limits are enforced.
-    pub(in crate::http) fn by(verdict: &Verdict, mode: LimitMode, now: Timestamp) -> Option<Self> {
-        let wait = verdict.wait(now).filter(|_| mode == LimitMode::Enforce)?;
+    pub(in crate::http) fn by(verdict: &Verdict, mode: LimitMode) -> Option<Self> {
+        let wait = verdict.wait().filter(|_| mode == LimitMode::Enforce)?;
         Some(Self { wait })
     }
 

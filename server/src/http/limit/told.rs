@@ -6,36 +6,35 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponseParts, Response, ResponseParts};
-use belfry_core::limits::{Limit, Verdict};
-use jiff::Timestamp;
+use belfry_core::limits::{Limit, Micros, Verdict};
 use smallvec::SmallVec;
 
-const X_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
-const X_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-const X_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
-const STANDINGS: HeaderName = HeaderName::from_static("ratelimit");
-const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+static X_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+static X_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+static X_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+static STANDINGS: HeaderName = HeaderName::from_static("ratelimit");
+static POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
 /// How a call stands with all its limits: those of the table, those that its guard asked, and those
 /// of the call that it speaks of.
 #[derive(Debug, Default)]
 pub(in crate::http) struct Told {
-    verdict: Option<(Verdict, Timestamp)>,
+    verdict: Option<Verdict>,
     overheard: Option<Overheard>,
 }
 
 /// What a guard finds during a call, whatever the call is answered: it goes with the request, so
 /// that no handler needs to pass it on.
 #[derive(Debug, Clone, Default)]
-pub(in crate::http) struct Overheard(Arc<Mutex<Option<(Verdict, Timestamp)>>>);
+pub(in crate::http) struct Overheard(Arc<Mutex<Option<Verdict>>>);
 
 impl Overheard {
     /// Keeps a verdict. A guard that asks twice asks the same limits, so the last one counts.
-    pub(super) fn hear(&self, verdict: Verdict, now: Timestamp) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((verdict, now));
+    pub(super) fn hear(&self, verdict: Verdict) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict);
     }
 
-    fn take(&self) -> Option<(Verdict, Timestamp)> {
+    fn take(&self) -> Option<Verdict> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
@@ -44,7 +43,7 @@ impl Overheard {
 /// `(counted, answer)`, has the headers tell of it.
 #[derive(Debug, Clone)]
 #[must_use]
-pub(in crate::http) struct Counted(pub(in crate::http) Verdict, pub(in crate::http) Timestamp);
+pub(in crate::http) struct Counted(pub(in crate::http) Verdict);
 
 impl IntoResponseParts for Counted {
     type Error = Infallible;
@@ -56,13 +55,12 @@ impl IntoResponseParts for Counted {
 }
 
 impl Told {
-    /// Adds a verdict of this time.
-    pub(in crate::http) fn add(&mut self, verdict: Verdict, now: Timestamp) {
-        let verdict = match self.verdict.take() {
-            Some((before, _)) => before.and(verdict),
+    /// Adds a verdict.
+    pub(in crate::http) fn add(&mut self, verdict: Verdict) {
+        self.verdict = Some(match self.verdict.take() {
+            Some(before) => before.and(verdict),
             None => verdict,
-        };
-        self.verdict = Some((verdict, now));
+        });
     }
 
     /// Gives what a guard is to keep its verdict in.
@@ -72,19 +70,18 @@ impl Told {
 
     /// Takes what a handler left in its answer.
     pub(in crate::http) fn hear(&mut self, answer: &mut Response) {
-        if let Some(Counted(verdict, now)) = answer.extensions_mut().remove() {
-            self.add(verdict, now);
+        if let Some(Counted(verdict)) = answer.extensions_mut().remove() {
+            self.add(verdict);
         }
     }
 
     /// Writes it into the headers of the answer.
     pub(in crate::http) fn write(mut self, answer: &mut Response) {
-        let overheard = self.overheard.take();
-        if let Some((verdict, now)) = overheard.and_then(|overheard| overheard.take()) {
-            self.add(verdict, now);
+        if let Some(verdict) = self.overheard.take().and_then(|overheard| overheard.take()) {
+            self.add(verdict);
         }
-        if let Some((verdict, now)) = self.verdict {
-            PEN.with_borrow_mut(|pen| pen.write(&verdict, now, answer.headers_mut()));
+        if let Some(verdict) = self.verdict {
+            PEN.with_borrow_mut(|pen| pen.write(&verdict, answer.headers_mut()));
         }
     }
 }
@@ -98,46 +95,60 @@ thread_local! {
 struct Pen {
     /// Room for one value.
     text: Vec<u8>,
-    reset: Last<Timestamp>,
-    policy: Last<SmallVec<[Limit; 2]>>,
-}
-
-/// The value of a header as it was written last, and for what.
-struct Last<T>(Option<(T, HeaderValue)>);
-
-impl<T: PartialEq> Last<T> {
-    fn or_write(&mut self, of: T, write: impl FnOnce() -> HeaderValue) -> HeaderValue {
-        match &self.0 {
-            Some((before, value)) if *before == of => value.clone(),
-            _ => self.0.insert((of, write())).1.clone(),
-        }
-    }
+    /// The limit whose requests were written last.
+    limit: (Option<Limit>, HeaderValue),
+    /// The reset that was written last.
+    reset: (Micros, HeaderValue),
+    /// The limits whose policy was written last.
+    policy: (SmallVec<[Limit; 2]>, HeaderValue),
 }
 
 impl Pen {
-    const NEW: Self = Self { text: Vec::new(), reset: Last(None), policy: Last(None) };
+    const NEW: Self = Self {
+        text: Vec::new(),
+        limit: (None, HeaderValue::from_static("")),
+        reset: (Micros::MIN, HeaderValue::from_static("")),
+        policy: (SmallVec::new_const(), HeaderValue::from_static("")),
+    };
 
-    fn write(&mut self, verdict: &Verdict, now: Timestamp, headers: &mut HeaderMap) {
+    fn write(&mut self, verdict: &Verdict, headers: &mut HeaderMap) {
         let Some(closest) = verdict.closest() else { return };
+        if self.limit.0 != Some(closest.limit) {
+            self.limit = (Some(closest.limit), HeaderValue::from_static(closest.x_limit()));
+        }
+        if self.reset.0 != closest.reset {
+            self.reset = (closest.reset, ascii(&closest.x_reset()));
+        }
+        let limits = || verdict.standings().iter().map(|standing| standing.limit);
+        if !limits().eq(self.policy.0.iter().copied()) {
+            let policy = self.written(|text| verdict.write_rate_limit_policy(text));
+            self.policy = (limits().collect(), policy);
+        }
         // These, and what else is added to every answer.
         headers.reserve(9);
-        let Self { text, reset, policy } = self;
-        let limits = verdict.standings().iter().map(|standing| standing.limit).collect();
-        let mut value = |write: &dyn Fn(&mut Vec<u8>)| {
-            text.clear();
-            write(text);
-            ascii(text)
-        };
-        headers.insert(X_LIMIT, HeaderValue::from_static(closest.x_limit()));
-        headers.insert(X_REMAINING, value(&|text| closest.write_x_remaining(text)));
-        headers.insert(X_RESET, reset.or_write(closest.reset, || ascii(&closest.x_reset())));
-        headers.insert(STANDINGS, value(&|text| verdict.write_rate_limit(text, now)));
-        let all = || value(&|text| verdict.write_rate_limit_policy(text));
-        headers.insert(POLICY, policy.or_write(limits, all));
+        put(headers, &X_LIMIT, self.limit.1.clone());
+        put(headers, &X_REMAINING, self.written(|text| closest.write_x_remaining(text)));
+        put(headers, &X_RESET, self.reset.1.clone());
+        put(headers, &STANDINGS, self.written(|text| verdict.write_rate_limit(text)));
+        put(headers, &POLICY, self.policy.1.clone());
+    }
+
+    fn written(&mut self, write: impl Fn(&mut Vec<u8>)) -> HeaderValue {
+        self.text.clear();
+        write(&mut self.text);
+        ascii(&self.text)
     }
 }
 
+/// Apart, so that the code of it is there once: on its way through the kernel and back, a call
+/// finds little of the code it needs in the nearest cache.
+#[inline(never)]
+fn put(headers: &mut HeaderMap, name: &HeaderName, value: HeaderValue) {
+    headers.insert(name.clone(), value);
+}
+
 /// The name of a limit is of a few plain letters, so that this never fails.
+#[inline(never)]
 fn ascii(value: &[u8]) -> HeaderValue {
     HeaderValue::from_bytes(value).unwrap_or_else(|_| HeaderValue::from_static(""))
 }

@@ -100,7 +100,7 @@ async fn nodes_whose_clocks_differ_count_in_one_window() {
     {
         let verdict = counters.check(&claims, at).await;
         assert_eq!(remaining(&verdict), [left], "{at}");
-        let end = verdict.standings()[0].reset.duration_since(at);
+        let end = jiff::Timestamp::from(verdict.standings()[0].reset).duration_since(at);
         assert!(end <= jiff::SignedDuration::from_secs(301), "{at}: {end}");
     }
     for (counters, at) in [(&one, now()), (&other, now() - hour)] {
