@@ -199,6 +199,7 @@ fn the_ends_of_the_calendar_do_no_harm() {
         assert!(verdict.admitted());
         let [standing] = verdict.standings() else { panic!("one limit") };
         assert!(standing.reset > now && standing.x_reset().is_ascii());
+        assert!(Micros::MIN.until(standing.reset) < Duration::MAX);
         assert!(!kept.check(now).admitted());
     }
 }
