@@ -140,8 +140,7 @@ impl Pen {
     }
 }
 
-/// Apart, so that the code of it is there once: on its way through the kernel and back, a call
-/// finds little of the code it needs in the nearest cache.
+/// Apart, so that the code of it is there once and not five times.
 #[inline(never)]
 fn put(headers: &mut HeaderMap, name: &HeaderName, value: HeaderValue) {
     headers.insert(name.clone(), value);
