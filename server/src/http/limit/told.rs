@@ -9,11 +9,11 @@ use axum::response::{IntoResponseParts, Response, ResponseParts};
 use belfry_core::limits::{Limit, Micros, Verdict};
 use smallvec::SmallVec;
 
-static X_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
-static X_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-static X_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
-static STANDINGS: HeaderName = HeaderName::from_static("ratelimit");
-static POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const X_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const X_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const X_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+const STANDINGS: HeaderName = HeaderName::from_static("ratelimit");
+const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
 /// How a call stands with all its limits: those of the table, those that its guard asked, and those
 /// of the call that it speaks of.
@@ -126,11 +126,11 @@ impl Pen {
         }
         // These, and what else is added to every answer.
         headers.reserve(9);
-        put(headers, &X_LIMIT, self.limit.1.clone());
-        put(headers, &X_REMAINING, self.written(|text| closest.write_x_remaining(text)));
-        put(headers, &X_RESET, self.reset.1.clone());
-        put(headers, &STANDINGS, self.written(|text| verdict.write_rate_limit(text)));
-        put(headers, &POLICY, self.policy.1.clone());
+        headers.insert(X_LIMIT, self.limit.1.clone());
+        headers.insert(X_REMAINING, self.written(|text| closest.write_x_remaining(text)));
+        headers.insert(X_RESET, self.reset.1.clone());
+        headers.insert(STANDINGS, self.written(|text| verdict.write_rate_limit(text)));
+        headers.insert(POLICY, self.policy.1.clone());
     }
 
     fn written(&mut self, write: impl Fn(&mut Vec<u8>)) -> HeaderValue {
@@ -138,12 +138,6 @@ impl Pen {
         write(&mut self.text);
         ascii(&self.text)
     }
-}
-
-/// Apart, so that the code of it is there once and not five times.
-#[inline(never)]
-fn put(headers: &mut HeaderMap, name: &HeaderName, value: HeaderValue) {
-    headers.insert(name.clone(), value);
 }
 
 /// The name of a limit is of a few plain letters, so that this never fails.
