@@ -32,7 +32,7 @@ pub(super) struct Target<'a> {
 
 /// Loads the server with the script.
 pub(super) fn load(target: Target<'_>, seconds: u32) -> io::Result<Seen> {
-    Wrk::start(target, seconds)?.finish()
+    Wrk::start(target, seconds, PATIENCE)?.finish()
 }
 
 /// Loads two servers in turns, until each has had its seconds. Turns are so short that whatever else
@@ -42,7 +42,8 @@ pub(super) fn load_in_turns(targets: [Target<'_>; 2], seconds: u32) -> io::Resul
     let life = 3 * seconds;
     let began = Instant::now();
     let start = |target| {
-        let mut wrk = Wrk::start(target, life)?;
+        // Calls that are under way while it is asleep are not lost.
+        let mut wrk = Wrk::start(target, life, life)?;
         wrk.pause()?;
         io::Result::Ok(wrk)
     };
@@ -55,6 +56,9 @@ pub(super) fn load_in_turns(targets: [Target<'_>; 2], seconds: u32) -> io::Resul
     thread::sleep(Duration::from_secs(life.into()).saturating_sub(began.elapsed()) + STARTING);
     Ok([one.finish_turns()?, other.finish_turns()?])
 }
+
+/// How many seconds an answer may take before its call counts as lost.
+const PATIENCE: u32 = 2;
 
 const TURNS_A_SECOND: u32 = 20;
 
@@ -70,12 +74,13 @@ struct Wrk {
 }
 
 impl Wrk {
-    fn start(target: Target<'_>, seconds: u32) -> io::Result<Self> {
+    fn start(target: Target<'_>, seconds: u32, patience: u32) -> io::Result<Self> {
         let program = programs::find(&["wrk"]).ok_or_else(|| io::Error::other("wrk is missing"))?;
         let mut wrk = Command::new(program);
         wrk.args(["--threads", "2", "--latency"]);
         wrk.args(["--connections", &target.connections.to_string()]);
-        wrk.args(["--duration", &format!("{seconds}s"), "--script"]).arg(target.script);
+        wrk.args(["--duration", &format!("{seconds}s"), "--timeout", &format!("{patience}s")]);
+        wrk.arg("--script").arg(target.script);
         wrk.arg(format!("http://{}/", target.address)).stdout(Stdio::piped());
         let group = Group::spawn(wrk, &Ending::default())?;
         Ok(Self { group, worked: Duration::ZERO, since: Instant::now() })
