@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
 use axum::Router;
@@ -11,7 +12,7 @@ use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderValue, Request, Uri, header};
 use axum::response::Response;
 use futures_util::FutureExt;
-use tower::ServiceExt;
+use tower_service::Service;
 
 use super::area::Area;
 use super::cors;
@@ -60,9 +61,12 @@ impl Site {
         let is_open = cors::is_open(&path, area);
         let shape = Shape::of(&request, area);
         let mut told = Told::default();
-        let mut answer = match cors::preflight(&method).filter(|_| is_open) {
-            Some(answer) => answer,
-            None => self.call(peer, request, shape, &mut told).await,
+        let preflight = cors::preflight(&method).filter(|_| is_open);
+        let mut answer = if let Some(answer) = preflight {
+            answer
+        } else {
+            let routed = AssertUnwindSafe(self.route(peer, request, &mut told)).catch_unwind();
+            shape.answer(&self.belfry, routed.await)
         };
         told.write(&mut answer);
         if is_open {
@@ -76,25 +80,6 @@ impl Site {
         answer
     }
 
-    async fn call(
-        &self,
-        peer: Peer,
-        request: Request<Body>,
-        shape: Shape,
-        told: &mut Told,
-    ) -> Response {
-        let calling = AssertUnwindSafe(self.route(peer, request, told)).catch_unwind();
-        match calling.await {
-            Ok(Ok(answer)) => shape.given(&self.belfry, answer),
-            Ok(Err(refused)) => shape.problem(&self.belfry, refused.into()),
-            Err(_) => {
-                self.belfry.metrics.panics.inc();
-                tracing::error!(area = ?shape.area, "a handler panicked");
-                shape.problem(&self.belfry, Problem::Internal)
-            }
-        }
-    }
-
     /// Asks the limits, then the routes. What the limits say is told whatever the routes answer.
     async fn route(
         &self,
@@ -105,7 +90,7 @@ impl Site {
         if self.limited {
             limit::enter(&self.belfry, peer, &mut request, told).await?;
         }
-        let mut answer = match self.router.clone().oneshot(request).await {
+        let mut answer = match self.router.clone().call(request).await {
             Ok(answer) => answer,
             Err(never) => match never {},
         };
@@ -126,6 +111,24 @@ impl Shape {
         let sees_pages = area == Area::Pages && !wants_json(request.headers());
         let reader = sees_pages.then(|| Reader::of(request.uri(), request.headers()));
         Self { area, reader }
+    }
+
+    /// What the caller gets: what the routes say, that the limits refuse the call, or that the
+    /// handler panicked.
+    fn answer(
+        self,
+        belfry: &Belfry,
+        routed: thread::Result<Result<Response, Refused>>,
+    ) -> Response {
+        match routed {
+            Ok(Ok(answer)) => self.given(belfry, answer),
+            Ok(Err(refused)) => self.problem(belfry, refused.into()),
+            Err(_) => {
+                belfry.metrics.panics.inc();
+                tracing::error!(area = ?self.area, "a handler panicked");
+                self.problem(belfry, Problem::Internal)
+            }
+        }
     }
 
     /// Writes a problem, if the answer holds one; the headers that came with it stay.
