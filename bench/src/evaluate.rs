@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::Request;
+use belfry::app::AppState;
 use belfry::clock::{Clock, SystemClock};
 use belfry::config::{
     Config, Database, LimitMode, Namespace, Namespaces, Registration, RegistrationSource,
 };
-use belfry::http::{Belfry, Peer, Site};
+use belfry::http::{HttpService, Peer};
 use belfry::store::Store;
 use belfry_core::rules::verdict_request::EvaluateRequest;
 use belfry_core::secret::Secret;
@@ -32,7 +33,7 @@ const LENGTH: Duration = Duration::from_secs(3);
 pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
     fill::fill(&fill::Arguments { accounts: MEMBERS.into(), rules: true }).await?;
     let site = site().await?;
-    let body = Bytes::from(question(site.belfry().server_name()).to_string());
+    let body = Bytes::from(question(site.state().server_name()).to_string());
     let answer = ask(&site, &body).await?;
     let (began, mut calls) = (Instant::now(), 0_u32);
     while began.elapsed() < LENGTH {
@@ -61,7 +62,7 @@ fn question(server_name: &str) -> Value {
     json!({ "event": message(), "room": { "member_count": MEMBERS }, "members": members })
 }
 
-async fn site() -> Result<Site, Box<dyn Error>> {
+async fn site() -> Result<HttpService, Box<dyn Error>> {
     let mut config = Config::default();
     config.limits.mode = LimitMode::Off;
     config.application_services = vec![RegistrationSource::Inline(service())];
@@ -69,8 +70,8 @@ async fn site() -> Result<Site, Box<dyn Error>> {
     let database = Database::Sqlite("data/belfry.db".into());
     let store = Store::open(&database, &config.store_options(), clock.now()).await?;
     let base_url = config.base_url(config.listen);
-    let belfry = Belfry::new(config, base_url, store, clock).await;
-    Ok(Site::new(Arc::new(belfry.map_err(|error| error.to_string())?)))
+    let state = AppState::new(config, base_url, store, clock).await;
+    Ok(HttpService::new(Arc::new(state.map_err(|error| error.to_string())?)))
 }
 
 /// Somebody who may ask for everybody.
@@ -85,12 +86,12 @@ fn service() -> Registration {
     }
 }
 
-async fn ask(site: &Site, body: &Bytes) -> Result<Bytes, Box<dyn Error>> {
+async fn ask(site: &HttpService, body: &Bytes) -> Result<Bytes, Box<dyn Error>> {
     let request = Request::post("/_matrix/app/v1/evaluate")
         .header("authorization", "Bearer bench-service")
         .body(Body::from(body.clone()))?;
     let peer = Peer((Ipv4Addr::LOCALHOST, 1).into());
-    let answer = site.answer(peer, request).await;
+    let answer = site.respond(peer, request).await;
     let status = answer.status();
     let answer = answer.into_body().collect().await?.to_bytes();
     if status.is_success() { Ok(answer) } else { Err(format!("{status}: {answer:?}").into()) }

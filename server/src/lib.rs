@@ -3,6 +3,7 @@
 //! The library is everything that waits: configuration, storage, HTTP, commands. What is decided
 //! is in `belfry-core`. The binary is `main.rs`.
 
+pub mod app;
 pub mod application_services;
 pub mod audience;
 pub mod cli;

@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
 use crate::config;
-use crate::http::{Peer, Site};
+use crate::http::{HttpService, Peer};
 use crate::tls::Tls;
 
 /// Serves until `stop` is done, then lets calls in flight end, for a bounded time. The caller
@@ -23,10 +23,10 @@ use crate::tls::Tls;
 pub async fn serve(
     listener: TcpListener,
     tls: Option<Tls>,
-    site: Site,
+    site: HttpService,
     stop: impl Future<Output = ()>,
 ) {
-    let http = site.belfry().config.http;
+    let http = site.state().config.http;
     let builder = Arc::new(builder(http));
     let places = Arc::new(Semaphore::new(places_of(http) as usize));
     let (stopping, stopped) = watch::channel(());
@@ -122,7 +122,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::http::strange_site;
+    use crate::http::test_service;
 
     #[tokio::test]
     async fn a_call_in_flight_ends_well_and_new_connections_are_refused() {
@@ -130,7 +130,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let site = strange_site(folder.path()).await;
+        let site = test_service(folder.path()).await;
         let serving = tokio::spawn(serve(listener, None, site, async { drop(stopped.await) }));
 
         let mut stream = TcpStream::connect(address).await.unwrap();

@@ -11,9 +11,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use super::Failure;
+use crate::app::AppState;
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, ConfigError, Database};
-use crate::http::{Belfry, Site};
+use crate::http::HttpService;
 use crate::log;
 use crate::serve::serve;
 use crate::store::Store;
@@ -60,18 +61,18 @@ async fn serve_until_signal(config: Config, load: impl Load) -> Result<(), Failu
     for doubt in config.doubts() {
         tracing::warn!("{doubt}");
     }
-    let belfry = Arc::new(Belfry::new(config, base_url, store, clock).await?);
+    let state = Arc::new(AppState::new(config, base_url, store, clock).await?);
     let side = [
-        tokio::spawn(sweep(Arc::clone(&belfry))),
-        tokio::spawn(sweep_limits(Arc::clone(&belfry))),
-        tokio::spawn(reload_limits(Arc::clone(&belfry), load, reload)),
+        tokio::spawn(sweep(Arc::clone(&state))),
+        tokio::spawn(sweep_limits(Arc::clone(&state))),
+        tokio::spawn(reload_limits(Arc::clone(&state), load, reload)),
         tokio::spawn(watch_tls(tls.clone())),
-        tokio::spawn(serve_metrics(metrics_listener, Arc::clone(&belfry), stop.clone())),
+        tokio::spawn(serve_metrics(metrics_listener, Arc::clone(&state), stop.clone())),
     ];
     let mut stdout = std::io::stdout();
     writeln!(stdout, "belfry listening on {scheme}://{bound}").and_then(|()| stdout.flush())?;
 
-    serve(listener, tls, Site::new(Arc::clone(&belfry)), stopped(stop)).await;
+    serve(listener, tls, HttpService::new(Arc::clone(&state)), stopped(stop)).await;
 
     for task in side {
         task.abort();
@@ -130,32 +131,32 @@ async fn stopped(mut stop: watch::Receiver<bool>) {
     let _sender_never_goes = stop.wait_for(|stop| *stop).await;
 }
 
-async fn sweep(belfry: Arc<Belfry>) {
+async fn sweep(state: Arc<AppState>) {
     loop {
         tokio::time::sleep(SWEEP).await;
-        if let Err(error) = belfry.store.sweep(belfry.clock.now()).await {
+        if let Err(error) = state.store.sweep(state.clock.now()).await {
             tracing::warn!(%error, "what has ended could not be removed");
         }
     }
 }
 
-async fn sweep_limits(belfry: Arc<Belfry>) {
+async fn sweep_limits(state: Arc<AppState>) {
     loop {
         tokio::time::sleep(SWEEP_LIMITS).await;
-        let belfry = Arc::clone(&belfry);
+        let state = Arc::clone(&state);
         // Millions of keys take a while.
         let _only_fails_by_a_panic =
-            tokio::task::spawn_blocking(move || belfry.limits.sweep(belfry.clock.now())).await;
+            tokio::task::spawn_blocking(move || state.limits.sweep(state.clock.now())).await;
     }
 }
 
 /// Puts the limits of the settings in force again at every SIGHUP.
-async fn reload_limits(belfry: Arc<Belfry>, load: impl Load, mut hangup: Signal) {
+async fn reload_limits(state: Arc<AppState>, load: impl Load, mut hangup: Signal) {
     while hangup.recv().await.is_some() {
         match load() {
             Err(error) => tracing::error!(%error, "SIGHUP: the limits in force stay as they are"),
             Ok(config) => {
-                let changes = belfry.limits.replace(&config, &belfry.metrics);
+                let changes = state.limits.replace(&config, &state.metrics);
                 for change in &changes {
                     tracing::info!(change, "SIGHUP: a limit is changed");
                 }
@@ -175,10 +176,10 @@ async fn watch_tls(tls: Option<Tls>) {
 
 async fn serve_metrics(
     listener: Option<TcpListener>,
-    belfry: Arc<Belfry>,
+    state: Arc<AppState>,
     stop: watch::Receiver<bool>,
 ) {
     if let Some(listener) = listener {
-        serve(listener, None, Site::of_metrics(belfry), stopped(stop)).await;
+        serve(listener, None, HttpService::metrics_only(state), stopped(stop)).await;
     }
 }

@@ -3,12 +3,12 @@
 use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
 
-use super::error::Problem;
+use crate::http::error::CommonError;
 use crate::pages::assets::Asset;
 
 /// A file's name changes with its content, so a browser may keep it for ever.
 pub(super) async fn asset(uri: Uri) -> Response {
-    let Some(asset) = Asset::at(uri.path()) else { return Problem::NoSuchPath.into_response() };
+    let Some(asset) = Asset::at(uri.path()) else { return CommonError::NoSuchPath.into_response() };
     let headers = [
         (header::CONTENT_TYPE, asset.content_type()),
         (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),

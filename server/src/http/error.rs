@@ -1,8 +1,10 @@
 //! What a failure says: here and in the folder beside it are all the status codes of failures.
 
+pub(crate) mod format;
 mod gateway;
+pub(crate) mod limit_exceeded;
+mod matrix;
 mod oauth;
-mod rules;
 
 use std::time::Duration;
 
@@ -12,17 +14,17 @@ use belfry_core::limits::header::whole_seconds;
 use belfry_core::oauth::form::FormError;
 use bytes::Bytes;
 
-pub(super) use self::oauth::{ApiError, OAuthError, PageError, SignInError};
-pub(super) use self::rules::RuleError;
-use super::area::{Area, Codes};
-use super::json;
-use super::limit::refused::Refused;
+use self::format::{Area, Codes};
+use self::limit_exceeded::Refused;
+pub(crate) use self::matrix::MatrixError;
+pub(crate) use self::oauth::{ApiError, OAuthApiError, PageError, SignInError};
+use crate::http::respond::json;
 use crate::passwords::Busy;
 use crate::store::StoreError;
 
 /// A failure that can happen anywhere. Its answer takes the shape of the area that was called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Problem {
+pub(crate) enum CommonError {
     /// No route has this path.
     NoSuchPath,
     /// The route of this path has other methods.
@@ -45,9 +47,9 @@ pub(super) enum Problem {
     Internal,
 }
 
-impl Problem {
+impl CommonError {
     /// The answer, in the shape of an area.
-    pub(super) fn answer(&self, area: Area) -> Response {
+    pub(crate) fn answer(&self, area: Area) -> Response {
         let (status, codes) = match self {
             Self::TooMany(refused) => return too_many(area, refused.wait()),
             Self::NoSuchPath => (StatusCode::NOT_FOUND, UNRECOGNIZED),
@@ -117,7 +119,7 @@ fn too_many(area: Area, wait: Duration) -> Response {
 }
 
 /// A problem travels in the answer's extensions until `site.rs`, which knows the area, writes it.
-impl IntoResponse for Problem {
+impl IntoResponse for CommonError {
     fn into_response(self) -> Response {
         let mut answer = Response::default();
         answer.extensions_mut().insert(self);
@@ -126,7 +128,7 @@ impl IntoResponse for Problem {
 }
 
 /// The client is told whether another try makes sense, the log what happened.
-impl From<StoreError> for Problem {
+impl From<StoreError> for CommonError {
     fn from(error: StoreError) -> Self {
         if matches!(error, StoreError::Nul) {
             return Self::Malformed("A NUL character cannot be kept".to_owned());
@@ -141,19 +143,19 @@ impl From<StoreError> for Problem {
     }
 }
 
-impl From<FormError> for Problem {
+impl From<FormError> for CommonError {
     fn from(error: FormError) -> Self {
         Self::Malformed(error.to_string())
     }
 }
 
-impl From<Busy> for Problem {
+impl From<Busy> for CommonError {
     fn from(_: Busy) -> Self {
         Self::Unavailable("Too many people are signing in at this moment; try again soon")
     }
 }
 
-impl From<Refused> for Problem {
+impl From<Refused> for CommonError {
     fn from(refused: Refused) -> Self {
         Self::TooMany(refused)
     }

@@ -15,18 +15,18 @@ use jiff::Timestamp;
 use thiserror::Error;
 use url::form_urlencoded;
 
-use super::Belfry;
-use super::entrant::{self, Presented};
-use super::error::Problem;
-use super::limit::refused::Refused;
-use super::limit::{self, Call, Counted};
+use crate::app::AppState;
+use crate::http::error::CommonError;
+use crate::http::error::limit_exceeded::Refused;
+use crate::http::extract::client::{self, Credential};
+use crate::http::layer::rate_limit::{self, Call, Counted};
 use crate::store::{self, Token};
 
 const PATH: &str = "/gateway/check";
 
 /// Why a call is not let through.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(super) enum Denied {
+pub(crate) enum Denied {
     /// It is not known which call is meant.
     #[error(transparent)]
     Call(#[from] CarriedError),
@@ -50,12 +50,12 @@ pub(super) enum Denied {
     Scope,
     /// What can go wrong anywhere.
     #[error("{0:?}")]
-    Problem(Problem),
+    Common(CommonError),
 }
 
 /// `/gateway/check`, by any method: proxies send that of the call, or GET.
-pub(super) async fn check(
-    State(belfry): State<Arc<Belfry>>,
+pub(crate) async fn check(
+    State(state): State<Arc<AppState>>,
     request: Request,
 ) -> (Counted, Result<Response, Denied>) {
     let (own_method, uri, headers) = (request.method().as_str(), request.uri(), request.headers());
@@ -65,14 +65,14 @@ pub(super) async fn check(
         // A check that names no call is a call like any other.
         Err(_) => (own_method, uri.path(), None),
     };
-    let peer = entrant::peer(request.extensions());
+    let peer = client::peer(request.extensions());
     let call = Call { method, target, query, headers, peer };
-    let (in_force, now) = (belfry.limits.in_force(), belfry.clock.now());
-    let (entrant, verdict) = limit::judge(&belfry, &in_force, &call, now).await;
+    let (in_force, now) = (state.limits.in_force(), state.clock.now());
+    let (client, verdict) = rate_limit::judge(&state, &in_force, &call, now).await;
     let outcome = match (Refused::by(&verdict, in_force.mode), &named) {
-        (Some(refused), _) => Err(Denied::Problem(refused.into())),
+        (Some(refused), _) => Err(Denied::Common(refused.into())),
         (None, Err(error)) => Err((*error).into()),
-        (None, Ok(_)) => pass(entrant.presented, uri, now),
+        (None, Ok(_)) => pass(client.credential, uri, now),
     };
     (Counted(verdict), outcome)
 }
@@ -108,16 +108,16 @@ fn said<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<Cow<'a, str>>, 
 }
 
 /// Whether the token is good for what the check asks, and whose it is.
-fn pass(presented: Presented, uri: &Uri, now: Timestamp) -> Result<Response, Denied> {
+fn pass(credential: Credential, uri: &Uri, now: Timestamp) -> Result<Response, Denied> {
     let needed = needed(uri)?;
-    let token = match presented {
-        Presented::Token(_, token) => token,
-        Presented::Nothing => return Err(Denied::NoToken),
-        Presented::Unknown | Presented::Service(_) => {
+    let token = match credential {
+        Credential::Token(_, token) => token,
+        Credential::Nothing => return Err(Denied::NoToken),
+        Credential::Unknown | Credential::Service(_) => {
             return Err(Denied::Token("The access token is invalid"));
         }
-        Presented::Several => return Err(Denied::Several),
-        Presented::Unanswered(problem) => return Err(Denied::Problem(problem)),
+        Credential::Several => return Err(Denied::Several),
+        Credential::Unanswered(problem) => return Err(Denied::Common(problem)),
     };
     token.check(now).map_err(|refused| match refused {
         store::Refused::Revoked => Denied::Token("The access token was revoked"),

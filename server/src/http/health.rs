@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::Belfry;
+use crate::app::AppState;
 use crate::counters::Place;
 use crate::store::StoreError;
 
@@ -25,8 +25,8 @@ pub(super) async fn healthz() -> Response {
 
 /// `GET /readyz`: the engines answer, each by its name. Without its Redis a process counts alone,
 /// and is ready all the same.
-pub(super) async fn readyz(State(belfry): State<Arc<Belfry>>) -> Response {
-    let database = match timeout(PATIENCE, belfry.store.ping()).await {
+pub(super) async fn readyz(State(state): State<Arc<AppState>>) -> Response {
+    let database = match timeout(PATIENCE, state.store.ping()).await {
         Ok(Ok(())) => "ok".to_owned(),
         Ok(Err(StoreError::Unavailable(why))) => why,
         Ok(Err(error)) => error.to_string(),
@@ -38,7 +38,7 @@ pub(super) async fn readyz(State(belfry): State<Arc<Belfry>>) -> Response {
         (StatusCode::SERVICE_UNAVAILABLE, "not ready")
     };
     let mut body = json!({ "status": word, "database": database });
-    match belfry.limits.state().place {
+    match state.limits.state().place {
         Place::Memory => {}
         Place::Redis => body["redis"] = "ok".into(),
         Place::Alone => body["redis"] = "no answer; this process counts alone".into(),
@@ -47,9 +47,9 @@ pub(super) async fn readyz(State(belfry): State<Arc<Belfry>>) -> Response {
 }
 
 /// `GET /metrics`: what is counted, as Prometheus reads it.
-pub(super) async fn metrics(State(belfry): State<Arc<Belfry>>) -> Response {
-    belfry.metrics.cache_in_use.set(belfry.store.is_cached().into());
-    belfry.metrics.limits.observe(belfry.limits.state());
+pub(super) async fn metrics(State(state): State<Arc<AppState>>) -> Response {
+    state.metrics.cache_in_use.set(state.store.is_cached().into());
+    state.metrics.limits.observe(state.limits.state());
     let text = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, text)], belfry.metrics.to_text()).into_response()
+    ([(header::CONTENT_TYPE, text)], state.metrics.to_text()).into_response()
 }

@@ -14,10 +14,10 @@ use belfry_core::percent;
 use belfry_core::rules::{Access, User};
 use serde_json::{Value, json};
 
-use super::Belfry;
-use super::caller::Caller;
-use super::error::RuleError;
-use super::json;
+use crate::app::AppState;
+use crate::http::error::MatrixError;
+use crate::http::extract::requester::Requester;
+use crate::http::respond::json;
 
 /// `GET versions`: for clients that ask first.
 pub(super) async fn versions() -> Json<Value> {
@@ -25,32 +25,35 @@ pub(super) async fn versions() -> Json<Value> {
 }
 
 /// `GET account/whoami`: whose token this is.
-pub(super) async fn whoami(State(belfry): State<Arc<Belfry>>, caller: Caller) -> Json<Value> {
-    Json(json!({ "user_id": caller.user_id(&belfry), "is_guest": false }))
+pub(super) async fn whoami(
+    State(state): State<Arc<AppState>>,
+    requester: Requester,
+) -> Json<Value> {
+    Json(json!({ "user_id": requester.user_id(&state), "is_guest": false }))
 }
 
 /// `POST logout`: the token is good for nothing from now on.
 pub(super) async fn logout(
-    State(belfry): State<Arc<Belfry>>,
-    caller: Caller,
-) -> Result<Json<Value>, RuleError> {
-    let token = caller.token.ok_or(RuleError::NoLogout)?;
-    belfry.store.revoke_token(token, belfry.clock.now()).await?;
+    State(state): State<Arc<AppState>>,
+    requester: Requester,
+) -> Result<Json<Value>, MatrixError> {
+    let token = requester.token.ok_or(MatrixError::NoLogout)?;
+    state.store.revoke_token(token, state.clock.now()).await?;
     Ok(Json(json!({})))
 }
 
 /// `GET user/{userId}/account_data/m.push_rules`: the same as all rulesets, for their owner.
 pub(super) async fn account_data(
-    State(belfry): State<Arc<Belfry>>,
-    caller: Caller,
+    State(state): State<Arc<AppState>>,
+    requester: Requester,
     uri: Uri,
-) -> Result<Response, RuleError> {
-    caller.may(Access::Read)?;
+) -> Result<Response, MatrixError> {
+    requester.may(Access::Read)?;
     let named = percent::segment(uri.path().rsplit('/').nth(2).unwrap_or_default())?;
-    let user_id = caller.user_id(&belfry);
+    let user_id = requester.user_id(&state);
     if named != user_id {
-        return Err(RuleError::Foreign);
+        return Err(MatrixError::Foreign);
     }
-    let rulesets = belfry.store.rulesets(caller.account).await?;
+    let rulesets = state.store.rulesets(requester.account).await?;
     Ok(json::answer(rulesets.answer(User::new(&user_id))))
 }

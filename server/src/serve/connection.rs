@@ -22,14 +22,14 @@ use tokio_rustls::server::TlsStream;
 use super::traffic::{Counted, Fault, Traffic};
 use super::without_delay;
 use crate::config;
-use crate::http::{Peer, Site};
+use crate::http::{HttpService, Peer};
 
 /// How long a connection that is told to end may take to do so.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 pub(super) struct Connection {
     pub(super) builder: Arc<auto::Builder<TokioExecutor>>,
-    pub(super) site: Site,
+    pub(super) site: HttpService,
     pub(super) peer: Peer,
     pub(super) stopped: watch::Receiver<()>,
     pub(super) bounds: config::Http,
@@ -44,7 +44,7 @@ enum End {
 impl Connection {
     pub(super) async fn run(self, stream: TcpStream, tls: Option<TlsAcceptor>) {
         without_delay(&stream);
-        let open = self.site.belfry().metrics.connections.clone();
+        let open = self.site.state().metrics.connections.clone();
         open.inc();
         match tls {
             None => self.speak(stream).await,
@@ -89,7 +89,7 @@ impl Connection {
             async move {
                 let (site, traffic) = &*own;
                 let _call = traffic.begin();
-                Ok::<_, std::convert::Infallible>(site.answer(peer, request.map(Body::new)).await)
+                Ok::<_, std::convert::Infallible>(site.respond(peer, request.map(Body::new)).await)
             }
         });
         let mut serving = pin!(self.builder.serve_connection(TokioIo::new(stream), service));

@@ -182,7 +182,7 @@ async fn more_connections_than_allowed_wait_for_a_place() {
     assert!(timeout(SHORT, ask()).await.is_err(), "a third was served");
     drop(first);
     assert!(ask().await.starts_with("HTTP/1.1 200 "));
-    assert!(server.service.belfry.metrics.to_text().contains("belfry_http_connections "));
+    assert!(server.service.state.metrics.to_text().contains("belfry_http_connections "));
     drop(second);
     server.stop().await;
 }

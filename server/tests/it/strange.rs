@@ -58,7 +58,7 @@ async fn no_text_is_our_mistake(database: TestDatabase) {
             assert!(!answer.header("set-cookie").contains("a=b"), "{what}: {answer:?}");
         }
     }
-    assert!(service.belfry.metrics.to_text().contains("belfry_panics_total 0"));
+    assert!(service.state.metrics.to_text().contains("belfry_panics_total 0"));
 }
 
 /// A text as the value of a form.

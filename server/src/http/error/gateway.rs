@@ -20,7 +20,7 @@ impl IntoResponse for Denied {
                 StatusCode::BAD_REQUEST
             }
             Self::NoToken | Self::Several | Self::Token(_) => StatusCode::UNAUTHORIZED,
-            Self::Problem(problem) => return problem.into_response(),
+            Self::Common(problem) => return problem.into_response(),
         };
         let challenge = match self {
             Self::NoToken => Some("Bearer"),

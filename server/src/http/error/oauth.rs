@@ -12,10 +12,10 @@ use belfry_core::oauth::sign_up::AccountError;
 use belfry_core::oauth::validation::Invalid;
 use serde_json::{Map, Value, json};
 
-use super::{Problem, UNKNOWN_REQUEST};
-use crate::http::area::Area;
-use crate::http::limit::refused::Refused;
-use crate::http::reader::Reader;
+use super::{CommonError, UNKNOWN_REQUEST};
+use crate::http::error::format::Area;
+use crate::http::error::limit_exceeded::Refused;
+use crate::http::extract::page_format::PageFormat;
 use crate::language::Spoken;
 use crate::pages::{SignInProblem, Trouble};
 use crate::passwords::Busy;
@@ -23,18 +23,18 @@ use crate::store::StoreError;
 
 /// A failure of an OAuth endpoint: `{"error": "code", "error_description": "…"}`.
 #[derive(Debug)]
-pub(in crate::http) enum OAuthError {
+pub(crate) enum OAuthApiError {
     /// The protocol says no.
     Refused(Refusal),
     /// Something that can happen anywhere.
-    Problem(Problem),
+    Common(CommonError),
 }
 
-impl IntoResponse for OAuthError {
+impl IntoResponse for OAuthApiError {
     fn into_response(self) -> Response {
         let refusal = match self {
             Self::Refused(refusal) => refusal,
-            Self::Problem(problem) => return problem.into_response(),
+            Self::Common(problem) => return problem.into_response(),
         };
         let status = status_of(refusal);
         let body = json!({
@@ -60,7 +60,7 @@ fn status_of(refusal: Refusal) -> StatusCode {
 
 /// A failure of the API: `{"error": "…"}`. The texts are Mastodon's; clients compare them.
 #[derive(Debug)]
-pub(in crate::http) enum ApiError {
+pub(crate) enum ApiError {
     /// There is no token.
     MissingToken,
     /// The token is unknown, or no token at all.
@@ -82,13 +82,13 @@ pub(in crate::http) enum ApiError {
     /// What was sent is wrong: the sentence, and what is wrong with each field.
     Invalid(String, Option<Value>),
     /// Something that can happen anywhere.
-    Problem(Problem),
+    Common(CommonError),
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, text) = match self {
-            Self::Problem(problem) => return problem.into_response(),
+            Self::Common(problem) => return problem.into_response(),
             Self::Invalid(error, details) => {
                 let mut body = json!({ "error": error });
                 if let Some(details) = details {
@@ -137,13 +137,13 @@ fn demand(answer: &mut Response, challenge: &str) {
     answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
 }
 
-impl From<Refusal> for OAuthError {
+impl From<Refusal> for OAuthApiError {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
-impl From<GrantError> for OAuthError {
+impl From<GrantError> for OAuthApiError {
     fn from(error: GrantError) -> Self {
         Self::Refused(error.into())
     }
@@ -151,28 +151,25 @@ impl From<GrantError> for OAuthError {
 
 impl ApiError {
     /// What is wrong with a registration, in the reader's language.
-    pub(in crate::http) fn invalid_app(invalid: &Invalid<AppError>, reader: &Reader) -> Self {
-        Self::Invalid(invalid.spoken(reader.0), None)
+    pub(crate) fn invalid_app(invalid: &Invalid<AppError>, format: &PageFormat) -> Self {
+        Self::Invalid(invalid.spoken(format.0), None)
     }
 
     /// What is wrong with a sign-up, and with each of its fields.
-    pub(in crate::http) fn invalid_account(
-        invalid: &Invalid<AccountError>,
-        reader: &Reader,
-    ) -> Self {
+    pub(crate) fn invalid_account(invalid: &Invalid<AccountError>, format: &PageFormat) -> Self {
         let mut details = Map::new();
         for AccountError { field, problem } in invalid {
-            let description = problem.spoken(reader.0);
+            let description = problem.spoken(format.0);
             let wrong = json!({ "error": problem.code(), "description": description });
             details.insert(field.as_str().to_owned(), json!([wrong]));
         }
-        Self::Invalid(invalid.spoken(reader.0), Some(details.into()))
+        Self::Invalid(invalid.spoken(format.0), Some(details.into()))
     }
 }
 
 /// A failure that a person sees, as a page.
 #[derive(Debug)]
-pub(in crate::http) enum PageError {
+pub(crate) enum PageError {
     /// The protocol says no, and there is nowhere to send the answer.
     Refused(Refusal),
     /// The request is not this browser's, or no longer open.
@@ -180,39 +177,39 @@ pub(in crate::http) enum PageError {
     /// The form may not be one of ours.
     Unchecked,
     /// Something that can happen anywhere.
-    Problem(Problem),
+    Common(CommonError),
 }
 
 impl PageError {
     /// The status of the page.
-    pub(in crate::http) fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Refused(refusal) => status_of(*refusal),
             Self::Expired => StatusCode::BAD_REQUEST,
             Self::Unchecked => StatusCode::FORBIDDEN,
-            Self::Problem(problem) => problem.answer(Area::Pages).status(),
+            Self::Common(problem) => problem.answer(Area::Pages).status(),
         }
     }
 
     /// What the page is about.
-    pub(in crate::http) fn trouble(&self) -> Trouble {
+    pub(crate) fn trouble(&self) -> Trouble {
         match self {
             Self::Refused(refusal) => Trouble::Refused(*refusal),
             Self::Expired => Trouble::Expired,
             Self::Unchecked => Trouble::Unchecked,
-            Self::Problem(Problem::TooMany(_)) => Trouble::TooMany,
-            Self::Problem(Problem::NoSuchPath) => Trouble::NotFound,
-            Self::Problem(Problem::Unavailable(_) | Problem::Internal) => Trouble::Internal,
-            Self::Problem(_) => Trouble::Malformed,
+            Self::Common(CommonError::TooMany(_)) => Trouble::TooMany,
+            Self::Common(CommonError::NoSuchPath) => Trouble::NotFound,
+            Self::Common(CommonError::Unavailable(_) | CommonError::Internal) => Trouble::Internal,
+            Self::Common(_) => Trouble::Malformed,
         }
     }
 
     /// The same for a program.
-    pub(in crate::http) fn answer(self) -> Response {
+    pub(crate) fn answer(self) -> Response {
         let invalid = |text| Area::Pages.error(self.status(), UNKNOWN_REQUEST, text);
         match self {
-            Self::Refused(refusal) => OAuthError::Refused(refusal).into_response(),
-            Self::Problem(problem) => problem.into_response(),
+            Self::Refused(refusal) => OAuthApiError::Refused(refusal).into_response(),
+            Self::Common(problem) => problem.into_response(),
             Self::Expired => invalid("The request has been answered or is too old"),
             Self::Unchecked => invalid("The form does not come from a page of this server"),
         }
@@ -221,7 +218,7 @@ impl PageError {
 
 /// Why somebody was not signed in, and sees the page again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::http) enum SignInError {
+pub(crate) enum SignInError {
     /// There is no such account, or its password is another.
     Wrong,
     /// Too many passwords are being hashed.
@@ -232,7 +229,7 @@ pub(in crate::http) enum SignInError {
 
 impl SignInError {
     /// The status of the page.
-    pub(in crate::http) fn status(self) -> StatusCode {
+    pub(crate) fn status(self) -> StatusCode {
         match self {
             Self::Wrong => StatusCode::UNAUTHORIZED,
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
@@ -241,7 +238,7 @@ impl SignInError {
     }
 
     /// What the page says.
-    pub(in crate::http) fn problem(self) -> SignInProblem {
+    pub(crate) fn problem(self) -> SignInProblem {
         let minutes = self.wait().map(|wait| wait.as_secs().div_ceil(60).try_into());
         match minutes {
             None => SignInProblem::Wrong,
@@ -250,7 +247,7 @@ impl SignInError {
     }
 
     /// How long to wait before the next attempt.
-    pub(in crate::http) fn wait(self) -> Option<Duration> {
+    pub(crate) fn wait(self) -> Option<Duration> {
         match self {
             Self::Wrong => None,
             Self::Busy => Some(Duration::from_secs(5)),
@@ -270,14 +267,14 @@ macro_rules! can_be_a_problem {
     ($($error:ident from $($cause:ident),*;)*) => {$($(
         impl From<$cause> for $error {
             fn from(cause: $cause) -> Self {
-                Self::Problem(cause.into())
+                Self::Common(cause.into())
             }
         }
     )*)*};
 }
 
 can_be_a_problem! {
-    OAuthError from Problem, StoreError, Refused;
-    ApiError from Problem, StoreError, Busy, Refused;
-    PageError from Problem, StoreError;
+    OAuthApiError from CommonError, StoreError, Refused;
+    ApiError from CommonError, StoreError, Busy, Refused;
+    PageError from CommonError, StoreError;
 }

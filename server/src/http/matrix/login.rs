@@ -8,57 +8,58 @@ use belfry_core::matrix::{Login, PASSWORD, device_id, localpart, user_id};
 use belfry_core::oauth::scope::{Scope, Scopes};
 use serde_json::{Value, json};
 
-use crate::http::body::Whole;
-use crate::http::error::{Problem, RuleError};
-use crate::http::password::proved;
-use crate::http::{Belfry, Guard};
+use crate::app::AppState;
+use crate::http::account::password::proved;
+use crate::http::error::{CommonError, MatrixError};
+use crate::http::extract::body::Whole;
+use crate::http::layer::rate_limit::guard::Guard;
 use crate::issue::{self, MATRIX, issue};
 use crate::random;
 use crate::store::Account;
 
 /// `GET login`: the ways to sign in.
-pub(in crate::http) async fn flows() -> Json<Value> {
+pub(crate) async fn flows() -> Json<Value> {
     Json(json!({ "flows": [{ "type": PASSWORD }] }))
 }
 
 /// `POST login`.
-pub(in crate::http) async fn login(
-    State(belfry): State<Arc<Belfry>>,
+pub(crate) async fn login(
+    State(state): State<Arc<AppState>>,
     guard: Guard,
     Whole(body): Whole,
-) -> Result<Json<Value>, RuleError> {
+) -> Result<Json<Value>, MatrixError> {
     let login = Login::read(&body)?;
-    let name = localpart(&login.user, belfry.server_name()).unwrap_or(&login.user);
-    guard.sign_in(name).await.map_err(Problem::from)?;
-    let account = belfry.store.account_named(name).await?;
-    let account = proved(&belfry, account, login.password).await?;
-    let account = account.ok_or(RuleError::WrongPassword)?;
+    let name = localpart(&login.user, state.server_name()).unwrap_or(&login.user);
+    guard.sign_in(name).await.map_err(CommonError::from)?;
+    let account = state.store.account_named(name).await?;
+    let account = proved(&state, account, login.password).await?;
+    let account = account.ok_or(MatrixError::WrongPassword)?;
     if account.disabled_at.is_some() {
-        return Err(RuleError::Deactivated);
+        return Err(MatrixError::Deactivated);
     }
-    signed_in(&belfry, &account, login.device_id).await
+    signed_in(&state, &account, login.device_id).await
 }
 
 /// Whether Matrix clients get tokens at all.
-pub(super) async fn check_app(belfry: &Belfry) -> Result<(), RuleError> {
-    Ok(issue::own_app(&belfry.store, belfry.clock.now(), MATRIX).await.map(drop)?)
+pub(super) async fn check_app(state: &AppState) -> Result<(), MatrixError> {
+    Ok(issue::own_app(&state.store, state.clock.now(), MATRIX).await.map(drop)?)
 }
 
 /// Issues a token, and says what a client wants to know of it.
 pub(super) async fn signed_in(
-    belfry: &Belfry,
+    state: &AppState,
     account: &Account,
     device: Option<String>,
-) -> Result<Json<Value>, RuleError> {
+) -> Result<Json<Value>, MatrixError> {
     let scopes = Scopes::from_iter([Scope::Read, Scope::Write, Scope::Push]);
-    let (now, lifetime) = (belfry.clock.now(), belfry.config.oauth.token_lifetime);
-    let (store, password) = (&belfry.store, Some(&*account.password));
+    let (now, lifetime) = (state.clock.now(), state.config.oauth.token_lifetime);
+    let (store, password) = (&state.store, Some(&*account.password));
     let token = issue(store, now, lifetime, account.id, password, scopes, MATRIX).await?;
     let device = device.unwrap_or_else(|| device_id(random::bytes()));
     Ok(Json(json!({
-        "user_id": user_id(&account.name, belfry.server_name()),
+        "user_id": user_id(&account.name, state.server_name()),
         "access_token": token.reveal(),
         "device_id": device,
-        "home_server": belfry.server_name(),
+        "home_server": state.server_name(),
     })))
 }

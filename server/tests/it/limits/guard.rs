@@ -11,7 +11,7 @@ use crate::support::caller::address;
 use crate::support::service::config;
 
 fn guard(service: &Service, last: u8) -> Guard {
-    Guard::new(Arc::clone(&service.belfry), address(last))
+    Guard::new(Arc::clone(&service.state), address(last))
 }
 
 #[tokio::test]

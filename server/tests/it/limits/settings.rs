@@ -92,7 +92,7 @@ async fn a_table_is_replaced_without_loss_of_counts() {
     let alice = service.person("alice").await;
     let replace = |rows: &str| {
         let changed = read(&format!("[limits.rows]\n{rows}"));
-        service.belfry.limits.replace(&changed, &service.belfry.metrics)
+        service.state.limits.replace(&changed, &service.state.metrics)
     };
     assert_eq!(admitted(&alice, "POST /api/v1/media", 40).await, 30);
 

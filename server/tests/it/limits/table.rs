@@ -294,5 +294,5 @@ async fn off_counts_nothing_and_tells_nothing() {
     let alice = service.person("alice").await;
     assert_eq!(admitted(&alice, "POST /api/v1/media", 310).await, 310);
     assert_eq!(alice.get("/x").await.header("x-ratelimit-limit"), "");
-    assert_eq!(service.belfry.limits.state().keys, 0);
+    assert_eq!(service.state.limits.state().keys, 0);
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
-use belfry::http::{Peer, Site};
+use belfry::http::{HttpService, Peer};
 use http_body_util::BodyExt;
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use super::service::peer;
 /// Somebody who calls: from an address, perhaps with a token and other headers.
 #[derive(Clone)]
 pub(crate) struct Caller {
-    site: Site,
+    site: HttpService,
     peer: Peer,
     headers: Vec<(String, String)>,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Answer {
 }
 
 impl Caller {
-    pub(crate) fn new(site: Site, peer: Peer) -> Self {
+    pub(crate) fn new(site: HttpService, peer: Peer) -> Self {
         Self { site, peer, headers: Vec::new() }
     }
 
@@ -65,7 +65,7 @@ impl Caller {
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        let answer = self.site.answer(self.peer, request.body(body.into()).unwrap()).await;
+        let answer = self.site.respond(self.peer, request.body(body.into()).unwrap()).await;
         let (head, body) = answer.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         if let Some(length) = head.headers.get("content-length").filter(|_| method != "HEAD") {

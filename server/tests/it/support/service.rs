@@ -4,9 +4,10 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use belfry::app::AppState;
 use belfry::clock::{Clock, FakeClock};
 use belfry::config::{Config, LimitMode};
-use belfry::http::{Belfry, Peer, Site};
+use belfry::http::{HttpService, Peer};
 use belfry::random;
 use belfry::store::{Account, App, NewToken, Store};
 use belfry_core::secret::Secret;
@@ -23,8 +24,8 @@ pub(crate) const BEGINNING: i64 = 1_800_000_000;
 /// A service of a test's own.
 pub(crate) struct Service {
     pub(crate) clock: Arc<FakeClock>,
-    pub(crate) belfry: Arc<Belfry>,
-    pub(crate) site: Site,
+    pub(crate) state: Arc<AppState>,
+    pub(crate) site: HttpService,
     _database: TestDatabase,
 }
 
@@ -46,21 +47,21 @@ impl Service {
         let base_url = config.base_url.clone().unwrap_or_else(unsaid);
         let told = Arc::clone(&clock) as Arc<dyn Clock>;
         let store = database.open_with(config.store.cache_bytes).await;
-        let belfry = Belfry::new(config, base_url, store, told).await.unwrap();
-        let belfry = Arc::new(belfry);
-        let site = Site::new(Arc::clone(&belfry));
-        Self { clock, belfry, site, _database: database }
+        let state = AppState::new(config, base_url, store, told).await.unwrap();
+        let state = Arc::new(state);
+        let site = HttpService::new(Arc::clone(&state));
+        Self { clock, state, site, _database: database }
     }
 
     /// The same data with other settings, as after a restart.
     pub(crate) async fn again(self, config: Config) -> Self {
-        let Self { belfry, site, _database: database, .. } = self;
-        drop((belfry, site));
+        let Self { state, site, _database: database, .. } = self;
+        drop((state, site));
         Self::on(database, config).await
     }
 
     pub(crate) fn store(&self) -> &Store {
-        &self.belfry.store
+        &self.state.store
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -104,7 +105,7 @@ impl Service {
             id: random::id(self.now()),
             name: name.to_owned(),
             email: Some(format!("{name}@example.org")),
-            password: self.belfry.passwords.hash(password).await.unwrap(),
+            password: self.state.passwords.hash(password).await.unwrap(),
             created_at: self.now(),
             disabled_at: None,
         };

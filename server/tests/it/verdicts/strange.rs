@@ -54,5 +54,5 @@ async fn every_event_gets_a_verdict_or_a_refusal() {
             assert!(matches!(answer.status, 200 | 400), "{answer:?}");
         }
     }
-    assert!(service.belfry.metrics.to_text().contains("belfry_panics_total 0"));
+    assert!(service.state.metrics.to_text().contains("belfry_panics_total 0"));
 }

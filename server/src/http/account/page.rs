@@ -1,0 +1,90 @@
+//! `/oauth/account`: who is signed in, which apps they have let in, and their rules.
+
+use axum::http::StatusCode;
+use axum::response::Response;
+use belfry_core::oauth::form::Pairs;
+use belfry_core::rules::Document;
+
+use crate::http::account::sign_in;
+use crate::http::error::PageError;
+use crate::http::extract::form::{Form, Query, value};
+use crate::http::extract::session::BrowserSession;
+use crate::http::respond::page::{Forms, answer, in_language, redirect, show};
+use crate::issue::OwnApp;
+use crate::pages::{self, AccountPage, AppLetIn};
+use crate::store::LetIn;
+
+/// Where it is: also where a sign-in leads that no app asked for.
+pub(crate) const ACCOUNT: &str = "/oauth/account";
+const REMOVE_APP: &str = "/oauth/account/remove_app";
+
+/// `GET /oauth/account`: shows all of it, to who is signed in.
+pub(crate) async fn account_page(session: BrowserSession, Query(pairs): Query) -> Response {
+    let lang = Some(value(&pairs, "lang"));
+    let outcome = show_account(&session, lang).await;
+    answer(&session, lang, outcome)
+}
+
+async fn show_account(session: &BrowserSession, lang: Option<&str>) -> Result<Response, PageError> {
+    let Some(account) = session.account() else {
+        return redirect(session, &in_language(sign_in::SIGN_IN, lang));
+    };
+    let (store, now) = (&session.state.store, session.state.clock.now());
+    let mut apps: Vec<AppLetIn> =
+        store.let_in(account.id, now).await?.into_iter().map(let_in).collect();
+    apps.sort_by_cached_key(|app| (app.name.to_lowercase(), app.id));
+    let rulesets = store.rulesets(account.id).await?;
+    let mut rules: Vec<&Document> = rulesets.documents().collect();
+    rules.sort_by_key(|document| document.scope());
+    let csrf = session.csrf();
+    let [sign_out, remove_app] =
+        [sign_in::SIGN_OUT, REMOVE_APP].map(|action| in_language(action, lang));
+    let page = AccountPage {
+        frame: session.frame(lang),
+        account: &account.name,
+        sign_out: pages::Form { action: &sign_out, csrf: &csrf, request: None },
+        remove: pages::Form { action: &remove_app, csrf: &csrf, request: None },
+        apps: &apps,
+        rules: &rules,
+    };
+    show(session, StatusCode::OK, &page, Forms::Stay)
+}
+
+fn let_in(app: LetIn) -> AppLetIn {
+    AppLetIn {
+        id: app.app,
+        own: OwnApp::of_client(&app.client_id),
+        name: app.name,
+        website: app.website,
+        scopes: app.scopes,
+        since: app.since,
+    }
+}
+
+/// `POST /oauth/account/remove_app`: ends the access of the app that the field `app` names. Where
+/// there is none to end, the answer is the same.
+pub(crate) async fn remove_app(
+    session: BrowserSession,
+    Query(query): Query,
+    Form(pairs): Form,
+) -> Response {
+    let lang = Some(value(&query, "lang"));
+    let outcome = remove(&session, lang, &pairs).await;
+    answer(&session, lang, outcome)
+}
+
+async fn remove(
+    session: &BrowserSession,
+    lang: Option<&str>,
+    pairs: &Pairs,
+) -> Result<Response, PageError> {
+    session.check(pairs)?;
+    if let (Some(account), Ok(app)) = (session.account(), value(pairs, "app").parse::<i64>()) {
+        let (store, now) = (&session.state.store, session.state.clock.now());
+        let tokens = store.remove_access(account.id, app, now).await?;
+        if tokens > 0 {
+            tracing::info!(account = account.name, app, tokens, "the access of an app was removed");
+        }
+    }
+    redirect(session, &in_language(ACCOUNT, lang))
+}

@@ -1,0 +1,5 @@
+//! The Mastodon-compatible API under `/api`, and nodeinfo.
+
+pub(super) mod accounts;
+pub(super) mod apps;
+pub(super) mod instance;

@@ -1,0 +1,136 @@
+//! `/api/v1/accounts`: signing up, and who one is.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use belfry_core::matrix::user_id;
+use belfry_core::oauth::account::Problem as Wrong;
+use belfry_core::oauth::scope::Scope;
+use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
+use belfry_core::oauth::validation::Invalid;
+use serde_json::{Value, json};
+
+use crate::app::AppState;
+use crate::config::SignUps;
+use crate::http::error::{ApiError, CommonError};
+use crate::http::extract::bearer::Bearer;
+use crate::http::extract::form::Form;
+use crate::http::extract::page_format::PageFormat;
+use crate::http::oauth::token::{self, Issued};
+use crate::pages::assets::BELL;
+use crate::store::{Account, Taken};
+
+/// `POST /api/v1/accounts`: a new account, and a token of it for the app that brought the person.
+pub(crate) async fn sign_up(
+    State(state): State<Arc<AppState>>,
+    bearer: Bearer,
+    format: PageFormat,
+    Form(pairs): Form,
+) -> Result<Json<Issued>, ApiError> {
+    bearer.demand(&[Scope::WriteAccounts])?;
+    if bearer.account().is_some() {
+        return Err(ApiError::NotAnApp);
+    }
+    if state.config.registration == SignUps::Closed {
+        return Err(ApiError::RegistrationClosed);
+    }
+    let app = state.store.app(bearer.app()).await?.ok_or(CommonError::Internal)?.to_core();
+    let invalid = |invalid| ApiError::invalid_account(&invalid, &format);
+    let sign_up = SignUp::from_pairs(pairs).check().map_err(invalid)?;
+    let account = add(&state, sign_up).await?.map_err(invalid)?;
+    Ok(Json(token::issue(&state, &app, Some(account), &app.sign_up_scopes()).await?))
+}
+
+async fn add(
+    state: &AppState,
+    sign_up: SignUp,
+) -> Result<Result<i64, Invalid<AccountError>>, CommonError> {
+    let wrong = |field, problem| Ok(Err(Invalid::one(AccountError { field, problem })));
+    if state.application_services.keep(&user_id(&sign_up.username, state.server_name())) {
+        return wrong(Field::Username, Wrong::Reserved);
+    }
+    let hash = state.passwords.hash(sign_up.password).await?;
+    let (now, email) = (state.clock.now(), Some(sign_up.email));
+    match state.store.new_account(now, sign_up.username, email, hash).await? {
+        Ok(account) => Ok(Ok(account.id)),
+        Err(Taken::Email) => wrong(Field::Email, Wrong::Taken),
+        Err(Taken::Name | Taken::Id) => wrong(Field::Username, Wrong::Taken),
+    }
+}
+
+/// `GET /api/v1/accounts/verify_credentials`
+pub(crate) async fn verify_credentials(
+    State(state): State<Arc<AppState>>,
+    bearer: Bearer,
+) -> Result<Json<Value>, ApiError> {
+    bearer.demand(&[Scope::Profile, Scope::ReadAccounts])?;
+    let account = state.store.account(bearer.user()?.id).await?.ok_or(ApiError::InvalidToken)?;
+    Ok(Json(shown(&state, &account)))
+}
+
+/// The page of a person, by their name.
+pub(crate) fn profile(state: &AppState, name: &str) -> String {
+    format!("{}/@{name}", state.base_url)
+}
+
+/// The picture of everybody: nobody can give another here.
+pub(crate) fn avatar(state: &AppState) -> String {
+    format!("{}{}", state.base_url, BELL.path())
+}
+
+/// An account as its owner sees it. Belfry keeps no profiles, so most of what clients expect here
+/// is what a new account of Mastodon has.
+fn shown(state: &AppState, account: &Account) -> Value {
+    let (url, picture) = (profile(state, &account.name), avatar(state));
+    // Mastodon tells the day alone, as a moment.
+    let created_at = format!("{}T00:00:00.000Z", account.created_at.strftime("%Y-%m-%d"));
+    json!({
+        "id": account.id.to_string(),
+        "username": account.name,
+        "acct": account.name,
+        "display_name": account.name,
+        "locked": false,
+        "bot": false,
+        "discoverable": false,
+        "indexable": false,
+        "group": false,
+        "created_at": created_at,
+        "note": "",
+        "url": url,
+        "uri": crate::http::oauth::userinfo::subject(state, account.id),
+        "avatar": picture,
+        "avatar_static": picture,
+        "header": picture,
+        "header_static": picture,
+        "followers_count": 0,
+        "following_count": 0,
+        "statuses_count": 0,
+        "last_status_at": null,
+        "hide_collections": null,
+        "noindex": true,
+        "source": {
+            "privacy": "public",
+            "sensitive": false,
+            "language": null,
+            "note": "",
+            "fields": [],
+            "follow_requests_count": 0,
+            "hide_collections": null,
+            "discoverable": false,
+            "indexable": false,
+            "attribution_domains": [],
+            "quote_policy": "public",
+        },
+        "emojis": [],
+        "roles": [],
+        "fields": [],
+        "role": {
+            "id": "-99",
+            "name": "",
+            "permissions": "0",
+            "color": "",
+            "highlighted": false,
+        },
+    })
+}

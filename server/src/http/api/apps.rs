@@ -1,0 +1,105 @@
+//! `/api/v1/apps`: registration of an app, and what it said of itself.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use belfry_core::oauth::app::{AppDetails, Registration};
+use belfry_core::secret::Secret;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::app::AppState;
+use crate::http::error::{ApiError, CommonError};
+use crate::http::extract::bearer::Bearer;
+use crate::http::extract::form::Form;
+use crate::http::extract::page_format::PageFormat;
+use crate::http::layer::rate_limit::guard::Guard;
+use crate::random;
+use crate::store::App;
+
+/// An app, as its maker sees it. The fields and their order are Mastodon's.
+#[derive(Serialize)]
+pub(crate) struct Application {
+    id: String,
+    name: String,
+    website: Option<String>,
+    scopes: Vec<String>,
+    redirect_uris: Vec<String>,
+    /// No web push is sent from here; clients expect the field.
+    vapid_key: &'static str,
+    redirect_uri: String,
+    #[serde(flatten)]
+    credentials: Option<Credentials>,
+}
+
+#[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names are the protocol's")]
+struct Credentials {
+    client_id: String,
+    client_secret: String,
+    client_secret_expires_at: i64,
+}
+
+impl Application {
+    fn new(app: App, secret: Option<&Secret>) -> Self {
+        let client_id = app.client_id;
+        let credentials = secret.map(|secret| Credentials {
+            client_id,
+            client_secret: secret.reveal().to_owned(),
+            client_secret_expires_at: 0,
+        });
+        Self {
+            id: app.id.to_string(),
+            name: app.name,
+            website: app.website,
+            scopes: app.scopes.split_whitespace().map(str::to_owned).collect(),
+            redirect_uri: app.redirect_uris.join("\n"),
+            redirect_uris: app.redirect_uris,
+            vapid_key: "",
+            credentials,
+        }
+    }
+}
+
+/// `POST /api/v1/apps`
+pub(crate) async fn register(
+    State(state): State<Arc<AppState>>,
+    guard: Guard,
+    format: PageFormat,
+    Form(pairs): Form,
+) -> Result<Json<Application>, ApiError> {
+    guard.app_registration().await?;
+    let checked = Registration::from_pairs(pairs).check();
+    let details = checked.map_err(|invalid| ApiError::invalid_app(&invalid, &format))?;
+    let now = state.clock.now();
+    let secret = random::secret(now);
+    let mut app = new_app(now, details, &secret);
+    while !state.store.add_app(&app).await? {
+        app.id = random::id(now);
+    }
+    Ok(Json(Application::new(app, Some(&secret))))
+}
+
+/// `GET /api/v1/apps/verify_credentials`: for any good token of the app, whatever its scopes.
+pub(crate) async fn verify_credentials(
+    State(state): State<Arc<AppState>>,
+    bearer: Bearer,
+) -> Result<Json<Application>, ApiError> {
+    let app = state.store.app(bearer.app()).await?.ok_or(CommonError::Internal)?;
+    Ok(Json(Application::new(app, None)))
+}
+
+fn new_app(now: Timestamp, details: AppDetails, secret: &Secret) -> App {
+    App {
+        id: random::id(now),
+        client_id: random::secret(now).reveal().to_owned(),
+        secret: secret.digest(),
+        name: details.name,
+        website: details.website,
+        redirect_uris: details.redirect_uris.into_iter().map(String::from).collect(),
+        scopes: details.scopes.to_string(),
+        created_at: now,
+        disabled_at: None,
+    }
+}

@@ -1,0 +1,126 @@
+//! `/api/v1/instance`, `/api/v2/instance` and nodeinfo: what clients ask before anything else.
+//!
+//! Belfry has no statuses, media or polls; what is said of them is what a Mastodon says, so that a
+//! client that asks can go on.
+
+use std::sync::Arc;
+
+use axum::routing::MethodRouter;
+use serde_json::{Value, json};
+
+use crate::app::AppState;
+use crate::config::SignUps;
+use crate::http::oauth::metadata::fixed;
+
+/// Clients read the first number to learn what a server can do.
+const VERSION: &str = concat!("4.3.0 (compatible; AppState ", env!("CARGO_PKG_VERSION"), ")");
+
+/// `GET /api/v1/instance`
+pub(crate) fn v1(state: &AppState) -> MethodRouter<Arc<AppState>> {
+    let instance = &state.config.instance;
+    fixed(&json!({
+        "uri": state.server_name(),
+        "title": instance.title,
+        "short_description": instance.description,
+        "description": instance.description,
+        "email": "",
+        "version": VERSION,
+        "urls": {},
+        "stats": { "user_count": 0, "status_count": 0, "domain_count": 0 },
+        "thumbnail": picture(state),
+        "languages": ["en"],
+        "registrations": is_open(state),
+        "approval_required": false,
+        "invites_enabled": false,
+        "configuration": configuration(),
+        "contact_account": null,
+        "rules": [],
+    }))
+}
+
+/// `GET /api/v2/instance`
+pub(crate) fn v2(state: &AppState) -> MethodRouter<Arc<AppState>> {
+    let instance = &state.config.instance;
+    fixed(&json!({
+        "domain": state.server_name(),
+        "title": instance.title,
+        "version": VERSION,
+        "source_url": "",
+        "description": instance.description,
+        "usage": { "users": { "active_month": 0 } },
+        "thumbnail": { "url": picture(state) },
+        "icon": [],
+        "languages": ["en"],
+        "configuration": configuration(),
+        "registrations": {
+            "enabled": is_open(state),
+            "approval_required": false,
+            "message": null,
+            "url": null,
+        },
+        "api_versions": { "mastodon": 2 },
+        "contact": { "email": "", "account": null },
+        "rules": [],
+    }))
+}
+
+/// `GET /.well-known/nodeinfo`: where the next one is.
+pub(crate) fn nodeinfo_links(state: &AppState) -> MethodRouter<Arc<AppState>> {
+    fixed(&json!({
+        "links": [{
+            "rel": "http://nodeinfo.diaspora.software/ns/schema/2.0",
+            "href": format!("{}/nodeinfo/2.0", state.base_url),
+        }],
+    }))
+}
+
+/// `GET /nodeinfo/2.0`
+pub(crate) fn nodeinfo(state: &AppState) -> MethodRouter<Arc<AppState>> {
+    fixed(&json!({
+        "version": "2.0",
+        "software": { "name": "belfry", "version": env!("CARGO_PKG_VERSION") },
+        "protocols": [],
+        "services": { "inbound": [], "outbound": [] },
+        "openRegistrations": is_open(state),
+        "usage": { "users": {} },
+        "metadata": {
+            "nodeName": state.config.instance.title,
+            "nodeDescription": state.config.instance.description,
+        },
+    }))
+}
+
+fn is_open(state: &AppState) -> bool {
+    state.config.registration == SignUps::Open
+}
+
+fn picture(state: &AppState) -> String {
+    super::accounts::avatar(state)
+}
+
+fn configuration() -> Value {
+    json!({
+        "urls": {},
+        "accounts": { "max_featured_tags": 0, "max_pinned_statuses": 0 },
+        "statuses": {
+            "max_characters": 500,
+            "max_media_attachments": 0,
+            "characters_reserved_per_url": 23,
+        },
+        "media_attachments": {
+            "supported_mime_types": [],
+            "image_size_limit": 0,
+            "image_matrix_limit": 0,
+            "video_size_limit": 0,
+            "video_frame_rate_limit": 0,
+            "video_matrix_limit": 0,
+        },
+        "polls": {
+            "max_options": 0,
+            "max_characters_per_option": 0,
+            "min_expiration": 0,
+            "max_expiration": 0,
+        },
+        "translation": { "enabled": false },
+    })
+}

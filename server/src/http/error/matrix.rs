@@ -1,0 +1,196 @@
+//! What a failure of the push rules says.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use belfry_core::matrix::{DUMMY, LoginError};
+use belfry_core::oauth::account;
+use belfry_core::oauth::bearer::BearerError;
+use belfry_core::percent::PercentError;
+use belfry_core::rules::{Access, Class, PathError, Refusal};
+use serde_json::json;
+
+use super::CommonError;
+use crate::issue::IssueError;
+use crate::passwords::Busy;
+use crate::store::StoreError;
+
+/// A failure of the push rules, and of what Matrix clients ask beside them.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum MatrixError {
+    #[error("{0:?}")]
+    Common(CommonError),
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error(transparent)]
+    Query(#[from] PercentError),
+    #[error(transparent)]
+    Refusal(#[from] Refusal),
+    #[error(transparent)]
+    Bearer(#[from] BearerError),
+    #[error("An access token is needed")]
+    MissingToken,
+    #[error("The access token is not known, or is no longer good")]
+    UnknownToken,
+    #[error("This account has been deactivated")]
+    Deactivated,
+    #[error("This token is that of an app; the token of a user is needed")]
+    NoUser,
+    #[error("This token lacks the scope {}; push would do too", .0.scope())]
+    Scope(Access),
+    #[error("This user is not in the namespace of the application service")]
+    OutsideNamespace,
+    #[error("The application service has no account of this name")]
+    NoAccount,
+    #[error("user_id may be given once")]
+    RepeatedUser,
+    #[error("This is for application services; the token of a user is of no use here")]
+    NoService,
+    #[error("This belongs to another user")]
+    Foreign,
+    #[error("This is for users; an application service has nothing to sign out of")]
+    NoLogout,
+    #[error("The name or the password is wrong")]
+    WrongPassword,
+    #[error("{0}")]
+    Login(LoginError),
+    #[error("This server does not let strangers make accounts")]
+    RegistrationClosed,
+    #[error("Matrix clients cannot sign in to this server: its operator has disabled them")]
+    ClientsDisabled,
+    #[error("This server has no guests")]
+    Guest,
+    #[error("The user name {0}")]
+    Username(account::Problem),
+    #[error("The password {0}")]
+    Password(account::Problem),
+    #[error("This user name is kept for an application service")]
+    Exclusive,
+    /// The registration has another stage to go through; true if it went through an unknown one.
+    #[error("Complete one of the flows")]
+    Stages { session: String, unknown: bool },
+}
+
+impl MatrixError {
+    fn status(&self) -> (StatusCode, &'static str) {
+        match self {
+            Self::Path(error) if error.is_unrecognized() => {
+                (StatusCode::BAD_REQUEST, "M_UNRECOGNIZED")
+            }
+            Self::Path(_) | Self::Query(_) | Self::Bearer(_) | Self::RepeatedUser => {
+                (StatusCode::BAD_REQUEST, "M_INVALID_PARAM")
+            }
+            Self::Refusal(refusal) | Self::Login(LoginError::Body(refusal)) => {
+                match refusal.class() {
+                    Class::NotJson => (StatusCode::BAD_REQUEST, "M_NOT_JSON"),
+                    Class::BadJson => (StatusCode::BAD_REQUEST, "M_BAD_JSON"),
+                    Class::MissingParam => (StatusCode::BAD_REQUEST, "M_MISSING_PARAM"),
+                    Class::InvalidParam => (StatusCode::BAD_REQUEST, "M_INVALID_PARAM"),
+                    Class::Unknown => (StatusCode::BAD_REQUEST, "M_UNKNOWN"),
+                    Class::NotFound => (StatusCode::NOT_FOUND, "M_NOT_FOUND"),
+                    Class::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "M_TOO_LARGE"),
+                }
+            }
+            Self::Login(LoginError::Type | LoginError::Identifier) => {
+                (StatusCode::BAD_REQUEST, "M_UNKNOWN")
+            }
+            Self::MissingToken => (StatusCode::UNAUTHORIZED, "M_MISSING_TOKEN"),
+            Self::UnknownToken => (StatusCode::UNAUTHORIZED, "M_UNKNOWN_TOKEN"),
+            Self::Stages { .. } => (StatusCode::UNAUTHORIZED, "M_UNRECOGNIZED"),
+            // Not 401: clients would forget all they know of an account that may come back.
+            Self::Deactivated => (StatusCode::FORBIDDEN, "M_USER_DEACTIVATED"),
+            Self::Guest => (StatusCode::FORBIDDEN, "M_GUEST_ACCESS_FORBIDDEN"),
+            Self::NoUser
+            | Self::Scope(_)
+            | Self::OutsideNamespace
+            | Self::NoAccount
+            | Self::NoService
+            | Self::Foreign
+            | Self::NoLogout
+            | Self::WrongPassword
+            | Self::ClientsDisabled
+            | Self::RegistrationClosed => (StatusCode::FORBIDDEN, "M_FORBIDDEN"),
+            Self::Username(account::Problem::Taken) => (StatusCode::BAD_REQUEST, "M_USER_IN_USE"),
+            Self::Username(_) => (StatusCode::BAD_REQUEST, "M_INVALID_USERNAME"),
+            Self::Password(_) => (StatusCode::BAD_REQUEST, "M_WEAK_PASSWORD"),
+            Self::Exclusive => (StatusCode::BAD_REQUEST, "M_EXCLUSIVE"),
+            Self::Common(_) => (StatusCode::INTERNAL_SERVER_ERROR, "M_UNKNOWN"),
+        }
+    }
+
+    /// What the header says to clients that know OAuth and not Matrix.
+    fn challenge(&self) -> Option<HeaderValue> {
+        match self {
+            Self::MissingToken => Some(HeaderValue::from_static("Bearer")),
+            Self::UnknownToken => Some(HeaderValue::from_static("Bearer error=\"invalid_token\"")),
+            Self::Scope(access) => {
+                let scope = access.scope();
+                let text = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
+                HeaderValue::from_str(&text).ok()
+            }
+            _ => None,
+        }
+    }
+}
+
+impl IntoResponse for MatrixError {
+    fn into_response(self) -> Response {
+        if let Self::Common(problem) = self {
+            return problem.into_response();
+        }
+        let (status, errcode) = self.status();
+        let mut body = json!({ "errcode": errcode, "error": self.to_string() });
+        match &self {
+            Self::UnknownToken => body["soft_logout"] = false.into(),
+            Self::Stages { session, unknown } => {
+                let flows = json!([{ "stages": [DUMMY] }]);
+                let mut stages = json!({ "flows": flows, "params": {}, "session": session });
+                if *unknown {
+                    stages["errcode"] = body["errcode"].take();
+                    stages["error"] = body["error"].take();
+                }
+                body = stages;
+            }
+            _ => {}
+        }
+        let mut answer = (status, Json(body)).into_response();
+        if let Some(challenge) = self.challenge() {
+            answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        answer
+    }
+}
+
+impl From<CommonError> for MatrixError {
+    fn from(problem: CommonError) -> Self {
+        Self::Common(problem)
+    }
+}
+
+impl From<StoreError> for MatrixError {
+    fn from(error: StoreError) -> Self {
+        Self::Common(error.into())
+    }
+}
+
+impl From<IssueError> for MatrixError {
+    fn from(error: IssueError) -> Self {
+        match error {
+            IssueError::Disabled { .. } => Self::ClientsDisabled,
+            IssueError::AnotherPassword => Self::WrongPassword,
+            IssueError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<Busy> for MatrixError {
+    fn from(busy: Busy) -> Self {
+        Self::Common(busy.into())
+    }
+}
+
+impl From<LoginError> for MatrixError {
+    fn from(error: LoginError) -> Self {
+        Self::Login(error)
+    }
+}

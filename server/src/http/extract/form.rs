@@ -1,0 +1,128 @@
+//! The pairs that a request brings: a form, a multipart form or JSON, it makes no difference.
+
+use std::convert::Infallible;
+use std::future::ready;
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use belfry_core::json;
+use belfry_core::oauth::form::{self, FormError, Pairs};
+use bytes::Bytes;
+use futures_util::stream;
+
+use crate::app::AppState;
+use crate::http::error::CommonError;
+use crate::http::extract::body::Whole;
+
+/// The pairs of a body. They can hold secrets, so they have no `Debug`.
+pub(crate) struct Form(pub(crate) Pairs);
+
+impl FromRequest<Arc<AppState>> for Form {
+    type Rejection = CommonError;
+
+    async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, CommonError> {
+        let media = Media::of(request.headers());
+        let Whole(body) = Whole::from_request(request, state).await?;
+        match media {
+            _ if body.is_empty() => Ok(Self(Vec::new())),
+            Some(Media::Form) => Ok(Self(form::pairs(&body)?)),
+            Some(Media::Multipart(boundary)) => multipart(body, boundary).await.map(Self),
+            Some(Media::Json) => {
+                let json = json::read(&body).map_err(|e| CommonError::Malformed(e.to_string()))?;
+                Ok(Self(form::flatten(json)?))
+            }
+            None => Err(CommonError::MediaType),
+        }
+    }
+}
+
+/// The pairs of a query string.
+pub(crate) struct Query(pub(crate) Pairs);
+
+impl<S: Sync> FromRequestParts<S> for Query {
+    type Rejection = CommonError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, CommonError> {
+        Ok(Self(form::pairs(parts.uri.query().unwrap_or_default().as_bytes())?))
+    }
+}
+
+/// The last value of this name; for fields of our own forms, which hold each once.
+pub(crate) fn value<'a>(pairs: &'a Pairs, name: &str) -> &'a str {
+    pairs.iter().rfind(|(found, _)| found == name).map_or("", |(_, value)| value)
+}
+
+/// The ways to write pairs.
+#[derive(Debug, PartialEq, Eq)]
+enum Media {
+    Form,
+    Multipart(String),
+    Json,
+}
+
+impl Media {
+    /// What the header says. Only UTF-8 is read.
+    fn of(headers: &HeaderMap) -> Option<Self> {
+        let told = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+        let (essence, parameters) = told.split_once(';').unwrap_or((told, ""));
+        let charset = parameters.split(';').find_map(|parameter| {
+            let (name, value) = parameter.split_once('=')?;
+            name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
+        });
+        if charset.is_some_and(|charset| !charset.eq_ignore_ascii_case("utf-8")) {
+            return None;
+        }
+        match essence.trim().to_ascii_lowercase().as_str() {
+            "application/x-www-form-urlencoded" => Some(Self::Form),
+            "application/json" => Some(Self::Json),
+            "multipart/form-data" => multer::parse_boundary(told).ok().map(Self::Multipart),
+            _ => None,
+        }
+    }
+}
+
+/// The body is in memory, so only the parser is asked, not its own reading of bodies and limits.
+async fn multipart(body: Bytes, boundary: String) -> Result<Pairs, CommonError> {
+    let broken =
+        |error: multer::Error| CommonError::Malformed(format!("The multipart body: {error}"));
+    let body = stream::once(ready(Ok::<_, Infallible>(body)));
+    let mut fields = multer::Multipart::new(body, boundary);
+    let mut pairs = Vec::new();
+    while let Some(field) = fields.next_field().await.map_err(broken)? {
+        let name = field.name().unwrap_or_default().to_owned();
+        let value = field.bytes().await.map_err(broken)?;
+        let value = String::from_utf8(value.into()).map_err(|_| FormError::NotUtf8)?;
+        pairs.push((name, value));
+    }
+    Ok(form::without_nul(pairs)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Attack 62.
+    #[test]
+    fn a_body_is_read_as_what_its_header_says_it_is() {
+        let boundary = |text: &str| Some(Media::Multipart(text.to_owned()));
+        for (told, media) in [
+            ("application/x-www-form-urlencoded", Some(Media::Form)),
+            ("Application/X-WWW-Form-Urlencoded; Charset=UTF-8", Some(Media::Form)),
+            ("application/json;charset=\"utf-8\"", Some(Media::Json)),
+            ("multipart/form-data; boundary=x", boundary("x")),
+            ("multipart/form-data; boundary=\"x y\"; charset=utf-8", boundary("x y")),
+            ("multipart/form-data", None),
+            ("application/json; charset=utf-7", None),
+            ("application/x-www-form-urlencoded; charset=iso-8859-1", None),
+            ("text/plain", None),
+            ("", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::CONTENT_TYPE, told.parse().unwrap());
+            assert_eq!(Media::of(&headers), media, "{told}");
+        }
+        assert_eq!(Media::of(&HeaderMap::new()), None);
+    }
+}

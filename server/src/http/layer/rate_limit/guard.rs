@@ -1,0 +1,117 @@
+//! The limits on guessing and on piling up apps, for the handlers that guard something.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use belfry_core::limits::{Counting, Network};
+
+use super::headers::Overheard;
+use crate::app::AppState;
+use crate::config::LimitMode;
+use crate::http::error::limit_exceeded::Refused;
+use crate::http::extract::client::Client;
+
+/// Stands before what could be guessed, for one caller.
+///
+/// No limit here counts for a name alone, so that nobody can lock out another from elsewhere.
+pub struct Guard {
+    state: Arc<AppState>,
+    from: Network,
+    /// Where the headers of the answer learn of what was counted.
+    overheard: Overheard,
+}
+
+/// What could be done too often.
+enum Guarded<'a> {
+    SignIn(&'a str),
+    ClientSecret(&'a str),
+    AppRegistration,
+    SignUp,
+}
+
+impl Guard {
+    /// For a caller at this address.
+    #[must_use]
+    pub fn new(state: Arc<AppState>, from: IpAddr) -> Self {
+        Self { state, from: Network::of(from), overheard: Overheard::default() }
+    }
+
+    /// Before a password is looked at, right or wrong: counts for the address, and for the name
+    /// as tried from there.
+    ///
+    /// # Errors
+    /// When there were too many attempts.
+    pub async fn sign_in(&self, name: &str) -> Result<(), Refused> {
+        self.judge(Counting::Check, &Guarded::SignIn(name)).await
+    }
+
+    /// Before a client's secret is looked at: whether there were too many wrong ones. Counts
+    /// nothing, so that a client which knows its secret is never held up.
+    ///
+    /// # Errors
+    /// When there were too many wrong ones.
+    pub async fn client_secret(&self, client_id: &str) -> Result<(), Refused> {
+        self.judge(Counting::Peek, &Guarded::ClientSecret(client_id)).await
+    }
+
+    /// After a client's secret was found to be wrong, or the client unknown.
+    pub async fn wrong_client_secret(&self, client_id: &str) {
+        // Whether there is room for more is asked before the next one.
+        let _ = self.judge(Counting::Charge, &Guarded::ClientSecret(client_id)).await;
+    }
+
+    /// Before an app is registered.
+    ///
+    /// # Errors
+    /// When the address has registered too many.
+    pub async fn app_registration(&self) -> Result<(), Refused> {
+        self.judge(Counting::Check, &Guarded::AppRegistration).await
+    }
+
+    /// Before an account is made by another call than the one that the table knows: counts for the
+    /// same limits, but for those of every call, which have counted it already.
+    ///
+    /// # Errors
+    /// When the address has made too many.
+    pub async fn sign_up(&self) -> Result<(), Refused> {
+        self.judge(Counting::Check, &Guarded::SignUp).await
+    }
+
+    async fn judge(&self, counting: Counting, what: &Guarded<'_>) -> Result<(), Refused> {
+        let limits = &self.state.limits;
+        let in_force = limits.in_force();
+        if in_force.mode == LimitMode::Off {
+            return Ok(());
+        }
+        let now = self.state.clock.now();
+        let claims = match what {
+            Guarded::SignIn(name) => in_force.own.sign_in(self.from, name),
+            Guarded::ClientSecret(client_id) => in_force.own.client_secret(self.from, client_id),
+            Guarded::AppRegistration => in_force.own.app_registration(self.from),
+            Guarded::SignUp => in_force.table.sign_up_claims(self.from),
+        };
+        let verdict = limits.judge(&in_force, counting, &claims, now).await;
+        let refused = Refused::by(&verdict, in_force.mode);
+        // A look that counts nothing and stops nobody is nothing to tell of.
+        if counting != Counting::Peek || refused.is_some() {
+            self.overheard.hear(verdict);
+        }
+        refused.map_or(Ok(()), Err)
+    }
+}
+
+impl FromRequestParts<Arc<AppState>> for Guard {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &Arc<AppState>,
+    ) -> Result<Self, Infallible> {
+        let address = Client::look(parts, state, |client| client.address).await;
+        let overheard = parts.extensions.get::<Overheard>().cloned().unwrap_or_default();
+        Ok(Self { overheard, ..Self::new(Arc::clone(state), address) })
+    }
+}

@@ -1,0 +1,12 @@
+//! The OAuth 2.0 endpoints and the pages of an authorization.
+
+pub(super) mod authorize;
+pub(super) mod client_auth;
+pub(super) mod consent;
+pub(super) mod introspect;
+pub(super) mod metadata;
+pub(super) mod out_of_band;
+pub(super) mod pending;
+pub(super) mod revoke;
+pub(super) mod token;
+pub(super) mod userinfo;

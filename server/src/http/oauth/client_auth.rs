@@ -1,0 +1,34 @@
+//! The app that calls an OAuth endpoint, once it has proved who it is.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use belfry_core::oauth::app::App;
+use belfry_core::oauth::client_auth::{Credentials, one_header};
+use belfry_core::oauth::error::Refusal;
+
+use crate::app::AppState;
+use crate::http::error::OAuthApiError;
+use crate::http::layer::rate_limit::guard::Guard;
+
+/// The `Authorization` header, if there is one; two are refused.
+pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&[u8]>, Refusal> {
+    one_header(headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes))
+}
+
+/// The app of these credentials. An unknown app, a wrong secret and a disabled app are the same to
+/// the caller, and whoever guesses too often is not heard any more.
+pub(crate) async fn authenticate(
+    state: &AppState,
+    guard: &Guard,
+    credentials: &Credentials,
+) -> Result<App, OAuthApiError> {
+    let client_id = &credentials.client_id;
+    guard.client_secret(client_id).await?;
+    let app = state.store.app_of_client(client_id).await?;
+    let credential = credentials.client_secret.digest();
+    let proved = app.filter(|app| app.secret == credential && app.disabled_at.is_none());
+    if let Some(app) = proved {
+        return Ok(app.to_core());
+    }
+    guard.wrong_client_secret(client_id).await;
+    Err(Refusal::InvalidClient.into())
+}

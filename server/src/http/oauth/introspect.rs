@@ -1,0 +1,56 @@
+//! `POST /oauth/introspect`: is this token good, whose is it, and for what?
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use belfry_core::oauth::introspection::{IntrospectRequest, may_know};
+use belfry_core::oauth::metadata::issuer;
+use belfry_core::oauth::parameter::Parameters;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::app::AppState;
+use crate::http::error::OAuthApiError;
+use crate::http::extract::form::Form;
+use crate::http::layer::rate_limit::guard::Guard;
+use crate::http::oauth::client_auth::{authenticate, authorization};
+use crate::http::oauth::userinfo::subject;
+
+/// A token that is no good, unknown, or none of the client's business is simply not active.
+pub(crate) async fn introspect(
+    State(state): State<Arc<AppState>>,
+    guard: Guard,
+    headers: HeaderMap,
+    Form(pairs): Form,
+) -> Result<Json<Value>, OAuthApiError> {
+    let request = IntrospectRequest::check(authorization(&headers)?, Parameters::new(&pairs))?;
+    let app = authenticate(&state, &guard, &request.credentials).await?;
+    let inactive = Ok(Json(json!({ "active": false })));
+
+    let token = state.store.token(request.token.digest()).await?;
+    let Some(token) = token.filter(|token| token.check(state.clock.now()).is_ok()) else {
+        return inactive;
+    };
+    if !may_know(&app, token.app, &state.config.oauth.resource_servers) {
+        return inactive;
+    }
+    let Some(owner) = state.store.app(token.app).await? else { return inactive };
+    let mut answer = json!({
+        "active": true,
+        "scope": token.scopes,
+        "client_id": owner.client_id,
+        "token_type": "Bearer",
+        "iat": token.created_at.as_second(),
+        "iss": issuer(&state.base_url.to_string()),
+    });
+    if let Some(end) = token.expires_at.map(Timestamp::as_second) {
+        answer["exp"] = end.into();
+    }
+    if let Some(account) = &token.account {
+        answer["username"] = (&*account.name).into();
+        answer["sub"] = subject(&state, account.id).into();
+    }
+    Ok(Json(answer))
+}

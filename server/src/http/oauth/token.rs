@@ -1,0 +1,152 @@
+//! `POST /oauth/token`: a code, or an app's own word, for an access token.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use belfry_core::json::write;
+use belfry_core::oauth::app::App;
+use belfry_core::oauth::error::Refusal;
+use belfry_core::oauth::grant::{Attempt, Grant, GrantError};
+use belfry_core::oauth::parameter::Parameters;
+use belfry_core::oauth::scope::Scopes;
+use belfry_core::oauth::token_request::{TokenAsked, TokenRequest};
+use belfry_core::secret::{Digest, Secret};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::app::AppState;
+use crate::http::error::{CommonError, OAuthApiError};
+use crate::http::extract::form::Form;
+use crate::http::layer::rate_limit::guard::Guard;
+use crate::http::oauth::client_auth::{authenticate, authorization};
+use crate::http::respond::json;
+use crate::random;
+use crate::store::{Code, NewToken, StoreError};
+
+/// The answer that hands a token over.
+#[derive(Serialize)]
+pub(crate) struct Issued {
+    access_token: String,
+    token_type: &'static str,
+    scope: String,
+    created_at: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_in: Option<u64>,
+}
+
+/// Nothing is read from the query string: it ends in logs.
+pub(crate) async fn token(
+    State(state): State<Arc<AppState>>,
+    guard: Guard,
+    headers: HeaderMap,
+    Form(pairs): Form,
+) -> Result<Response, OAuthApiError> {
+    let request = TokenRequest::check(authorization(&headers)?, Parameters::new(&pairs))?;
+    let app = authenticate(&state, &guard, &request.credentials).await?;
+    let issued = match request.asked {
+        TokenAsked::Code { code, redirect_uri, verifier } => {
+            let attempt = Attempt {
+                app_id: app.id,
+                redirect_uri: &redirect_uri,
+                verifier: verifier.as_ref(),
+            };
+            exchange(&state, code.digest(), &attempt).await?
+        }
+        TokenAsked::App { scope } => {
+            let scopes = app.granted(scope.as_deref())?;
+            issue(&state, &app, None, &scopes).await?
+        }
+    };
+    Ok(json::answer(write(&issued).into()))
+}
+
+/// Issues a token of an account through an app, or of the app itself.
+pub(crate) async fn issue(
+    state: &AppState,
+    app: &App,
+    account: Option<i64>,
+    scopes: &Scopes,
+) -> Result<Issued, StoreError> {
+    let now = state.clock.now();
+    let token = random::secret(now);
+    let new = NewToken {
+        digest: token.digest(),
+        app: app.id,
+        account,
+        scopes: scopes.to_string(),
+        created_at: now,
+        expires_at: expiry(state, now),
+    };
+    state.store.add_token(&new).await?;
+    Ok(issued(state, &token, new.scopes, now))
+}
+
+async fn exchange(
+    state: &AppState,
+    code: Digest,
+    attempt: &Attempt<'_>,
+) -> Result<Issued, OAuthApiError> {
+    let now = state.clock.now();
+    let Some(found) = state.store.code(code).await? else {
+        return Err(Refusal::InvalidGrant.into());
+    };
+    let grant = grant_of(&found)?;
+    if let Err(why) = grant.check(attempt, found.token.is_some(), now) {
+        tracing::info!(app = attempt.app_id, %why, "a code was not spent");
+        if why == GrantError::Replayed {
+            revoke_first(state, &found, now).await?;
+        }
+        return Err(why.into());
+    }
+    let account = state.store.account(grant.account_id).await?;
+    if account.is_none_or(|account| account.disabled_at.is_some()) {
+        return Err(Refusal::InvalidGrant.into());
+    }
+    let token = random::secret(now);
+    if !state.store.spend_code(code, token.digest(), now, expiry(state, now)).await? {
+        // Somebody else spent it since it was read: this is the replay.
+        if let Some(found) = state.store.code(code).await? {
+            revoke_first(state, &found, now).await?;
+        }
+        return Err(Refusal::InvalidGrant.into());
+    }
+    Ok(issued(state, &token, found.scopes, now))
+}
+
+fn grant_of(code: &Code) -> Result<Grant, CommonError> {
+    let binding = serde_json::from_str(&code.details).ok();
+    let scopes = code.scopes.parse().ok();
+    let (binding, scopes) = binding.zip(scopes).ok_or(StoreError::Unreadable("code"))?;
+    Ok(Grant {
+        app_id: code.app,
+        account_id: code.account,
+        scopes,
+        binding,
+        expires_at: code.expires_at,
+    })
+}
+
+/// Whoever spent the code first may have stolen it.
+async fn revoke_first(state: &AppState, code: &Code, now: Timestamp) -> Result<(), StoreError> {
+    if let Some(token) = code.token {
+        state.store.revoke_token(token, now).await?;
+    }
+    Ok(())
+}
+
+fn expiry(state: &AppState, now: Timestamp) -> Option<Timestamp> {
+    let lifetime = state.config.oauth.token_lifetime?;
+    Some(now.checked_add(lifetime).unwrap_or(Timestamp::MAX))
+}
+
+fn issued(state: &AppState, token: &Secret, scope: String, created_at: Timestamp) -> Issued {
+    Issued {
+        access_token: token.reveal().to_owned(),
+        token_type: "Bearer",
+        scope,
+        created_at: created_at.as_second(),
+        expires_in: state.config.oauth.token_lifetime.map(|lifetime| lifetime.as_secs()),
+    }
+}

@@ -1,0 +1,103 @@
+//! What is changed of rules. Each reads its body once, and then is a change of one document.
+
+use std::sync::Arc;
+
+use axum::extract::Request;
+use axum::response::Response;
+use belfry_core::percent;
+use belfry_core::rules::body::{read_actions, read_enabled};
+use belfry_core::rules::{Access, Document, NewRule, Place, Refusal, RuleId, RuleName, Scope};
+use bytes::Bytes;
+
+use super::changes;
+use crate::app::AppState;
+use crate::http::error::MatrixError;
+use crate::http::extract::body::Whole;
+use crate::http::extract::requester::Requester;
+use crate::http::respond::json;
+
+/// A call of somebody who may change rules.
+pub(crate) struct Write<'a> {
+    state: &'a Arc<AppState>,
+    requester: &'a Requester,
+    request: Request,
+}
+
+impl<'a> Write<'a> {
+    pub(crate) fn new(
+        state: &'a Arc<AppState>,
+        requester: &'a Requester,
+        request: Request,
+    ) -> Result<Self, MatrixError> {
+        requester.may(Access::Write)?;
+        Ok(Self { state, requester, request })
+    }
+
+    /// `PUT` of a rule: adds or replaces it, at its place.
+    pub(crate) async fn rule(self, name: RuleName) -> Result<Response, MatrixError> {
+        let RuleName { scope, kind, id } = name;
+        let id: RuleId = id.parse().map_err(Refusal::from)?;
+        let query = percent::query(self.request.uri().query().unwrap_or_default())?;
+        Place::read(&query)?;
+        let (account, body) = self.body().await?;
+        let new = NewRule::read(kind, &body)?;
+        account
+            .change(scope, move |document| {
+                document.put(kind, id.clone(), new.clone(), Place::read(&query)?)
+            })
+            .await
+    }
+
+    /// `DELETE` of a rule.
+    pub(crate) async fn no_rule(self, name: RuleName) -> Result<Response, MatrixError> {
+        let RuleName { scope, kind, id } = name;
+        self.account().change(scope, move |document| document.remove(kind, &id)).await
+    }
+
+    /// `PUT` of whether a rule is asked.
+    pub(crate) async fn enabled(self, name: RuleName) -> Result<Response, MatrixError> {
+        let RuleName { scope, kind, id } = name;
+        let (account, body) = self.body().await?;
+        let enabled = read_enabled(&body)?;
+        account.change(scope, move |document| document.enable(kind, &id, enabled)).await
+    }
+
+    /// `PUT` of what a rule does.
+    pub(crate) async fn actions(self, name: RuleName) -> Result<Response, MatrixError> {
+        let RuleName { scope, kind, id } = name;
+        let (account, body) = self.body().await?;
+        let actions = read_actions(&body)?;
+        account
+            .change(scope, move |document| document.set_actions(kind, &id, actions.clone()))
+            .await
+    }
+
+    fn account(&self) -> Account<'a> {
+        Account { state: self.state, id: self.requester.account }
+    }
+
+    /// The body, and whose rules it is to change.
+    async fn body(self) -> Result<(Account<'a>, Bytes), MatrixError> {
+        let account = self.account();
+        let most = self.state.config.rules.max_body_bytes;
+        let Whole(body) = Whole::within(most, self.request, self.state).await?;
+        Ok((account, body))
+    }
+}
+
+/// The account whose rules are to be changed.
+struct Account<'a> {
+    state: &'a Arc<AppState>,
+    id: i64,
+}
+
+impl Account<'_> {
+    async fn change(
+        self,
+        scope: Scope,
+        change: impl Fn(&mut Document) -> Result<(), Refusal> + Send + Sync + 'static,
+    ) -> Result<Response, MatrixError> {
+        changes::make(self.state, self.id, scope, Box::new(change)).await?;
+        Ok(json::answer(Bytes::from_static(b"{}")))
+    }
+}

@@ -1,0 +1,4 @@
+//! Responses of handlers: JSON and pages.
+
+pub(super) mod json;
+pub(super) mod page;
