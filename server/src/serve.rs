@@ -1,8 +1,7 @@
-//! Connections: accepted up to a number, secured if need be, bounded in time, and drained when
-//! the service stops.
+//! The HTTP server: accepts connections up to a maximum, and drains them when it stops.
 
+mod activity;
 mod connection;
-mod traffic;
 
 use std::future::Future;
 use std::io;
@@ -11,81 +10,75 @@ use std::time::Duration;
 
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
 
+use self::connection::Connection;
 use crate::config;
 use crate::http::{HttpService, Peer};
 use crate::tls::Tls;
 
-/// Serves until `stop` is done, then lets calls in flight end, for a bounded time. The caller
-/// binds and the caller stops, so that a test can do both.
+/// Serves until `stop` completes, then waits for requests in flight, at most for the shutdown
+/// timeout.
 pub async fn serve(
     listener: TcpListener,
     tls: Option<Tls>,
-    site: HttpService,
+    service: HttpService,
     stop: impl Future<Output = ()>,
 ) {
-    let http = site.state().config.http;
+    let http = service.state().config.http;
     let builder = Arc::new(builder(http));
-    let places = Arc::new(Semaphore::new(places_of(http) as usize));
-    let (stopping, stopped) = watch::channel(());
+    let permits = Arc::new(Semaphore::new(http.max_connections.min(Semaphore::MAX_PERMITS)));
+    let stopping = watch::Sender::new(());
     tokio::pin!(stop);
     loop {
-        let accepted = async {
-            // No place, no accept: more connections wait in the kernel's queue.
-            let place = Arc::clone(&places).acquire_owned().await;
-            (place, listener.accept().await)
+        let accept = async {
+            // Without a permit, further connections wait in the kernel's queue.
+            let permit = Arc::clone(&permits).acquire_owned().await;
+            (permit, listener.accept().await)
         };
-        let (place, accepted) = tokio::select! {
+        let (permit, accepted) = tokio::select! {
             () = &mut stop => break,
-            accepted = accepted => accepted,
+            accepted = accept => accepted,
         };
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                rest_after(&error).await;
+                handle_accept_error(&error).await;
                 continue;
             }
         };
-        let connection = connection::Connection {
+        let connection = Connection {
             builder: Arc::clone(&builder),
-            site: site.clone(),
+            service: service.clone(),
             peer: Peer(peer),
-            stopped: stopped.clone(),
-            bounds: http,
+            stop: stopping.subscribe(),
+            http,
         };
         let tls = tls.as_ref().map(Tls::acceptor);
         tokio::spawn(async move {
             connection.run(stream, tls).await;
-            drop(place);
+            drop(permit);
         });
     }
     drop(listener);
-    tracing::info!("stopping; calls in flight may end");
+    tracing::info!("draining in-flight requests");
     stopping.send_replace(());
-    // When every place is free again, every connection has ended.
-    let ended = places.acquire_many(places_of(http));
-    if tokio::time::timeout(http.shutdown_timeout, ended).await.is_err() {
-        tracing::warn!(after = ?http.shutdown_timeout, "calls still in flight were cut off");
+    // Each connection holds a receiver until it has ended.
+    if timeout(http.shutdown_timeout, stopping.closed()).await.is_err() {
+        tracing::warn!(after = ?http.shutdown_timeout, "shutdown timeout, aborting in-flight requests");
     }
-}
-
-/// The number of headers beyond which hyper answers 431 by itself.
-const HEADERS_OF_HYPER: usize = 100;
-
-fn places_of(http: config::Http) -> u32 {
-    u32::try_from(http.max_connections).unwrap_or(u32::MAX).clamp(1, 1 << 20)
 }
 
 fn builder(http: config::Http) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    // How long a head may take is watched in `traffic.rs`.
-    builder.http1().header_read_timeout(None).max_buf_size(http.max_header_bytes.max(8 * 1024));
-    // For its own number hyper has room ready; for any other it makes some at every call.
-    if http.max_headers != HEADERS_OF_HYPER {
-        builder.http1().max_headers(http.max_headers);
-    }
+    builder
+        .http1()
+        // Slow request heads are detected by `activity`.
+        .header_read_timeout(None)
+        .max_headers(http.max_headers)
+        .max_buf_size(http.max_header_bytes.max(8 * 1024));
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -96,51 +89,45 @@ fn builder(http: config::Http) -> auto::Builder<TokioExecutor> {
     builder
 }
 
-/// A connection that was lost before it was accepted is no matter; when the process has no file
-/// handles left, trying again at once would only burn a core.
-async fn rest_after(error: &io::Error) {
-    let lost = matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionRefused
-            | io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::ConnectionReset
-    );
-    if !lost {
-        tracing::error!(%error, "cannot accept a connection");
+/// Ignores connections that were lost before they were accepted. Other errors, such as too many
+/// open files, are logged and followed by a pause, because retrying at once would fail again.
+async fn handle_accept_error(error: &io::Error) {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    if !matches!(error.kind(), ConnectionRefused | ConnectionAborted | ConnectionReset) {
+        tracing::error!(%error, "accepting a connection failed");
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
-}
-
-/// Answers at once instead of gathering small packets.
-fn without_delay(stream: &TcpStream) {
-    let _works_without = stream.set_nodelay(true);
 }
 
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
     use tokio::sync::oneshot;
 
     use super::*;
     use crate::http::test_service;
 
     #[tokio::test]
-    async fn a_call_in_flight_ends_well_and_new_connections_are_refused() {
+    async fn a_request_in_flight_is_completed_and_new_connections_are_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let site = test_service(folder.path()).await;
-        let serving = tokio::spawn(serve(listener, None, site, async { drop(stopped.await) }));
+        let service = test_service(folder.path()).await;
+        let serving = tokio::spawn(serve(listener, None, service, async { drop(stopped.await) }));
 
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
         tokio::time::sleep(Duration::from_millis(100)).await;
         drop(stop);
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await.unwrap();
 
-        assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with("done"), "{answer}");
+        assert!(
+            response.starts_with("HTTP/1.1 200 OK") && response.ends_with("done"),
+            "{response}"
+        );
         serving.await.unwrap();
         assert!(TcpStream::connect(address).await.is_err());
     }

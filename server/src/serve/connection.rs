@@ -1,12 +1,10 @@
-//! One connection, from its first byte to its last.
+//! One connection: TLS handshake, requests, timeouts and graceful shutdown.
 
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -19,117 +17,112 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::traffic::{Counted, Fault, Traffic};
-use super::without_delay;
+use super::activity::{Activity, Recorded, Timeout};
 use crate::config;
 use crate::http::{HttpService, Peer};
 
-/// How long a connection that is told to end may take to do so.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+/// How long the peer of a connection that is being closed may take to read the last response.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) struct Connection {
     pub(super) builder: Arc<auto::Builder<TokioExecutor>>,
-    pub(super) site: HttpService,
+    pub(super) service: HttpService,
     pub(super) peer: Peer,
-    pub(super) stopped: watch::Receiver<()>,
-    pub(super) bounds: config::Http,
+    /// Changes when the server stops; dropped when the connection has ended.
+    pub(super) stop: watch::Receiver<()>,
+    pub(super) http: config::Http,
 }
 
-/// Why we end a connection.
-enum End {
-    Stopped,
-    Fault(Fault),
+/// Why the server closes a connection.
+enum Close {
+    Stop,
+    Timeout(Timeout),
 }
 
 impl Connection {
     pub(super) async fn run(self, stream: TcpStream, tls: Option<TlsAcceptor>) {
-        without_delay(&stream);
-        let open = self.site.state().metrics.connections.clone();
+        // Best effort: responses are also correct when small packets are delayed.
+        drop(stream.set_nodelay(true));
+        let open = self.service.state().metrics.connections.clone();
         open.inc();
         match tls {
-            None => self.speak(stream).await,
+            None => self.serve(stream).await,
             Some(tls) => {
-                if let Some(stream) = self.shake_hands(stream, &tls).await {
-                    self.speak(stream).await;
+                if let Some(stream) = self.handshake(stream, &tls).await {
+                    self.serve(stream).await;
                 }
             }
         }
         open.dec();
     }
 
-    /// Secures a connection, unless the peer is too slow or the service stops meanwhile.
-    async fn shake_hands(
+    /// Performs the TLS handshake, bounded by the idle timeout and by the end of the server.
+    async fn handshake(
         &self,
         stream: TcpStream,
         tls: &TlsAcceptor,
     ) -> Option<TlsStream<TcpStream>> {
-        let mut stopped = self.stopped.clone();
-        let shaken = tokio::select! {
-            shaken = timeout(self.bounds.idle_timeout, tls.accept(stream)) => shaken,
-            _ = stopped.changed() => return None,
+        let mut stop = self.stop.clone();
+        let result = tokio::select! {
+            result = timeout(self.http.idle_timeout, tls.accept(stream)) => result,
+            _ = stop.changed() => return None,
         };
-        match shaken {
+        match result {
             Ok(Ok(stream)) => return Some(stream),
-            Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
-            Err(_) => tracing::debug!("a TLS handshake took too long"),
+            Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
+            Err(_) => tracing::debug!("TLS handshake timed out"),
         }
         None
     }
 
-    /// Serves requests until the peer leaves, is too slow or idle, or the service stops.
-    async fn speak(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
-        let traffic = Arc::<Traffic>::default();
-        let stream = Counted { stream, traffic: Arc::clone(&traffic) };
-        // Of this connection alone: what all connections share, two cores would pull back and
-        // forth at every call.
-        let own = Arc::new((self.site, Arc::clone(&traffic)));
+    /// Serves requests until the peer closes the connection, a timeout passes or the server stops.
+    ///
+    /// `hyper_util::server::graceful` does not fit: it waits for the rest of a first request head
+    /// and for an unresponsive HTTP/2 peer, and it cannot close a single idle connection.
+    async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        let activity = Arc::new(Activity::new());
+        let stream = Recorded { stream, activity: Arc::clone(&activity) };
+        let shared = Arc::new((self.service, Arc::clone(&activity)));
         let peer = self.peer;
-        let service = service_fn(move |request: Request<Incoming>| {
-            let own = Arc::clone(&own);
+        let handler = service_fn(move |request: Request<Incoming>| {
+            let shared = Arc::clone(&shared);
             async move {
-                let (site, traffic) = &*own;
-                let _call = traffic.begin();
-                Ok::<_, std::convert::Infallible>(site.respond(peer, request.map(Body::new)).await)
+                let (service, activity) = &*shared;
+                let _request = activity.begin_request();
+                Ok::<_, std::convert::Infallible>(
+                    service.respond(peer, request.map(Body::new)).await,
+                )
             }
         });
-        let mut serving = pin!(self.builder.serve_connection(TokioIo::new(stream), service));
-        let config::Http { header_timeout, idle_timeout, .. } = self.bounds;
-        let end = async {
-            tokio::select! {
-                _ = self.stopped.changed() => End::Stopped,
-                fault = traffic.fault(header_timeout, idle_timeout) => End::Fault(fault),
-            }
-        };
-        // Asked only when there may be an end; without this, with every packet.
-        let mut end: FuturesUnordered<_> = [end].into_iter().collect();
-        let end = tokio::select! {
+        let mut serving = pin!(self.builder.serve_connection(TokioIo::new(stream), handler));
+        let config::Http { header_timeout, idle_timeout, .. } = self.http;
+        let close = tokio::select! {
             biased;
-            served = &mut serving => {
-                if let Err(error) = served {
-                    tracing::debug!(%error, "a connection failed");
+            result = &mut serving => {
+                if let Err(error) = result {
+                    tracing::debug!(%error, "connection failed");
                 }
                 return;
             }
-            Some(end) = end.next() => end,
+            _ = self.stop.changed() => Close::Stop,
+            timeout = activity.timeout(header_timeout, idle_timeout) => Close::Timeout(timeout),
         };
-        match end {
-            // Whatever has come of a first head, no call was accepted that could be finished.
-            End::Stopped if traffic.is_unused() => {}
-            End::Stopped => {
+        match close {
+            Close::Stop if activity.is_unused() => {}
+            Close::Stop => {
                 serving.as_mut().graceful_shutdown();
-                // HTTP/2 ends when the peer has heard of it. One that is mute is not waited for.
-                while timeout(LAST_WORDS, serving.as_mut()).await.is_err() {
-                    if traffic.is_at_rest() {
+                // HTTP/2 ends when the peer acknowledges it, which an unresponsive peer never does.
+                while timeout(CLOSE_TIMEOUT, serving.as_mut()).await.is_err() {
+                    if activity.is_idle_http2() {
                         break;
                     }
                 }
             }
-            End::Fault(Fault::Idle) => {
-                // Whoever is not done reading an answer by the end of the grace is cut off, too.
+            Close::Timeout(Timeout::Idle) => {
                 serving.as_mut().graceful_shutdown();
-                drop(timeout(LAST_WORDS, serving).await);
+                drop(timeout(CLOSE_TIMEOUT, serving).await);
             }
-            End::Fault(Fault::SlowHead) => tracing::debug!("a head took too long"),
+            Close::Timeout(Timeout::SlowHead) => tracing::debug!("request head timed out"),
         }
     }
 }

@@ -1,0 +1,321 @@
+//! What a connection is doing, so that one that stalls can be closed.
+//!
+//! hyper's own `header_read_timeout` does not fit: it also runs while a connection waits for its
+//! next request, so idle connections would get the short timeout of slow request heads, and
+//! HTTP/2 has no idle timeout at all.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, sleep};
+
+/// The current activity of one connection, shared by its stream, its requests and its timeouts.
+#[derive(Debug)]
+pub(super) struct Activity(Mutex<State>);
+
+#[derive(Debug, Clone, Copy)]
+struct State {
+    phase: Phase,
+    /// When the phase began, or when HTTP/1 last wrote a part of a response.
+    since: Instant,
+    /// `None` until the first bytes have arrived.
+    protocol: Option<Protocol>,
+    /// Whether a request has been received.
+    used: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Waiting for a request.
+    Idle,
+    /// A part of a request head of HTTP/1 has arrived.
+    ReadingHead,
+    /// Requests are being handled.
+    Serving { requests: usize },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Http1,
+    /// Its frames come and go without a request (pings, window updates), so they say nothing
+    /// about the phase.
+    Http2,
+}
+
+/// Why a connection is closed by the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Timeout {
+    Idle,
+    SlowHead,
+}
+
+impl Activity {
+    pub(super) fn new() -> Self {
+        let since = Instant::now();
+        Self(Mutex::new(State { phase: Phase::Idle, since, protocol: None, used: false }))
+    }
+
+    /// Starts a request, which ends when the returned guard is dropped, also by a panic or a reset.
+    pub(super) fn begin_request(&self) -> RequestGuard<'_> {
+        let mut state = self.lock();
+        let requests = match state.phase {
+            Phase::Serving { requests } => requests + 1,
+            Phase::Idle | Phase::ReadingHead => 1,
+        };
+        state.phase = Phase::Serving { requests };
+        state.used = true;
+        RequestGuard(self)
+    }
+
+    /// Waits until a timeout has passed. Checked at intervals of the shorter timeout instead of by
+    /// a timer for each request, so it is detected after at most twice its time.
+    pub(super) async fn timeout(&self, head: Duration, idle: Duration) -> Timeout {
+        loop {
+            sleep(head.min(idle)).await;
+            let State { phase, since, .. } = *self.lock();
+            match phase {
+                Phase::ReadingHead if since.elapsed() >= head => return Timeout::SlowHead,
+                Phase::Idle if since.elapsed() >= idle => return Timeout::Idle,
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether no request has been received. Unknown for HTTP/2, whose requests start in tasks of
+    /// their own.
+    pub(super) fn is_unused(&self) -> bool {
+        let state = self.lock();
+        !state.used && state.protocol != Some(Protocol::Http2)
+    }
+
+    /// Whether this is HTTP/2 without a request in flight.
+    pub(super) fn is_idle_http2(&self) -> bool {
+        let state = self.lock();
+        state.phase == Phase::Idle && state.protocol == Some(Protocol::Http2)
+    }
+
+    fn record_read(&self, bytes: &[u8]) {
+        let mut state = self.lock();
+        let protocol = *state.protocol.get_or_insert_with(|| {
+            if bytes.starts_with(b"PRI ") { Protocol::Http2 } else { Protocol::Http1 }
+        });
+        if protocol == Protocol::Http1 && state.phase == Phase::Idle {
+            (state.phase, state.since) = (Phase::ReadingHead, Instant::now());
+        }
+    }
+
+    /// A slow reader may take its time for a long response.
+    fn record_write(&self) {
+        let mut state = self.lock();
+        if state.protocol == Some(Protocol::Http1) {
+            state.since = Instant::now();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request in flight.
+pub(super) struct RequestGuard<'a>(&'a Activity);
+
+impl Drop for RequestGuard<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        match state.phase {
+            Phase::Serving { requests } if requests > 1 => {
+                state.phase = Phase::Serving { requests: requests - 1 };
+            }
+            _ => (state.phase, state.since) = (Phase::Idle, Instant::now()),
+        }
+    }
+}
+
+/// A stream that records its reads and writes.
+pub(super) struct Recorded<S> {
+    pub(super) stream: S,
+    pub(super) activity: Arc<Activity>,
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Recorded<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let outcome = ready!(Pin::new(&mut self.stream).poll_read(cx, buffer));
+        self.activity.record_read(&buffer.filled()[before..]);
+        Poll::Ready(outcome)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Recorded<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes));
+        self.activity.record_write();
+        Poll::Ready(written)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, slices));
+        self.activity.record_write();
+        Poll::Ready(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: Duration = Duration::from_secs(15);
+    const IDLE: Duration = Duration::from_mins(1);
+
+    /// The timeout that closes the connection, and when, while `peer` acts; `None` if there is
+    /// none within ten minutes.
+    async fn timeout_of(peer: impl AsyncFnOnce(&Activity)) -> Option<(Timeout, Duration)> {
+        let (activity, start) = (Activity::new(), Instant::now());
+        let peer = async {
+            peer(&activity).await;
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            timeout = activity.timeout(HEAD, IDLE) => Some((timeout, start.elapsed())),
+            () = peer => None,
+            () = sleep(IDLE * 10) => None,
+        }
+    }
+
+    async fn seconds(seconds: f64) {
+        sleep(Duration::from_secs_f64(seconds)).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_connection_times_out_before_and_after_a_request() {
+        assert_eq!(timeout_of(async |_| {}).await, Some((Timeout::Idle, IDLE)));
+        let one_request = async |activity: &Activity| {
+            seconds(1.0).await;
+            drop(activity.begin_request());
+        };
+        assert_eq!(timeout_of(one_request).await, Some((Timeout::Idle, IDLE + HEAD)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_in_small_pieces_is_slow_whether_it_is_the_first_or_the_second() {
+        for requests in [0, 1] {
+            let timeout = timeout_of(async |activity| {
+                for _ in 0..requests {
+                    activity.record_read(b"GET / HTTP/1.1\r\n\r\n");
+                    drop(activity.begin_request());
+                }
+                loop {
+                    activity.record_read(b"x");
+                    seconds(1.0).await;
+                }
+            });
+            assert_eq!(timeout.await, Some((Timeout::SlowHead, HEAD)));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_in_two_pieces_is_not_slow_at_any_check() {
+        for first in [14.9, 1.0, 15.1] {
+            let timeout = timeout_of(async |activity| {
+                for _ in 0..100 {
+                    seconds(first).await;
+                    activity.record_read(b"GET / HT");
+                    seconds(0.2).await;
+                    activity.record_read(b"TP/1.1\r\n\r\n");
+                    drop(activity.begin_request());
+                }
+            });
+            assert!(matches!(timeout.await, None | Some((Timeout::Idle, _))), "{first}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_with_regular_requests_is_not_idle() {
+        let timeout = timeout_of(async |activity| {
+            loop {
+                seconds(59.0).await;
+                activity.record_read(b"GET / HTTP/1.1\r\n\r\n");
+                drop(activity.begin_request());
+            }
+        });
+        assert_eq!(timeout.await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn handling_a_request_and_writing_its_response_may_take_any_time() {
+        let timeout = timeout_of(async |activity| {
+            loop {
+                activity.record_read(b"POST / HTTP/1.1\r\n\r\n");
+                let request = activity.begin_request();
+                seconds(14.0).await;
+                activity.record_read(b"the rest of its body");
+                seconds(200.0).await;
+                drop(request);
+                for _ in 0..20 {
+                    activity.record_write();
+                    activity.record_read(b"the next request, before the response is written");
+                    seconds(14.0).await;
+                }
+            }
+        });
+        assert_eq!(timeout.await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pings_do_not_keep_an_idle_http2_connection_open() {
+        for requests in [0, 1] {
+            let timeout = timeout_of(async |activity| {
+                activity.record_read(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+                for _ in 0..requests {
+                    drop(activity.begin_request());
+                }
+                loop {
+                    activity.record_read(b"ping");
+                    activity.record_write();
+                    seconds(10.0).await;
+                }
+            });
+            assert_eq!(timeout.await, Some((Timeout::Idle, IDLE)));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_is_idle_when_its_last_concurrent_request_has_ended() {
+        let activity = Activity::new();
+        activity.record_read(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+        let (first, second) = (activity.begin_request(), activity.begin_request());
+        drop(first);
+        assert!(!activity.is_idle_http2());
+        drop(second);
+        assert!(activity.is_idle_http2());
+    }
+}
