@@ -4,9 +4,9 @@ use std::error::Error;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
-use belfry::counters::Counters;
-use belfry::counters::memory::Memory;
-use belfry_core::limits::{Claim, Counting, Key, Limit, Network};
+use belfry::limits::Counters;
+use belfry::limits::memory::Memory;
+use belfry_core::limits::{Bucket, CountMode, Limit, LimitKey, Network};
 use jiff::Timestamp;
 
 use crate::process::{resident, worked};
@@ -29,7 +29,7 @@ pub(crate) fn measure() -> Result<(), Box<dyn Error>> {
         // What a call costs that is counted for an account and an address.
         let calls = rate(CHECKS, |i| {
             let id = scatter(i) % (keys / 2);
-            let account = Claim { limit: by_account, key: Key::Account(id.into()) };
+            let account = Bucket { limit: by_account, key: LimitKey::Account(id.into()) };
             check(&memory, &[account, address(by_address, scatter(i) % keys)]);
         });
         let name = format!("counters, {keys} keys");
@@ -56,12 +56,12 @@ fn flood(limit: Limit) {
     }
 }
 
-fn address(limit: Limit, number: u32) -> Claim<'static> {
-    Claim { limit, key: Key::Network(Network::of(Ipv4Addr::from_bits(number).into())) }
+fn address(limit: Limit, number: u32) -> Bucket<'static> {
+    Bucket { limit, key: LimitKey::Network(Network::of(Ipv4Addr::from_bits(number).into())) }
 }
 
-fn check(memory: &Memory, claims: &[Claim<'_>]) {
-    std::hint::black_box(memory.judge(Counting::Check, claims, Timestamp::UNIX_EPOCH));
+fn check(memory: &Memory, buckets: &[Bucket<'_>]) {
+    std::hint::black_box(memory.judge(CountMode::Check, buckets, Timestamp::UNIX_EPOCH));
 }
 
 /// So many per second.

@@ -12,13 +12,13 @@
 //! **A changed limit.** What was counted stays. More or fewer requests hold from the next call; a
 //! shorter window holds at once, by the same pulling in; a longer one from the next window on.
 
-pub mod carried;
+pub mod abuse;
 pub mod cidr;
 pub mod forwarded;
 pub mod header;
 pub mod key;
 mod micros;
-pub mod own;
+pub mod original_request;
 pub mod route;
 pub mod setting;
 pub mod table;
@@ -36,7 +36,7 @@ use jiff::SignedDuration;
 use smallvec::SmallVec;
 use thiserror::Error;
 
-pub use self::key::{Key, Network};
+pub use self::key::{LimitKey, Network};
 pub use self::micros::Micros;
 
 /// So many requests in a window, under a name.
@@ -55,7 +55,7 @@ struct Terms {
     window: u32,
     /// As `RateLimit` and `RateLimit-Policy` begin and have it, written once because every answer
     /// repeats it: `"account";r=` and `"account";q=300;w=300`.
-    standing: Box<str>,
+    status: Box<str>,
     policy: Box<str>,
     /// The name as a number, for who needs to tell limits apart fast.
     number: u64,
@@ -113,7 +113,7 @@ impl Limit {
         }
         match u32::try_from(window.as_secs()) {
             Ok(seconds @ 1..=Self::LONGEST) if window.subsec_nanos() == 0 => {
-                let standing = format!("\"{name}\";r=").into();
+                let status = format!("\"{name}\";r=").into();
                 let policy = format!("\"{name}\";q={requests};w={seconds}").into();
                 let number = BuildHasherDefault::<DefaultHasher>::new().hash_one(name);
                 let terms = Terms {
@@ -121,7 +121,7 @@ impl Limit {
                     requests,
                     requests_text: requests.to_string().into(),
                     window: seconds,
-                    standing,
+                    status,
                     policy,
                     number,
                 };
@@ -192,19 +192,19 @@ impl Window {
 
 /// One limit that applies to a call, and whose budget the call draws on.
 #[derive(Debug, Clone)]
-pub struct Claim<'a> {
+pub struct Bucket<'a> {
     /// The limit.
     pub limit: Limit,
     /// Whose requests are counted together.
-    pub key: Key<'a>,
+    pub key: LimitKey<'a>,
 }
 
 /// What a call draws on. Most draw on two limits, which take no memory of their own.
-pub type Claims<'a> = SmallVec<[Claim<'a>; 2]>;
+pub type Buckets<'a> = SmallVec<[Bucket<'a>; 2]>;
 
 /// What a judgement costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counting {
+pub enum CountMode {
     /// One request of every limit if all of them have room, otherwise nothing.
     Check,
     /// Nothing: how would a call fare?
@@ -216,7 +216,7 @@ pub enum Counting {
 
 /// How a key stands with one limit once the call has been judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct QuotaStatus {
     /// The limit.
     pub limit: Limit,
     /// How many more requests it has room for.
@@ -227,7 +227,7 @@ pub struct Standing {
     pub admitted: bool,
 }
 
-impl Standing {
+impl QuotaStatus {
     /// Whether four fifths of the limit or more are used: what an operator wants to know before
     /// somebody is refused.
     #[must_use]
@@ -239,55 +239,60 @@ impl Standing {
 
 /// How a call stands with all limits that apply to it, in the order of its claims.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct RateLimitDecision {
     /// When the call was judged.
     at: Micros,
-    standings: SmallVec<[Standing; 2]>,
+    statuses: SmallVec<[QuotaStatus; 2]>,
 }
 
 /// Judges a call by all its limits together, each with the window that was kept for its key.
 ///
 /// The windows are left as they are to be kept, also when the call is refused, because an end may
 /// have been pulled in.
-pub fn judge(counting: Counting, kept: &mut [(Limit, Window)], now: Micros) -> Verdict {
+pub fn judge(mode: CountMode, kept: &mut [(Limit, Window)], now: Micros) -> RateLimitDecision {
     let mut all = true;
     for (limit, window) in &mut *kept {
         *window = limit.window_at(*window, now);
         all &= window.count < limit.requests();
     }
-    let mut verdict = Verdict { at: now, standings: SmallVec::new() };
+    let mut decision = RateLimitDecision { at: now, statuses: SmallVec::new() };
     for (limit, window) in kept {
         let admitted = window.count < limit.requests();
-        let counted = match counting {
-            Counting::Check => all,
-            Counting::Peek => false,
-            Counting::Charge => admitted,
+        let counted = match mode {
+            CountMode::Check => all,
+            CountMode::Peek => false,
+            CountMode::Charge => admitted,
         };
         window.count += u32::from(counted);
         let remaining = limit.requests().saturating_sub(window.count);
-        verdict.standings.push(Standing { limit: *limit, remaining, reset: window.end, admitted });
+        decision.statuses.push(QuotaStatus {
+            limit: *limit,
+            remaining,
+            reset: window.end,
+            admitted,
+        });
     }
-    verdict
+    decision
 }
 
-impl Verdict {
+impl RateLimitDecision {
     /// Whether every limit had room for the call.
     #[must_use]
     pub fn admitted(&self) -> bool {
-        self.standings.iter().all(|standing| standing.admitted)
+        self.statuses.iter().all(|status| status.admitted)
     }
 
     /// How the call stands with each limit, in the order of the claims.
     #[must_use]
-    pub fn standings(&self) -> &[Standing] {
-        &self.standings
+    pub fn statuses(&self) -> &[QuotaStatus] {
+        &self.statuses
     }
 
     /// The standing that is reported where there is place for one: a limit that refused the call,
     /// or else the one closest to being exceeded. Ties go to the latest reset.
     #[must_use]
-    pub fn closest(&self) -> Option<&Standing> {
-        self.standings.iter().min_by_key(|s| (s.admitted, s.remaining, Reverse(s.reset)))
+    pub fn closest(&self) -> Option<&QuotaStatus> {
+        self.statuses.iter().min_by_key(|s| (s.admitted, s.remaining, Reverse(s.reset)))
     }
 
     /// This verdict and one on other limits of the same call, as one.
@@ -295,7 +300,7 @@ impl Verdict {
     pub fn and(mut self, other: Self) -> Self {
         // One without limits has no time either.
         self.at = self.at.max(other.at);
-        self.standings.extend(other.standings);
+        self.statuses.extend(other.statuses);
         self
     }
 

@@ -4,8 +4,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use belfry_core::limits::cidr::Cidr;
-use belfry_core::limits::forwarded::Proxies;
-use belfry_core::limits::route::{Pattern, Route};
+use belfry_core::limits::forwarded::TrustedProxies;
+use belfry_core::limits::route::{Route, RoutePattern};
 use belfry_core::matrix::{Login, Register};
 use belfry_core::oauth::app::{App, AppDetails, Registration};
 use belfry_core::oauth::bearer;
@@ -37,12 +37,12 @@ pub fn check(input: &[u8]) {
     }
     let _ = (Login::read(rest), Register::read(rest));
     let text = String::from_utf8_lossy(rest);
-    let _ = (Route::of(&text), text.parse::<Pattern>(), percent::segment(&text));
+    let _ = (Route::of(&text), text.parse::<RoutePattern>(), percent::segment(&text));
     if let Ok(range) = text.parse::<Cidr>() {
         assert_eq!(range.to_string().parse(), Ok(range));
     }
     let proxy = IpAddr::from(Ipv4Addr::LOCALHOST);
-    let proxies = Proxies::new("127.0.0.0/8".parse().into_iter().collect());
+    let proxies = TrustedProxies::new("127.0.0.0/8".parse().into_iter().collect());
     let _ = proxies.client(proxy, [header].into_iter(), [rest].into_iter());
 }
 

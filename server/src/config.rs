@@ -13,7 +13,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use belfry_core::limits::forwarded::Proxies;
+use belfry_core::limits::forwarded::TrustedProxies;
 use serde::Deserialize;
 use url::Url;
 
@@ -40,7 +40,7 @@ pub struct Config {
     /// Rate limits.
     pub limits: Limits,
     /// The addresses of proxies before this service, whose word on who calls is believed.
-    pub trusted_proxies: Proxies,
+    pub trusted_proxies: TrustedProxies,
     /// The part of a user id after the colon; the host of the base URL when unset.
     pub server_name: Option<String>,
     /// The first path segments under which the push rules are served.
@@ -80,7 +80,7 @@ impl Default for Config {
             redis: None,
             base_url: None,
             limits: Limits::default(),
-            trusted_proxies: Proxies::default(),
+            trusted_proxies: TrustedProxies::default(),
             server_name: None,
             name_segments: vec!["_service".to_owned(), "_matrix".to_owned()],
             registration: SignUps::default(),

@@ -15,7 +15,7 @@ mod respond;
 mod router;
 mod service;
 
-pub use self::error::limit_exceeded::Refused;
+pub use self::error::limit_exceeded::LimitExceeded;
 pub use self::extract::client::Peer;
 pub use self::layer::rate_limit::guard::Guard;
 pub use self::push::changes::Changes;

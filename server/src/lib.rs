@@ -9,7 +9,6 @@ pub mod audience;
 pub mod cli;
 pub mod clock;
 pub mod config;
-pub mod counters;
 pub mod http;
 pub mod issue;
 pub mod language;

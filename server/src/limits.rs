@@ -1,25 +1,28 @@
 //! The limits in force: a table and what goes with it, the counters behind, and how the table is
 //! replaced while the service runs.
 
-mod in_force;
+mod active;
+mod counters;
+pub mod memory;
+pub mod redis;
 
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
-use belfry_core::limits::{Claim, Counting, Verdict};
+use belfry_core::limits::{Bucket, CountMode, RateLimitDecision};
 use jiff::Timestamp;
 
-pub use self::in_force::InForce;
+pub use self::active::ActiveLimits;
+pub use self::counters::{Counters, Place, State};
+use self::memory::Memory;
+use self::redis::{Options, Redis};
 use crate::config::Config;
-use crate::counters::memory::Memory;
-use crate::counters::redis::{Options, Redis};
-use crate::counters::{Counters, State};
 use crate::metrics::Metrics;
 
 /// What decides how often.
 pub struct Limits {
     engine: Engine,
-    in_force: ArcSwap<InForce>,
+    active: ArcSwap<ActiveLimits>,
 }
 
 /// Where calls are counted.
@@ -31,7 +34,7 @@ enum Engine {
 /// Why calls cannot be counted as configured.
 #[derive(Debug, thiserror::Error)]
 #[error("redis: {0}")]
-pub struct LimitsError(#[from] redis::RedisError);
+pub struct LimitsError(#[from] ::redis::RedisError);
 
 impl Limits {
     /// Counts where the settings say: in Redis, or in this process.
@@ -53,40 +56,40 @@ impl Limits {
                 Engine::Redis(Redis::connect(url.reveal(), options, local).await?.into())
             }
         };
-        let in_force = ArcSwap::from_pointee(InForce::new(config, &metrics.limits));
-        Ok(Self { engine, in_force })
+        let active = ArcSwap::from_pointee(ActiveLimits::new(config, &metrics.limits));
+        Ok(Self { engine, active })
     }
 
     /// What is in force at this moment.
     #[must_use]
-    pub fn in_force(&self) -> Guard<Arc<InForce>> {
-        self.in_force.load()
+    pub fn active(&self) -> Guard<Arc<ActiveLimits>> {
+        self.active.load()
     }
 
     /// Puts what these settings say in force, and tells what that changes. Counts stay: they are
     /// kept under the names of the limits.
     pub fn replace(&self, config: &Config, metrics: &Metrics) -> Vec<String> {
-        let new = Arc::new(InForce::new(config, &metrics.limits));
-        let changes = new.changes_since(&self.in_force());
-        self.in_force.store(new);
+        let new = Arc::new(ActiveLimits::new(config, &metrics.limits));
+        let changes = new.changes_since(&self.active());
+        self.active.store(new);
         changes
     }
 
     /// Judges claims together, by what was in force when they were made, and counts the outcome.
     pub async fn judge(
         &self,
-        in_force: &InForce,
-        counting: Counting,
-        claims: &[Claim<'_>],
+        active: &ActiveLimits,
+        mode: CountMode,
+        buckets: &[Bucket<'_>],
         now: Timestamp,
-    ) -> Verdict {
+    ) -> RateLimitDecision {
         match &self.engine {
-            Engine::Memory(memory) => Here(memory).judge(in_force, counting, claims, now),
-            Engine::Redis(_) if claims.is_empty() => Verdict::default(),
+            Engine::Memory(memory) => Here(memory).judge(active, mode, buckets, now),
+            Engine::Redis(_) if buckets.is_empty() => RateLimitDecision::default(),
             Engine::Redis(redis) => {
-                let verdict = redis.count(counting, claims, now).await;
-                in_force.tally(counting, &verdict);
-                verdict
+                let decision = redis.count(mode, buckets, now).await;
+                active.tally(mode, &decision);
+                decision
             }
         }
     }
@@ -129,16 +132,16 @@ impl Here<'_> {
     #[must_use]
     pub fn judge(
         self,
-        in_force: &InForce,
-        counting: Counting,
-        claims: &[Claim<'_>],
+        active: &ActiveLimits,
+        mode: CountMode,
+        buckets: &[Bucket<'_>],
         now: Timestamp,
-    ) -> Verdict {
-        if claims.is_empty() {
-            return Verdict::default();
+    ) -> RateLimitDecision {
+        if buckets.is_empty() {
+            return RateLimitDecision::default();
         }
-        let verdict = self.0.judge(counting, claims, now);
-        in_force.tally(counting, &verdict);
-        verdict
+        let decision = self.0.judge(mode, buckets, now);
+        active.tally(mode, &decision);
+        decision
     }
 }

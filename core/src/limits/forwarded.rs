@@ -17,9 +17,9 @@ use super::cidr::Cidr;
 /// The proxies whose headers are believed; by default none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
-pub struct Proxies(Vec<Cidr>);
+pub struct TrustedProxies(Vec<Cidr>);
 
-impl Proxies {
+impl TrustedProxies {
     /// Believes the proxies in these ranges.
     #[must_use]
     pub fn new(ranges: Vec<Cidr>) -> Self {
@@ -34,7 +34,7 @@ impl Proxies {
 
     /// Whether an address is one of ours.
     #[must_use]
-    pub fn contain(&self, address: IpAddr) -> bool {
+    pub fn contains(&self, address: IpAddr) -> bool {
         self.0.iter().any(|range| range.contains(address))
     }
 
@@ -47,7 +47,7 @@ impl Proxies {
         forwarded: impl DoubleEndedIterator<Item = &'a [u8]>,
     ) -> IpAddr {
         let peer = peer.to_canonical();
-        if !self.contain(peer) {
+        if !self.contains(peer) {
             return peer;
         }
         let by_list = self.walk(peer, x_forwarded_for, address);
@@ -71,7 +71,7 @@ impl Proxies {
             let Some(address) = str::from_utf8(hop).ok().and_then(&read) else {
                 return Some(nearest);
             };
-            if !self.contain(address) {
+            if !self.contains(address) {
                 return Some(address);
             }
             client = Some(address);
@@ -81,7 +81,7 @@ impl Proxies {
 }
 
 /// The ranges, or `none`.
-impl fmt::Display for Proxies {
+impl fmt::Display for TrustedProxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_empty() {
             return f.write_str("none");
@@ -145,7 +145,7 @@ mod tests {
         let bytes =
             |lines: &[&str]| lines.iter().map(|l| l.as_bytes().to_vec()).collect::<Vec<_>>();
         let (one, other) = (bytes(x_forwarded_for), bytes(forwarded));
-        Proxies::new(ranges.into())
+        TrustedProxies::new(ranges.into())
             .client(
                 peer.parse().unwrap(),
                 one.iter().map(Vec::as_slice),
@@ -164,7 +164,7 @@ mod tests {
     fn without_configured_proxies_no_header_is_believed() {
         let line: &[u8] = b"1.2.3.4";
         let peer = [10, 0, 0, 1].into();
-        let client = Proxies::default().client(peer, [line].into_iter(), [].into_iter());
+        let client = TrustedProxies::default().client(peer, [line].into_iter(), [].into_iter());
         assert_eq!(client, peer);
     }
 
@@ -263,7 +263,7 @@ mod tests {
             garbage in prop::collection::vec(any::<u8>(), 0..80),
             hop in any::<std::net::Ipv4Addr>(),
         ) {
-            let proxies = Proxies::new(vec!["10.0.0.1".parse().unwrap()]);
+            let proxies = TrustedProxies::new(vec!["10.0.0.1".parse().unwrap()]);
             let peer: IpAddr = PROXY.parse().unwrap();
             prop_assume!(IpAddr::V4(hop) != peer);
             let _ = proxies.client(peer, [garbage.as_slice()].into_iter(), [garbage.as_slice()].into_iter());

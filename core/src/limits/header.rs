@@ -7,37 +7,37 @@ use std::time::Duration;
 
 use jiff::tz::Offset;
 
-use super::{Micros, Standing, Verdict};
+use super::{Micros, QuotaStatus, RateLimitDecision};
 
-impl Verdict {
+impl RateLimitDecision {
     /// Writes `RateLimit`: `"account";r=299;t=300, "ip";r=12;t=41`. A limit's name needs no escapes.
     pub fn write_rate_limit(&self, text: &mut Vec<u8>) {
-        self.list(text, |text, standing| {
-            text.extend_from_slice(standing.limit.0.standing.as_bytes());
-            number(text, standing.remaining.into());
+        self.list(text, |text, status| {
+            text.extend_from_slice(status.limit.0.status.as_bytes());
+            number(text, status.remaining.into());
             text.extend_from_slice(b";t=");
-            number(text, whole_seconds(self.at.until(standing.reset)));
+            number(text, whole_seconds(self.at.until(status.reset)));
         });
     }
 
     /// Writes `RateLimit-Policy`: `"account";q=300;w=300, "ip";q=300;w=300`
     pub fn write_rate_limit_policy(&self, text: &mut Vec<u8>) {
-        self.list(text, |text, standing| {
-            text.extend_from_slice(standing.limit.0.policy.as_bytes());
+        self.list(text, |text, status| {
+            text.extend_from_slice(status.limit.0.policy.as_bytes());
         });
     }
 
-    fn list(&self, text: &mut Vec<u8>, item: impl Fn(&mut Vec<u8>, &Standing)) {
-        for (place, standing) in self.standings().iter().enumerate() {
+    fn list(&self, text: &mut Vec<u8>, item: impl Fn(&mut Vec<u8>, &QuotaStatus)) {
+        for (place, status) in self.statuses().iter().enumerate() {
             if place > 0 {
                 text.extend_from_slice(b", ");
             }
-            item(text, standing);
+            item(text, status);
         }
     }
 }
 
-impl Standing {
+impl QuotaStatus {
     /// `X-RateLimit-Limit`
     #[must_use]
     pub fn x_limit(&self) -> &'static str {
@@ -101,13 +101,13 @@ mod tests {
         text.parse::<Timestamp>().unwrap().into()
     }
 
-    fn verdict(standings: [Standing; 2]) -> Verdict {
-        Verdict { at: at(NOW), standings: standings.into() }
+    fn decision(statuses: [QuotaStatus; 2]) -> RateLimitDecision {
+        RateLimitDecision { at: at(NOW), statuses: statuses.into() }
     }
 
-    fn standing(name: &str, remaining: u32, reset: &str, admitted: bool) -> Standing {
+    fn status(name: &str, remaining: u32, reset: &str, admitted: bool) -> QuotaStatus {
         let limit = Limit::new(name, 300, Duration::from_mins(5)).unwrap();
-        Standing { limit, remaining, reset: at(reset), admitted }
+        QuotaStatus { limit, remaining, reset: at(reset), admitted }
     }
 
     fn written(write: impl Fn(&mut Vec<u8>)) -> String {
@@ -120,17 +120,17 @@ mod tests {
 
     #[test]
     fn an_admitted_call_is_told_of_the_closest_and_of_all() {
-        let verdict = verdict([
-            standing("account", 299, "2026-08-01T13:55:00.25Z", true),
-            standing("ip", 12, "2026-08-01T13:50:41Z", true),
+        let decision = decision([
+            status("account", 299, "2026-08-01T13:55:00.25Z", true),
+            status("ip", 12, "2026-08-01T13:50:41Z", true),
         ]);
-        let closest = verdict.closest().unwrap();
+        let closest = decision.closest().unwrap();
         assert_eq!(closest.x_limit(), "300");
         assert_eq!(written(|text| closest.write_x_remaining(text)), "12");
         assert_eq!(closest.x_reset(), *b"2026-08-01T13:50:41.000Z");
-        let all = written(|text| verdict.write_rate_limit(text));
+        let all = written(|text| decision.write_rate_limit(text));
         assert_eq!(all, r#""account";r=299;t=300, "ip";r=12;t=41"#);
-        let policy = written(|text| verdict.write_rate_limit_policy(text));
+        let policy = written(|text| decision.write_rate_limit_policy(text));
         assert_eq!(policy, r#""account";q=300;w=300, "ip";q=300;w=300"#);
     }
 
@@ -145,16 +145,17 @@ mod tests {
     #[test]
     fn what_is_judged_apart_is_told_together() {
         let [account, ip] = [
-            standing("account", 299, "2026-08-01T13:55:00.25Z", true),
-            standing("ip", 12, "2026-08-01T13:50:41Z", true),
+            status("account", 299, "2026-08-01T13:55:00.25Z", true),
+            status("ip", 12, "2026-08-01T13:50:41Z", true),
         ];
-        let of = |standing| Verdict { at: at(NOW), standings: [standing].into_iter().collect() };
-        let told = |verdict: Verdict| written(|text| verdict.write_rate_limit(text));
+        let of =
+            |status| RateLimitDecision { at: at(NOW), statuses: [status].into_iter().collect() };
+        let told = |decision: RateLimitDecision| written(|text| decision.write_rate_limit(text));
         let both = told(of(account).and(of(ip)));
         assert_eq!(both, r#""account";r=299;t=300, "ip";r=12;t=41"#);
         let one = r#""ip";r=12;t=41"#;
-        assert_eq!(told(of(ip).and(Verdict::default())), one);
-        assert_eq!(told(Verdict::default().and(of(ip))), one);
+        assert_eq!(told(of(ip).and(RateLimitDecision::default())), one);
+        assert_eq!(told(RateLimitDecision::default().and(of(ip))), one);
     }
 
     #[test]
@@ -168,9 +169,9 @@ mod tests {
             ("2026-08-01T13:55:00.25Z", 300),
             ("2026-08-01T13:00:00Z", 1),
         ] {
-            let refused = standing("ip", 0, reset, false);
-            let other = standing("account", 0, "2026-08-01T14:55:00Z", true);
-            let wait = verdict([other, refused]).wait().unwrap();
+            let refused = status("ip", 0, reset, false);
+            let other = status("account", 0, "2026-08-01T14:55:00Z", true);
+            let wait = decision([other, refused]).wait().unwrap();
             assert_eq!(whole_seconds(wait), seconds, "{reset}");
         }
     }
@@ -183,7 +184,7 @@ mod tests {
             ("2026-08-01T13:55:00.459402Z", "2026-08-01T13:55:00.460Z"),
             ("2026-12-31T23:59:59.9999Z", "2027-01-01T00:00:00.000Z"),
         ] {
-            assert_eq!(standing("ip", 0, reset, true).x_reset(), written.as_bytes());
+            assert_eq!(status("ip", 0, reset, true).x_reset(), written.as_bytes());
         }
     }
 
@@ -191,13 +192,13 @@ mod tests {
         #[test]
         fn a_reset_of_any_year_is_written_as_jiff_writes_it(milli in 0..253_402_207_200_000_i64) {
             let reset = Timestamp::from_millisecond(milli).unwrap();
-            let standing = Standing { reset: reset.into(), ..standing("ip", 0, NOW, true) };
-            prop_assert_eq!(standing.x_reset().to_vec(), format!("{reset:.3}").into_bytes());
+            let status = QuotaStatus { reset: reset.into(), ..status("ip", 0, NOW, true) };
+            prop_assert_eq!(status.x_reset().to_vec(), format!("{reset:.3}").into_bytes());
         }
     }
 
     #[test]
     fn without_limits_there_is_nothing_to_tell() {
-        assert_eq!(Verdict::default().closest(), None);
+        assert_eq!(RateLimitDecision::default().closest(), None);
     }
 }

@@ -6,11 +6,22 @@ use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv6Addr};
 
 use base64ct::{Base64UrlUnpadded, Encoding};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
+
+/// Whose requests a row counts together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyKind {
+    /// The account of the caller's token; a call without one draws on no such row.
+    Account,
+    /// The address of the caller.
+    Ip,
+}
 
 /// Whose requests one limit counts together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Key<'a> {
+pub enum LimitKey<'a> {
     /// An account, by its id, over all its tokens and addresses.
     Account(i64),
     /// An address, over all accounts.
@@ -21,7 +32,7 @@ pub enum Key<'a> {
     Tried(Network, Cow<'a, str>),
 }
 
-impl<'a> Key<'a> {
+impl<'a> LimitKey<'a> {
     /// A name that is tried from an address. Case and outer blanks do not make it another name.
     #[must_use]
     pub fn tried(from: Network, name: &'a str) -> Self {
@@ -32,7 +43,7 @@ impl<'a> Key<'a> {
 }
 
 /// In a whole number, where it can be: every call is hashed.
-impl Hash for Key<'_> {
+impl Hash for LimitKey<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
             Self::Account(id) => id.cast_unsigned().hash(state),
@@ -44,7 +55,7 @@ impl Hash for Key<'_> {
 
 /// The key as text, for an engine that keeps text: distinct keys have distinct texts, and none is
 /// long, whatever a caller sends as a name.
-impl fmt::Display for Key<'_> {
+impl fmt::Display for LimitKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Account(id) => write!(f, "account:={id}"),
@@ -135,10 +146,14 @@ mod tests {
     fn case_and_blanks_do_not_make_another_name() {
         let here = network("192.0.2.1");
         for spelling in ["bob", "Bob", "BOB", " bob ", "bOB\n"] {
-            assert_eq!(Key::tried(here, spelling), Key::tried(here, "bob"), "{spelling:?}");
+            assert_eq!(
+                LimitKey::tried(here, spelling),
+                LimitKey::tried(here, "bob"),
+                "{spelling:?}"
+            );
         }
-        assert_eq!(Key::tried(here, "ÄNNE"), Key::tried(here, "änne"));
-        assert_ne!(Key::tried(here, "bob"), Key::tried(here, "b ob"));
+        assert_eq!(LimitKey::tried(here, "ÄNNE"), LimitKey::tried(here, "änne"));
+        assert_ne!(LimitKey::tried(here, "bob"), LimitKey::tried(here, "b ob"));
     }
 
     #[test]
@@ -146,11 +161,11 @@ mod tests {
         let (here, there) = (network("192.0.2.1"), network("2001:db8::1"));
         let long = "x".repeat(100_000);
         let forged = [format!("#{}", digest(&long)), digest(&long), "192.0.2.1:=bob".into()];
-        let mut keys = vec![Key::Network(here), Key::Network(there)];
-        keys.extend([i64::MIN, -1, 0, 1, 192, i64::MAX].map(Key::Account));
+        let mut keys = vec![LimitKey::Network(here), LimitKey::Network(there)];
+        keys.extend([i64::MIN, -1, 0, 1, 192, i64::MAX].map(LimitKey::Account));
         for name in ["bob", "", "192.0.2.1", &long, &forged[0], &forged[1], &forged[2]] {
-            keys.push(Key::tried(here, name));
-            keys.push(Key::tried(there, name));
+            keys.push(LimitKey::tried(here, name));
+            keys.push(LimitKey::tried(there, name));
         }
         let texts: HashSet<String> = keys.iter().map(ToString::to_string).collect();
         assert_eq!(texts.len(), keys.iter().collect::<HashSet<_>>().len());

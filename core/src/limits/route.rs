@@ -74,7 +74,7 @@ fn escape(bytes: &[u8]) -> Option<u8> {
 /// `GET /api/v1/admin/*` (everything below), `* /api/v1/apps` (any method), `*` (every call).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Pattern {
+pub struct RoutePattern {
     /// As it is written, for people who read the table.
     text: String,
     /// None for any method.
@@ -127,13 +127,13 @@ enum Segment {
      \"DELETE /api/v1/statuses/:id\"; `*` as method is any method, `*` as last segment is \
      everything below, and \"*\" alone is every call"
 )]
-pub struct PatternError(String);
+pub struct RoutePatternError(String);
 
-impl FromStr for Pattern {
-    type Err = PatternError;
+impl FromStr for RoutePattern {
+    type Err = RoutePatternError;
 
-    fn from_str(text: &str) -> Result<Self, PatternError> {
-        let wrong = || PatternError(text.chars().take(200).collect());
+    fn from_str(text: &str) -> Result<Self, RoutePatternError> {
+        let wrong = || RoutePatternError(text.chars().take(200).collect());
         if text == "*" {
             return Ok(Self { text: text.into(), method: None, path: vec![Segment::Rest] });
         }
@@ -151,10 +151,10 @@ impl FromStr for Pattern {
     }
 }
 
-impl TryFrom<String> for Pattern {
-    type Error = PatternError;
+impl TryFrom<String> for RoutePattern {
+    type Error = RoutePatternError;
 
-    fn try_from(text: String) -> Result<Self, PatternError> {
+    fn try_from(text: String) -> Result<Self, RoutePatternError> {
         text.parse()
     }
 }
@@ -169,7 +169,7 @@ impl Segment {
     }
 }
 
-impl Pattern {
+impl RoutePattern {
     /// The pattern as it is written.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -301,7 +301,7 @@ mod tests {
             ("*", "OPTIONS", "/", true),
             ("*", "BREW", "*", true),
         ] {
-            let read: Pattern = pattern.parse().unwrap();
+            let read: RoutePattern = pattern.parse().unwrap();
             let found = read.means_method(method) && read.means_route(&Route::of(target));
             assert_eq!(found, meant, "{pattern} and {method} {target}");
         }
@@ -321,7 +321,7 @@ mod tests {
             "* /*/x",
             "P*T /x",
         ] {
-            assert!(wrong.parse::<Pattern>().is_err(), "{wrong:?}");
+            assert!(wrong.parse::<RoutePattern>().is_err(), "{wrong:?}");
         }
     }
 

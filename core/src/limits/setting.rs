@@ -1,6 +1,5 @@
 //! How limits are written in a configuration file, and how a row of it changes the defaults.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -10,29 +9,28 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use thiserror::Error;
 
-use super::own;
-use super::route::Pattern;
-use super::table::{Per, Row};
+use super::key::KeyKind;
+use super::route::RoutePattern;
 use super::{Limit, LimitError};
 
 /// What a configuration says of one limit: `false` removes it, keys change or add it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Setting {
+pub enum LimitSetting {
     /// `media = false`
     Off,
     /// `media = { requests = 60 }`
-    Change(Change),
+    Override(LimitOverride),
 }
 
 /// What is said of a limit; what is not said stays as it was.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Change {
+pub struct LimitOverride {
     /// Whose requests are counted together: `"account"` or `"ip"`.
-    pub per: Option<Per>,
+    pub per: Option<KeyKind>,
     /// Which calls are counted, as `["POST /api/v1/media"]`.
     #[serde(rename = "match")]
-    pub matches: Option<Vec<Pattern>>,
+    pub matches: Option<Vec<RoutePattern>>,
     /// How many requests a window admits.
     pub requests: Option<u32>,
     /// How long a window lasts, as `"30m"` or `"1h 30m"`.
@@ -42,7 +40,7 @@ pub struct Change {
 
 /// Why the limits of a configuration cannot be had. Each text begins with the limit's name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SettingError {
+pub enum LimitSettingError {
     /// A row that is not among the defaults does not say enough.
     #[error("{0}: a new limit needs `per`, `match`, `requests` and `window`")]
     Incomplete(String),
@@ -68,75 +66,38 @@ pub enum SettingError {
     Limit(String, LimitError),
 }
 
-impl Change {
+impl LimitOverride {
     /// The limit with what is said here; without one, everything must be said.
-    pub(super) fn limit(&self, name: &str, was: Option<Limit>) -> Result<Limit, SettingError> {
+    pub(super) fn limit(&self, name: &str, was: Option<Limit>) -> Result<Limit, LimitSettingError> {
         let window = |limit: Limit| Duration::from_secs(limit.window_seconds().into());
-        let incomplete = || SettingError::Incomplete(name.into());
+        let incomplete = || LimitSettingError::Incomplete(name.into());
         let requests = self.requests.or(was.map(Limit::requests)).ok_or_else(incomplete)?;
         let window = self.window.or(was.map(window)).ok_or_else(incomplete)?;
-        Limit::new(name, requests, window).map_err(|e| SettingError::Limit(name.into(), e))
+        Limit::new(name, requests, window).map_err(|e| LimitSettingError::Limit(name.into(), e))
     }
 }
 
-/// The rows with the settings put over them: changed and removed in place, new ones at the end.
-pub(super) fn settle(
-    defaults: Vec<Row>,
-    mut settings: BTreeMap<String, Setting>,
-) -> Result<Vec<Row>, SettingError> {
-    let mut rows = Vec::new();
-    for row in defaults {
-        match settings.remove(row.limit.name()) {
-            None => rows.push(row),
-            Some(Setting::Off) => {}
-            Some(Setting::Change(change)) => {
-                let limit = change.limit(row.limit.name(), Some(row.limit))?;
-                let per = change.per.unwrap_or(row.per);
-                let matches = change.matches.unwrap_or_else(|| row.matches().to_vec());
-                rows.push(Row::new(limit, per, matches));
-            }
-        }
-    }
-    for (name, setting) in settings {
-        let Setting::Change(change) = setting else {
-            let known = rows.iter().map(|row| row.limit.name()).collect::<Vec<_>>().join(", ");
-            return Err(SettingError::Unknown { name, known });
-        };
-        if own::NAMES.contains(&name.as_str()) {
-            return Err(SettingError::Taken(name));
-        }
-        let limit = change.limit(&name, None)?;
-        let (Some(per), Some(matches)) = (change.per, change.matches) else {
-            return Err(SettingError::Incomplete(name));
-        };
-        rows.push(Row::new(limit, per, matches));
-    }
-    match rows.iter().find(|row| row.matches().is_empty()) {
-        Some(row) => Err(SettingError::MatchesNothing(row.limit.name().into())),
-        None => Ok(rows),
-    }
-}
-
-impl<'de> Deserialize<'de> for Setting {
+impl<'de> Deserialize<'de> for LimitSetting {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Either;
 
         impl<'de> Visitor<'de> for Either {
-            type Value = Setting;
+            type Value = LimitSetting;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("`false` to remove the limit, or a table with its keys")
             }
 
-            fn visit_bool<E: de::Error>(self, value: bool) -> Result<Setting, E> {
+            fn visit_bool<E: de::Error>(self, value: bool) -> Result<LimitSetting, E> {
                 if value {
                     return Err(E::invalid_value(de::Unexpected::Bool(true), &self));
                 }
-                Ok(Setting::Off)
+                Ok(LimitSetting::Off)
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Setting, A::Error> {
-                Change::deserialize(MapAccessDeserializer::new(map)).map(Setting::Change)
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LimitSetting, A::Error> {
+                LimitOverride::deserialize(MapAccessDeserializer::new(map))
+                    .map(LimitSetting::Override)
             }
         }
 
@@ -155,29 +116,32 @@ fn window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::own::Own;
-    use super::super::table::Table;
+    use super::super::abuse::AbuseLimits;
+    use super::super::table::LimitTable;
     use super::*;
 
-    fn table(settings: Value) -> Result<Table, String> {
+    fn table(settings: Value) -> Result<LimitTable, String> {
         serde_json::from_value(settings).map_err(|error| error.to_string())
     }
 
-    fn names(table: &Table) -> Vec<&str> {
+    fn names(table: &LimitTable) -> Vec<&str> {
         table.rows().iter().map(|row| row.limit.name()).collect()
     }
 
     #[test]
     fn no_settings_are_the_defaults() {
-        assert_eq!(table(json!({})), Ok(Table::default()));
-        assert_eq!(serde_json::from_value::<Own>(json!({})).unwrap(), Own::default());
+        assert_eq!(table(json!({})), Ok(LimitTable::default()));
+        assert_eq!(
+            serde_json::from_value::<AbuseLimits>(json!({})).unwrap(),
+            AbuseLimits::default()
+        );
     }
 
     #[test]
     fn a_row_is_changed_only_in_what_is_said() {
         let changed =
             table(json!({"media": {"requests": 60}, "ip": {"window": "1h 30m"}})).unwrap();
-        let defaults = Table::default();
+        let defaults = LimitTable::default();
         assert_eq!(names(&changed), names(&defaults));
         let (media, was) = (&changed.rows()[1], &defaults.rows()[1]);
         assert_eq!((media.limit.requests(), media.limit.window_seconds()), (60, 1800));
@@ -194,7 +158,7 @@ mod tests {
         let changed = table(json!({"media": false, "search": search})).unwrap();
         assert_eq!(names(&changed), ["account", "delete", "ip", "sign_up", "search"]);
         let row = &changed.rows()[4];
-        assert_eq!((row.per, row.matches().len(), row.limit.requests()), (Per::Ip, 2, 10));
+        assert_eq!((row.per, row.matches().len(), row.limit.requests()), (KeyKind::Ip, 2, 10));
     }
 
     #[test]
@@ -232,7 +196,8 @@ mod tests {
 
     #[test]
     fn the_limits_outside_the_table_change_their_numbers_only() {
-        let own = |settings| serde_json::from_value::<Own>(settings).map_err(|e| e.to_string());
+        let own =
+            |settings| serde_json::from_value::<AbuseLimits>(settings).map_err(|e| e.to_string());
         let changed =
             own(json!({"sign_in_name": {"requests": 3}, "client_secret": false})).unwrap();
         let limits: Vec<_> = changed.limits().map(|l| (l.name(), l.requests())).collect();

@@ -6,53 +6,44 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::key::{Key, Network};
-use super::route::{Methods, Pattern};
-use super::setting::{Setting, SettingError, settle};
-use super::{Claim, Claims, Limit};
-
-/// Whose requests a row counts together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Per {
-    /// The account of the caller's token; a call without one draws on no such row.
-    Account,
-    /// The address of the caller.
-    Ip,
-}
+use super::abuse;
+use super::key::{KeyKind, LimitKey, Network};
+use super::route::{Methods, RoutePattern};
+use super::setting::{LimitSetting, LimitSettingError};
+use super::{Bucket, Buckets, Limit};
 
 /// One limit and the calls it counts. Calls of several patterns count together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct LimitRow {
     /// The limit.
     pub limit: Limit,
     /// Whose requests are counted together.
-    pub per: Per,
+    pub per: KeyKind,
     /// The calls that are counted.
-    matches: Vec<Pattern>,
+    matches: Vec<RoutePattern>,
     /// The methods of those.
     methods: Methods,
 }
 
-impl Row {
-    pub(super) fn new(limit: Limit, per: Per, matches: Vec<Pattern>) -> Self {
-        let methods = matches.iter().map(Pattern::methods).collect();
+impl LimitRow {
+    pub(super) fn new(limit: Limit, per: KeyKind, matches: Vec<RoutePattern>) -> Self {
+        let methods = matches.iter().map(RoutePattern::methods).collect();
         Self { limit, per, matches, methods }
     }
 
     /// The calls that are counted.
     #[must_use]
-    pub fn matches(&self) -> &[Pattern] {
+    pub fn matches(&self) -> &[RoutePattern] {
         &self.matches
     }
 }
 
 /// `300 in 5m per account: *`
-impl fmt::Display for Row {
+impl fmt::Display for LimitRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let per = match self.per {
-            Per::Account => "account",
-            Per::Ip => "ip",
+            KeyKind::Account => "account",
+            KeyKind::Ip => "ip",
         };
         write!(f, "{} per {per}:", self.limit)?;
         for (place, pattern) in self.matches.iter().enumerate() {
@@ -68,67 +59,67 @@ impl fmt::Display for Row {
 /// It is read from settings that change the defaults: `media = false` removes a row,
 /// `[rows.media] requests = 60` changes one, and a row of another name is added.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "BTreeMap<String, Setting>")]
-pub struct Table {
-    rows: Vec<Row>,
+#[serde(try_from = "BTreeMap<String, LimitSetting>")]
+pub struct LimitTable {
+    rows: Vec<LimitRow>,
 }
 
 const MINUTES: u64 = 60;
 
 /// Name, scope, calls, requests, window: the limits that hold where nothing else is configured.
-const DEFAULTS: [(&str, Per, &[&str], u32, u64); 5] = [
-    ("account", Per::Account, &["*"], 300, 5 * MINUTES),
-    ("media", Per::Account, &["POST /api/v1/media"], 30, 30 * MINUTES),
+const DEFAULTS: [(&str, KeyKind, &[&str], u32, u64); 5] = [
+    ("account", KeyKind::Account, &["*"], 300, 5 * MINUTES),
+    ("media", KeyKind::Account, &["POST /api/v1/media"], 30, 30 * MINUTES),
     (
         "delete",
-        Per::Account,
+        KeyKind::Account,
         &["DELETE /api/v1/statuses/:id", "POST /api/v1/statuses/:id/unreblog"],
         30,
         30 * MINUTES,
     ),
-    ("ip", Per::Ip, &["*"], 300, 5 * MINUTES),
-    ("sign_up", Per::Ip, &["POST /api/v1/accounts"], 5, 30 * MINUTES),
+    ("ip", KeyKind::Ip, &["*"], 300, 5 * MINUTES),
+    ("sign_up", KeyKind::Ip, &["POST /api/v1/accounts"], 5, 30 * MINUTES),
 ];
 
 /// The call that makes an account, as the rows know it.
 const SIGN_UP: (&str, &str) = ("POST", "/api/v1/accounts");
 
-impl Default for Table {
+impl Default for LimitTable {
     fn default() -> Self {
         let row = |(name, per, matches, requests, seconds): (_, _, &[&str], _, _)| {
             let limit = Limit::new(name, requests, Duration::from_secs(seconds))
                 .expect("the names and windows above are sound");
             let pattern = |text: &&str| text.parse().expect("the patterns above are sound");
-            Row::new(limit, per, matches.iter().map(pattern).collect())
+            LimitRow::new(limit, per, matches.iter().map(pattern).collect())
         };
         Self { rows: DEFAULTS.map(row).into() }
     }
 }
 
-impl TryFrom<BTreeMap<String, Setting>> for Table {
-    type Error = SettingError;
+impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
+    type Error = LimitSettingError;
 
-    fn try_from(settings: BTreeMap<String, Setting>) -> Result<Self, SettingError> {
+    fn try_from(settings: BTreeMap<String, LimitSetting>) -> Result<Self, LimitSettingError> {
         Ok(Self { rows: settle(Self::default().rows, settings)? })
     }
 }
 
-impl Table {
+impl LimitTable {
     /// The rows, in order.
     #[must_use]
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[LimitRow] {
         &self.rows
     }
 
     /// What an account draws on that is made by another call than the one that the rows know: all
     /// that count that one, but for those of every path, which have counted the call already.
     #[must_use]
-    pub fn sign_up_claims<'a>(&self, from: Network) -> Claims<'a> {
+    pub fn sign_up_buckets<'a>(&self, from: Network) -> Buckets<'a> {
         let (method, path) = SIGN_UP;
-        let mut claims = self.claims(method, path, None, from);
-        let of_every_call = self.claims(method, "/", None, from);
-        claims.retain(|claim| of_every_call.iter().all(|other| other.limit != claim.limit));
-        claims
+        let mut buckets = self.buckets(method, path, None, from);
+        let of_every_call = self.buckets(method, "/", None, from);
+        buckets.retain(|bucket| of_every_call.iter().all(|other| other.limit != bucket.limit));
+        buckets
     }
 
     /// What a call draws on: one claim for each row that counts it.
@@ -136,31 +127,69 @@ impl Table {
     /// `target` is the path of the call, in any spelling. `account` is that of a token that was
     /// found good: a call with a bad token draws on its address alone.
     #[must_use]
-    pub fn claims<'a>(
+    pub fn buckets<'a>(
         &self,
         method: &str,
         target: &str,
         account: Option<i64>,
         from: Network,
-    ) -> Claims<'a> {
+    ) -> Buckets<'a> {
         let methods = Methods::of(method);
         let mut route = None;
-        let mut claims = Claims::new();
+        let mut buckets = Buckets::new();
         for row in self.rows.iter().filter(|row| row.methods.may_have(methods)) {
-            let counts = |pattern: &Pattern| {
+            let counts = |pattern: &RoutePattern| {
                 pattern.means_every_call() || pattern.means(method, target, &mut route)
             };
             if !row.matches.iter().any(counts) {
                 continue;
             }
             let key = match (row.per, account) {
-                (Per::Account, Some(account)) => Key::Account(account),
-                (Per::Account, None) => continue,
-                (Per::Ip, _) => Key::Network(from),
+                (KeyKind::Account, Some(account)) => LimitKey::Account(account),
+                (KeyKind::Account, None) => continue,
+                (KeyKind::Ip, _) => LimitKey::Network(from),
             };
-            claims.push(Claim { limit: row.limit, key });
+            buckets.push(Bucket { limit: row.limit, key });
         }
-        claims
+        buckets
+    }
+}
+
+/// The rows with the settings put over them: changed and removed in place, new ones at the end.
+fn settle(
+    defaults: Vec<LimitRow>,
+    mut settings: BTreeMap<String, LimitSetting>,
+) -> Result<Vec<LimitRow>, LimitSettingError> {
+    let mut rows = Vec::new();
+    for row in defaults {
+        match settings.remove(row.limit.name()) {
+            None => rows.push(row),
+            Some(LimitSetting::Off) => {}
+            Some(LimitSetting::Override(change)) => {
+                let limit = change.limit(row.limit.name(), Some(row.limit))?;
+                let per = change.per.unwrap_or(row.per);
+                let matches = change.matches.unwrap_or_else(|| row.matches().to_vec());
+                rows.push(LimitRow::new(limit, per, matches));
+            }
+        }
+    }
+    for (name, setting) in settings {
+        let LimitSetting::Override(change) = setting else {
+            let known = rows.iter().map(|row| row.limit.name()).collect::<Vec<_>>().join(", ");
+            return Err(LimitSettingError::Unknown { name, known });
+        };
+        if abuse::NAMES.contains(&name.as_str()) {
+            return Err(LimitSettingError::Taken(name));
+        }
+        let limit = change.limit(&name, None)?;
+        let (Some(per), Some(matches)) = (change.per, change.matches) else {
+            return Err(LimitSettingError::Incomplete(name));
+        };
+        rows.push(LimitRow::new(limit, per, matches));
+    }
+    match rows.iter().find(|row| row.matches().is_empty()) {
+        Some(row) => Err(LimitSettingError::MatchesNothing(row.limit.name().into())),
+        None => Ok(rows),
     }
 }
 
@@ -174,37 +203,37 @@ mod tests {
         Network::of([192, 0, 2, 1].into())
     }
 
-    fn names(table: &Table, call: &str, account: Option<i64>) -> Vec<&'static str> {
+    fn names(table: &LimitTable, call: &str, account: Option<i64>) -> Vec<&'static str> {
         let (method, target) = call.split_once(' ').unwrap();
-        table.claims(method, target, account, from()).iter().map(|c| c.limit.name()).collect()
+        table.buckets(method, target, account, from()).iter().map(|c| c.limit.name()).collect()
     }
 
     #[test]
     fn the_default_table_is_the_contracts() {
-        let table = Table::default();
+        let table = LimitTable::default();
         let rows: Vec<_> = table
             .rows()
             .iter()
             .map(|row| {
-                let matches: Vec<_> = row.matches.iter().map(Pattern::as_str).collect();
+                let matches: Vec<_> = row.matches.iter().map(RoutePattern::as_str).collect();
                 let minutes = row.limit.window_seconds() / 60;
                 (row.per, matches.join(" or "), row.limit.requests(), minutes)
             })
             .collect();
         let removals = "DELETE /api/v1/statuses/:id or POST /api/v1/statuses/:id/unreblog";
         let contract = [
-            (Per::Account, "*".into(), 300, 5),
-            (Per::Account, "POST /api/v1/media".into(), 30, 30),
-            (Per::Account, removals.into(), 30, 30),
-            (Per::Ip, "*".into(), 300, 5),
-            (Per::Ip, "POST /api/v1/accounts".into(), 5, 30),
+            (KeyKind::Account, "*".into(), 300, 5),
+            (KeyKind::Account, "POST /api/v1/media".into(), 30, 30),
+            (KeyKind::Account, removals.into(), 30, 30),
+            (KeyKind::Ip, "*".into(), 300, 5),
+            (KeyKind::Ip, "POST /api/v1/accounts".into(), 5, 30),
         ];
         assert_eq!(rows, contract);
     }
 
     #[test]
     fn a_row_is_written_as_people_read_it() {
-        let rows: Vec<_> = Table::default().rows().iter().map(ToString::to_string).collect();
+        let rows: Vec<_> = LimitTable::default().rows().iter().map(ToString::to_string).collect();
         assert_eq!(rows[0], "300 in 5m per account: *");
         let delete = "DELETE /api/v1/statuses/:id, POST /api/v1/statuses/:id/unreblog";
         assert_eq!(rows[2], format!("30 in 30m per account: {delete}"));
@@ -213,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_call_draws_on_every_row_that_counts_it() {
-        let table = Table::default();
+        let table = LimitTable::default();
         for (call, with_account, without) in [
             ("GET /", "account ip", "ip"),
             ("POST /api/v1/media", "account media ip", "ip"),
@@ -235,9 +264,9 @@ mod tests {
         #[test]
         fn a_row_counts_its_method_in_any_case_and_no_other(own in "[A-Z]{1,7}", other in "[A-Z]{0,7}") {
             let limit = Limit::new("l", 1, Duration::from_mins(1)).unwrap();
-            let matches = ["*", &format!("{own} /a")].map(|text| text.parse::<Pattern>().unwrap());
-            let rows = matches.map(|pattern| Row::new(limit, Per::Ip, vec![pattern]));
-            let count = |method: &str| Table { rows: rows.to_vec() }.claims(method, "/a", None, from()).len();
+            let matches = ["*", &format!("{own} /a")].map(|text| text.parse::<RoutePattern>().unwrap());
+            let rows = matches.map(|pattern| LimitRow::new(limit, KeyKind::Ip, vec![pattern]));
+            let count = |method: &str| LimitTable { rows: rows.to_vec() }.buckets(method, "/a", None, from()).len();
             prop_assert_eq!(count(&own), 2);
             prop_assert_eq!(count(&own.to_lowercase()), 2);
             let same = own == other || own == "GET" && other == "HEAD";
@@ -247,31 +276,31 @@ mod tests {
 
     #[test]
     fn deletes_and_unreblogs_have_one_budget() {
-        let table = Table::default();
-        let claims = |method, target| table.claims(method, target, Some(1), from());
-        let delete = claims("DELETE", "/api/v1/statuses/1");
-        let unreblog = claims("POST", "/api/v1/statuses/2/unreblog");
+        let table = LimitTable::default();
+        let buckets = |method, target| table.buckets(method, target, Some(1), from());
+        let delete = buckets("DELETE", "/api/v1/statuses/1");
+        let unreblog = buckets("POST", "/api/v1/statuses/2/unreblog");
         assert_eq!((delete[1].limit, &delete[1].key), (unreblog[1].limit, &unreblog[1].key));
     }
 
     #[test]
     fn an_account_that_is_made_by_another_call_draws_on_the_limits_of_new_accounts_alone() {
-        let table = Table::default();
-        let [claim] = table.sign_up_claims(from()).into_vec().try_into().unwrap();
-        assert_eq!((claim.limit.name(), claim.key), ("sign_up", Key::Network(from())));
+        let table = LimitTable::default();
+        let [bucket] = table.sign_up_buckets(from()).into_vec().try_into().unwrap();
+        assert_eq!((bucket.limit.name(), bucket.key), ("sign_up", LimitKey::Network(from())));
     }
 
     #[test]
     fn a_claim_is_keyed_by_the_account_or_the_network() {
-        let table = Table::default();
+        let table = LimitTable::default();
         let keys: Vec<_> =
-            table.claims("GET", "/", Some(7), from()).into_iter().map(|c| c.key).collect();
-        assert_eq!(keys, [Key::Account(7), Key::Network(from())]);
+            table.buckets("GET", "/", Some(7), from()).into_iter().map(|c| c.key).collect();
+        assert_eq!(keys, [LimitKey::Account(7), LimitKey::Network(from())]);
     }
 
     #[test]
     fn a_very_long_path_is_read_in_one_pass() {
-        let table = Table::default();
+        let table = LimitTable::default();
         for part in ["/..", "/a", "%2f", ";", "%", "//"] {
             let call = format!("POST {}", part.repeat(50_000));
             assert_eq!(names(&table, &call, Some(1)), ["account", "ip"]);

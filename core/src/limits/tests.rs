@@ -21,8 +21,8 @@ impl Kept {
         Self(limits.into_iter().map(|limit| (limit, Window::NONE)).collect())
     }
 
-    fn check(&mut self, now: Micros) -> Verdict {
-        judge(Counting::Check, &mut self.0, now)
+    fn check(&mut self, now: Micros) -> RateLimitDecision {
+        judge(CountMode::Check, &mut self.0, now)
     }
 
     fn counts(&self) -> Vec<u32> {
@@ -30,8 +30,8 @@ impl Kept {
     }
 }
 
-fn remaining(verdict: &Verdict) -> Vec<u32> {
-    verdict.standings().iter().map(|standing| standing.remaining).collect()
+fn remaining(decision: &RateLimitDecision) -> Vec<u32> {
+    decision.statuses().iter().map(|status| status.remaining).collect()
 }
 
 #[test]
@@ -39,9 +39,9 @@ fn the_301st_of_300_is_refused() {
     let limit = limit("account", 300, 300);
     let mut kept = Kept::new([limit]);
     for left in (0..300).rev() {
-        let verdict = kept.check(at(1));
-        assert!(verdict.admitted());
-        assert_eq!(remaining(&verdict), [left]);
+        let decision = kept.check(at(1));
+        assert!(decision.admitted());
+        assert_eq!(remaining(&decision), [left]);
     }
     assert!(!kept.check(at(2)).admitted());
 }
@@ -57,10 +57,10 @@ fn a_window_starts_with_the_first_request_and_lasts_its_length() {
         (307, true, 1, 607),
         (1000, true, 1, 1300),
     ] {
-        let verdict = kept.check(at(now));
-        let [standing] = verdict.standings() else { panic!("one limit") };
+        let decision = kept.check(at(now));
+        let [status] = decision.statuses() else { panic!("one limit") };
         assert_eq!(
-            (standing.admitted, standing.remaining, standing.reset),
+            (status.admitted, status.remaining, status.reset),
             (admitted, left, at(reset)),
             "at {now}"
         );
@@ -73,9 +73,9 @@ fn a_refused_call_costs_none_of_its_limits() {
     let mut kept = Kept::new([wide, narrow]);
     assert_eq!(remaining(&kept.check(at(0))), [299, 0]);
     for _ in 0..1000 {
-        let verdict = kept.check(at(1));
-        assert!(!verdict.admitted());
-        assert_eq!(remaining(&verdict), [299, 0]);
+        let decision = kept.check(at(1));
+        assert!(!decision.admitted());
+        assert_eq!(remaining(&decision), [299, 0]);
     }
     assert_eq!(kept.counts(), [1, 1]);
 }
@@ -84,21 +84,21 @@ fn a_refused_call_costs_none_of_its_limits() {
 fn a_peek_costs_nothing_and_a_charge_only_what_there_is_room_for() {
     let (wide, narrow) = (limit("a", 3, 60), limit("b", 1, 60));
     let mut kept = Kept::new([wide, narrow]);
-    let peek = judge(Counting::Peek, &mut kept.0, at(0));
+    let peek = judge(CountMode::Peek, &mut kept.0, at(0));
     assert_eq!((peek.admitted(), remaining(&peek)), (true, vec![3, 1]));
     assert_eq!(kept.counts(), [0, 0]);
     for counts in [[1, 1], [2, 1], [3, 1], [3, 1]] {
-        judge(Counting::Charge, &mut kept.0, at(0));
+        judge(CountMode::Charge, &mut kept.0, at(0));
         assert_eq!(kept.counts(), counts);
     }
-    assert!(!judge(Counting::Peek, &mut kept.0, at(1)).admitted());
+    assert!(!judge(CountMode::Peek, &mut kept.0, at(1)).admitted());
 }
 
 #[test]
 fn a_window_does_not_start_with_a_peek_or_a_refusal() {
     let (open, closed) = (limit("a", 1, 60), limit("b", 0, 60));
     let mut kept = Kept::new([open, closed]);
-    judge(Counting::Peek, &mut kept.0, at(0));
+    judge(CountMode::Peek, &mut kept.0, at(0));
     kept.check(at(10));
     kept.0.pop();
     assert_eq!(kept.check(at(50)).closest().unwrap().reset, at(110));
@@ -107,41 +107,41 @@ fn a_window_does_not_start_with_a_peek_or_a_refusal() {
 #[test]
 fn the_closest_has_the_smallest_remaining_then_the_latest_reset() {
     let names = ["a", "b", "c"];
-    for (standings, closest) in [
+    for (statuses, closest) in [
         ([(5, 10, true), (3, 10, true), (4, 99, true)], "b"),
         ([(3, 10, true), (3, 20, true), (3, 15, true)], "b"),
         ([(0, 99, true), (7, 1, true), (0, 98, true)], "a"),
         ([(0, 99, true), (0, 10, false), (9, 99, true)], "b"),
         ([(0, 10, false), (0, 99, true), (0, 20, false)], "c"),
     ] {
-        let standing = |(name, (remaining, reset, admitted))| Standing {
+        let status = |(name, (remaining, reset, admitted))| QuotaStatus {
             limit: limit(name, 9, 60),
             remaining,
             reset: at(reset),
             admitted,
         };
-        let all = names.into_iter().zip(standings).map(standing).collect();
-        let verdict = Verdict { at: at(0), standings: all };
-        assert_eq!(verdict.closest().unwrap().limit.name(), closest, "{standings:?}");
+        let all = names.into_iter().zip(statuses).map(status).collect();
+        let decision = RateLimitDecision { at: at(0), statuses: all };
+        assert_eq!(decision.closest().unwrap().limit.name(), closest, "{statuses:?}");
     }
 }
 
 #[test]
 fn a_call_without_limits_is_admitted() {
-    let verdict = judge(Counting::Check, &mut [], at(0));
-    assert!(verdict.admitted());
-    assert_eq!(verdict.closest(), None);
-    assert_eq!(verdict.wait(), None);
+    let decision = judge(CountMode::Check, &mut [], at(0));
+    assert!(decision.admitted());
+    assert_eq!(decision.closest(), None);
+    assert_eq!(decision.wait(), None);
 }
 
 #[test]
 fn a_limit_of_0_refuses_and_says_when_to_ask_again() {
     let none = limit("none", 0, 60);
     let mut kept = Kept::new([none]);
-    for counting in [Counting::Check, Counting::Peek, Counting::Charge] {
-        let verdict = judge(counting, &mut kept.0, at(0));
-        assert!(!verdict.admitted());
-        assert_eq!(verdict.wait(), Some(Duration::from_mins(1)));
+    for mode in [CountMode::Check, CountMode::Peek, CountMode::Charge] {
+        let decision = judge(mode, &mut kept.0, at(0));
+        assert!(!decision.admitted());
+        assert_eq!(decision.wait(), Some(Duration::from_mins(1)));
     }
 }
 
@@ -150,9 +150,9 @@ fn the_largest_limit_stops_at_its_end_and_does_not_overflow() {
     let most = limit("most", u32::MAX, 60);
     let window = |count| Window { count, end: at(60) };
     let mut kept = [(most, window(u32::MAX - 1))];
-    assert!(judge(Counting::Check, &mut kept, at(0)).admitted());
-    for counting in [Counting::Check, Counting::Charge] {
-        assert!(!judge(counting, &mut kept, at(0)).admitted());
+    assert!(judge(CountMode::Check, &mut kept, at(0)).admitted());
+    for mode in [CountMode::Check, CountMode::Charge] {
+        assert!(!judge(mode, &mut kept, at(0)).admitted());
         assert_eq!(kept[0].1, window(u32::MAX));
     }
 }
@@ -164,9 +164,9 @@ fn a_clock_set_back_gives_no_fresh_window_and_locks_out_for_one_window_at_most()
     kept.check(at(0));
     kept.check(at(0));
     let hour = -3600;
-    let verdict = kept.check(at(hour));
-    assert!(!verdict.admitted());
-    assert_eq!(verdict.closest().unwrap().reset, at(hour + 300));
+    let decision = kept.check(at(hour));
+    assert!(!decision.admitted());
+    assert_eq!(decision.closest().unwrap().reset, at(hour + 300));
     assert!(!kept.check(at(hour + 299)).admitted());
     assert!(kept.check(at(hour + 300)).admitted());
 }
@@ -195,11 +195,11 @@ fn the_ends_of_the_calendar_do_no_harm() {
     let calendar = [Timestamp::MIN, Timestamp::UNIX_EPOCH, Timestamp::MAX].map(Micros::from);
     for now in calendar.into_iter().chain([Micros::MIN, Micros(i64::MAX - 1)]) {
         let mut kept = Kept::new([limit]);
-        let verdict = kept.check(now);
-        assert!(verdict.admitted());
-        let [standing] = verdict.standings() else { panic!("one limit") };
-        assert!(standing.reset > now && standing.x_reset().is_ascii());
-        assert!(Micros::MIN.until(standing.reset) < Duration::MAX);
+        let decision = kept.check(now);
+        assert!(decision.admitted());
+        let [status] = decision.statuses() else { panic!("one limit") };
+        assert!(status.reset > now && status.x_reset().is_ascii());
+        assert!(Micros::MIN.until(status.reset) < Duration::MAX);
         assert!(!kept.check(now).admitted());
     }
 }
@@ -219,9 +219,9 @@ fn a_changed_limit_keeps_what_was_counted() {
         (30, 7200, true, 9, 1800),
     ] {
         let after = limit("media", requests, seconds);
-        let verdict = judge(Counting::Check, &mut [(after, counted)], at(10));
-        let [standing] = verdict.standings() else { panic!("one limit") };
-        let found = (standing.admitted, standing.remaining, standing.reset);
+        let decision = judge(CountMode::Check, &mut [(after, counted)], at(10));
+        let [status] = decision.statuses() else { panic!("one limit") };
+        let found = (status.admitted, status.remaining, status.reset);
         assert_eq!(found, (admitted, left, at(reset)), "{requests} in {seconds} s");
     }
 }
@@ -245,7 +245,7 @@ fn a_name_or_window_that_no_header_can_carry_is_refused() {
 
 #[derive(Debug, Clone)]
 struct Step {
-    counting: Counting,
+    mode: CountMode,
     pass: i64,
 }
 
@@ -253,12 +253,12 @@ struct Step {
 fn steps(clock_jumps: bool) -> impl Strategy<Value = Vec<Step>> {
     let jump = if clock_jumps { -200_000..200_000_i64 } else { 0..1 };
     let pass = prop_oneof![4 => 0..20_i64, 1 => jump];
-    let counting = prop_oneof![
-        6 => Just(Counting::Check),
-        1 => Just(Counting::Peek),
-        1 => Just(Counting::Charge),
+    let mode = prop_oneof![
+        6 => Just(CountMode::Check),
+        1 => Just(CountMode::Peek),
+        1 => Just(CountMode::Charge),
     ];
-    let step = (counting, pass).prop_map(|(counting, pass)| Step { counting, pass });
+    let step = (mode, pass).prop_map(|(mode, pass)| Step { mode, pass });
     prop::collection::vec(step, 1..80)
 }
 
@@ -275,14 +275,14 @@ proptest! {
         let mut kept = Kept::new(limits.iter().copied());
         let mut now = 0;
         let mut counted = vec![Vec::<i64>::new(); limits.len()];
-        for Step { counting, pass } in steps {
+        for Step { mode, pass } in steps {
             now += pass;
-            let verdict = judge(counting, &mut kept.0, at(now));
-            for (i, standing) in verdict.standings().iter().enumerate() {
-                let passed = match counting {
-                    Counting::Check => verdict.admitted(),
-                    Counting::Peek => false,
-                    Counting::Charge => standing.admitted,
+            let decision = judge(mode, &mut kept.0, at(now));
+            for (i, status) in decision.statuses().iter().enumerate() {
+                let passed = match mode {
+                    CountMode::Check => decision.admitted(),
+                    CountMode::Peek => false,
+                    CountMode::Charge => status.admitted,
                 };
                 counted[i].extend(passed.then_some(now));
             }
@@ -303,24 +303,24 @@ proptest! {
     fn remaining_and_reset_never_contradict_the_verdict(limits in limits(), steps in steps(true)) {
         let mut kept = Kept::new(limits.iter().copied());
         let mut now = 0;
-        for Step { counting, pass } in steps {
+        for Step { mode, pass } in steps {
             now += pass;
-            let peek = judge(Counting::Peek, &mut kept.0, at(now));
+            let peek = judge(CountMode::Peek, &mut kept.0, at(now));
             let before = kept.counts();
-            let verdict = judge(counting, &mut kept.0, at(now));
-            prop_assert_eq!(peek.admitted(), verdict.admitted());
-            prop_assert_eq!(verdict.wait().is_some(), !verdict.admitted());
-            for (i, standing) in verdict.standings().iter().enumerate() {
-                let cost = match counting {
-                    Counting::Check => u32::from(verdict.admitted()),
-                    Counting::Peek => 0,
-                    Counting::Charge => u32::from(standing.admitted),
+            let decision = judge(mode, &mut kept.0, at(now));
+            prop_assert_eq!(peek.admitted(), decision.admitted());
+            prop_assert_eq!(decision.wait().is_some(), !decision.admitted());
+            for (i, status) in decision.statuses().iter().enumerate() {
+                let cost = match mode {
+                    CountMode::Check => u32::from(decision.admitted()),
+                    CountMode::Peek => 0,
+                    CountMode::Charge => u32::from(status.admitted),
                 };
                 prop_assert_eq!(kept.counts()[i], before[i] + cost);
-                prop_assert_eq!(standing.admitted, peek.standings()[i].remaining > 0);
-                prop_assert_eq!(standing.remaining, peek.standings()[i].remaining - cost);
-                let length = i64::from(standing.limit.window_seconds());
-                prop_assert!(at(now) < standing.reset && standing.reset <= at(now + length));
+                prop_assert_eq!(status.admitted, peek.statuses()[i].remaining > 0);
+                prop_assert_eq!(status.remaining, peek.statuses()[i].remaining - cost);
+                let length = i64::from(status.limit.window_seconds());
+                prop_assert!(at(now) < status.reset && status.reset <= at(now + length));
             }
         }
     }
@@ -329,21 +329,21 @@ proptest! {
     fn whatever_the_clock_did_nobody_waits_longer_than_told(limits in limits(), steps in steps(true)) {
         let mut kept = Kept::new(limits.iter().copied());
         let mut now = 0;
-        for Step { counting, pass } in steps {
+        for Step { mode, pass } in steps {
             let before = kept.counts();
             now += pass;
-            let verdict = judge(counting, &mut kept.0, at(now));
+            let decision = judge(mode, &mut kept.0, at(now));
             if pass < 0 {
                 let kept_all = kept.counts().iter().zip(&before).all(|(after, before)| after >= before);
                 prop_assert!(kept_all, "a clock set back gave a fresh window");
             }
-            if counting == Counting::Charge {
+            if mode == CountMode::Charge {
                 continue; // It may have used up a limit that did not refuse.
             }
-            let Some(wait) = verdict.wait() else { continue };
+            let Some(wait) = decision.wait() else { continue };
             let then = at(now).plus(wait);
-            let again = judge(Counting::Peek, &mut kept.0.clone(), then);
-            let closed = again.standings().iter().any(|s| s.limit.requests() == 0);
+            let again = judge(CountMode::Peek, &mut kept.0.clone(), then);
+            let closed = again.statuses().iter().any(|s| s.limit.requests() == 0);
             prop_assert!(closed || again.admitted());
         }
     }
@@ -364,8 +364,8 @@ fn a_standing_is_near_its_limit_from_four_fifths_on() {
         (u32::MAX, 0, true),
     ] {
         let reset = Micros(0);
-        let standing =
-            Standing { limit: limit("l", requests, 60), remaining, reset, admitted: true };
-        assert_eq!(standing.is_near(), near, "{remaining} of {requests}");
+        let status =
+            QuotaStatus { limit: limit("l", requests, 60), remaining, reset, admitted: true };
+        assert_eq!(status.is_near(), near, "{remaining} of {requests}");
     }
 }

@@ -5,7 +5,7 @@ use clap::Subcommand;
 use super::Failure;
 use crate::application_services::ApplicationServices;
 use crate::config::{Config, SecretUrl};
-use crate::limits::InForce;
+use crate::limits::ActiveLimits;
 use crate::metrics::LimitMetrics;
 
 #[derive(Subcommand)]
@@ -43,7 +43,7 @@ pub(super) fn run(config: &Config) -> Result<(), Failure> {
         println!("{name:<14} {value}");
     }
     println!("limits");
-    for (name, value) in InForce::new(config, &LimitMetrics::default()).lines() {
+    for (name, value) in ActiveLimits::new(config, &LimitMetrics::default()).lines() {
         println!("  {name:<18} {value}");
     }
     for doubt in config.doubts() {

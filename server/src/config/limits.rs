@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use belfry_core::limits::own::Own;
-use belfry_core::limits::table::Table;
+use belfry_core::limits::abuse::AbuseLimits;
+use belfry_core::limits::table::LimitTable;
 use serde::Deserialize;
 
 use super::values::{self, LimitMode};
-use crate::counters::memory::Memory;
-use crate::counters::redis::Options;
+use crate::limits::memory::Memory;
+use crate::limits::redis::Options;
 
 /// `[limits]`. The mode, the rows and `own` are read again at a SIGHUP.
 #[derive(Debug, Clone, Deserialize)]
@@ -18,9 +18,9 @@ pub struct Limits {
     pub mode: LimitMode,
     /// The limits of calls: `media = false` removes one, `media = { requests = 60 }` changes it,
     /// and one of another name is added.
-    pub rows: Table,
+    pub rows: LimitTable,
     /// The limits on sign-in attempts, wrong client secrets and app registrations.
-    pub own: Own,
+    pub own: AbuseLimits,
     /// How many keys this process holds at most; each costs some 50 bytes.
     pub max_keys: usize,
     /// What the names of our keys in Redis begin with; services that share one differ in it.
@@ -35,8 +35,8 @@ impl Default for Limits {
         let Options { prefix, timeout } = Options::default();
         Self {
             mode: LimitMode::default(),
-            rows: Table::default(),
-            own: Own::default(),
+            rows: LimitTable::default(),
+            own: AbuseLimits::default(),
             max_keys: Memory::KEYS,
             redis_prefix: prefix,
             redis_timeout: timeout,

@@ -15,7 +15,7 @@ use belfry_core::oauth::form::FormError;
 use bytes::Bytes;
 
 use self::format::{Area, Codes};
-use self::limit_exceeded::Refused;
+use self::limit_exceeded::LimitExceeded;
 pub(crate) use self::matrix::MatrixError;
 pub(crate) use self::oauth::{ApiError, OAuthApiError, PageError, SignInError};
 use crate::http::respond::json;
@@ -36,7 +36,7 @@ pub(crate) enum CommonError {
     /// The body broke off.
     Broken,
     /// The limits have no room for the call.
-    TooMany(Refused),
+    TooMany(LimitExceeded),
     /// What was sent cannot be read, and why.
     Malformed(String),
     /// The body is no form, multipart form or JSON, or in another charset than UTF-8.
@@ -155,8 +155,8 @@ impl From<Busy> for CommonError {
     }
 }
 
-impl From<Refused> for CommonError {
-    fn from(refused: Refused) -> Self {
+impl From<LimitExceeded> for CommonError {
+    fn from(refused: LimitExceeded) -> Self {
         Self::TooMany(refused)
     }
 }

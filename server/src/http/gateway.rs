@@ -9,7 +9,9 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use axum::response::{IntoResponse, Response};
-use belfry_core::limits::carried::{Carried, CarriedError, Pair, carried};
+use belfry_core::limits::original_request::{
+    HeaderPair, OriginalRequest, OriginalRequestError, resolve,
+};
 use belfry_core::oauth::scope::{ScopeError, Scopes};
 use jiff::Timestamp;
 use thiserror::Error;
@@ -17,9 +19,9 @@ use url::form_urlencoded;
 
 use crate::app::AppState;
 use crate::http::error::CommonError;
-use crate::http::error::limit_exceeded::Refused;
+use crate::http::error::limit_exceeded::LimitExceeded;
 use crate::http::extract::client::{self, Credential};
-use crate::http::layer::rate_limit::{self, Call, Counted};
+use crate::http::layer::rate_limit::{self, Counted, LimitedRequest};
 use crate::store::{self, Token};
 
 const PATH: &str = "/gateway/check";
@@ -29,7 +31,7 @@ const PATH: &str = "/gateway/check";
 pub(crate) enum Denied {
     /// It is not known which call is meant.
     #[error(transparent)]
-    Call(#[from] CarriedError),
+    Request(#[from] OriginalRequestError),
     /// The check asks for a scope that is none.
     #[error("{0}")]
     NoScope(#[from] ScopeError),
@@ -66,15 +68,15 @@ pub(crate) async fn check(
         Err(_) => (own_method, uri.path(), None),
     };
     let peer = client::peer(request.extensions());
-    let call = Call { method, target, query, headers, peer };
-    let (in_force, now) = (state.limits.in_force(), state.clock.now());
-    let (client, verdict) = rate_limit::judge(&state, &in_force, &call, now).await;
-    let outcome = match (Refused::by(&verdict, in_force.mode), &named) {
+    let call = LimitedRequest { method, target, query, headers, peer };
+    let (active, now) = (state.limits.active(), state.clock.now());
+    let (client, decision) = rate_limit::judge(&state, &active, &call, now).await;
+    let outcome = match (LimitExceeded::by(&decision, active.mode), &named) {
         (Some(refused), _) => Err(Denied::Common(refused.into())),
         (None, Err(error)) => Err((*error).into()),
         (None, Ok(_)) => pass(client.credential, uri, now),
     };
-    (Counted(verdict), outcome)
+    (Counted(decision), outcome)
 }
 
 /// The call that is asked about.
@@ -82,13 +84,14 @@ fn call_of<'a>(
     method: &'a str,
     uri: &'a Uri,
     headers: &'a HeaderMap,
-) -> Result<Carried<'a>, CarriedError> {
-    let path = rest_of(uri).map(|target| Carried { method: method.into(), target: target.into() });
+) -> Result<OriginalRequest<'a>, OriginalRequestError> {
+    let path =
+        rest_of(uri).map(|target| OriginalRequest { method: method.into(), target: target.into() });
     let pair = |method, target| {
-        Ok(Pair { method: said(headers, method)?, target: said(headers, target)? })
+        Ok(HeaderPair { method: said(headers, method)?, target: said(headers, target)? })
     };
     let original = pair("x-original-method", "x-original-uri")?;
-    carried(path, original, pair("x-forwarded-method", "x-forwarded-uri")?)
+    resolve(path, original, pair("x-forwarded-method", "x-forwarded-uri")?)
 }
 
 /// What stands behind `/gateway/check`, with the query, if anything does.
@@ -98,12 +101,15 @@ fn rest_of(uri: &Uri) -> Option<&str> {
 }
 
 /// What a header says; a proxy says it once.
-fn said<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<Cow<'a, str>>, CarriedError> {
+fn said<'a>(
+    headers: &'a HeaderMap,
+    name: &str,
+) -> Result<Option<Cow<'a, str>>, OriginalRequestError> {
     let mut lines = headers.get_all(name).iter();
     match (lines.next(), lines.next()) {
         (None, _) => Ok(None),
         (Some(value), None) => Ok(Some(String::from_utf8_lossy(value.as_bytes()))),
-        (Some(_), Some(_)) => Err(CarriedError::Contradiction),
+        (Some(_), Some(_)) => Err(OriginalRequestError::Conflicting),
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use crate::app::AppState;
-use crate::counters::Place;
+use crate::limits::Place;
 use crate::store::StoreError;
 
 /// How long an engine may take to say that it is there.

@@ -16,11 +16,11 @@ use tower_service::Service;
 use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::error::format::Area;
-use crate::http::error::limit_exceeded::Refused;
+use crate::http::error::limit_exceeded::LimitExceeded;
 use crate::http::extract::client::Peer;
 use crate::http::extract::page_format::{PageFormat, wants_json};
 use crate::http::layer::cors;
-use crate::http::layer::rate_limit::{self, Told};
+use crate::http::layer::rate_limit::{self, RateLimitHeaders};
 use crate::http::respond::page;
 use crate::http::router::{metrics_router, router};
 
@@ -59,7 +59,7 @@ impl HttpService {
         let area = Area::of(&path, &self.state.config.name_segments);
         let is_open = cors::is_open(&path, area);
         let shape = Shape::of(&request, area);
-        let mut told = Told::default();
+        let mut told = RateLimitHeaders::default();
         let preflight = cors::preflight(&method).filter(|_| is_open);
         let mut answer = if let Some(answer) = preflight {
             answer
@@ -84,8 +84,8 @@ impl HttpService {
         &self,
         peer: Peer,
         mut request: Request<Body>,
-        told: &mut Told,
-    ) -> Result<Response, Refused> {
+        told: &mut RateLimitHeaders,
+    ) -> Result<Response, LimitExceeded> {
         if self.limited {
             rate_limit::enter(&self.state, peer, &mut request, told).await?;
         }
@@ -117,7 +117,7 @@ impl Shape {
     fn answer(
         self,
         state: &AppState,
-        routed: thread::Result<Result<Response, Refused>>,
+        routed: thread::Result<Result<Response, LimitExceeded>>,
     ) -> Response {
         match routed {
             Ok(Ok(answer)) => self.given(state, answer),

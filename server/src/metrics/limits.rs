@@ -9,7 +9,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use super::striped::Count;
-use crate::counters::{Place, State};
+use crate::limits::{Place, State};
 
 /// How many calls there were.
 pub(super) type Calls = Counter<u64, Count>;

@@ -3,7 +3,7 @@
 mod proxies;
 
 use belfry::config::LimitMode;
-use belfry_core::limits::forwarded::Proxies;
+use belfry_core::limits::forwarded::TrustedProxies;
 use belfry_core::secret::Secret;
 
 use crate::support::caller::address;
@@ -183,7 +183,7 @@ async fn a_check_that_names_no_call_is_a_call_like_any_other() {
 
 #[tokio::test]
 async fn behind_a_proxy_of_ours_the_clients_address_counts() {
-    let proxies = Proxies::new(vec!["10.0.0.1".parse().unwrap()]);
+    let proxies = TrustedProxies::new(vec!["10.0.0.1".parse().unwrap()]);
     let service = Service::with(config(|config| config.trusted_proxies = proxies)).await;
     for (peer, client, expected) in [
         (address(9), "198.51.100.1", 299),

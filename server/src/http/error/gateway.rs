@@ -3,22 +3,21 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use belfry_core::limits::carried::CarriedError;
+use belfry_core::limits::original_request::OriginalRequestError;
 use serde_json::json;
 
 use crate::http::gateway::Denied;
 
-/// Why a call that another server would carry out is not let through. Proxies pass on a 401 and a
+/// Why a call that another server would carry out is not let through. TrustedProxies pass on a 401 and a
 /// 403; what only an operator can mend is a 400.
 impl IntoResponse for Denied {
     fn into_response(self) -> Response {
         let status = match self {
-            Self::Call(CarriedError::Contradiction) | Self::Scope | Self::Account => {
+            Self::Request(OriginalRequestError::Conflicting) | Self::Scope | Self::Account => {
                 StatusCode::FORBIDDEN
             }
-            Self::Call(CarriedError::Unnamed | CarriedError::Half) | Self::NoScope(_) => {
-                StatusCode::BAD_REQUEST
-            }
+            Self::Request(OriginalRequestError::Missing | OriginalRequestError::Incomplete)
+            | Self::NoScope(_) => StatusCode::BAD_REQUEST,
             Self::NoToken | Self::Several | Self::Token(_) => StatusCode::UNAUTHORIZED,
             Self::Common(problem) => return problem.into_response(),
         };

@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use belfry_core::limits::Verdict;
+use belfry_core::limits::RateLimitDecision;
 
 use crate::config::LimitMode;
 
 /// A call that its limits have no room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Refused {
+pub struct LimitExceeded {
     wait: Duration,
 }
 
-impl Refused {
+impl LimitExceeded {
     /// The refusal that a verdict means; none unless limits are enforced.
-    pub(crate) fn by(verdict: &Verdict, mode: LimitMode) -> Option<Self> {
-        let wait = verdict.wait().filter(|_| mode == LimitMode::Enforce)?;
+    pub(crate) fn by(decision: &RateLimitDecision, mode: LimitMode) -> Option<Self> {
+        let wait = decision.wait().filter(|_| mode == LimitMode::Enforce)?;
         Some(Self { wait })
     }
 

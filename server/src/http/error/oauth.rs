@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::{CommonError, UNKNOWN_REQUEST};
 use crate::http::error::format::Area;
-use crate::http::error::limit_exceeded::Refused;
+use crate::http::error::limit_exceeded::LimitExceeded;
 use crate::http::extract::page_format::PageFormat;
 use crate::language::Spoken;
 use crate::pages::{SignInProblem, Trouble};
@@ -274,7 +274,7 @@ macro_rules! can_be_a_problem {
 }
 
 can_be_a_problem! {
-    OAuthApiError from CommonError, StoreError, Refused;
-    ApiError from CommonError, StoreError, Busy, Refused;
+    OAuthApiError from CommonError, StoreError, LimitExceeded;
+    ApiError from CommonError, StoreError, Busy, LimitExceeded;
     PageError from CommonError, StoreError;
 }

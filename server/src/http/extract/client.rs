@@ -11,7 +11,7 @@ use url::form_urlencoded;
 
 use crate::app::AppState;
 use crate::http::error::CommonError;
-use crate::limits::InForce;
+use crate::limits::ActiveLimits;
 use crate::store::Token;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -64,8 +64,8 @@ impl Client {
 
     async fn find(parts: &Parts, state: &AppState) -> Self {
         let now = state.clock.now();
-        let in_force = state.limits.in_force();
-        let address = address(&in_force, peer(&parts.extensions), &parts.headers);
+        let active = state.limits.active();
+        let address = address(&active, peer(&parts.extensions), &parts.headers);
         match Self::known(state, now, address, &parts.headers, parts.uri.query()) {
             Ok(known) => known,
             Err(digest) => Self { now, address, credential: look_up(state, digest).await },
@@ -101,13 +101,13 @@ pub(crate) fn peer(extensions: &Extensions) -> IpAddr {
 }
 
 /// The client: the peer, or whom a proxy of ours speaks for.
-pub(crate) fn address(in_force: &InForce, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-    if in_force.proxies.contain(peer) {
+pub(crate) fn address(active: &ActiveLimits, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    if active.proxies.contains(peer) {
         let lines = |name| headers.get_all(name).iter().map(HeaderValue::as_bytes);
-        return in_force.proxies.client(peer, lines(X_FORWARDED_FOR), lines(header::FORWARDED));
+        return active.proxies.client(peer, lines(X_FORWARDED_FOR), lines(header::FORWARDED));
     }
     if headers.contains_key(X_FORWARDED_FOR) || headers.contains_key(header::FORWARDED) {
-        in_force.warn_of_proxy(peer);
+        active.warn_of_proxy(peer);
     }
     peer
 }

@@ -11,19 +11,19 @@ use std::net::IpAddr;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request};
-use belfry_core::limits::{Claims, Counting, Network, Verdict};
+use belfry_core::limits::{Buckets, CountMode, Network, RateLimitDecision};
 use belfry_core::secret::Digest;
 use jiff::Timestamp;
 
-pub(crate) use self::headers::{Counted, Told};
+pub(crate) use self::headers::{Counted, RateLimitHeaders};
 use crate::app::AppState;
 use crate::config::LimitMode;
-use crate::http::error::limit_exceeded::Refused;
+use crate::http::error::limit_exceeded::LimitExceeded;
 use crate::http::extract::client::{self, Client, Credential, Peer};
-use crate::limits::InForce;
+use crate::limits::ActiveLimits;
 
 /// A call, as far as limits are concerned.
-pub(crate) struct Call<'a> {
+pub(crate) struct LimitedRequest<'a> {
     pub(crate) method: &'a str,
     /// The path, in any spelling.
     pub(crate) target: &'a str,
@@ -38,14 +38,14 @@ pub(crate) async fn enter(
     state: &AppState,
     peer: Peer,
     request: &mut Request<Body>,
-    told: &mut Told,
-) -> Result<(), Refused> {
-    let in_force = state.limits.in_force();
-    if in_force.mode == LimitMode::Off || is_exempt(request) {
+    told: &mut RateLimitHeaders,
+) -> Result<(), LimitExceeded> {
+    let active = state.limits.active();
+    if active.mode == LimitMode::Off || is_exempt(request) {
         request.extensions_mut().insert(peer);
         return Ok(());
     }
-    let call = Call {
+    let call = LimitedRequest {
         method: request.method().as_str(),
         target: request.uri().path(),
         query: request.uri().query(),
@@ -53,18 +53,18 @@ pub(crate) async fn enter(
         peer: peer.0.ip(),
     };
     let now = state.clock.now();
-    let (client, verdict) = match judge_at_once(state, &in_force, &call, now) {
+    let (client, decision) = match judge_at_once(state, &active, &call, now) {
         Some(judged) => judged,
         // In a box: most calls need not carry the room for this.
-        None => Box::pin(judge(state, &in_force, &call, now)).await,
+        None => Box::pin(judge(state, &active, &call, now)).await,
     };
     request.extensions_mut().insert(client);
     // Guards stand before what is posted; no other call need carry the room for what they find.
     if request.method() == Method::POST {
         request.extensions_mut().insert(told.overhear());
     }
-    let refused = Refused::by(&verdict, in_force.mode);
-    told.add(verdict);
+    let refused = LimitExceeded::by(&decision, active.mode);
+    told.add(decision);
     refused.map_or(Ok(()), Err)
 }
 
@@ -80,74 +80,74 @@ fn is_exempt(request: &Request<Body>) -> bool {
 /// the account. Nothing is counted where limits are off, or do not hold for an application service.
 pub(crate) async fn judge(
     state: &AppState,
-    in_force: &InForce,
-    call: &Call<'_>,
+    active: &ActiveLimits,
+    call: &LimitedRequest<'_>,
     now: Timestamp,
-) -> (Client, Verdict) {
-    let address = client::address(in_force, call.peer, call.headers);
+) -> (Client, RateLimitDecision) {
+    let address = client::address(active, call.peer, call.headers);
     let client = match Client::known(state, now, address, call.headers, call.query) {
         Ok(known) => known,
-        Err(digest) => match look_up(state, in_force, call, address, digest, now).await {
+        Err(digest) => match look_up(state, active, call, address, digest, now).await {
             Ok(credential) => Client { now, address, credential },
-            Err(verdict) => {
-                return (Client { now, address, credential: Credential::Unknown }, verdict);
+            Err(decision) => {
+                return (Client { now, address, credential: Credential::Unknown }, decision);
             }
         },
     };
-    let claims = claims(state, in_force, call, &client);
-    let verdict = state.limits.judge(in_force, Counting::Check, &claims, now).await;
-    (client, verdict)
+    let buckets = buckets(state, active, call, &client);
+    let decision = state.limits.judge(active, CountMode::Check, &buckets, now).await;
+    (client, decision)
 }
 
 /// Judges as [`judge`] does, where nothing needs to be asked elsewhere: the way of most calls.
 fn judge_at_once(
     state: &AppState,
-    in_force: &InForce,
-    call: &Call<'_>,
+    active: &ActiveLimits,
+    call: &LimitedRequest<'_>,
     now: Timestamp,
-) -> Option<(Client, Verdict)> {
+) -> Option<(Client, RateLimitDecision)> {
     let here = state.limits.here()?;
-    let address = client::address(in_force, call.peer, call.headers);
+    let address = client::address(active, call.peer, call.headers);
     let client = Client::known(state, now, address, call.headers, call.query).ok()?;
-    let claims = claims(state, in_force, call, &client);
-    let verdict = here.judge(in_force, Counting::Check, &claims, now);
-    Some((client, verdict))
+    let buckets = buckets(state, active, call, &client);
+    let decision = here.judge(active, CountMode::Check, &buckets, now);
+    Some((client, decision))
 }
 
 /// Asks the database for a token, unless the address is over its limits: tokens that are made up
 /// would cost a read each.
 async fn look_up(
     state: &AppState,
-    in_force: &InForce,
-    call: &Call<'_>,
+    active: &ActiveLimits,
+    call: &LimitedRequest<'_>,
     address: IpAddr,
     digest: Digest,
     now: Timestamp,
-) -> Result<Credential, Verdict> {
-    if in_force.mode == LimitMode::Enforce {
-        let claims = in_force.claims(call.method, call.target, None, Network::of(address));
-        let verdict = state.limits.judge(in_force, Counting::Peek, &claims, now).await;
-        if !verdict.admitted() {
-            return Err(verdict);
+) -> Result<Credential, RateLimitDecision> {
+    if active.mode == LimitMode::Enforce {
+        let buckets = active.buckets(call.method, call.target, None, Network::of(address));
+        let decision = state.limits.judge(active, CountMode::Peek, &buckets, now).await;
+        if !decision.admitted() {
+            return Err(decision);
         }
     }
     Ok(client::look_up(state, digest).await)
 }
 
 /// What a call draws on.
-fn claims<'a>(
+fn buckets<'a>(
     state: &AppState,
-    in_force: &InForce,
-    call: &Call<'_>,
+    active: &ActiveLimits,
+    call: &LimitedRequest<'_>,
     client: &Client,
-) -> Claims<'a> {
+) -> Buckets<'a> {
     let account = match &client.credential {
-        Credential::Service(token) if is_free(state, *token) => return Claims::new(),
+        Credential::Service(token) if is_free(state, *token) => return Buckets::new(),
         Credential::Token(_, token) if token.check(client.now).is_ok() => token.account.as_ref(),
         _ => None,
     };
     let account = account.map(|account| account.id);
-    in_force.claims(call.method, call.target, account, Network::of(client.address))
+    active.buckets(call.method, call.target, account, Network::of(client.address))
 }
 
 /// Whether limits do not hold, because an application service is registered so.

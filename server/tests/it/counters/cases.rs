@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belfry::counters::Counters;
-use belfry_core::limits::{Claim, Key, Network};
+use belfry::limits::Counters;
+use belfry_core::limits::{Bucket, LimitKey, Network};
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 
@@ -13,14 +13,14 @@ use super::engine::{Engine, account, address, limit, remaining};
 
 pub(super) async fn the_301st_of_300_is_refused(engine: Engine) {
     let limit = limit("account", 300, 300);
-    let claims = [account(limit, 1)];
+    let buckets = [account(limit, 1)];
     for left in (0..300).rev() {
-        let verdict = engine.check(&claims).await;
-        assert_eq!((verdict.admitted(), remaining(&verdict)), (true, vec![left]));
+        let decision = engine.check(&buckets).await;
+        assert_eq!((decision.admitted(), remaining(&decision)), (true, vec![left]));
     }
     for _ in 0..3 {
-        let verdict = engine.check(&claims).await;
-        assert_eq!((verdict.admitted(), remaining(&verdict)), (false, vec![0]));
+        let decision = engine.check(&buckets).await;
+        assert_eq!((decision.admitted(), remaining(&decision)), (false, vec![0]));
     }
 }
 
@@ -29,9 +29,9 @@ pub(super) async fn a_refused_call_costs_none_of_its_limits(engine: Engine) {
     let both = [account(wide, 1), account(narrow, 1)];
     engine.check(&both).await;
     for _ in 0..10 {
-        let verdict = engine.check(&both).await;
-        assert_eq!((verdict.admitted(), remaining(&verdict)), (false, vec![299, 0]));
-        assert_eq!(verdict.closest().unwrap().limit.name(), "media");
+        let decision = engine.check(&both).await;
+        assert_eq!((decision.admitted(), remaining(&decision)), (false, vec![299, 0]));
+        assert_eq!(decision.closest().unwrap().limit.name(), "media");
     }
     let fresh = engine.another().await;
     assert_eq!(remaining(&fresh.peek(&both[..1], engine.now()).await), [299]);
@@ -41,20 +41,20 @@ pub(super) async fn a_window_ends_after_its_length_and_the_next_call_starts_anot
     engine: Engine,
 ) {
     let limit = limit("account", 2, 1);
-    let claims = [account(limit, 1)];
+    let buckets = [account(limit, 1)];
     for _ in 0..2 {
         for left in [1, 0] {
-            assert_eq!(remaining(&engine.check(&claims).await), [left]);
+            assert_eq!(remaining(&engine.check(&buckets).await), [left]);
         }
-        assert!(!engine.check(&claims).await.admitted());
+        assert!(!engine.check(&buckets).await.admitted());
         engine.pass(Duration::from_millis(1100)).await;
     }
 }
 
 pub(super) async fn reset_is_the_end_of_the_window_for_every_call_in_it(engine: Engine) {
     let limit = limit("account", 2, 300);
-    let claims = [account(limit, 1)];
-    let reset = async || Timestamp::from(engine.check(&claims).await.standings()[0].reset);
+    let buckets = [account(limit, 1)];
+    let reset = async || Timestamp::from(engine.check(&buckets).await.statuses()[0].reset);
     let first = reset().await;
     let length = SignedDuration::from_secs(300);
     let near = |one: Timestamp, other: Timestamp| {
@@ -69,16 +69,16 @@ pub(super) async fn reset_is_the_end_of_the_window_for_every_call_in_it(engine: 
 
 pub(super) async fn a_peek_costs_nothing_and_starts_no_window(engine: Engine) {
     let limit = limit("account", 1, 1);
-    let claims = [account(limit, 1)];
+    let buckets = [account(limit, 1)];
     for _ in 0..5 {
-        let verdict = engine.peek(&claims).await;
-        assert_eq!((verdict.admitted(), remaining(&verdict)), (true, vec![1]));
+        let decision = engine.peek(&buckets).await;
+        assert_eq!((decision.admitted(), remaining(&decision)), (true, vec![1]));
     }
     engine.pass(Duration::from_millis(700)).await;
-    assert!(engine.check(&claims).await.admitted());
+    assert!(engine.check(&buckets).await.admitted());
     engine.pass(Duration::from_millis(600)).await;
-    assert!(!engine.peek(&claims).await.admitted());
-    assert!(!engine.check(&claims).await.admitted());
+    assert!(!engine.peek(&buckets).await.admitted());
+    assert!(!engine.check(&buckets).await.admitted());
 }
 
 pub(super) async fn a_charge_counts_wherever_there_is_room(engine: Engine) {
@@ -92,35 +92,35 @@ pub(super) async fn a_charge_counts_wherever_there_is_room(engine: Engine) {
 pub(super) async fn what_was_charged_is_seen_by_a_peek(engine: Engine) {
     let limit = limit("client_secret", 3, 60);
     let from = Network::of([192, 0, 2, 1].into());
-    let claims = [Claim { limit, key: Key::tried(from, "client") }];
+    let buckets = [Bucket { limit, key: LimitKey::tried(from, "client") }];
     let other = engine.another().await;
     for _ in 0..3 {
-        assert!(engine.peek(&claims).await.admitted());
-        assert!(engine.charge(&claims).await.admitted());
+        assert!(engine.peek(&buckets).await.admitted());
+        assert!(engine.charge(&buckets).await.admitted());
     }
-    assert!(!engine.peek(&claims).await.admitted());
-    assert!(!other.peek(&claims, engine.now()).await.admitted());
+    assert!(!engine.peek(&buckets).await.admitted());
+    assert!(!other.peek(&buckets, engine.now()).await.admitted());
 }
 
 pub(super) async fn keys_and_limits_have_budgets_of_their_own(engine: Engine) {
     let (one, other) = (limit("one", 1, 60), limit("other", 1, 60));
     let from = |last| Network::of([192, 0, 2, last].into());
-    let claims = [
+    let buckets = [
         account(one, 1),
         account(other, 1),
         account(one, 2),
         account(one, -1),
         address(one, 1),
         address(one, 2),
-        Claim { limit: one, key: Key::tried(from(1), "1") },
-        Claim { limit: one, key: Key::tried(from(2), "1") },
-        Claim { limit: one, key: Key::tried(from(1), "2") },
+        Bucket { limit: one, key: LimitKey::tried(from(1), "1") },
+        Bucket { limit: one, key: LimitKey::tried(from(2), "1") },
+        Bucket { limit: one, key: LimitKey::tried(from(1), "2") },
     ];
-    for claim in &claims {
-        assert!(engine.check(std::slice::from_ref(claim)).await.admitted(), "{claim:?}");
+    for bucket in &buckets {
+        assert!(engine.check(std::slice::from_ref(bucket)).await.admitted(), "{bucket:?}");
     }
-    for claim in &claims {
-        assert!(!engine.check(std::slice::from_ref(claim)).await.admitted(), "{claim:?}");
+    for bucket in &buckets {
+        assert!(!engine.check(std::slice::from_ref(bucket)).await.admitted(), "{bucket:?}");
     }
 }
 
@@ -129,9 +129,9 @@ pub(super) async fn names_of_any_kind_and_length_are_counted(engine: Engine) {
     let from = Network::of("2001:db8::1".parse().unwrap());
     let long = "x".repeat(100_000);
     for name in ["", " ", "}{", "{a}", "a\r\nb", "\0", "\u{1f514}", "*", &long] {
-        let claims = [Claim { limit, key: Key::Tried(from, name.into()) }];
-        assert!(engine.check(&claims).await.admitted(), "{}", name.len());
-        assert!(!engine.check(&claims).await.admitted(), "{}", name.len());
+        let buckets = [Bucket { limit, key: LimitKey::Tried(from, name.into()) }];
+        assert!(engine.check(&buckets).await.admitted(), "{}", name.len());
+        assert!(!engine.check(&buckets).await.admitted(), "{}", name.len());
     }
 }
 
@@ -139,26 +139,26 @@ pub(super) async fn a_limit_of_0_refuses_everything(engine: Engine) {
     let (none, some) = (limit("none", 0, 60), limit("some", 5, 60));
     let both = [account(none, 1), account(some, 1)];
     for _ in 0..3 {
-        let verdict = engine.check(&both).await;
-        assert_eq!((verdict.admitted(), remaining(&verdict)), (false, vec![0, 5]));
-        assert!(verdict.wait().unwrap() > Duration::from_secs(58));
+        let decision = engine.check(&both).await;
+        assert_eq!((decision.admitted(), remaining(&decision)), (false, vec![0, 5]));
+        assert!(decision.wait().unwrap() > Duration::from_secs(58));
     }
 }
 
 pub(super) async fn the_largest_limit_and_the_longest_window_are_counted(engine: Engine) {
     let most = limit("most", u32::MAX, 366 * 86_400);
-    let claims = [account(most, 1)];
-    assert_eq!(remaining(&engine.check(&claims).await), [u32::MAX - 1]);
-    let verdict = engine.check(&claims).await;
-    assert_eq!(remaining(&verdict), [u32::MAX - 2]);
-    let left = Timestamp::from(verdict.standings()[0].reset).duration_since(engine.now());
+    let buckets = [account(most, 1)];
+    assert_eq!(remaining(&engine.check(&buckets).await), [u32::MAX - 1]);
+    let decision = engine.check(&buckets).await;
+    assert_eq!(remaining(&decision), [u32::MAX - 2]);
+    let left = Timestamp::from(decision.statuses()[0].reset).duration_since(engine.now());
     assert!((left.as_hours() - 366 * 24).abs() <= 1, "{left}");
 }
 
 pub(super) async fn a_call_without_limits_is_admitted(engine: Engine) {
-    let verdict = engine.check(&[]).await;
-    assert!(verdict.admitted());
-    assert_eq!(verdict.standings(), []);
+    let decision = engine.check(&[]).await;
+    assert!(decision.admitted());
+    assert_eq!(decision.statuses(), []);
 }
 
 pub(super) async fn a_changed_number_of_requests_keeps_what_was_counted(engine: Engine) {
@@ -187,10 +187,10 @@ async fn storm(processes: &[Arc<dyn Counters>], calls: usize, now: Timestamp) ->
         let counters = Arc::clone(&processes[caller % processes.len()]);
         callers.spawn(async move {
             let limit = limit("account", 300, 300);
-            let claims = [account(limit, 1)];
+            let buckets = [account(limit, 1)];
             let mut passed = 0;
             for _ in 0..calls {
-                passed += usize::from(counters.check(&claims, now).await.admitted());
+                passed += usize::from(counters.check(&buckets, now).await.admitted());
                 tokio::task::yield_now().await;
             }
             passed
@@ -233,16 +233,16 @@ pub(super) async fn of_many_callers_on_crossing_keys_every_refused_one_cost_noth
     let passed: Vec<(u8, u8)> = callers.join_all().await.into_iter().flatten().collect();
     let mut counts = HashMap::<_, u32>::new();
     for (id, last) in passed {
-        *counts.entry(Key::Account(id.into())).or_default() += 1;
-        *counts.entry(Key::Network(Network::of([192, 0, 2, last].into()))).or_default() += 1;
+        *counts.entry(LimitKey::Account(id.into())).or_default() += 1;
+        *counts.entry(LimitKey::Network(Network::of([192, 0, 2, last].into()))).or_default() += 1;
     }
     let fresh = engine.another().await;
     for (key, count) in counts {
         let limit = match key {
-            Key::Account(_) => limit("account", 40, 300),
+            LimitKey::Account(_) => limit("account", 40, 300),
             _ => limit("ip", 50, 300),
         };
-        let left = fresh.peek(&[Claim { limit, key }], engine.now()).await;
+        let left = fresh.peek(&[Bucket { limit, key }], engine.now()).await;
         assert_eq!(remaining(&left), [limit.requests() - count]);
     }
 }

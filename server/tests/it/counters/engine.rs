@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use belfry::counters::Counters;
-use belfry::counters::memory::Memory;
-use belfry::counters::redis::{Options, Redis};
-use belfry_core::limits::{Claim, Key, Limit, Network, Verdict};
+use belfry::limits::Counters;
+use belfry::limits::memory::Memory;
+use belfry::limits::redis::{Options, Redis};
+use belfry_core::limits::{Bucket, Limit, LimitKey, Network, RateLimitDecision};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::support::databases::engine_url;
@@ -64,16 +64,16 @@ impl Engine {
         }
     }
 
-    pub(super) async fn check(&self, claims: &[Claim<'_>]) -> Verdict {
-        self.counters.check(claims, self.now()).await
+    pub(super) async fn check(&self, buckets: &[Bucket<'_>]) -> RateLimitDecision {
+        self.counters.check(buckets, self.now()).await
     }
 
-    pub(super) async fn peek(&self, claims: &[Claim<'_>]) -> Verdict {
-        self.counters.peek(claims, self.now()).await
+    pub(super) async fn peek(&self, buckets: &[Bucket<'_>]) -> RateLimitDecision {
+        self.counters.peek(buckets, self.now()).await
     }
 
-    pub(super) async fn charge(&self, claims: &[Claim<'_>]) -> Verdict {
-        self.counters.charge(claims, self.now()).await
+    pub(super) async fn charge(&self, buckets: &[Bucket<'_>]) -> RateLimitDecision {
+        self.counters.charge(buckets, self.now()).await
     }
 }
 
@@ -97,14 +97,14 @@ pub(super) fn limit(name: &str, requests: u32, seconds: u64) -> Limit {
     Limit::new(name, requests, Duration::from_secs(seconds)).unwrap()
 }
 
-pub(super) fn account(limit: Limit, id: i64) -> Claim<'static> {
-    Claim { limit, key: Key::Account(id) }
+pub(super) fn account(limit: Limit, id: i64) -> Bucket<'static> {
+    Bucket { limit, key: LimitKey::Account(id) }
 }
 
-pub(super) fn address(limit: Limit, last: u8) -> Claim<'static> {
-    Claim { limit, key: Key::Network(Network::of([192, 0, 2, last].into())) }
+pub(super) fn address(limit: Limit, last: u8) -> Bucket<'static> {
+    Bucket { limit, key: LimitKey::Network(Network::of([192, 0, 2, last].into())) }
 }
 
-pub(super) fn remaining(verdict: &Verdict) -> Vec<u32> {
-    verdict.standings().iter().map(|standing| standing.remaining).collect()
+pub(super) fn remaining(decision: &RateLimitDecision) -> Vec<u32> {
+    decision.statuses().iter().map(|status| status.remaining).collect()
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use belfry::counters::memory::Memory;
-use belfry::counters::redis::{Options, Redis};
-use belfry::counters::{Counters, Place};
+use belfry::limits::memory::Memory;
+use belfry::limits::redis::{Options, Redis};
+use belfry::limits::{Counters, Place};
 use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -33,8 +33,8 @@ async fn passed(counters: &Redis, calls: usize) -> usize {
     let limit = limit("account", 30, 300);
     let mut passed = 0;
     for _ in 0..calls {
-        let verdict = counters.check(&[account(limit, 1)], now()).await;
-        passed += usize::from(verdict.admitted());
+        let decision = counters.check(&[account(limit, 1)], now()).await;
+        passed += usize::from(decision.admitted());
     }
     passed
 }
@@ -91,8 +91,8 @@ async fn under_load_an_outage_refuses_nobody_and_lifts_no_limit() {
             let limit = limit("account", 20, 300);
             let mut passed = 0;
             for _ in 0..60 {
-                let verdict = counters.check(&[account(limit, caller)], now()).await;
-                passed += usize::from(verdict.admitted());
+                let decision = counters.check(&[account(limit, caller)], now()).await;
+                passed += usize::from(decision.admitted());
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
             passed

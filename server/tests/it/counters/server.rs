@@ -1,9 +1,9 @@
 //! What is kept on the Redis server, and what becomes of it when others meddle.
 
-use belfry::counters::memory::Memory;
-use belfry::counters::redis::{Options, Redis};
-use belfry::counters::{Counters, Place};
-use belfry_core::limits::{Claim, Key, Network};
+use belfry::limits::memory::Memory;
+use belfry::limits::redis::{Options, Redis};
+use belfry::limits::{Counters, Place};
+use belfry_core::limits::{Bucket, LimitKey, Network};
 use redis::AsyncTypedCommands;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -25,7 +25,7 @@ async fn all_keys_lie_in_one_slot_and_end_with_their_window() {
     let counters = connect(&url, &prefix).await;
     let (by_name, by_address) = (limit("name", 9, 300), limit("ip", 9, 60));
     let here = Network::of([192, 0, 2, 1].into());
-    let tried = Claim { limit: by_name, key: Key::tried(here, "{x}") };
+    let tried = Bucket { limit: by_name, key: LimitKey::tried(here, "{x}") };
     counters.check(&[tried, address(by_address, 1)], now()).await;
 
     let mut redis = raw(&url).await;
@@ -46,8 +46,8 @@ async fn a_key_that_is_no_count_is_begun_anew() {
     let texts = ["", "x", "-1", "1.5", "1e2", "007", "0", "99999999999", "nan"];
     for (id, text) in (1..).zip(texts) {
         redis.set(format!("{{{prefix}}}:l:account:={id}"), text).await.unwrap();
-        let verdict = counters.check(&[account(limit, id)], now()).await;
-        assert_eq!(remaining(&verdict), [2], "{text:?}");
+        let decision = counters.check(&[account(limit, id)], now()).await;
+        assert_eq!(remaining(&decision), [2], "{text:?}");
         assert_eq!(remaining(&counters.check(&[account(limit, id)], now()).await), [1]);
     }
     redis.lpush(format!("{{{prefix}}}:l:account:=99"), "x").await.unwrap();
@@ -76,13 +76,13 @@ async fn a_key_that_was_evicted_is_counted_from_the_start() {
     let counters = connect(&url, &prefix).await;
     let mut redis = raw(&url).await;
     let limit = limit("l", 3, 300);
-    let claims = [account(limit, 1)];
-    assert_eq!(remaining(&counters.check(&claims, now()).await), [2]);
+    let buckets = [account(limit, 1)];
+    assert_eq!(remaining(&counters.check(&buckets, now()).await), [2]);
     redis.del(format!("{{{prefix}}}:l:account:=1")).await.unwrap();
     for left in [2, 1, 0] {
-        assert_eq!(remaining(&counters.check(&claims, now()).await), [left]);
+        assert_eq!(remaining(&counters.check(&buckets, now()).await), [left]);
     }
-    assert!(!counters.check(&claims, now()).await.admitted());
+    assert!(!counters.check(&buckets, now()).await.admitted());
     assert_eq!(counters.state().place, Place::Redis);
 }
 
@@ -93,18 +93,18 @@ async fn nodes_whose_clocks_differ_count_in_one_window() {
     let prefix = fresh_prefix();
     let (one, other) = (connect(&url, &prefix).await, connect(&url, &prefix).await);
     let limit = limit("l", 4, 300);
-    let claims = [account(limit, 1)];
+    let buckets = [account(limit, 1)];
     let hour = jiff::SignedDuration::from_hours(1);
     for (counters, at, left) in
         [(&one, now(), 3), (&other, now() + hour, 2), (&one, now() - hour, 1), (&other, now(), 0)]
     {
-        let verdict = counters.check(&claims, at).await;
-        assert_eq!(remaining(&verdict), [left], "{at}");
-        let end = jiff::Timestamp::from(verdict.standings()[0].reset).duration_since(at);
+        let decision = counters.check(&buckets, at).await;
+        assert_eq!(remaining(&decision), [left], "{at}");
+        let end = jiff::Timestamp::from(decision.statuses()[0].reset).duration_since(at);
         assert!(end <= jiff::SignedDuration::from_secs(301), "{at}: {end}");
     }
     for (counters, at) in [(&one, now()), (&other, now() - hour)] {
-        assert!(!counters.check(&claims, at).await.admitted(), "{at}");
+        assert!(!counters.check(&buckets, at).await.admitted(), "{at}");
     }
 }
 
@@ -114,10 +114,10 @@ async fn a_restart_is_no_free_reset() {
     let Some(url) = redis_url() else { return };
     let prefix = fresh_prefix();
     let limit = limit("l", 2, 300);
-    let claims = [account(limit, 1)];
+    let buckets = [account(limit, 1)];
     for admitted in [true, true, false] {
         let counters = connect(&url, &prefix).await;
-        assert_eq!(counters.check(&claims, now()).await.admitted(), admitted);
+        assert_eq!(counters.check(&buckets, now()).await.admitted(), admitted);
     }
 }
 

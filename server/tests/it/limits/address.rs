@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use belfry_core::limits::forwarded::Proxies;
+use belfry_core::limits::forwarded::TrustedProxies;
 
 use super::{admitted, is_admitted};
 use crate::support::Service;
@@ -11,7 +11,7 @@ use crate::support::process::{Process, run_well};
 use crate::support::service::config;
 
 async fn behind(ranges: &[&str]) -> Service {
-    let proxies = Proxies::new(ranges.iter().map(|range| range.parse().unwrap()).collect());
+    let proxies = TrustedProxies::new(ranges.iter().map(|range| range.parse().unwrap()).collect());
     Service::with(config(|config| config.trusted_proxies = proxies)).await
 }
 

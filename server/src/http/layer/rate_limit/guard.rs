@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use belfry_core::limits::{Counting, Network};
+use belfry_core::limits::{CountMode, Network};
 
-use super::headers::Overheard;
+use super::headers::GuardOutcome;
 use crate::app::AppState;
 use crate::config::LimitMode;
-use crate::http::error::limit_exceeded::Refused;
+use crate::http::error::limit_exceeded::LimitExceeded;
 use crate::http::extract::client::Client;
 
 /// Stands before what could be guessed, for one caller.
@@ -21,7 +21,7 @@ pub struct Guard {
     state: Arc<AppState>,
     from: Network,
     /// Where the headers of the answer learn of what was counted.
-    overheard: Overheard,
+    overheard: GuardOutcome,
 }
 
 /// What could be done too often.
@@ -36,7 +36,7 @@ impl Guard {
     /// For a caller at this address.
     #[must_use]
     pub fn new(state: Arc<AppState>, from: IpAddr) -> Self {
-        Self { state, from: Network::of(from), overheard: Overheard::default() }
+        Self { state, from: Network::of(from), overheard: GuardOutcome::default() }
     }
 
     /// Before a password is looked at, right or wrong: counts for the address, and for the name
@@ -44,8 +44,8 @@ impl Guard {
     ///
     /// # Errors
     /// When there were too many attempts.
-    pub async fn sign_in(&self, name: &str) -> Result<(), Refused> {
-        self.judge(Counting::Check, &Guarded::SignIn(name)).await
+    pub async fn sign_in(&self, name: &str) -> Result<(), LimitExceeded> {
+        self.judge(CountMode::Check, &Guarded::SignIn(name)).await
     }
 
     /// Before a client's secret is looked at: whether there were too many wrong ones. Counts
@@ -53,22 +53,22 @@ impl Guard {
     ///
     /// # Errors
     /// When there were too many wrong ones.
-    pub async fn client_secret(&self, client_id: &str) -> Result<(), Refused> {
-        self.judge(Counting::Peek, &Guarded::ClientSecret(client_id)).await
+    pub async fn client_secret(&self, client_id: &str) -> Result<(), LimitExceeded> {
+        self.judge(CountMode::Peek, &Guarded::ClientSecret(client_id)).await
     }
 
     /// After a client's secret was found to be wrong, or the client unknown.
     pub async fn wrong_client_secret(&self, client_id: &str) {
         // Whether there is room for more is asked before the next one.
-        let _ = self.judge(Counting::Charge, &Guarded::ClientSecret(client_id)).await;
+        let _ = self.judge(CountMode::Charge, &Guarded::ClientSecret(client_id)).await;
     }
 
     /// Before an app is registered.
     ///
     /// # Errors
     /// When the address has registered too many.
-    pub async fn app_registration(&self) -> Result<(), Refused> {
-        self.judge(Counting::Check, &Guarded::AppRegistration).await
+    pub async fn app_registration(&self) -> Result<(), LimitExceeded> {
+        self.judge(CountMode::Check, &Guarded::AppRegistration).await
     }
 
     /// Before an account is made by another call than the one that the table knows: counts for the
@@ -76,28 +76,28 @@ impl Guard {
     ///
     /// # Errors
     /// When the address has made too many.
-    pub async fn sign_up(&self) -> Result<(), Refused> {
-        self.judge(Counting::Check, &Guarded::SignUp).await
+    pub async fn sign_up(&self) -> Result<(), LimitExceeded> {
+        self.judge(CountMode::Check, &Guarded::SignUp).await
     }
 
-    async fn judge(&self, counting: Counting, what: &Guarded<'_>) -> Result<(), Refused> {
+    async fn judge(&self, mode: CountMode, what: &Guarded<'_>) -> Result<(), LimitExceeded> {
         let limits = &self.state.limits;
-        let in_force = limits.in_force();
-        if in_force.mode == LimitMode::Off {
+        let active = limits.active();
+        if active.mode == LimitMode::Off {
             return Ok(());
         }
         let now = self.state.clock.now();
-        let claims = match what {
-            Guarded::SignIn(name) => in_force.own.sign_in(self.from, name),
-            Guarded::ClientSecret(client_id) => in_force.own.client_secret(self.from, client_id),
-            Guarded::AppRegistration => in_force.own.app_registration(self.from),
-            Guarded::SignUp => in_force.table.sign_up_claims(self.from),
+        let buckets = match what {
+            Guarded::SignIn(name) => active.own.sign_in(self.from, name),
+            Guarded::ClientSecret(client_id) => active.own.client_secret(self.from, client_id),
+            Guarded::AppRegistration => active.own.app_registration(self.from),
+            Guarded::SignUp => active.table.sign_up_buckets(self.from),
         };
-        let verdict = limits.judge(&in_force, counting, &claims, now).await;
-        let refused = Refused::by(&verdict, in_force.mode);
+        let decision = limits.judge(&active, mode, &buckets, now).await;
+        let refused = LimitExceeded::by(&decision, active.mode);
         // A look that counts nothing and stops nobody is nothing to tell of.
-        if counting != Counting::Peek || refused.is_some() {
-            self.overheard.hear(verdict);
+        if mode != CountMode::Peek || refused.is_some() {
+            self.overheard.hear(decision);
         }
         refused.map_or(Ok(()), Err)
     }
@@ -111,7 +111,7 @@ impl FromRequestParts<Arc<AppState>> for Guard {
         state: &Arc<AppState>,
     ) -> Result<Self, Infallible> {
         let address = Client::look(parts, state, |client| client.address).await;
-        let overheard = parts.extensions.get::<Overheard>().cloned().unwrap_or_default();
+        let overheard = parts.extensions.get::<GuardOutcome>().cloned().unwrap_or_default();
         Ok(Self { overheard, ..Self::new(Arc::clone(state), address) })
     }
 }

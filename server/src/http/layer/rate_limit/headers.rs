@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponseParts, Response, ResponseParts};
-use belfry_core::limits::{Limit, Micros, Verdict};
+use belfry_core::limits::{Limit, Micros, RateLimitDecision};
 use smallvec::SmallVec;
 
 // Constants, so that each is made where it is inserted: that is faster than to copy a static.
@@ -19,23 +19,23 @@ const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 /// How a call stands with all its limits: those of the table, those that its guard asked, and those
 /// of the call that it speaks of.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
-    verdict: Option<Verdict>,
-    overheard: Option<Overheard>,
+pub(crate) struct RateLimitHeaders {
+    decision: Option<RateLimitDecision>,
+    overheard: Option<GuardOutcome>,
 }
 
 /// What a guard finds during a call, whatever the call is answered: it goes with the request, so
 /// that no handler needs to pass it on.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Overheard(Arc<Mutex<Option<Verdict>>>);
+pub(crate) struct GuardOutcome(Arc<Mutex<Option<RateLimitDecision>>>);
 
-impl Overheard {
+impl GuardOutcome {
     /// Keeps a verdict. A guard that asks twice asks the same limits, so the last one counts.
-    pub(crate) fn hear(&self, verdict: Verdict) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict);
+    pub(crate) fn hear(&self, decision: RateLimitDecision) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(decision);
     }
 
-    fn take(&self) -> Option<Verdict> {
+    fn take(&self) -> Option<RateLimitDecision> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
@@ -44,7 +44,7 @@ impl Overheard {
 /// `(counted, answer)`, has the headers tell of it.
 #[derive(Debug, Clone)]
 #[must_use]
-pub(crate) struct Counted(pub(crate) Verdict);
+pub(crate) struct Counted(pub(crate) RateLimitDecision);
 
 impl IntoResponseParts for Counted {
     type Error = Infallible;
@@ -55,34 +55,34 @@ impl IntoResponseParts for Counted {
     }
 }
 
-impl Told {
+impl RateLimitHeaders {
     /// Adds a verdict.
-    pub(crate) fn add(&mut self, verdict: Verdict) {
-        self.verdict = Some(match self.verdict.take() {
-            Some(before) => before.and(verdict),
-            None => verdict,
+    pub(crate) fn add(&mut self, decision: RateLimitDecision) {
+        self.decision = Some(match self.decision.take() {
+            Some(before) => before.and(decision),
+            None => decision,
         });
     }
 
     /// Gives what a guard is to keep its verdict in.
-    pub(crate) fn overhear(&mut self) -> Overheard {
+    pub(crate) fn overhear(&mut self) -> GuardOutcome {
         self.overheard.get_or_insert_default().clone()
     }
 
     /// Takes what a handler left in its answer.
     pub(crate) fn hear(&mut self, answer: &mut Response) {
-        if let Some(Counted(verdict)) = answer.extensions_mut().remove() {
-            self.add(verdict);
+        if let Some(Counted(decision)) = answer.extensions_mut().remove() {
+            self.add(decision);
         }
     }
 
     /// Writes it into the headers of the answer.
     pub(crate) fn write(mut self, answer: &mut Response) {
-        if let Some(verdict) = self.overheard.take().and_then(|overheard| overheard.take()) {
-            self.add(verdict);
+        if let Some(decision) = self.overheard.take().and_then(|overheard| overheard.take()) {
+            self.add(decision);
         }
-        if let Some(verdict) = self.verdict {
-            PEN.with_borrow_mut(|pen| pen.write(&verdict, answer.headers_mut()));
+        if let Some(decision) = self.decision {
+            PEN.with_borrow_mut(|pen| pen.write(&decision, answer.headers_mut()));
         }
     }
 }
@@ -112,17 +112,17 @@ impl Pen {
         policy: (SmallVec::new_const(), HeaderValue::from_static("")),
     };
 
-    fn write(&mut self, verdict: &Verdict, headers: &mut HeaderMap) {
-        let Some(closest) = verdict.closest() else { return };
+    fn write(&mut self, decision: &RateLimitDecision, headers: &mut HeaderMap) {
+        let Some(closest) = decision.closest() else { return };
         if self.limit.0 != Some(closest.limit) {
             self.limit = (Some(closest.limit), HeaderValue::from_static(closest.x_limit()));
         }
         if self.reset.0 != closest.reset {
             self.reset = (closest.reset, ascii(&closest.x_reset()));
         }
-        let limits = || verdict.standings().iter().map(|standing| standing.limit);
+        let limits = || decision.statuses().iter().map(|status| status.limit);
         if !limits().eq(self.policy.0.iter().copied()) {
-            let policy = self.written(|text| verdict.write_rate_limit_policy(text));
+            let policy = self.written(|text| decision.write_rate_limit_policy(text));
             self.policy = (limits().collect(), policy);
         }
         // These, and what else is added to every answer.
@@ -130,7 +130,7 @@ impl Pen {
         headers.insert(X_LIMIT, self.limit.1.clone());
         headers.insert(X_REMAINING, self.written(|text| closest.write_x_remaining(text)));
         headers.insert(X_RESET, self.reset.1.clone());
-        headers.insert(STANDINGS, self.written(|text| verdict.write_rate_limit(text)));
+        headers.insert(STANDINGS, self.written(|text| decision.write_rate_limit(text)));
         headers.insert(POLICY, self.policy.1.clone());
     }
 

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Options;
-use super::link::Link;
+use super::connection::Connection;
 
 /// Calls in a row that may be too slow before the connection is given up.
 const SLOW_CALLS: u32 = 3;
@@ -22,18 +22,18 @@ const RESTS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_
 
 /// A connection that is looked after.
 #[derive(Debug)]
-pub(super) struct Tended {
+pub(super) struct ManagedConnection {
     info: ConnectionInfo,
     prefix: Arc<str>,
     patience: Duration,
     /// The connection, with its number: a late failure of an older one is no news.
-    link: RwLock<Option<(Link, u64)>>,
+    link: RwLock<Option<(Connection, u64)>>,
     number: AtomicU64,
     slow: AtomicU32,
     lost: Notify,
 }
 
-impl Tended {
+impl ManagedConnection {
     pub(super) fn new(info: ConnectionInfo, options: &Options) -> Self {
         Self {
             info,
@@ -47,7 +47,7 @@ impl Tended {
     }
 
     /// The connection, while it serves.
-    pub(super) fn link(&self) -> Option<(Link, u64)> {
+    pub(super) fn link(&self) -> Option<(Connection, u64)> {
         self.link.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -93,8 +93,8 @@ impl Tended {
     }
 
     /// Opens a connection, and makes sure that calls on it are answered in time.
-    async fn open(&self) -> Result<Link, String> {
-        let open = timeout(CONNECTING, Link::open(&self.info, &self.prefix)).await;
+    async fn open(&self) -> Result<Connection, String> {
+        let open = timeout(CONNECTING, Connection::open(&self.info, &self.prefix)).await;
         let mut link = open
             .map_err(|_| format!("no connection within {CONNECTING:?}"))?
             .map_err(|error| error.to_string())?;
@@ -107,7 +107,7 @@ impl Tended {
 }
 
 /// Looks after the connection for as long as it is let.
-pub(super) async fn tend(tended: Arc<Tended>) {
+pub(super) async fn tend(tended: Arc<ManagedConnection>) {
     let mut rest = RESTS.0;
     loop {
         let since = Instant::now();

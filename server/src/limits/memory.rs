@@ -12,7 +12,7 @@ use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use belfry_core::limits::{Claim, Counting, Micros, Verdict, Window, judge};
+use belfry_core::limits::{Bucket, CountMode, Micros, RateLimitDecision, Window, judge};
 use foldhash::quality::RandomState;
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use jiff::Timestamp;
@@ -58,64 +58,76 @@ impl Memory {
 
     /// Judges and counts in one step: [`Counters::count`] without a future.
     #[expect(clippy::must_use_candidate, reason = "a charge is made for its effect")]
-    pub fn judge(&self, counting: Counting, claims: &[Claim<'_>], now: Timestamp) -> Verdict {
+    pub fn judge(
+        &self,
+        mode: CountMode,
+        buckets: &[Bucket<'_>],
+        now: Timestamp,
+    ) -> RateLimitDecision {
         let now = Micros::from(now);
         let mut prints = Few::new();
-        for claim in claims {
-            prints.push(self.print(claim));
+        for bucket in buckets {
+            prints.push(self.print(bucket));
         }
         let mut held = self.hold(&prints);
         let mut kept = Few::new();
-        for (claim, &print) in claims.iter().zip(&prints) {
-            kept.push((claim.limit, held.shard(print).get(print)));
+        for (bucket, &print) in buckets.iter().zip(&prints) {
+            kept.push((bucket.limit, held.shard(print).get(print)));
         }
-        let verdict = judge(counting, &mut kept, now);
+        let decision = judge(mode, &mut kept, now);
         for (&print, &(limit, window)) in prints.iter().zip(&kept) {
             held.shard(print).put(print, limit, window, now);
         }
-        verdict
+        decision
     }
 
     /// The verdict on a call that is known to be refused.
     ///
     /// A window that ends later than its limit allows is not known: the limit was changed, or the
     /// clock, and what was told elsewhere may have another end by now.
-    pub(super) fn refusal(&self, claims: &[Claim<'_>], now: Timestamp) -> Option<Verdict> {
-        let get = |claim: &Claim<'_>| {
-            let print = self.print(claim);
+    pub(super) fn refusal(
+        &self,
+        buckets: &[Bucket<'_>],
+        now: Timestamp,
+    ) -> Option<RateLimitDecision> {
+        let get = |bucket: &Bucket<'_>| {
+            let print = self.print(bucket);
             self.shard(self.place(print)).get(print)
         };
-        let mut kept: Few<_> = claims.iter().map(|claim| (claim.limit, get(claim))).collect();
+        let mut kept: Few<_> = buckets.iter().map(|bucket| (bucket.limit, get(bucket))).collect();
         let before = kept.clone();
-        let verdict = judge(Counting::Peek, &mut kept, now.into());
+        let decision = judge(CountMode::Peek, &mut kept, now.into());
         let known = before.iter().zip(&kept).all(|((_, was), (_, is))| was.end <= is.end);
-        (known && !verdict.admitted()).then_some(verdict)
+        (known && !decision.admitted()).then_some(decision)
     }
 
     /// Takes over how a call stands elsewhere, so that counting can go on from there.
-    pub(super) fn remember(&self, claims: &[Claim<'_>], verdict: &Verdict, now: Micros) {
-        for (claim, standing) in claims.iter().zip(verdict.standings()) {
-            let told = Window {
-                count: standing.limit.requests() - standing.remaining,
-                end: standing.reset,
-            };
+    pub(super) fn remember(
+        &self,
+        buckets: &[Bucket<'_>],
+        decision: &RateLimitDecision,
+        now: Micros,
+    ) {
+        for (bucket, status) in buckets.iter().zip(decision.statuses()) {
+            let told =
+                Window { count: status.limit.requests() - status.remaining, end: status.reset };
             if told.count == 0 {
                 continue;
             }
-            let print = self.print(claim);
+            let print = self.print(bucket);
             let mut shard = self.shard(self.place(print));
             // Answers may overtake each other, and each tells the end a little differently. The
             // ends of two windows of one key are a whole length apart.
             let kept = shard.get(print);
             let apart = kept.end.until(told.end).max(told.end.until(kept.end));
-            let same = apart < Duration::from_secs(claim.limit.window_seconds().into()) / 2;
+            let same = apart < Duration::from_secs(bucket.limit.window_seconds().into()) / 2;
             let count = if same { told.count.max(kept.count) } else { told.count };
-            shard.put(print, claim.limit, Window { count, ..told }, now);
+            shard.put(print, bucket.limit, Window { count, ..told }, now);
         }
     }
 
-    fn print(&self, claim: &Claim<'_>) -> u64 {
-        self.seed.hash_one((claim.limit.number(), &claim.key))
+    fn print(&self, bucket: &Bucket<'_>) -> u64 {
+        self.seed.hash_one((bucket.limit.number(), &bucket.key))
     }
 
     fn place(&self, print: u64) -> usize {
@@ -157,11 +169,11 @@ impl Held<'_> {
 impl Counters for Memory {
     fn count<'a>(
         &'a self,
-        counting: Counting,
-        claims: &'a [Claim<'a>],
+        mode: CountMode,
+        buckets: &'a [Bucket<'a>],
         now: Timestamp,
-    ) -> BoxFuture<'a, Verdict> {
-        ready(self.judge(counting, claims, now)).boxed()
+    ) -> BoxFuture<'a, RateLimitDecision> {
+        ready(self.judge(mode, buckets, now)).boxed()
     }
 
     fn sweep(&self, now: Timestamp) {

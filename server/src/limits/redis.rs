@@ -14,22 +14,22 @@
 //! **What the server must do.** It must not evict keys at random: an evicted key starts afresh. A
 //! server that is full and evicts nothing refuses to write, which is the case above.
 
-mod link;
-mod tend;
+mod connection;
+mod managed;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use belfry_core::limits::{Claim, Counting, Limit, Micros, Verdict, Window, judge};
+use belfry_core::limits::{Bucket, CountMode, Limit, Micros, RateLimitDecision, Window, judge};
 use futures_util::future::{BoxFuture, FutureExt};
 use jiff::Timestamp;
 use redis::{ErrorKind, IntoConnectionInfo, RedisResult};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
-use self::link::Told;
-use self::tend::Tended;
+use self::connection::WindowState;
+use self::managed::ManagedConnection;
 use super::memory::Memory;
 use super::{Counters, Place, State};
 
@@ -51,7 +51,7 @@ impl Default for Options {
 /// The shared counters.
 #[derive(Debug)]
 pub struct Redis {
-    tended: Arc<Tended>,
+    tended: Arc<ManagedConnection>,
     task: AbortHandle,
     local: Memory,
     patience: Duration,
@@ -73,38 +73,43 @@ impl Redis {
             let why = "the prefix of the keys must not be empty, nor have a brace in it";
             return Err((ErrorKind::InvalidClientConfig, why).into());
         }
-        let tended = Arc::new(Tended::new(info, &options));
+        let tended = Arc::new(ManagedConnection::new(info, &options));
         if let Err(why) = tended.try_once().await {
             tracing::warn!(why, "Redis does not count; counting in this process");
         }
-        let task = tokio::spawn(tend::tend(Arc::clone(&tended))).abort_handle();
+        let task = tokio::spawn(managed::tend(Arc::clone(&tended))).abort_handle();
         let (alone, known) = Default::default();
         Ok(Self { tended, task, local, patience: options.timeout, alone, known })
     }
 
-    async fn judge(&self, counting: Counting, claims: &[Claim<'_>], now: Timestamp) -> Verdict {
-        if counting != Counting::Charge
-            && let Some(refused) = self.local.refusal(claims, now)
+    async fn judge(
+        &self,
+        mode: CountMode,
+        buckets: &[Bucket<'_>],
+        now: Timestamp,
+    ) -> RateLimitDecision {
+        if mode != CountMode::Charge
+            && let Some(refused) = self.local.refusal(buckets, now)
         {
             self.known.fetch_add(1, Ordering::Relaxed);
             return refused;
         }
         let asked = Instant::now();
-        let Some(told) = self.ask(counting, claims).await else {
+        let Some(told) = self.ask(mode, buckets).await else {
             self.alone.fetch_add(1, Ordering::Relaxed);
-            return self.local.judge(counting, claims, now);
+            return self.local.judge(mode, buckets, now);
         };
         // What is left is told by the server's clock, and begins when the answer is here.
         let now = Micros::from(now).plus(asked.elapsed());
-        let verdict = judge(counting, &mut windows(claims, &told, now), now);
-        self.local.remember(claims, &verdict, now);
-        verdict
+        let decision = judge(mode, &mut windows(buckets, &told, now), now);
+        self.local.remember(buckets, &decision, now);
+        decision
     }
 
     /// What the server kept before this call, if it answers in time.
-    async fn ask(&self, counting: Counting, claims: &[Claim<'_>]) -> Option<Vec<Told>> {
+    async fn ask(&self, mode: CountMode, buckets: &[Bucket<'_>]) -> Option<Vec<WindowState>> {
         let (mut link, number) = self.tended.link()?;
-        match timeout(self.patience, link.count(counting, claims)).await {
+        match timeout(self.patience, link.count(mode, buckets)).await {
             Ok(Ok(told)) => {
                 self.tended.answered();
                 Some(told)
@@ -121,9 +126,9 @@ impl Redis {
     }
 }
 
-fn windows(claims: &[Claim<'_>], told: &[Told], now: Micros) -> Vec<(Limit, Window)> {
-    let window = |&(count, left): &Told| Window { count, end: now.plus(left) };
-    claims.iter().zip(told).map(|(claim, told)| (claim.limit, window(told))).collect()
+fn windows(buckets: &[Bucket<'_>], told: &[WindowState], now: Micros) -> Vec<(Limit, Window)> {
+    let window = |&(count, left): &WindowState| Window { count, end: now.plus(left) };
+    buckets.iter().zip(told).map(|(bucket, told)| (bucket.limit, window(told))).collect()
 }
 
 impl Drop for Redis {
@@ -135,11 +140,11 @@ impl Drop for Redis {
 impl Counters for Redis {
     fn count<'a>(
         &'a self,
-        counting: Counting,
-        claims: &'a [Claim<'a>],
+        mode: CountMode,
+        buckets: &'a [Bucket<'a>],
         now: Timestamp,
-    ) -> BoxFuture<'a, Verdict> {
-        self.judge(counting, claims, now).boxed()
+    ) -> BoxFuture<'a, RateLimitDecision> {
+        self.judge(mode, buckets, now).boxed()
     }
 
     fn sweep(&self, now: Timestamp) {

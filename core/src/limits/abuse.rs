@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::key::{Key, Network};
-use super::setting::{Change, Setting, SettingError};
-use super::{Claim, Claims, Limit};
+use super::key::{LimitKey, Network};
+use super::setting::{LimitOverride, LimitSetting, LimitSettingError};
+use super::{Bucket, Buckets, Limit};
 
 /// Limits on guessing and on piling up apps. Each can be changed, or removed with `false`.
 ///
 /// None of them counts for a name alone: whoever fails elsewhere on somebody's behalf locks out
 /// neither the account nor the client.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "BTreeMap<String, Setting>")]
-pub struct Own {
+#[serde(try_from = "BTreeMap<String, LimitSetting>")]
+pub struct AbuseLimits {
     sign_in_address: Option<Limit>,
     sign_in_name: Option<Limit>,
     client_secret: Option<Limit>,
@@ -29,7 +29,7 @@ pub(super) const NAMES: [&str; 4] =
 
 const MINUTES: u64 = 60;
 
-impl Default for Own {
+impl Default for AbuseLimits {
     fn default() -> Self {
         let limit = |name, requests, seconds| {
             Some(
@@ -46,33 +46,37 @@ impl Default for Own {
     }
 }
 
-impl TryFrom<BTreeMap<String, Setting>> for Own {
-    type Error = SettingError;
+impl TryFrom<BTreeMap<String, LimitSetting>> for AbuseLimits {
+    type Error = LimitSettingError;
 
-    fn try_from(settings: BTreeMap<String, Setting>) -> Result<Self, SettingError> {
+    fn try_from(settings: BTreeMap<String, LimitSetting>) -> Result<Self, LimitSettingError> {
         let mut own = Self::default();
         for (name, setting) in settings {
             let limit = own.named(&name)?;
             match setting {
-                Setting::Off => *limit = None,
-                Setting::Change(Change { per: Some(_), .. } | Change { matches: Some(_), .. }) => {
-                    return Err(SettingError::Fixed(name));
+                LimitSetting::Off => *limit = None,
+                LimitSetting::Override(
+                    LimitOverride { per: Some(_), .. } | LimitOverride { matches: Some(_), .. },
+                ) => {
+                    return Err(LimitSettingError::Fixed(name));
                 }
-                Setting::Change(change) => *limit = Some(change.limit(&name, *limit)?),
+                LimitSetting::Override(change) => *limit = Some(change.limit(&name, *limit)?),
             }
         }
         Ok(own)
     }
 }
 
-impl Own {
-    fn named(&mut self, name: &str) -> Result<&mut Option<Limit>, SettingError> {
+impl AbuseLimits {
+    fn named(&mut self, name: &str) -> Result<&mut Option<Limit>, LimitSettingError> {
         match name {
             "sign_in_address" => Ok(&mut self.sign_in_address),
             "sign_in_name" => Ok(&mut self.sign_in_name),
             "client_secret" => Ok(&mut self.client_secret),
             "app_registration" => Ok(&mut self.app_registration),
-            unknown => Err(SettingError::Unknown { name: unknown.into(), known: NAMES.join(", ") }),
+            unknown => {
+                Err(LimitSettingError::Unknown { name: unknown.into(), known: NAMES.join(", ") })
+            }
         }
     }
 
@@ -85,27 +89,27 @@ impl Own {
 
     /// What an attempt to sign in draws on, right or wrong: check it before the password.
     #[must_use]
-    pub fn sign_in<'a>(&self, from: Network, name: &'a str) -> Claims<'a> {
-        let address = claim(self.sign_in_address, Key::Network(from));
-        address.into_iter().chain(claim(self.sign_in_name, Key::tried(from, name))).collect()
+    pub fn sign_in<'a>(&self, from: Network, name: &'a str) -> Buckets<'a> {
+        let address = bucket(self.sign_in_address, LimitKey::Network(from));
+        address.into_iter().chain(bucket(self.sign_in_name, LimitKey::tried(from, name))).collect()
     }
 
     /// What a wrong client secret draws on: peek before the secret, charge when it was wrong. So a
     /// client that knows its secret is never held up by its own traffic.
     #[must_use]
-    pub fn client_secret<'a>(&self, from: Network, client_id: &'a str) -> Claims<'a> {
-        claim(self.client_secret, Key::tried(from, client_id)).into_iter().collect()
+    pub fn client_secret<'a>(&self, from: Network, client_id: &'a str) -> Buckets<'a> {
+        bucket(self.client_secret, LimitKey::tried(from, client_id)).into_iter().collect()
     }
 
     /// What the registration of an app draws on.
     #[must_use]
-    pub fn app_registration<'a>(&self, from: Network) -> Claims<'a> {
-        claim(self.app_registration, Key::Network(from)).into_iter().collect()
+    pub fn app_registration<'a>(&self, from: Network) -> Buckets<'a> {
+        bucket(self.app_registration, LimitKey::Network(from)).into_iter().collect()
     }
 }
 
-fn claim(limit: Option<Limit>, key: Key<'_>) -> Option<Claim<'_>> {
-    limit.map(|limit| Claim { limit, key })
+fn bucket(limit: Option<Limit>, key: LimitKey<'_>) -> Option<Bucket<'_>> {
+    limit.map(|limit| Bucket { limit, key })
 }
 
 #[cfg(test)]
@@ -116,24 +120,24 @@ mod tests {
         Network::of([192, 0, 2, last].into())
     }
 
-    fn keys<'a>(claims: &[Claim<'a>]) -> Vec<(String, Key<'a>)> {
-        claims.iter().map(|c| (c.limit.name().to_owned(), c.key.clone())).collect()
+    fn keys<'a>(buckets: &[Bucket<'a>]) -> Vec<(String, LimitKey<'a>)> {
+        buckets.iter().map(|c| (c.limit.name().to_owned(), c.key.clone())).collect()
     }
 
     #[test]
     fn an_attempt_to_sign_in_counts_for_its_address_and_for_the_name_from_there() {
-        let own = Own::default();
-        let claims = own.sign_in(network(1), "Alice");
+        let own = AbuseLimits::default();
+        let buckets = own.sign_in(network(1), "Alice");
         let expected = [
-            ("sign_in_address".to_owned(), Key::Network(network(1))),
-            ("sign_in_name".to_owned(), Key::tried(network(1), "alice")),
+            ("sign_in_address".to_owned(), LimitKey::Network(network(1))),
+            ("sign_in_name".to_owned(), LimitKey::tried(network(1), "alice")),
         ];
-        assert_eq!(keys(&claims), expected);
+        assert_eq!(keys(&buckets), expected);
     }
 
     #[test]
     fn a_stranger_elsewhere_draws_on_nothing_of_the_victims() {
-        let own = Own::default();
+        let own = AbuseLimits::default();
         let victim = [own.sign_in(network(1), "alice"), own.client_secret(network(1), "app")];
         let stranger = [own.sign_in(network(2), "alice"), own.client_secret(network(2), "app")];
         for (victim, stranger) in victim.iter().zip(&stranger) {
@@ -143,8 +147,8 @@ mod tests {
 
     #[test]
     fn apps_are_registered_by_address() {
-        let own = Own::default();
-        let expected = [("app_registration".to_owned(), Key::Network(network(1)))];
+        let own = AbuseLimits::default();
+        let expected = [("app_registration".to_owned(), LimitKey::Network(network(1)))];
         assert_eq!(keys(&own.app_registration(network(1))), expected);
     }
 }

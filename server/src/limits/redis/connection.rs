@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belfry_core::limits::{Claim, Counting};
+use belfry_core::limits::{Bucket, CountMode};
 use redis::aio::MultiplexedConnection;
 use redis::{
     AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, RedisError,
@@ -23,16 +23,16 @@ const QUEUE: usize = 4096;
 
 /// A connection on which the script is known. Clones share it, and their calls are pipelined.
 #[derive(Debug, Clone)]
-pub(super) struct Link {
+pub(super) struct Connection {
     connection: MultiplexedConnection,
     script: Arc<str>,
     prefix: Arc<str>,
 }
 
 /// The count before a call, and what is left of the window.
-pub(super) type Told = (u32, Duration);
+pub(super) type WindowState = (u32, Duration);
 
-impl Link {
+impl Connection {
     /// Connects and counts once, to know that it works. In a cluster it ends at the node that has
     /// the slot, whichever node was asked.
     pub(super) async fn open(info: &ConnectionInfo, prefix: &Arc<str>) -> RedisResult<Self> {
@@ -66,33 +66,33 @@ impl Link {
     pub(super) async fn try_out(&mut self) -> RedisResult<()> {
         let key = format!("{{{}}}:probe", self.prefix);
         let arguments = [(key, u32::MAX, 1_000)];
-        self.run(Counting::Charge, &arguments).await.map(drop)
+        self.run(CountMode::Charge, &arguments).await.map(drop)
     }
 
     /// Counts a call.
     pub(super) async fn count(
         &mut self,
-        counting: Counting,
-        claims: &[Claim<'_>],
-    ) -> RedisResult<Vec<Told>> {
-        let argument = |claim: &Claim<'_>| {
+        mode: CountMode,
+        buckets: &[Bucket<'_>],
+    ) -> RedisResult<Vec<WindowState>> {
+        let argument = |bucket: &Bucket<'_>| {
             let mut key = String::with_capacity(64);
-            let _ = write!(key, "{{{}}}:{}:{}", self.prefix, claim.limit.name(), claim.key);
-            (key, claim.limit.requests(), u64::from(claim.limit.window_seconds()) * 1000)
+            let _ = write!(key, "{{{}}}:{}:{}", self.prefix, bucket.limit.name(), bucket.key);
+            (key, bucket.limit.requests(), u64::from(bucket.limit.window_seconds()) * 1000)
         };
-        let arguments: Vec<_> = claims.iter().map(argument).collect();
-        self.run(counting, &arguments).await
+        let arguments: Vec<_> = buckets.iter().map(argument).collect();
+        self.run(mode, &arguments).await
     }
 
     async fn run(
         &mut self,
-        counting: Counting,
+        mode: CountMode,
         arguments: &[(String, u32, u64)],
-    ) -> RedisResult<Vec<Told>> {
-        let by_hash = command("EVALSHA", &self.script, counting, arguments);
+    ) -> RedisResult<Vec<WindowState>> {
+        let by_hash = command("EVALSHA", &self.script, mode, arguments);
         let told: Vec<u64> = match by_hash.query_async(&mut self.connection).await {
             Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-                let by_text = command("EVAL", SCRIPT, counting, arguments);
+                let by_text = command("EVAL", SCRIPT, mode, arguments);
                 by_text.query_async(&mut self.connection).await?
             }
             answer => answer?,
@@ -109,16 +109,16 @@ impl Link {
     }
 }
 
-fn command(name: &str, script: &str, counting: Counting, arguments: &[(String, u32, u64)]) -> Cmd {
+fn command(name: &str, script: &str, mode: CountMode, arguments: &[(String, u32, u64)]) -> Cmd {
     let mut command = redis::cmd(name);
     command.arg(script).arg(arguments.len());
     for (key, ..) in arguments {
         command.arg(key);
     }
-    command.arg(match counting {
-        Counting::Check => "check",
-        Counting::Peek => "peek",
-        Counting::Charge => "charge",
+    command.arg(match mode {
+        CountMode::Check => "check",
+        CountMode::Peek => "peek",
+        CountMode::Charge => "charge",
     });
     for (_, requests, window) in arguments {
         command.arg(requests).arg(window);

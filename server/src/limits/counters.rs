@@ -3,10 +3,7 @@
 //! Core decides ([`belfry_core::limits::judge`]); an engine remembers, and makes the decision about
 //! all claims of a call one step that no other call can come between.
 
-pub mod memory;
-pub mod redis;
-
-use belfry_core::limits::{Claim, Counting, Verdict};
+use belfry_core::limits::{Bucket, CountMode, RateLimitDecision};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 
@@ -17,10 +14,10 @@ pub trait Counters: Send + Sync {
     /// The claims of one call name different limits.
     fn count<'a>(
         &'a self,
-        counting: Counting,
-        claims: &'a [Claim<'a>],
+        mode: CountMode,
+        buckets: &'a [Bucket<'a>],
         now: Timestamp,
-    ) -> BoxFuture<'a, Verdict>;
+    ) -> BoxFuture<'a, RateLimitDecision>;
 
     /// Forgets windows that have ended and gives their memory back; to be called now and then.
     fn sweep(&self, now: Timestamp);
@@ -29,18 +26,30 @@ pub trait Counters: Send + Sync {
     fn state(&self) -> State;
 
     /// Counts the call if all its limits have room; a refused call costs nothing.
-    fn check<'a>(&'a self, claims: &'a [Claim<'a>], now: Timestamp) -> BoxFuture<'a, Verdict> {
-        self.count(Counting::Check, claims, now)
+    fn check<'a>(
+        &'a self,
+        buckets: &'a [Bucket<'a>],
+        now: Timestamp,
+    ) -> BoxFuture<'a, RateLimitDecision> {
+        self.count(CountMode::Check, buckets, now)
     }
 
     /// Whether all limits have room; costs nothing.
-    fn peek<'a>(&'a self, claims: &'a [Claim<'a>], now: Timestamp) -> BoxFuture<'a, Verdict> {
-        self.count(Counting::Peek, claims, now)
+    fn peek<'a>(
+        &'a self,
+        buckets: &'a [Bucket<'a>],
+        now: Timestamp,
+    ) -> BoxFuture<'a, RateLimitDecision> {
+        self.count(CountMode::Peek, buckets, now)
     }
 
     /// Counts what has happened, as a wrong secret, wherever there is room.
-    fn charge<'a>(&'a self, claims: &'a [Claim<'a>], now: Timestamp) -> BoxFuture<'a, Verdict> {
-        self.count(Counting::Charge, claims, now)
+    fn charge<'a>(
+        &'a self,
+        buckets: &'a [Bucket<'a>],
+        now: Timestamp,
+    ) -> BoxFuture<'a, RateLimitDecision> {
+        self.count(CountMode::Charge, buckets, now)
     }
 }
 

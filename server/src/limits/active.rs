@@ -3,31 +3,31 @@
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use belfry_core::limits::forwarded::Proxies;
-use belfry_core::limits::own::Own;
-use belfry_core::limits::table::Table;
-use belfry_core::limits::{Claims, Counting, Limit, Network, Verdict};
+use belfry_core::limits::abuse::AbuseLimits;
+use belfry_core::limits::forwarded::TrustedProxies;
+use belfry_core::limits::table::LimitTable;
+use belfry_core::limits::{Buckets, CountMode, Limit, Network, RateLimitDecision};
 
 use crate::config::{Config, LimitMode};
 use crate::metrics::{LimitMetrics, Tally};
 
 /// What decides about a call.
 #[derive(Debug)]
-pub struct InForce {
+pub struct ActiveLimits {
     /// Whether a call over a limit is refused.
     pub mode: LimitMode,
     /// The limits of calls.
-    pub table: Table,
+    pub table: LimitTable,
     /// The limits on guessing and on piling up apps.
-    pub own: Own,
+    pub own: AbuseLimits,
     /// Who may speak for others.
-    pub proxies: Proxies,
+    pub proxies: TrustedProxies,
     /// The metrics of each limit, in the order of the table and then of the others.
     tallies: Vec<(Limit, Tally)>,
     warned: AtomicBool,
 }
 
-impl InForce {
+impl ActiveLimits {
     /// What these settings say.
     #[must_use]
     pub fn new(config: &Config, metrics: &LimitMetrics) -> Self {
@@ -45,36 +45,36 @@ impl InForce {
     }
 
     /// What a call draws on; nothing where limits are off.
-    pub(crate) fn claims<'a>(
+    pub(crate) fn buckets<'a>(
         &self,
         method: &str,
         target: &str,
         account: Option<i64>,
         from: Network,
-    ) -> Claims<'a> {
+    ) -> Buckets<'a> {
         match self.mode {
             LimitMode::Enforce | LimitMode::Shadow => {
-                self.table.claims(method, target, account, from)
+                self.table.buckets(method, target, account, from)
             }
-            LimitMode::Off => Claims::new(),
+            LimitMode::Off => Buckets::new(),
         }
     }
 
     /// Counts a verdict in the metrics. In shadow mode `refused` says who would be.
-    pub(super) fn tally(&self, counting: Counting, verdict: &Verdict) {
-        let counted = match counting {
-            Counting::Check => verdict.admitted(),
-            Counting::Charge => true,
-            Counting::Peek => false,
+    pub(super) fn tally(&self, mode: CountMode, decision: &RateLimitDecision) {
+        let counted = match mode {
+            CountMode::Check => decision.admitted(),
+            CountMode::Charge => true,
+            CountMode::Peek => false,
         };
-        for standing in verdict.standings() {
-            let found = self.tallies.iter().find(|(limit, _)| *limit == standing.limit);
+        for status in decision.statuses() {
+            let found = self.tallies.iter().find(|(limit, _)| *limit == status.limit);
             let Some((_, tally)) = found else { continue };
-            match standing.admitted {
+            match status.admitted {
                 false => drop(tally.refused.inc()),
                 true if counted => {
                     tally.allowed.inc();
-                    if standing.is_near() {
+                    if status.is_near() {
                         tally.near.inc();
                     }
                 }

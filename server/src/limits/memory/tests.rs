@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use belfry_core::limits::{Key, Limit, Network};
+use belfry_core::limits::{Limit, LimitKey, Network};
 use proptest::prelude::*;
 
 use super::*;
@@ -75,14 +75,14 @@ proptest! {
 fn a_flood_of_fresh_keys_does_not_push_out_a_key_at_its_limit() {
     let memory = Memory::new(1000);
     let limit = limit(300);
-    let at_its_limit = [Claim { limit, key: Key::Account(1) }];
-    (0..300).for_each(|_| drop(memory.judge(Counting::Check, &at_its_limit, at(0))));
+    let at_its_limit = [Bucket { limit, key: LimitKey::Account(1) }];
+    (0..300).for_each(|_| drop(memory.judge(CountMode::Check, &at_its_limit, at(0))));
     for address in 0..100_000_u32 {
-        let key = Key::Network(Network::of(std::net::Ipv4Addr::from_bits(address).into()));
-        let flood = [Claim { limit, key }];
-        assert!(memory.judge(Counting::Check, &flood, at(1)).admitted());
+        let key = LimitKey::Network(Network::of(std::net::Ipv4Addr::from_bits(address).into()));
+        let flood = [Bucket { limit, key }];
+        assert!(memory.judge(CountMode::Check, &flood, at(1)).admitted());
     }
-    assert!(!memory.judge(Counting::Check, &at_its_limit, at(2)).admitted());
+    assert!(!memory.judge(CountMode::Check, &at_its_limit, at(2)).admitted());
     let state = memory.state();
     assert!(state.keys <= 1000, "{state:?}");
     assert!(state.evicted > 90_000, "{state:?}");
@@ -93,8 +93,8 @@ fn a_sweep_forgets_what_has_ended_and_gives_the_memory_back() {
     let memory = Memory::new(Memory::KEYS);
     let limit = limit(300);
     for number in 0..10_000 {
-        let claims = [Claim { limit, key: Key::Account(number) }];
-        drop(memory.judge(Counting::Check, &claims, at(number % 2)));
+        let buckets = [Bucket { limit, key: LimitKey::Account(number) }];
+        drop(memory.judge(CountMode::Check, &buckets, at(number % 2)));
     }
     assert_eq!(memory.state().keys, 10_000);
     memory.sweep(at(300));
@@ -111,8 +111,8 @@ fn new_keys_sweep_old_ones_out_before_the_table_grows() {
     for minute in 0..100 {
         for number in 0..1000 {
             let id = minute * 1000 + number;
-            let claims = [Claim { limit, key: Key::Account(id) }];
-            drop(memory.judge(Counting::Check, &claims, at(minute * 600)));
+            let buckets = [Bucket { limit, key: LimitKey::Account(id) }];
+            drop(memory.judge(CountMode::Check, &buckets, at(minute * 600)));
         }
     }
     let slots: usize = (0..SHARDS).map(|place| memory.shard(place).slots()).sum();
@@ -123,9 +123,10 @@ fn new_keys_sweep_old_ones_out_before_the_table_grows() {
 fn what_was_told_elsewhere_is_gone_on_from() {
     let memory = Memory::new(100);
     let limit = limit(10);
-    let claims = [Claim { limit, key: Key::Account(1) }];
-    let told = |count, end| judge(Counting::Peek, &mut [(limit, window(count, end))], at(0).into());
-    let known = || 10 - memory.judge(Counting::Peek, &claims, at(0)).standings()[0].remaining;
+    let buckets = [Bucket { limit, key: LimitKey::Account(1) }];
+    let told =
+        |count, end| judge(CountMode::Peek, &mut [(limit, window(count, end))], at(0).into());
+    let known = || 10 - memory.judge(CountMode::Peek, &buckets, at(0)).statuses()[0].remaining;
     for (count, end, kept, why) in [
         (0, 300, 0, "nothing was counted"),
         (4, 300, 4, "the first that is told"),
@@ -133,7 +134,7 @@ fn what_was_told_elsewhere_is_gone_on_from() {
         (1, 120, 1, "another window"),
         (10, 120, 10, "over"),
     ] {
-        memory.remember(&claims, &told(count, end), at(0).into());
+        memory.remember(&buckets, &told(count, end), at(0).into());
         assert_eq!(known(), kept, "{why}");
     }
 }
