@@ -1,7 +1,7 @@
 //! Users with rules of their own, the same each time.
 #![expect(clippy::unwrap_used, reason = "a measurement may stop where it cannot go on")]
 
-use belfry_core::rules::{Document, Kind, NewRule, Place, Scope};
+use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
 use serde_json::{Value, json};
 
 /// The message has 80 characters, of which two words are in the vocabulary of keywords.
@@ -35,31 +35,31 @@ impl World {
         let read = |kind, body: Value| NewRule::read(kind, body.to_string().as_bytes()).unwrap();
         let actions = json!(["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]);
         let keyword =
-            |n| read(Kind::Content, json!({"pattern": format!("word{n}"), "actions": actions}));
+            |n| read(RuleKind::Content, json!({"pattern": format!("word{n}"), "actions": actions}));
         Self {
             keywords: (0..KEYWORDS).map(keyword).collect(),
-            mute: read(Kind::Room, json!({"actions": []})),
-            loud: read(Kind::Sender, json!({"actions": actions})),
+            mute: read(RuleKind::Room, json!({"actions": []})),
+            loud: read(RuleKind::Sender, json!({"actions": actions})),
         }
     }
 
     /// A user with five keywords, three rooms and two senders.
     pub(crate) fn document(&self, user: usize) -> Document {
         let mut dice = Dice(user as u64);
-        let mut document = Document::new(Scope::Global);
+        let mut document = Document::new(RuleScope::Global);
         let mut put = |kind, id: String, rule: &NewRule| {
-            document.put(kind, id.parse().unwrap(), rule.clone(), Place::default()).unwrap();
+            document.put(kind, id.parse().unwrap(), rule.clone(), Position::default()).unwrap();
         };
         for _ in 0..5 {
             // One user in four has the same word among theirs.
             let n = if dice.roll(20) == 0 { 0 } else { dice.roll(KEYWORDS) };
-            put(Kind::Content, format!("word{n}"), &self.keywords[usize::try_from(n).unwrap()]);
+            put(RuleKind::Content, format!("word{n}"), &self.keywords[usize::try_from(n).unwrap()]);
         }
         for _ in 0..3 {
-            put(Kind::Room, format!("!room{}:example.org", dice.roll(ROOMS)), &self.mute);
+            put(RuleKind::Room, format!("!room{}:example.org", dice.roll(ROOMS)), &self.mute);
         }
         for _ in 0..2 {
-            put(Kind::Sender, format!("@user{}:example.org", dice.roll(SENDERS)), &self.loud);
+            put(RuleKind::Sender, format!("@user{}:example.org", dice.roll(SENDERS)), &self.loud);
         }
         document
     }

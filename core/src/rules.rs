@@ -30,23 +30,23 @@ mod ruleset;
 mod scope;
 pub mod verdict_request;
 
-pub use access::Access;
+pub use access::RuleAccess;
 pub use action::{Action, TweakValue};
 pub use answer::{answer, untouched};
 pub use body::NewRule;
-pub use bounds::Bounds;
+pub use bounds::RuleLimits;
 pub use builtin::User;
-pub use change::Change;
-pub use condition::{Condition, Scalar, Test};
-pub use document::{Document, Place, Unreadable};
+pub use change::RulePatch;
+pub use condition::{Condition, ConditionKind, Scalar};
+pub use document::{Document, Position, Unreadable};
 pub use effect::Effect;
 pub use id::{IdError, MAX_ID_BYTES, RuleId};
-pub use kind::{Kind, UnknownKind};
-pub use path::{PathError, RuleName, RulePath};
-pub use refusal::{Class, Refusal};
+pub use kind::{RuleKind, UnknownKind};
+pub use path::{PathError, RulePath, RuleRef};
+pub use refusal::{Class, RuleError};
 pub use rule::Rule;
-pub use ruleset::{Ruleset, Rulesets};
-pub use scope::{ProfileTag, Scope, UnknownScope};
+pub use ruleset::{Ruleset, RulesetsResponse};
+pub use scope::{ProfileTag, RuleScope, UnknownScope};
 
 /// Members of a JSON object that have no meaning here: kept, and returned as they came.
 pub type Extra = serde_json::Map<String, serde_json::Value>;

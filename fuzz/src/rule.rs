@@ -3,7 +3,9 @@
 
 use belfry_core::json;
 use belfry_core::rules::body::{read_actions, read_enabled};
-use belfry_core::rules::{Document, Kind, NewRule, Place, RuleId, RulePath, Scope, User};
+use belfry_core::rules::{
+    Document, NewRule, Position, RuleId, RuleKind, RulePath, RuleScope, User,
+};
 use belfry_core::rules::{answer, untouched};
 use serde_json::json;
 
@@ -19,11 +21,11 @@ pub fn check(input: &[u8]) {
             (name.scope, name.id.parse().ok())
         }
         Ok(RulePath::Ruleset(scope) | RulePath::Kind(scope, _)) => (scope, None),
-        _ => (Scope::Global, None),
+        _ => (RuleScope::Global, None),
     };
     assert_eq!(scope.to_string().parse(), Ok(scope.clone()));
     let id: RuleId = id.or_else(|| "x".parse().ok()).expect("x is an id");
-    for kind in Kind::ALL {
+    for kind in RuleKind::ALL {
         if let Ok(rule) = NewRule::read(kind, body) {
             is_read_again(&scope, kind, id.clone(), &rule);
         }
@@ -39,11 +41,11 @@ pub fn check(input: &[u8]) {
     assert_eq!(untouched(user), answer([].iter(), user));
 }
 
-fn is_read_again(scope: &Scope, kind: Kind, id: RuleId, rule: &NewRule) {
+fn is_read_again(scope: &RuleScope, kind: RuleKind, id: RuleId, rule: &NewRule) {
     let mut document = Document::new(scope.clone());
-    document.put(kind, id, rule.clone(), Place::default()).expect("it has no neighbours");
+    document.put(kind, id, rule.clone(), Position::default()).expect("it has no neighbours");
     // A client may send back what it was shown.
-    let shown = json::write(&document.own()[kind][0]);
+    let shown = json::write(&document.user_rules()[kind][0]);
     assert_eq!(NewRule::read(kind, &shown).ok().as_ref(), Some(rule));
     let stored = document.to_text();
     let read = Document::from_text(scope.clone(), &stored).expect("it was just written");

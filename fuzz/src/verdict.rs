@@ -23,11 +23,11 @@ use belfry_core::rules::evaluation::Evaluation;
 use belfry_core::rules::event::Event;
 use belfry_core::rules::matching::{Compiled, Member, Outcome, Verdict};
 use belfry_core::rules::verdict_request::{EvaluateRequest, ExplainRequest};
-use belfry_core::rules::{Document, Kind, NewRule, Place, Refusal, RulePath, Scope};
+use belfry_core::rules::{Document, NewRule, Position, RuleError, RuleKind, RulePath, RuleScope};
 use serde_json::{Value, json};
 
 /// The documents of a user.
-type Documents = BTreeMap<Scope, Document>;
+type Documents = BTreeMap<RuleScope, Document>;
 
 /// So many users are in the crowd that a few of them are asked one by one, not by their rules.
 const CROWD: usize = 3000;
@@ -155,7 +155,7 @@ fn documents<'a>(lines: impl IntoIterator<Item = &'a &'a str>) -> Documents {
 }
 
 /// Carries out what a `PUT` says, refused or not; none if the path names no rule.
-fn put(documents: &mut Documents, path: &str, body: &[u8]) -> Option<Result<(), Refusal>> {
+fn put(documents: &mut Documents, path: &str, body: &[u8]) -> Option<Result<(), RuleError>> {
     let path = RulePath::read(path).ok()?;
     let (RulePath::Rule(name) | RulePath::Enabled(name) | RulePath::Actions(name)) = &path else {
         return None;
@@ -165,7 +165,7 @@ fn put(documents: &mut Documents, path: &str, body: &[u8]) -> Option<Result<(), 
     let (kind, id) = (name.kind, name.id.as_str());
     Some(match path {
         RulePath::Enabled(_) => {
-            read_enabled(body).and_then(|enabled| document.enable(kind, id, enabled))
+            read_enabled(body).and_then(|enabled| document.set_enabled(kind, id, enabled))
         }
         RulePath::Actions(_) => {
             read_actions(body).and_then(|actions| document.set_actions(kind, id, actions))
@@ -174,9 +174,14 @@ fn put(documents: &mut Documents, path: &str, body: &[u8]) -> Option<Result<(), 
     })
 }
 
-fn new_rule(document: &mut Document, kind: Kind, id: &str, body: &[u8]) -> Result<(), Refusal> {
+fn new_rule(
+    document: &mut Document,
+    kind: RuleKind,
+    id: &str,
+    body: &[u8],
+) -> Result<(), RuleError> {
     let rule = NewRule::read(kind, body)?;
-    document.put(kind, id.parse()?, rule, Place::default())
+    document.put(kind, id.parse()?, rule, Position::default())
 }
 
 fn compiled(user: &str, all: &[(&str, Documents)]) -> Compiled {

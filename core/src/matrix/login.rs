@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::PASSWORD;
 use crate::json;
-use crate::rules::Refusal;
+use crate::rules::RuleError;
 use crate::rules::fields::{At, Fields};
 use crate::secret::Secret;
 
@@ -24,7 +24,7 @@ pub struct Login {
 pub enum LoginError {
     /// It is not read.
     #[error(transparent)]
-    Body(#[from] Refusal),
+    Body(#[from] RuleError),
     /// It wants another way to sign in.
     #[error("this server knows only the login type m.login.password")]
     Type,
@@ -39,7 +39,7 @@ impl Login {
     /// # Errors
     /// When it lacks something, or wants what is not served.
     pub fn read(body: &[u8]) -> Result<Self, LoginError> {
-        let mut fields = Fields::of(json::read(body).map_err(Refusal::from)?, At::Body)?;
+        let mut fields = Fields::of(json::read(body).map_err(RuleError::from)?, At::Body)?;
         if fields.need_string("type")? != PASSWORD {
             return Err(LoginError::Type);
         }
@@ -53,7 +53,7 @@ impl Login {
             }
             None => match fields.take_string("user")? {
                 Some(user) => user,
-                None => return Err(Refusal::MissingField("identifier".to_owned()).into()),
+                None => return Err(RuleError::MissingField("identifier".to_owned()).into()),
             },
         };
         let password = Secret::new(fields.need_string("password")?);

@@ -2,7 +2,7 @@
 
 use super::DUMMY;
 use crate::json;
-use crate::rules::Refusal;
+use crate::rules::RuleError;
 use crate::rules::fields::{At, Fields};
 use crate::secret::Secret;
 
@@ -37,7 +37,7 @@ impl Register {
     ///
     /// # Errors
     /// When a member has the wrong type.
-    pub fn read(body: &[u8]) -> Result<Self, Refusal> {
+    pub fn read(body: &[u8]) -> Result<Self, RuleError> {
         let mut fields = Fields::of(json::read(body)?, At::Body)?;
         let stage = match fields.take("auth") {
             None => Stage::Begun,

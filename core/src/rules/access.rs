@@ -4,14 +4,14 @@ use crate::oauth::scope::Scope;
 
 /// What somebody wants to do with rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum RuleAccess {
     /// See them.
     Read,
     /// Change them.
     Write,
 }
 
-impl Access {
+impl RuleAccess {
     /// The narrowest scope that allows it.
     #[must_use]
     pub const fn scope(self) -> Scope {
@@ -48,8 +48,8 @@ mod tests {
             ("admin:read admin:write", false, false),
         ] {
             let granted: Scopes = scopes.parse().unwrap();
-            assert_eq!(Access::Read.is_granted_by(granted.iter()), read, "{scopes}");
-            assert_eq!(Access::Write.is_granted_by(granted.iter()), write, "{scopes}");
+            assert_eq!(RuleAccess::Read.is_granted_by(granted.iter()), read, "{scopes}");
+            assert_eq!(RuleAccess::Write.is_granted_by(granted.iter()), write, "{scopes}");
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::fields::{At, Fields};
-use super::{Extra, Refusal};
+use super::{Extra, RuleError};
 
 /// One item of a rule's `actions`.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,14 +53,14 @@ impl Action {
         Self::SetTweak { name: name.to_owned(), value, extra: Extra::new() }
     }
 
-    pub(super) fn from_json(value: Value, at: At) -> Result<Self, Refusal> {
+    pub(super) fn from_json(value: Value, at: At) -> Result<Self, RuleError> {
         match value {
             Value::String(word) => Ok(match word.as_str() {
                 "notify" => Self::Notify,
                 "dont_notify" => Self::DontNotify,
                 "coalesce" => Self::Coalesce,
                 "set_tweak" => Self::BareSetTweak,
-                _ => return Err(Refusal::UnknownAction(at.to_string())),
+                _ => return Err(RuleError::UnknownAction(at.to_string())),
             }),
             Value::Object(_) => {
                 let mut fields = Fields::of(value, at)?;
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::rules::Class;
 
-    fn read(value: Value) -> Result<Action, Refusal> {
+    fn read(value: Value) -> Result<Action, RuleError> {
         Action::from_json(value, At::Item("actions", 1))
     }
 

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::builtin::{LOCALPART, USER_ID};
-use super::{Document, Rulesets, Scope, User};
+use super::{Document, RuleScope, RulesetsResponse, User};
 use crate::json;
 
 /// What a user sees of these documents.
@@ -12,10 +12,10 @@ pub fn answer<'a>(
     documents: impl Iterator<Item = &'a Document> + Clone,
     user: User<'_>,
 ) -> Vec<u8> {
-    let none = Document::new(Scope::Global);
-    let global = documents.clone().find(|document| *document.scope() == Scope::Global);
+    let none = Document::new(RuleScope::Global);
+    let global = documents.clone().find(|document| *document.scope() == RuleScope::Global);
     let devices = documents.map(|document| -> &Document { document });
-    json::write(&Rulesets::of(global.unwrap_or(&none), devices, user))
+    json::write(&RulesetsResponse::of(global.unwrap_or(&none), devices, user))
 }
 
 /// What a user sees who has not said anything yet. It is the same for all but for the user's name
@@ -64,7 +64,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::rules::{Kind, NewRule, Place};
+    use crate::rules::{NewRule, Position, RuleKind};
 
     #[test]
     fn the_answer_put_together_is_the_answer_written_out() {
@@ -83,8 +83,10 @@ mod tests {
         let documents = ["device/b", "device/a", "global", "device/empty"].map(|scope| {
             let mut document = Document::new(scope.parse().unwrap());
             if scope != "device/empty" {
-                let new = NewRule::read(Kind::Room, body).unwrap();
-                document.put(Kind::Room, "r".parse().unwrap(), new, Place::default()).unwrap();
+                let new = NewRule::read(RuleKind::Room, body).unwrap();
+                document
+                    .put(RuleKind::Room, "r".parse().unwrap(), new, Position::default())
+                    .unwrap();
             }
             document
         });

@@ -85,7 +85,7 @@ impl Audience {
         let standing = self.standings.take(digest, || standing);
         let mut own = Vec::new();
         for document in documents.devices.into_iter().chain(documents.global) {
-            for (kind, rule) in document.own().iter().filter(|(_, rule)| rule.enabled) {
+            for (kind, rule) in document.user_rules().iter().filter(|(_, rule)| rule.enabled) {
                 let holder = Holder { user, slot: number(own.len()) };
                 own.extend(self.shelf.take(document.scope(), kind, rule, holder));
             }

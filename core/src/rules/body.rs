@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::fields::{At, Fields, list};
-use super::{Action, Condition, Extra, Kind, Refusal, Rule, RuleId};
+use super::{Action, Condition, Extra, Rule, RuleError, RuleId, RuleKind};
 use crate::json;
 
 /// What a user says of a rule when making or replacing it.
@@ -23,15 +23,15 @@ impl NewRule {
     ///
     /// # Errors
     /// When it is no JSON object, lacks what its kind needs, or has a field of no meaning.
-    pub fn read(kind: Kind, body: &[u8]) -> Result<Self, Refusal> {
+    pub fn read(kind: RuleKind, body: &[u8]) -> Result<Self, RuleError> {
         let mut fields = Fields::of(json::read(body)?, At::Body)?;
         let actions = list("actions", fields.need("actions")?, Action::from_json)?;
         let conditions = match fields.take("conditions") {
             Some(value) => Some(list("conditions", value, Condition::from_json)?),
-            None => matches!(kind, Kind::Override | Kind::Underride).then(Vec::new),
+            None => matches!(kind, RuleKind::Override | RuleKind::Underride).then(Vec::new),
         };
         let pattern = match kind {
-            Kind::Content => Some(fields.need_string("pattern")?),
+            RuleKind::Content => Some(fields.need_string("pattern")?),
             _ => fields.take_string("pattern")?,
         };
         for name in ["rule_id", "default", "enabled"] {
@@ -50,7 +50,7 @@ impl NewRule {
 ///
 /// # Errors
 /// When it is neither.
-pub fn read_enabled(body: &[u8]) -> Result<bool, Refusal> {
+pub fn read_enabled(body: &[u8]) -> Result<bool, RuleError> {
     match json::read(body)? {
         Value::Bool(enabled) => Ok(enabled),
         object @ Value::Object(_) => Fields::of(object, At::Body)?.need_bool("enabled"),
@@ -62,7 +62,7 @@ pub fn read_enabled(body: &[u8]) -> Result<bool, Refusal> {
 ///
 /// # Errors
 /// When it is anything else, or an action has no meaning.
-pub fn read_actions(body: &[u8]) -> Result<Vec<Action>, Refusal> {
+pub fn read_actions(body: &[u8]) -> Result<Vec<Action>, RuleError> {
     let mut fields = Fields::of(json::read(body)?, At::Body)?;
     list("actions", fields.need("actions")?, Action::from_json)
 }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use super::{Action, Condition, Extra, Kind, Rule, Ruleset, Scalar, Test};
+use super::{Action, Condition, ConditionKind, Extra, Rule, RuleKind, Ruleset, Scalar};
 
 /// The rule that silences everything, above all other rules.
 pub const MASTER: &str = ".m.rule.master";
@@ -57,14 +57,14 @@ pub fn all() -> &'static Ruleset {
     &ALL
 }
 
-fn of_kind(kind: Kind) -> Vec<Rule> {
+fn of_kind(kind: RuleKind) -> Vec<Rule> {
     use Action::Notify;
     let sound = || Action::tweak_to("sound", "default");
     let ring = || Action::tweak_to("sound", "ring");
     let highlight = || Action::tweak("highlight");
 
     match kind {
-        Kind::Override => vec![
+        RuleKind::Override => vec![
             Rule { enabled: false, ..rule(MASTER, [], []) },
             rule(".m.rule.suppress_notices", [matches("content.msgtype", "m.notice")], []),
             rule(
@@ -84,7 +84,7 @@ fn of_kind(kind: Kind) -> Vec<Rule> {
             ),
             rule(
                 ".m.rule.contains_display_name",
-                [Test::ContainsDisplayName],
+                [ConditionKind::ContainsDisplayName],
                 [Notify, sound(), highlight()],
             ),
             rule(
@@ -114,13 +114,13 @@ fn of_kind(kind: Kind) -> Vec<Rule> {
                 [],
             ),
         ],
-        Kind::Content => vec![Rule {
+        RuleKind::Content => vec![Rule {
             conditions: None,
             pattern: Some(LOCALPART.into()),
             ..rule(".m.rule.contains_user_name", [], [Notify, sound(), highlight()])
         }],
-        Kind::Room | Kind::Sender => vec![],
-        Kind::Underride => vec![
+        RuleKind::Room | RuleKind::Sender => vec![],
+        RuleKind::Underride => vec![
             rule(".m.rule.call", [matches("type", "m.call.invite")], [Notify, ring()]),
             rule(
                 ".m.rule.encrypted_room_one_to_one",
@@ -146,9 +146,11 @@ pub fn for_user<'r>(rule: &'r Rule, user: User<'_>) -> Cow<'r, Rule> {
         personal.to_mut().pattern = Some(text.to_owned());
     }
     for (index, condition) in rule.conditions.iter().flatten().enumerate() {
-        let test = match &condition.test {
-            Test::EventMatch { key, pattern } => user.fill(pattern).map(|text| matches(key, text)),
-            Test::EventPropertyContains { key, value: Scalar::String(value) } => {
+        let test = match &condition.kind {
+            ConditionKind::EventMatch { key, pattern } => {
+                user.fill(pattern).map(|text| matches(key, text))
+            }
+            ConditionKind::EventPropertyContains { key, value: Scalar::String(value) } => {
                 user.fill(value).map(|text| contains(key, text))
             }
             _ => None,
@@ -164,7 +166,7 @@ pub fn for_user<'r>(rule: &'r Rule, user: User<'_>) -> Cow<'r, Rule> {
 
 fn rule<const C: usize, const A: usize>(
     id: &str,
-    conditions: [Test; C],
+    conditions: [ConditionKind; C],
     actions: [Action; A],
 ) -> Rule {
     Rule {
@@ -177,24 +179,27 @@ fn rule<const C: usize, const A: usize>(
     }
 }
 
-fn matches(key: &str, pattern: &str) -> Test {
-    Test::EventMatch { key: key.to_owned(), pattern: pattern.to_owned() }
+fn matches(key: &str, pattern: &str) -> ConditionKind {
+    ConditionKind::EventMatch { key: key.to_owned(), pattern: pattern.to_owned() }
 }
 
-fn is(key: &str, value: Scalar) -> Test {
-    Test::EventPropertyIs { key: key.to_owned(), value }
+fn is(key: &str, value: Scalar) -> ConditionKind {
+    ConditionKind::EventPropertyIs { key: key.to_owned(), value }
 }
 
-fn contains(key: &str, value: &str) -> Test {
-    Test::EventPropertyContains { key: key.to_owned(), value: Scalar::String(value.to_owned()) }
+fn contains(key: &str, value: &str) -> ConditionKind {
+    ConditionKind::EventPropertyContains {
+        key: key.to_owned(),
+        value: Scalar::String(value.to_owned()),
+    }
 }
 
-fn may_notify_room() -> Test {
-    Test::SenderNotificationPermission { key: "room".to_owned() }
+fn may_notify_room() -> ConditionKind {
+    ConditionKind::SenderNotificationPermission { key: "room".to_owned() }
 }
 
-fn two_members() -> Test {
-    Test::RoomMemberCount { is: "2".to_owned() }
+fn two_members() -> ConditionKind {
+    ConditionKind::RoomMemberCount { is: "2".to_owned() }
 }
 
 #[cfg(test)]

@@ -5,12 +5,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::fields::{At, Fields, list};
-use super::{Action, Refusal, Rule};
+use super::{Action, Rule, RuleError};
 
 /// Laid over a built-in rule; what the user did not say stays as it is built in, also when a
 /// later version builds it in differently.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Change {
+pub struct RulePatch {
     /// Whether the rule is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
@@ -19,7 +19,7 @@ pub struct Change {
     pub actions: Option<Vec<Action>>,
 }
 
-impl Change {
+impl RulePatch {
     pub(super) fn apply(&self, rule: &mut Rule) {
         if let Some(enabled) = self.enabled {
             rule.enabled = enabled;
@@ -29,7 +29,7 @@ impl Change {
         }
     }
 
-    fn from_stored(value: Value) -> Result<Self, Refusal> {
+    fn from_stored(value: Value) -> Result<Self, RuleError> {
         let mut fields = Fields::of(value, At::Body)?;
         Ok(Self {
             enabled: fields.take_bool("enabled")?,
@@ -41,7 +41,7 @@ impl Change {
     }
 }
 
-impl<'de> Deserialize<'de> for Change {
+impl<'de> Deserialize<'de> for RulePatch {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::from_stored(Value::deserialize(deserializer)?).map_err(D::Error::custom)
     }

@@ -6,20 +6,20 @@ use serde_json::Value;
 
 use super::fields::{At, Fields};
 use super::member_count::MemberCount;
-use super::{Extra, Refusal};
+use super::{Extra, RuleError};
 
 /// One item of a rule's `conditions`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
     /// What is tested.
-    pub test: Test,
+    pub kind: ConditionKind,
     /// Members of the object that the test does not use, kept as they came.
     pub extra: Extra,
 }
 
 /// What a condition tests, by its `kind`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Test {
+pub enum ConditionKind {
     /// A string of the event matches a glob.
     EventMatch {
         /// The dotted path of the event's field.
@@ -81,7 +81,7 @@ impl Scalar {
         (-LARGEST..=LARGEST).contains(&integer).then_some(Self::Integer(integer))
     }
 
-    fn from_json(fields: &mut Fields) -> Result<Self, Refusal> {
+    fn from_json(fields: &mut Fields) -> Result<Self, RuleError> {
         match fields.need("value")? {
             Value::String(text) => Ok(Self::String(text)),
             Value::Bool(value) => Ok(Self::Boolean(value)),
@@ -89,7 +89,7 @@ impl Scalar {
             Value::Number(number) => number
                 .as_i64()
                 .and_then(Self::integer)
-                .ok_or_else(|| Refusal::Number(fields.place("value"))),
+                .ok_or_else(|| RuleError::Number(fields.place("value"))),
             Value::Array(_) | Value::Object(_) => {
                 Err(fields.wrong_type("value", "a string, an integer, a boolean or null"))
             }
@@ -97,61 +97,61 @@ impl Scalar {
     }
 }
 
-impl From<Test> for Condition {
-    fn from(test: Test) -> Self {
-        Self { test, extra: Extra::new() }
+impl From<ConditionKind> for Condition {
+    fn from(kind: ConditionKind) -> Self {
+        Self { kind, extra: Extra::new() }
     }
 }
 
 impl Condition {
-    pub(super) fn from_json(value: Value, at: At) -> Result<Self, Refusal> {
+    pub(super) fn from_json(value: Value, at: At) -> Result<Self, RuleError> {
         let mut fields = Fields::of(value, at)?;
-        let kind = fields.need_string("kind")?;
-        let test = match kind.as_str() {
-            "event_match" => Test::EventMatch {
+        let name = fields.need_string("kind")?;
+        let kind = match name.as_str() {
+            "event_match" => ConditionKind::EventMatch {
                 key: fields.need_string("key")?,
                 pattern: fields.need_string("pattern")?,
             },
-            "contains_display_name" => Test::ContainsDisplayName,
+            "contains_display_name" => ConditionKind::ContainsDisplayName,
             "room_member_count" => {
                 let is = fields.need_string("is")?;
                 // Kept as it came, once it is known to be one.
                 match is.parse::<MemberCount>() {
-                    Ok(_) => Test::RoomMemberCount { is },
-                    Err(_) => return Err(Refusal::MemberCount(fields.place("is"))),
+                    Ok(_) => ConditionKind::RoomMemberCount { is },
+                    Err(_) => return Err(RuleError::MemberCount(fields.place("is"))),
                 }
             }
             "sender_notification_permission" => {
-                Test::SenderNotificationPermission { key: fields.need_string("key")? }
+                ConditionKind::SenderNotificationPermission { key: fields.need_string("key")? }
             }
-            "event_property_is" => Test::EventPropertyIs {
+            "event_property_is" => ConditionKind::EventPropertyIs {
                 key: fields.need_string("key")?,
                 value: Scalar::from_json(&mut fields)?,
             },
-            "event_property_contains" => Test::EventPropertyContains {
+            "event_property_contains" => ConditionKind::EventPropertyContains {
                 key: fields.need_string("key")?,
                 value: Scalar::from_json(&mut fields)?,
             },
-            _ => Test::Unknown { kind },
+            _ => ConditionKind::Unknown { kind: name },
         };
-        Ok(Self { test, extra: fields.rest() })
+        Ok(Self { kind, extra: fields.rest() })
     }
 
     /// Reads a condition that was stored. One that would be refused today was of an unknown kind
     /// when it was put, and stays unknown, so that no new kind makes an old document unreadable.
-    pub(super) fn from_stored(value: Value, at: At) -> Result<Self, Refusal> {
+    pub(super) fn from_stored(value: Value, at: At) -> Result<Self, RuleError> {
         Self::from_json(value.clone(), at).or_else(|_| {
             let mut fields = Fields::of(value, at)?;
             let kind = fields.need_string("kind")?;
-            Ok(Self { test: Test::Unknown { kind }, extra: fields.rest() })
+            Ok(Self { kind: ConditionKind::Unknown { kind }, extra: fields.rest() })
         })
     }
 }
 
-impl Test {
+impl ConditionKind {
     /// The kind as it stands in JSON.
     #[must_use]
-    pub fn kind(&self) -> &str {
+    pub fn name(&self) -> &str {
         match self {
             Self::EventMatch { .. } => "event_match",
             Self::ContainsDisplayName => "contains_display_name",
@@ -167,19 +167,22 @@ impl Test {
 impl Serialize for Condition {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
-        object.serialize_entry("kind", self.test.kind())?;
-        match &self.test {
-            Test::EventMatch { key, pattern } => {
+        object.serialize_entry("kind", self.kind.name())?;
+        match &self.kind {
+            ConditionKind::EventMatch { key, pattern } => {
                 object.serialize_entry("key", key)?;
                 object.serialize_entry("pattern", pattern)?;
             }
-            Test::RoomMemberCount { is } => object.serialize_entry("is", is)?,
-            Test::SenderNotificationPermission { key } => object.serialize_entry("key", key)?,
-            Test::EventPropertyIs { key, value } | Test::EventPropertyContains { key, value } => {
+            ConditionKind::RoomMemberCount { is } => object.serialize_entry("is", is)?,
+            ConditionKind::SenderNotificationPermission { key } => {
+                object.serialize_entry("key", key)?
+            }
+            ConditionKind::EventPropertyIs { key, value }
+            | ConditionKind::EventPropertyContains { key, value } => {
                 object.serialize_entry("key", key)?;
                 object.serialize_entry("value", value)?;
             }
-            Test::ContainsDisplayName | Test::Unknown { .. } => {}
+            ConditionKind::ContainsDisplayName | ConditionKind::Unknown { .. } => {}
         }
         for (key, value) in &self.extra {
             object.serialize_entry(key, value)?;
@@ -195,7 +198,7 @@ mod tests {
     use super::*;
     use crate::rules::Class;
 
-    fn read(value: Value) -> Result<Condition, Refusal> {
+    fn read(value: Value) -> Result<Condition, RuleError> {
         Condition::from_json(value, At::Item("conditions", 0))
     }
 
@@ -224,7 +227,7 @@ mod tests {
     #[test]
     fn an_unknown_kind_is_kept_with_all_its_members() {
         let condition = read(json!({"kind": "device", "profile_tag": "x"})).unwrap();
-        assert_eq!(condition.test, Test::Unknown { kind: "device".into() });
+        assert_eq!(condition.kind, ConditionKind::Unknown { kind: "device".into() });
         assert_eq!(condition.extra["profile_tag"], "x");
     }
 
@@ -305,7 +308,7 @@ mod tests {
     fn a_stored_condition_that_would_be_refused_today_is_unknown() {
         let wire = json!({"kind": "event_match", "moon": "full"});
         let condition = Condition::from_stored(wire.clone(), At::Item("conditions", 0)).unwrap();
-        assert_eq!(condition.test, Test::Unknown { kind: "event_match".into() });
+        assert_eq!(condition.kind, ConditionKind::Unknown { kind: "event_match".into() });
         assert_eq!(json!(condition), wire);
     }
 }

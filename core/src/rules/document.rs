@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Action, Change, Kind, NewRule, Refusal, Rule, RuleId, Ruleset, Scope};
+use super::{Action, NewRule, Rule, RuleError, RuleId, RuleKind, RulePatch, RuleScope, Ruleset};
 
 mod view;
 
 /// The rules of one scope as they are stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
-    scope: Scope,
+    scope: RuleScope,
     stored: Stored,
 }
 
@@ -33,7 +33,7 @@ pub struct Document {
 #[serde(deny_unknown_fields)]
 struct Stored {
     rules: Ruleset,
-    changes: BTreeMap<String, Change>,
+    changes: BTreeMap<String, RulePatch>,
 }
 
 /// Why a stored document is not read.
@@ -43,23 +43,23 @@ pub struct Unreadable(#[from] serde_json::Error);
 
 /// Where a rule shall stand among the user's rules of its kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct Position<'a> {
     /// Directly above this rule.
     pub before: Option<&'a str>,
     /// Directly below this rule. If `before` is given too, this one need only exist.
     pub after: Option<&'a str>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Position<'a> {
     /// Reads the place from the pairs of a query.
     ///
     /// # Errors
     /// When `before` or `after` is there twice.
-    pub fn read(query: &'a [(String, String)]) -> Result<Self, Refusal> {
+    pub fn read(query: &'a [(String, String)]) -> Result<Self, RuleError> {
         let once = |named: &str| {
             let mut found = query.iter().filter(|(name, _)| name == named);
             let first = found.next().map(|(_, id)| id.as_str());
-            if found.next().is_some() { Err(Refusal::RepeatedNeighbour) } else { Ok(first) }
+            if found.next().is_some() { Err(RuleError::RepeatedNeighbour) } else { Ok(first) }
         };
         Ok(Self { before: once("before")?, after: once("after")? })
     }
@@ -68,7 +68,7 @@ impl<'a> Place<'a> {
 impl Document {
     /// The document of a user who has not said anything yet.
     #[must_use]
-    pub fn new(scope: Scope) -> Self {
+    pub fn new(scope: RuleScope) -> Self {
         Self { scope, stored: Stored::default() }
     }
 
@@ -76,7 +76,7 @@ impl Document {
     ///
     /// # Errors
     /// When it is anything else.
-    pub fn from_text(scope: Scope, text: &str) -> Result<Self, Unreadable> {
+    pub fn from_text(scope: RuleScope, text: &str) -> Result<Self, Unreadable> {
         Ok(Self { scope, stored: serde_json::from_str(text)? })
     }
 
@@ -91,26 +91,26 @@ impl Document {
 
     /// The scope whose rules these are.
     #[must_use]
-    pub fn scope(&self) -> &Scope {
+    pub fn scope(&self) -> &RuleScope {
         &self.scope
     }
 
     /// The user's own rules.
     #[must_use]
-    pub fn own(&self) -> &Ruleset {
+    pub fn user_rules(&self) -> &Ruleset {
         &self.stored.rules
     }
 
     /// What the user changed of a built-in rule.
     #[must_use]
-    pub fn change(&self, id: &str) -> Option<&Change> {
+    pub fn patch(&self, id: &str) -> Option<&RulePatch> {
         self.stored.changes.get(id)
     }
 
     /// How many rules of their own the user has here.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.own().iter().count()
+        self.user_rules().iter().count()
     }
 
     /// Whether nothing is here that would have to be stored.
@@ -121,7 +121,7 @@ impl Document {
 
     /// Whether the user has a rule of this kind and id of their own.
     #[must_use]
-    pub fn has_own(&self, kind: Kind, id: &str) -> bool {
+    pub fn has_own(&self, kind: RuleKind, id: &str) -> bool {
         self.position(kind, id).is_some()
     }
 
@@ -134,11 +134,11 @@ impl Document {
     /// When the place names a rule that is not among the user's rules of this scope and kind.
     pub fn put(
         &mut self,
-        kind: Kind,
+        kind: RuleKind,
         id: RuleId,
         new: NewRule,
-        place: Place<'_>,
-    ) -> Result<(), Refusal> {
+        place: Position<'_>,
+    ) -> Result<(), RuleError> {
         let before = self.neighbour(kind, &id, place.before)?;
         let after = self.neighbour(kind, &id, place.after)?.map(|at| at + 1);
         let old = self.position(kind, id.as_str());
@@ -159,7 +159,7 @@ impl Document {
     ///
     /// # Errors
     /// When the user has no such rule; built-in rules cannot be removed.
-    pub fn remove(&mut self, kind: Kind, id: &str) -> Result<(), Refusal> {
+    pub fn remove(&mut self, kind: RuleKind, id: &str) -> Result<(), RuleError> {
         let at = self.position(kind, id).ok_or_else(|| no_such_rule(kind, id))?;
         self.stored.rules[kind].remove(at);
         Ok(())
@@ -169,10 +169,15 @@ impl Document {
     ///
     /// # Errors
     /// When there is no such rule.
-    pub fn enable(&mut self, kind: Kind, id: &str, enabled: bool) -> Result<(), Refusal> {
+    pub fn set_enabled(
+        &mut self,
+        kind: RuleKind,
+        id: &str,
+        enabled: bool,
+    ) -> Result<(), RuleError> {
         match self.target(kind, id)? {
             Target::Own(rule) => rule.enabled = enabled,
-            Target::Builtin(change) => change.enabled = Some(enabled),
+            Target::Builtin(patch) => patch.enabled = Some(enabled),
         }
         Ok(())
     }
@@ -183,39 +188,39 @@ impl Document {
     /// When there is no such rule.
     pub fn set_actions(
         &mut self,
-        kind: Kind,
+        kind: RuleKind,
         id: &str,
         actions: Vec<Action>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), RuleError> {
         match self.target(kind, id)? {
             Target::Own(rule) => rule.actions = actions,
-            Target::Builtin(change) => change.actions = Some(actions),
+            Target::Builtin(patch) => patch.actions = Some(actions),
         }
         Ok(())
     }
 
-    fn position(&self, kind: Kind, id: &str) -> Option<usize> {
-        self.own()[kind].iter().position(|rule| rule.rule_id == id)
+    fn position(&self, kind: RuleKind, id: &str) -> Option<usize> {
+        self.user_rules()[kind].iter().position(|rule| rule.rule_id == id)
     }
 
     fn neighbour(
         &self,
-        kind: Kind,
+        kind: RuleKind,
         id: &RuleId,
         named: Option<&str>,
-    ) -> Result<Option<usize>, Refusal> {
+    ) -> Result<Option<usize>, RuleError> {
         let Some(named) = named else { return Ok(None) };
         if named == id.as_str() {
-            return Err(Refusal::OwnNeighbour);
+            return Err(RuleError::OwnNeighbour);
         }
         if RuleId::is_reserved(named) {
-            return Err(Refusal::BuiltinNeighbour(named.to_owned()));
+            return Err(RuleError::BuiltinNeighbour(named.to_owned()));
         }
         let at = self.position(kind, named);
-        at.map(Some).ok_or_else(|| Refusal::UnknownNeighbour { kind, id: named.to_owned() })
+        at.map(Some).ok_or_else(|| RuleError::UnknownNeighbour { kind, id: named.to_owned() })
     }
 
-    fn target(&mut self, kind: Kind, id: &str) -> Result<Target<'_>, Refusal> {
+    fn target(&mut self, kind: RuleKind, id: &str) -> Result<Target<'_>, RuleError> {
         if let Some(at) = self.position(kind, id) {
             return Ok(Target::Own(&mut self.stored.rules[kind][at]));
         }
@@ -229,11 +234,11 @@ impl Document {
 /// What a change of a rule is written to.
 enum Target<'a> {
     Own(&'a mut Rule),
-    Builtin(&'a mut Change),
+    Builtin(&'a mut RulePatch),
 }
 
-fn no_such_rule(kind: Kind, id: &str) -> Refusal {
-    Refusal::NoSuchRule { kind, id: id.to_owned() }
+fn no_such_rule(kind: RuleKind, id: &str) -> RuleError {
+    RuleError::NoSuchRule { kind, id: id.to_owned() }
 }
 
 #[cfg(test)]

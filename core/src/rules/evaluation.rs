@@ -68,14 +68,14 @@ mod tests {
     use crate::rules::audience::Audience;
     use crate::rules::event::Event;
     use crate::rules::matching::{Member, Room};
-    use crate::rules::{Document, Kind, NewRule, Place, Scope};
+    use crate::rules::{Document, NewRule, Position, RuleKind, RuleScope};
 
     /// What is told of a rule with these actions.
     fn told(actions: &Value) -> Value {
         let rule = json!({"actions": actions}).to_string();
-        let rule = NewRule::read(Kind::Override, rule.as_bytes()).unwrap();
-        let mut document = Document::new(Scope::Global);
-        document.put(Kind::Override, "x".parse().unwrap(), rule, Place::default()).unwrap();
+        let rule = NewRule::read(RuleKind::Override, rule.as_bytes()).unwrap();
+        let mut document = Document::new(RuleScope::Global);
+        document.put(RuleKind::Override, "x".parse().unwrap(), rule, Position::default()).unwrap();
         let mut audience = Audience::new();
         audience.put("@ann:x", [&document]);
         let members = audience.members([("@ann:x", Member::default())]);
@@ -111,9 +111,11 @@ mod tests {
     }
 
     fn evaluated(all: bool) -> Value {
-        let mut document = Document::new(Scope::Global);
-        let rule = NewRule::read(Kind::Content, br#"{"pattern":"cake","actions":[]}"#).unwrap();
-        document.put(Kind::Content, "cake".parse().unwrap(), rule, Place::default()).unwrap();
+        let mut document = Document::new(RuleScope::Global);
+        let rule = NewRule::read(RuleKind::Content, br#"{"pattern":"cake","actions":[]}"#).unwrap();
+        document
+            .put(RuleKind::Content, "cake".parse().unwrap(), rule, Position::default())
+            .unwrap();
         let mut audience = Audience::new();
         audience.put("@quiet:x", [&document]);
         audience.put("@still:x", [&document]);

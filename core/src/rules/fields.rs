@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::{Extra, Refusal};
+use super::{Extra, RuleError};
 
 /// Where in a body a value stands. It becomes text only when something is refused.
 #[derive(Clone, Copy)]
@@ -25,8 +25,8 @@ impl At {
         }
     }
 
-    pub(crate) fn wrong_type(self, wanted: &'static str) -> Refusal {
-        Refusal::WrongType { field: self.to_string(), wanted }
+    pub(crate) fn wrong_type(self, wanted: &'static str) -> RuleError {
+        RuleError::WrongType { field: self.to_string(), wanted }
     }
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    pub(crate) fn of(value: Value, at: At) -> Result<Self, Refusal> {
+    pub(crate) fn of(value: Value, at: At) -> Result<Self, RuleError> {
         match value {
             Value::Object(object) => Ok(Self { at, object }),
             _ => Err(at.wrong_type("a JSON object")),
@@ -60,37 +60,37 @@ impl Fields {
     }
 
     /// A field that must be there.
-    pub(crate) fn need(&mut self, name: &str) -> Result<Value, Refusal> {
-        self.take(name).ok_or_else(|| Refusal::MissingField(self.at.field(name)))
+    pub(crate) fn need(&mut self, name: &str) -> Result<Value, RuleError> {
+        self.take(name).ok_or_else(|| RuleError::MissingField(self.at.field(name)))
     }
 
     /// A string that must be there.
-    pub(crate) fn need_string(&mut self, name: &str) -> Result<String, Refusal> {
+    pub(crate) fn need_string(&mut self, name: &str) -> Result<String, RuleError> {
         let value = self.need(name)?;
         self.string(name, value)
     }
 
     /// A string that may be absent.
-    pub(crate) fn take_string(&mut self, name: &str) -> Result<Option<String>, Refusal> {
+    pub(crate) fn take_string(&mut self, name: &str) -> Result<Option<String>, RuleError> {
         self.take(name).map(|value| self.string(name, value)).transpose()
     }
 
     /// A boolean that must be there.
-    pub(crate) fn need_bool(&mut self, name: &str) -> Result<bool, Refusal> {
+    pub(crate) fn need_bool(&mut self, name: &str) -> Result<bool, RuleError> {
         let value = self.need(name)?;
         self.bool(name, &value)
     }
 
     /// A boolean that may be absent.
-    pub(crate) fn take_bool(&mut self, name: &str) -> Result<Option<bool>, Refusal> {
+    pub(crate) fn take_bool(&mut self, name: &str) -> Result<Option<bool>, RuleError> {
         self.take(name).map(|value| self.bool(name, &value)).transpose()
     }
 
-    fn bool(&self, name: &str, value: &Value) -> Result<bool, Refusal> {
+    fn bool(&self, name: &str, value: &Value) -> Result<bool, RuleError> {
         value.as_bool().ok_or_else(|| self.wrong_type(name, "a boolean"))
     }
 
-    fn string(&self, name: &str, value: Value) -> Result<String, Refusal> {
+    fn string(&self, name: &str, value: Value) -> Result<String, RuleError> {
         match value {
             Value::String(text) => Ok(text),
             _ => Err(self.wrong_type(name, "a string")),
@@ -98,8 +98,8 @@ impl Fields {
     }
 
     /// The refusal of a field for its type.
-    pub(crate) fn wrong_type(&self, name: &str, wanted: &'static str) -> Refusal {
-        Refusal::WrongType { field: self.at.field(name), wanted }
+    pub(crate) fn wrong_type(&self, name: &str, wanted: &'static str) -> RuleError {
+        RuleError::WrongType { field: self.at.field(name), wanted }
     }
 
     /// Where a field stands, for a refusal of its own.
@@ -118,10 +118,10 @@ impl Fields {
 pub(crate) fn list<T>(
     name: &'static str,
     value: Value,
-    item: impl Fn(Value, At) -> Result<T, Refusal>,
-) -> Result<Vec<T>, Refusal> {
+    item: impl Fn(Value, At) -> Result<T, RuleError>,
+) -> Result<Vec<T>, RuleError> {
     let Value::Array(items) = value else {
-        return Err(Refusal::WrongType { field: name.to_owned(), wanted: "an array" });
+        return Err(RuleError::WrongType { field: name.to_owned(), wanted: "an array" });
     };
     // Read one by one into a list of the right length: rules are kept in memory as they are read.
     let mut read = Vec::with_capacity(items.len());

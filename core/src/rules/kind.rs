@@ -9,7 +9,7 @@ use thiserror::Error;
 /// What a rule is about; a rule of an earlier kind wins over one of a later kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum RuleKind {
     /// Conditions of the user's choice, above everything else.
     Override,
     /// A pattern in the text of a message.
@@ -27,7 +27,7 @@ pub enum Kind {
 #[error("a kind is one of override, content, room, sender, underride")]
 pub struct UnknownKind;
 
-impl Kind {
+impl RuleKind {
     /// All kinds, in the order of evaluation.
     pub const ALL: [Self; 5] =
         [Self::Override, Self::Content, Self::Room, Self::Sender, Self::Underride];
@@ -45,13 +45,13 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for RuleKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for RuleKind {
     type Err = UnknownKind;
 
     fn from_str(text: &str) -> Result<Self, UnknownKind> {
@@ -65,19 +65,19 @@ mod tests {
 
     #[test]
     fn a_kind_is_read_back_from_its_word() {
-        for kind in Kind::ALL {
+        for kind in RuleKind::ALL {
             assert_eq!(kind.as_str().parse(), Ok(kind));
             assert_eq!(serde_json::json!(kind), kind.as_str());
         }
         for wrong in ["", "Override", "override ", "postcontent"] {
-            assert_eq!(wrong.parse::<Kind>(), Err(UnknownKind), "{wrong:?}");
+            assert_eq!(wrong.parse::<RuleKind>(), Err(UnknownKind), "{wrong:?}");
         }
     }
 
     #[test]
     fn the_order_of_kinds_is_the_order_of_evaluation() {
-        let words = Kind::ALL.map(Kind::as_str);
+        let words = RuleKind::ALL.map(RuleKind::as_str);
         assert_eq!(words, ["override", "content", "room", "sender", "underride"]);
-        assert!(Kind::ALL.is_sorted());
+        assert!(RuleKind::ALL.is_sorted());
     }
 }

@@ -21,7 +21,7 @@ pub(crate) use verdict::tweaks;
 pub use verdict::{RuleName, Verdict};
 
 use super::event::Event;
-use super::{Action, Condition, Document, Kind, Rule, Ruleset, Scope, User};
+use super::{Action, Condition, Document, Rule, RuleKind, RuleScope, Ruleset, User};
 
 /// What a verdict needs to know of the user in the room.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct Member<'a> {
 pub struct Compiled {
     user: Names,
     global: Ruleset<Own>,
-    devices: Vec<(Scope, Ruleset<Own>)>,
+    devices: Vec<(RuleScope, Ruleset<Own>)>,
     standing: Standing,
 }
 
@@ -58,7 +58,7 @@ struct Own {
 /// A rule of anybody, ready to be asked.
 #[derive(Debug, Clone)]
 pub(super) struct Ready {
-    pub(super) kind: Kind,
+    pub(super) kind: RuleKind,
     pub(super) rule_id: Box<str>,
     pub(super) actions: Arc<[Action]>,
     pub(super) checks: Box<[Check]>,
@@ -67,7 +67,7 @@ pub(super) struct Ready {
 /// A rule in its place in the walk.
 #[derive(Clone, Copy)]
 enum Asked<'a> {
-    Own(&'a Scope, &'a Own),
+    Own(&'a RuleScope, &'a Own),
     /// A built-in rule by its index.
     Builtin(usize),
 }
@@ -83,11 +83,11 @@ enum Answer {
 }
 
 impl Ready {
-    pub(super) fn new(kind: Kind, rule: &Rule, conditions: &[Condition]) -> Self {
-        Self::with(kind, rule, conditions.iter().map(|condition| Check::new(&condition.test)))
+    pub(super) fn new(kind: RuleKind, rule: &Rule, conditions: &[Condition]) -> Self {
+        Self::with(kind, rule, conditions.iter().map(|condition| Check::new(&condition.kind)))
     }
 
-    fn with(kind: Kind, rule: &Rule, checks: impl Iterator<Item = Check>) -> Self {
+    fn with(kind: RuleKind, rule: &Rule, checks: impl Iterator<Item = Check>) -> Self {
         Self {
             kind,
             rule_id: rule.rule_id.as_str().into(),
@@ -106,7 +106,7 @@ impl Ready {
         self.checks.iter().all(|check| check.is_personal() || check.holds(facts))
     }
 
-    pub(super) fn name<'a>(&'a self, scope: &'a Scope) -> RuleName<'a> {
+    pub(super) fn name<'a>(&'a self, scope: &'a RuleScope) -> RuleName<'a> {
         RuleName { scope, kind: self.kind, rule_id: &self.rule_id }
     }
 }
@@ -116,11 +116,11 @@ impl<'d> ByScope<'d> {
         let mut by_scope = Self { global: None, devices: Vec::new() };
         for document in documents {
             match document.scope() {
-                Scope::Global => by_scope.global = by_scope.global.or(Some(document)),
+                RuleScope::Global => by_scope.global = by_scope.global.or(Some(document)),
                 scope if by_scope.devices.iter().all(|device| device.scope() != scope) => {
                     by_scope.devices.push(document);
                 }
-                Scope::Device(_) => {}
+                RuleScope::Device(_) => {}
             }
         }
         by_scope
@@ -134,7 +134,7 @@ impl Compiled {
         let documents = ByScope::of(documents);
         let own = |document: &Document| {
             Ruleset::of(|kind| {
-                document.own()[kind].iter().map(|rule| Own::new(kind, rule)).collect()
+                document.user_rules()[kind].iter().map(|rule| Own::new(kind, rule)).collect()
             })
         };
         Self {
@@ -176,14 +176,14 @@ impl Compiled {
     /// the global ones; of a kind the user's own above the built-in ones.
     fn in_order(&self, profile_tag: Option<&str>) -> impl Iterator<Item = Asked<'_>> {
         let device = self.devices.iter().find(|(scope, _)| match scope {
-            Scope::Device(tag) => Some(tag.as_str()) == profile_tag,
-            Scope::Global => false,
+            RuleScope::Device(tag) => Some(tag.as_str()) == profile_tag,
+            RuleScope::Global => false,
         });
         let device = device
             .into_iter()
             .flat_map(|(scope, rules)| rules.iter().map(move |(_, own)| Asked::Own(scope, own)));
-        let global = Kind::ALL.into_iter().flat_map(|kind| {
-            let own = self.global[kind].iter().map(|own| Asked::Own(&Scope::Global, own));
+        let global = RuleKind::ALL.into_iter().flat_map(|kind| {
+            let own = self.global[kind].iter().map(|own| Asked::Own(&RuleScope::Global, own));
             own.chain(BUILTIN.below_master(kind).map(Asked::Builtin))
         });
         once(Asked::Builtin(MASTER)).chain(device).chain(global)
@@ -215,7 +215,7 @@ impl Compiled {
 }
 
 impl Own {
-    fn new(kind: Kind, rule: &Rule) -> Self {
+    fn new(kind: RuleKind, rule: &Rule) -> Self {
         let conditions = conditions(kind, rule);
         Self { enabled: rule.enabled, ready: Ready::new(kind, rule, &conditions), conditions }
     }
@@ -232,7 +232,7 @@ impl<'a> Asked<'a> {
     fn name(self) -> RuleName<'a> {
         self.ready().name(match self {
             Self::Own(scope, _) => scope,
-            Self::Builtin(_) => &Scope::Global,
+            Self::Builtin(_) => &RuleScope::Global,
         })
     }
 }

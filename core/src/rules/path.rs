@@ -4,7 +4,7 @@
 use thiserror::Error;
 
 use super::id::{self, IdError};
-use super::{Kind, Scope, UnknownKind, UnknownScope};
+use super::{RuleKind, RuleScope, UnknownKind, UnknownScope};
 use crate::percent::{self, PercentError};
 
 /// What stands behind `/pushrules/`.
@@ -15,24 +15,24 @@ pub enum RulePath {
     /// The rulesets of all devices: `device/`.
     Devices,
     /// One ruleset: `global/`, `device/<profile_tag>/`.
-    Ruleset(Scope),
+    Ruleset(RuleScope),
     /// The rules of one kind: `global/override/`.
-    Kind(Scope, Kind),
+    Kind(RuleScope, RuleKind),
     /// One rule: `global/override/cake`.
-    Rule(RuleName),
+    Rule(RuleRef),
     /// Whether a rule is asked: `global/override/cake/enabled`.
-    Enabled(RuleName),
+    Enabled(RuleRef),
     /// What a rule does: `global/override/cake/actions`.
-    Actions(RuleName),
+    Actions(RuleRef),
 }
 
 /// A rule, built-in ones included, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleName {
+pub struct RuleRef {
     /// The scope.
-    pub scope: Scope,
+    pub scope: RuleScope,
     /// The kind.
-    pub kind: Kind,
+    pub kind: RuleKind,
     /// The id. It may be one that no user can give.
     pub id: String,
 }
@@ -93,7 +93,9 @@ impl RulePath {
         let (scope, rest) = match segments.as_slice() {
             ["device"] => return Err(PathError::NoSlash),
             ["device", ""] => return Ok(Self::Devices),
-            ["device", tag, rest @ ..] => (Scope::Device(percent::segment(tag)?.parse()?), rest),
+            ["device", tag, rest @ ..] => {
+                (RuleScope::Device(percent::segment(tag)?.parse()?), rest)
+            }
             // `device%2Fphone` too: it is how a client writes a scope that encodes every parameter.
             [scope, rest @ ..] => (percent::segment(scope)?.parse()?, rest),
             [] => return Ok(Self::All),
@@ -106,9 +108,9 @@ impl RulePath {
                 match rest {
                     [] => Err(PathError::NoSlash),
                     [""] => Ok(Self::Kind(scope, kind)),
-                    [id] => RuleName::read(scope, kind, id).map(Self::Rule),
-                    [id, "enabled"] => RuleName::read(scope, kind, id).map(Self::Enabled),
-                    [id, "actions"] => RuleName::read(scope, kind, id).map(Self::Actions),
+                    [id] => RuleRef::read(scope, kind, id).map(Self::Rule),
+                    [id, "enabled"] => RuleRef::read(scope, kind, id).map(Self::Enabled),
+                    [id, "actions"] => RuleRef::read(scope, kind, id).map(Self::Actions),
                     _ => Err(PathError::Attribute),
                 }
             }
@@ -116,8 +118,8 @@ impl RulePath {
     }
 }
 
-impl RuleName {
-    fn read(scope: Scope, kind: Kind, id: &str) -> Result<Self, PathError> {
+impl RuleRef {
+    fn read(scope: RuleScope, kind: RuleKind, id: &str) -> Result<Self, PathError> {
         let id = percent::segment(id)?.into_owned();
         id::check(&id)?;
         Ok(Self { scope, kind, id })

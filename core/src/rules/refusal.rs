@@ -2,12 +2,12 @@
 
 use thiserror::Error;
 
-use super::{IdError, Kind};
+use super::{IdError, RuleKind};
 use crate::json::JsonError;
 
 /// Why a body, a rule or a change is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum RuleError {
     /// The body is not read as JSON.
     #[error(transparent)]
     Json(#[from] JsonError),
@@ -38,7 +38,7 @@ pub enum Refusal {
     #[error("there is no {kind} rule {id:?} to place the rule next to")]
     UnknownNeighbour {
         /// The kind in which it was sought.
-        kind: Kind,
+        kind: RuleKind,
         /// What `before` or `after` said.
         id: String,
     },
@@ -61,7 +61,7 @@ pub enum Refusal {
     #[error("there is no {kind} rule {id:?}")]
     NoSuchRule {
         /// The kind in which it was sought.
-        kind: Kind,
+        kind: RuleKind,
         /// The id that was sought.
         id: String,
     },
@@ -86,7 +86,7 @@ pub enum Class {
     TooLarge,
 }
 
-impl Refusal {
+impl RuleError {
     /// The class that decides which error code a client is told.
     #[must_use]
     pub fn class(&self) -> Class {

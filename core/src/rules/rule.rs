@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::fields::{At, Fields, list};
-use super::{Action, Condition, Extra, Refusal, RuleId};
+use super::{Action, Condition, Extra, RuleError, RuleId};
 
 /// A rule of any kind. Which of `conditions` and `pattern` it has is settled when it is made, so
 /// that showing it needs no look at its kind.
@@ -33,7 +33,7 @@ impl Rule {
         RuleId::is_reserved(&self.rule_id)
     }
 
-    fn from_stored(value: Value) -> Result<Self, Refusal> {
+    fn from_stored(value: Value) -> Result<Self, RuleError> {
         let mut fields = Fields::of(value, At::Body)?;
         fields.take("default");
         Ok(Self {

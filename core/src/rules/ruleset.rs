@@ -6,7 +6,7 @@ use std::ops::{Index, IndexMut};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Document, Kind, Rule, Scope, User};
+use super::{Document, Rule, RuleKind, RuleScope, User};
 
 /// The rules of one scope: an array for each kind, the rule that is asked first at its head.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,13 +14,13 @@ pub struct Ruleset<R = Rule>([Vec<R>; 5]);
 
 impl<R> Ruleset<R> {
     /// Makes the array of each kind.
-    pub fn of(rules: impl FnMut(Kind) -> Vec<R>) -> Self {
-        Self(Kind::ALL.map(rules))
+    pub fn of(rules: impl FnMut(RuleKind) -> Vec<R>) -> Self {
+        Self(RuleKind::ALL.map(rules))
     }
 
     /// All rules in the order of evaluation.
-    pub fn iter(&self) -> impl Iterator<Item = (Kind, &R)> {
-        Kind::ALL.into_iter().flat_map(|kind| self[kind].iter().map(move |rule| (kind, rule)))
+    pub fn iter(&self) -> impl Iterator<Item = (RuleKind, &R)> {
+        RuleKind::ALL.into_iter().flat_map(|kind| self[kind].iter().map(move |rule| (kind, rule)))
     }
 }
 
@@ -30,16 +30,16 @@ impl<R> Default for Ruleset<R> {
     }
 }
 
-impl<R> Index<Kind> for Ruleset<R> {
+impl<R> Index<RuleKind> for Ruleset<R> {
     type Output = Vec<R>;
 
-    fn index(&self, kind: Kind) -> &Vec<R> {
+    fn index(&self, kind: RuleKind) -> &Vec<R> {
         &self.0[kind as usize]
     }
 }
 
-impl<R> IndexMut<Kind> for Ruleset<R> {
-    fn index_mut(&mut self, kind: Kind) -> &mut Vec<R> {
+impl<R> IndexMut<RuleKind> for Ruleset<R> {
+    fn index_mut(&mut self, kind: RuleKind) -> &mut Vec<R> {
         &mut self.0[kind as usize]
     }
 }
@@ -47,27 +47,27 @@ impl<R> IndexMut<Kind> for Ruleset<R> {
 /// All five arrays, empty or not.
 impl<R: Serialize> Serialize for Ruleset<R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(Kind::ALL.map(|kind| (kind, &self[kind])))
+        serializer.collect_map(RuleKind::ALL.map(|kind| (kind, &self[kind])))
     }
 }
 
 impl<'de, R: Deserialize<'de>> Deserialize<'de> for Ruleset<R> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut arrays = BTreeMap::<Kind, Vec<R>>::deserialize(deserializer)?;
+        let mut arrays = BTreeMap::<RuleKind, Vec<R>>::deserialize(deserializer)?;
         Ok(Self::of(|kind| arrays.remove(&kind).unwrap_or_default()))
     }
 }
 
 /// All rulesets of a user, as they are shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Rulesets<'a> {
+pub struct RulesetsResponse<'a> {
     /// By profile tag, those that have a rule.
     pub device: BTreeMap<&'a str, Ruleset<Cow<'a, Rule>>>,
     /// The one that holds everywhere.
     pub global: Ruleset<Cow<'a, Rule>>,
 }
 
-impl<'a> Rulesets<'a> {
+impl<'a> RulesetsResponse<'a> {
     /// What a user sees of the document of the global scope and those of devices.
     #[must_use]
     pub fn of(
@@ -77,8 +77,8 @@ impl<'a> Rulesets<'a> {
     ) -> Self {
         let device = devices.into_iter().filter(|document| !document.is_empty());
         let device = device.filter_map(|document| match document.scope() {
-            Scope::Device(tag) => Some((tag.as_str(), document.ruleset(user))),
-            Scope::Global => None,
+            RuleScope::Device(tag) => Some((tag.as_str(), document.ruleset(user))),
+            RuleScope::Global => None,
         });
         Self { device: device.collect(), global: global.ruleset(user) }
     }

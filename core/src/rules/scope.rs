@@ -30,7 +30,7 @@ impl FromStr for ProfileTag {
 
 /// Whose events a ruleset judges.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
+pub enum RuleScope {
     /// All devices of the user. Built-in rules are here and nowhere else.
     Global,
     /// The devices with this profile tag.
@@ -48,7 +48,7 @@ pub enum UnknownScope {
     Tag(#[from] IdError),
 }
 
-impl fmt::Display for Scope {
+impl fmt::Display for RuleScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Global => f.write_str("global"),
@@ -57,7 +57,7 @@ impl fmt::Display for Scope {
     }
 }
 
-impl FromStr for Scope {
+impl FromStr for RuleScope {
     type Err = UnknownScope;
 
     fn from_str(text: &str) -> Result<Self, UnknownScope> {
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn a_scope_is_read_back_from_its_text() {
         for text in ["global", "device/phone", "device/.dot", "device/тег"] {
-            assert_eq!(text.parse::<Scope>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<RuleScope>().unwrap().to_string(), text);
         }
     }
 
@@ -91,7 +91,7 @@ mod tests {
             ("device/a/b", UnknownScope::Tag(IdError::Character('/'))),
             ("device/a\0", UnknownScope::Tag(IdError::Character('\0'))),
         ] {
-            assert_eq!(text.parse::<Scope>(), Err(error), "{text:?}");
+            assert_eq!(text.parse::<RuleScope>(), Err(error), "{text:?}");
         }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::event::Event;
 use super::fields::{At, Fields};
 use super::matching::{Member, PowerLevels, Room};
-use super::{ProfileTag, Refusal};
+use super::{ProfileTag, RuleError};
 use crate::json;
 
 /// What is known of a room, and of the one user who is asked about it.
@@ -55,11 +55,11 @@ impl RoomFacts {
     ///
     /// # Errors
     /// When it is no JSON object, or has a field of the wrong type.
-    pub fn read(json: &[u8]) -> Result<Self, Refusal> {
+    pub fn read(json: &[u8]) -> Result<Self, RuleError> {
         Self::of(Fields::of(json::read(json)?, ROOM)?)
     }
 
-    fn of(mut facts: Fields) -> Result<Self, Refusal> {
+    fn of(mut facts: Fields) -> Result<Self, RuleError> {
         Ok(Self { room: known(&mut facts)?, display_name: facts.take_string("display_name")? })
     }
 }
@@ -69,7 +69,7 @@ impl ExplainRequest {
     ///
     /// # Errors
     /// When it is no JSON object, has no event, or a field of the wrong type.
-    pub fn read(body: &[u8]) -> Result<Self, Refusal> {
+    pub fn read(body: &[u8]) -> Result<Self, RuleError> {
         let mut fields = Fields::of(json::read(body)?, At::Body)?;
         let event = event(&mut fields)?;
         let RoomFacts { room, display_name } = RoomFacts::of(room(&mut fields)?)?;
@@ -92,11 +92,11 @@ impl EvaluateRequest {
     ///
     /// # Errors
     /// When it is no JSON object, has no event or members, or a field of the wrong type.
-    pub fn read(body: &[u8]) -> Result<Self, Refusal> {
+    pub fn read(body: &[u8]) -> Result<Self, RuleError> {
         let mut members = Vec::new();
         let rest = json::read_long(body, "members", |number, value| {
             members.push(NamedMember::read(value, At::Item("members", number))?);
-            Ok::<_, Refusal>(())
+            Ok::<_, RuleError>(())
         })?;
         let mut fields = Fields::of(rest, At::Body)?;
         if !fields.need("members")?.is_array() {
@@ -110,7 +110,7 @@ impl EvaluateRequest {
 }
 
 impl NamedMember {
-    fn read(value: Value, at: At) -> Result<Self, Refusal> {
+    fn read(value: Value, at: At) -> Result<Self, RuleError> {
         let mut fields = Fields::of(value, at)?;
         Ok(Self {
             user_id: fields.need_string("user_id")?.into(),
@@ -129,7 +129,7 @@ impl NamedMember {
     }
 }
 
-fn event(fields: &mut Fields) -> Result<Event, Refusal> {
+fn event(fields: &mut Fields) -> Result<Event, RuleError> {
     let event = Event::from_value(fields.need("event")?);
     event.map_err(|_| fields.wrong_type("event", "a JSON object"))
 }
@@ -137,12 +137,12 @@ fn event(fields: &mut Fields) -> Result<Event, Refusal> {
 const ROOM: At = At::Field("room");
 
 /// The facts of the room; none when nothing is said of it.
-fn room(fields: &mut Fields) -> Result<Fields, Refusal> {
+fn room(fields: &mut Fields) -> Result<Fields, RuleError> {
     let facts = fields.take("room").unwrap_or_else(|| Value::Object(serde_json::Map::new()));
     Fields::of(facts, ROOM)
 }
 
-fn known(facts: &mut Fields) -> Result<Room, Refusal> {
+fn known(facts: &mut Fields) -> Result<Room, RuleError> {
     let count = facts.take("member_count").map(|count| {
         count.as_u64().ok_or_else(|| facts.wrong_type("member_count", "a whole number"))
     });
@@ -158,7 +158,7 @@ fn known(facts: &mut Fields) -> Result<Room, Refusal> {
     })
 }
 
-fn power_levels(facts: &Fields, levels: Value) -> Result<PowerLevels, Refusal> {
+fn power_levels(facts: &Fields, levels: Value) -> Result<PowerLevels, RuleError> {
     const WANTED: &str = "the content of an m.room.power_levels event, with integers for levels";
     let refusal = || facts.wrong_type("power_levels", WANTED);
     // serde would read an array as the fields in their order.
@@ -168,7 +168,7 @@ fn power_levels(facts: &Fields, levels: Value) -> Result<PowerLevels, Refusal> {
     serde_json::from_value(levels).map_err(|_| refusal())
 }
 
-fn profile_tag(fields: &mut Fields) -> Result<Option<ProfileTag>, Refusal> {
+fn profile_tag(fields: &mut Fields) -> Result<Option<ProfileTag>, RuleError> {
     Ok(fields.take_string("profile_tag")?.map(|tag| tag.parse()).transpose()?)
 }
 

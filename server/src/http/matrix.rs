@@ -11,7 +11,7 @@ use axum::http::Uri;
 use axum::response::Response;
 use belfry_core::matrix::VERSIONS;
 use belfry_core::percent;
-use belfry_core::rules::{Access, User};
+use belfry_core::rules::{RuleAccess, User};
 use serde_json::{Value, json};
 
 use crate::app::AppState;
@@ -48,7 +48,7 @@ pub(super) async fn account_data(
     requester: Requester,
     uri: Uri,
 ) -> Result<Response, MatrixError> {
-    requester.may(Access::Read)?;
+    requester.may(RuleAccess::Read)?;
     let named = percent::segment(uri.path().rsplit('/').nth(2).unwrap_or_default())?;
     let user_id = requester.user_id(&state);
     if named != user_id {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use askama::Template;
 use belfry_core::oauth::scope::Scopes;
-use belfry_core::rules::{Document, Effect, Kind, Rule, Scope};
+use belfry_core::rules::{Document, Effect, Rule, RuleKind, RuleScope};
 use jiff::Timestamp;
 
 use super::{Form, Frame, OwnApp, host};
@@ -101,16 +101,16 @@ impl AccountPage<'_> {
 
     fn place(&self, document: &Document) -> Place {
         let title = match document.scope() {
-            Scope::Global => self.frame.text("rules-everywhere").into_owned(),
-            Scope::Device(tag) => {
+            RuleScope::Global => self.frame.text("rules-everywhere").into_owned(),
+            RuleScope::Device(tag) => {
                 self.frame.language.text_with("rules-device", "tag", tag.as_str())
             }
         };
-        let own = Kind::ALL.map(|kind| {
-            let rules = document.own()[kind].iter().map(|rule| self.line(rule)).collect();
+        let own = RuleKind::ALL.map(|kind| {
+            let rules = document.user_rules()[kind].iter().map(|rule| self.line(rule)).collect();
             Group { title: self.frame.text(heading(kind)), rules }
         });
-        let changed = Kind::ALL.into_iter().flat_map(|kind| document.changed_builtin(kind));
+        let changed = RuleKind::ALL.into_iter().flat_map(|kind| document.patched_builtins(kind));
         let changed = Group {
             title: self.frame.text("rules-builtin"),
             rules: changed.map(|rule| self.line(&Rule { pattern: None, ..rule })).collect(),
@@ -140,12 +140,12 @@ impl AccountPage<'_> {
 }
 
 /// The key of the heading over the rules of a kind.
-const fn heading(kind: Kind) -> &'static str {
+const fn heading(kind: RuleKind) -> &'static str {
     match kind {
-        Kind::Override => "rules-override",
-        Kind::Content => "rules-content",
-        Kind::Room => "rules-room",
-        Kind::Sender => "rules-sender",
-        Kind::Underride => "rules-underride",
+        RuleKind::Override => "rules-override",
+        RuleKind::Content => "rules-content",
+        RuleKind::Room => "rules-room",
+        RuleKind::Sender => "rules-sender",
+        RuleKind::Underride => "rules-underride",
     }
 }

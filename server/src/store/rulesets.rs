@@ -5,7 +5,7 @@ mod reading;
 
 use std::sync::{Arc, OnceLock};
 
-use belfry_core::rules::{self, Document, Scope, User};
+use belfry_core::rules::{self, Document, RuleScope, User};
 use bytes::Bytes;
 
 pub use self::reading::{Reading, RulesetsRead};
@@ -102,11 +102,11 @@ impl Rulesets {
 
     /// The document of a scope, if the account has one.
     #[must_use]
-    pub fn of(&self, scope: &Scope) -> Option<&Document> {
+    pub fn of(&self, scope: &RuleScope) -> Option<&Document> {
         self.versioned(scope).map(|versioned| &versioned.document)
     }
 
-    fn versioned(&self, scope: &Scope) -> Option<&Versioned> {
+    fn versioned(&self, scope: &RuleScope) -> Option<&Versioned> {
         self.all().iter().find(|versioned| versioned.document.scope() == scope)
     }
 
@@ -130,7 +130,7 @@ impl Rulesets {
 
     /// How many bytes the document of a scope is stored in.
     #[must_use]
-    pub fn bytes_of(&self, scope: &Scope) -> usize {
+    pub fn bytes_of(&self, scope: &RuleScope) -> usize {
         self.versioned(scope).map_or(0, |versioned| versioned.bytes)
     }
 

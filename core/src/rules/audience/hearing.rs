@@ -9,7 +9,7 @@ use super::number;
 use super::verdicts::{Choice, Verdicts};
 use crate::rules::event::{Event, Property};
 use crate::rules::matching::{BUILTIN, Check, Facts, Glob, MASTER, Member, Names, Room};
-use crate::rules::{Scalar, Scope, User};
+use crate::rules::{RuleScope, Scalar, User};
 
 /// An event, and the marks of its text.
 struct Heard<'a> {
@@ -209,7 +209,7 @@ impl Members<'_> {
         let Choice::Builtin { index, .. } = builtin else { return false };
         let Some(rule) = self.audience.shelf.get(rule) else { return true };
         let above = BUILTIN.rule(index as usize).ready.kind < rule.ready.kind;
-        index as usize == MASTER || above && rule.scope == Scope::Global
+        index as usize == MASTER || above && rule.scope == RuleScope::Global
     }
 
     fn own(&self, seat: &Seat<'_>) -> &[super::Slot] {

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use crate::rules::event::{BODY, Event};
 use crate::rules::key::{Key, Trace};
 use crate::rules::pattern::{Text, is_word_byte, lower};
-use crate::rules::{Condition, Scalar, Test};
+use crate::rules::{Condition, ConditionKind, Scalar};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Mark(u64);
@@ -45,28 +45,29 @@ impl Mark {
     /// The mark of a rule with these conditions, all of which must hold; the one that fewest
     /// events will have.
     pub(super) fn of_rule(conditions: &[Condition]) -> Option<Self> {
-        let marks = conditions.iter().filter_map(|condition| Self::of_test(&condition.test));
+        let marks = conditions.iter().filter_map(|condition| Self::of_test(&condition.kind));
         marks.min_by_key(|(commonness, _)| *commonness).map(|(_, mark)| mark)
     }
 
-    fn of_test(test: &Test) -> Option<(Commonness, Self)> {
+    fn of_test(test: &ConditionKind) -> Option<(Commonness, Self)> {
         let key = match test {
-            Test::EventMatch { key, .. }
-            | Test::EventPropertyIs { key, .. }
-            | Test::EventPropertyContains { key, .. } => Key::new(key),
+            ConditionKind::EventMatch { key, .. }
+            | ConditionKind::EventPropertyIs { key, .. }
+            | ConditionKind::EventPropertyContains { key, .. } => Key::new(key),
             _ => return None,
         };
         let mark = match test {
-            Test::EventMatch { pattern, .. } if key == *BODY => {
+            ConditionKind::EventMatch { pattern, .. } if key == *BODY => {
                 return Some((Commonness::Word, Self::of_pattern(pattern)?));
             }
-            Test::EventMatch { pattern, .. } if pattern.contains(['*', '?']) => return None,
-            Test::EventMatch { pattern, .. } => {
+            ConditionKind::EventMatch { pattern, .. } if pattern.contains(['*', '?']) => {
+                return None;
+            }
+            ConditionKind::EventMatch { pattern, .. } => {
                 Self::value(key.trace(), &Scalar::String(pattern.clone()))
             }
-            Test::EventPropertyIs { value, .. } | Test::EventPropertyContains { value, .. } => {
-                Self::value(key.trace(), value)
-            }
+            ConditionKind::EventPropertyIs { value, .. }
+            | ConditionKind::EventPropertyContains { value, .. } => Self::value(key.trace(), value),
             _ => return None,
         };
         let common = key.is(&["type"]) || key.is(&["content", "msgtype"]);

@@ -7,7 +7,7 @@ use super::mark::Mark;
 use super::pool::{Digest, Pool};
 use super::{Slot, number};
 use crate::rules::matching::{Check, Member, Ready, conditions};
-use crate::rules::{Action, Condition, Kind, Rule, Scope, Test};
+use crate::rules::{Action, Condition, ConditionKind, Rule, RuleKind, RuleScope};
 
 #[derive(Debug, Default)]
 pub(super) struct Shelf {
@@ -22,7 +22,7 @@ pub(super) struct Shelf {
 /// A rule, and who has it.
 #[derive(Debug)]
 pub(super) struct Shelved {
-    pub(super) scope: Scope,
+    pub(super) scope: RuleScope,
     pub(super) ready: Ready,
     pub(super) holders: Vec<Holder>,
     actions: u32,
@@ -43,8 +43,8 @@ impl Shelf {
     /// Gives a rule to a user. A rule that never matches is not kept.
     pub(super) fn take(
         &mut self,
-        scope: &Scope,
-        kind: Kind,
+        scope: &RuleScope,
+        kind: RuleKind,
         rule: &Rule,
         holder: Holder,
     ) -> Option<Slot> {
@@ -137,12 +137,15 @@ impl Shelf {
     }
 }
 
-fn never_matches(kind: Kind, rule: &Rule) -> bool {
-    let is_unknown = |condition: &Condition| matches!(condition.test, Test::Unknown { .. });
+fn never_matches(kind: RuleKind, rule: &Rule) -> bool {
+    let is_unknown =
+        |condition: &Condition| matches!(condition.kind, ConditionKind::Unknown { .. });
     match kind {
-        Kind::Override | Kind::Underride => rule.conditions.iter().flatten().any(is_unknown),
-        Kind::Content => rule.pattern.is_none(),
-        Kind::Room | Kind::Sender => false,
+        RuleKind::Override | RuleKind::Underride => {
+            rule.conditions.iter().flatten().any(is_unknown)
+        }
+        RuleKind::Content => rule.pattern.is_none(),
+        RuleKind::Room | RuleKind::Sender => false,
     }
 }
 
@@ -150,13 +153,13 @@ impl Shelved {
     /// Whether the rule is asked about events for this member.
     pub(super) fn is_for(&self, member: Member<'_>) -> bool {
         match &self.scope {
-            Scope::Global => true,
-            Scope::Device(tag) => Some(tag.as_str()) == member.profile_tag,
+            RuleScope::Global => true,
+            RuleScope::Device(tag) => Some(tag.as_str()) == member.profile_tag,
         }
     }
 
     /// Whether it makes no difference which member it is.
     pub(super) fn is_for_all(&self) -> bool {
-        self.scope == Scope::Global && !self.ready.checks.iter().any(Check::is_personal)
+        self.scope == RuleScope::Global && !self.ready.checks.iter().any(Check::is_personal)
     }
 }

@@ -10,7 +10,7 @@ use crate::rules::event::Event;
 use crate::rules::event::tests::any_json;
 use crate::rules::matching::generate::{self, NAMES, TAGS, USERS};
 use crate::rules::matching::{Compiled, Room, Verdict};
-use crate::rules::{Kind, Scope};
+use crate::rules::{RuleKind, RuleScope};
 
 /// The users who are put into an audience one after the other, in place of their older selves; a
 /// user without documents is removed.
@@ -51,13 +51,13 @@ fn strange_document() -> impl Strategy<Value = Document> {
             })
         },
     );
-    prop::collection::vec((select(&Kind::ALL[..]), rule), 0..8).prop_map(|rules| {
-        let rules = Kind::ALL.map(|kind| {
+    prop::collection::vec((select(&RuleKind::ALL[..]), rule), 0..8).prop_map(|rules| {
+        let rules = RuleKind::ALL.map(|kind| {
             let of_kind = rules.iter().filter(|(other, _)| *other == kind);
             (kind.as_str(), of_kind.map(|(_, rule)| rule).collect::<Vec<_>>())
         });
         let stored = json!({"rules": BTreeMap::from(rules), "changes": {}});
-        Document::from_text(Scope::Global, &stored.to_string()).unwrap()
+        Document::from_text(RuleScope::Global, &stored.to_string()).unwrap()
     })
 }
 
@@ -210,7 +210,7 @@ fn a_user_who_is_replaced_takes_no_more_room() {
     let rules =
         json!({"override": [{"rule_id": "x", "enabled": true, "actions": [], "conditions": []}]});
     let stored = json!({"rules": rules, "changes": {".m.rule.master": {"enabled": true}}});
-    let document = Document::from_text(Scope::Global, &stored.to_string()).unwrap();
+    let document = Document::from_text(RuleScope::Global, &stored.to_string()).unwrap();
     for _ in 0..10 {
         audience.put("@a:x", [&document]);
     }
@@ -223,7 +223,7 @@ fn a_rule_that_stands_twice_in_a_broken_document_does_no_harm() {
     let mut audience = Audience::new();
     let rule = json!({"rule_id": "x", "enabled": true, "actions": [], "conditions": []});
     let stored = json!({"rules": {"override": [rule, rule, rule]}, "changes": {}});
-    let document = Document::from_text(Scope::Global, &stored.to_string()).unwrap();
+    let document = Document::from_text(RuleScope::Global, &stored.to_string()).unwrap();
     for user in ["@a:x", "@b:x", "@a:x"] {
         audience.put(user, [&document]);
     }

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use super::Members;
 use super::pool::Digest;
-use crate::rules::Scope;
+use crate::rules::RuleScope;
 use crate::rules::matching::Verdict;
 
 /// What each member's rules say of an event.
@@ -100,7 +100,7 @@ impl<'a> Verdicts<'a> {
             Choice::Builtin { standing, index } => {
                 let standing = self.members.standings[standing as usize];
                 let (rule, actions) = standing.rule(index as usize);
-                Verdict::of(rule.name(&Scope::Global), actions)
+                Verdict::of(rule.name(&RuleScope::Global), actions)
             }
         }
     }

@@ -5,7 +5,7 @@ use super::*;
 use crate::json::tests::any_json;
 use crate::rules::Class;
 
-fn shown(kind: Kind, body: &str) -> Value {
+fn shown(kind: RuleKind, body: &str) -> Value {
     let new = NewRule::read(kind, body.as_bytes()).unwrap();
     json!(new.named("r".parse().unwrap(), true))
 }
@@ -16,23 +16,23 @@ fn override_and_underride_have_conditions_and_content_has_a_pattern() {
     let mut always = bare.clone();
     always["conditions"] = json!([]);
     for (kind, expected) in [
-        (Kind::Override, &always),
-        (Kind::Underride, &always),
-        (Kind::Room, &bare),
-        (Kind::Sender, &bare),
+        (RuleKind::Override, &always),
+        (RuleKind::Underride, &always),
+        (RuleKind::Room, &bare),
+        (RuleKind::Sender, &bare),
     ] {
         assert_eq!(&shown(kind, r#"{"actions":[]}"#), expected, "{kind}");
     }
     let mut cake = bare;
     cake["pattern"] = json!("cake");
-    assert_eq!(shown(Kind::Content, r#"{"actions":[],"pattern":"cake"}"#), cake);
+    assert_eq!(shown(RuleKind::Content, r#"{"actions":[],"pattern":"cake"}"#), cake);
 }
 
 #[test]
 fn what_the_user_gave_beyond_that_is_kept_for_every_kind() {
     let body = r#"{"actions":["notify"],"conditions":[{"kind":"contains_display_name"}],
         "pattern":"p","org.x":{"a":1.5}}"#;
-    for kind in Kind::ALL {
+    for kind in RuleKind::ALL {
         assert_eq!(
             shown(kind, body),
             json!({
@@ -47,34 +47,34 @@ fn what_the_user_gave_beyond_that_is_kept_for_every_kind() {
 #[test]
 fn a_body_cannot_set_what_is_ours() {
     let body = r#"{"actions":[],"rule_id":"x","default":"yes","enabled":false}"#;
-    assert_eq!(shown(Kind::Room, body), shown(Kind::Room, r#"{"actions":[]}"#));
+    assert_eq!(shown(RuleKind::Room, body), shown(RuleKind::Room, r#"{"actions":[]}"#));
 }
 
 #[test]
 fn a_body_of_the_wrong_shape_is_refused_by_name() {
     use Class::{BadJson, InvalidParam, MissingParam, NotJson};
     for (kind, body, class, text) in [
-        (Kind::Room, "", NotJson, "the body is not JSON: EOF while parsing a value"),
-        (Kind::Room, "{\"actions\":[]", NotJson, "the body is not JSON: EOF"),
-        (Kind::Room, "{\"actions\":[],\"actions\":[]}", BadJson, "a key stands twice in one"),
-        (Kind::Room, r#"{"actions":[],"x":"\ud800"}"#, BadJson, "the JSON holds half of a"),
-        (Kind::Room, "true", BadJson, "the body must be a JSON object"),
-        (Kind::Room, "[]", BadJson, "the body must be a JSON object"),
-        (Kind::Room, "{}", MissingParam, "actions is missing"),
-        (Kind::Room, r#"{"actions":"notify"}"#, BadJson, "actions must be an array"),
-        (Kind::Room, r#"{"actions":null}"#, BadJson, "actions must be an array"),
-        (Kind::Room, r#"{"actions":["x"]}"#, InvalidParam, "actions[0] must be notify, "),
-        (Kind::Override, r#"{"actions":[],"conditions":{}}"#, BadJson, "conditions must be an"),
-        (Kind::Override, r#"{"actions":[],"conditions":null}"#, BadJson, "conditions must be"),
+        (RuleKind::Room, "", NotJson, "the body is not JSON: EOF while parsing a value"),
+        (RuleKind::Room, "{\"actions\":[]", NotJson, "the body is not JSON: EOF"),
+        (RuleKind::Room, "{\"actions\":[],\"actions\":[]}", BadJson, "a key stands twice in one"),
+        (RuleKind::Room, r#"{"actions":[],"x":"\ud800"}"#, BadJson, "the JSON holds half of a"),
+        (RuleKind::Room, "true", BadJson, "the body must be a JSON object"),
+        (RuleKind::Room, "[]", BadJson, "the body must be a JSON object"),
+        (RuleKind::Room, "{}", MissingParam, "actions is missing"),
+        (RuleKind::Room, r#"{"actions":"notify"}"#, BadJson, "actions must be an array"),
+        (RuleKind::Room, r#"{"actions":null}"#, BadJson, "actions must be an array"),
+        (RuleKind::Room, r#"{"actions":["x"]}"#, InvalidParam, "actions[0] must be notify, "),
+        (RuleKind::Override, r#"{"actions":[],"conditions":{}}"#, BadJson, "conditions must be an"),
+        (RuleKind::Override, r#"{"actions":[],"conditions":null}"#, BadJson, "conditions must be"),
         (
-            Kind::Override,
+            RuleKind::Override,
             r#"{"actions":[],"conditions":[{"kind":"x"},{}]}"#,
             MissingParam,
             "conditions[1].kind is missing",
         ),
-        (Kind::Content, r#"{"actions":[]}"#, MissingParam, "pattern is missing"),
-        (Kind::Content, r#"{"actions":[],"pattern":1}"#, BadJson, "pattern must be a string"),
-        (Kind::Sender, r#"{"actions":[],"pattern":1}"#, BadJson, "pattern must be a string"),
+        (RuleKind::Content, r#"{"actions":[]}"#, MissingParam, "pattern is missing"),
+        (RuleKind::Content, r#"{"actions":[],"pattern":1}"#, BadJson, "pattern must be a string"),
+        (RuleKind::Sender, r#"{"actions":[],"pattern":1}"#, BadJson, "pattern must be a string"),
     ] {
         let refusal = NewRule::read(kind, body.as_bytes()).unwrap_err();
         assert_eq!(refusal.class(), class, "{kind} {body}");
@@ -178,7 +178,7 @@ fn any_body() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn a_rule_is_shown_as_it_was_put(body in any_body(), kind in prop::sample::select(&Kind::ALL)) {
+    fn a_rule_is_shown_as_it_was_put(body in any_body(), kind in prop::sample::select(&RuleKind::ALL)) {
         let new = NewRule::read(kind, &json::write(&body)).unwrap();
         let rule = new.named("r".parse().unwrap(), true);
         let shown = json!(rule);

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::rules::{Document, Scope};
+use crate::rules::{Document, RuleScope};
 
 /// The list of the newest specification (v1.17 to v1.19), with the three older mention rules at
 /// the places that they had until v1.16.
@@ -37,7 +37,7 @@ const PUBLISHED: &str = r#"{
 #[test]
 fn the_published_list_is_met() {
     let published: Value = serde_json::from_str(PUBLISHED).unwrap();
-    let document = Document::new(Scope::Global);
+    let document = Document::new(RuleScope::Global);
     assert_eq!(json!(document.ruleset(User::new("@alice:x.org:8448"))), published);
 }
 

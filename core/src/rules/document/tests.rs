@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::json;
-use crate::rules::{Class, Rulesets, User, body, builtin};
+use crate::rules::{Class, RulesetsResponse, User, body, builtin};
 
 mod model;
 
@@ -11,26 +11,31 @@ fn alice() -> User<'static> {
 }
 
 fn global() -> Document {
-    Document::new(Scope::Global)
+    Document::new(RuleScope::Global)
 }
 
 fn phone() -> Document {
     Document::new("device/phone".parse().unwrap())
 }
 
-fn quiet(kind: Kind) -> NewRule {
+fn quiet(kind: RuleKind) -> NewRule {
     NewRule::read(kind, br#"{"actions":[],"pattern":"p"}"#).unwrap()
 }
 
-fn before(id: &str) -> Place<'_> {
-    Place { before: Some(id), after: None }
+fn before(id: &str) -> Position<'_> {
+    Position { before: Some(id), after: None }
 }
 
-fn after(id: &str) -> Place<'_> {
-    Place { before: None, after: Some(id) }
+fn after(id: &str) -> Position<'_> {
+    Position { before: None, after: Some(id) }
 }
 
-fn put(document: &mut Document, kind: Kind, id: &str, place: Place<'_>) -> Result<(), Refusal> {
+fn put(
+    document: &mut Document,
+    kind: RuleKind,
+    id: &str,
+    place: Position<'_>,
+) -> Result<(), RuleError> {
     document.put(kind, id.parse().unwrap(), quiet(kind), place)
 }
 
@@ -38,28 +43,28 @@ fn put(document: &mut Document, kind: Kind, id: &str, place: Place<'_>) -> Resul
 fn with_rooms<const N: usize>(ids: [&str; N]) -> Document {
     let mut document = global();
     for id in ids.into_iter().rev() {
-        put(&mut document, Kind::Room, id, Place::default()).unwrap();
+        put(&mut document, RuleKind::Room, id, Position::default()).unwrap();
     }
     document
 }
 
-fn own_ids(document: &Document, kind: Kind) -> Vec<&str> {
-    document.own()[kind].iter().map(|rule| rule.rule_id.as_str()).collect()
+fn own_ids(document: &Document, kind: RuleKind) -> Vec<&str> {
+    document.user_rules()[kind].iter().map(|rule| rule.rule_id.as_str()).collect()
 }
 
 #[test]
 fn a_new_rule_goes_on_top_of_its_kind() {
     let mut document = with_rooms(["a", "b"]);
-    put(&mut document, Kind::Room, "c", Place::default()).unwrap();
-    assert_eq!(own_ids(&document, Kind::Room), ["c", "a", "b"]);
-    assert!(own_ids(&document, Kind::Sender).is_empty());
+    put(&mut document, RuleKind::Room, "c", Position::default()).unwrap();
+    assert_eq!(own_ids(&document, RuleKind::Room), ["c", "a", "b"]);
+    assert!(own_ids(&document, RuleKind::Sender).is_empty());
 }
 
 #[test]
 fn a_new_override_rule_goes_below_master_and_above_the_other_builtin_rules() {
     let mut document = global();
-    put(&mut document, Kind::Override, "a", Place::default()).unwrap();
-    let rules = document.rules(Kind::Override, alice());
+    put(&mut document, RuleKind::Override, "a", Position::default()).unwrap();
+    let rules = document.rules(RuleKind::Override, alice());
     let ids: Vec<&str> = rules.iter().map(|rule| rule.rule_id.as_str()).collect();
     assert_eq!(ids[..3], [".m.rule.master", "a", ".m.rule.suppress_notices"]);
 }
@@ -67,14 +72,14 @@ fn a_new_override_rule_goes_below_master_and_above_the_other_builtin_rules() {
 #[test]
 fn a_new_underride_rule_goes_above_the_builtin_rules() {
     let mut document = global();
-    put(&mut document, Kind::Underride, "a", Place::default()).unwrap();
-    let rules = document.rules(Kind::Underride, alice());
+    put(&mut document, RuleKind::Underride, "a", Position::default()).unwrap();
+    let rules = document.rules(RuleKind::Underride, alice());
     assert_eq!((&*rules[0].rule_id, &*rules[1].rule_id), ("a", ".m.rule.call"));
 }
 
 #[test]
 fn a_rule_is_placed_next_to_the_rule_that_is_named() {
-    let both = |before, after| Place { before: Some(before), after: Some(after) };
+    let both = |before, after| Position { before: Some(before), after: Some(after) };
     for (id, place, order) in [
         ("x", before("a"), "xabc"),
         ("x", before("c"), "abxc"),
@@ -83,7 +88,7 @@ fn a_rule_is_placed_next_to_the_rule_that_is_named() {
         ("x", both("b", "a"), "axbc"),
         ("x", both("a", "c"), "xabc"),
         ("x", both("b", "b"), "axbc"),
-        ("a", Place::default(), "abc"),
+        ("a", Position::default(), "abc"),
         ("a", before("c"), "bac"),
         ("a", after("c"), "bca"),
         ("a", before("b"), "abc"),
@@ -94,39 +99,44 @@ fn a_rule_is_placed_next_to_the_rule_that_is_named() {
         ("b", both("a", "c"), "bac"),
     ] {
         let mut document = with_rooms(["a", "b", "c"]);
-        put(&mut document, Kind::Room, id, place).unwrap();
-        assert_eq!(own_ids(&document, Kind::Room).concat(), order, "{id} {place:?}");
+        put(&mut document, RuleKind::Room, id, place).unwrap();
+        assert_eq!(own_ids(&document, RuleKind::Room).concat(), order, "{id} {place:?}");
     }
 }
 
 #[test]
 fn a_place_next_to_no_rule_of_the_users_is_refused_and_nothing_changes() {
     let mut document = with_rooms(["a", "b"]);
-    put(&mut document, Kind::Sender, "s", Place::default()).unwrap();
+    put(&mut document, RuleKind::Sender, "s", Position::default()).unwrap();
     let untouched = document.clone();
     for (kind, id, place, text) in [
-        (Kind::Room, "x", before("y"), r#"there is no room rule "y" to place the rule next to"#),
-        (Kind::Room, "a", after("y"), r#"there is no room rule "y" to place the rule next to"#),
-        (Kind::Room, "x", before(""), r#"there is no room rule "" to place the rule next to"#),
-        (Kind::Room, "x", after("s"), r#"there is no room rule "s" to place the rule next to"#),
         (
-            Kind::Override,
+            RuleKind::Room,
+            "x",
+            before("y"),
+            r#"there is no room rule "y" to place the rule next to"#,
+        ),
+        (RuleKind::Room, "a", after("y"), r#"there is no room rule "y" to place the rule next to"#),
+        (RuleKind::Room, "x", before(""), r#"there is no room rule "" to place the rule next to"#),
+        (RuleKind::Room, "x", after("s"), r#"there is no room rule "s" to place the rule next to"#),
+        (
+            RuleKind::Override,
             "x",
             after(".m.rule.master"),
             r#"".m.rule.master" is a built-in rule; a rule can be placed next to your own rules only"#,
         ),
-        (Kind::Room, "a", before("a"), "a rule cannot be placed next to itself"),
-        (Kind::Room, "x", after("x"), "a rule cannot be placed next to itself"),
+        (RuleKind::Room, "a", before("a"), "a rule cannot be placed next to itself"),
+        (RuleKind::Room, "x", after("x"), "a rule cannot be placed next to itself"),
         (
-            Kind::Room,
+            RuleKind::Room,
             "x",
-            Place { before: Some("a"), after: Some("y") },
+            Position { before: Some("a"), after: Some("y") },
             r#"there is no room rule "y" to place the rule next to"#,
         ),
         (
-            Kind::Room,
+            RuleKind::Room,
             "x",
-            Place { before: Some("y"), after: Some("a") },
+            Position { before: Some("y"), after: Some("a") },
             r#"there is no room rule "y" to place the rule next to"#,
         ),
     ] {
@@ -139,20 +149,21 @@ fn a_place_next_to_no_rule_of_the_users_is_refused_and_nothing_changes() {
 #[test]
 fn a_rule_of_another_scope_is_no_neighbour() {
     let mut document = phone();
-    put(&mut document, Kind::Room, "a", Place::default()).unwrap();
-    let refusal = put(&mut global(), Kind::Room, "b", before("a")).unwrap_err();
+    put(&mut document, RuleKind::Room, "a", Position::default()).unwrap();
+    let refusal = put(&mut global(), RuleKind::Room, "b", before("a")).unwrap_err();
     assert_eq!(refusal.class(), Class::Unknown);
 }
 
 #[test]
 fn a_replaced_rule_has_the_new_body_and_is_enabled_as_it_was() {
-    for place in [Place::default(), before("b"), after("b")] {
+    for place in [Position::default(), before("b"), after("b")] {
         let mut document = with_rooms(["a", "b"]);
-        document.enable(Kind::Room, "a", false).unwrap();
-        let loud = NewRule::read(Kind::Room, br#"{"actions":["notify"],"enabled":true}"#).unwrap();
-        document.put(Kind::Room, "a".parse().unwrap(), loud, place).unwrap();
+        document.set_enabled(RuleKind::Room, "a", false).unwrap();
+        let loud =
+            NewRule::read(RuleKind::Room, br#"{"actions":["notify"],"enabled":true}"#).unwrap();
+        document.put(RuleKind::Room, "a".parse().unwrap(), loud, place).unwrap();
         assert_eq!(
-            json!(document.rule(Kind::Room, "a", alice()).unwrap()),
+            json!(document.rule(RuleKind::Room, "a", alice()).unwrap()),
             json!({"rule_id": "a", "default": false, "enabled": false, "actions": ["notify"]})
         );
         assert_eq!(document.len(), 2);
@@ -162,59 +173,59 @@ fn a_replaced_rule_has_the_new_body_and_is_enabled_as_it_was() {
 #[test]
 fn a_rule_that_is_deleted_and_made_again_is_enabled() {
     let mut document = with_rooms(["a"]);
-    document.enable(Kind::Room, "a", false).unwrap();
-    document.remove(Kind::Room, "a").unwrap();
-    put(&mut document, Kind::Room, "a", Place::default()).unwrap();
-    assert!(document.rule(Kind::Room, "a", alice()).unwrap().enabled);
+    document.set_enabled(RuleKind::Room, "a", false).unwrap();
+    document.remove(RuleKind::Room, "a").unwrap();
+    put(&mut document, RuleKind::Room, "a", Position::default()).unwrap();
+    assert!(document.rule(RuleKind::Room, "a", alice()).unwrap().enabled);
 }
 
 #[test]
 fn the_same_id_in_two_kinds_is_two_rules() {
     let mut document = with_rooms(["a"]);
-    put(&mut document, Kind::Sender, "a", Place::default()).unwrap();
-    document.enable(Kind::Sender, "a", false).unwrap();
-    assert!(document.rule(Kind::Room, "a", alice()).unwrap().enabled);
-    document.remove(Kind::Room, "a").unwrap();
-    assert!(document.has_own(Kind::Sender, "a") && !document.has_own(Kind::Room, "a"));
+    put(&mut document, RuleKind::Sender, "a", Position::default()).unwrap();
+    document.set_enabled(RuleKind::Sender, "a", false).unwrap();
+    assert!(document.rule(RuleKind::Room, "a", alice()).unwrap().enabled);
+    document.remove(RuleKind::Room, "a").unwrap();
+    assert!(document.has_own(RuleKind::Sender, "a") && !document.has_own(RuleKind::Room, "a"));
 }
 
 #[test]
 fn what_a_user_changes_of_a_builtin_rule_is_laid_over_it() {
     let mut document = global();
     let shown = |document: &Document| {
-        json!(document.rule(Kind::Content, ".m.rule.contains_user_name", alice()).unwrap())
+        json!(document.rule(RuleKind::Content, ".m.rule.contains_user_name", alice()).unwrap())
     };
     let mut expected = shown(&document);
-    document.enable(Kind::Content, ".m.rule.contains_user_name", false).unwrap();
+    document.set_enabled(RuleKind::Content, ".m.rule.contains_user_name", false).unwrap();
     expected["enabled"] = json!(false);
     assert_eq!(shown(&document), expected);
     let actions = body::read_actions(br#"{"actions":["dont_notify"]}"#).unwrap();
-    document.set_actions(Kind::Content, ".m.rule.contains_user_name", actions).unwrap();
+    document.set_actions(RuleKind::Content, ".m.rule.contains_user_name", actions).unwrap();
     expected["actions"] = json!(["dont_notify"]);
     assert_eq!(shown(&document), expected);
-    assert_eq!(json!(document.rules(Kind::Content, alice())), json!([expected]));
+    assert_eq!(json!(document.rules(RuleKind::Content, alice())), json!([expected]));
     assert_eq!((document.len(), document.is_empty()), (0, false));
 }
 
 #[test]
 fn a_rule_that_is_not_there_is_not_found() {
     let missing = [
-        (global(), Kind::Room, "a"),
-        (with_rooms(["a"]), Kind::Sender, "a"),
-        (global(), Kind::Content, ".m.rule.master"),
-        (global(), Kind::Override, ".m.rule.none"),
-        (phone(), Kind::Override, ".m.rule.master"),
+        (global(), RuleKind::Room, "a"),
+        (with_rooms(["a"]), RuleKind::Sender, "a"),
+        (global(), RuleKind::Content, ".m.rule.master"),
+        (global(), RuleKind::Override, ".m.rule.none"),
+        (phone(), RuleKind::Override, ".m.rule.master"),
     ];
     for (mut document, kind, id) in missing {
         let untouched = document.clone();
         let refusals = [
             document.rule(kind, id, alice()).unwrap_err(),
             document.remove(kind, id).unwrap_err(),
-            document.enable(kind, id, true).unwrap_err(),
+            document.set_enabled(kind, id, true).unwrap_err(),
             document.set_actions(kind, id, vec![]).unwrap_err(),
         ];
         for refusal in refusals {
-            assert_eq!(refusal, Refusal::NoSuchRule { kind, id: id.to_owned() });
+            assert_eq!(refusal, RuleError::NoSuchRule { kind, id: id.to_owned() });
             assert_eq!(refusal.class(), Class::NotFound);
         }
         assert_eq!(document, untouched);
@@ -224,10 +235,10 @@ fn a_rule_that_is_not_there_is_not_found() {
 #[test]
 fn a_builtin_rule_cannot_be_deleted_even_when_it_was_changed() {
     let mut document = global();
-    document.enable(Kind::Override, builtin::MASTER, true).unwrap();
-    let refusal = document.remove(Kind::Override, builtin::MASTER).unwrap_err();
+    document.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
+    let refusal = document.remove(RuleKind::Override, builtin::MASTER).unwrap_err();
     assert_eq!(refusal.class(), Class::NotFound);
-    assert!(document.rule(Kind::Override, builtin::MASTER, alice()).unwrap().enabled);
+    assert!(document.rule(RuleKind::Override, builtin::MASTER, alice()).unwrap().enabled);
 }
 
 #[test]
@@ -239,10 +250,10 @@ fn a_device_has_no_builtin_rules() {
 #[test]
 fn all_rulesets_name_the_devices_that_have_a_rule() {
     let mut phone = phone();
-    put(&mut phone, Kind::Room, "!r:x", Place::default()).unwrap();
+    put(&mut phone, RuleKind::Room, "!r:x", Position::default()).unwrap();
     let tablet = Document::new("device/tablet".parse().unwrap());
     let global = global();
-    let answer = json::write(&Rulesets::of(&global, [&phone, &tablet], alice()));
+    let answer = json::write(&RulesetsResponse::of(&global, [&phone, &tablet], alice()));
     let answer: Value = serde_json::from_slice(&answer).unwrap();
     let rule = json!({
         "rule_id": "!r:x", "default": false, "enabled": true, "actions": [], "pattern": "p",
@@ -252,8 +263,11 @@ fn all_rulesets_name_the_devices_that_have_a_rule() {
     assert_eq!(answer["device"], json!({"phone": ruleset}));
     assert_eq!(answer["global"], json!(global.ruleset(alice())));
 
-    phone.remove(Kind::Room, "!r:x").unwrap();
-    assert_eq!(json!(Rulesets::of(&global, [&phone, &tablet], alice()))["device"], json!({}));
+    phone.remove(RuleKind::Room, "!r:x").unwrap();
+    assert_eq!(
+        json!(RulesetsResponse::of(&global, [&phone, &tablet], alice()))["device"],
+        json!({})
+    );
 }
 
 /// What the first version wrote. This text must be readable for ever.
@@ -268,10 +282,10 @@ const STORED: &str = concat!(
 
 #[test]
 fn the_stored_form_is_what_it_always_was() {
-    let document = Document::from_text(Scope::Global, STORED).unwrap();
+    let document = Document::from_text(RuleScope::Global, STORED).unwrap();
     assert_eq!(document.to_text(), STORED);
     assert_eq!(document.len(), 2);
-    assert!(document.rule(Kind::Override, builtin::MASTER, alice()).unwrap().enabled);
+    assert!(document.rule(RuleKind::Override, builtin::MASTER, alice()).unwrap().enabled);
     assert_eq!(
         global().to_text(),
         concat!(
@@ -283,8 +297,8 @@ fn the_stored_form_is_what_it_always_was() {
 
 #[test]
 fn a_change_of_a_rule_that_is_no_longer_builtin_is_kept_and_not_shown() {
-    let document = Document::from_text(Scope::Global, STORED).unwrap();
-    assert!(document.change(".m.rule.gone").is_some());
+    let document = Document::from_text(RuleScope::Global, STORED).unwrap();
+    assert!(document.patch(".m.rule.gone").is_some());
     assert_eq!(document.ruleset(alice()).iter().count(), builtin::all().iter().count() + 2);
 }
 
@@ -299,7 +313,7 @@ fn a_document_of_an_unknown_form_is_not_read() {
         r#"{"rules":{"room":[{}]},"changes":{}}"#,
         r#"{"rules":{},"changes":{".m.rule.master":{"enabled":1}}}"#,
     ] {
-        assert!(Document::from_text(Scope::Global, text).is_err(), "{text}");
+        assert!(Document::from_text(RuleScope::Global, text).is_err(), "{text}");
     }
 }
 
@@ -308,11 +322,11 @@ fn the_deepest_body_that_is_accepted_is_stored_and_read_back() {
     let depth = json::MAX_DEPTH - 1;
     let deep = format!(r#"{{"actions":[],"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
     let mut document = phone();
-    let new = NewRule::read(Kind::Room, deep.as_bytes()).unwrap();
-    document.put(Kind::Room, "a".parse().unwrap(), new, Place::default()).unwrap();
+    let new = NewRule::read(RuleKind::Room, deep.as_bytes()).unwrap();
+    document.put(RuleKind::Room, "a".parse().unwrap(), new, Position::default()).unwrap();
     let read = Document::from_text(document.scope().clone(), &document.to_text()).unwrap();
     assert_eq!(read, document);
-    let answer = json::write(&Rulesets::of(&global(), [&document], alice()));
+    let answer = json::write(&RulesetsResponse::of(&global(), [&document], alice()));
     assert!(serde_json::from_slice::<Value>(&answer).is_ok());
 }
 
@@ -324,10 +338,10 @@ fn a_place_is_read_from_a_query_where_each_word_stands_once() {
         ("before=a", Some("a"), None),
         ("after=b&x=y&before=", Some(""), Some("b")),
     ] {
-        assert_eq!(Place::read(&pairs(query)), Ok(Place { before, after }), "{query}");
+        assert_eq!(Position::read(&pairs(query)), Ok(Position { before, after }), "{query}");
     }
     for query in ["before=a&before=a", "after=a&before=b&after=c"] {
-        let refusal = Place::read(&pairs(query)).unwrap_err();
+        let refusal = Position::read(&pairs(query)).unwrap_err();
         assert_eq!(refusal.class(), Class::Unknown, "{query}");
     }
 }
@@ -335,18 +349,18 @@ fn a_place_is_read_from_a_query_where_each_word_stands_once() {
 #[test]
 fn a_builtin_rule_is_changed_while_it_is_not_as_it_is_built_in() {
     let changed = |document: &Document| -> Vec<(String, bool)> {
-        let rules = Kind::ALL.into_iter().flat_map(|kind| document.changed_builtin(kind));
+        let rules = RuleKind::ALL.into_iter().flat_map(|kind| document.patched_builtins(kind));
         rules.map(|rule| (rule.rule_id, rule.enabled)).collect()
     };
     let mut document = with_rooms(["!r:x.org"]);
     assert_eq!(changed(&document), []);
-    document.enable(Kind::Underride, ".m.rule.message", false).unwrap();
-    document.enable(Kind::Override, builtin::MASTER, true).unwrap();
-    document.set_actions(Kind::Underride, ".m.rule.call", vec![Action::Notify]).unwrap();
+    document.set_enabled(RuleKind::Underride, ".m.rule.message", false).unwrap();
+    document.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
+    document.set_actions(RuleKind::Underride, ".m.rule.call", vec![Action::Notify]).unwrap();
     let all = [(builtin::MASTER, true), (".m.rule.call", true), (".m.rule.message", false)];
     assert_eq!(changed(&document), all.map(|(id, enabled)| (id.to_owned(), enabled)));
     // Set back, it is kept as the user's choice, but it is no change.
-    document.enable(Kind::Underride, ".m.rule.message", true).unwrap();
-    document.enable(Kind::Override, builtin::MASTER, false).unwrap();
+    document.set_enabled(RuleKind::Underride, ".m.rule.message", true).unwrap();
+    document.set_enabled(RuleKind::Override, builtin::MASTER, false).unwrap();
     assert_eq!(changed(&document), [(".m.rule.call".to_owned(), true)]);
 }

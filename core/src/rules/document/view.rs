@@ -3,16 +3,21 @@
 use std::borrow::Cow;
 
 use super::{Document, no_such_rule};
-use crate::rules::{Kind, Refusal, Rule, Ruleset, Scope, User, builtin};
+use crate::rules::{Rule, RuleError, RuleKind, RuleScope, Ruleset, User, builtin};
 
 impl Document {
     /// A rule as the user sees it, built-in ones included.
     ///
     /// # Errors
     /// When there is no such rule.
-    pub fn rule(&self, kind: Kind, id: &str, user: User<'_>) -> Result<Cow<'_, Rule>, Refusal> {
+    pub fn rule(
+        &self,
+        kind: RuleKind,
+        id: &str,
+        user: User<'_>,
+    ) -> Result<Cow<'_, Rule>, RuleError> {
         if let Some(at) = self.position(kind, id) {
-            return Ok(Cow::Borrowed(&self.own()[kind][at]));
+            return Ok(Cow::Borrowed(&self.user_rules()[kind][at]));
         }
         self.builtin(kind)
             .find(|rule| rule.rule_id == id)
@@ -23,8 +28,8 @@ impl Document {
     /// The rules of a kind as the user sees them, in the order of evaluation: the user's own above
     /// the built-in ones, except for the one that silences everything.
     #[must_use]
-    pub fn rules(&self, kind: Kind, user: User<'_>) -> Vec<Cow<'_, Rule>> {
-        let own = self.own()[kind].iter().map(Cow::Borrowed);
+    pub fn rules(&self, kind: RuleKind, user: User<'_>) -> Vec<Cow<'_, Rule>> {
+        let own = self.user_rules()[kind].iter().map(Cow::Borrowed);
         let mut builtin = self.builtin(kind).map(|rule| self.changed(rule, user)).peekable();
         let master = builtin.next_if(|rule| rule.rule_id == builtin::MASTER);
         master.into_iter().chain(own).chain(builtin).collect()
@@ -38,25 +43,25 @@ impl Document {
 
     /// The built-in rules of a kind that are not as they are built in, because the user changed
     /// them; what they say of the user is left open.
-    pub fn changed_builtin(&self, kind: Kind) -> impl Iterator<Item = Rule> {
+    pub fn patched_builtins(&self, kind: RuleKind) -> impl Iterator<Item = Rule> {
         self.builtin(kind).filter_map(|builtin| {
             let mut rule = builtin.clone();
-            self.change(&rule.rule_id)?.apply(&mut rule);
+            self.patch(&rule.rule_id)?.apply(&mut rule);
             (rule != *builtin).then_some(rule)
         })
     }
 
-    pub(super) fn builtin(&self, kind: Kind) -> impl Iterator<Item = &'static Rule> + use<> {
+    pub(super) fn builtin(&self, kind: RuleKind) -> impl Iterator<Item = &'static Rule> + use<> {
         let rules = match self.scope {
-            Scope::Global => builtin::all()[kind].as_slice(),
-            Scope::Device(_) => &[],
+            RuleScope::Global => builtin::all()[kind].as_slice(),
+            RuleScope::Device(_) => &[],
         };
         rules.iter()
     }
 
     fn changed(&self, rule: &'static Rule, user: User<'_>) -> Cow<'static, Rule> {
         let mut rule = builtin::for_user(rule, user);
-        if let Some(change) = self.change(&rule.rule_id) {
+        if let Some(change) = self.patch(&rule.rule_id) {
             change.apply(rule.to_mut());
         }
         rule

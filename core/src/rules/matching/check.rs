@@ -7,7 +7,7 @@ use crate::rules::event::{BODY, Event, Property};
 use crate::rules::key::Key;
 use crate::rules::member_count::MemberCount;
 use crate::rules::pattern::{Pattern, lower};
-use crate::rules::{Condition, Kind, Rule, Scalar, Test, User, builtin};
+use crate::rules::{Condition, ConditionKind, Rule, RuleKind, Scalar, User, builtin};
 
 /// What a check can ask about.
 #[derive(Clone, Copy)]
@@ -79,52 +79,54 @@ impl Glob {
 
 /// The conditions of a rule, those included that its kind implies. What a room, sender or content
 /// rule has in `conditions` does not count.
-pub(crate) fn conditions(kind: Kind, rule: &Rule) -> Vec<Condition> {
+pub(crate) fn conditions(kind: RuleKind, rule: &Rule) -> Vec<Condition> {
     let matches = |key: &str, pattern: &str| {
-        vec![Test::EventMatch { key: key.to_owned(), pattern: pattern.to_owned() }.into()]
+        vec![ConditionKind::EventMatch { key: key.to_owned(), pattern: pattern.to_owned() }.into()]
     };
     match kind {
-        Kind::Override | Kind::Underride => rule.conditions.clone().unwrap_or_default(),
-        Kind::Room => matches("room_id", &rule.rule_id),
-        Kind::Sender => matches("sender", &rule.rule_id),
-        Kind::Content => match &rule.pattern {
+        RuleKind::Override | RuleKind::Underride => rule.conditions.clone().unwrap_or_default(),
+        RuleKind::Room => matches("room_id", &rule.rule_id),
+        RuleKind::Sender => matches("sender", &rule.rule_id),
+        RuleKind::Content => match &rule.pattern {
             Some(pattern) => matches("content.body", pattern),
             // No content rule is without one; if it were it should be silent.
-            None => vec![Test::Unknown { kind: "content".to_owned() }.into()],
+            None => vec![ConditionKind::Unknown { kind: "content".to_owned() }.into()],
         },
     }
 }
 
 impl Check {
     /// Compiles a condition of a user's rule.
-    pub(crate) fn new(test: &Test) -> Self {
+    pub(crate) fn new(test: &ConditionKind) -> Self {
         match test {
-            Test::EventMatch { key, pattern } => {
+            ConditionKind::EventMatch { key, pattern } => {
                 Self::matching(Key::new(key), Glob::This(Pattern::new(pattern)))
             }
-            Test::ContainsDisplayName => Self::DisplayName,
-            Test::RoomMemberCount { is } => is.parse().map_or(Self::Never, Self::Members),
-            Test::SenderNotificationPermission { key } => Self::Permission(key.as_str().into()),
-            Test::EventPropertyIs { key, value } => {
+            ConditionKind::ContainsDisplayName => Self::DisplayName,
+            ConditionKind::RoomMemberCount { is } => is.parse().map_or(Self::Never, Self::Members),
+            ConditionKind::SenderNotificationPermission { key } => {
+                Self::Permission(key.as_str().into())
+            }
+            ConditionKind::EventPropertyIs { key, value } => {
                 Self::Is { key: Key::new(key), value: value.clone() }
             }
-            Test::EventPropertyContains { key, value } => {
+            ConditionKind::EventPropertyContains { key, value } => {
                 Self::Contains { key: Key::new(key), value: value.clone() }
             }
-            Test::Unknown { .. } => Self::Never,
+            ConditionKind::Unknown { .. } => Self::Never,
         }
     }
 
     /// Compiles a condition of a built-in rule, in which a placeholder may stand for the user.
-    pub(crate) fn shared(test: &Test) -> Self {
+    pub(crate) fn shared(test: &ConditionKind) -> Self {
         match test {
-            Test::EventMatch { key, pattern } if pattern == builtin::USER_ID => {
+            ConditionKind::EventMatch { key, pattern } if pattern == builtin::USER_ID => {
                 Self::matching(Key::new(key), Glob::UserId)
             }
-            Test::EventMatch { key, pattern } if pattern == builtin::LOCALPART => {
+            ConditionKind::EventMatch { key, pattern } if pattern == builtin::LOCALPART => {
                 Self::matching(Key::new(key), Glob::Localpart)
             }
-            Test::EventPropertyContains { key, value: Scalar::String(value) }
+            ConditionKind::EventPropertyContains { key, value: Scalar::String(value) }
                 if value == builtin::USER_ID =>
             {
                 Self::ContainsUser { key: Key::new(key) }

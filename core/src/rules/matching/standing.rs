@@ -7,7 +7,7 @@ use super::{Check, Ready, conditions};
 use serde::Serialize;
 
 use crate::rules::event::Event;
-use crate::rules::{Action, Document, Kind, builtin};
+use crate::rules::{Action, Document, RuleKind, builtin};
 
 /// The built-in rules in the order of evaluation, so that [`MASTER`] is the first.
 pub(crate) static BUILTIN: LazyLock<Builtins> = LazyLock::new(Builtins::new);
@@ -39,7 +39,7 @@ impl Builtins {
     fn new() -> Self {
         let rules = builtin::all().iter().map(|(kind, rule)| {
             let conditions = conditions(kind, rule);
-            let checks = conditions.iter().map(|condition| Check::shared(&condition.test));
+            let checks = conditions.iter().map(|condition| Check::shared(&condition.kind));
             Builtin {
                 ready: Ready::with(kind, rule, checks),
                 enabled: rule.enabled,
@@ -47,7 +47,7 @@ impl Builtins {
             }
         });
         let rules: Vec<Builtin> = rules.collect();
-        let kinds = Kind::ALL.map(|kind| {
+        let kinds = RuleKind::ALL.map(|kind| {
             let start = rules.partition_point(|rule| rule.ready.kind < kind);
             let end = rules.partition_point(|rule| rule.ready.kind <= kind);
             start.max(MASTER + 1)..end
@@ -64,7 +64,7 @@ impl Builtins {
     }
 
     /// The rules of a kind, without the one that silences everything.
-    pub(crate) fn below_master(&self, kind: Kind) -> Range<usize> {
+    pub(crate) fn below_master(&self, kind: RuleKind) -> Range<usize> {
         self.kinds[kind as usize].clone()
     }
 }
@@ -89,7 +89,7 @@ impl Standing {
     pub(crate) fn of(document: &Document) -> Self {
         let mut standing = Self::default();
         for (index, rule) in BUILTIN.all() {
-            let Some(change) = document.change(&rule.ready.rule_id) else { continue };
+            let Some(change) = document.patch(&rule.ready.rule_id) else { continue };
             if let Some(enabled) = change.enabled {
                 standing.enabled &= !(1 << index);
                 standing.enabled |= u64::from(enabled) << index;

@@ -24,7 +24,7 @@ fn global(rules: &[(&str, Value)]) -> Document {
 
 fn scoped(scope: &str, rules: &[(&str, Value)], changes: &Value) -> Document {
     let mut kinds = json!({});
-    for kind in Kind::ALL {
+    for kind in RuleKind::ALL {
         kinds[kind.as_str()] = json!([]);
     }
     for (kind, rule) in rules {

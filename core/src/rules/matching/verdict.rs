@@ -6,7 +6,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use crate::json;
-use crate::rules::{Action, Kind, Scope, TweakValue};
+use crate::rules::{Action, RuleKind, RuleScope, TweakValue};
 
 /// The rule that won, if one did, and what follows from it.
 #[derive(Debug, Clone, Copy)]
@@ -21,9 +21,9 @@ pub struct Verdict<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RuleName<'a> {
     /// Where it holds.
-    pub scope: &'a Scope,
+    pub scope: &'a RuleScope,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: RuleKind,
     /// Its id.
     pub rule_id: &'a str,
 }

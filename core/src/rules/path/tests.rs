@@ -2,41 +2,41 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn phone() -> Scope {
+fn phone() -> RuleScope {
     "device/phone".parse().unwrap()
 }
 
-fn rule(scope: Scope, kind: Kind, id: &str) -> RuleName {
-    RuleName { scope, kind, id: id.to_owned() }
+fn rule(scope: RuleScope, kind: RuleKind, id: &str) -> RuleRef {
+    RuleRef { scope, kind, id: id.to_owned() }
 }
 
 #[test]
 fn a_path_names_what_it_says() {
-    use Scope::Global;
+    use RuleScope::Global;
     for (path, named) in [
         ("", RulePath::All),
         ("device/", RulePath::Devices),
         ("global/", RulePath::Ruleset(Global)),
         ("device/phone/", RulePath::Ruleset(phone())),
         ("device%2Fphone/", RulePath::Ruleset(phone())),
-        ("device%2fphone/room/", RulePath::Kind(phone(), Kind::Room)),
+        ("device%2fphone/room/", RulePath::Kind(phone(), RuleKind::Room)),
         ("device/override/", RulePath::Ruleset("device/override".parse().unwrap())),
-        ("global/override/", RulePath::Kind(Global, Kind::Override)),
-        ("global/%6fverride/", RulePath::Kind(Global, Kind::Override)),
-        ("device/phone/underride/", RulePath::Kind(phone(), Kind::Underride)),
-        ("global/content/cake", RulePath::Rule(rule(Global, Kind::Content, "cake"))),
+        ("global/override/", RulePath::Kind(Global, RuleKind::Override)),
+        ("global/%6fverride/", RulePath::Kind(Global, RuleKind::Override)),
+        ("device/phone/underride/", RulePath::Kind(phone(), RuleKind::Underride)),
+        ("global/content/cake", RulePath::Rule(rule(Global, RuleKind::Content, "cake"))),
         ("global/override/.m.rule.master", {
-            RulePath::Rule(rule(Global, Kind::Override, ".m.rule.master"))
+            RulePath::Rule(rule(Global, RuleKind::Override, ".m.rule.master"))
         }),
-        ("global/room/!a%3Ax.org", RulePath::Rule(rule(Global, Kind::Room, "!a:x.org"))),
-        ("global/room/%23spam:x", RulePath::Rule(rule(Global, Kind::Room, "#spam:x"))),
-        ("global/sender/a+b%20c", RulePath::Rule(rule(Global, Kind::Sender, "a+b c"))),
-        ("global/content/..", RulePath::Rule(rule(Global, Kind::Content, ".."))),
-        ("global/content/%E2%98%83", RulePath::Rule(rule(Global, Kind::Content, "☃"))),
-        ("global/content/enabled", RulePath::Rule(rule(Global, Kind::Content, "enabled"))),
-        ("device/phone/content/a", RulePath::Rule(rule(phone(), Kind::Content, "a"))),
-        ("global/content/a/enabled", RulePath::Enabled(rule(Global, Kind::Content, "a"))),
-        ("device/phone/room/a/actions", RulePath::Actions(rule(phone(), Kind::Room, "a"))),
+        ("global/room/!a%3Ax.org", RulePath::Rule(rule(Global, RuleKind::Room, "!a:x.org"))),
+        ("global/room/%23spam:x", RulePath::Rule(rule(Global, RuleKind::Room, "#spam:x"))),
+        ("global/sender/a+b%20c", RulePath::Rule(rule(Global, RuleKind::Sender, "a+b c"))),
+        ("global/content/..", RulePath::Rule(rule(Global, RuleKind::Content, ".."))),
+        ("global/content/%E2%98%83", RulePath::Rule(rule(Global, RuleKind::Content, "☃"))),
+        ("global/content/enabled", RulePath::Rule(rule(Global, RuleKind::Content, "enabled"))),
+        ("device/phone/content/a", RulePath::Rule(rule(phone(), RuleKind::Content, "a"))),
+        ("global/content/a/enabled", RulePath::Enabled(rule(Global, RuleKind::Content, "a"))),
+        ("device/phone/room/a/actions", RulePath::Actions(rule(phone(), RuleKind::Room, "a"))),
     ] {
         assert_eq!(RulePath::read(path), Ok(named), "{path}");
     }
@@ -98,6 +98,6 @@ proptest! {
         let written: Vec<String> = id.bytes().map(|byte| format!("%{byte:02X}")).collect();
         let written = written.concat();
         let path = RulePath::read(&format!("global/content/{written}/enabled")).unwrap();
-        prop_assert_eq!(path, RulePath::Enabled(rule(Scope::Global, Kind::Content, &id)));
+        prop_assert_eq!(path, RulePath::Enabled(rule(RuleScope::Global, RuleKind::Content, &id)));
     }
 }

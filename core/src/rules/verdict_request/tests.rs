@@ -5,11 +5,11 @@ use super::*;
 use crate::rules::Class;
 use crate::rules::matching::Level;
 
-fn explain(body: &Value) -> Result<ExplainRequest, Refusal> {
+fn explain(body: &Value) -> Result<ExplainRequest, RuleError> {
     ExplainRequest::read(body.to_string().as_bytes())
 }
 
-fn evaluate(body: &Value) -> Result<EvaluateRequest, Refusal> {
+fn evaluate(body: &Value) -> Result<EvaluateRequest, RuleError> {
     EvaluateRequest::read(body.to_string().as_bytes())
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use belfry_core::rules::Test;
+use belfry_core::rules::ConditionKind;
 use belfry_core::rules::matching::{Explanation, Outcome, RuleName, Step};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -75,35 +75,37 @@ fn why(step: &Step<'_>) -> String {
         (Outcome::Won, _) => "matches".to_owned(),
         (Outcome::Disabled, _) => "is disabled".to_owned(),
         (Outcome::Failed, None) => "gives way: the event says itself whom it mentions".to_owned(),
-        (Outcome::Failed, Some(condition)) => plain(&failed(&condition.test, step.found.as_ref())),
+        (Outcome::Failed, Some(condition)) => plain(&failed(&condition.kind, step.found.as_ref())),
     }
 }
 
 /// What a condition wanted, and what it found.
-fn failed(test: &Test, found: Option<&Value>) -> String {
+fn failed(test: &ConditionKind, found: Option<&Value>) -> String {
     let is = |key: &str, wanted: String| match found {
         Some(found) => format!("{key} is {}, {wanted}", shown(found)),
         None => format!("there is no {key}, {wanted}"),
     };
     match test {
-        Test::EventMatch { key, pattern } => is(key, format!("wanted {}", shown(pattern))),
-        Test::EventPropertyIs { key, value } => is(key, format!("wanted {}", shown(value))),
-        Test::EventPropertyContains { key, value } => {
+        ConditionKind::EventMatch { key, pattern } => is(key, format!("wanted {}", shown(pattern))),
+        ConditionKind::EventPropertyIs { key, value } => {
+            is(key, format!("wanted {}", shown(value)))
+        }
+        ConditionKind::EventPropertyContains { key, value } => {
             is(key, format!("wanted {} in it", shown(value)))
         }
-        Test::ContainsDisplayName => match found {
+        ConditionKind::ContainsDisplayName => match found {
             Some(name) => format!("the text does not have the name {} in it", shown(name)),
             None => "no display name is known; say --display-name".to_owned(),
         },
-        Test::RoomMemberCount { is } => match found {
+        ConditionKind::RoomMemberCount { is } => match found {
             Some(count) => format!("the room has {count} members, wanted {is}"),
             None => "the size of the room is not known; say --member-count".to_owned(),
         },
-        Test::SenderNotificationPermission { key } => match found {
+        ConditionKind::SenderNotificationPermission { key } => match found {
             Some(level) => format!("the sender's power level {level} is too low for {key:?}"),
             None => "power levels are not known; say --room".to_owned(),
         },
-        Test::Unknown { kind } => format!("the condition {kind:?} is not known here"),
+        ConditionKind::Unknown { kind } => format!("the condition {kind:?} is not known here"),
     }
 }
 

@@ -7,7 +7,7 @@ use belfry_core::matrix::{DUMMY, LoginError};
 use belfry_core::oauth::account;
 use belfry_core::oauth::bearer::BearerError;
 use belfry_core::percent::PercentError;
-use belfry_core::rules::{Access, Class, PathError, Refusal};
+use belfry_core::rules::{Class, PathError, RuleAccess, RuleError};
 use serde_json::json;
 
 use super::CommonError;
@@ -25,7 +25,7 @@ pub(crate) enum MatrixError {
     #[error(transparent)]
     Query(#[from] PercentError),
     #[error(transparent)]
-    Refusal(#[from] Refusal),
+    Refusal(#[from] RuleError),
     #[error(transparent)]
     Bearer(#[from] BearerError),
     #[error("An access token is needed")]
@@ -37,7 +37,7 @@ pub(crate) enum MatrixError {
     #[error("This token is that of an app; the token of a user is needed")]
     NoUser,
     #[error("This token lacks the scope {}; push would do too", .0.scope())]
-    Scope(Access),
+    Scope(RuleAccess),
     #[error("This user is not in the namespace of the application service")]
     OutsideNamespace,
     #[error("The application service has no account of this name")]

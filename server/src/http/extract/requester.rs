@@ -8,7 +8,7 @@ use belfry_core::matrix;
 use belfry_core::oauth::bearer::BearerError;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::percent;
-use belfry_core::rules::Access;
+use belfry_core::rules::RuleAccess;
 use belfry_core::secret::Digest;
 
 use crate::app::AppState;
@@ -31,7 +31,7 @@ pub(crate) struct Requester {
 
 impl Requester {
     /// Whether the caller may do that.
-    pub(crate) fn may(&self, access: Access) -> Result<(), MatrixError> {
+    pub(crate) fn may(&self, access: RuleAccess) -> Result<(), MatrixError> {
         let Some(scopes) = &self.scopes else { return Ok(()) };
         if access.is_granted_by(scopes.iter()) { Ok(()) } else { Err(MatrixError::Scope(access)) }
     }

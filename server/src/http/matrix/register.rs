@@ -7,7 +7,7 @@ use axum::extract::{RawQuery, State};
 use belfry_core::matrix::{Register, Stage, user_id};
 use belfry_core::oauth::account::{self, check_free_name, check_password};
 use belfry_core::percent;
-use belfry_core::rules::Refusal;
+use belfry_core::rules::RuleError;
 use serde_json::{Value, json};
 
 use super::login::{check_app, signed_in};
@@ -46,7 +46,7 @@ pub(crate) async fn register(
         let session = random::secret(state.clock.now()).reveal().to_owned();
         return Err(MatrixError::Stages { session, unknown: asked.stage == Stage::Unknown });
     }
-    let password = asked.password.ok_or_else(|| Refusal::MissingField("password".to_owned()))?;
+    let password = asked.password.ok_or_else(|| RuleError::MissingField("password".to_owned()))?;
     let name = match asked.username {
         Some(name) => name,
         None => any_name(&state)?,

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use belfry_core::rules::{Bounds, Document, Refusal, Scope};
+use belfry_core::rules::{Document, RuleError, RuleLimits, RuleScope};
 use tokio::sync::oneshot;
 
 use crate::app::AppState;
@@ -18,7 +18,7 @@ use crate::random;
 use crate::store::{Draft, Rulesets, StoreError};
 
 /// A change of one document. It may be made more than once, and changes nothing if it is refused.
-pub(crate) type Change = Box<dyn Fn(&mut Document) -> Result<(), Refusal> + Send + Sync>;
+pub(crate) type Change = Box<dyn Fn(&mut Document) -> Result<(), RuleError> + Send + Sync>;
 
 /// How often other nodes may come first before the caller is told to come back.
 const TRIES: u32 = 50;
@@ -28,7 +28,7 @@ const TRIES: u32 = 50;
 pub struct Changes(Mutex<HashMap<i64, Vec<Waiting>>>);
 
 struct Waiting {
-    scope: Scope,
+    scope: RuleScope,
     change: Change,
     reply: oneshot::Sender<Result<(), MatrixError>>,
 }
@@ -38,7 +38,7 @@ struct Waiting {
 pub(crate) async fn make(
     state: &Arc<AppState>,
     account: i64,
-    scope: Scope,
+    scope: RuleScope,
     change: Change,
 ) -> Result<(), MatrixError> {
     let (reply, outcome) = oneshot::channel();
@@ -108,11 +108,11 @@ enum Saved {
     /// Each has its own outcome.
     Each(Vec<Result<(), MatrixError>>),
     /// All together would be too large; one after the other, some may not be.
-    TooLarge(Refusal),
+    TooLarge(RuleError),
 }
 
 impl Saver {
-    async fn save_scope(&self, scope: &Scope, waiting: Vec<Waiting>) {
+    async fn save_scope(&self, scope: &RuleScope, waiting: Vec<Waiting>) {
         let changes: Vec<&Change> = waiting.iter().map(|waiting| &waiting.change).collect();
         let outcomes = match self.save(scope, &changes).await {
             Saved::Each(outcomes) => outcomes,
@@ -134,7 +134,7 @@ impl Saver {
         }
     }
 
-    async fn save(&self, scope: &Scope, changes: &[&Change]) -> Saved {
+    async fn save(&self, scope: &RuleScope, changes: &[&Change]) -> Saved {
         for conflicts in 1..=TRIES {
             match self.try_to_save(scope, changes).await {
                 Ok(Some(saved)) => return saved,
@@ -148,12 +148,12 @@ impl Saver {
     /// `None` when another node came first.
     async fn try_to_save(
         &self,
-        scope: &Scope,
+        scope: &RuleScope,
         changes: &[&Change],
     ) -> Result<Option<Saved>, StoreError> {
         let store = &self.state.store;
         let settings = self.state.config.rules;
-        let bounds = Bounds { rules: settings.max_rules, bytes: settings.max_bytes };
+        let bounds = RuleLimits { rules: settings.max_rules, bytes: settings.max_bytes };
         let mut read = store.rules_to_change(self.account).await?;
         let (mut document, mut outcomes) = made(&read.rulesets, scope, changes, bounds);
         if outcomes.iter().all(Result::is_err) && read.is_remembered() {
@@ -167,7 +167,7 @@ impl Saver {
         let draft = Draft::new(document);
         let before = read.rulesets.bytes();
         let after = before - read.rulesets.bytes_of(scope) + draft.bytes();
-        if let Err(refusal) = bounds.bytes(before, after) {
+        if let Err(refusal) = bounds.check_bytes(before, after) {
             return Ok(Some(Saved::TooLarge(refusal)));
         }
         let saved = store.save_ruleset(&read, draft).await?;
@@ -178,9 +178,9 @@ impl Saver {
 /// Makes the changes, and gives the changed document and what became of each.
 fn made(
     rulesets: &Rulesets,
-    scope: &Scope,
+    scope: &RuleScope,
     changes: &[&Change],
-    bounds: Bounds,
+    bounds: RuleLimits,
 ) -> (Document, Vec<Result<(), MatrixError>>) {
     let old = rulesets.of(scope);
     let mut document = old.cloned().unwrap_or_else(|| Document::new(scope.clone()));
@@ -197,13 +197,13 @@ fn apply(
     change: &Change,
     document: &mut Document,
     elsewhere: usize,
-    bounds: Bounds,
-) -> Result<(), Refusal> {
+    bounds: RuleLimits,
+) -> Result<(), RuleError> {
     let before = elsewhere + document.len();
     // A copy is needed only where the change may have to be undone.
     let undone = (before >= bounds.rules).then(|| document.clone());
     change(document)?;
-    let allowed = bounds.rules(before, elsewhere + document.len());
+    let allowed = bounds.check_rules(before, elsewhere + document.len());
     if let (Err(_), Some(undone)) = (&allowed, undone) {
         *document = undone;
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use belfry_core::json::write;
-use belfry_core::rules::Access;
+use belfry_core::rules::RuleAccess;
 use belfry_core::rules::matching::Compiled;
 use belfry_core::rules::verdict_request::ExplainRequest;
 
@@ -21,7 +21,7 @@ pub(crate) async fn explain(
     requester: Requester,
     request: Request,
 ) -> Result<Response, MatrixError> {
-    requester.may(Access::Read)?;
+    requester.may(RuleAccess::Read)?;
     // The event and the room's power levels may each be as large as an event may be.
     let most = state.config.rules.max_body_bytes.saturating_mul(2);
     let Whole(body) = Whole::within(most, request, &state).await?;

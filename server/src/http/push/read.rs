@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use axum::response::Response;
 use belfry_core::json::write;
-use belfry_core::rules::{Access, Document, RuleName, RulePath, Rulesets, Scope, User};
+use belfry_core::rules::{
+    Document, RuleAccess, RulePath, RuleRef, RuleScope, RulesetsResponse, User,
+};
 
 use crate::app::AppState;
 use crate::http::error::MatrixError;
@@ -17,29 +19,29 @@ pub(crate) async fn show(
     requester: &Requester,
     path: &RulePath,
 ) -> Result<Response, MatrixError> {
-    requester.may(Access::Read)?;
+    requester.may(RuleAccess::Read)?;
     let id = requester.user_id(state);
     let user = User::new(&id);
     let rulesets = state.store.rulesets(requester.account).await?;
-    let document = |scope: &Scope| match rulesets.of(scope) {
+    let document = |scope: &RuleScope| match rulesets.of(scope) {
         Some(document) => Cow::Borrowed(document),
         None => Cow::Owned(Document::new(scope.clone())),
     };
     let bytes = match path {
         RulePath::All => return Ok(json::answer(rulesets.answer(user))),
         RulePath::Devices => {
-            let none = Document::new(Scope::Global);
-            write(&Rulesets::of(&none, rulesets.documents(), user).device)
+            let none = Document::new(RuleScope::Global);
+            write(&RulesetsResponse::of(&none, rulesets.documents(), user).device)
         }
         RulePath::Ruleset(scope) => write(&document(scope).ruleset(user)),
         RulePath::Kind(scope, kind) => write(&document(scope).rules(*kind, user)),
-        RulePath::Rule(RuleName { scope, kind, id }) => {
+        RulePath::Rule(RuleRef { scope, kind, id }) => {
             write(&document(scope).rule(*kind, id, user)?)
         }
-        RulePath::Enabled(RuleName { scope, kind, id }) => {
+        RulePath::Enabled(RuleRef { scope, kind, id }) => {
             write(&serde_json::json!({ "enabled": document(scope).rule(*kind, id, user)?.enabled }))
         }
-        RulePath::Actions(RuleName { scope, kind, id }) => {
+        RulePath::Actions(RuleRef { scope, kind, id }) => {
             write(&serde_json::json!({ "actions": document(scope).rule(*kind, id, user)?.actions }))
         }
     };

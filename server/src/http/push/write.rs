@@ -6,7 +6,9 @@ use axum::extract::Request;
 use axum::response::Response;
 use belfry_core::percent;
 use belfry_core::rules::body::{read_actions, read_enabled};
-use belfry_core::rules::{Access, Document, NewRule, Place, Refusal, RuleId, RuleName, Scope};
+use belfry_core::rules::{
+    Document, NewRule, Position, RuleAccess, RuleError, RuleId, RuleRef, RuleScope,
+};
 use bytes::Bytes;
 
 use super::changes;
@@ -29,42 +31,42 @@ impl<'a> Write<'a> {
         requester: &'a Requester,
         request: Request,
     ) -> Result<Self, MatrixError> {
-        requester.may(Access::Write)?;
+        requester.may(RuleAccess::Write)?;
         Ok(Self { state, requester, request })
     }
 
     /// `PUT` of a rule: adds or replaces it, at its place.
-    pub(crate) async fn rule(self, name: RuleName) -> Result<Response, MatrixError> {
-        let RuleName { scope, kind, id } = name;
-        let id: RuleId = id.parse().map_err(Refusal::from)?;
+    pub(crate) async fn rule(self, name: RuleRef) -> Result<Response, MatrixError> {
+        let RuleRef { scope, kind, id } = name;
+        let id: RuleId = id.parse().map_err(RuleError::from)?;
         let query = percent::query(self.request.uri().query().unwrap_or_default())?;
-        Place::read(&query)?;
+        Position::read(&query)?;
         let (account, body) = self.body().await?;
         let new = NewRule::read(kind, &body)?;
         account
             .change(scope, move |document| {
-                document.put(kind, id.clone(), new.clone(), Place::read(&query)?)
+                document.put(kind, id.clone(), new.clone(), Position::read(&query)?)
             })
             .await
     }
 
     /// `DELETE` of a rule.
-    pub(crate) async fn no_rule(self, name: RuleName) -> Result<Response, MatrixError> {
-        let RuleName { scope, kind, id } = name;
+    pub(crate) async fn no_rule(self, name: RuleRef) -> Result<Response, MatrixError> {
+        let RuleRef { scope, kind, id } = name;
         self.account().change(scope, move |document| document.remove(kind, &id)).await
     }
 
     /// `PUT` of whether a rule is asked.
-    pub(crate) async fn enabled(self, name: RuleName) -> Result<Response, MatrixError> {
-        let RuleName { scope, kind, id } = name;
+    pub(crate) async fn enabled(self, name: RuleRef) -> Result<Response, MatrixError> {
+        let RuleRef { scope, kind, id } = name;
         let (account, body) = self.body().await?;
         let enabled = read_enabled(&body)?;
-        account.change(scope, move |document| document.enable(kind, &id, enabled)).await
+        account.change(scope, move |document| document.set_enabled(kind, &id, enabled)).await
     }
 
     /// `PUT` of what a rule does.
-    pub(crate) async fn actions(self, name: RuleName) -> Result<Response, MatrixError> {
-        let RuleName { scope, kind, id } = name;
+    pub(crate) async fn actions(self, name: RuleRef) -> Result<Response, MatrixError> {
+        let RuleRef { scope, kind, id } = name;
         let (account, body) = self.body().await?;
         let actions = read_actions(&body)?;
         account
@@ -94,8 +96,8 @@ struct Account<'a> {
 impl Account<'_> {
     async fn change(
         self,
-        scope: Scope,
-        change: impl Fn(&mut Document) -> Result<(), Refusal> + Send + Sync + 'static,
+        scope: RuleScope,
+        change: impl Fn(&mut Document) -> Result<(), RuleError> + Send + Sync + 'static,
     ) -> Result<Response, MatrixError> {
         changes::make(self.state, self.id, scope, Box::new(change)).await?;
         Ok(json::answer(Bytes::from_static(b"{}")))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use belfry_core::rules::{Document, Kind, NewRule, Place, Scope};
+use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
 use serde_json::{Value, json};
 
 use super::{PRODUCT, id, message, silent};
@@ -34,10 +34,10 @@ fn is_quiet(number: u32) -> bool {
 
 /// The rules of a person, with `NUMBER` in the place of the person's number: two kilobytes.
 fn rules(quiet: bool) -> String {
-    let mut document = Document::new(Scope::Global);
+    let mut document = Document::new(RuleScope::Global);
     let mut put = |id: &str, rule: Value| {
-        let rule = NewRule::read(Kind::Content, rule.to_string().as_bytes()).unwrap();
-        document.put(Kind::Content, id.parse().unwrap(), rule, Place::default()).unwrap();
+        let rule = NewRule::read(RuleKind::Content, rule.to_string().as_bytes()).unwrap();
+        document.put(RuleKind::Content, id.parse().unwrap(), rule, Position::default()).unwrap();
     };
     for word in ["tea_NUMBER", "jam_NUMBER"] {
         put(word, json!({ "actions": ["notify"], "pattern": word, "note": "x".repeat(900) }));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use belfry::store::{Account, Draft, Store};
-use belfry_core::rules::{Document, Kind, NewRule, Place, Scope};
+use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -33,9 +33,9 @@ pub(super) async fn people(service: &Service, many: i64) -> Vec<String> {
 
 /// Gives an account a silent rule for a word.
 pub(super) async fn silence(store: &Store, account: i64, word: &str) {
-    let mut document = Document::new(Scope::Global);
-    let rule = NewRule::read(Kind::Content, silent(word).to_string().as_bytes()).unwrap();
-    document.put(Kind::Content, word.parse().unwrap(), rule, Place::default()).unwrap();
+    let mut document = Document::new(RuleScope::Global);
+    let rule = NewRule::read(RuleKind::Content, silent(word).to_string().as_bytes()).unwrap();
+    document.put(RuleKind::Content, word.parse().unwrap(), rule, Position::default()).unwrap();
     let read = store.rules_to_change(account).await.unwrap();
     assert!(store.save_ruleset(&read, Draft::new(document)).await.unwrap());
 }

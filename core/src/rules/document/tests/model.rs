@@ -9,13 +9,13 @@ use super::*;
 /// A step that a user takes. Ids are few, so that steps meet each other.
 #[derive(Debug, Clone)]
 enum Step {
-    Put { kind: Kind, id: String, before: Option<String>, after: Option<String> },
-    Remove { kind: Kind, id: String },
-    Enable { kind: Kind, id: String, enabled: bool },
+    Put { kind: RuleKind, id: String, before: Option<String>, after: Option<String> },
+    Remove { kind: RuleKind, id: String },
+    Enable { kind: RuleKind, id: String, enabled: bool },
 }
 
-fn kind() -> impl Strategy<Value = Kind> {
-    prop::sample::select(&[Kind::Override, Kind::Content, Kind::Room][..])
+fn kind() -> impl Strategy<Value = RuleKind> {
+    prop::sample::select(&[RuleKind::Override, RuleKind::Content, RuleKind::Room][..])
 }
 
 fn own_id() -> impl Strategy<Value = String> {
@@ -41,13 +41,13 @@ fn step() -> impl Strategy<Value = Step> {
 /// rules is the middle of their heights, the top is one above the highest.
 #[derive(Default)]
 struct Model {
-    heights: BTreeMap<(Kind, String), f64>,
-    disabled: Vec<(Kind, String)>,
+    heights: BTreeMap<(RuleKind, String), f64>,
+    disabled: Vec<(RuleKind, String)>,
     master: bool,
 }
 
 impl Model {
-    fn order(&self, kind: Kind) -> Vec<String> {
+    fn order(&self, kind: RuleKind) -> Vec<String> {
         let of_kind = self.heights.iter().filter(|((of, _), _)| *of == kind);
         let mut ids: Vec<_> = of_kind.map(|((_, id), height)| (*height, id.clone())).collect();
         ids.sort_by(|(a, _), (b, _)| b.total_cmp(a));
@@ -55,7 +55,7 @@ impl Model {
     }
 
     /// The height just above or just below a rule, as if the rule that moves were not there.
-    fn next_to(&self, kind: Kind, moving: &str, named: &str, above: bool) -> f64 {
+    fn next_to(&self, kind: RuleKind, moving: &str, named: &str, above: bool) -> f64 {
         let height = self.heights[&(kind, named.to_owned())];
         let others = self.heights.iter().filter(|((of, id), _)| *of == kind && id != moving);
         let others = others.map(|(_, other)| *other);
@@ -95,7 +95,7 @@ impl Model {
                 self.disabled.retain(|other| *other != name);
                 self.heights.remove(&name).is_some()
             }
-            Step::Enable { kind: Kind::Override, id, enabled } if id == builtin::MASTER => {
+            Step::Enable { kind: RuleKind::Override, id, enabled } if id == builtin::MASTER => {
                 self.master = *enabled;
                 true
             }
@@ -112,14 +112,14 @@ impl Model {
     }
 }
 
-fn take(document: &mut Document, step: &Step) -> Result<(), Refusal> {
+fn take(document: &mut Document, step: &Step) -> Result<(), RuleError> {
     match step {
         Step::Put { kind, id, before, after } => {
-            let place = Place { before: before.as_deref(), after: after.as_deref() };
+            let place = Position { before: before.as_deref(), after: after.as_deref() };
             put(document, *kind, id, place)
         }
         Step::Remove { kind, id } => document.remove(*kind, id),
-        Step::Enable { kind, id, enabled } => document.enable(*kind, id, *enabled),
+        Step::Enable { kind, id, enabled } => document.set_enabled(*kind, id, *enabled),
     }
 }
 
@@ -138,26 +138,26 @@ proptest! {
                 prop_assert_eq!(&document, &untouched);
             }
         }
-        for kind in Kind::ALL {
+        for kind in RuleKind::ALL {
             prop_assert_eq!(own_ids(&document, kind), model.order(kind));
-            for rule in &document.own()[kind] {
+            for rule in &document.user_rules()[kind] {
                 let name = (kind, rule.rule_id.clone());
                 prop_assert_eq!(rule.enabled, !model.disabled.contains(&name));
             }
         }
         prop_assert_eq!(document.len(), model.heights.len());
 
-        let rules = document.rules(Kind::Override, alice());
+        let rules = document.rules(RuleKind::Override, alice());
         prop_assert_eq!(&rules[0].rule_id, builtin::MASTER);
         prop_assert_eq!(rules[0].enabled, model.master);
         let ids: Vec<&String> = rules.iter().map(|rule| &rule.rule_id).collect();
         let mut expected = vec![builtin::MASTER.to_owned()];
-        expected.extend(model.order(Kind::Override));
-        let others = &builtin::all()[Kind::Override][1..];
+        expected.extend(model.order(RuleKind::Override));
+        let others = &builtin::all()[RuleKind::Override][1..];
         expected.extend(others.iter().map(|rule| rule.rule_id.clone()));
         prop_assert_eq!(ids, expected.iter().collect::<Vec<_>>());
 
-        let read = Document::from_text(Scope::Global, &document.to_text()).unwrap();
+        let read = Document::from_text(RuleScope::Global, &document.to_text()).unwrap();
         prop_assert_eq!(read, document);
     }
 
@@ -166,6 +166,6 @@ proptest! {
         let _ = NewRule::read(kind, &bytes);
         let _ = body::read_enabled(&bytes);
         let _ = body::read_actions(&bytes);
-        let _ = Document::from_text(Scope::Global, &String::from_utf8_lossy(&bytes));
+        let _ = Document::from_text(RuleScope::Global, &String::from_utf8_lossy(&bytes));
     }
 }

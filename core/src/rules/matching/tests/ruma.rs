@@ -16,7 +16,7 @@ use super::{generate, scoped};
 use crate::rules::event::Event;
 use crate::rules::matching::{Compiled, Level, Member, Room};
 use crate::rules::pattern::is_word_byte;
-use crate::rules::{Document, Scope, User};
+use crate::rules::{Document, RuleScope, User};
 
 /// Who asks, and where.
 struct Question<'a> {
@@ -139,7 +139,7 @@ fn rules() -> impl Strategy<Value = Document> {
             |check: fn(&str) -> bool| move |rule: &Value| check(rule["rule_id"].as_str().unwrap());
         rules["room"].as_array_mut().unwrap().retain(is(|id| <&RoomId>::try_from(id).is_ok()));
         rules["sender"].as_array_mut().unwrap().retain(is(|id| <&UserId>::try_from(id).is_ok()));
-        Document::from_text(Scope::Global, &stored.to_string()).unwrap()
+        Document::from_text(RuleScope::Global, &stored.to_string()).unwrap()
     })
 }
 

@@ -1,15 +1,15 @@
 use belfry_core::rules::event::Event;
 use belfry_core::rules::matching::{Compiled, Member, Room};
-use belfry_core::rules::{Document, Kind, NewRule, Place};
+use belfry_core::rules::{Document, NewRule, Position, RuleKind};
 
 use super::*;
 
 /// Rules in the order in which they are asked.
-fn document(scope: &str, rules: &[(Kind, &str, Value)]) -> Document {
+fn document(scope: &str, rules: &[(RuleKind, &str, Value)]) -> Document {
     let mut document = Document::new(scope.parse().unwrap());
     for (kind, id, body) in rules.iter().rev() {
         let new = NewRule::read(*kind, body.to_string().as_bytes()).unwrap();
-        document.put(*kind, id.parse().unwrap(), new, Place::default()).unwrap();
+        document.put(*kind, id.parse().unwrap(), new, Position::default()).unwrap();
     }
     document
 }
@@ -39,13 +39,17 @@ fn each_rule_has_a_line_that_says_why_it_failed() {
     let global = document(
         "global",
         &[
-            (Kind::Override, "is", condition(is)),
-            (Kind::Override, "contains", condition(contains)),
-            (Kind::Override, "few", condition(json!({"kind": "room_member_count", "is": "<3"}))),
-            (Kind::Override, "level", condition(permission)),
-            (Kind::Override, "name", condition(name)),
-            (Kind::Override, "later", condition(json!({"kind": "org.later"}))),
-            (Kind::Content, "pie", json!({"actions": [], "pattern": "pie"})),
+            (RuleKind::Override, "is", condition(is)),
+            (RuleKind::Override, "contains", condition(contains)),
+            (
+                RuleKind::Override,
+                "few",
+                condition(json!({"kind": "room_member_count", "is": "<3"})),
+            ),
+            (RuleKind::Override, "level", condition(permission)),
+            (RuleKind::Override, "name", condition(name)),
+            (RuleKind::Override, "later", condition(json!({"kind": "org.later"}))),
+            (RuleKind::Content, "pie", json!({"actions": [], "pattern": "pie"})),
         ],
     );
     let loud = json!(["notify", {"set_tweak": "sound"}, {"set_tweak": "highlight"}, "coalesce"]);
@@ -82,7 +86,7 @@ fn each_rule_has_a_line_that_says_why_it_failed() {
         ]
     );
 
-    documents[1] = document("global", &[(Kind::Room, "!r:x", json!({"actions": loud}))]);
+    documents[1] = document("global", &[(RuleKind::Room, "!r:x", json!({"actions": loud}))]);
     let told = lines(&documents, message("cake"), false);
     assert_eq!(
         told[told.len() - 4..],
@@ -133,7 +137,7 @@ fn colours_are_put_around_the_same_text() {
 #[test]
 fn what_strangers_wrote_does_not_command_the_terminal() {
     let pattern = json!({"actions": [], "pattern": "\u{1b}]0;x\u{7}"});
-    let global = document("global", &[(Kind::Content, "a\u{1b}[2J\u{9b}b", pattern)]);
+    let global = document("global", &[(RuleKind::Content, "a\u{1b}[2J\u{9b}b", pattern)]);
     let told = lines(&[global], message("\u{1b}[31m\u{9b}1mred"), false).join("\n");
     assert!(!told.contains(|c: char| c.is_control() && c != '\n'), "{told:?}");
     assert!(told.contains(r"global/content/a\u{1b}[2J\u{9b}b "), "{told}");

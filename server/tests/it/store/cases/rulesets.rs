@@ -1,7 +1,7 @@
 //! Rulesets.
 
 use belfry::store::{Draft, RulesRead, Rulesets, Store};
-use belfry_core::rules::{Document, Kind, NewRule, Place, Scope};
+use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
 
 use super::{MANY, account, at, many};
 
@@ -23,7 +23,7 @@ pub(in crate::store) async fn documents_are_read_back_by_scope(store: Store) {
         assert_eq!(ids(&rulesets, "global"), ["one"], "{reading}");
         assert_eq!(ids(&rulesets, "device/phone"), ["two"], "{reading}");
         assert!(rulesets.of(&scope("device/tablet")).is_none(), "{reading}");
-        assert!(rulesets.bytes() > rulesets.bytes_of(&Scope::Global), "{reading}");
+        assert!(rulesets.bytes() > rulesets.bytes_of(&RuleScope::Global), "{reading}");
     }
 }
 
@@ -48,7 +48,9 @@ pub(in crate::store) async fn a_write_over_a_newer_write_is_refused(store: Store
 
     assert!(store.save_ruleset(&read, with_rule(&read, "global", "two")).await.unwrap());
     assert!(!store.save_ruleset(&read, with_rule(&read, "global", "three")).await.unwrap());
-    assert!(!store.save_ruleset(&read, Draft::new(Document::new(Scope::Global))).await.unwrap());
+    assert!(
+        !store.save_ruleset(&read, Draft::new(Document::new(RuleScope::Global))).await.unwrap()
+    );
 
     assert_eq!(ids(&store.rulesets(7).await.unwrap(), "global"), ["two", "one"]);
 }
@@ -139,17 +141,17 @@ pub(in crate::store) fn with_rule(read: &RulesRead, scope_text: &str, rule: &str
         Some(document) => document.clone(),
         None => Document::new(scope),
     };
-    let new = NewRule::read(Kind::Room, br#"{"actions":["notify"]}"#).unwrap();
-    document.put(Kind::Room, rule.parse().unwrap(), new, Place::default()).unwrap();
+    let new = NewRule::read(RuleKind::Room, br#"{"actions":["notify"]}"#).unwrap();
+    document.put(RuleKind::Room, rule.parse().unwrap(), new, Position::default()).unwrap();
     Draft::new(document)
 }
 
 fn ids<'a>(rulesets: &'a Rulesets, scope_text: &str) -> Vec<&'a str> {
     let document = rulesets.of(&scope(scope_text)).unwrap();
-    document.own()[Kind::Room].iter().map(|rule| rule.rule_id.as_str()).collect()
+    document.user_rules()[RuleKind::Room].iter().map(|rule| rule.rule_id.as_str()).collect()
 }
 
-fn scope(text: &str) -> Scope {
+fn scope(text: &str) -> RuleScope {
     text.parse().unwrap()
 }
 
@@ -159,8 +161,9 @@ async fn of_many(store: &Store, names: &[&str]) -> Vec<Option<Vec<String>>> {
     let accounts: Vec<i64> = ids.iter().copied().flatten().collect();
     let mut read = store.rulesets_of_many(&accounts).await.unwrap().into_iter();
     let owned = |rulesets: Rulesets| {
-        let documents = rulesets.documents().filter(|document| *document.scope() == Scope::Global);
-        let rules = documents.flat_map(|document| &document.own()[Kind::Room]);
+        let documents =
+            rulesets.documents().filter(|document| *document.scope() == RuleScope::Global);
+        let rules = documents.flat_map(|document| &document.user_rules()[RuleKind::Room]);
         rules.map(|rule| rule.rule_id.clone()).collect()
     };
     ids.iter().map(|id| id.map(|_| owned(read.next().unwrap().rulesets))).collect()
