@@ -41,7 +41,7 @@ pub(crate) async fn fill(&Arguments { accounts, rules }: &Arguments) -> Result<(
                 store.add_account(&account(number, now)).await?.map_err(|_| taken())?;
                 store.add_token(&token(number, now)).await?;
                 if rules {
-                    let read = store.rules_to_change(number + 1).await?;
+                    let read = store.rulesets_for_update(number + 1).await?;
                     let document = world.document(usize::try_from(number).unwrap_or(0));
                     store.save_ruleset(&read, Draft::new(document)).await?;
                 }

@@ -5,8 +5,8 @@ use std::{env, error, fs, path::PathBuf};
 
 use belfry::language::Language;
 use belfry::pages::{
-    AccountPage, AppLetIn, CodePage, ConsentPage, ErrorPage, Form, FormPostPage, Frame, OwnApp,
-    SignInPage, SignInProblem, SignedOutPage, Trouble, assets,
+    AccountPage, AppLetIn, CodePage, ConsentPage, ErrorPage, FirstPartyApp, Form, FormPostPage,
+    Frame, SignInPage, SignInProblem, SignedOutPage, Trouble, assets,
 };
 
 #[path = "../src/pages/samples.rs"]

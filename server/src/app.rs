@@ -50,7 +50,7 @@ impl AppState {
     ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
         let mut metrics = Metrics::default();
         let passwords = Passwords::new(config.passwords.parallel);
-        metrics.add_passwords(passwords.made().clone());
+        metrics.add_passwords(passwords.hash_count().clone());
         Ok(Self {
             limits: Limits::open(&config, &mut metrics).await?,
             passwords,

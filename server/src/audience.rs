@@ -11,7 +11,7 @@ use std::sync::{RwLock, RwLockWriteGuard};
 use belfry_core::rules::audience::Audience;
 use belfry_core::rules::matching::Member;
 
-use crate::store::{Reading, RulesetsRead, Store};
+use crate::store::{RulesetsSnapshot, SnapshotEpoch, Store};
 
 /// An audience of users who come as they are asked about.
 pub struct KeptAudience {
@@ -29,7 +29,7 @@ pub struct Listener<'a> {
     /// The user's account. A user has one account at a time, and an account one user.
     pub account: i64,
     /// The rules that the user brings; those who are known need not bring any.
-    pub brought: Option<RulesetsRead>,
+    pub brought: Option<RulesetsSnapshot>,
 }
 
 #[derive(Default)]
@@ -44,7 +44,7 @@ struct Kept {
 
 /// Which rules a user has in the audience.
 struct Known {
-    reading: Reading,
+    epoch: SnapshotEpoch,
     bytes: usize,
 }
 
@@ -117,7 +117,7 @@ impl KeptAudience {
 impl Kept {
     /// What is known of an account, if nothing has changed since.
     fn current(&self, store: &Store, account: i64) -> Option<&Known> {
-        self.known.get(&account).filter(|known| store.is_current(account, known.reading))
+        self.known.get(&account).filter(|known| store.is_current(account, known.epoch))
     }
 
     fn has(&self, store: &Store, listener: &Listener<'_>) -> bool {
@@ -125,19 +125,19 @@ impl Kept {
             None => self.current(store, listener.account).is_some(),
             Some(brought) => {
                 let known = self.known.get(&listener.account);
-                known.is_some_and(|known| known.reading.is_same(brought.reading))
+                known.is_some_and(|known| known.epoch.is_same(brought.epoch))
             }
         }
     }
 
-    fn put(&mut self, listener: &Listener<'_>, brought: &RulesetsRead) {
-        let RulesetsRead { rulesets, reading } = brought;
+    fn put(&mut self, listener: &Listener<'_>, brought: &RulesetsSnapshot) {
+        let RulesetsSnapshot { rulesets, epoch } = brought;
         if rulesets.is_empty() {
             self.audience.remove(listener.user_id);
         } else {
             self.audience.put(listener.user_id, rulesets.documents());
         }
-        let known = Known { reading: *reading, bytes: rulesets.bytes() };
+        let known = Known { epoch: *epoch, bytes: rulesets.bytes() };
         self.bytes += PLACE + known.bytes;
         if let Some(before) = self.known.insert(listener.account, known) {
             self.bytes -= PLACE + before.bytes;

@@ -167,7 +167,7 @@ fn with_store(
         let store = Store::open(&config.database(), &config.store_options(), now).await?;
         command(&store, now).await?;
         // A server beside us looks for foreign writes this often; by then it has seen ours.
-        tokio::time::sleep(Store::SEEN_WITHIN).await;
+        tokio::time::sleep(Store::VISIBILITY_DELAY).await;
         Ok(())
     })
 }

@@ -1,43 +1,43 @@
-//! Where the time comes from: the system, or a test that moves it by hand.
+//! The source of the current time: the system clock, or a fake one in tests.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::Timestamp;
 
-/// Tells the time.
+/// A source of the current time.
 pub trait Clock: Send + Sync {
-    /// The present moment.
+    /// The current time.
     fn now(&self) -> Timestamp;
 }
 
-/// The time of the operating system.
+/// The system clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "this is where the time comes from")]
+    #[expect(clippy::disallowed_methods, reason = "the only source of the current time")]
     fn now(&self) -> Timestamp {
         Timestamp::now()
     }
 }
 
-/// A clock that stands still until it is moved.
+/// A clock that tests advance by hand.
 #[derive(Debug)]
 pub struct FakeClock(AtomicI64);
 
 impl FakeClock {
-    /// A clock that stands at this second since the Unix epoch.
+    /// A clock at this second since the Unix epoch.
     #[must_use]
     pub fn at(second: i64) -> Self {
         Self(AtomicI64::new(second * 1000))
     }
 
-    /// Moves the clock by this many seconds; back, when negative.
+    /// Advances the clock; a negative number moves it back.
     pub fn advance(&self, seconds: i64) {
         self.advance_millis(seconds * 1000);
     }
 
-    /// Moves the clock by this many milliseconds.
+    /// Advances the clock by milliseconds.
     pub fn advance_millis(&self, millis: i64) {
         self.0.fetch_add(millis, Ordering::SeqCst);
     }

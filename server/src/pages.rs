@@ -24,8 +24,8 @@ use belfry_core::oauth::consent::lines;
 use belfry_core::oauth::scope::Scopes;
 use url::Url;
 
-pub use crate::issue::OwnApp;
 use crate::language::Language;
+pub use crate::tokens::FirstPartyApp;
 
 /// What every page has around its own content.
 #[derive(Debug, Clone, Copy)]

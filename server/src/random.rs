@@ -1,37 +1,36 @@
-//! Where randomness comes from: the operating system's generator, and nothing else.
+//! Random values from the operating system's generator.
 
 use belfry_core::secret::Secret;
 
-/// Fresh random bytes.
+/// Random bytes.
 ///
 /// # Panics
 ///
-/// When the operating system has no randomness to give: nothing that is safe can be done then.
+/// If the operating system cannot provide random bytes, because no secure fallback exists.
 #[must_use]
-#[expect(clippy::disallowed_methods, reason = "this is where randomness comes from")]
+#[expect(clippy::disallowed_methods, reason = "the only source of randomness")]
 pub fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
     bytes
 }
 
-/// A fresh token, code, client secret or cookie.
+/// A new token, code, client secret or cookie.
 #[must_use]
 pub fn secret(now: jiff::Timestamp) -> Secret {
     Secret::made_at(now, bytes())
 }
 
-/// A fresh password for a person to type: 20 characters (100 bits) that cannot be mistaken for
-/// each other, in groups of five.
+/// A generated password: 20 unambiguous characters (100 bits) in groups of five.
 #[must_use]
 pub fn password() -> String {
-    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-    let groups = bytes::<20>().map(|byte| char::from(LETTERS[usize::from(byte % 32)]));
+    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let groups = bytes::<20>().map(|byte| char::from(ALPHABET[usize::from(byte % 32)]));
     groups.chunks(5).map(String::from_iter).collect::<Vec<_>>().join("-")
 }
 
-/// A new id of an account or an app: it sorts by time and no two made in the same millisecond
-/// are likely to meet (whoever inserts it tries again if they do).
+/// A new id of an account or app, ordered by time with 16 random bits per millisecond. Callers retry
+/// on a collision.
 #[must_use]
 pub fn id(now: jiff::Timestamp) -> i64 {
     now.as_millisecond() << 16 | i64::from(u16::from_be_bytes(bytes()))
@@ -49,12 +48,12 @@ mod tests {
         assert_ne!(password, super::password());
     }
 
-    // Attack 63.
+    /// Guards against a generator that is seeded badly or only partly filled in.
     #[test]
-    fn of_a_million_secrets_no_two_are_alike_and_every_bit_of_them_varies() {
+    fn random_bytes_do_not_repeat_and_every_bit_varies() {
         let mut seen = std::collections::HashSet::new();
-        for _ in 0..1_000_000 {
-            assert!(seen.insert(bytes::<16>()), "not even half of one");
+        for _ in 0..10_000 {
+            assert!(seen.insert(bytes::<16>()));
         }
         let mut ones = [0_u32; 256];
         for _ in 0..10_000 {
@@ -63,11 +62,11 @@ mod tests {
                 *count += u32::from(bytes[bit / 8] >> (bit % 8) & 1);
             }
         }
-        // Ten standard deviations on either side.
+        // Ten standard deviations.
         let half = 4500..5500;
         assert!(ones.iter().all(|count| half.contains(count)), "{ones:?}");
         let secret = secret(jiff::Timestamp::UNIX_EPOCH);
-        assert_eq!(secret.reveal().len(), 8 + 43, "the time and all 32 bytes are in it");
+        assert_eq!(secret.reveal().len(), 8 + 43, "contains the time and all 32 bytes");
         assert_eq!(secret.reveal().len(), Secret::LENGTH);
     }
 

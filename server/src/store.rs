@@ -1,11 +1,11 @@
-//! What is remembered: accounts, apps, requests, codes, tokens, sessions and
-//! rulesets, on two engines.
+//! Persistence of accounts, apps, authorization requests, codes, tokens, sessions and rulesets, with
+//! two engines: SQLite and PostgreSQL.
 //!
-//! Each method is atomic and durable when it answers; there are no transactions in the interface.
+//! Each method is atomic, and durable when it returns; there are no transactions in the interface.
 
-mod access;
 mod accounts;
 mod apps;
+mod authorized_apps;
 mod cache;
 mod codes;
 mod engine;
@@ -23,70 +23,72 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tokio::time::Duration;
 
-pub use self::access::LetIn;
-pub use self::accounts::{Access, Account, Name, Taken};
+pub use self::accounts::{Account, ExistingAccess, Name, Taken};
 pub use self::apps::App;
+pub use self::authorized_apps::AuthorizedApp;
 use self::cache::Cache;
 pub use self::codes::{Code, Consent};
 use self::engine::{Batch, Engine, Row, Rows, Statement, WithoutNul, sql};
 pub use self::requests::Request;
-pub use self::rulesets::{Draft, Reading, RulesRead, Rulesets, RulesetsRead};
+pub use self::rulesets::{
+    Draft, RulesetsForUpdate, RulesetsSnapshot, SnapshotEpoch, StoredRulesets,
+};
 pub use self::sessions::Session;
 pub use self::tokens::{NewToken, Refused, Token, TokenAccount};
 use crate::config::{Database, SecretUrl};
 
-/// Everything that Belfry remembers.
+/// The database and its cache.
 pub struct Store {
     engine: Box<dyn Engine>,
     cache: Arc<Cache>,
 }
 
-/// Why something could not be read or written.
+/// A failed read or write.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The database cannot be opened, and why.
+    /// The database cannot be opened.
     #[error("cannot open the database {database}: {reason}")]
     Open {
-        /// Its path or address.
+        /// Path or URL, without the password.
         database: String,
-        /// What is wrong, and how to mend it.
+        /// What is wrong and how to fix it.
         reason: String,
     },
-    /// The database was written by a later Belfry.
+    /// The database was created by a newer version.
     #[error(
-        "the database {database} has schema version {found}, this belfry knows {known}: \
-         it was used by a newer belfry; run that one, or restore a backup from before the upgrade"
+        "the database {database} has schema version {found}, this belfry supports {known}: \
+         run the newer belfry again, or restore a backup from before the upgrade"
     )]
     Newer {
-        /// Its path or address.
+        /// Path or URL, without the password.
         database: String,
-        /// The version it has.
+        /// The database's schema version.
         found: i64,
-        /// The newest version that this binary knows.
+        /// The newest schema version that this binary supports.
         known: i64,
     },
-    /// The database does not answer, or cannot take a write now. Another try may succeed.
-    #[error("the database cannot be used: {0}")]
+    /// The database is temporarily unavailable; a retry may succeed.
+    #[error("database unavailable: {0}")]
     Unavailable(String),
-    /// A text that was to be written holds a NUL, which not every engine can keep.
-    #[error("a text with a NUL character cannot be kept")]
+    /// Text with a NUL character, which PostgreSQL cannot store.
+    #[error("text with a NUL character cannot be stored")]
     Nul,
-    /// A statement failed, which is a mistake of ours.
-    #[error("a statement failed: {0}")]
+    /// A statement failed because of a programming error.
+    #[error("statement failed: {0}")]
     Failed(String),
-    /// A column holds what was never written there.
-    #[error("a stored {0} cannot be read")]
+    /// A column has an unexpected value.
+    #[error("stored {0} is invalid")]
     Unreadable(&'static str),
 }
 
-/// What a store needs to know to open.
+/// Options of a store.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How many bytes of tokens and rules are kept in memory.
+    /// Size of the cache.
     pub cache_bytes: usize,
-    /// How many connections to PostgreSQL are kept.
+    /// Size of the PostgreSQL connection pool.
     pub connections: usize,
-    /// How long a call to the database may take.
+    /// Timeout of a query.
     pub timeout: Duration,
 }
 
@@ -97,11 +99,11 @@ impl Default for Options {
 }
 
 impl Store {
-    /// Within this time a server that runs beside a command has seen what the command wrote: it
-    /// looks at a SQLite file twice as often, and PostgreSQL tells it within milliseconds.
-    pub const SEEN_WITHIN: Duration = sqlite::SEEN_WITHIN;
+    /// Time after which a running server has noticed the writes of another process. PostgreSQL
+    /// notifies it within milliseconds; a SQLite file is polled.
+    pub const VISIBILITY_DELAY: Duration = sqlite::VISIBILITY_DELAY;
 
-    /// Opens the database, making it or bringing it up to date when needed.
+    /// Opens the database, creates it if missing, and migrates it.
     pub async fn open(
         database: &Database,
         options: &Options,
@@ -120,7 +122,7 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let cache = Arc::new(Cache::new(options.cache_bytes, true));
         let engine = sqlite::Sqlite::open(path, Arc::clone(&cache), now).await?;
-        Ok(Self::of(engine, cache))
+        Ok(Self::new(engine, cache))
     }
 
     async fn open_postgres(
@@ -130,28 +132,27 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let cache = Arc::new(Cache::new(options.cache_bytes, false));
         let engine = postgres::Postgres::open(url, options, Arc::clone(&cache), now).await?;
-        Ok(Self::of(engine, cache))
+        Ok(Self::new(engine, cache))
     }
 
-    fn of(engine: impl Engine + 'static, cache: Arc<Cache>) -> Self {
+    fn new(engine: impl Engine + 'static, cache: Arc<Cache>) -> Self {
         Self { engine: Box::new(WithoutNul(engine)), cache }
     }
 
-    /// Whether the database answers.
+    /// Checks that the database responds.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.engine.read(sql("select 1", [])).await.map(drop)
     }
 
-    /// Whether reads may be answered from memory: always with SQLite, and with PostgreSQL while
-    /// the writes of other nodes are heard of.
+    /// Whether the cache is in use: always with SQLite; with PostgreSQL while notifications of other
+    /// nodes' writes are received.
     #[must_use]
-    pub fn is_cached(&self) -> bool {
-        self.cache.is_believed()
+    pub fn is_cache_enabled(&self) -> bool {
+        self.cache.is_enabled()
     }
 
-    /// Removes what ended more than a day before `now`: requests, codes, sessions, and tokens that
-    /// expired.
-    pub async fn sweep(&self, now: Timestamp) -> Result<(), StoreError> {
+    /// Deletes requests, codes, sessions and tokens that expired more than a day before `now`.
+    pub async fn delete_expired(&self, now: Timestamp) -> Result<(), StoreError> {
         let past = Timestamp::from_second(now.as_second() - 24 * 60 * 60).unwrap_or(Timestamp::MIN);
         let batch = Batch::default()
             .and(sql("delete from requests where expires_at < $1", [past.into()]))
@@ -161,7 +162,7 @@ impl Store {
         self.engine.write(batch).await.map(drop)
     }
 
-    /// Writes a batch and gives the rows of each of its `N` statements.
+    /// Writes a batch and returns the rows of each of its `N` statements.
     async fn write_rows<const N: usize>(
         &self,
         batch: impl Into<Batch>,
@@ -170,7 +171,7 @@ impl Store {
         rows.try_into().map_err(|_| StoreError::Unreadable("batch"))
     }
 
-    /// Reads a statement that finds one row or none.
+    /// Reads at most one row.
     async fn read_one<T>(
         &self,
         statement: Statement,

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::Failure;
 use crate::passwords::Passwords;
 use crate::random;
-use crate::store::{Access, Account, Store};
+use crate::store::{Account, ExistingAccess, Store};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -60,7 +60,8 @@ pub(super) fn run(command: Command) -> impl AsyncFnOnce(&Store, Timestamp) -> Re
         Command::Disable { name } => disable(store, &name, Some(now)).await,
         Command::Enable { name } => disable(store, &name, None).await,
         Command::Password { name, keep_tokens, password_stdin } => {
-            let access = if keep_tokens { Access::Stays } else { Access::EndsAt(now) };
+            let access =
+                if keep_tokens { ExistingAccess::Keep } else { ExistingAccess::RevokeAt(now) };
             password(store, &name, access, password_stdin).await
         }
     }
@@ -113,7 +114,7 @@ async fn disable(store: &Store, name: &str, at: Option<Timestamp>) -> Result<(),
 async fn password(
     store: &Store,
     name: &str,
-    access: Access,
+    access: ExistingAccess,
     password_stdin: bool,
 ) -> Result<(), Failure> {
     let account = find(store, name).await?;
@@ -121,8 +122,8 @@ async fn password(
     let password = Passwords::new(None).hash(chosen.secret.clone()).await?;
     store.set_password(account.id, &password, access).await?;
     let ended = match access {
-        Access::Stays => "its sessions ended",
-        Access::EndsAt(_) => "its sessions and tokens ended",
+        ExistingAccess::Keep => "its sessions ended",
+        ExistingAccess::RevokeAt(_) => "its sessions and tokens ended",
     };
     println!("password of {name} changed, {ended}");
     chosen.show();
@@ -131,7 +132,7 @@ async fn password(
 
 /// The account of this name.
 pub(super) async fn find(store: &Store, name: &str) -> Result<Account, Failure> {
-    let found = store.account_named(name).await?;
+    let found = store.account_by_name(name).await?;
     found.ok_or_else(|| format!("there is no account {name:?}; see belfry account list").into())
 }
 

@@ -83,7 +83,7 @@ async fn find(store: &Store, id: &str) -> Result<App, Failure> {
     };
     let found = match by_number {
         Some(app) => Some(app),
-        None => store.app_of_client(id).await?.map(Arc::unwrap_or_clone),
+        None => store.app_by_client_id(id).await?.map(Arc::unwrap_or_clone),
     };
     found.ok_or_else(|| format!("there is no app {id:?}; see belfry app list").into())
 }

@@ -134,7 +134,7 @@ async fn stopped(mut stop: watch::Receiver<bool>) {
 async fn sweep(state: Arc<AppState>) {
     loop {
         tokio::time::sleep(SWEEP).await;
-        if let Err(error) = state.store.sweep(state.clock.now()).await {
+        if let Err(error) = state.store.delete_expired(state.clock.now()).await {
             tracing::warn!(%error, "what has ended could not be removed");
         }
     }

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 
 use super::Failure;
 use super::account::find;
-use crate::issue::{self, COMMAND_LINE};
 use crate::store::Store;
+use crate::tokens::{self, COMMAND_LINE};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -52,7 +52,7 @@ async fn issue(
         return Err("the title of an app has 1 to 60 characters".into());
     }
     let app = (format!("{COMMAND_LINE}{title}"), title);
-    let token = issue::issue(store, now, None, account.id, None, scopes, (&app.0, app.1)).await?;
+    let token = tokens::issue(store, now, None, account.id, None, scopes, (&app.0, app.1)).await?;
     println!("{}", token.reveal());
     Ok(())
 }

@@ -48,7 +48,7 @@ pub(super) async fn readyz(State(state): State<Arc<AppState>>) -> Response {
 
 /// `GET /metrics`: what is counted, as Prometheus reads it.
 pub(super) async fn metrics(State(state): State<Arc<AppState>>) -> Response {
-    state.metrics.cache_in_use.set(state.store.is_cached().into());
+    state.metrics.cache_in_use.set(state.store.is_cache_enabled().into());
     state.metrics.limits.observe(state.limits.state());
     let text = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     ([(header::CONTENT_TYPE, text)], state.metrics.to_text()).into_response()

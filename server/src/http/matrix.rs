@@ -55,5 +55,5 @@ pub(super) async fn account_data(
         return Err(MatrixError::Foreign);
     }
     let rulesets = state.store.rulesets(requester.account).await?;
-    Ok(json::answer(rulesets.answer(User::new(&user_id))))
+    Ok(json::answer(rulesets.response(User::new(&user_id))))
 }

@@ -7,7 +7,7 @@ use belfry_core::oauth::scope::Scopes;
 use belfry_core::rules::{Document, Effect, Rule, RuleKind, RuleScope};
 use jiff::Timestamp;
 
-use super::{Form, Frame, OwnApp, host};
+use super::{FirstPartyApp, Form, Frame, host};
 use crate::language::isolated;
 
 /// `templates/account.html`: you are this one, these are your apps and your rules.
@@ -36,7 +36,7 @@ pub struct AppLetIn {
     /// Its number.
     pub id: i64,
     /// Which of our own it is, if it never registered.
-    pub own: Option<OwnApp>,
+    pub own: Option<FirstPartyApp>,
     /// Its name.
     pub name: String,
     /// Its home page.
@@ -50,16 +50,16 @@ pub struct AppLetIn {
 impl AppLetIn {
     fn name(&self, frame: &Frame<'_>) -> String {
         match self.own {
-            Some(OwnApp::Matrix) => frame.text("apps-matrix").into_owned(),
-            Some(OwnApp::CommandLine) | None => isolated(&self.name),
+            Some(FirstPartyApp::Matrix) => frame.text("apps-matrix").into_owned(),
+            Some(FirstPartyApp::CommandLine) | None => isolated(&self.name),
         }
     }
 
     /// Where it comes from: the host of its website, or what we know of our own.
     fn origin(&self, frame: &Frame<'_>) -> Option<String> {
         match self.own {
-            Some(OwnApp::Matrix) => Some(frame.text("apps-matrix-note").into_owned()),
-            Some(OwnApp::CommandLine) => Some(frame.text("apps-issued-note").into_owned()),
+            Some(FirstPartyApp::Matrix) => Some(frame.text("apps-matrix-note").into_owned()),
+            Some(FirstPartyApp::CommandLine) => Some(frame.text("apps-issued-note").into_owned()),
             None => host(self.website.as_deref()?).map(|host| isolated(&host)),
         }
     }

@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    AccountPage, AppLetIn, CodePage, ConsentPage, ErrorPage, Form, FormPostPage, Frame, Language,
-    OwnApp, SignInPage, SignInProblem, SignedOutPage, Trouble,
+    AccountPage, AppLetIn, CodePage, ConsentPage, ErrorPage, FirstPartyApp, Form, FormPostPage,
+    Frame, Language, SignInPage, SignInProblem, SignedOutPage, Trouble,
 };
 
 /// A page's name and its HTML.
@@ -95,8 +95,8 @@ fn apps(name: &str) -> Vec<AppLetIn> {
     };
     let website = Some("https://tusky.example/about?from=app");
     vec![
-        app(1, Some(OwnApp::CommandLine), "My bot", None, "read:statuses admin:read"),
-        app(2, Some(OwnApp::Matrix), "matrix", None, "read write push"),
+        app(1, Some(FirstPartyApp::CommandLine), "My bot", None, "read:statuses admin:read"),
+        app(2, Some(FirstPartyApp::Matrix), "matrix", None, "read write push"),
         app(3, None, name, website, "read write:statuses push"),
     ]
 }

@@ -4,8 +4,8 @@ use arrayvec::ArrayString;
 use belfry_core::oauth::account::LONGEST_NAME;
 use jiff::Timestamp;
 
-use super::access::ending_access;
-use super::cache::Change;
+use super::authorized_apps::revoke_access;
+use super::cache::Invalidation;
 use super::engine::{Batch, Row, Statement, sql};
 use super::{Store, StoreError, TokenAccount};
 use crate::random;
@@ -127,28 +127,28 @@ impl Store {
     }
 
     /// The account of this name.
-    pub async fn account_named(&self, name: &str) -> Result<Option<Account>, StoreError> {
+    pub async fn account_by_name(&self, name: &str) -> Result<Option<Account>, StoreError> {
         self.read_one(sql(select!("where name = $1"), [name.into()]), Account::read).await
     }
 
     /// The account of this name, for an application service that acts for it: from memory, if it
     /// was asked for before and is not disabled.
-    pub async fn acting_account(&self, name: &str) -> Result<Option<TokenAccount>, StoreError> {
+    pub async fn token_account(&self, name: &str) -> Result<Option<TokenAccount>, StoreError> {
         let Ok(known) = Name::from(name) else { return Ok(None) };
         let acting = |id, disabled_at| TokenAccount { id, name: known, disabled_at };
         if let Some(id) = self.cache.account(name) {
             return Ok(Some(acting(id, None)));
         }
-        let moment = self.cache.moment(&name);
-        let Some(account) = self.account_named(name).await? else { return Ok(None) };
+        let epoch = self.cache.epoch(&name);
+        let Some(account) = self.account_by_name(name).await? else { return Ok(None) };
         if account.disabled_at.is_none() {
-            self.cache.put_account(name, account.id, moment);
+            self.cache.insert_account(name, account.id, epoch);
         }
         Ok(Some(acting(account.id, account.disabled_at)))
     }
 
     /// The account of this e-mail address.
-    pub async fn account_of_email(&self, email: &str) -> Result<Option<Account>, StoreError> {
+    pub async fn account_by_email(&self, email: &str) -> Result<Option<Account>, StoreError> {
         let email = email.to_lowercase();
         self.read_one(sql(select!("where email = $1"), [email.into()]), Account::read).await
     }
@@ -173,7 +173,7 @@ impl Store {
                 [id.into(), at.into()],
             ))
             .and(sql("delete from sessions where account_id = $1", [id.into()]))
-            .changing(Change::Everything);
+            .invalidating(Invalidation::Everything);
         let [found, _] = self.write_rows(batch).await?;
         Ok(!found.is_empty())
     }
@@ -196,7 +196,7 @@ impl Store {
         &self,
         id: i64,
         password: &str,
-        access: Access,
+        access: ExistingAccess,
     ) -> Result<bool, StoreError> {
         let mut batch = Batch::default()
             .and(sql(
@@ -204,8 +204,8 @@ impl Store {
                 [id.into(), password.into()],
             ))
             .and(sql("delete from sessions where account_id = $1", [id.into()]));
-        if let Access::EndsAt(now) = access {
-            batch = ending_access(batch, id, None, now);
+        if let ExistingAccess::RevokeAt(now) = access {
+            batch = revoke_access(batch, id, None, now);
         }
         let found = self.engine.write(batch).await?.into_iter().next();
         Ok(found.is_some_and(|found| !found.is_empty()))
@@ -214,16 +214,16 @@ impl Store {
 
 /// What becomes of the apps that an account has let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum ExistingAccess {
     /// They keep their tokens.
-    Stays,
+    Keep,
     /// Their tokens and unspent codes end now.
-    EndsAt(Timestamp),
+    RevokeAt(Timestamp),
 }
 
 /// Holds an account still for the rest of a batch that opens something to somebody, if that is still
 /// theirs to have. Who takes it away in the same moment holds the account too: they were first, and
 /// the rest of the batch sees it; or they come after, and end what was opened.
-pub(super) fn hold(id: i64) -> Statement {
+pub(super) fn lock_account(id: i64) -> Statement {
     sql("update accounts set password = password where id = $1", [id.into()])
 }

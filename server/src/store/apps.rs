@@ -7,7 +7,7 @@ use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::Digest;
 use jiff::Timestamp;
 
-use super::cache::Change;
+use super::cache::Invalidation;
 use super::engine::{Batch, Row, sql};
 use super::{Store, StoreError};
 
@@ -109,15 +109,15 @@ impl Store {
     }
 
     /// The app that gives itself this client id.
-    pub async fn app_of_client(&self, client_id: &str) -> Result<Option<Arc<App>>, StoreError> {
+    pub async fn app_by_client_id(&self, client_id: &str) -> Result<Option<Arc<App>>, StoreError> {
         if let Some(known) = self.cache.app(client_id) {
             return Ok(Some(known));
         }
-        let moment = self.cache.moment(&client_id);
+        let epoch = self.cache.epoch(&client_id);
         let select = sql(select!("where client_id = $1"), [client_id.into()]);
         let found = self.read_one(select, App::read).await?.map(Arc::new);
         if let Some(app) = &found {
-            self.cache.put_app(app, moment);
+            self.cache.insert_app(app, epoch);
         }
         Ok(found)
     }
@@ -135,7 +135,7 @@ impl Store {
             "update apps set disabled_at = $2 where id = $1 returning id",
             [id.into(), at.into()],
         ))
-        .changing(Change::Everything);
+        .invalidating(Invalidation::Everything);
         let [found] = self.write_rows(batch).await?;
         Ok(!found.is_empty())
     }

@@ -1,10 +1,10 @@
-//! What the store remembers of what it read, so that a warm read touches no database.
+//! In-memory cache of tokens, rulesets, apps and account ids.
 //!
-//! A value is put in only if nothing it depends on was forgotten since its read began: a reader
-//! that was overtaken by a write can never leave an old value behind.
+//! A value is inserted only if none of its data was invalidated since its read began, so a reader
+//! overtaken by a write never leaves a stale value behind.
 
-mod change;
-mod forgettings;
+mod epochs;
+mod invalidation;
 mod token;
 
 use std::hash::Hash;
@@ -14,200 +14,210 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use belfry_core::secret::Digest;
 use quick_cache::Weighter;
 
-pub(crate) use self::change::Change;
-use self::forgettings::Forgettings;
-use self::token::Kept;
+use self::epochs::InvalidationEpochs;
+pub(crate) use self::invalidation::Invalidation;
+use self::token::CachedToken;
 
 use super::apps::App;
-use super::rulesets::Rulesets;
+use super::rulesets::StoredRulesets;
 use super::tokens::Token;
 
-/// The bounded memory of the store.
+/// The store's cache, bounded in bytes.
 pub(crate) struct Cache {
-    tokens: quick_cache::sync::Cache<Digest, Kept, Bytes>,
-    rules: quick_cache::sync::Cache<i64, Rulesets, Bytes>,
-    /// Apps by their client ids.
-    apps: quick_cache::sync::Cache<Box<str>, Arc<App>, Bytes>,
-    /// The ids of accounts by their names. Neither changes; only disabled accounts are not here.
-    accounts: quick_cache::sync::Cache<Box<str>, i64, Bytes>,
-    /// How often a token was forgotten: apart from the rest, because to forget the tokens that an
-    /// app has counts for all tokens, and rules must not pay for that.
-    of_tokens: Forgettings,
-    /// How often anything else was.
-    of_others: Forgettings,
-    /// While another node's writes cannot be heard of, nothing here may be believed.
-    believed: AtomicBool,
+    tokens: quick_cache::sync::Cache<Digest, CachedToken, ByteWeighter>,
+    /// Rulesets by account id.
+    rules: quick_cache::sync::Cache<i64, StoredRulesets, ByteWeighter>,
+    /// Apps by client id.
+    apps: quick_cache::sync::Cache<Box<str>, Arc<App>, ByteWeighter>,
+    /// Ids of enabled accounts by name.
+    accounts: quick_cache::sync::Cache<Box<str>, i64, ByteWeighter>,
+    /// Separate from `other_epochs`, because revoking an app's access advances the epochs of all
+    /// tokens, which must not affect rulesets.
+    token_epochs: InvalidationEpochs,
+    other_epochs: InvalidationEpochs,
+    /// False while notifications of other nodes' writes cannot be received.
+    enabled: AtomicBool,
 }
 
-/// What had been forgotten when a read began.
+/// The invalidation count of a key when a read began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moment(u64);
+pub(crate) struct Epoch(u64);
 
-impl Moment {
-    /// The same moment, and one more forgetting: that of the reader's own write.
+impl Epoch {
+    /// The epoch after one more invalidation, caused by the reader's own write.
     pub(crate) fn after_own_write(self) -> Self {
         Self(self.0 + 1)
     }
 }
 
-/// Weighs what is kept by the bytes it takes.
+/// Weighs entries by the bytes they occupy.
 #[derive(Clone)]
-struct Bytes;
+struct ByteWeighter;
 
-/// What the cache itself needs for an entry, beside the key and the value.
-const PLACE: usize = 32;
+/// Bytes that the cache needs for an entry besides key and value.
+const ENTRY_OVERHEAD: usize = 32;
 
-impl Weighter<Digest, Kept> for Bytes {
-    fn weight(&self, _: &Digest, token: &Kept) -> u64 {
-        (PLACE + size_of::<Digest>() + size_of::<Kept>() + token.bytes()) as u64
+impl Weighter<Digest, CachedToken> for ByteWeighter {
+    fn weight(&self, _: &Digest, token: &CachedToken) -> u64 {
+        (ENTRY_OVERHEAD + size_of::<Digest>() + size_of::<CachedToken>() + token.heap_bytes())
+            as u64
     }
 }
 
-impl Weighter<i64, Rulesets> for Bytes {
-    fn weight(&self, _: &i64, rules: &Rulesets) -> u64 {
-        (PLACE + 2 * size_of::<i64>() + rules.bytes_in_memory()) as u64
+impl Weighter<i64, StoredRulesets> for ByteWeighter {
+    fn weight(&self, _: &i64, rules: &StoredRulesets) -> u64 {
+        (ENTRY_OVERHEAD + 2 * size_of::<i64>() + rules.bytes_in_memory()) as u64
     }
 }
 
-impl Weighter<Box<str>, Arc<App>> for Bytes {
+impl Weighter<Box<str>, Arc<App>> for ByteWeighter {
     fn weight(&self, client_id: &Box<str>, app: &Arc<App>) -> u64 {
         let texts = 2 * client_id.len() + app.name.len() + app.scopes.len();
         let uris = app.redirect_uris.iter().chain(&app.website);
         let uris: usize = uris.map(|uri| size_of::<String>() + uri.len()).sum();
-        (PLACE + size_of::<Box<str>>() + size_of::<App>() + texts + uris) as u64
+        (ENTRY_OVERHEAD + size_of::<Box<str>>() + size_of::<App>() + texts + uris) as u64
     }
 }
 
-impl Weighter<Box<str>, i64> for Bytes {
+impl Weighter<Box<str>, i64> for ByteWeighter {
     fn weight(&self, name: &Box<str>, _: &i64) -> u64 {
-        (PLACE + size_of::<Box<str>>() + name.len() + size_of::<i64>()) as u64
+        (ENTRY_OVERHEAD + size_of::<Box<str>>() + name.len() + size_of::<i64>()) as u64
     }
 }
 
 impl Cache {
-    /// A cache of at most so many bytes. Tokens get five eighths of them and rules a quarter: of a
-    /// million people who have no rules of their own, both then fit into the 256 MiB that are the
-    /// default.
-    pub(crate) fn new(bytes: usize, believed: bool) -> Self {
+    /// A cache of at most this many bytes: five eighths for tokens, a quarter for rulesets. With
+    /// the default of 256 MiB both hold a million users without rules of their own.
+    pub(crate) fn new(bytes: usize, enabled: bool) -> Self {
         let (tokens, rules, names) = (bytes / 8 * 5, bytes / 4, bytes / 16);
         Self {
-            tokens: quick_cache::sync::Cache::with_weighter(tokens / 256, tokens as u64, Bytes),
-            rules: quick_cache::sync::Cache::with_weighter(rules / 1024, rules as u64, Bytes),
-            apps: quick_cache::sync::Cache::with_weighter(names / 1024, names as u64, Bytes),
-            accounts: quick_cache::sync::Cache::with_weighter(names / 1024, names as u64, Bytes),
-            of_tokens: Forgettings::default(),
-            of_others: Forgettings::default(),
-            believed: AtomicBool::new(believed),
+            tokens: new_cache(tokens, 256),
+            rules: new_cache(rules, 1024),
+            apps: new_cache(names, 1024),
+            accounts: new_cache(names, 1024),
+            token_epochs: InvalidationEpochs::default(),
+            other_epochs: InvalidationEpochs::default(),
+            enabled: AtomicBool::new(enabled),
         }
     }
 
-    /// To be called before a read whose outcome will be put in, from this very cache or from the
-    /// database: what is read then is as new as anything that was forgotten until now.
-    pub(crate) fn moment<K: Hash>(&self, key: &K) -> Moment {
-        Moment(*self.of_others.of(key))
+    /// The current epoch of a ruleset, app or account. Call it before the read whose result will
+    /// be inserted.
+    pub(crate) fn epoch<K: Hash>(&self, key: &K) -> Epoch {
+        Epoch(*self.other_epochs.lock(key))
     }
 
-    /// The same, for a token.
-    pub(crate) fn token_moment(&self, digest: &Digest) -> Moment {
-        Moment(*self.of_tokens.of(digest))
+    /// The current epoch of a token.
+    pub(crate) fn token_epoch(&self, digest: &Digest) -> Epoch {
+        Epoch(*self.token_epochs.lock(digest))
     }
 
     pub(crate) fn token(&self, digest: &Digest) -> Option<Token> {
-        if self.is_believed() { self.tokens.get(digest).map(Kept::token) } else { None }
+        if self.is_enabled() { self.tokens.get(digest).map(CachedToken::into_token) } else { None }
     }
 
-    pub(crate) fn put_token(&self, digest: Digest, token: &Token, since: Moment) {
-        let kept = Kept::new(token);
-        let forgettings = self.of_tokens.of(&digest);
-        if self.is_believed() && *forgettings == since.0 {
-            self.tokens.insert(digest, kept);
+    pub(crate) fn insert_token(&self, digest: Digest, token: &Token, since: Epoch) {
+        let cached = CachedToken::new(token);
+        let epoch = self.token_epochs.lock(&digest);
+        if self.is_enabled() && *epoch == since.0 {
+            self.tokens.insert(digest, cached);
         }
     }
 
-    pub(crate) fn rules(&self, account: i64) -> Option<Rulesets> {
-        if self.is_believed() { self.rules.get(&account) } else { None }
+    pub(crate) fn rules(&self, account: i64) -> Option<StoredRulesets> {
+        if self.is_enabled() { self.rules.get(&account) } else { None }
     }
 
-    pub(crate) fn put_rules(&self, account: i64, rules: Rulesets, since: Moment) {
-        let forgettings = self.of_others.of(&account);
-        if self.is_believed() && *forgettings == since.0 {
+    pub(crate) fn insert_rules(&self, account: i64, rules: StoredRulesets, since: Epoch) {
+        let epoch = self.other_epochs.lock(&account);
+        if self.is_enabled() && *epoch == since.0 {
             self.rules.insert(account, rules);
         }
     }
 
     pub(crate) fn app(&self, client_id: &str) -> Option<Arc<App>> {
-        if self.is_believed() { self.apps.get(client_id) } else { None }
+        if self.is_enabled() { self.apps.get(client_id) } else { None }
     }
 
-    pub(crate) fn put_app(&self, app: &Arc<App>, since: Moment) {
+    pub(crate) fn insert_app(&self, app: &Arc<App>, since: Epoch) {
         let client_id = app.client_id.as_str();
-        let forgettings = self.of_others.of(&client_id);
-        if self.is_believed() && *forgettings == since.0 {
+        let epoch = self.other_epochs.lock(&client_id);
+        if self.is_enabled() && *epoch == since.0 {
             self.apps.insert(client_id.into(), Arc::clone(app));
         }
     }
 
     pub(crate) fn account(&self, name: &str) -> Option<i64> {
-        if self.is_believed() { self.accounts.get(name) } else { None }
+        if self.is_enabled() { self.accounts.get(name) } else { None }
     }
 
-    pub(crate) fn put_account(&self, name: &str, id: i64, since: Moment) {
-        let forgettings = self.of_others.of(&name);
-        if self.is_believed() && *forgettings == since.0 {
+    pub(crate) fn insert_account(&self, name: &str, id: i64, since: Epoch) {
+        let epoch = self.other_epochs.lock(&name);
+        if self.is_enabled() && *epoch == since.0 {
             self.accounts.insert(name.into(), id);
         }
     }
 
-    /// Forgets what a write made stale.
-    pub(crate) fn forget(&self, changes: &[Change]) {
-        for change in changes {
-            match change {
-                Change::Token(digest) => {
-                    *self.of_tokens.of(digest) += 1;
+    /// Removes what a write made stale.
+    pub(crate) fn invalidate(&self, invalidations: &[Invalidation]) {
+        for invalidation in invalidations {
+            match invalidation {
+                Invalidation::Token(digest) => {
+                    *self.token_epochs.lock(digest) += 1;
                     self.tokens.remove(digest);
                 }
-                Change::Access(account, app) => {
-                    // First, so that whoever read such a token before cannot put it in after.
-                    self.of_tokens.count_all();
-                    self.tokens.retain(|_, token| !token.is_of(*account, *app));
+                Invalidation::Access(account, app) => {
+                    // Epochs first, so that a token read before this cannot be inserted after it.
+                    self.token_epochs.advance_all();
+                    self.tokens.retain(|_, token| !token.belongs_to(*account, *app));
                 }
-                Change::Rules(account) => {
-                    // In one step: whoever takes a moment after it finds no old rules here.
-                    let mut forgettings = self.of_others.of(account);
-                    *forgettings += 1;
+                Invalidation::Rules(account) => {
+                    // Removed under the lock: a reader that sees the new epoch finds no old rules.
+                    let mut epoch = self.other_epochs.lock(account);
+                    *epoch += 1;
                     self.rules.remove(account);
                 }
-                Change::Everything => {
-                    // Before, so that nobody puts in what is old; and after, so that nobody who
-                    // still found it here can say that it was read since.
-                    self.count_everything();
+                Invalidation::Everything => {
+                    // Before clearing, so that no value read earlier is inserted; and after it, so
+                    // that no value still found in the cache counts as read since.
+                    self.advance_all_epochs();
                     self.tokens.clear();
                     self.rules.clear();
                     self.apps.clear();
                     self.accounts.clear();
-                    self.count_everything();
+                    self.advance_all_epochs();
                 }
             }
         }
     }
 
-    fn count_everything(&self) {
-        self.of_tokens.count_all();
-        self.of_others.count_all();
+    fn advance_all_epochs(&self) {
+        self.token_epochs.advance_all();
+        self.other_epochs.advance_all();
     }
 
-    /// Says whether all writes of other nodes are heard of. What was kept before a silence is
-    /// forgotten.
-    pub(crate) fn believe(&self, believed: bool) {
-        if self.believed.swap(believed, Ordering::SeqCst) != believed {
-            self.forget(&[Change::Everything]);
+    /// Enables or disables the cache. A switch clears it, because notifications may have been
+    /// missed.
+    pub(crate) fn set_enabled(&self, enabled: bool) {
+        if self.enabled.swap(enabled, Ordering::SeqCst) != enabled {
+            self.invalidate(&[Invalidation::Everything]);
         }
     }
 
-    /// Whether the cache is in use.
-    pub(crate) fn is_believed(&self) -> bool {
-        self.believed.load(Ordering::Relaxed)
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.enabled.load(Ordering::Relaxed)
     }
+}
+
+/// A cache of this many bytes, with entries of about `entry` bytes each.
+fn new_cache<K: Eq + Hash, V: Clone>(
+    bytes: usize,
+    entry: usize,
+) -> quick_cache::sync::Cache<K, V, ByteWeighter>
+where
+    ByteWeighter: Weighter<K, V>,
+{
+    quick_cache::sync::Cache::with_weighter(bytes / entry, bytes as u64, ByteWeighter)
 }
 
 #[cfg(test)]
@@ -234,25 +244,25 @@ mod tests {
     }
 
     #[test]
-    fn a_million_people_without_rules_fit_into_the_default() {
-        const PEOPLE: u64 = 1_000_000;
+    fn a_million_users_without_rules_fit_into_the_default_size() {
+        const USERS: u64 = 1_000_000;
         let cache = Cache::new(Options::default().cache_bytes, true);
         let (digest, token) = token(999_999);
-        let token = Bytes.weight(&digest, &Kept::new(&token));
-        let rules = Bytes.weight(&7, &Rulesets::default());
-        assert!(token * PEOPLE <= cache.tokens.capacity(), "{token} bytes each");
-        assert!(rules * PEOPLE <= cache.rules.capacity(), "{rules} bytes each");
+        let token = ByteWeighter.weight(&digest, &CachedToken::new(&token));
+        let rules = ByteWeighter.weight(&7, &StoredRulesets::default());
+        assert!(token * USERS <= cache.tokens.capacity(), "{token} bytes each");
+        assert!(rules * USERS <= cache.rules.capacity(), "{rules} bytes each");
     }
 
     #[test]
-    fn what_does_not_fit_is_left_out_and_the_bound_holds() {
+    fn entries_are_evicted_when_the_cache_is_full() {
         let cache = Cache::new(64 * 1024, true);
         for id in 0..5000 {
             let (digest, token) = token(id);
-            cache.put_token(digest, &token, cache.token_moment(&digest));
-            cache.put_rules(id, Rulesets::default(), cache.moment(&id));
+            cache.insert_token(digest, &token, cache.token_epoch(&digest));
+            cache.insert_rules(id, StoredRulesets::default(), cache.epoch(&id));
             let name = format!("person_{id}");
-            cache.put_account(&name, id, cache.moment(&name.as_str()));
+            cache.insert_account(&name, id, cache.epoch(&name.as_str()));
         }
         let weight = cache.tokens.weight() + cache.rules.weight() + cache.accounts.weight();
         assert!(weight <= 64 * 1024);
@@ -261,39 +271,40 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_not_put_in_once_something_was_forgotten() {
+    fn a_value_read_before_an_invalidation_is_not_inserted() {
         let cache = Cache::new(1 << 20, true);
-        let moment = cache.moment(&7_i64);
-        cache.forget(&[Change::Rules(7)]);
-        cache.put_rules(7, Rulesets::default(), moment);
+        let epoch = cache.epoch(&7_i64);
+        cache.invalidate(&[Invalidation::Rules(7)]);
+        cache.insert_rules(7, StoredRulesets::default(), epoch);
         assert!(cache.rules(7).is_none());
-        cache.put_rules(7, Rulesets::default(), moment.after_own_write());
+        cache.insert_rules(7, StoredRulesets::default(), epoch.after_own_write());
         assert!(cache.rules(7).is_some());
-        cache.forget(&[Change::Everything]);
+        cache.invalidate(&[Invalidation::Everything]);
         assert!(cache.rules(7).is_none());
     }
 
     #[test]
-    fn the_access_of_an_app_is_forgotten_alone_and_nobody_puts_it_in_again() {
+    fn revoking_an_apps_access_invalidates_only_its_tokens_and_blocks_stale_inserts() {
         let cache = Cache::new(1 << 20, true);
-        let put = |id: i64, app: i64| {
+        let insert = |id: i64, app: i64| {
             let (digest, token) = token(id * 10 + app);
             let account = token.account.map(|account| TokenAccount { id, ..account });
-            cache.put_token(digest, &Token { app, account, ..token }, cache.token_moment(&digest));
+            let token = Token { app, account, ..token };
+            cache.insert_token(digest, &token, cache.token_epoch(&digest));
             digest
         };
-        let [one, other, of_another] = [put(7, 1), put(7, 2), put(8, 1)];
-        let (late, moment) = (put(7, 1), cache.token_moment(&one));
-        let rules = cache.moment(&7_i64);
+        let [one, other_app, other_account] = [insert(7, 1), insert(7, 2), insert(8, 1)];
+        let (late, epoch) = (insert(7, 1), cache.token_epoch(&one));
+        let rules_epoch = cache.epoch(&7_i64);
         let token = cache.token(&late).unwrap();
 
-        cache.forget(&[Change::Access(7, Some(1))]);
-        cache.put_token(late, &token, moment);
+        cache.invalidate(&[Invalidation::Access(7, Some(1))]);
+        cache.insert_token(late, &token, epoch);
         assert!(cache.token(&one).is_none());
-        assert!(cache.token(&other).is_some() && cache.token(&of_another).is_some());
-        assert_eq!(cache.moment(&7_i64), rules, "rules do not pay for it");
+        assert!(cache.token(&other_app).is_some() && cache.token(&other_account).is_some());
+        assert_eq!(cache.epoch(&7_i64), rules_epoch, "rulesets are not affected");
 
-        cache.forget(&[Change::Access(7, None)]);
-        assert!(cache.token(&other).is_none() && cache.token(&of_another).is_some());
+        cache.invalidate(&[Invalidation::Access(7, None)]);
+        assert!(cache.token(&other_app).is_none() && cache.token(&other_account).is_some());
     }
 }

@@ -3,7 +3,7 @@
 use belfry_core::secret::Digest;
 use jiff::Timestamp;
 
-use super::accounts::hold;
+use super::accounts::lock_account;
 use super::engine::{Batch, Row, sql};
 use super::{Store, StoreError};
 
@@ -55,7 +55,7 @@ impl Store {
         code: &Code,
         consent: Consent,
     ) -> Result<bool, StoreError> {
-        let batch = Batch::default().and(hold(code.account)).and(sql(
+        let batch = Batch::default().and(lock_account(code.account)).and(sql(
             "insert into codes (digest, app_id, account_id, scopes, details, expires_at) \
              select cast($1 as text), cast($2 as bigint), account_id, cast($4 as text), \
              cast($5 as text), cast($6 as bigint) \
@@ -91,7 +91,7 @@ impl Store {
     /// Spends a code for a token: of many who try, one succeeds and its token is issued; the
     /// others get `false` and nothing is issued. The token takes its app, account and scopes
     /// from the code.
-    pub async fn spend_code(
+    pub async fn redeem_code(
         &self,
         digest: Digest,
         token: Digest,

@@ -1,8 +1,7 @@
-//! What a database must be able to do: read a statement, write a batch of statements atomically.
+//! The interface of a database engine: read one statement, write a batch of statements atomically.
 //!
-//! The statements themselves are the domain's (`accounts.rs`, `tokens.rs` …), written once as SQL
-//! that both engines read: `$1` parameters, `on conflict`, `returning`, and values that are text
-//! or 64-bit integers, nothing else.
+//! The statements are in the domain modules (`accounts.rs`, `tokens.rs` …), written once in the SQL
+//! that both engines accept: `$1` parameters, `on conflict`, `returning`, text and 64-bit integers.
 
 use belfry_core::secret::Digest;
 use futures_util::FutureExt;
@@ -12,22 +11,22 @@ use serde::de::DeserializeOwned;
 
 use super::StoreError;
 use super::accounts::Name;
-use super::cache::Change;
+use super::cache::Invalidation;
 
-/// A database that runs statements.
+/// A database engine.
 pub(crate) trait Engine: Send + Sync {
-    /// Runs one statement that changes nothing.
+    /// Runs one read-only statement.
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>>;
 
-    /// Runs the statements as one transaction and answers when it is durable, with the rows that
-    /// each returned. What the batch changes is forgotten by every node's cache.
+    /// Runs the statements in one transaction and returns the rows of each when it is durable. The
+    /// batch's invalidations are applied to the cache of every node.
     ///
-    /// A caller that goes away does not stop a write half-way.
+    /// Dropping the future does not cancel the write.
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>>;
 }
 
-/// An engine that never sees a text with a NUL: PostgreSQL takes none and SQLite would, so neither
-/// is asked. No row has such a text: to look for one finds nothing, to write one is refused.
+/// An engine that rejects text with NUL characters, which PostgreSQL cannot store. A read with such
+/// a parameter finds no rows; a write fails with [`StoreError::Nul`].
 pub(crate) struct WithoutNul<E>(pub(crate) E);
 
 impl<E: Engine> Engine for WithoutNul<E> {
@@ -46,11 +45,11 @@ impl<E: Engine> Engine for WithoutNul<E> {
     }
 }
 
-/// Statements that hold together.
+/// Statements that are written in one transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) statements: Vec<Statement>,
-    pub(crate) changes: Vec<Change>,
+    pub(crate) invalidations: Vec<Invalidation>,
 }
 
 impl Batch {
@@ -60,16 +59,16 @@ impl Batch {
         self
     }
 
-    /// Says what caches must forget once this is written.
-    pub(crate) fn changing(mut self, change: Change) -> Self {
-        self.changes.push(change);
+    /// Adds cache entries to invalidate after the commit.
+    pub(crate) fn invalidating(mut self, invalidation: Invalidation) -> Self {
+        self.invalidations.push(invalidation);
         self
     }
 }
 
 impl From<Statement> for Batch {
     fn from(statement: Statement) -> Self {
-        Self { statements: vec![statement], changes: Vec::new() }
+        Self { statements: vec![statement], invalidations: Vec::new() }
     }
 }
 
@@ -87,13 +86,13 @@ impl Statement {
     }
 }
 
-/// The statement `sql`, with `values` for `$1` to `$50`.
+/// The statement `sql` with the values of `$1`, `$2` and so on.
 pub(crate) fn sql<const N: usize>(sql: &'static str, values: [Value; N]) -> Statement {
-    const { assert!(N <= PARAMETERS.len(), "name more parameters here") };
+    const { assert!(N <= PARAMETERS.len(), "extend PARAMETERS") };
     Statement { sql, values: values.into() }
 }
 
-/// What parameters are called in a statement.
+/// The names of parameters in a statement.
 #[rustfmt::skip]
 pub(crate) const PARAMETERS: [&str; 50] = [
     "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10",
@@ -103,7 +102,7 @@ pub(crate) const PARAMETERS: [&str; 50] = [
     "$41", "$42", "$43", "$44", "$45", "$46", "$47", "$48", "$49", "$50",
 ];
 
-/// What a column holds.
+/// The value of a column or parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
     /// No value.
@@ -138,7 +137,7 @@ impl From<Digest> for Value {
     }
 }
 
-/// A time is kept in whole seconds since the Unix epoch.
+/// Times are stored in whole seconds since the Unix epoch.
 impl From<Timestamp> for Value {
     fn from(time: Timestamp) -> Self {
         Self::Integer(time.as_second())
@@ -151,10 +150,10 @@ impl<T: Into<Self>> From<Option<T>> for Value {
     }
 }
 
-/// What a statement returned.
+/// The rows that a statement returned.
 pub(crate) type Rows = Vec<Row>;
 
-/// One row, read column by column from the left.
+/// One row, read column by column.
 #[derive(Debug)]
 pub(crate) struct Row(std::vec::IntoIter<Value>);
 
@@ -163,20 +162,20 @@ impl Row {
         Self(values.into_iter())
     }
 
-    /// The next column, read as `T`.
+    /// Reads the next column.
     pub(crate) fn take<T: FromValue>(&mut self) -> Result<T, StoreError> {
         let value = self.0.next().unwrap_or(Value::Null);
         T::from_value(value).ok_or(StoreError::Unreadable(std::any::type_name::<T>()))
     }
 
-    /// The next column, a JSON text, read as `T`.
+    /// Reads the next column as JSON.
     pub(crate) fn json<T: DeserializeOwned>(&mut self) -> Result<T, StoreError> {
         let text = self.take::<String>()?;
         serde_json::from_str(&text).map_err(|_| StoreError::Unreadable(std::any::type_name::<T>()))
     }
 }
 
-/// A type that a column can be read as.
+/// A type that can be read from a column.
 pub(crate) trait FromValue: Sized {
     fn from_value(value: Value) -> Option<Self>;
 }

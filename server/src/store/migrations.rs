@@ -1,9 +1,9 @@
-//! The numbered changes of the schema, embedded in the binary and run at start.
+//! Numbered schema migrations, embedded in the binary and applied at start.
 //!
-//! To add one, put `NNNN_name.sql` into both folders under `migrations/` and a line into
-//! [`MIGRATIONS`]. A migration that has been released is never edited.
+//! To add one, put `NNNN_name.sql` into both directories under `migrations/` and a line into
+//! [`MIGRATIONS`]. Released migrations are never edited.
 
-/// One step of the schema, in each engine's words.
+/// One migration, in the dialect of each engine.
 pub(crate) struct Migration {
     pub(crate) number: i64,
     pub(crate) sqlite: &'static str,
@@ -12,7 +12,7 @@ pub(crate) struct Migration {
 
 macro_rules! migrations {
     ($($number:literal $file:literal),* $(,)?) => {
-        /// Every step, in order.
+        /// All migrations, in order.
         pub(crate) const MIGRATIONS: &[Migration] = &[$(Migration {
             number: $number,
             sqlite: include_str!(concat!("../../migrations/sqlite/", $file)),
@@ -24,16 +24,14 @@ macro_rules! migrations {
 }
 
 migrations![
-    1 "0001_begin.sql",
-    2 "0002_requests.sql",
-    3 "0003_came_from.sql",
+    1 "0001_initial.sql",
 ];
 
-/// Where each engine notes what it has run.
+/// The table of applied migrations.
 pub(crate) const TABLE: &str = "create table if not exists migrations (number bigint not null primary key, applied_at bigint not null)";
 
-/// The steps that a database at `found` still needs, or `Err` with the newest known number when
-/// the database is ahead of this binary.
+/// The migrations that a database at version `found` needs. If the database is newer than this
+/// binary: `Err` with the newest known version.
 pub(crate) fn pending(found: i64) -> Result<&'static [Migration], i64> {
     let newest = MIGRATIONS.last().map_or(0, |newest| newest.number);
     if found > newest {
@@ -48,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_of_both_folders_is_run_in_the_order_of_its_number() {
+    fn every_migration_file_is_listed_in_order() {
         for engine in ["sqlite", "postgres"] {
             let folder = format!("{}/migrations/{engine}", env!("CARGO_MANIFEST_DIR"));
             let mut files: Vec<String> = std::fs::read_dir(folder)
@@ -65,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_gets_the_steps_it_lacks_and_a_newer_one_is_refused() {
+    fn missing_migrations_are_pending_and_a_newer_database_is_rejected() {
         let newest = MIGRATIONS.last().unwrap().number;
         assert_eq!(pending(0).ok().map(<[_]>::len), Some(MIGRATIONS.len()));
         assert_eq!(pending(newest).ok().map(<[_]>::len), Some(0));

@@ -1,4 +1,4 @@
-//! The shared engine: PostgreSQL, pooled, prepared and pipelined.
+//! The PostgreSQL engine: pooled connections, prepared statements, pipelined transactions.
 
 mod listen;
 
@@ -28,12 +28,12 @@ pub(super) struct Postgres {
     pool: Pool,
     cache: Arc<Cache>,
     timeout: Duration,
-    name: Arc<listen::Name>,
+    node_id: Arc<listen::NodeId>,
     _listener: listen::Listener,
 }
 
 impl Postgres {
-    /// Connects, migrates, and begins to listen for the writes of other nodes.
+    /// Connects, migrates, and starts listening for other nodes' writes.
     pub(super) async fn open(
         url: &SecretUrl,
         options: &Options,
@@ -41,14 +41,14 @@ impl Postgres {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let failed = |reason: String| StoreError::Open { database: url.without_password(), reason };
-        let mut config: Config = url.reveal().parse().map_err(|error| failed(told(&error)))?;
+        let mut config: Config = url.reveal().parse().map_err(|error| failed(describe(&error)))?;
         config.application_name("belfry").connect_timeout(options.timeout);
         let tls = tls(&mut config).map_err(failed)?;
 
         let migrating = migrate(&config, tls.clone(), now, url);
         tokio::time::timeout(Duration::from_mins(1), migrating)
             .await
-            .map_err(|_| failed("no answer within 60 seconds".to_owned()))??;
+            .map_err(|_| failed("no response within 60 seconds".to_owned()))??;
 
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let pool = Pool::builder(Manager::from_config(config.clone(), tls.clone(), recycling))
@@ -61,81 +61,82 @@ impl Postgres {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|error| failed(error.to_string()))?;
-        let name = Arc::new(listen::Name::new());
-        let listener = listen::Listener::start(config, tls, Arc::clone(&cache), Arc::clone(&name));
-        Ok(Self { pool, cache, timeout: options.timeout, name, _listener: listener })
+        let node_id = Arc::new(listen::NodeId::new());
+        let listener =
+            listen::Listener::start(config, tls, Arc::clone(&cache), Arc::clone(&node_id));
+        Ok(Self { pool, cache, timeout: options.timeout, node_id, _listener: listener })
     }
 }
 
 impl Engine for Postgres {
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
-        let reading = async move |client: &Object| query(client, &statement).await;
-        within(self.pool.clone(), self.timeout, reading).boxed()
+        let read = async move |client: &Object| query(client, &statement).await;
+        with_connection(self.pool.clone(), self.timeout, read).boxed()
     }
 
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>> {
-        let (cache, name) = (Arc::clone(&self.cache), Arc::clone(&self.name));
+        let (cache, node_id) = (Arc::clone(&self.cache), Arc::clone(&self.node_id));
         let (pool, timeout) = (self.pool.clone(), self.timeout);
-        // A task of its own: a caller who goes away must not leave the cache behind the database.
-        let writing = tokio::spawn(async move {
-            let writing = async |client: &Object| write(client, &batch, &name).await;
-            let outcome = within(pool, timeout, writing).await;
-            // Also after a failure: the commit may have been done, and only its answer lost. It may
-            // even come later than this, and must then be heard of like another node's.
+        // In a separate task, so that a dropped future cannot leave the cache stale.
+        let task = tokio::spawn(async move {
+            let write = async |client: &Object| write(client, &batch, &node_id).await;
+            let outcome = with_connection(pool, timeout, write).await;
+            // After an error the outcome of the commit is unknown; it may even happen later. With a
+            // new node id its notification is processed like another node's.
             if outcome.is_err() {
-                name.change();
+                node_id.rotate();
             }
-            cache.forget(&batch.changes);
+            cache.invalidate(&batch.invalidations);
             outcome
         });
-        writing
-            .map(|joined| joined.unwrap_or_else(|panic| Err(StoreError::Failed(panic.to_string()))))
+        task.map(|joined| joined.unwrap_or_else(|panic| Err(StoreError::Failed(panic.to_string()))))
             .boxed()
     }
 }
 
-/// Lends a connection to `work` for a bounded time. A connection that did not answer in time is
-/// thrown away, since the answer may still come and be taken for another's.
-async fn within<T>(
+/// Runs `work` on a pooled connection with a timeout. After a timeout the connection is discarded,
+/// because the late response could be taken for the next one.
+async fn with_connection<T>(
     pool: Pool,
     timeout: Duration,
     work: impl AsyncFnOnce(&Object) -> Result<T, tokio_postgres::Error>,
 ) -> Result<T, StoreError> {
     let client = pool.get().await.map_err(|error| match error {
-        PoolError::Backend(error) => failure(&error),
+        PoolError::Backend(error) => store_error(&error),
         other => StoreError::Unavailable(other.to_string()),
     })?;
     if let Ok(outcome) = tokio::time::timeout(timeout, work(&client)).await {
-        return outcome.map_err(|error| failure(&error));
+        return outcome.map_err(|error| store_error(&error));
     }
     drop(Object::take(client));
-    Err(StoreError::Unavailable(format!("no answer within {} s", timeout.as_secs_f32())))
+    Err(StoreError::Unavailable(format!("no response within {} s", timeout.as_secs_f32())))
 }
 
-/// Runs a batch as one transaction, sent in one go: begin, the statements, what other nodes are
-/// told, commit. When one of them fails PostgreSQL turns the commit into a rollback.
+/// Runs a batch as one pipelined transaction: begin, statements, notifications, commit. When one of
+/// them fails, PostgreSQL turns the commit into a rollback.
 async fn write(
     client: &Object,
     batch: &Batch,
-    name: &listen::Name,
+    node_id: &listen::NodeId,
 ) -> Result<Vec<Rows>, tokio_postgres::Error> {
-    if let ([statement], []) = (&*batch.statements, &*batch.changes) {
+    if let ([statement], []) = (&*batch.statements, &*batch.invalidations) {
         return Ok(vec![query(client, statement).await?]);
     }
-    let told: Vec<Statement> = batch.changes.iter().map(|&change| name.tell(change)).collect();
-    // Preparing waits for an answer the first time; it must not happen between begin and commit.
-    for statement in batch.statements.iter().chain(&told) {
+    let notifications: Vec<Statement> =
+        batch.invalidations.iter().map(|&invalidation| node_id.notify(invalidation)).collect();
+    // The first preparation waits for a response, which must not happen inside the pipeline.
+    for statement in batch.statements.iter().chain(&notifications) {
         client.prepare_cached(statement.sql).await?;
     }
     let statements = join_all(batch.statements.iter().map(|statement| query(client, statement)));
-    let told = join_all(told.iter().map(|statement| query(client, statement)));
-    let end = client.batch_execute("commit");
-    let (begun, (rows, told, ended)) =
-        join(client.batch_execute("begin"), join3(statements, told, end)).await;
+    let notifications = join_all(notifications.iter().map(|statement| query(client, statement)));
+    let commit = client.batch_execute("commit");
+    let (begun, (rows, notified, committed)) =
+        join(client.batch_execute("begin"), join3(statements, notifications, commit)).await;
     begun?;
     let rows = rows.into_iter().collect::<Result<_, _>>()?;
-    told.into_iter().collect::<Result<Vec<_>, _>>()?;
-    ended.map(|()| rows)
+    notified.into_iter().collect::<Result<Vec<_>, _>>()?;
+    committed.map(|()| rows)
 }
 
 async fn query(client: &Object, statement: &Statement) -> Result<Rows, tokio_postgres::Error> {
@@ -149,7 +150,7 @@ fn row(row: &tokio_postgres::Row) -> Result<Row, tokio_postgres::Error> {
     (0..row.len()).map(|column| row.try_get(column)).collect::<Result<_, _>>().map(Row::new)
 }
 
-/// Runs the migrations that are missing, under a lock that other nodes wait for.
+/// Applies the pending migrations under an advisory lock.
 async fn migrate(
     config: &Config,
     tls: MakeRustlsConnect,
@@ -159,15 +160,15 @@ async fn migrate(
     let database = url.without_password();
     let failed = |error: tokio_postgres::Error| StoreError::Open {
         database: database.clone(),
-        reason: told(&error),
+        reason: describe(&error),
     };
     let (mut client, connection) = config.connect(tls).await.map_err(failed)?;
     let connection = tokio::spawn(connection.map(drop));
     let encoding = encoding(&client).map_err(failed).await?;
     if !matches!(encoding.as_str(), "UTF8" | "SQL_ASCII") {
         let reason = format!(
-            "its encoding is {encoding}, which cannot hold every name; \
-             make it with `create database … encoding 'UTF8'`"
+            "its encoding is {encoding}, which cannot store all text; \
+             create it with `create database … encoding 'UTF8'`"
         );
         return Err(StoreError::Open { database, reason });
     }
@@ -179,10 +180,10 @@ async fn migrate(
     })?;
     for migration in pending {
         client.batch_execute(migration.postgres).await.map_err(failed)?;
-        let note =
+        let insert =
             sql("insert into migrations values ($1, $2)", [migration.number.into(), now.into()]);
-        let [number, time] = [&note.values[0], &note.values[1]];
-        client.execute(note.sql, &[number, time]).await.map_err(failed)?;
+        let [number, time] = [&insert.values[0], &insert.values[1]];
+        client.execute(insert.sql, &[number, time]).await.map_err(failed)?;
     }
     client.batch_execute("commit").await.map_err(failed)?;
     drop(client);
@@ -190,12 +191,13 @@ async fn migrate(
     Ok(())
 }
 
-/// How the database writes texts. `SQL_ASCII` takes any bytes as they come.
+/// The database's encoding. `SQL_ASCII` accepts any bytes.
 async fn encoding(client: &Client) -> Result<String, tokio_postgres::Error> {
     client.query_one("select current_setting('server_encoding')", &[]).await?.try_get(0)
 }
 
-/// The number of this lock is "belfry" in ASCII.
+/// Takes the migration lock and returns the schema version. The number of the lock is "belfry" in
+/// ASCII.
 async fn begin_migration(client: &mut Client) -> Result<i64, tokio_postgres::Error> {
     client.batch_execute("begin; select pg_advisory_xact_lock(108170537071225)").await?;
     client.batch_execute(migrations::TABLE).await?;
@@ -203,32 +205,36 @@ async fn begin_migration(client: &mut Client) -> Result<i64, tokio_postgres::Err
     newest.try_get(0)
 }
 
-/// TLS when the address says `sslmode=require`, with the certificates that the operating system
-/// trusts; otherwise none. To encrypt without checking whom one speaks to helps nobody.
+/// TLS with the operating system's root certificates if the URL has `sslmode=require`, otherwise no
+/// TLS. Encryption without verifying the server would not protect against an active attacker.
 fn tls(config: &mut Config) -> Result<MakeRustlsConnect, String> {
     if config.get_ssl_mode() == SslMode::Require {
         return MakeRustlsConnect::with_native_certs()
             .map(|(connect, _)| connect)
-            .map_err(|errors| format!("no trusted certificates were found: {errors:?}"));
+            .map_err(|errors| format!("no root certificates found: {errors:?}"));
     }
     config.ssl_mode(SslMode::Disable);
-    let nobody = ClientConfig::builder().with_root_certificates(RootCertStore::empty());
-    Ok(MakeRustlsConnect::new(nobody.with_no_client_auth()))
+    let unused = ClientConfig::builder().with_root_certificates(RootCertStore::empty());
+    Ok(MakeRustlsConnect::new(unused.with_no_client_auth()))
 }
 
-/// Whether a failure passes by itself.
-fn failure(error: &tokio_postgres::Error) -> StoreError {
-    let passing = error.code().is_none_or(|code| {
+/// Classifies an error as temporary or not.
+fn store_error(error: &tokio_postgres::Error) -> StoreError {
+    let temporary = error.code().is_none_or(|code| {
         // Operator intervention, insufficient resources, connection exceptions, system errors,
-        // and a server that has become a read-only standby.
+        // read-only standby.
         let class = &code.code()[..2];
         matches!(class, "57" | "53" | "08" | "58") || code.code() == "25006"
     });
-    if passing { StoreError::Unavailable(told(error)) } else { StoreError::Failed(told(error)) }
+    if temporary {
+        StoreError::Unavailable(describe(error))
+    } else {
+        StoreError::Failed(describe(error))
+    }
 }
 
-/// The error with its cause, since its own text often says only "db error".
-fn told(error: &tokio_postgres::Error) -> String {
+/// The error with its causes; its own text is often only "db error".
+fn describe(error: &tokio_postgres::Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {

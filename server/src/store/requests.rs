@@ -70,7 +70,7 @@ impl Store {
     /// Hands a request over when its browser gets another cookie, because somebody signed in
     /// (`Some` account) or out (`None`). Whether the request was that browser's: also when it has
     /// moved before from the very same cookie, because somebody pressed the button twice.
-    pub async fn move_request(
+    pub async fn rebind_request(
         &self,
         handle: Digest,
         from: Digest,
@@ -88,7 +88,7 @@ impl Store {
 
     /// Takes a request to answer it, with the browser's cookie of now: of many who try, one gets it
     /// and the others get nothing.
-    pub async fn take_request(
+    pub async fn consume_request(
         &self,
         handle: Digest,
         browser: Digest,

@@ -1,58 +1,58 @@
-//! Rulesets: one versioned document for each scope of an account.
+//! Push rulesets: one versioned document per scope of an account.
 
-mod of_many;
-mod reading;
+mod bulk;
+mod snapshot;
 
 use std::sync::{Arc, OnceLock};
 
 use belfry_core::rules::{self, Document, RuleScope, User};
 use bytes::Bytes;
 
-pub use self::reading::{Reading, RulesetsRead};
-use super::cache::{Change, Moment};
+pub use self::snapshot::{RulesetsSnapshot, SnapshotEpoch};
+use super::cache::{Epoch, Invalidation};
 use super::engine::{Batch, Row, sql};
 use super::{Store, StoreError};
 use crate::random;
 
-/// The documents of one account, by scope, and the answer that shows them all. Most accounts have
-/// none; then there is nothing here, which all cores can have at once.
+/// The documents of one account and the cached response that lists them. Accounts without documents
+/// need no allocation.
 #[derive(Debug, Clone, Default)]
-pub struct Rulesets(Option<Arc<Documents>>);
+pub struct StoredRulesets(Option<Arc<Documents>>);
 
 #[derive(Debug)]
 struct Documents {
     all: Vec<Versioned>,
-    answer: OnceLock<Bytes>,
+    response: OnceLock<Bytes>,
 }
 
 /// The document of one scope.
 #[derive(Debug, Clone)]
 struct Versioned {
     document: Document,
-    /// What a writer must name to replace it.
+    /// A write must name this version.
     version: i64,
-    /// How many bytes it is stored in.
+    /// Size of the stored text.
     bytes: usize,
 }
 
-/// The rules of an account as they were read, to be changed.
-pub struct RulesRead {
-    /// The rules.
-    pub rulesets: Rulesets,
+/// The rulesets of an account, read to be changed.
+pub struct RulesetsForUpdate {
+    /// The rulesets.
+    pub rulesets: StoredRulesets,
     account: i64,
-    moment: Moment,
-    remembered: bool,
+    epoch: Epoch,
+    cached: bool,
 }
 
-impl RulesRead {
-    /// Whether they come from memory, which may not have heard yet of another node's last write.
+impl RulesetsForUpdate {
+    /// Whether they come from the cache, which may not reflect another node's last write yet.
     #[must_use]
-    pub fn is_remembered(&self) -> bool {
-        self.remembered
+    pub fn is_cached(&self) -> bool {
+        self.cached
     }
 }
 
-/// A changed document, to be saved.
+/// A changed document and its stored text.
 #[derive(Debug, Clone)]
 pub struct Draft {
     document: Document,
@@ -71,23 +71,23 @@ impl Versioned {
 }
 
 impl Draft {
-    /// A document as it will be stored.
+    /// Serialises a document.
     #[must_use]
     pub fn new(document: Document) -> Self {
         let text = if document.is_empty() { String::new() } else { document.to_text() };
         Self { document, text }
     }
 
-    /// How many bytes it will take; none when nothing is left to store.
+    /// Size of the stored text; 0 if the document is empty and will be deleted.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
 }
 
-impl Rulesets {
+impl StoredRulesets {
     fn new(all: Vec<Versioned>) -> Self {
-        let documents = Documents { all, answer: OnceLock::new() };
+        let documents = Documents { all, response: OnceLock::new() };
         Self((!documents.all.is_empty()).then(|| Arc::new(documents)))
     }
 
@@ -95,14 +95,14 @@ impl Rulesets {
         self.0.as_deref().map_or(&[], |documents| &documents.all)
     }
 
-    /// The documents that the account has.
+    /// All documents of the account.
     pub fn documents(&self) -> impl Iterator<Item = &Document> + Clone {
         self.all().iter().map(|versioned| &versioned.document)
     }
 
-    /// The document of a scope, if the account has one.
+    /// The document of a scope.
     #[must_use]
-    pub fn of(&self, scope: &RuleScope) -> Option<&Document> {
+    pub fn document(&self, scope: &RuleScope) -> Option<&Document> {
         self.versioned(scope).map(|versioned| &versioned.document)
     }
 
@@ -110,7 +110,7 @@ impl Rulesets {
         self.all().iter().find(|versioned| versioned.document.scope() == scope)
     }
 
-    /// How many rules the account has.
+    /// Number of rules in all documents.
     #[must_use]
     pub fn len(&self) -> usize {
         self.documents().map(Document::len).sum()
@@ -122,36 +122,36 @@ impl Rulesets {
         self.0.is_none()
     }
 
-    /// How many bytes all of it is stored in.
+    /// Size of the stored text of all documents.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.all().iter().map(|versioned| versioned.bytes).sum()
     }
 
-    /// How many bytes the document of a scope is stored in.
+    /// Size of the stored text of one scope.
     #[must_use]
     pub fn bytes_of(&self, scope: &RuleScope) -> usize {
         self.versioned(scope).map_or(0, |versioned| versioned.bytes)
     }
 
-    /// The whole answer for the owner of these rules, made once. That of an account without a
-    /// document is not kept: it would take more memory than everything else that is known of it.
+    /// The response that lists all rules, serialised once. Without documents it is not cached,
+    /// because it would be larger than all other cached data of the account.
     #[must_use]
-    pub fn answer(&self, owner: User<'_>) -> Bytes {
+    pub fn response(&self, owner: User<'_>) -> Bytes {
         let Some(documents) = &self.0 else { return rules::untouched(owner).into() };
-        let make = || rules::answer(self.documents(), owner).into();
-        documents.answer.get_or_init(make).clone()
+        let serialize = || rules::answer(self.documents(), owner).into();
+        documents.response.get_or_init(serialize).clone()
     }
 
-    /// About how many bytes it takes in memory, the answer included, which may come later: as
-    /// types a document takes some four times its text, and built-in rules are shown too.
+    /// Estimated size in memory. A parsed document takes about four times its text; the response,
+    /// which may be added later, repeats the text and lists the built-in rules.
     pub(super) fn bytes_in_memory(&self) -> usize {
         let (types, builtin) = (4, 6 * 1024);
         let some = size_of::<Documents>() + builtin + (types + 1) * self.bytes();
         if self.is_empty() { 0 } else { some }
     }
 
-    /// These rulesets with another document in the place of one.
+    /// These rulesets with one document replaced.
     fn with(&self, draft: Draft, version: i64) -> Self {
         let others = |versioned: &&Versioned| versioned.document.scope() != draft.document.scope();
         let mut documents: Vec<_> = self.all().iter().filter(others).cloned().collect();
@@ -164,52 +164,57 @@ impl Rulesets {
 }
 
 impl Store {
-    /// The rules of an account: no documents when it never changed any.
-    pub async fn rulesets(&self, account: i64) -> Result<Rulesets, StoreError> {
+    /// The rulesets of an account; empty if it never changed a rule.
+    pub async fn rulesets(&self, account: i64) -> Result<StoredRulesets, StoreError> {
         if let Some(known) = self.cache.rules(account) {
             return Ok(known);
         }
-        let moment = self.cache.moment(&account);
+        let epoch = self.cache.epoch(&account);
         let select = sql(
             "select scope, version, document from rulesets where account_id = $1 order by scope",
             [account.into()],
         );
         let rows = self.engine.read(select).await?;
         let documents: Vec<_> = rows.into_iter().map(Versioned::read).collect::<Result<_, _>>()?;
-        let rulesets = Rulesets::new(documents);
-        self.cache.put_rules(account, rulesets.clone(), moment);
+        let rulesets = StoredRulesets::new(documents);
+        self.cache.insert_rules(account, rulesets.clone(), epoch);
         Ok(rulesets)
     }
 
-    /// The rules of an account, to be changed.
-    pub async fn rules_to_change(&self, account: i64) -> Result<RulesRead, StoreError> {
-        let moment = self.cache.moment(&account);
-        let known = self.cache.rules(account);
-        let remembered = known.is_some();
-        let rulesets = match known {
-            Some(known) => known,
-            None => self.rulesets(account).await?,
+    /// The rulesets of an account, to be changed.
+    pub async fn rulesets_for_update(&self, account: i64) -> Result<RulesetsForUpdate, StoreError> {
+        let epoch = self.cache.epoch(&account);
+        let (rulesets, cached) = match self.cache.rules(account) {
+            Some(rulesets) => (rulesets, true),
+            None => (self.rulesets(account).await?, false),
         };
-        Ok(RulesRead { rulesets, account, moment, remembered })
+        Ok(RulesetsForUpdate { rulesets, account, epoch, cached })
     }
 
-    /// The same, from the database whatever is in memory.
-    pub async fn rules_to_change_anew(&self, account: i64) -> Result<RulesRead, StoreError> {
-        self.cache.forget(&[Change::Rules(account)]);
-        let read = self.rules_to_change(account).await?;
-        Ok(RulesRead { remembered: false, ..read })
+    /// The same, always from the database.
+    pub async fn reload_rulesets_for_update(
+        &self,
+        account: i64,
+    ) -> Result<RulesetsForUpdate, StoreError> {
+        self.cache.invalidate(&[Invalidation::Rules(account)]);
+        let read = self.rulesets_for_update(account).await?;
+        Ok(RulesetsForUpdate { cached: false, ..read })
     }
 
-    /// Saves a document over the version that was read, or removes it when nothing is left in it.
-    /// `false`, and nothing changed, when another writer came first: read again, and try again.
-    pub async fn save_ruleset(&self, read: &RulesRead, draft: Draft) -> Result<bool, StoreError> {
+    /// Replaces the version of a document that was read, or deletes an empty document. `false` if
+    /// another writer came first: read and try again.
+    pub async fn save_ruleset(
+        &self,
+        read: &RulesetsForUpdate,
+        draft: Draft,
+    ) -> Result<bool, StoreError> {
         let scope = draft.document.scope();
         let version = read.rulesets.versioned(scope).map(|versioned| versioned.version);
         let [account_id, scope] = [read.account.into(), scope.to_string().into()];
         let statement = match (version, draft.text.as_str()) {
             (None, "") => return Ok(true),
-            // The first version is random: a document that was removed and made again must not
-            // be taken for the one that a slow writer read before.
+            // The first version is random, so that a recreated document is never mistaken for the
+            // deleted one that a slow writer read.
             (None, text) => sql(
                 "insert into rulesets (account_id, scope, version, document) \
                  values ($1, $2, $3, $4) on conflict do nothing returning version",
@@ -226,13 +231,12 @@ impl Store {
                 [account_id, scope, version.into(), text.into()],
             ),
         };
-        let batch = Batch::from(statement).changing(Change::Rules(read.account));
+        let batch = Batch::from(statement).invalidating(Invalidation::Rules(read.account));
         let [saved] = self.write_rows(batch).await?;
         let Some(mut row) = saved.into_iter().next() else { return Ok(false) };
         let rulesets = read.rulesets.with(draft, row.take()?);
-        // If anything was forgotten since these rules were read, beside what this very write made
-        // stale, then somebody else has written too, and the next reader must ask the database.
-        self.cache.put_rules(read.account, rulesets, read.moment.after_own_write());
+        // Not inserted if another writer invalidated the rulesets since they were read.
+        self.cache.insert_rules(read.account, rulesets, read.epoch.after_own_write());
         Ok(true)
     }
 }

@@ -3,7 +3,7 @@
 use belfry_core::secret::Digest;
 use jiff::Timestamp;
 
-use super::accounts::hold;
+use super::accounts::lock_account;
 use super::engine::{Batch, Row, sql};
 use super::{Store, StoreError};
 
@@ -43,7 +43,7 @@ impl Store {
         session: &Session,
         password: &str,
     ) -> Result<bool, StoreError> {
-        let batch = Batch::default().and(hold(session.account)).and(sql(
+        let batch = Batch::default().and(lock_account(session.account)).and(sql(
             "insert into sessions (digest, account_id, created_at, seen_at, expires_at, lang) \
              select cast($1 as text), id, cast($3 as bigint), cast($4 as bigint), \
              cast($5 as bigint), cast($6 as text) \

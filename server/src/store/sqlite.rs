@@ -1,7 +1,7 @@
-//! The embedded engine: one file, one thread that writes, a few that read.
+//! The SQLite engine: one database file, one writer thread, a few reader threads.
 //!
-//! Many callers' writes are committed as one transaction (see `writer.rs`), so that the price of
-//! making a write durable is shared by all who wait for it.
+//! The writer commits all queued batches as one transaction (group commit), so that they share the
+//! cost of one sync.
 
 mod reader;
 mod writer;
@@ -23,40 +23,40 @@ use super::cache::Cache;
 use super::engine::{Batch, Engine, PARAMETERS, Row, Rows, Statement, Value};
 use super::migrations;
 
-/// Within this time another process that has the file open has seen a write, also when its writer
-/// was just then copying its log.
-pub(super) const SEEN_WITHIN: Duration = Duration::from_millis(250);
+/// Time after which another process that has the file open has noticed a write, also when its writer
+/// was checkpointing the WAL.
+pub(super) const VISIBILITY_DELAY: Duration = Duration::from_millis(250);
 
 /// A SQLite database.
 pub(super) struct Sqlite {
     path: Arc<Path>,
     reads: mpsc::Sender<reader::Job>,
-    /// `None` only while it is dropped.
+    /// `None` only during drop.
     writes: Option<mpsc::Sender<writer::Job>>,
     writer: Option<thread::JoinHandle<()>>,
 }
 
 impl Sqlite {
-    /// Opens the file, makes it and its folder when they are missing, and starts the threads.
+    /// Opens the file, creates it and its directory if missing, and starts the threads.
     pub(super) async fn open(
         path: PathBuf,
         cache: Arc<Cache>,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        let opening = tokio::task::spawn_blocking(move || Self::open_now(path, cache, now));
-        opening.await.map_err(|panic| StoreError::Failed(panic.to_string()))?
+        let open = tokio::task::spawn_blocking(move || Self::open_blocking(path, cache, now));
+        open.await.map_err(|panic| StoreError::Failed(panic.to_string()))?
     }
 
-    fn open_now(path: PathBuf, cache: Arc<Cache>, now: Timestamp) -> Result<Self, StoreError> {
+    fn open_blocking(path: PathBuf, cache: Arc<Cache>, now: Timestamp) -> Result<Self, StoreError> {
         let path: Arc<Path> = path.into();
         let failed = |error: &dyn std::fmt::Display| StoreError::Open {
             database: path.display().to_string(),
             reason: error.to_string(),
         };
-        if let Some(folder) = path.parent() {
-            make_folder(folder).map_err(|error| failed(&error))?;
+        if let Some(directory) = path.parent() {
+            create_directory(directory).map_err(|error| failed(&error))?;
         }
-        let mut connection = open_writer(&path).map_err(|error| failed(&explained(&error)))?;
+        let mut connection = open_writer(&path).map_err(|error| failed(&describe(&error)))?;
         migrate(&mut connection, &path, now)?;
 
         let (writes, jobs) = mpsc::channel();
@@ -71,36 +71,36 @@ impl Sqlite {
         Ok(Self { path, reads, writes: Some(writes), writer: Some(thread) })
     }
 
-    fn unavailable(&self, error: &rusqlite::Error) -> StoreError {
-        failure(&self.path, error)
+    fn to_store_error(&self, error: &rusqlite::Error) -> StoreError {
+        store_error(&self.path, error)
     }
 }
 
 impl Engine for Sqlite {
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, outcome) = oneshot::channel();
         let sent = self.reads.send(reader::Job { statement, reply });
         async move {
             sent.map_err(|_| stopped())?;
-            let outcome = answer.await.map_err(|_| stopped())?;
-            outcome.map_err(|error| self.unavailable(&error))
+            let outcome = outcome.await.map_err(|_| stopped())?;
+            outcome.map_err(|error| self.to_store_error(&error))
         }
         .boxed()
     }
 
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, outcome) = oneshot::channel();
         let sent = self.writes.as_ref().map(|queue| queue.send(writer::Job { batch, reply }));
         async move {
             sent.ok_or_else(stopped)?.map_err(|_| stopped())?;
-            let outcome = answer.await.map_err(|_| stopped())?;
-            outcome.map_err(|error| self.unavailable(&error))
+            let outcome = outcome.await.map_err(|_| stopped())?;
+            outcome.map_err(|error| self.to_store_error(&error))
         }
         .boxed()
     }
 }
 
-/// What is queued is written before the store is gone.
+/// Queued batches are written before the store is dropped.
 impl Drop for Sqlite {
     fn drop(&mut self) {
         self.writes = None;
@@ -111,12 +111,12 @@ impl Drop for Sqlite {
 }
 
 fn stopped() -> StoreError {
-    StoreError::Unavailable("its thread has stopped".to_owned())
+    StoreError::Unavailable("the database thread has stopped".to_owned())
 }
 
-/// Whether a failure passes by itself, and what is to be done about it.
-fn failure(path: &Path, error: &rusqlite::Error) -> StoreError {
-    let passing = matches!(
+/// Classifies an error as temporary or not.
+fn store_error(path: &Path, error: &rusqlite::Error) -> StoreError {
+    let temporary = matches!(
         error.sqlite_error_code(),
         Some(
             ErrorCode::DiskFull
@@ -128,21 +128,22 @@ fn failure(path: &Path, error: &rusqlite::Error) -> StoreError {
                 | ErrorCode::DatabaseCorrupt
         )
     );
-    if passing {
-        StoreError::Unavailable(format!("{}: {}", path.display(), explained(error)))
+    if temporary {
+        StoreError::Unavailable(format!("{}: {}", path.display(), describe(error)))
     } else {
         StoreError::Failed(error.to_string())
     }
 }
 
-fn explained(error: &rusqlite::Error) -> String {
+/// The error text with advice for the operator.
+fn describe(error: &rusqlite::Error) -> String {
     let advice = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => "the disk is full; free some space",
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-            "the folder and its files must be writable for the user that runs belfry"
+            "the directory and its files must be writable by the user that runs belfry"
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            "another process holds the database"
+            "another process has locked the database"
         }
         Some(ErrorCode::NotADatabase) => "the file is not a SQLite database",
         _ => return error.to_string(),
@@ -150,32 +151,32 @@ fn explained(error: &rusqlite::Error) -> String {
     format!("{error}; {advice}")
 }
 
-/// Makes the data folder, for its owner only: it holds e-mail addresses and password hashes.
-fn make_folder(folder: &Path) -> std::io::Result<()> {
-    if folder.as_os_str().is_empty() || folder.is_dir() {
+/// Creates the data directory with mode 0700: it holds e-mail addresses and password hashes.
+fn create_directory(directory: &Path) -> std::io::Result<()> {
+    if directory.as_os_str().is_empty() || directory.is_dir() {
         return Ok(());
     }
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(folder)
+    builder.recursive(true).create(directory)
 }
 
-/// Makes the file before SQLite does, for its owner only; the WAL takes its mode from it.
-fn make_private(path: &Path) {
+/// Creates the file with mode 0600 before SQLite does; the WAL gets the same mode.
+fn create_private(path: &Path) {
     let mut options = fs::OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    // It may be there already; whatever else is wrong SQLite will say in better words.
+    // Errors are ignored: the file may exist, and SQLite reports all other problems better.
     drop(options.write(true).create_new(true).open(path));
 }
 
 fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
-    make_private(path);
+    create_private(path);
     let connection = Connection::open(path)?;
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.pragma_update(None, "journal_mode", "wal")?;
-    // FULL, not NORMAL: an answer that says it is done must survive a power cut.
+    // FULL, not NORMAL: an acknowledged write must survive a power failure.
     connection.pragma_update(None, "synchronous", "full")?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(connection)
@@ -190,12 +191,12 @@ fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Runs the migrations that are missing in one transaction, which is also the lock: another
-/// process that starts at the same moment waits, and then finds nothing left to do.
+/// Applies the pending migrations in one transaction. The transaction is also the lock: another
+/// process that starts at the same time waits and then finds nothing to do.
 fn migrate(connection: &mut Connection, path: &Path, now: Timestamp) -> Result<(), StoreError> {
     let failed = |error: rusqlite::Error| StoreError::Open {
         database: path.display().to_string(),
-        reason: explained(&error),
+        reason: describe(&error),
     };
     let transaction = connection
         .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
@@ -222,10 +223,10 @@ fn migrate(connection: &mut Connection, path: &Path, now: Timestamp) -> Result<(
 fn run(connection: &Connection, statement: &Statement) -> rusqlite::Result<Rows> {
     let mut prepared = connection.prepare_cached(statement.sql)?;
     let width = prepared.column_count();
-    // To SQLite `$2` is a name, not a number: the first that stands in the text has the index 1.
-    for (place, (name, value)) in (1..).zip(PARAMETERS.into_iter().zip(&statement.values)) {
-        let index = if prepared.parameter_name(place) == Some(name) {
-            Some(place)
+    // SQLite treats `$2` as a name, not a number: the first parameter in the text has index 1.
+    for (position, (name, value)) in (1..).zip(PARAMETERS.into_iter().zip(&statement.values)) {
+        let index = if prepared.parameter_name(position) == Some(name) {
+            Some(position)
         } else {
             prepared.parameter_index(name)?
         };

@@ -4,8 +4,8 @@ use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Digest;
 use jiff::Timestamp;
 
-use super::accounts::{Name, hold};
-use super::cache::Change;
+use super::accounts::{Name, lock_account};
+use super::cache::Invalidation;
 use super::engine::{Batch, Row, Statement, sql};
 use super::{Store, StoreError};
 
@@ -127,7 +127,7 @@ impl Store {
         password: &str,
     ) -> Result<bool, StoreError> {
         let Some(account) = token.account else { return Ok(false) };
-        let batch = Batch::default().and(hold(account)).and(sql(
+        let batch = Batch::default().and(lock_account(account)).and(sql(
             "insert into tokens (digest, app_id, account_id, scopes, created_at, expires_at) \
              select cast($1 as text), cast($2 as bigint), id, cast($4 as text), \
              cast($5 as bigint), cast($6 as bigint) \
@@ -151,7 +151,7 @@ impl Store {
         if let Some(known) = self.cache.token(&digest) {
             return Ok(Some(known));
         }
-        let moment = self.cache.token_moment(&digest);
+        let epoch = self.cache.token_epoch(&digest);
         let found = self
             .read_one(
                 sql(
@@ -165,7 +165,7 @@ impl Store {
             )
             .await?;
         if let Some(token) = &found {
-            self.cache.put_token(digest, token, moment);
+            self.cache.insert_token(digest, token, epoch);
         }
         Ok(found)
     }
@@ -177,7 +177,7 @@ impl Store {
     }
 
     /// The scopes of every token, still good at this time, that an account has given an app.
-    pub async fn granted(
+    pub async fn granted_scopes(
         &self,
         account: i64,
         app: i64,
@@ -199,7 +199,7 @@ impl Store {
              returning digest",
             [digest.into(), now.into()],
         ))
-        .changing(Change::Token(digest));
+        .invalidating(Invalidation::Token(digest));
         let [found] = self.write_rows(batch).await?;
         Ok(!found.is_empty())
     }

@@ -31,7 +31,7 @@ async fn prefixed(caller: &Caller, method: &str, uri: &str) -> Answer {
 async fn a_good_token_passes_with_its_account_app_and_scopes() {
     let service = Service::start().await;
     let alice = service.person_with("alice", "read write:media").await;
-    let id = service.store().account_named("alice").await.unwrap().unwrap().id.to_string();
+    let id = service.store().account_by_name("alice").await.unwrap().unwrap().id.to_string();
     for (left, answer) in [
         (29, original(&alice, "POST", "/api/v1/media").await),
         (28, forwarded(&alice, "POST", "/api/v1/media?x=y").await),
@@ -74,7 +74,7 @@ async fn a_token_that_is_no_good_is_refused_with_the_reason() {
     let digest = Secret::new(revoked.token()).digest();
     service.store().revoke_token(digest, service.now()).await.unwrap();
     let disabled = service.person("bob").await;
-    let bob = service.store().account_named("bob").await.unwrap().unwrap().id;
+    let bob = service.store().account_by_name("bob").await.unwrap().unwrap().id;
     service.store().disable_account(bob, Some(service.now())).await.unwrap();
     let invalid = r#"Bearer error="invalid_token""#;
     for (caller, status, text, challenge) in [

@@ -134,7 +134,7 @@ async fn when_the_app_of_matrix_clients_is_disabled_nobody_gets_a_token_that_nev
     let service = service().await;
     let anyone = service.anyone();
     assert_eq!(post(&anyone, "register", &new("alice")).await.status, 200);
-    let app = service.store().app_of_client("matrix").await.unwrap().unwrap().id;
+    let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().id;
     service.store().disable_app(app, Some(service.now())).await.unwrap();
 
     let mut without_token = new("bob");
@@ -149,7 +149,7 @@ async fn when_the_app_of_matrix_clients_is_disabled_nobody_gets_a_token_that_nev
         assert_eq!(answer.errcode(), (403, "M_FORBIDDEN".into()), "{path} {body}");
         assert!(answer.text.contains("operator has disabled"), "{answer:?}");
     }
-    assert!(service.store().account_named("bob").await.unwrap().is_none());
+    assert!(service.store().account_by_name("bob").await.unwrap().is_none());
 
     service.store().disable_app(app, None).await.unwrap();
     assert_eq!(post(&anyone, "login", &password("alice", "correct horse")).await.status, 200);
@@ -218,7 +218,7 @@ async fn a_registration_asks_for_its_one_stage_and_then_makes_the_account() {
     assert_eq!(asked["flows"], json!([{ "stages": ["m.login.dummy"] }]));
     assert_eq!(asked["params"], json!({}));
     assert_eq!(asked.get("errcode"), None);
-    assert!(service.store().account_named("alice").await.unwrap().is_none());
+    assert!(service.store().account_by_name("alice").await.unwrap().is_none());
 
     body["auth"] = json!({ "type": "m.login.dummy", "session": asked["session"] });
     let made = post(&anyone, "register", &body).await.expect(StatusCode::OK);
@@ -276,7 +276,7 @@ async fn a_registration_that_cannot_be_is_refused_by_name() {
     assert_eq!(answer.json()["flows"], json!([{ "stages": ["m.login.dummy"] }]));
     let guest = post(&service.anyone(), "register?kind=guest", &json!({})).await;
     assert_eq!(guest.errcode(), (403, "M_GUEST_ACCESS_FORBIDDEN".into()));
-    assert!(service.store().account_named("bob").await.unwrap().is_none());
+    assert!(service.store().account_by_name("bob").await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -291,7 +291,7 @@ async fn accounts_made_here_and_by_the_api_share_one_limit_and_the_stages_cost_n
     let refused = post(&anyone, "register", &new("n5")).await;
     assert_eq!(refused.errcode(), (429, "M_LIMIT_EXCEEDED".into()));
     assert!(refused.header("ratelimit").contains("\"sign_up\";r=0"), "told which limit it was");
-    assert!(service.store().account_named("n5").await.unwrap().is_none());
+    assert!(service.store().account_by_name("n5").await.unwrap().is_none());
     let api = anyone.call("POST /api/v1/accounts", "").await;
     assert_eq!(api.status, 429);
 }
@@ -316,7 +316,7 @@ async fn a_closed_registration_makes_no_accounts() {
         let answer = post(&service.anyone(), "register", &body).await;
         assert_eq!(answer.errcode(), (403, "M_FORBIDDEN".into()));
     }
-    assert!(service.store().account_named("alice").await.unwrap().is_none());
+    assert!(service.store().account_by_name("alice").await.unwrap().is_none());
 }
 
 #[tokio::test]

@@ -10,9 +10,9 @@ use crate::http::error::PageError;
 use crate::http::extract::form::{Form, Query, value};
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::page::{Forms, answer, in_language, redirect, show};
-use crate::issue::OwnApp;
 use crate::pages::{self, AccountPage, AppLetIn};
-use crate::store::LetIn;
+use crate::store::AuthorizedApp;
+use crate::tokens::FirstPartyApp;
 
 /// Where it is: also where a sign-in leads that no app asked for.
 pub(crate) const ACCOUNT: &str = "/oauth/account";
@@ -31,7 +31,7 @@ async fn show_account(session: &BrowserSession, lang: Option<&str>) -> Result<Re
     };
     let (store, now) = (&session.state.store, session.state.clock.now());
     let mut apps: Vec<AppLetIn> =
-        store.let_in(account.id, now).await?.into_iter().map(let_in).collect();
+        store.authorized_apps(account.id, now).await?.into_iter().map(let_in).collect();
     apps.sort_by_cached_key(|app| (app.name.to_lowercase(), app.id));
     let rulesets = store.rulesets(account.id).await?;
     let mut rules: Vec<&Document> = rulesets.documents().collect();
@@ -50,10 +50,10 @@ async fn show_account(session: &BrowserSession, lang: Option<&str>) -> Result<Re
     show(session, StatusCode::OK, &page, Forms::Stay)
 }
 
-fn let_in(app: LetIn) -> AppLetIn {
+fn let_in(app: AuthorizedApp) -> AppLetIn {
     AppLetIn {
         id: app.app,
-        own: OwnApp::of_client(&app.client_id),
+        own: FirstPartyApp::from_client_id(&app.client_id),
         name: app.name,
         website: app.website,
         scopes: app.scopes,
@@ -81,7 +81,7 @@ async fn remove(
     session.check(pairs)?;
     if let (Some(account), Ok(app)) = (session.account(), value(pairs, "app").parse::<i64>()) {
         let (store, now) = (&session.state.store, session.state.clock.now());
-        let tokens = store.remove_access(account.id, app, now).await?;
+        let tokens = store.revoke_access(account.id, app, now).await?;
         if tokens > 0 {
             tracing::info!(account = account.name, app, tokens, "the access of an app was removed");
         }

@@ -179,7 +179,7 @@ async fn hand_over(
     account: Option<i64>,
 ) -> Result<Response, PageError> {
     let store = &session.state.store;
-    if store.move_request(handle.digest(), before, session.digest(), account).await? {
+    if store.rebind_request(handle.digest(), before, session.digest(), account).await? {
         redirect(session, &resume_path(handle))
     } else {
         Err(PageError::Expired)
@@ -197,10 +197,10 @@ async fn who(
         return Ok(Err(SignInError::TooMany(refused.wait())));
     }
     let account = if name.contains('@') {
-        state.store.account_of_email(name).await?
+        state.store.account_by_email(name).await?
     } else {
         // Names have small letters only; a telephone begins with a capital one.
-        state.store.account_named(&name.to_lowercase()).await?
+        state.store.account_by_name(&name.to_lowercase()).await?
     };
     Ok(match proved(state, account, password).await {
         Ok(account) => {

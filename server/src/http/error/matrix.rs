@@ -11,9 +11,9 @@ use belfry_core::rules::{Class, PathError, RuleAccess, RuleError};
 use serde_json::json;
 
 use super::CommonError;
-use crate::issue::IssueError;
 use crate::passwords::Busy;
 use crate::store::StoreError;
+use crate::tokens::IssueError;
 
 /// A failure of the push rules, and of what Matrix clients ask beside them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

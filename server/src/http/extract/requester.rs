@@ -124,7 +124,7 @@ async fn acting(
             .ok_or(MatrixError::OutsideNamespace)?,
         (Some(_), Some(_)) => return Err(MatrixError::RepeatedUser),
     };
-    let account = state.store.acting_account(name).await?.ok_or(MatrixError::NoAccount)?;
+    let account = state.store.token_account(name).await?.ok_or(MatrixError::NoAccount)?;
     if account.disabled_at.is_some() {
         return Err(MatrixError::Deactivated);
     }

@@ -13,9 +13,9 @@ use crate::http::account::password::proved;
 use crate::http::error::{CommonError, MatrixError};
 use crate::http::extract::body::Whole;
 use crate::http::layer::rate_limit::guard::Guard;
-use crate::issue::{self, MATRIX, issue};
 use crate::random;
 use crate::store::Account;
+use crate::tokens::{self, MATRIX, issue};
 
 /// `GET login`: the ways to sign in.
 pub(crate) async fn flows() -> Json<Value> {
@@ -31,7 +31,7 @@ pub(crate) async fn login(
     let login = Login::read(&body)?;
     let name = localpart(&login.user, state.server_name()).unwrap_or(&login.user);
     guard.sign_in(name).await.map_err(CommonError::from)?;
-    let account = state.store.account_named(name).await?;
+    let account = state.store.account_by_name(name).await?;
     let account = proved(&state, account, login.password).await?;
     let account = account.ok_or(MatrixError::WrongPassword)?;
     if account.disabled_at.is_some() {
@@ -42,7 +42,7 @@ pub(crate) async fn login(
 
 /// Whether Matrix clients get tokens at all.
 pub(super) async fn check_app(state: &AppState) -> Result<(), MatrixError> {
-    Ok(issue::own_app(&state.store, state.clock.now(), MATRIX).await.map(drop)?)
+    Ok(tokens::first_party_app(&state.store, state.clock.now(), MATRIX).await.map(drop)?)
 }
 
 /// Issues a token, and says what a client wants to know of it.

@@ -68,7 +68,7 @@ async fn check(name: &str, state: &AppState) -> Result<(), MatrixError> {
     if is_kept(name, state) {
         return Err(MatrixError::Exclusive);
     }
-    if state.store.account_named(name).await?.is_some() {
+    if state.store.account_by_name(name).await?.is_some() {
         return Err(MatrixError::Username(account::Problem::Taken));
     }
     Ok(())

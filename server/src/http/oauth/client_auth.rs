@@ -23,7 +23,7 @@ pub(crate) async fn authenticate(
 ) -> Result<App, OAuthApiError> {
     let client_id = &credentials.client_id;
     guard.client_secret(client_id).await?;
-    let app = state.store.app_of_client(client_id).await?;
+    let app = state.store.app_by_client_id(client_id).await?;
     let credential = credentials.client_secret.digest();
     let proved = app.filter(|app| app.secret == credential && app.disabled_at.is_none());
     if let Some(app) = proved {

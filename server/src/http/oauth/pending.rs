@@ -42,7 +42,7 @@ impl PendingAuthorization {
     pub(crate) async fn new(session: &BrowserSession, pairs: &Pairs) -> Result<Self, PageError> {
         let parameters = Parameters::new(pairs);
         let client_id = request::client_id(parameters)?;
-        let app = session.state.store.app_of_client(client_id).await?;
+        let app = session.state.store.app_by_client_id(client_id).await?;
         let app = app.filter(|app| app.disabled_at.is_none()).map(|app| app.to_core());
         let request = Request::check(parameters, app.as_ref())?;
         let app = app.ok_or(Refusal::InvalidClient)?;
@@ -62,7 +62,7 @@ impl PendingAuthorization {
     /// The same, but to answer it: nobody else can take it after that.
     pub(crate) async fn taken(session: &BrowserSession, handle: Secret) -> Result<Self, PageError> {
         let (store, now) = (&session.state.store, session.state.clock.now());
-        let taken = store.take_request(handle.digest(), session.digest(), now).await?;
+        let taken = store.consume_request(handle.digest(), session.digest(), now).await?;
         Self::read(session, handle, taken).await
     }
 
@@ -158,7 +158,7 @@ impl PendingAuthorization {
     async fn granted(&self, session: &BrowserSession) -> Result<Vec<Scopes>, PageError> {
         let Some(account) = self.account else { return Ok(Vec::new()) };
         let (store, now) = (&session.state.store, session.state.clock.now());
-        let granted = store.granted(account, self.app.id, now).await?;
+        let granted = store.granted_scopes(account, self.app.id, now).await?;
         Ok(granted.iter().filter_map(|scopes| scopes.parse().ok()).collect())
     }
 

@@ -105,7 +105,7 @@ async fn exchange(
         return Err(Refusal::InvalidGrant.into());
     }
     let token = random::secret(now);
-    if !state.store.spend_code(code, token.digest(), now, expiry(state, now)).await? {
+    if !state.store.redeem_code(code, token.digest(), now, expiry(state, now)).await? {
         // Somebody else spent it since it was read: this is the replay.
         if let Some(found) = state.store.code(code).await? {
             revoke_first(state, &found, now).await?;

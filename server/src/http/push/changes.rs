@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use crate::app::AppState;
 use crate::http::error::{CommonError, MatrixError};
 use crate::random;
-use crate::store::{Draft, Rulesets, StoreError};
+use crate::store::{Draft, StoreError, StoredRulesets};
 
 /// A change of one document. It may be made more than once, and changes nothing if it is refused.
 pub(crate) type Change = Box<dyn Fn(&mut Document) -> Result<(), RuleError> + Send + Sync>;
@@ -154,11 +154,11 @@ impl Saver {
         let store = &self.state.store;
         let settings = self.state.config.rules;
         let bounds = RuleLimits { rules: settings.max_rules, bytes: settings.max_bytes };
-        let mut read = store.rules_to_change(self.account).await?;
+        let mut read = store.rulesets_for_update(self.account).await?;
         let (mut document, mut outcomes) = made(&read.rulesets, scope, changes, bounds);
-        if outcomes.iter().all(Result::is_err) && read.is_remembered() {
+        if outcomes.iter().all(Result::is_err) && read.is_cached() {
             // What is refused is not saved, so that no conflict would tell of another node's write.
-            read = store.rules_to_change_anew(self.account).await?;
+            read = store.reload_rulesets_for_update(self.account).await?;
             (document, outcomes) = made(&read.rulesets, scope, changes, bounds);
         }
         if outcomes.iter().all(Result::is_err) {
@@ -177,12 +177,12 @@ impl Saver {
 
 /// Makes the changes, and gives the changed document and what became of each.
 fn made(
-    rulesets: &Rulesets,
+    rulesets: &StoredRulesets,
     scope: &RuleScope,
     changes: &[&Change],
     bounds: RuleLimits,
 ) -> (Document, Vec<Result<(), MatrixError>>) {
-    let old = rulesets.of(scope);
+    let old = rulesets.document(scope);
     let mut document = old.cloned().unwrap_or_else(|| Document::new(scope.clone()));
     let elsewhere = rulesets.len() - document.len();
     let make = |change: &&Change| {

@@ -93,7 +93,7 @@ impl<'a> Part<'a> {
     /// Reads the rules of those at these positions, and tells in how many bytes they are stored.
     async fn bring(&mut self, state: &AppState, positions: &[usize]) -> Result<usize, StoreError> {
         let accounts: Vec<i64> = positions.iter().map(|at| self.listeners[*at].account).collect();
-        let read = state.store.rulesets_of_many(&accounts).await?;
+        let read = state.store.rulesets_for_accounts(&accounts).await?;
         let bytes = read.iter().map(|read| read.rulesets.bytes()).sum();
         for (at, read) in positions.iter().zip(read) {
             self.listeners[*at].brought = Some(read);

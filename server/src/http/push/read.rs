@@ -23,12 +23,12 @@ pub(crate) async fn show(
     let id = requester.user_id(state);
     let user = User::new(&id);
     let rulesets = state.store.rulesets(requester.account).await?;
-    let document = |scope: &RuleScope| match rulesets.of(scope) {
+    let document = |scope: &RuleScope| match rulesets.document(scope) {
         Some(document) => Cow::Borrowed(document),
         None => Cow::Owned(Document::new(scope.clone())),
     };
     let bytes = match path {
-        RulePath::All => return Ok(json::answer(rulesets.answer(user))),
+        RulePath::All => return Ok(json::answer(rulesets.response(user))),
         RulePath::Devices => {
             let none = Document::new(RuleScope::Global);
             write(&RulesetsResponse::of(&none, rulesets.documents(), user).device)

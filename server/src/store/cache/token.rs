@@ -1,4 +1,4 @@
-//! Tokens as they are kept in memory: a million of them must fit.
+//! A compact form of tokens for the cache.
 
 use belfry_core::oauth::scope::Scopes;
 use jiff::Timestamp;
@@ -6,19 +6,19 @@ use jiff::Timestamp;
 use crate::store::accounts::Name;
 use crate::store::tokens::{Token, TokenAccount};
 
-/// The time at which a token ends that does not.
+/// The expiry of a token that does not expire.
 const NEVER: i64 = i64::MAX;
 
-/// A token, small if it is of the common sort.
+/// A cached token, compact in the common case.
 #[derive(Clone)]
-pub(super) enum Kept {
-    /// The token of a user that nothing has ended. Times are in whole seconds.
-    Good { app: i64, account: i64, name: Name, scopes: Scopes, created: i64, expires: i64 },
-    /// Any other.
+pub(super) enum CachedToken {
+    /// A valid token of a user, with times in whole seconds.
+    Valid { app: i64, account: i64, name: Name, scopes: Scopes, created: i64, expires: i64 },
+    /// Any other token.
     Other(Box<Token>),
 }
 
-impl Kept {
+impl CachedToken {
     pub(super) fn new(token: &Token) -> Self {
         match token {
             Token {
@@ -29,7 +29,7 @@ impl Kept {
                 expires_at,
                 revoked_at: None,
                 app_disabled_at: None,
-            } => Self::Good {
+            } => Self::Valid {
                 app: *app,
                 account: *id,
                 name: *name,
@@ -41,10 +41,10 @@ impl Kept {
         }
     }
 
-    pub(super) fn token(self) -> Token {
+    pub(super) fn into_token(self) -> Token {
         let at = |second| Timestamp::from_second(second).unwrap_or(Timestamp::UNIX_EPOCH);
         match self {
-            Self::Good { app, account, name, scopes, created, expires } => Token {
+            Self::Valid { app, account, name, scopes, created, expires } => Token {
                 app,
                 account: Some(TokenAccount { id: account, name, disabled_at: None }),
                 scopes,
@@ -57,19 +57,19 @@ impl Kept {
         }
     }
 
-    /// Whether it speaks for this account, through this app or through any.
-    pub(super) fn is_of(&self, wanted: i64, through: Option<i64>) -> bool {
+    /// Whether the token was issued for this account, by this app or by any.
+    pub(super) fn belongs_to(&self, wanted: i64, through: Option<i64>) -> bool {
         let (account, app) = match self {
-            Self::Good { app, account, .. } => (Some(*account), *app),
+            Self::Valid { app, account, .. } => (Some(*account), *app),
             Self::Other(token) => (token.account.as_ref().map(|account| account.id), token.app),
         };
         account == Some(wanted) && through.is_none_or(|through| through == app)
     }
 
-    /// How many bytes it takes beside its place in the cache.
-    pub(super) fn bytes(&self) -> usize {
+    /// Bytes on the heap.
+    pub(super) fn heap_bytes(&self) -> usize {
         match self {
-            Self::Good { scopes, .. } => scopes.bytes(),
+            Self::Valid { scopes, .. } => scopes.bytes(),
             Self::Other(token) => size_of::<Token>() + token.scopes.bytes(),
         }
     }
@@ -99,10 +99,10 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_given_back_as_it_was_kept() {
+    fn a_token_survives_the_compact_form() {
         let at = Timestamp::from_second(6).ok();
         let disabled = TokenAccount { disabled_at: at, ..token().account.unwrap() };
-        for kept in [
+        for token in [
             token(),
             Token { expires_at: None, ..token() },
             Token { account: None, ..token() },
@@ -110,15 +110,15 @@ mod tests {
             Token { revoked_at: at, ..token() },
             Token { app_disabled_at: at, ..token() },
         ] {
-            assert_eq!(Kept::new(&kept).token(), kept);
+            assert_eq!(CachedToken::new(&token).into_token(), token);
         }
     }
 
     #[test]
-    fn a_common_token_is_small_and_in_one_piece() {
-        assert!(size_of::<Kept>() <= 96, "{}", size_of::<Kept>());
-        assert_eq!(Kept::new(&token()).bytes(), 0);
+    fn a_common_token_is_small_and_needs_no_heap() {
+        assert!(size_of::<CachedToken>() <= 96, "{}", size_of::<CachedToken>());
+        assert_eq!(CachedToken::new(&token()).heap_bytes(), 0);
         let many = Token { scopes: Scope::ALL.iter().copied().collect(), ..token() };
-        assert!(Kept::new(&many).bytes() >= Scope::ALL.len());
+        assert!(CachedToken::new(&many).heap_bytes() >= Scope::ALL.len());
     }
 }

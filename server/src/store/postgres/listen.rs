@@ -1,11 +1,11 @@
-//! How nodes on one PostgreSQL hear of each other's writes.
+//! Cache invalidation between nodes by PostgreSQL's LISTEN/NOTIFY.
 //!
-//! A write tells what it changed in its own transaction. Each node listens on a connection of its
-//! own, and believes its cache only while that connection answers: a node that is cut off reads
-//! from the database until it hears again.
+//! A write sends its invalidations in its own transaction. Each node listens on a dedicated
+//! connection and uses its cache only while that connection responds; otherwise it reads from the
+//! database.
 //!
-//! What a node wrote itself it has forgotten when the answer to the commit came, so it need not heed
-//! its own word: that would cost the next reader a query.
+//! A node invalidates its own cache on commit, so it ignores its own notifications: processing them
+//! would cost the next reader a query.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,56 +14,55 @@ use std::time::Duration;
 use futures_util::{StreamExt, future, stream};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use tokio_postgres::{AsyncMessage, Config};
+use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::random;
-use crate::store::cache::{Cache, Change};
+use crate::store::cache::{Cache, Invalidation};
 use crate::store::engine::{Statement, sql};
 
-/// How often the connection is asked whether it still answers, and for how long it may think.
-/// Together they stay below the second within which a revoked token is refused everywhere.
-const ASK: Duration = Duration::from_millis(300);
-const ANSWER: Duration = Duration::from_millis(500);
+/// Interval of the probes on the listening connection, and the time to wait for a response. Together
+/// they are below the second within which a revoked token must be rejected by all nodes.
+const PROBE_INTERVAL: Duration = Duration::from_millis(300);
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// What a node calls itself when it tells of its writes, to know its own word again.
-pub(super) struct Name(AtomicU64);
+/// The sender id in notifications, by which a node recognises its own.
+pub(super) struct NodeId(AtomicU64);
 
-impl Name {
+impl NodeId {
     pub(super) fn new() -> Self {
-        Self(AtomicU64::new(drawn()))
+        Self(AtomicU64::new(random_id()))
     }
 
-    /// Takes another name: what was told under the old one is then heard like another node's. To be
-    /// called, before the cache forgets, when it is not known what became of a write: it may be
-    /// committed later than that.
-    pub(super) fn change(&self) {
-        self.0.store(drawn(), Ordering::SeqCst);
+    /// Replaces the id, so that notifications sent under the old one are processed like another
+    /// node's. Call it before invalidating the cache when the outcome of a write is unknown: it may
+    /// be committed later.
+    pub(super) fn rotate(&self) {
+        self.0.store(random_id(), Ordering::SeqCst);
     }
 
-    /// The statement that tells other nodes of a change.
-    pub(super) fn tell(&self, change: Change) -> Statement {
-        sql("select pg_notify('belfry', $1)", [self.signed(change).into()])
+    /// The statement that notifies other nodes.
+    pub(super) fn notify(&self, invalidation: Invalidation) -> Statement {
+        sql("select pg_notify('belfry', $1)", [self.payload(invalidation).into()])
     }
 
-    fn signed(&self, change: Change) -> String {
-        format!("{} by {:016x}", change.to_text(), self.0.load(Ordering::SeqCst))
+    fn payload(&self, invalidation: Invalidation) -> String {
+        format!("{} by {:016x}", invalidation.to_text(), self.0.load(Ordering::SeqCst))
     }
 
-    /// What is told by another node; nothing when it is our own word. A node of an older version
-    /// does not say who it is.
-    fn heed(&self, told: &str) -> Option<Change> {
-        let (change, teller) = told.split_once(" by ").unwrap_or((told, ""));
-        let own = u64::from_str_radix(teller, 16) == Ok(self.0.load(Ordering::SeqCst));
-        (!own).then(|| Change::from_text(change))
+    /// Parses a notification; `None` if this node sent it.
+    fn parse(&self, payload: &str) -> Option<Invalidation> {
+        let (invalidation, sender) = payload.split_once(" by ").unwrap_or((payload, ""));
+        let is_own = u64::from_str_radix(sender, 16) == Ok(self.0.load(Ordering::SeqCst));
+        (!is_own).then(|| Invalidation::from_text(invalidation))
     }
 }
 
-fn drawn() -> u64 {
+fn random_id() -> u64 {
     u64::from_be_bytes(random::bytes())
 }
 
-/// The task that listens; it ends with this value.
+/// The listening task; aborted on drop.
 pub(super) struct Listener(JoinHandle<()>);
 
 impl Drop for Listener {
@@ -73,64 +72,68 @@ impl Drop for Listener {
 }
 
 impl Listener {
-    /// Begins to listen, and begins anew whenever the connection is lost.
+    /// Starts listening, and reconnects whenever the connection is lost.
     pub(super) fn start(
         config: Config,
         tls: MakeRustlsConnect,
         cache: Arc<Cache>,
-        name: Arc<Name>,
+        node_id: Arc<NodeId>,
     ) -> Self {
         Self(tokio::spawn(async move {
             loop {
-                let lost = listen(&config, tls.clone(), &cache, &name).await;
-                if cache.is_believed() {
-                    tracing::warn!(%lost, "the cache is bypassed: other nodes are not heard");
-                    cache.believe(false);
+                let reason = listen(&config, tls.clone(), &cache, &node_id).await;
+                if cache.is_enabled() {
+                    tracing::warn!(%reason, "cache disabled, notifications cannot be received");
+                    cache.set_enabled(false);
                 }
-                sleep(ASK).await;
+                sleep(PROBE_INTERVAL).await;
             }
         }))
     }
 }
 
-/// Listens until the connection fails, and says why it did.
+/// Listens until the connection fails, and returns the reason.
 async fn listen(
     config: &Config,
     tls: MakeRustlsConnect,
     cache: &Arc<Cache>,
-    name: &Arc<Name>,
+    node_id: &Arc<NodeId>,
 ) -> String {
     let (client, mut connection) = match config.connect(tls).await {
         Ok(connected) => connected,
-        Err(error) => return super::told(&error),
+        Err(error) => return super::describe(&error),
     };
-    let (heard, name) = (Arc::clone(cache), Arc::clone(name));
+    let (receiving_cache, node_id) = (Arc::clone(cache), Arc::clone(node_id));
     let messages = stream::poll_fn(move |context| connection.poll_message(context));
-    let hearing = tokio::spawn(messages.for_each(move |message| {
-        if let Ok(AsyncMessage::Notification(told)) = message
-            && let Some(change) = name.heed(told.payload())
+    let receiver = tokio::spawn(messages.for_each(move |message| {
+        if let Ok(AsyncMessage::Notification(notification)) = message
+            && let Some(invalidation) = node_id.parse(notification.payload())
         {
-            heard.forget(&[change]);
+            receiving_cache.invalidate(&[invalidation]);
         }
         future::ready(())
     }));
-    let asking = async {
-        client.batch_execute("listen belfry").await?;
-        if !cache.is_believed() {
-            tracing::info!("the cache is in use: other nodes are heard");
+    let reason = probe(&client, cache).await;
+    receiver.abort();
+    reason
+}
+
+/// Enables the cache, then probes the connection until it fails. Returns the reason.
+async fn probe(client: &Client, cache: &Cache) -> String {
+    let mut query = "listen belfry";
+    loop {
+        match timeout(PROBE_TIMEOUT, client.batch_execute(query)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return super::describe(&error),
+            Err(_) => return "no response in time".to_owned(),
         }
-        cache.believe(true);
-        loop {
-            sleep(ASK).await;
-            match timeout(ANSWER, client.simple_query("")).await {
-                Ok(answer) => drop(answer?),
-                Err(_) => return Ok("no answer in time".to_owned()),
-            }
+        if !cache.is_enabled() {
+            tracing::info!("cache enabled, receiving notifications of other nodes");
+            cache.set_enabled(true);
         }
-    };
-    let lost = asking.await.unwrap_or_else(|error: tokio_postgres::Error| super::told(&error));
-    hearing.abort();
-    lost
+        query = "";
+        sleep(PROBE_INTERVAL).await;
+    }
 }
 
 #[cfg(test)]
@@ -138,26 +141,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_heeds_the_others_and_not_itself() {
-        let (one, other) = (Name::new(), Name::new());
+    fn a_node_processes_the_notifications_of_others_and_ignores_its_own() {
+        let (one, other) = (NodeId::new(), NodeId::new());
         let digest = belfry_core::secret::Secret::new("t").digest();
-        for change in [Change::Rules(-7), Change::Token(digest), Change::Everything] {
-            assert_eq!(one.heed(&one.signed(change)), None);
-            assert_eq!(one.heed(&other.signed(change)), Some(change));
-            // As older nodes tell it.
-            assert_eq!(one.heed(&change.to_text()), Some(change));
+        for invalidation in
+            [Invalidation::Rules(-7), Invalidation::Token(digest), Invalidation::Everything]
+        {
+            assert_eq!(one.parse(&one.payload(invalidation)), None);
+            assert_eq!(one.parse(&other.payload(invalidation)), Some(invalidation));
+            assert_eq!(one.parse(&invalidation.to_text()), Some(invalidation), "without a sender");
         }
         for unknown in ["", "rules", "rules x by y", "something new by 1"] {
-            assert_eq!(one.heed(unknown), Some(Change::Everything), "{unknown}");
+            assert_eq!(one.parse(unknown), Some(Invalidation::Everything), "{unknown}");
         }
     }
 
     #[test]
-    fn what_was_told_under_an_older_name_is_heeded() {
-        let name = Name::new();
-        let before = name.signed(Change::Rules(7));
-        name.change();
-        assert_eq!(name.heed(&before), Some(Change::Rules(7)));
-        assert_eq!(name.heed(&name.signed(Change::Rules(7))), None);
+    fn notifications_sent_before_a_node_id_rotation_are_processed() {
+        let node_id = NodeId::new();
+        let before = node_id.payload(Invalidation::Rules(7));
+        node_id.rotate();
+        assert_eq!(node_id.parse(&before), Some(Invalidation::Rules(7)));
+        assert_eq!(node_id.parse(&node_id.payload(Invalidation::Rules(7))), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The threads that read, each with a connection of its own.
+//! Reader threads, each with its own connection.
 
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
@@ -8,13 +8,13 @@ use tokio::sync::oneshot;
 
 use crate::store::engine::{Rows, Statement};
 
-/// A statement, and where its rows go.
+/// A statement and the channel for its rows.
 pub(super) struct Job {
     pub(super) statement: Statement,
     pub(super) reply: oneshot::Sender<rusqlite::Result<Rows>>,
 }
 
-/// Starts the threads. They end when the sender is gone.
+/// Starts the threads. They end when the sender is dropped.
 pub(super) fn start(
     open: impl Fn() -> rusqlite::Result<Connection>,
 ) -> Result<mpsc::Sender<Job>, Box<dyn std::error::Error>> {
@@ -32,10 +32,10 @@ pub(super) fn start(
 }
 
 fn run(connection: &Connection, jobs: &Mutex<mpsc::Receiver<Job>>) {
-    // One thread waits for the next job while the others work or wait for their turn to wait.
+    // The lock serialises waiting for a job, not running it.
     let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(job) = next() {
-        // A caller who has gone away is no reason to stop.
+        // Fails only if the caller dropped its future.
         drop(job.reply.send(super::run(connection, &job.statement)));
     }
 }

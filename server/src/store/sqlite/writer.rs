@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
-use crate::store::cache::{Cache, Change};
+use crate::store::cache::{Cache, Invalidation};
 use crate::store::engine::{Batch, Rows, Statement};
 
 /// A batch, and where its rows go.
@@ -65,7 +65,7 @@ pub(super) fn run(
         let now = data_version(connection);
         if now != seen {
             seen = now;
-            cache.forget(&[Change::Everything]);
+            cache.invalidate(&[Invalidation::Everything]);
         }
     }
 }
@@ -110,7 +110,7 @@ fn commit(connection: &Connection, group: &mut Vec<Job>, cache: &Cache) -> Told 
     match written {
         Ok(()) => {
             let told = |(job, outcome): (Job, Outcome)| {
-                cache.forget(&job.batch.changes);
+                cache.invalidate(&job.batch.invalidations);
                 (job.reply, outcome)
             };
             group.drain(..).zip(outcomes).map(told).collect()
@@ -172,7 +172,7 @@ mod tests {
     }
 
     fn job(statements: Vec<Statement>) -> Job {
-        Job { batch: Batch { statements, changes: Vec::new() }, reply: oneshot::channel().0 }
+        Job { batch: Batch { statements, invalidations: Vec::new() }, reply: oneshot::channel().0 }
     }
 
     fn commit_all(connection: &Connection, mut group: Vec<Job>) -> Vec<Outcome> {

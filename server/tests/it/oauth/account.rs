@@ -118,7 +118,7 @@ async fn the_page_shows_the_apps_what_they_may_do_and_since_when() {
     assert!(words.contains(&format!("{elk}|{tusky}")), "{words}");
 
     // A token that ends by itself, a disabled app, another account: none of them is shown.
-    let app = service.store().app_of_client(&other.id).await.unwrap().unwrap().id;
+    let app = service.store().app_by_client_id(&other.id).await.unwrap().unwrap().id;
     service.store().disable_app(app, Some(service.now())).await.unwrap();
     assert!(!browser.get(ACCOUNT).await.text.contains("Elk"));
     service.add_account("bob").await;
@@ -130,7 +130,7 @@ async fn the_page_shows_the_apps_what_they_may_do_and_since_when() {
 #[tokio::test]
 async fn an_app_whose_tokens_have_expired_is_not_shown() {
     let (service, _client, mut browser) = with_alice().await;
-    let alice = service.store().account_named("alice").await.unwrap().unwrap().id;
+    let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     service.issue(None, "read").await;
     let ending = NewToken {
         digest: Secret::new("t").digest(),
@@ -231,8 +231,8 @@ async fn the_page_is_guarded_kept_by_nobody_and_counted() {
 #[tokio::test]
 async fn a_scope_that_is_not_known_hides_none_that_is() {
     let (service, client, mut browser) = with_alice().await;
-    let app = service.store().app_of_client(&client.id).await.unwrap().unwrap().id;
-    let alice = service.store().account_named("alice").await.unwrap().unwrap().id;
+    let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().id;
+    let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let token = NewToken {
         digest: Secret::new("t").digest(),
         app,

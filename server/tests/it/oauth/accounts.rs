@@ -44,7 +44,7 @@ async fn who_signs_up_gets_a_token_with_the_scopes_that_the_app_declared() {
     let alice = service.anyone().bearing(token["access_token"].as_str().unwrap());
     let account = alice.get("/api/v1/accounts/verify_credentials").await.expect(StatusCode::OK);
     assert_eq!(account["username"], "alice");
-    let kept = service.store().account_named("alice").await.unwrap().unwrap();
+    let kept = service.store().account_by_name("alice").await.unwrap().unwrap();
     assert_eq!(kept.email.as_deref(), Some("alice@example.org"));
     assert!(kept.password.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "attack 113");
 }
@@ -198,7 +198,7 @@ async fn a_failure_of_a_token_says_which_and_how_to_mend_it() {
     expect(&alice, 401, "The access token was revoked", &revoked).await;
 
     let bob = service.person_with("bob", "read").await;
-    let id = service.store().account_named("bob").await.unwrap().unwrap().id;
+    let id = service.store().account_by_name("bob").await.unwrap().unwrap().id;
     service.store().disable_account(id, Some(service.now())).await.unwrap();
     expect(&bob, 403, "Your login is currently disabled", "").await;
 }
@@ -210,7 +210,7 @@ async fn userinfo_is_for_the_scope_profile_alone() {
     for method in ["GET", "POST"] {
         let answer = alice.call(&format!("{method} /oauth/userinfo"), "").await;
         let info = answer.expect(StatusCode::OK);
-        let id = service.store().account_named("alice").await.unwrap().unwrap().id;
+        let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
         assert_eq!(info["iss"], "https://ring.example/");
         // Attack 81: no client is named like this.
         assert_eq!(info["sub"], format!("https://ring.example/users/{id}"));

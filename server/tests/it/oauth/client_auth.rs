@@ -153,7 +153,7 @@ async fn a_disabled_app_is_an_invalid_client_and_its_tokens_and_codes_are_no_goo
     let mut browser = service.browser();
     let code = client.code(&mut browser, "alice", &[]).await;
     let token = client.own_token("read").await;
-    let app = service.store().app_of_client(&client.id).await.unwrap().unwrap();
+    let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap();
 
     service.store().disable_app(app.id, Some(service.now())).await.unwrap();
 

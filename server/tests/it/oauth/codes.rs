@@ -126,7 +126,7 @@ async fn a_code_is_bound_to_the_port_of_the_request() {
 async fn the_code_of_a_disabled_account_is_no_good() {
     let (service, client, mut browser) = with_alice().await;
     let code = client.code(&mut browser, "alice", &[]).await;
-    let id = service.store().account_named("alice").await.unwrap().unwrap().id;
+    let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     service.store().disable_account(id, Some(service.now())).await.unwrap();
     assert_eq!(error_of(&client.spend(&code, &[]).await), refused(400, "invalid_grant"));
     // And the session is over.

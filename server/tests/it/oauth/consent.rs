@@ -44,9 +44,9 @@ async fn who_denies_sends_access_denied_and_nothing_is_kept() {
     );
     // The next time alice is asked again.
     browser.get(&client.authorize(&[])).await.page(200, "name=\"decision\"");
-    let id = service.store().account_named("alice").await.unwrap().unwrap().id;
-    let app = service.store().app_of_client(&client.id).await.unwrap().unwrap().id;
-    assert!(service.store().granted(id, app, service.now()).await.unwrap().is_empty());
+    let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
+    let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().id;
+    assert!(service.store().granted_scopes(id, app, service.now()).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -220,7 +220,7 @@ async fn a_request_is_open_for_an_hour() {
 async fn an_app_that_was_disabled_meanwhile_gets_nothing() {
     let (service, client, mut browser) = with_alice().await;
     let page = asked(&client, &mut browser).await;
-    let app = service.store().app_of_client(&client.id).await.unwrap().unwrap().id;
+    let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().id;
     service.store().disable_app(app, Some(service.now())).await.unwrap();
     browser.decide(&page, "allow").await.page(401, "invalid_client");
 }

@@ -108,7 +108,7 @@ async fn a_token_of_a_disabled_app_is_not_active() {
     };
     let asked = async || api.post("/oauth/introspect", &[("token", &token)]).await.json();
     assert_eq!(asked().await["active"], true);
-    let app = service.store().app_of_client(&other.id).await.unwrap().unwrap();
+    let app = service.store().app_by_client_id(&other.id).await.unwrap().unwrap();
     service.store().disable_app(app.id, Some(service.now())).await.unwrap();
     assert_eq!(asked().await, json!({ "active": false }));
 }

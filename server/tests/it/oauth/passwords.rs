@@ -4,7 +4,7 @@ use argon2::password_hash::PasswordHasher;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, Version};
 use axum::http::StatusCode;
-use belfry::store::{Access, Account};
+use belfry::store::{Account, ExistingAccess};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -92,7 +92,7 @@ async fn a_password_that_was_hashed_more_weakly_is_hashed_anew_when_its_owner_si
         };
         service.store().add_account(&account).await.unwrap().unwrap();
     }
-    let kept = async |name| service.store().account_named(name).await.unwrap().unwrap().password;
+    let kept = async |name| service.store().account_by_name(name).await.unwrap().unwrap().password;
 
     assert_eq!(sign_in(&service, "alice", "wrong").await.status, 401);
     assert_eq!(login(&service.anyone(), "bob", "wrong").await.status, 403);
@@ -217,7 +217,7 @@ async fn who_signs_in_while_the_password_changes_does_not_stay() {
     while hashes(&service).await < before + 3 {
         tokio::task::yield_now().await;
     }
-    let ends = Access::EndsAt(service.now());
+    let ends = ExistingAccess::RevokeAt(service.now());
     assert!(service.store().set_password(alice, "another", ends).await.unwrap());
 
     for answer in clients.join_all().await {

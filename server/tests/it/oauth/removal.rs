@@ -1,7 +1,7 @@
 //! How an app is shown the door at `/oauth/account`.
 
 use axum::http::StatusCode;
-use belfry::issue::{MATRIX, issue};
+use belfry::tokens::{MATRIX, issue};
 use serde_json::{Value, json};
 
 use super::account::{ACCOUNT, app_named, let_in, with_alice, words};
@@ -15,7 +15,7 @@ const REMOVE: &str = "/oauth/account/remove_app";
 
 /// The number of an app, as its button carries it.
 async fn number(service: &Service, client: &Client) -> String {
-    service.store().app_of_client(&client.id).await.unwrap().unwrap().id.to_string()
+    service.store().app_by_client_id(&client.id).await.unwrap().unwrap().id.to_string()
 }
 
 async fn remove(browser: &mut Browser, page: &Answer, app: &str) -> Answer {
@@ -29,7 +29,7 @@ async fn status(service: &Service, token: &str) -> u16 {
 #[tokio::test]
 async fn tokens_that_were_issued_without_oauth_are_shown_for_what_they_are() {
     let (service, _client, mut browser) = with_alice().await;
-    let alice = service.store().account_named("alice").await.unwrap().unwrap().id;
+    let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let body = json!({
         "type": "m.login.password",
         "identifier": { "type": "m.id.user", "user": "alice" },
@@ -51,7 +51,7 @@ async fn tokens_that_were_issued_without_oauth_are_shown_for_what_they_are() {
         assert!(shown.contains(text), "{shown}");
     }
     // They are removed like any other.
-    let app = service.store().app_of_client(MATRIX.0).await.unwrap().unwrap().id;
+    let app = service.store().app_by_client_id(MATRIX.0).await.unwrap().unwrap().id;
     remove(&mut browser, &page, &app.to_string()).await;
     assert_eq!((status(&service, matrix).await, status(&service, bot.reveal()).await), (401, 200));
 }
@@ -137,7 +137,7 @@ async fn to_remove_twice_or_what_is_not_there_is_answered_alike() {
     // A session that is over ends nothing; one signs in first.
     let token = let_in(&client, &mut browser, "alice", "read").await;
     let page = browser.get(ACCOUNT).await;
-    let alice = service.store().account_named("alice").await.unwrap().unwrap().id;
+    let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     service.store().end_sessions(alice).await.unwrap();
     let answer = remove(&mut browser, &page, &own).await;
     browser.follow(&answer).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use belfry::config::Sessions;
-use belfry::store::Access;
+use belfry::store::ExistingAccess;
 
 use crate::support::caller::address;
 use crate::support::client::CALLBACK;
@@ -170,8 +170,8 @@ async fn who_signs_out_is_out_and_a_link_signs_nobody_out() {
 async fn another_password_ends_the_sessions() {
     let (service, _client, _) = with_alice().await;
     let mut browser = signed_in(&service).await;
-    let alice = service.store().account_named("alice").await.unwrap().unwrap();
-    service.store().set_password(alice.id, &alice.password, Access::Stays).await.unwrap();
+    let alice = service.store().account_by_name("alice").await.unwrap().unwrap();
+    service.store().set_password(alice.id, &alice.password, ExistingAccess::Keep).await.unwrap();
     assert!(!is_signed_in(&mut browser).await);
 }
 

@@ -75,7 +75,7 @@ async fn postgres_stopped_for_five_seconds_is_survived() {
     callers.join_all().await;
     let began = Instant::now();
     assert!(soon(&rules, 200).await["global"].is_object());
-    while ready().await.0 != 200 || !store.is_cached() {
+    while ready().await.0 != 200 || !store.is_cache_enabled() {
         assert!(began.elapsed() < Duration::from_secs(30), "it does not recover");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

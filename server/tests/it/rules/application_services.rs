@@ -95,7 +95,7 @@ async fn a_service_is_refused_outside_its_namespace() {
 #[tokio::test]
 async fn a_disabled_user_is_disabled_for_services_too() {
     let (service, bridge) = bridged().await;
-    let ann = service.store().account_named("irc_ann").await.unwrap().unwrap();
+    let ann = service.store().account_by_name("irc_ann").await.unwrap().unwrap();
     let path = at("?user_id=@irc_ann:ring.example");
     assert_eq!(bridge.get(&path).await.status, 200);
     service.store().disable_account(ann.id, Some(service.now())).await.unwrap();

@@ -134,7 +134,7 @@ async fn a_token_that_is_revoked_or_has_ended_is_refused_at_once() {
     let unknown = (401, "M_UNKNOWN_TOKEN".to_owned());
     assert_eq!(alice.get(&at("")).await.errcode(), unknown);
 
-    let account = service.store().account_named("alice").await.unwrap().unwrap();
+    let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     let end = jiff::Timestamp::from_second(service.now().as_second() + 60).unwrap();
     let token = belfry::random::secret(service.now());
     let new = NewToken {
@@ -157,7 +157,7 @@ async fn a_disabled_account_is_told_so_and_comes_back_with_its_token() {
     let service = service().await;
     let alice = service.person("alice").await;
     alice.puts("global/room/a", &least("room")).await;
-    let account = service.store().account_named("alice").await.unwrap().unwrap();
+    let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     service.store().disable_account(account.id, Some(service.now())).await.unwrap();
     assert_eq!(alice.get(&at("")).await.errcode(), (403, "M_USER_DEACTIVATED".into()));
     let answer = alice.put("global/room/b", &least("room")).await;

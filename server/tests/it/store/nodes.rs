@@ -22,7 +22,7 @@ async fn soon(what: &str, mut come: impl AsyncFnMut() -> bool) {
 async fn two_nodes() -> Option<(TestDatabase, Store, Store)> {
     let database = TestDatabase::postgres().await?;
     let (one, other) = tokio::join!(database.open(), database.open());
-    soon("both listen", async || one.is_cached() && other.is_cached()).await;
+    soon("both listen", async || one.is_cache_enabled() && other.is_cache_enabled()).await;
     Some((database, one, other))
 }
 
@@ -54,7 +54,7 @@ async fn access_removed_through_one_node_is_over_on_the_other() {
     };
     assert!(good("a").await && good("b").await && good("of another").await);
 
-    one.remove_access(7, 1, at(1)).await.unwrap();
+    one.revoke_access(7, 1, at(1)).await.unwrap();
 
     soon("the other node hears of it", async || !good("a").await && !good("b").await).await;
     assert!(good("of another").await);
@@ -84,7 +84,7 @@ async fn whom_a_service_acts_for_is_known_without_the_database() {
     let Some((database, one, other)) = two_nodes().await else { return };
     with_alice(&one).await;
     let usable = async || {
-        let alice = other.acting_account("alice").await.unwrap().unwrap();
+        let alice = other.token_account("alice").await.unwrap().unwrap();
         alice.disabled_at.is_none()
     };
     assert!(usable().await, "and it is in its memory now");
@@ -125,7 +125,7 @@ async fn a_write_that_is_committed_after_its_node_gave_up_is_heard_of() {
     // Long enough for the other writes on a busy machine.
     let hasty = Options { timeout: Duration::from_secs(3), ..options() };
     let one = Store::open(&database.database, &hasty, at(0)).await.unwrap();
-    soon("it listens", async || one.is_cached()).await;
+    soon("it listens", async || one.is_cache_enabled()).await;
     with_alice(&one).await;
     assert!(save(&one, "global", Some("first")).await);
 
@@ -137,7 +137,7 @@ async fn a_write_that_is_committed_after_its_node_gave_up_is_heard_of() {
          deferrable initially deferred for each row execute function wait(); \
          select pg_advisory_lock(1)";
     client.batch_execute(slow_commit).await.unwrap();
-    let read = one.rules_to_change(7).await.unwrap();
+    let read = one.rulesets_for_update(7).await.unwrap();
     let given_up = one.save_ruleset(&read, with_rule(&read, "global", "second")).await;
     assert!(given_up.is_err(), "it could not be written in time");
     let rules = async || one.rulesets(7).await.unwrap().len();
@@ -169,10 +169,10 @@ async fn a_node_that_cannot_hear_the_others_does_without_its_memory() {
                and (query like 'listen%' or query = '')";
     soon("it does without", async || {
         client.batch_execute(cut).await.unwrap();
-        !other.is_cached()
+        !other.is_cache_enabled()
     })
     .await;
-    soon("it hears again", async || other.is_cached()).await;
+    soon("it hears again", async || other.is_cache_enabled()).await;
     assert!(other.token(digest("t")).await.unwrap().is_some());
 }
 

@@ -90,7 +90,7 @@ impl Service {
 
     /// A person with an account, and a token of these scopes.
     pub(crate) async fn person_with(&self, name: &str, scopes: &str) -> Caller {
-        let account = match self.store().account_named(name).await.unwrap() {
+        let account = match self.store().account_by_name(name).await.unwrap() {
             Some(account) => account.id,
             None => self.add_account(name).await,
         };

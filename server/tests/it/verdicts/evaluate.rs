@@ -109,7 +109,7 @@ async fn those_who_have_no_rules_here_are_left_out() {
     for name in ["in_ann", "in_off", "outside", "product"] {
         service.add_account(name).await;
     }
-    let off = service.store().account_named("in_off").await.unwrap().unwrap();
+    let off = service.store().account_by_name("in_off").await.unwrap().unwrap();
     let body = json!({
         "event": message("hello"), "all": true,
         "members": [

@@ -21,7 +21,7 @@ async fn forgetful() -> Option<(Service, Store, tokio_postgres::Client)> {
     let other = database.open().await;
     let settings = format!("{PRODUCT}\n[store]\ncache_bytes = {}\n", 1 << 20);
     let (service, _) = on(database, &settings).await;
-    while !service.store().is_cached() {
+    while !service.store().is_cache_enabled() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
@@ -137,7 +137,7 @@ async fn an_audience_that_is_full_again_and_again_gives_the_same_verdicts() {
 }
 
 async fn listener(store: &Store, account: i64, name: &'static str) -> Listener<'static> {
-    let brought = store.rulesets_of_many(&[account]).await.unwrap().pop();
+    let brought = store.rulesets_for_accounts(&[account]).await.unwrap().pop();
     Listener { user_id: name, member: Member::default(), account, brought }
 }
 

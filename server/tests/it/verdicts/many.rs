@@ -36,7 +36,7 @@ pub(super) async fn silence(store: &Store, account: i64, word: &str) {
     let mut document = Document::new(RuleScope::Global);
     let rule = NewRule::read(RuleKind::Content, silent(word).to_string().as_bytes()).unwrap();
     document.put(RuleKind::Content, word.parse().unwrap(), rule, Position::default()).unwrap();
-    let read = store.rules_to_change(account).await.unwrap();
+    let read = store.rulesets_for_update(account).await.unwrap();
     assert!(store.save_ruleset(&read, Draft::new(document)).await.unwrap());
 }
 

@@ -1,6 +1,6 @@
 //! The apps that an account has let in.
 
-use belfry::store::{App, Code, LetIn, NewToken, Store};
+use belfry::store::{App, AuthorizedApp, Code, NewToken, Store};
 
 use super::{agree, at, digest, many, token, with_alice};
 
@@ -27,7 +27,7 @@ fn code(app: i64, account: i64) -> Code {
 }
 
 async fn apps(store: &Store, account: i64, now: i64) -> Vec<i64> {
-    store.let_in(account, at(now)).await.unwrap().iter().map(|it| it.app).collect()
+    store.authorized_apps(account, at(now)).await.unwrap().iter().map(|it| it.app).collect()
 }
 
 pub(in crate::store) async fn who_was_let_in_is_whose_tokens_are_good(store: Store) {
@@ -58,7 +58,7 @@ pub(in crate::store) async fn an_app_says_all_that_its_tokens_carry_and_since_wh
         store.add_token(&new).await.unwrap();
     }
     store.revoke_token(digest("d"), at(40)).await.unwrap();
-    let expected = LetIn {
+    let expected = AuthorizedApp {
         app: 1,
         client_id: "client".to_owned(),
         name: "Tusky".to_owned(),
@@ -66,7 +66,7 @@ pub(in crate::store) async fn an_app_says_all_that_its_tokens_carry_and_since_wh
         scopes: "push read".parse().unwrap(),
         since: at(10),
     };
-    let let_in = store.let_in(7, at(50)).await.unwrap();
+    let let_in = store.authorized_apps(7, at(50)).await.unwrap();
     assert_eq!(let_in[0].scopes.to_string(), "push read");
     assert_eq!(let_in, [expected]);
 }
@@ -86,7 +86,7 @@ pub(in crate::store) async fn removed_access_ends_the_tokens_at_once_and_nothing
     store.add_token(&expired).await.unwrap();
     store.revoke_token(digest("b"), at(9)).await.unwrap();
 
-    assert_eq!(store.remove_access(7, 1, at(10)).await.unwrap(), 1, "one was good until now");
+    assert_eq!(store.revoke_access(7, 1, at(10)).await.unwrap(), 1, "one was good until now");
 
     let revoked = async |secret| store.token(digest(secret)).await.unwrap().unwrap().revoked_at;
     assert_eq!(revoked("a").await, Some(at(10)));
@@ -104,11 +104,11 @@ pub(in crate::store) async fn removed_access_ends_codes_that_are_not_spent(store
     }
     let spend = async |secret: &str| {
         let token = digest(&format!("token of {secret}"));
-        store.spend_code(digest(secret), token, at(20), None).await.unwrap()
+        store.redeem_code(digest(secret), token, at(20), None).await.unwrap()
     };
     assert!(spend("spent").await);
 
-    assert_eq!(store.remove_access(7, 1, at(20)).await.unwrap(), 1);
+    assert_eq!(store.revoke_access(7, 1, at(20)).await.unwrap(), 1);
 
     assert!(!spend("a").await);
     assert!(spend("other app").await && spend("b").await);
@@ -121,11 +121,11 @@ pub(in crate::store) async fn to_remove_what_is_not_there_does_nothing(store: St
     with_two_apps(&store).await;
     issue(&store, "t", 1, Some(7)).await;
     for (account, app) in [(8, 1), (7, 2), (7, 99), (0, 0), (i64::MIN, i64::MAX)] {
-        assert_eq!(store.remove_access(account, app, at(10)).await.unwrap(), 0);
+        assert_eq!(store.revoke_access(account, app, at(10)).await.unwrap(), 0);
     }
     assert_eq!(store.token(digest("t")).await.unwrap().unwrap().revoked_at, None);
     for ended in [1, 0, 0] {
-        assert_eq!(store.remove_access(7, 1, at(10)).await.unwrap(), ended);
+        assert_eq!(store.revoke_access(7, 1, at(10)).await.unwrap(), ended);
     }
 }
 
@@ -138,12 +138,12 @@ pub(in crate::store) async fn of_many_who_spend_codes_while_access_is_removed_no
     }
     let (store, _) = many(store, |store, caller| async move {
         if caller == super::MANY / 2 {
-            store.remove_access(7, 1, at(20)).await.unwrap();
+            store.revoke_access(7, 1, at(20)).await.unwrap();
             return;
         }
         let token = digest(&format!("t{caller}"));
         let code = digest(&format!("c{caller}"));
-        if store.spend_code(code, token, at(20), None).await.unwrap() {
+        if store.redeem_code(code, token, at(20), None).await.unwrap() {
             // Puts it into memory, in a race with what is forgotten.
             store.token(token).await.unwrap();
         }

@@ -1,6 +1,6 @@
 //! Accounts.
 
-use belfry::store::{Access, Account, Code, Session, Store, Taken, TokenAccount};
+use belfry::store::{Account, Code, ExistingAccess, Session, Store, Taken, TokenAccount};
 
 use super::{MANY, PASSWORD, account, agree, at, digest, many, token, with_alice};
 
@@ -11,17 +11,17 @@ pub(in crate::store) async fn an_account_is_read_back_as_it_was_added(store: Sto
     store.add_account(&bare).await.unwrap().unwrap();
 
     assert_eq!(store.account(7).await.unwrap(), Some(alice.clone()));
-    assert_eq!(store.account_named("alice").await.unwrap(), Some(alice));
+    assert_eq!(store.account_by_name("alice").await.unwrap(), Some(alice));
     assert_eq!(store.account(8).await.unwrap(), Some(bare));
     assert_eq!(store.account(9).await.unwrap(), None);
-    assert_eq!(store.account_named("Alice").await.unwrap(), None);
+    assert_eq!(store.account_by_name("Alice").await.unwrap(), None);
 }
 
 pub(in crate::store) async fn an_account_is_found_by_its_email_in_any_case(store: Store) {
     let alice = account(7, "alice");
     store.add_account(&alice).await.unwrap().unwrap();
-    assert_eq!(store.account_of_email("Alice@Example.ORG").await.unwrap(), Some(alice));
-    assert_eq!(store.account_of_email("bob@example.org").await.unwrap(), None);
+    assert_eq!(store.account_by_email("Alice@Example.ORG").await.unwrap(), Some(alice));
+    assert_eq!(store.account_by_email("bob@example.org").await.unwrap(), None);
 }
 
 pub(in crate::store) async fn a_name_or_email_is_taken_once(store: Store) {
@@ -75,14 +75,14 @@ pub(in crate::store) async fn a_disabled_account_says_so_and_its_sessions_end(st
 }
 
 pub(in crate::store) async fn whom_a_service_acts_for_is_what_the_account_is_now(store: Store) {
-    assert_eq!(store.acting_account("alice").await.unwrap(), None);
+    assert_eq!(store.token_account("alice").await.unwrap(), None);
     store.add_account(&account(7, "alice")).await.unwrap().unwrap();
     let alice = |disabled_at| TokenAccount { id: 7, name: "alice".parse().unwrap(), disabled_at };
     for disabled_at in [None, Some(at(50)), None] {
         store.disable_account(7, disabled_at).await.unwrap();
         // From the database, then from memory.
         for _ in 0..2 {
-            assert_eq!(store.acting_account("alice").await.unwrap(), Some(alice(disabled_at)));
+            assert_eq!(store.token_account("alice").await.unwrap(), Some(alice(disabled_at)));
         }
     }
 }
@@ -93,10 +93,10 @@ pub(in crate::store) async fn a_new_password_ends_the_sessions(store: Store) {
         Session { account: 7, created_at: at(1), seen_at: at(1), expires_at: at(100), lang: None };
     assert!(store.add_session(digest("s"), &session, PASSWORD).await.unwrap());
 
-    assert!(store.set_password(7, "new", Access::Stays).await.unwrap());
+    assert!(store.set_password(7, "new", ExistingAccess::Keep).await.unwrap());
     assert_eq!(store.account(7).await.unwrap().unwrap().password, "new");
     assert_eq!(store.session(digest("s"), at(60)).await.unwrap(), None);
-    assert!(!store.set_password(8, "new", Access::Stays).await.unwrap());
+    assert!(!store.set_password(8, "new", ExistingAccess::Keep).await.unwrap());
 }
 
 pub(in crate::store) async fn a_new_password_ends_tokens_and_codes_unless_they_are_kept(
@@ -122,15 +122,15 @@ pub(in crate::store) async fn a_new_password_ends_tokens_and_codes_unless_they_a
         let found = store.token(digest(secret)).await.unwrap().unwrap();
         found.revoked_at.is_none()
     };
-    assert!(store.set_password(7, "new", Access::Stays).await.unwrap());
+    assert!(store.set_password(7, "new", ExistingAccess::Keep).await.unwrap());
     assert!(good("alice").await && good("bob").await && good("app").await);
     assert!(store.code(digest("code of alice")).await.unwrap().is_some());
 
-    assert!(store.set_password(7, "newer", Access::EndsAt(at(10))).await.unwrap());
+    assert!(store.set_password(7, "newer", ExistingAccess::RevokeAt(at(10))).await.unwrap());
     assert!(!good("alice").await && good("bob").await && good("app").await);
     assert!(store.code(digest("code of alice")).await.unwrap().is_none());
     assert!(store.code(digest("code of bob")).await.unwrap().is_some());
-    assert!(!store.set_password(9, "new", Access::EndsAt(at(10))).await.unwrap());
+    assert!(!store.set_password(9, "new", ExistingAccess::RevokeAt(at(10))).await.unwrap());
 }
 
 pub(in crate::store) async fn a_password_is_hashed_anew_only_over_itself_and_the_sessions_go_on(
@@ -164,7 +164,7 @@ pub(in crate::store) async fn of_many_who_sign_in_while_the_password_changes_nob
         };
         let secret = digest(&format!("s{caller}"));
         if caller == MANY / 2 {
-            assert!(store.set_password(7, "new", Access::EndsAt(at(10))).await.unwrap());
+            assert!(store.set_password(7, "new", ExistingAccess::RevokeAt(at(10))).await.unwrap());
         } else if caller % 2 == 0 {
             store.add_session(secret, &session, PASSWORD).await.unwrap();
         } else {

@@ -12,10 +12,10 @@ pub(in crate::store) async fn an_app_is_read_back_as_it_was_added(store: Store) 
 
     assert_eq!(store.app(1).await.unwrap(), Some(full.clone()));
     for _read_and_then_remembered in 0..2 {
-        assert_eq!(store.app_of_client("client").await.unwrap().as_deref(), Some(&full));
-        assert_eq!(store.app_of_client("bare").await.unwrap().as_deref(), Some(&bare));
+        assert_eq!(store.app_by_client_id("client").await.unwrap().as_deref(), Some(&full));
+        assert_eq!(store.app_by_client_id("bare").await.unwrap().as_deref(), Some(&bare));
     }
-    assert_eq!(store.app_of_client("other").await.unwrap(), None);
+    assert_eq!(store.app_by_client_id("other").await.unwrap(), None);
     assert_eq!(store.app(3).await.unwrap(), None);
 }
 
@@ -40,7 +40,7 @@ pub(in crate::store) async fn apps_are_listed_in_pages(store: Store) {
 
 pub(in crate::store) async fn a_disabled_app_says_so_at_once_also_at_its_tokens(store: Store) {
     let disabled_at = async || {
-        let app = store.app_of_client(&app(1, "client").client_id).await.unwrap();
+        let app = store.app_by_client_id(&app(1, "client").client_id).await.unwrap();
         app.unwrap().disabled_at
     };
     with_alice(&store).await;

@@ -1,6 +1,6 @@
 //! Codes.
 
-use belfry::store::{Access, Code, Consent, NewToken, Store};
+use belfry::store::{Code, Consent, ExistingAccess, NewToken, Store};
 
 use super::{MANY, agree, at, digest, many, session_of, token, with_alice};
 
@@ -25,8 +25,8 @@ pub(in crate::store) async fn a_code_is_spent_once(store: Store) {
     with_alice(&store).await;
     agree(&store, "c", &code()).await;
 
-    assert!(store.spend_code(digest("c"), digest("t"), at(599), Some(at(9999))).await.unwrap());
-    assert!(!store.spend_code(digest("c"), digest("u"), at(599), None).await.unwrap());
+    assert!(store.redeem_code(digest("c"), digest("t"), at(599), Some(at(9999))).await.unwrap());
+    assert!(!store.redeem_code(digest("c"), digest("u"), at(599), None).await.unwrap());
 
     let token = store.token(digest("t")).await.unwrap().unwrap();
     assert_eq!((token.app, token.account.as_ref().unwrap().id), (1, 7));
@@ -37,7 +37,7 @@ pub(in crate::store) async fn a_code_is_spent_once(store: Store) {
 
 pub(in crate::store) async fn a_spent_code_names_its_token(store: Store) {
     agree(&store, "c", &code()).await;
-    store.spend_code(digest("c"), digest("t"), at(1), None).await.unwrap();
+    store.redeem_code(digest("c"), digest("t"), at(1), None).await.unwrap();
     let spent = Code { token: Some(digest("t")), ..code() };
     assert_eq!(store.code(digest("c")).await.unwrap(), Some(spent));
 }
@@ -45,13 +45,13 @@ pub(in crate::store) async fn a_spent_code_names_its_token(store: Store) {
 pub(in crate::store) async fn an_expired_code_is_not_spent(store: Store) {
     with_alice(&store).await;
     agree(&store, "c", &code()).await;
-    assert!(!store.spend_code(digest("c"), digest("t"), at(600), None).await.unwrap());
+    assert!(!store.redeem_code(digest("c"), digest("t"), at(600), None).await.unwrap());
     assert_eq!(store.token(digest("t")).await.unwrap(), None);
     assert_eq!(store.code(digest("c")).await.unwrap(), Some(code()));
 }
 
 pub(in crate::store) async fn an_unknown_code_is_not_spent(store: Store) {
-    assert!(!store.spend_code(digest("c"), digest("t"), at(1), None).await.unwrap());
+    assert!(!store.redeem_code(digest("c"), digest("t"), at(1), None).await.unwrap());
     assert_eq!(store.token(digest("t")).await.unwrap(), None);
 }
 
@@ -61,7 +61,7 @@ pub(in crate::store) async fn of_many_who_spend_a_code_one_succeeds(store: Store
 
     let (store, outcomes) = many(store, |store, caller| async move {
         let token = digest(&format!("t{caller}"));
-        let spent = store.spend_code(digest("c"), token, at(1), None).await.unwrap();
+        let spent = store.redeem_code(digest("c"), token, at(1), None).await.unwrap();
         // Whoever is told so has a token, and nobody else has.
         assert_eq!(store.token(token).await.unwrap().is_some(), spent);
         spent
@@ -83,7 +83,7 @@ pub(in crate::store) async fn a_code_is_given_in_a_session_of_its_account_alone(
         store.add_code(digest("c"), &code(), consent).await.unwrap()
     };
     assert!(!give(bobs).await && !give(digest("no session")).await);
-    store.set_password(7, "new", Access::Stays).await.unwrap();
+    store.set_password(7, "new", ExistingAccess::Keep).await.unwrap();
     assert!(!give(alices).await, "a new password has ended the session");
     assert_eq!(store.code(digest("c")).await.unwrap(), None);
 }
@@ -106,7 +106,7 @@ pub(in crate::store) async fn a_code_is_given_without_asking_while_the_app_has_a
     assert!(give("b", 19).await && !give("c", 20).await);
     store.add_token(&token("u", Some(7))).await.unwrap();
     assert!(give("c", 20).await);
-    store.remove_access(7, 1, at(30)).await.unwrap();
+    store.revoke_access(7, 1, at(30)).await.unwrap();
     assert!(!give("d", 30).await);
 }
 
@@ -116,7 +116,7 @@ pub(in crate::store) async fn of_many_codes_without_asking_none_outlives_the_acc
     store.add_token(&token("first", Some(7))).await.unwrap();
     let (store, _) = many(store, |store, caller| async move {
         if caller == MANY / 2 {
-            store.remove_access(7, 1, at(20)).await.unwrap();
+            store.revoke_access(7, 1, at(20)).await.unwrap();
             return;
         }
         // Again and again, so that some come before the removal and some after it.
@@ -125,10 +125,10 @@ pub(in crate::store) async fn of_many_codes_without_asking_none_outlives_the_acc
             let (one, token) = (digest(&format!("c{name}")), digest(&format!("t{name}")));
             let consent = Consent { session, unasked: Some(at(20)) };
             if store.add_code(one, &code(), consent).await.unwrap() {
-                store.spend_code(one, token, at(20), None).await.unwrap();
+                store.redeem_code(one, token, at(20), None).await.unwrap();
             }
         }
     })
     .await;
-    assert!(store.let_in(7, at(21)).await.unwrap().is_empty());
+    assert!(store.authorized_apps(7, at(21)).await.unwrap().is_empty());
 }

@@ -28,7 +28,7 @@ pub(in crate::store) async fn a_request_is_its_browsers_until_it_ends(store: Sto
 pub(in crate::store) async fn a_request_moves_with_its_browser_and_with_no_other(store: Store) {
     store.add_request(digest("h"), &request()).await.unwrap();
     let moved = async |from, to, account| {
-        store.move_request(digest("h"), digest(from), digest(to), account).await.unwrap()
+        store.rebind_request(digest("h"), digest(from), digest(to), account).await.unwrap()
     };
     assert!(!moved("other", "c", Some(7)).await);
     assert!(moved("b", "c", Some(7)).await);
@@ -42,7 +42,7 @@ pub(in crate::store) async fn a_request_moves_again_from_the_cookie_that_it_move
 ) {
     store.add_request(digest("h"), &request()).await.unwrap();
     let moved = async |from, to| {
-        store.move_request(digest("h"), digest(from), digest(to), Some(7)).await.unwrap()
+        store.rebind_request(digest("h"), digest(from), digest(to), Some(7)).await.unwrap()
     };
     assert!(moved("b", "c").await);
     assert!(store.request(digest("h"), digest("b"), at(1)).await.unwrap().is_some());
@@ -51,15 +51,15 @@ pub(in crate::store) async fn a_request_moves_again_from_the_cookie_that_it_move
     assert!(moved("d", "e").await);
     assert!(!moved("b", "f").await, "only the last one counts");
     // To be found is not to be answered.
-    assert_eq!(store.take_request(digest("h"), digest("d"), at(1)).await.unwrap(), None);
-    assert!(store.take_request(digest("h"), digest("e"), at(1)).await.unwrap().is_some());
+    assert_eq!(store.consume_request(digest("h"), digest("d"), at(1)).await.unwrap(), None);
+    assert!(store.consume_request(digest("h"), digest("e"), at(1)).await.unwrap().is_some());
     assert!(!moved("d", "f").await);
 }
 
 pub(in crate::store) async fn a_request_is_taken_once_by_its_browser(store: Store) {
     store.add_request(digest("h"), &request()).await.unwrap();
     let take = async |browser, now| {
-        store.take_request(digest("h"), digest(browser), at(now)).await.unwrap()
+        store.consume_request(digest("h"), digest(browser), at(now)).await.unwrap()
     };
     assert_eq!(take("other", 1).await, None);
     assert_eq!(take("b", 100).await, None);
@@ -70,7 +70,7 @@ pub(in crate::store) async fn a_request_is_taken_once_by_its_browser(store: Stor
 pub(in crate::store) async fn of_many_who_take_a_request_one_succeeds(store: Store) {
     store.add_request(digest("h"), &request()).await.unwrap();
     let (_, taken) = many(store, |store, _| async move {
-        store.take_request(digest("h"), digest("b"), at(1)).await.unwrap()
+        store.consume_request(digest("h"), digest("b"), at(1)).await.unwrap()
     })
     .await;
     assert_eq!(taken.into_iter().flatten().collect::<Vec<_>>(), [request()]);

@@ -1,6 +1,6 @@
-//! Rulesets.
+//! StoredRulesets.
 
-use belfry::store::{Draft, RulesRead, Rulesets, Store};
+use belfry::store::{Draft, RulesetsForUpdate, Store, StoredRulesets};
 use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
 
 use super::{MANY, account, at, many};
@@ -13,7 +13,7 @@ pub(in crate::store) async fn documents_are_read_back_by_scope(store: Store) {
     for (account, scope, rule) in
         [(7, "global", "one"), (7, "device/phone", "two"), (8, "global", "other")]
     {
-        let read = store.rules_to_change(account).await.unwrap();
+        let read = store.rulesets_for_update(account).await.unwrap();
         assert!(store.save_ruleset(&read, with_rule(&read, scope, rule)).await.unwrap());
     }
     for reading in ["from memory", "from memory again"] {
@@ -22,21 +22,22 @@ pub(in crate::store) async fn documents_are_read_back_by_scope(store: Store) {
         assert_eq!(rulesets.len(), 2, "{reading}");
         assert_eq!(ids(&rulesets, "global"), ["one"], "{reading}");
         assert_eq!(ids(&rulesets, "device/phone"), ["two"], "{reading}");
-        assert!(rulesets.of(&scope("device/tablet")).is_none(), "{reading}");
+        assert!(rulesets.document(&scope("device/tablet")).is_none(), "{reading}");
         assert!(rulesets.bytes() > rulesets.bytes_of(&RuleScope::Global), "{reading}");
     }
 }
 
 pub(in crate::store) async fn what_was_saved_is_what_the_database_holds(store: Store) {
     for rule in ["one", "two"] {
-        let read = store.rules_to_change(7).await.unwrap();
+        let read = store.rulesets_for_update(7).await.unwrap();
         assert!(store.save_ruleset(&read, with_rule(&read, "global", rule)).await.unwrap());
     }
     let saved = store.rulesets(7).await.unwrap();
     // Disabling an account makes everything be read anew.
     store.disable_account(1, None).await.unwrap();
     let read = store.rulesets(7).await.unwrap();
-    let first = |rulesets: &Rulesets| std::ptr::from_ref(rulesets.documents().next().unwrap());
+    let first =
+        |rulesets: &StoredRulesets| std::ptr::from_ref(rulesets.documents().next().unwrap());
     assert_ne!(first(&saved), first(&read));
     assert!(saved.documents().eq(read.documents()));
     assert_eq!(saved.bytes(), read.bytes());
@@ -44,7 +45,7 @@ pub(in crate::store) async fn what_was_saved_is_what_the_database_holds(store: S
 
 pub(in crate::store) async fn a_write_over_a_newer_write_is_refused(store: Store) {
     assert!(save(&store, "global", Some("one")).await);
-    let read = store.rules_to_change(7).await.unwrap();
+    let read = store.rulesets_for_update(7).await.unwrap();
 
     assert!(store.save_ruleset(&read, with_rule(&read, "global", "two")).await.unwrap());
     assert!(!store.save_ruleset(&read, with_rule(&read, "global", "three")).await.unwrap());
@@ -56,7 +57,7 @@ pub(in crate::store) async fn a_write_over_a_newer_write_is_refused(store: Store
 }
 
 pub(in crate::store) async fn a_first_write_over_another_first_write_is_refused(store: Store) {
-    let read = store.rules_to_change(7).await.unwrap();
+    let read = store.rulesets_for_update(7).await.unwrap();
     assert!(store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap());
     assert!(!store.save_ruleset(&read, with_rule(&read, "global", "two")).await.unwrap());
     assert_eq!(ids(&store.rulesets(7).await.unwrap(), "global"), ["one"]);
@@ -65,7 +66,7 @@ pub(in crate::store) async fn a_first_write_over_another_first_write_is_refused(
 pub(in crate::store) async fn a_write_of_one_scope_keeps_what_another_wrote_in_the_next(
     store: Store,
 ) {
-    let read = store.rules_to_change(7).await.unwrap();
+    let read = store.rulesets_for_update(7).await.unwrap();
     assert!(store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap());
     assert!(store.save_ruleset(&read, with_rule(&read, "device/a", "two")).await.unwrap());
     let rulesets = store.rulesets(7).await.unwrap();
@@ -77,7 +78,7 @@ pub(in crate::store) async fn a_removed_document_is_gone_and_its_version_is_not_
     store: Store,
 ) {
     assert!(save(&store, "device/a", Some("one")).await);
-    let read = store.rules_to_change(7).await.unwrap();
+    let read = store.rulesets_for_update(7).await.unwrap();
     assert!(save(&store, "device/a", None).await);
     assert!(store.rulesets(7).await.unwrap().is_empty());
 
@@ -127,7 +128,7 @@ pub(in crate::store) async fn a_reader_never_sees_an_older_ruleset_than_the_last
 
 /// Adds a rule to a scope of the account 7, or removes the document.
 pub(in crate::store) async fn save(store: &Store, scope_text: &str, rule: Option<&str>) -> bool {
-    let read = store.rules_to_change(7).await.unwrap();
+    let read = store.rulesets_for_update(7).await.unwrap();
     let draft = match rule {
         Some(rule) => with_rule(&read, scope_text, rule),
         None => Draft::new(Document::new(scope(scope_text))),
@@ -135,9 +136,9 @@ pub(in crate::store) async fn save(store: &Store, scope_text: &str, rule: Option
     store.save_ruleset(&read, draft).await.unwrap()
 }
 
-pub(in crate::store) fn with_rule(read: &RulesRead, scope_text: &str, rule: &str) -> Draft {
+pub(in crate::store) fn with_rule(read: &RulesetsForUpdate, scope_text: &str, rule: &str) -> Draft {
     let scope = scope(scope_text);
-    let mut document = match read.rulesets.of(&scope) {
+    let mut document = match read.rulesets.document(&scope) {
         Some(document) => document.clone(),
         None => Document::new(scope),
     };
@@ -146,8 +147,8 @@ pub(in crate::store) fn with_rule(read: &RulesRead, scope_text: &str, rule: &str
     Draft::new(document)
 }
 
-fn ids<'a>(rulesets: &'a Rulesets, scope_text: &str) -> Vec<&'a str> {
-    let document = rulesets.of(&scope(scope_text)).unwrap();
+fn ids<'a>(rulesets: &'a StoredRulesets, scope_text: &str) -> Vec<&'a str> {
+    let document = rulesets.document(&scope(scope_text)).unwrap();
     document.user_rules()[RuleKind::Room].iter().map(|rule| rule.rule_id.as_str()).collect()
 }
 
@@ -159,8 +160,8 @@ fn scope(text: &str) -> RuleScope {
 async fn of_many(store: &Store, names: &[&str]) -> Vec<Option<Vec<String>>> {
     let ids = store.account_ids(names).await.unwrap();
     let accounts: Vec<i64> = ids.iter().copied().flatten().collect();
-    let mut read = store.rulesets_of_many(&accounts).await.unwrap().into_iter();
-    let owned = |rulesets: Rulesets| {
+    let mut read = store.rulesets_for_accounts(&accounts).await.unwrap().into_iter();
+    let owned = |rulesets: StoredRulesets| {
         let documents =
             rulesets.documents().filter(|document| *document.scope() == RuleScope::Global);
         let rules = documents.flat_map(|document| &document.user_rules()[RuleKind::Room]);
@@ -176,7 +177,7 @@ pub(in crate::store) async fn the_rules_of_many_are_read_by_name(store: Store) {
         store.add_account(&account(id, name)).await.unwrap().unwrap();
         if id % 3 == 0 {
             for scope in ["global", "device/phone"] {
-                let read = store.rules_to_change(id).await.unwrap();
+                let read = store.rulesets_for_update(id).await.unwrap();
                 assert!(store.save_ruleset(&read, with_rule(&read, scope, name)).await.unwrap());
             }
         }

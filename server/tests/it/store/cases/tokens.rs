@@ -106,7 +106,7 @@ pub(in crate::store) async fn what_an_account_has_granted_an_app_is_what_its_goo
     store.revoke_token(digest("revoked"), at(1)).await.unwrap();
 
     let granted = async |now| {
-        let mut scopes = store.granted(7, 1, at(now)).await.unwrap();
+        let mut scopes = store.granted_scopes(7, 1, at(now)).await.unwrap();
         scopes.sort();
         scopes
     };

@@ -41,7 +41,7 @@ pub(in crate::store) async fn what_ended_is_swept_and_what_lives_is_kept(store: 
     }
     store.add_token(&token("endless", None)).await.unwrap();
 
-    store.sweep(at(DAY + 15)).await.unwrap();
+    store.delete_expired(at(DAY + 15)).await.unwrap();
 
     for (name, kept) in [("old", false), ("young", true)] {
         assert_eq!(store.code(digest(name)).await.unwrap().is_some(), kept, "code {name}");
@@ -72,9 +72,9 @@ pub(in crate::store) async fn texts_of_any_script_and_quotes_are_kept(store: Sto
 pub(in crate::store) async fn a_text_with_a_nul_is_nobodys_and_is_not_kept(store: Store) {
     with_alice(&store).await;
     for text in ["alice\0", "\0", "a\0lice@example.org"] {
-        assert_eq!(store.account_named(text).await.unwrap(), None, "{text:?}");
-        assert_eq!(store.account_of_email(text).await.unwrap(), None, "{text:?}");
-        assert_eq!(store.app_of_client(text).await.unwrap(), None, "{text:?}");
+        assert_eq!(store.account_by_name(text).await.unwrap(), None, "{text:?}");
+        assert_eq!(store.account_by_email(text).await.unwrap(), None, "{text:?}");
+        assert_eq!(store.app_by_client_id(text).await.unwrap(), None, "{text:?}");
         let refused = store.add_account(&account(8, text)).await.unwrap_err();
         assert!(matches!(refused, StoreError::Nul), "{refused}");
         assert_eq!(store.account(8).await.unwrap(), None);
@@ -87,7 +87,7 @@ pub(in crate::store) async fn a_caller_who_goes_away_does_not_stop_a_write(store
     let store = Arc::new(store);
     // Warm memory, which must not outlive the write.
     assert!(store.rulesets(7).await.unwrap().is_empty());
-    let read = store.rules_to_change(7).await.unwrap();
+    let read = store.rulesets_for_update(7).await.unwrap();
     let draft = with_rule(&read, "global", "one");
     let writer = Arc::clone(&store);
     let mut write = Box::pin(async move { writer.save_ruleset(&read, draft).await });

@@ -1,11 +1,10 @@
--- Everything that Belfry remembers. Columns are text and bigint only, so that both engines read
--- the same statements: digests are base64url text, times are whole seconds since the Unix epoch,
--- documents are JSON text. Times that are null have not come.
+-- The schema. Columns are text or bigint only, so that both engines run the same statements:
+-- digests are base64url text, times are whole seconds since the Unix epoch, documents are JSON.
 --
--- Every key begins with the account or the app, so that a cluster can distribute the tables by it;
--- a digest is 256 random bits and needs no unique index of its own.
+-- Primary keys begin with the account or app, so that a cluster can distribute the tables. Digests
+-- are 256-bit hashes and need no unique index of their own.
 
--- A person who can sign in. The password is an Argon2id string in the PHC form.
+-- A user account. The password is an Argon2id hash in PHC format.
 create table accounts (
     id          bigint not null primary key,
     name        text   not null unique,
@@ -15,21 +14,21 @@ create table accounts (
     disabled_at bigint
 );
 
--- A registered application. Only the digest of its secret is kept.
+-- A registered app. Only the digest of its client secret is stored.
 create table apps (
     id            bigint not null primary key,
     client_id     text   not null unique,
     secret        text   not null,
     name          text   not null,
     website       text,
-    redirect_uris text   not null, -- a JSON array
+    redirect_uris text   not null, -- JSON array
     scopes        text   not null, -- separated by spaces
     created_at    bigint not null,
     disabled_at   bigint
 );
 
--- An access token, of an account through an app, or of the app itself when account_id is null.
--- A revoked token stays, so that its owner can be told what became of it.
+-- An access token, issued to an app for an account, or to the app itself if account_id is null.
+-- Revoked tokens remain, so that their use can be reported as such.
 create table tokens (
     digest     text   not null,
     app_id     bigint not null,
@@ -43,11 +42,11 @@ create table tokens (
 
 create index tokens_by_digest on tokens (digest);
 
--- Which apps an account has let in.
+-- The apps authorised by an account.
 create index tokens_of_account on tokens (account_id, app_id) where account_id is not null;
 create index tokens_by_expiry on tokens (expires_at) where expires_at is not null;
 
--- An authorization code: what was granted, and the token it was spent for.
+-- An authorization code: the grant, and the token it was redeemed for.
 create table codes (
     digest     text   not null,
     app_id     bigint not null,
@@ -56,29 +55,29 @@ create table codes (
     details    text   not null, -- JSON: what the token request must match
     expires_at bigint not null,
     used_at    bigint,
-    token      text,            -- the digest of the token
+    token      text,            -- digest of the token
     primary key (app_id, digest)
 );
 
 create index codes_by_digest on codes (digest);
-
 create index codes_by_expiry on codes (expires_at);
 
--- A signed-in browser.
+-- A browser session of a signed-in account.
 create table sessions (
     digest     text   not null,
     account_id bigint not null,
     created_at bigint not null,
     seen_at    bigint not null,
     expires_at bigint not null,
+    lang       text,            -- language chosen at sign-in
     primary key (account_id, digest)
 );
 
 create index sessions_by_digest on sessions (digest);
 create index sessions_by_expiry on sessions (expires_at);
 
--- The push rules of an account in one scope: its own rules and what it changed of the built-in
--- ones, never the built-in rules themselves. A writer names the version it read.
+-- The push rules of an account in one scope: user-defined rules and overrides of built-in rules.
+-- An update names the version it read.
 create table rulesets (
     account_id bigint not null,
     scope      text   not null, -- 'global' or 'device/<profile_tag>'
@@ -86,3 +85,20 @@ create table rulesets (
     document   text   not null, -- JSON
     primary key (account_id, scope)
 );
+
+-- An authorization request that waits for sign-in and consent. The browser only gets its handle; the
+-- request is bound to the browser by the digest of its cookie. After sign-in or sign-out the previous
+-- cookie is in came_from, so that a double submit of the form still finds the request.
+create table requests (
+    digest     text   not null,
+    app_id     bigint not null,
+    browser    text   not null,
+    came_from  text,
+    account_id bigint,          -- account that signed in for it
+    details    text   not null, -- JSON: the parameters of the request
+    expires_at bigint not null,
+    primary key (app_id, digest)
+);
+
+create index requests_by_digest on requests (digest);
+create index requests_by_expiry on requests (expires_at);

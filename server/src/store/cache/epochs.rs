@@ -1,32 +1,32 @@
-//! How often something was forgotten, so that nobody puts in what was read before.
+//! Per-key invalidation counters. A value read before its counter moved is not inserted.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Counters, by the hash of what was forgotten. There are many, so that hardly anybody is kept
-/// from putting something in by what another forgot.
-pub(super) struct Forgettings {
+/// Counters shared by all keys with the same hash. There are enough of them that an invalidation
+/// rarely blocks the insertion of an unrelated key.
+pub(super) struct InvalidationEpochs {
     counters: Box<[Mutex<u64>]>,
     hasher: RandomState,
 }
 
-impl Default for Forgettings {
+impl Default for InvalidationEpochs {
     fn default() -> Self {
         let counters = (0..1024).map(|_| Mutex::new(0)).collect();
         Self { counters, hasher: RandomState::new() }
     }
 }
 
-impl Forgettings {
-    /// The counter of a key. While it is held, nothing of this key is forgotten.
-    pub(super) fn of<K: Hash>(&self, key: &K) -> MutexGuard<'_, u64> {
+impl InvalidationEpochs {
+    /// Locks the counter of a key. Nothing with this key is invalidated while the lock is held.
+    pub(super) fn lock<K: Hash>(&self, key: &K) -> MutexGuard<'_, u64> {
         let [low, high, ..] = self.hasher.hash_one(key).to_le_bytes();
         let hash = usize::from(u16::from_le_bytes([low, high]));
         lock(&self.counters[hash % self.counters.len()])
     }
 
-    /// Something of any key was forgotten.
-    pub(super) fn count_all(&self) {
+    /// Advances the counters of all keys.
+    pub(super) fn advance_all(&self) {
         for counter in &*self.counters {
             *lock(counter) += 1;
         }

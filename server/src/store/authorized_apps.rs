@@ -3,14 +3,14 @@
 use belfry_core::oauth::scope::Scopes;
 use jiff::Timestamp;
 
-use super::accounts::hold;
-use super::cache::Change;
+use super::accounts::lock_account;
+use super::cache::Invalidation;
 use super::engine::{Batch, Row, sql};
 use super::{Store, StoreError};
 
 /// An app that has a good token of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LetIn {
+pub struct AuthorizedApp {
     /// The number of the app.
     pub app: i64,
     /// The public name that the app gives itself in requests.
@@ -25,7 +25,7 @@ pub struct LetIn {
     pub since: Timestamp,
 }
 
-impl LetIn {
+impl AuthorizedApp {
     fn read(mut row: Row) -> Result<Self, StoreError> {
         Ok(Self {
             app: row.take()?,
@@ -40,7 +40,11 @@ impl LetIn {
 
 impl Store {
     /// The apps that have a token of this account which is good at this time, by their numbers.
-    pub async fn let_in(&self, account: i64, now: Timestamp) -> Result<Vec<LetIn>, StoreError> {
+    pub async fn authorized_apps(
+        &self,
+        account: i64,
+        now: Timestamp,
+    ) -> Result<Vec<AuthorizedApp>, StoreError> {
         let select = sql(
             "select p.id, p.client_id, p.name, p.website, t.scopes, min(t.created_at) \
              from tokens t join apps p on p.id = t.app_id \
@@ -49,9 +53,9 @@ impl Store {
              group by p.id, p.client_id, p.name, p.website, t.scopes order by p.id, t.scopes",
             [account.into(), now.into()],
         );
-        let mut all: Vec<LetIn> = Vec::new();
+        let mut all: Vec<AuthorizedApp> = Vec::new();
         for row in self.engine.read(select).await? {
-            let next = LetIn::read(row)?;
+            let next = AuthorizedApp::read(row)?;
             match all.last_mut().filter(|last| last.app == next.app) {
                 Some(last) => {
                     last.scopes.extend(next.scopes.iter());
@@ -65,7 +69,7 @@ impl Store {
 
     /// Ends what an account has granted an app: its tokens and its codes that are not yet spent.
     /// How many tokens were good until now; none when the account never let the app in.
-    pub async fn remove_access(
+    pub async fn revoke_access(
         &self,
         account: i64,
         app: i64,
@@ -81,7 +85,8 @@ impl Store {
         if self.engine.read(something).await?.is_empty() {
             return Ok(0);
         }
-        let batch = ending_access(Batch::default().and(hold(account)), account, Some(app), now);
+        let batch =
+            revoke_access(Batch::default().and(lock_account(account)), account, Some(app), now);
         let [_, _, ended] = self.write_rows(batch).await?;
         let expiries = ended.into_iter().map(|mut row| row.take::<Option<Timestamp>>());
         let expiries = expiries.collect::<Result<Vec<_>, _>>()?;
@@ -94,7 +99,7 @@ impl Store {
 ///
 /// Codes first: who is spending one at this moment has done so before they are looked for, and the
 /// token is found, or comes too late.
-pub(super) fn ending_access(batch: Batch, account: i64, app: Option<i64>, now: Timestamp) -> Batch {
+pub(super) fn revoke_access(batch: Batch, account: i64, app: Option<i64>, now: Timestamp) -> Batch {
     let ends = [account.into(), app.into(), now.into()];
     batch
         .and(sql(
@@ -108,5 +113,5 @@ pub(super) fn ending_access(batch: Batch, account: i64, app: Option<i64>, now: T
              returning expires_at",
             ends,
         ))
-        .changing(Change::Access(account, app))
+        .invalidating(Invalidation::Access(account, app))
 }

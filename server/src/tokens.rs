@@ -18,17 +18,17 @@ pub const COMMAND_LINE: &str = "cli:";
 
 /// An app that never registered: we made it for tokens that are issued without OAuth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OwnApp {
+pub enum FirstPartyApp {
     /// For clients whose user typed their password there.
     Matrix,
     /// For tokens that whoever runs the server issued.
     CommandLine,
 }
 
-impl OwnApp {
+impl FirstPartyApp {
     /// Which of them has this client id. Those of other apps are random, and as long as a secret.
     #[must_use]
-    pub fn of_client(client_id: &str) -> Option<Self> {
+    pub fn from_client_id(client_id: &str) -> Option<Self> {
         if client_id == MATRIX.0 {
             Some(Self::Matrix)
         } else {
@@ -71,7 +71,7 @@ pub async fn issue(
     scopes: Scopes,
     app: (&str, &str),
 ) -> Result<Secret, IssueError> {
-    let app = own_app(store, now, app).await?;
+    let app = first_party_app(store, now, app).await?;
     let token = random::secret(now);
     let new = NewToken {
         digest: token.digest(),
@@ -93,13 +93,13 @@ pub async fn issue(
 ///
 /// # Errors
 /// When it is disabled.
-pub async fn own_app(
+pub async fn first_party_app(
     store: &Store,
     now: Timestamp,
     (client_id, title): (&str, &str),
 ) -> Result<i64, IssueError> {
     loop {
-        if let Some(app) = store.app_of_client(client_id).await? {
+        if let Some(app) = store.app_by_client_id(client_id).await? {
             return match app.disabled_at {
                 None => Ok(app.id),
                 Some(_) => Err(IssueError::Disabled { id: app.id, title: app.name.clone() }),

@@ -1,22 +1,22 @@
-//! What a write makes stale, here and on other nodes.
+//! The cache entries that a write makes stale, on this node and on others.
 
 use belfry_core::secret::Digest;
 
-/// What a write made stale.
+/// The entries that a write made stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Change {
-    /// One token: revoked, say.
+pub(crate) enum Invalidation {
+    /// One token.
     Token(Digest),
-    /// The tokens of one account, all of them or those of one app.
+    /// The tokens of one account, for all apps or for one.
     Access(i64, Option<i64>),
-    /// The rules of one account.
+    /// The rulesets of one account.
     Rules(i64),
-    /// Something on which many entries may rest: an account or an app.
+    /// All entries, because an account or an app changed.
     Everything,
 }
 
-impl Change {
-    /// The change as it is told to other nodes.
+impl Invalidation {
+    /// The text sent to other nodes.
     pub(crate) fn to_text(self) -> String {
         match self {
             Self::Token(digest) => format!("token {}", digest.to_text()),
@@ -27,9 +27,9 @@ impl Change {
         }
     }
 
-    /// Reads what another node told; what is not understood may concern everything.
+    /// Parses the text from another node. Unknown text invalidates everything.
     pub(crate) fn from_text(text: &str) -> Self {
-        let understood = match text.split_once(' ') {
+        let parsed = match text.split_once(' ') {
             Some(("token", digest)) => Digest::from_text(digest).map(Self::Token),
             Some(("access", of)) => match of.split_once(' ') {
                 None => of.parse().ok().map(|account| Self::Access(account, None)),
@@ -39,7 +39,7 @@ impl Change {
             Some(("rules", account)) => account.parse().ok().map(Self::Rules),
             _ => None,
         };
-        understood.unwrap_or(Self::Everything)
+        parsed.unwrap_or(Self::Everything)
     }
 }
 
@@ -50,20 +50,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_heard_as_it_was_told() {
+    fn an_invalidation_survives_its_text_form() {
         let digest = Secret::new("t").digest();
-        for change in [
-            Change::Token(digest),
-            Change::Access(7, None),
-            Change::Access(7, Some(-1)),
-            Change::Rules(7),
-            Change::Everything,
+        for invalidation in [
+            Invalidation::Token(digest),
+            Invalidation::Access(7, None),
+            Invalidation::Access(7, Some(-1)),
+            Invalidation::Rules(7),
+            Invalidation::Everything,
         ] {
-            assert_eq!(Change::from_text(&change.to_text()), change);
+            assert_eq!(Invalidation::from_text(&invalidation.to_text()), invalidation);
         }
         for unknown in ["", "token x", "access", "access x", "access 7 x", "access 7 1 2", "new 7"]
         {
-            assert_eq!(Change::from_text(unknown), Change::Everything, "{unknown}");
+            assert_eq!(Invalidation::from_text(unknown), Invalidation::Everything, "{unknown}");
         }
     }
 }

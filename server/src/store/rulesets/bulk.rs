@@ -1,0 +1,125 @@
+//! Bulk reads: account ids by name, and rulesets by account.
+
+use std::collections::HashMap;
+
+use super::{RulesetsSnapshot, SnapshotEpoch, StoredRulesets, Versioned};
+use crate::store::cache::Epoch;
+use crate::store::engine::{PARAMETERS, Value, sql};
+use crate::store::{Store, StoreError};
+
+/// Number of names or ids in one statement.
+const CHUNK: usize = PARAMETERS.len();
+
+/// `in` with a list of all parameters.
+macro_rules! in_list {
+    ($before:literal, $after:literal) => {
+        concat!(
+            $before,
+            " in ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
+             $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, \
+             $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50)",
+            $after
+        )
+    };
+}
+
+/// Pads the list with its first item, so that one statement serves lists of any length.
+fn pad<T: Clone + Into<Value>>(list: &[T]) -> [Value; CHUNK] {
+    std::array::from_fn(|index| match list.get(index).or(list.first()) {
+        Some(item) => item.clone().into(),
+        None => Value::Null,
+    })
+}
+
+impl Store {
+    /// The ids of the accounts with these names, in the same order; `None` for a name without an
+    /// enabled account.
+    pub async fn account_ids(&self, names: &[&str]) -> Result<Vec<Option<i64>>, StoreError> {
+        let mut all = Vec::with_capacity(names.len());
+        for names in names.chunks(CHUNK) {
+            all.extend(self.account_ids_chunk(names).await?);
+        }
+        Ok(all)
+    }
+
+    /// The rulesets of these accounts, in the same order.
+    pub async fn rulesets_for_accounts(
+        &self,
+        accounts: &[i64],
+    ) -> Result<Vec<RulesetsSnapshot>, StoreError> {
+        let mut all = Vec::with_capacity(accounts.len());
+        for accounts in accounts.chunks(CHUNK) {
+            let rulesets = self.rulesets_chunk(accounts).await?;
+            all.extend(accounts.iter().filter_map(|account| rulesets.get(account).cloned()));
+        }
+        Ok(all)
+    }
+
+    async fn account_ids_chunk(&self, names: &[&str]) -> Result<Vec<Option<i64>>, StoreError> {
+        let mut ids: Vec<Option<i64>> = names.iter().map(|name| self.cache.account(name)).collect();
+        // A NUL in one name would reject the whole statement; no account has such a name.
+        let uncached: Vec<(usize, Epoch)> = (0..names.len())
+            .filter(|&index| ids[index].is_none() && !names[index].contains('\0'))
+            .map(|index| (index, self.cache.epoch(&names[index])))
+            .collect();
+        if uncached.is_empty() {
+            return Ok(ids);
+        }
+        let missing: Vec<&str> = uncached.iter().map(|(index, _)| names[*index]).collect();
+        let select = sql(
+            in_list!("select name, id from accounts where disabled_at is null and name", ""),
+            pad(&missing),
+        );
+        let mut found = HashMap::new();
+        for mut row in self.engine.read(select).await? {
+            found.insert(row.take::<String>()?, row.take::<i64>()?);
+        }
+        for (index, epoch) in uncached {
+            if let Some(&id) = found.get(names[index]) {
+                self.cache.insert_account(names[index], id, epoch);
+                ids[index] = Some(id);
+            }
+        }
+        Ok(ids)
+    }
+
+    async fn rulesets_chunk(
+        &self,
+        ids: &[i64],
+    ) -> Result<HashMap<i64, RulesetsSnapshot>, StoreError> {
+        let mut all = HashMap::with_capacity(ids.len());
+        let mut uncached: Vec<(i64, SnapshotEpoch)> = Vec::new();
+        for &id in ids {
+            let epoch = self.snapshot_epoch(id);
+            match self.cache.rules(id) {
+                Some(rulesets) => drop(all.insert(id, RulesetsSnapshot { rulesets, epoch })),
+                None => uncached.push((id, epoch)),
+            }
+        }
+        if uncached.is_empty() {
+            return Ok(all);
+        }
+        let missing: Vec<i64> = uncached.iter().map(|(id, _)| *id).collect();
+        let select = sql(
+            in_list!(
+                "select account_id, scope, version, document from rulesets where account_id",
+                " order by account_id, scope"
+            ),
+            pad(&missing),
+        );
+        let mut documents: HashMap<i64, Vec<Versioned>> = HashMap::new();
+        for mut row in self.engine.read(select).await? {
+            let account = row.take()?;
+            documents.entry(account).or_default().push(Versioned::read(row)?);
+        }
+        for (id, epoch) in uncached {
+            // An account listed twice already has its documents.
+            let read = all.entry(id).or_insert_with(|| {
+                let documents = documents.remove(&id).unwrap_or_default();
+                RulesetsSnapshot { rulesets: StoredRulesets::new(documents), epoch }
+            });
+            self.cache.insert_rules(id, read.rulesets.clone(), epoch.epoch);
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,46 @@
+//! Rulesets with the cache epoch of their read, to check later whether they are still current.
+
+use super::StoredRulesets;
+use crate::store::Store;
+use crate::store::cache::Epoch;
+
+/// The rulesets of an account and when they were read.
+#[derive(Debug, Clone)]
+pub struct RulesetsSnapshot {
+    /// The rulesets.
+    pub rulesets: StoredRulesets,
+    /// When they were read.
+    pub epoch: SnapshotEpoch,
+}
+
+/// The state of the cache when the rulesets of an account were read.
+#[derive(Debug, Clone, Copy)]
+pub struct SnapshotEpoch {
+    pub(super) epoch: Epoch,
+    /// Whether the cache was enabled. Otherwise changes cannot be detected.
+    enabled: bool,
+}
+
+impl SnapshotEpoch {
+    /// Whether no write was noticed between the two reads.
+    #[must_use]
+    pub fn is_same(self, other: Self) -> bool {
+        self.enabled && other.enabled && self.epoch == other.epoch
+    }
+}
+
+impl Store {
+    /// Whether no write to an account's rulesets was noticed since they were read. Writes of this
+    /// node are noticed before they are acknowledged, writes of others with their notification.
+    #[must_use]
+    pub fn is_current(&self, account: i64, epoch: SnapshotEpoch) -> bool {
+        epoch.is_same(self.snapshot_epoch(account))
+    }
+
+    /// Call it before reading the rulesets of an account. The epoch is taken first: disabling the
+    /// cache advances it, so an epoch from before a partition is never current after it.
+    pub(super) fn snapshot_epoch(&self, account: i64) -> SnapshotEpoch {
+        let epoch = self.cache.epoch(&account);
+        SnapshotEpoch { epoch, enabled: self.cache.is_enabled() }
+    }
+}
