@@ -5,8 +5,8 @@ use std::{env, error, fs, path::PathBuf};
 
 use belfry::language::Language;
 use belfry::pages::{
-    AccountPage, AppLetIn, CodePage, ConsentPage, ErrorPage, FirstPartyApp, Form, FormPostPage,
-    Frame, SignInPage, SignInProblem, SignedOutPage, Trouble, assets,
+    AccountPage, CodePage, ConsentPage, ErrorCause, ErrorPage, FirstPartyApp, Form, FormPostPage,
+    Layout, ListedApp, SignInAlert, SignInPage, SignedOutPage, assets,
 };
 
 #[path = "../src/pages/samples.rs"]
@@ -15,7 +15,8 @@ mod samples;
 fn main() -> Result<(), Box<dyn error::Error>> {
     let mut arguments = env::args().skip(1);
     let folder = PathBuf::from(arguments.next().ok_or("into which folder?")?);
-    let mut languages: Vec<Language> = arguments.filter_map(|tag| Language::of_tag(&tag)).collect();
+    let mut languages: Vec<Language> =
+        arguments.filter_map(|tag| Language::from_tag(&tag)).collect();
     if languages.is_empty() {
         languages = Language::ALL.into();
     }

@@ -69,6 +69,6 @@ impl AppState {
     /// The part of a user id after the colon.
     #[must_use]
     pub fn server_name(&self) -> &str {
-        self.config.name_of_server(&self.base_url)
+        self.config.server_name_for(&self.base_url)
     }
 }

@@ -51,13 +51,13 @@ impl ApplicationServices {
 
     /// Whose token this is.
     #[must_use]
-    pub fn of_token(&self, token: Digest) -> Option<&Arc<ApplicationService>> {
+    pub fn by_token(&self, token: Digest) -> Option<&Arc<ApplicationService>> {
         if self.0.is_empty() { None } else { self.0.get(&token) }
     }
 
     /// Whether one of them keeps an id for itself, so that nobody else may have such an account.
     #[must_use]
-    pub fn keep(&self, user_id: &str) -> bool {
+    pub fn is_reserved(&self, user_id: &str) -> bool {
         let all = self.0.values().flat_map(|service| &service.users);
         all.filter(|users| users.exclusive).any(|users| users.ids.is_match(user_id))
     }
@@ -107,17 +107,17 @@ mod tests {
     fn a_service_acts_for_itself_and_for_whole_ids_of_its_namespaces() {
         let services = load(&[BRIDGE]).unwrap();
         let token = belfry_core::secret::Secret::new("t").digest();
-        let service = services.of_token(token).unwrap();
+        let service = services.by_token(token).unwrap();
         for (name, allowed) in
             [("bot", true), ("irc_ann", true), ("ann", false), ("xirc_ann", false), ("both", false)]
         {
             assert_eq!(service.may_act_for(name, &format!("@{name}:x")), allowed, "{name}");
         }
         assert!(!service.may_act_for("irc_ann", "@irc_ann:xy"));
-        assert!(services.keep("@irc_zoe:x"));
-        assert!(!services.keep("@ann") && !services.keep("@bot:x"));
+        assert!(services.is_reserved("@irc_zoe:x"));
+        assert!(!services.is_reserved("@ann") && !services.is_reserved("@bot:x"));
         assert!(service.rate_limited);
-        assert!(services.of_token(belfry_core::secret::Secret::new("u").digest()).is_none());
+        assert!(services.by_token(belfry_core::secret::Secret::new("u").digest()).is_none());
     }
 
     #[test]

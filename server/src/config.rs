@@ -21,7 +21,7 @@ pub use self::database::{Database, SecretUrl};
 pub use self::limits::Limits;
 pub use self::overrides::Overrides;
 pub use self::registration::{Namespace, Namespaces, Registration, RegistrationSource};
-pub use self::values::{BaseUrl, LimitMode, LogFormat, LogLevel, SignUps};
+pub use self::values::{BaseUrl, LimitMode, LogFormat, LogLevel, RegistrationPolicy};
 
 /// Every setting, under the name it has in `belfry.toml`.
 #[derive(Debug, Clone, Deserialize)]
@@ -46,7 +46,7 @@ pub struct Config {
     /// The first path segments under which the push rules are served.
     pub name_segments: Vec<String>,
     /// Whether strangers can make accounts.
-    pub registration: SignUps,
+    pub registration: RegistrationPolicy,
     /// Bounds on push rules.
     pub rules: Rules,
     /// Who may act for users: paths of Matrix registration files, or tables of the same form.
@@ -83,7 +83,7 @@ impl Default for Config {
             trusted_proxies: TrustedProxies::default(),
             server_name: None,
             name_segments: vec!["_service".to_owned(), "_matrix".to_owned()],
-            registration: SignUps::default(),
+            registration: RegistrationPolicy::default(),
             rules: Rules::default(),
             application_services: Vec::new(),
             metrics_listen: None,
@@ -316,7 +316,7 @@ impl Config {
 
     /// The part of a user id after the colon, where clients reach this service at this address.
     #[must_use]
-    pub fn name_of_server<'a>(&'a self, base_url: &'a BaseUrl) -> &'a str {
+    pub fn server_name_for<'a>(&'a self, base_url: &'a BaseUrl) -> &'a str {
         self.server_name.as_deref().unwrap_or_else(|| base_url.host())
     }
 

@@ -1,10 +1,10 @@
 //! The languages of the pages and of the errors.
 
-mod choice;
-mod spoken;
+mod localize;
+mod negotiation;
 mod text;
 
-pub use spoken::Spoken;
+pub use localize::Localize;
 pub use text::Value;
 pub(crate) use text::isolated;
 

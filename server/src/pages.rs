@@ -10,12 +10,12 @@ mod form_post;
 mod sign_in;
 mod signed_out;
 
-pub use account::{AccountPage, AppLetIn};
+pub use account::{AccountPage, ListedApp};
 pub use code::CodePage;
 pub use consent::ConsentPage;
-pub use error::{ErrorPage, Trouble};
+pub use error::{ErrorCause, ErrorPage};
 pub use form_post::FormPostPage;
-pub use sign_in::{SignInPage, SignInProblem};
+pub use sign_in::{SignInAlert, SignInPage};
 pub use signed_out::SignedOutPage;
 
 use std::borrow::Cow;
@@ -29,14 +29,14 @@ pub use crate::tokens::FirstPartyApp;
 
 /// What every page has around its own content.
 #[derive(Debug, Clone, Copy)]
-pub struct Frame<'a> {
+pub struct Layout<'a> {
     /// The language of the reader.
     pub language: Language,
     /// The name of this server, the part of a user id after the colon.
     pub server: &'a str,
 }
 
-impl Frame<'_> {
+impl Layout<'_> {
     /// The text of this key.
     fn text(&self, key: &str) -> Cow<'static, str> {
         self.language.text(key)

@@ -46,7 +46,7 @@ pub(super) fn run(config: &Config) -> Result<(), Failure> {
     for (name, value) in ActiveLimits::new(config, &LimitMetrics::default()).lines() {
         println!("  {name:<18} {value}");
     }
-    for doubt in config.doubts() {
+    for doubt in config.warnings() {
         println!("warning: {doubt}");
     }
     println!("the settings are valid");

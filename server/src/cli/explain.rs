@@ -53,7 +53,7 @@ pub(super) fn run(
     config: &Config,
 ) -> impl AsyncFnOnce(&Store, Timestamp) -> Result<(), Failure> {
     let base_url = config.base_url(config.listen);
-    let user_id = matrix::user_id(&arguments.account, config.name_of_server(&base_url));
+    let user_id = matrix::user_id(&arguments.account, config.server_name_for(&base_url));
     async move |store: &Store, _| {
         let event = read_event(&arguments.event)?;
         let mut facts = arguments.room.as_deref().map(read_facts).transpose()?.unwrap_or_default();

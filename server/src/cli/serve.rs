@@ -58,7 +58,7 @@ async fn serve_until_signal(config: Config, load: impl Load) -> Result<(), Failu
     let base_url = config.base_url(bound);
     tracing::info!(%database, %base_url, version = env!("CARGO_PKG_VERSION"), "belfry starts");
 
-    for doubt in config.doubts() {
+    for doubt in config.warnings() {
         tracing::warn!("{doubt}");
     }
     let state = Arc::new(AppState::new(config, base_url, store, clock).await?);

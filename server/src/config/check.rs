@@ -64,7 +64,7 @@ impl Config {
 
     /// What is allowed, but hardly meant.
     #[must_use]
-    pub fn doubts(&self) -> Vec<&'static str> {
+    pub fn warnings(&self) -> Vec<&'static str> {
         let secure = self.base_url.as_ref().is_some_and(BaseUrl::is_secure);
         let mut doubts = Vec::new();
         if secure && self.tls.is_none() && self.trusted_proxies.is_empty() {

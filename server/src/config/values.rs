@@ -25,7 +25,7 @@ pub enum LimitMode {
 /// Whether strangers can make accounts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum SignUps {
+pub enum RegistrationPolicy {
     /// Anybody can.
     #[default]
     Open,

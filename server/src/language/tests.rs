@@ -15,7 +15,7 @@ use belfry_core::secret::Secret;
 use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
 use fluent_syntax::parser;
 
-use super::{Language, Spoken, Value};
+use super::{Language, Localize, Value};
 use crate::pages::samples;
 
 thread_local! {
@@ -175,10 +175,10 @@ fn what_is_asked_for_is_what_there_is() {
     for line in Line::all() {
         let _ = Language::English.text(&line.key());
     }
-    let _ = refusals().map(|error| error.spoken(Language::English));
-    let _ = app_errors().map(|error| error.spoken(Language::English));
-    let _: Vec<String> = account_errors().map(|error| error.spoken(Language::English)).collect();
-    let _ = invalid().0.spoken(Language::English);
+    let _ = refusals().map(|error| error.localize(Language::English));
+    let _ = app_errors().map(|error| error.localize(Language::English));
+    let _: Vec<String> = account_errors().map(|error| error.localize(Language::English)).collect();
+    let _ = invalid().0.localize(Language::English);
 
     let asked = ASKED.take();
     let there: BTreeSet<String> = texts(Language::English).into_keys().collect();
@@ -192,37 +192,37 @@ fn what_is_asked_for_is_what_there_is() {
 fn english_says_what_the_api_says() {
     let english = Language::English;
     for error in refusals() {
-        assert_eq!(error.spoken(english), error.to_string());
+        assert_eq!(error.localize(english), error.to_string());
     }
     for error in app_errors() {
-        assert_eq!(error.spoken(english), error.to_string());
+        assert_eq!(error.localize(english), error.to_string());
     }
     for error in problems() {
-        assert_eq!(error.spoken(english), error.to_string());
+        assert_eq!(error.localize(english), error.to_string());
     }
     for field in fields() {
         assert_eq!(english.text(field.key()), field.to_string());
     }
     for error in account_errors() {
-        assert_eq!(error.spoken(english), error.to_string());
+        assert_eq!(error.localize(english), error.to_string());
     }
     let (app, account) = invalid();
-    assert_eq!(app.spoken(english), app.to_string());
-    assert_eq!(account.spoken(english), account.to_string());
+    assert_eq!(app.localize(english), app.to_string());
+    assert_eq!(account.localize(english), account.to_string());
 }
 
 #[test]
 fn errors_are_whole_in_every_language() {
     for language in Language::ALL {
         let (app, account) = invalid();
-        let refusals = refusals().map(|it| it.spoken(language));
-        let forms = [app.spoken(language), account.spoken(language)];
+        let refusals = refusals().map(|it| it.localize(language));
+        let forms = [app.localize(language), account.localize(language)];
         for text in refusals.into_iter().chain(forms) {
             assert!(!text.contains(['{', '$']) && !text.is_empty(), "{text}");
         }
-        let missing = Refusal::Missing(Parameter::GrantType).spoken(language);
+        let missing = Refusal::Missing(Parameter::GrantType).localize(language);
         assert!(missing.contains("grant_type"), "{missing}");
-        let too_long = AppError::WebsiteTooLong.spoken(language);
+        let too_long = AppError::WebsiteTooLong.localize(language);
         assert!(too_long.contains("2000"), "{too_long}");
     }
 }

@@ -7,7 +7,7 @@ use belfry_core::oauth::scope::Scopes;
 use belfry_core::rules::{Document, Effect, Rule, RuleKind, RuleScope};
 use jiff::Timestamp;
 
-use super::{FirstPartyApp, Form, Frame, host};
+use super::{FirstPartyApp, Form, Layout, host};
 use crate::language::isolated;
 
 /// `templates/account.html`: you are this one, these are your apps and your rules.
@@ -17,7 +17,7 @@ use crate::language::isolated;
 #[template(path = "account.html")]
 pub struct AccountPage<'a> {
     /// Language and server.
-    pub frame: Frame<'a>,
+    pub layout: Layout<'a>,
     /// The name of the account that is signed in.
     pub account: &'a str,
     /// Where the wish to sign out goes.
@@ -25,14 +25,14 @@ pub struct AccountPage<'a> {
     /// Where the wish to remove an app goes.
     pub remove: Form<'a>,
     /// The apps that have access.
-    pub apps: &'a [AppLetIn],
+    pub apps: &'a [ListedApp],
     /// The rules of each scope.
     pub rules: &'a [&'a Document],
 }
 
 /// An app that has access.
 #[derive(Debug, Clone)]
-pub struct AppLetIn {
+pub struct ListedApp {
     /// Its number.
     pub id: i64,
     /// Which of our own it is, if it never registered.
@@ -47,26 +47,26 @@ pub struct AppLetIn {
     pub since: Timestamp,
 }
 
-impl AppLetIn {
-    fn name(&self, frame: &Frame<'_>) -> String {
+impl ListedApp {
+    fn name(&self, layout: &Layout<'_>) -> String {
         match self.own {
-            Some(FirstPartyApp::Matrix) => frame.text("apps-matrix").into_owned(),
+            Some(FirstPartyApp::Matrix) => layout.text("apps-matrix").into_owned(),
             Some(FirstPartyApp::CommandLine) | None => isolated(&self.name),
         }
     }
 
     /// Where it comes from: the host of its website, or what we know of our own.
-    fn origin(&self, frame: &Frame<'_>) -> Option<String> {
+    fn origin(&self, layout: &Layout<'_>) -> Option<String> {
         match self.own {
-            Some(FirstPartyApp::Matrix) => Some(frame.text("apps-matrix-note").into_owned()),
-            Some(FirstPartyApp::CommandLine) => Some(frame.text("apps-issued-note").into_owned()),
+            Some(FirstPartyApp::Matrix) => Some(layout.text("apps-matrix-note").into_owned()),
+            Some(FirstPartyApp::CommandLine) => Some(layout.text("apps-issued-note").into_owned()),
             None => host(self.website.as_deref()?).map(|host| isolated(&host)),
         }
     }
 
-    fn since(&self, frame: &Frame<'_>) -> String {
+    fn since(&self, layout: &Layout<'_>) -> String {
         let date = self.since.strftime("%Y-%m-%d").to_string();
-        frame.language.text_with("apps-since", "date", date.as_str())
+        layout.language.text_with("apps-since", "date", date.as_str())
     }
 }
 
@@ -101,18 +101,18 @@ impl AccountPage<'_> {
 
     fn place(&self, document: &Document) -> Place {
         let title = match document.scope() {
-            RuleScope::Global => self.frame.text("rules-everywhere").into_owned(),
+            RuleScope::Global => self.layout.text("rules-everywhere").into_owned(),
             RuleScope::Device(tag) => {
-                self.frame.language.text_with("rules-device", "tag", tag.as_str())
+                self.layout.language.text_with("rules-device", "tag", tag.as_str())
             }
         };
         let own = RuleKind::ALL.map(|kind| {
             let rules = document.user_rules()[kind].iter().map(|rule| self.line(rule)).collect();
-            Group { title: self.frame.text(heading(kind)), rules }
+            Group { title: self.layout.text(heading(kind)), rules }
         });
         let changed = RuleKind::ALL.into_iter().flat_map(|kind| document.patched_builtins(kind));
         let changed = Group {
-            title: self.frame.text("rules-builtin"),
+            title: self.layout.text("rules-builtin"),
             rules: changed.map(|rule| self.line(&Rule { pattern: None, ..rule })).collect(),
         };
         let groups = own.into_iter().chain([changed]);
@@ -129,12 +129,12 @@ impl AccountPage<'_> {
             }
         };
         let pattern = rule.pattern.as_deref().filter(|pattern| *pattern != rule.rule_id);
-        let looks_for = |text| self.frame.language.text_with("rules-pattern", "pattern", text);
+        let looks_for = |text| self.layout.language.text_with("rules-pattern", "pattern", text);
         Line {
             id: isolated(&rule.rule_id),
             pattern: pattern.map(looks_for),
             enabled: rule.enabled,
-            effects: keys.into_iter().map(|key| self.frame.text(key)).collect(),
+            effects: keys.into_iter().map(|key| self.layout.text(key)).collect(),
         }
     }
 }

@@ -3,14 +3,14 @@
 use askama::Template;
 use belfry_core::secret::Secret;
 
-use super::Frame;
+use super::Layout;
 
 /// `templates/code.html`: carry this to the app.
 #[derive(Template)]
 #[template(path = "code.html")]
 pub struct CodePage<'a> {
     /// Language and server.
-    pub frame: Frame<'a>,
+    pub layout: Layout<'a>,
     /// The name of the app.
     pub app: &'a str,
     /// The code. This page is the answer that hands it over.

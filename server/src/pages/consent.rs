@@ -6,7 +6,7 @@ use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::oauth::scope::Scopes;
 use url::{Host, Url};
 
-use super::{Form, Frame, host};
+use super::{Form, Layout, host};
 
 /// `templates/consent.html`: may this app have these scopes?
 ///
@@ -15,7 +15,7 @@ use super::{Form, Frame, host};
 #[template(path = "consent.html")]
 pub struct ConsentPage<'a> {
     /// Language and server.
-    pub frame: Frame<'a>,
+    pub layout: Layout<'a>,
     /// Where the decision goes.
     pub form: Form<'a>,
     /// Where the wish for another account goes.
@@ -39,11 +39,13 @@ impl ConsentPage<'_> {
     /// What happens after the button is pressed.
     fn then(&self) -> String {
         if self.redirect_uri.is_oob() {
-            return self.frame.text_for("consent-then-code", &self.app.name);
+            return self.layout.text_for("consent-then-code", &self.app.name);
         }
         match web_host(self.redirect_uri) {
-            Some(host) => self.frame.language.text_with("consent-then-host", "host", host.as_str()),
-            None => self.frame.text("consent-then-device").into_owned(),
+            Some(host) => {
+                self.layout.language.text_with("consent-then-host", "host", host.as_str())
+            }
+            None => self.layout.text("consent-then-device").into_owned(),
         }
     }
 }

@@ -5,22 +5,22 @@ use std::borrow::Cow;
 use askama::Template;
 use belfry_core::oauth::error::{Code, Refusal};
 
-use super::Frame;
-use crate::language::Spoken;
+use super::Layout;
+use crate::language::Localize;
 
 /// `templates/error.html`: what is wrong, and what to do.
 #[derive(Template)]
 #[template(path = "error.html")]
 pub struct ErrorPage<'a> {
     /// Language and server.
-    pub frame: Frame<'a>,
+    pub layout: Layout<'a>,
     /// What is wrong.
-    pub trouble: Trouble,
+    pub cause: ErrorCause,
 }
 
 /// What an error page can be about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
+pub enum ErrorCause {
     /// A request that the app got wrong, or that the reader refused where nothing can be sent back.
     Refused(Refusal),
     /// A request that is not kept, or no longer.
@@ -40,44 +40,44 @@ pub enum Trouble {
 impl ErrorPage<'_> {
     /// What the keys of its texts begin with.
     const fn stem(&self) -> &'static str {
-        match self.trouble {
-            Trouble::Refused(Refusal::AccessDenied) => "denied",
-            Trouble::Refused(_) | Trouble::Malformed => "refused",
-            Trouble::Expired => "expired",
-            Trouble::Unchecked => "unchecked",
-            Trouble::TooMany => "too-many",
-            Trouble::Internal => "internal",
-            Trouble::NotFound => "not-found",
+        match self.cause {
+            ErrorCause::Refused(Refusal::AccessDenied) => "denied",
+            ErrorCause::Refused(_) | ErrorCause::Malformed => "refused",
+            ErrorCause::Expired => "expired",
+            ErrorCause::Unchecked => "unchecked",
+            ErrorCause::TooMany => "too-many",
+            ErrorCause::Internal => "internal",
+            ErrorCause::NotFound => "not-found",
         }
     }
 
     fn title(&self) -> Cow<'static, str> {
-        self.frame.text(&format!("{}-title", self.stem()))
+        self.layout.text(&format!("{}-title", self.stem()))
     }
 
     fn sentence(&self) -> Cow<'static, str> {
-        match (self.mistake(), self.trouble) {
-            (Some(refusal), _) => refusal.spoken(self.frame.language).into(),
-            (None, Trouble::Malformed) => self.frame.text("malformed-sentence"),
-            (None, _) => self.frame.text(&format!("{}-sentence", self.stem())),
+        match (self.mistake(), self.cause) {
+            (Some(refusal), _) => refusal.localize(self.layout.language).into(),
+            (None, ErrorCause::Malformed) => self.layout.text("malformed-sentence"),
+            (None, _) => self.layout.text(&format!("{}-sentence", self.stem())),
         }
     }
 
     fn advice(&self) -> Cow<'static, str> {
-        self.frame.text(&format!("{}-advice", self.stem()))
+        self.layout.text(&format!("{}-advice", self.stem()))
     }
 
     /// The protocol's code, by which the makers of the app find their mistake.
     fn code(&self) -> Option<&'static str> {
-        let malformed = (self.trouble == Trouble::Malformed).then_some(Code::InvalidRequest);
+        let malformed = (self.cause == ErrorCause::Malformed).then_some(Code::InvalidRequest);
         self.mistake().map(Refusal::code).or(malformed).map(Code::as_str)
     }
 
     /// What the app got wrong, if it did: that the reader said no is no mistake.
     fn mistake(&self) -> Option<Refusal> {
-        match self.trouble {
-            Trouble::Refused(Refusal::AccessDenied) => None,
-            Trouble::Refused(refusal) => Some(refusal),
+        match self.cause {
+            ErrorCause::Refused(Refusal::AccessDenied) => None,
+            ErrorCause::Refused(refusal) => Some(refusal),
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::Frame;
+use super::Layout;
 
 /// `templates/form_post.html`: a form that sends itself, or waits for its button where there is
 /// no JavaScript.
@@ -10,7 +10,7 @@ use super::Frame;
 #[template(path = "form_post.html")]
 pub struct FormPostPage<'a> {
     /// Language and server.
-    pub frame: Frame<'a>,
+    pub layout: Layout<'a>,
     /// The name of the app.
     pub app: &'a str,
     /// The app's redirect URI.

@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    AccountPage, AppLetIn, CodePage, ConsentPage, ErrorPage, FirstPartyApp, Form, FormPostPage,
-    Frame, Language, SignInPage, SignInProblem, SignedOutPage, Trouble,
+    AccountPage, CodePage, ConsentPage, ErrorCause, ErrorPage, FirstPartyApp, Form, FormPostPage,
+    Language, Layout, ListedApp, SignInAlert, SignInPage, SignedOutPage,
 };
 
 /// A page's name and its HTML.
@@ -23,23 +23,23 @@ const CODE: &str = "kYRcYyXmSCfYG9oPW6yqpUtFVd8mIhfdsGpVdKJB0sM";
 
 /// Every page in this language, about an app of this name.
 pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::Error> {
-    let frame = Frame { language, server: "social.example" };
-    let code = CodePage { frame, app, code: &Secret::new(CODE), account: "/oauth/account" };
+    let layout = Layout { language, server: "social.example" };
+    let code = CodePage { layout, app, code: &Secret::new(CODE), account: "/oauth/account" };
     let mut pages = vec![
-        ("account", account(frame, &apps(app), &rules(app)?)?),
-        ("account-bare", account(frame, &[], &[])?),
+        ("account", account(layout, &apps(app), &rules(app)?)?),
+        ("account-bare", account(layout, &[], &[])?),
         ("code", code.render()?),
-        ("form-post", form_post(frame, app)?),
-        ("signed-out", SignedOutPage { frame, sign_in: "/auth/sign_in" }.render()?),
+        ("form-post", form_post(layout, app)?),
+        ("signed-out", SignedOutPage { layout, sign_in: "/auth/sign_in" }.render()?),
     ];
-    for (name, app, typed, problem) in [
+    for (name, app, typed, alert) in [
         ("sign-in", None, "", None),
         ("sign-in-app", Some(app), "", None),
-        ("sign-in-wrong", Some(app), "alice", Some(SignInProblem::Wrong)),
-        ("sign-in-too-many", None, "alice", Some(SignInProblem::TooMany { minutes: 5 })),
+        ("sign-in-wrong", Some(app), "alice", Some(SignInAlert::Wrong)),
+        ("sign-in-too-many", None, "alice", Some(SignInAlert::TooMany { minutes: 5 })),
     ] {
         let form = Form { action: "/auth/sign_in", csrf: "c", request: app.map(|_| "r") };
-        let page = SignInPage { frame, form, app, name: typed, problem };
+        let page = SignInPage { layout, form, app, name: typed, alert };
         pages.push((name, page.render()?));
     }
     for (name, scopes, redirect_uri) in [
@@ -48,33 +48,33 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         ("consent-code", "read:lists write:lists follow", OOB),
         ("consent-admin", "read admin:read admin:write:reports", "https://tusky.example/callback"),
     ] {
-        pages.push((name, consent(frame, app, scopes, redirect_uri)?));
+        pages.push((name, consent(layout, app, scopes, redirect_uri)?));
     }
-    for (name, trouble) in [
-        ("refused", Trouble::Refused(Refusal::InvalidRedirectUri)),
-        ("refused-missing", Trouble::Refused(Refusal::Missing(Parameter::ClientId))),
-        ("denied", Trouble::Refused(Refusal::AccessDenied)),
-        ("expired", Trouble::Expired),
-        ("unchecked", Trouble::Unchecked),
-        ("malformed", Trouble::Malformed),
-        ("too-many", Trouble::TooMany),
-        ("internal", Trouble::Internal),
-        ("not-found", Trouble::NotFound),
+    for (name, cause) in [
+        ("refused", ErrorCause::Refused(Refusal::InvalidRedirectUri)),
+        ("refused-missing", ErrorCause::Refused(Refusal::Missing(Parameter::ClientId))),
+        ("denied", ErrorCause::Refused(Refusal::AccessDenied)),
+        ("expired", ErrorCause::Expired),
+        ("unchecked", ErrorCause::Unchecked),
+        ("malformed", ErrorCause::Malformed),
+        ("too-many", ErrorCause::TooMany),
+        ("internal", ErrorCause::Internal),
+        ("not-found", ErrorCause::NotFound),
     ] {
-        pages.push((name, ErrorPage { frame, trouble }.render()?));
+        pages.push((name, ErrorPage { layout, cause }.render()?));
     }
     Ok(pages)
 }
 
 fn account(
-    frame: Frame<'_>,
-    apps: &[AppLetIn],
+    layout: Layout<'_>,
+    apps: &[ListedApp],
     rules: &[Document],
 ) -> Result<String, askama::Error> {
     let form = |action| Form { action, csrf: "c", request: None };
     let rules: Vec<&Document> = rules.iter().collect();
     let page = AccountPage {
-        frame,
+        layout,
         account: "alice",
         sign_out: form("/oauth/sign_out"),
         remove: form("/oauth/account/remove_app"),
@@ -84,8 +84,8 @@ fn account(
     page.render()
 }
 
-fn apps(name: &str) -> Vec<AppLetIn> {
-    let app = |id, own, name: &str, website: Option<&str>, scopes: &str| AppLetIn {
+fn apps(name: &str) -> Vec<ListedApp> {
+    let app = |id, own, name: &str, website: Option<&str>, scopes: &str| ListedApp {
         id,
         own,
         name: name.to_owned(),
@@ -135,17 +135,17 @@ fn rules(id: &str) -> Result<Vec<Document>, askama::Error> {
     Ok(vec![document("global", global)?, document("device/phone", device)?])
 }
 
-fn form_post(frame: Frame<'_>, app: &str) -> Result<String, askama::Error> {
+fn form_post(layout: Layout<'_>, app: &str) -> Result<String, askama::Error> {
     let fields = [
         ("code", CODE.to_owned()),
         ("state", "\"><script>alert(1)</script>".to_owned()),
         ("iss", "https://social.example/".to_owned()),
     ];
-    FormPostPage { frame, app, action: "https://tusky.example/callback", fields: &fields }.render()
+    FormPostPage { layout, app, action: "https://tusky.example/callback", fields: &fields }.render()
 }
 
 fn consent(
-    frame: Frame<'_>,
+    layout: Layout<'_>,
     app: &str,
     scopes: &str,
     redirect_uri: &str,
@@ -159,7 +159,7 @@ fn consent(
         scopes,
     };
     let page = ConsentPage {
-        frame,
+        layout,
         form: Form { action: "/oauth/authorize", csrf: "c", request: Some("r") },
         switch: Form { action: "/auth/switch", csrf: "c", request: Some("r") },
         app: &app,

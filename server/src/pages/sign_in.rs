@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Form, Frame};
+use super::{Form, Layout};
 
 /// `templates/sign_in.html`: name and password, please.
 ///
@@ -11,7 +11,7 @@ use super::{Form, Frame};
 #[template(path = "sign_in.html")]
 pub struct SignInPage<'a> {
     /// Language and server.
-    pub frame: Frame<'a>,
+    pub layout: Layout<'a>,
     /// Where the form goes.
     pub form: Form<'a>,
     /// The name of the app that is asking, when one is.
@@ -19,12 +19,12 @@ pub struct SignInPage<'a> {
     /// The name that was typed before.
     pub name: &'a str,
     /// Why the reader sees the page again.
-    pub problem: Option<SignInProblem>,
+    pub alert: Option<SignInAlert>,
 }
 
 /// Why someone was not signed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SignInProblem {
+pub enum SignInAlert {
     /// There is no such account, or its password is another. Which of both is not told.
     Wrong,
     /// Too many attempts; the next one may be made after this many minutes.
@@ -34,12 +34,12 @@ pub enum SignInProblem {
     },
 }
 
-impl SignInProblem {
-    fn text(self, frame: &Frame<'_>) -> String {
+impl SignInAlert {
+    fn text(self, layout: &Layout<'_>) -> String {
         match self {
-            Self::Wrong => frame.text("sign-in-wrong").into_owned(),
+            Self::Wrong => layout.text("sign-in-wrong").into_owned(),
             Self::TooMany { minutes } => {
-                frame.language.text_with("sign-in-too-many", "minutes", minutes.max(1))
+                layout.language.text_with("sign-in-too-many", "minutes", minutes.max(1))
             }
         }
     }
@@ -48,6 +48,6 @@ impl SignInProblem {
 impl SignInPage<'_> {
     /// Whether the fields themselves are to be marked.
     fn is_wrong(&self) -> bool {
-        self.problem == Some(SignInProblem::Wrong)
+        self.alert == Some(SignInAlert::Wrong)
     }
 }

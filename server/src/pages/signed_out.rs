@@ -2,14 +2,14 @@
 
 use askama::Template;
 
-use super::Frame;
+use super::Layout;
 
 /// `templates/signed_out.html`: nobody is signed in any more.
 #[derive(Template)]
 #[template(path = "signed_out.html")]
 pub struct SignedOutPage<'a> {
     /// Language and server.
-    pub frame: Frame<'a>,
+    pub layout: Layout<'a>,
     /// The path of the sign-in page.
     pub sign_in: &'a str,
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use belfry::config::SignUps;
+use belfry::config::RegistrationPolicy;
 use serde_json::{Value, json};
 
 use crate::rules::{at, service};
@@ -310,7 +310,7 @@ async fn a_token_of_a_matrix_client_ends_when_the_settings_say_so() {
 
 #[tokio::test]
 async fn a_closed_registration_makes_no_accounts() {
-    let closed = config(|config| config.registration = SignUps::Closed);
+    let closed = config(|config| config.registration = RegistrationPolicy::Closed);
     let service = Service::with(closed).await;
     for body in [json!({}), new("alice")] {
         let answer = post(&service.anyone(), "register", &body).await;
@@ -322,9 +322,9 @@ async fn a_closed_registration_makes_no_accounts() {
 #[tokio::test]
 async fn registration_is_open_unless_it_is_closed() {
     let open: belfry::config::Config = toml::from_str("").unwrap();
-    assert_eq!(open.registration, SignUps::Open);
+    assert_eq!(open.registration, RegistrationPolicy::Open);
     let closed: belfry::config::Config = toml::from_str("registration = 'closed'").unwrap();
-    assert_eq!(closed.registration, SignUps::Closed);
+    assert_eq!(closed.registration, RegistrationPolicy::Closed);
 }
 
 #[tokio::test]

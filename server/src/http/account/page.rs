@@ -10,7 +10,7 @@ use crate::http::error::PageError;
 use crate::http::extract::form::{Form, Query, value};
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::page::{Forms, answer, in_language, redirect, show};
-use crate::pages::{self, AccountPage, AppLetIn};
+use crate::pages::{self, AccountPage, ListedApp};
 use crate::store::AuthorizedApp;
 use crate::tokens::FirstPartyApp;
 
@@ -30,7 +30,7 @@ async fn show_account(session: &BrowserSession, lang: Option<&str>) -> Result<Re
         return redirect(session, &in_language(sign_in::SIGN_IN, lang));
     };
     let (store, now) = (&session.state.store, session.state.clock.now());
-    let mut apps: Vec<AppLetIn> =
+    let mut apps: Vec<ListedApp> =
         store.authorized_apps(account.id, now).await?.into_iter().map(let_in).collect();
     apps.sort_by_cached_key(|app| (app.name.to_lowercase(), app.id));
     let rulesets = store.rulesets(account.id).await?;
@@ -40,7 +40,7 @@ async fn show_account(session: &BrowserSession, lang: Option<&str>) -> Result<Re
     let [sign_out, remove_app] =
         [sign_in::SIGN_OUT, REMOVE_APP].map(|action| in_language(action, lang));
     let page = AccountPage {
-        frame: session.frame(lang),
+        layout: session.layout(lang),
         account: &account.name,
         sign_out: pages::Form { action: &sign_out, csrf: &csrf, request: None },
         remove: pages::Form { action: &remove_app, csrf: &csrf, request: None },
@@ -50,8 +50,8 @@ async fn show_account(session: &BrowserSession, lang: Option<&str>) -> Result<Re
     show(session, StatusCode::OK, &page, Forms::Stay)
 }
 
-fn let_in(app: AuthorizedApp) -> AppLetIn {
-    AppLetIn {
+fn let_in(app: AuthorizedApp) -> ListedApp {
+    ListedApp {
         id: app.app,
         own: FirstPartyApp::from_client_id(&app.client_id),
         name: app.name,

@@ -49,11 +49,11 @@ pub(crate) async fn ask(
     let (csrf, action) = (session.csrf(), in_language(SIGN_IN, lang));
     let request = handle.as_ref().map(Secret::reveal);
     let page = SignInPage {
-        frame: session.frame(pending.as_ref().map_or(lang, |pending| pending.lang())),
+        layout: session.layout(pending.as_ref().map_or(lang, |pending| pending.lang())),
         form: pages::Form { action: &action, csrf: &csrf, request },
         app: pending.as_ref().map(|pending| pending.app.details.name.as_str()),
         name,
-        problem: failed.map(SignInError::problem),
+        alert: failed.map(SignInError::alert),
     };
     let forms = pending.as_ref().map_or(Forms::Stay, |pending| pending.forms());
     let status = failed.map_or(StatusCode::OK, SignInError::status);
@@ -138,7 +138,7 @@ pub(crate) async fn sign_out_page(session: BrowserSession, Query(pairs): Query) 
         return answer(&session, lang, redirect(&session, &in_language(ACCOUNT, lang)));
     }
     let sign_in = in_language(SIGN_IN, lang);
-    let page = SignedOutPage { frame: session.frame(lang), sign_in: &sign_in };
+    let page = SignedOutPage { layout: session.layout(lang), sign_in: &sign_in };
     answer(&session, lang, show(&session, StatusCode::OK, &page, Forms::Stay))
 }
 

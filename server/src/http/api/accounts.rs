@@ -12,7 +12,7 @@ use belfry_core::oauth::validation::Invalid;
 use serde_json::{Value, json};
 
 use crate::app::AppState;
-use crate::config::SignUps;
+use crate::config::RegistrationPolicy;
 use crate::http::error::{ApiError, CommonError};
 use crate::http::extract::bearer::Bearer;
 use crate::http::extract::form::Form;
@@ -32,7 +32,7 @@ pub(crate) async fn sign_up(
     if bearer.account().is_some() {
         return Err(ApiError::NotAnApp);
     }
-    if state.config.registration == SignUps::Closed {
+    if state.config.registration == RegistrationPolicy::Closed {
         return Err(ApiError::RegistrationClosed);
     }
     let app = state.store.app(bearer.app()).await?.ok_or(CommonError::Internal)?.to_core();
@@ -47,7 +47,7 @@ async fn add(
     sign_up: SignUp,
 ) -> Result<Result<i64, Invalid<AccountError>>, CommonError> {
     let wrong = |field, problem| Ok(Err(Invalid::one(AccountError { field, problem })));
-    if state.application_services.keep(&user_id(&sign_up.username, state.server_name())) {
+    if state.application_services.is_reserved(&user_id(&sign_up.username, state.server_name())) {
         return wrong(Field::Username, Wrong::Reserved);
     }
     let hash = state.passwords.hash(sign_up.password).await?;

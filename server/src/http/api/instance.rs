@@ -9,7 +9,7 @@ use axum::routing::MethodRouter;
 use serde_json::{Value, json};
 
 use crate::app::AppState;
-use crate::config::SignUps;
+use crate::config::RegistrationPolicy;
 use crate::http::oauth::metadata::fixed;
 
 /// Clients read the first number to learn what a server can do.
@@ -91,7 +91,7 @@ pub(crate) fn nodeinfo(state: &AppState) -> MethodRouter<Arc<AppState>> {
 }
 
 fn is_open(state: &AppState) -> bool {
-    state.config.registration == SignUps::Open
+    state.config.registration == RegistrationPolicy::Open
 }
 
 fn picture(state: &AppState) -> String {

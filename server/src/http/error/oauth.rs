@@ -16,8 +16,8 @@ use super::{CommonError, UNKNOWN_REQUEST};
 use crate::http::error::format::Area;
 use crate::http::error::limit_exceeded::LimitExceeded;
 use crate::http::extract::page_format::PageFormat;
-use crate::language::Spoken;
-use crate::pages::{SignInProblem, Trouble};
+use crate::language::Localize;
+use crate::pages::{ErrorCause, SignInAlert};
 use crate::passwords::Busy;
 use crate::store::StoreError;
 
@@ -152,18 +152,18 @@ impl From<GrantError> for OAuthApiError {
 impl ApiError {
     /// What is wrong with a registration, in the reader's language.
     pub(crate) fn invalid_app(invalid: &Invalid<AppError>, format: &PageFormat) -> Self {
-        Self::Invalid(invalid.spoken(format.0), None)
+        Self::Invalid(invalid.localize(format.0), None)
     }
 
     /// What is wrong with a sign-up, and with each of its fields.
     pub(crate) fn invalid_account(invalid: &Invalid<AccountError>, format: &PageFormat) -> Self {
         let mut details = Map::new();
         for AccountError { field, problem } in invalid {
-            let description = problem.spoken(format.0);
+            let description = problem.localize(format.0);
             let wrong = json!({ "error": problem.code(), "description": description });
             details.insert(field.as_str().to_owned(), json!([wrong]));
         }
-        Self::Invalid(invalid.spoken(format.0), Some(details.into()))
+        Self::Invalid(invalid.localize(format.0), Some(details.into()))
     }
 }
 
@@ -192,15 +192,17 @@ impl PageError {
     }
 
     /// What the page is about.
-    pub(crate) fn trouble(&self) -> Trouble {
+    pub(crate) fn cause(&self) -> ErrorCause {
         match self {
-            Self::Refused(refusal) => Trouble::Refused(*refusal),
-            Self::Expired => Trouble::Expired,
-            Self::Unchecked => Trouble::Unchecked,
-            Self::Common(CommonError::TooMany(_)) => Trouble::TooMany,
-            Self::Common(CommonError::NoSuchPath) => Trouble::NotFound,
-            Self::Common(CommonError::Unavailable(_) | CommonError::Internal) => Trouble::Internal,
-            Self::Common(_) => Trouble::Malformed,
+            Self::Refused(refusal) => ErrorCause::Refused(*refusal),
+            Self::Expired => ErrorCause::Expired,
+            Self::Unchecked => ErrorCause::Unchecked,
+            Self::Common(CommonError::TooMany(_)) => ErrorCause::TooMany,
+            Self::Common(CommonError::NoSuchPath) => ErrorCause::NotFound,
+            Self::Common(CommonError::Unavailable(_) | CommonError::Internal) => {
+                ErrorCause::Internal
+            }
+            Self::Common(_) => ErrorCause::Malformed,
         }
     }
 
@@ -238,11 +240,11 @@ impl SignInError {
     }
 
     /// What the page says.
-    pub(crate) fn problem(self) -> SignInProblem {
+    pub(crate) fn alert(self) -> SignInAlert {
         let minutes = self.wait().map(|wait| wait.as_secs().div_ceil(60).try_into());
         match minutes {
-            None => SignInProblem::Wrong,
-            Some(minutes) => SignInProblem::TooMany { minutes: minutes.unwrap_or(usize::MAX) },
+            None => SignInAlert::Wrong,
+            Some(minutes) => SignInAlert::TooMany { minutes: minutes.unwrap_or(usize::MAX) },
         }
     }
 

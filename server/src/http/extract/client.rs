@@ -84,7 +84,7 @@ impl Client {
         {
             Err(BearerError::Several) => Credential::Several,
             Ok(None) => Credential::Nothing,
-            Ok(Some(digest)) if state.application_services.of_token(digest).is_some() => {
+            Ok(Some(digest)) if state.application_services.by_token(digest).is_some() => {
                 Credential::Service(digest)
             }
             Ok(Some(digest)) => {

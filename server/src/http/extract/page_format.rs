@@ -18,7 +18,7 @@ impl PageFormat {
         let query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
         let lang = query.filter(|(name, _)| name == "lang").last().map(|(_, lang)| lang);
         let accept = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-        Self(Language::choose(lang.as_deref(), None, accept))
+        Self(Language::negotiate(lang.as_deref(), None, accept))
     }
 }
 

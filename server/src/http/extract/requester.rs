@@ -88,7 +88,7 @@ async fn holder(parts: &Parts, state: &AppState) -> Result<Holder, MatrixError> 
             Err(Refused::Disabled) => Err(MatrixError::Deactivated),
         },
         Credential::Service(digest) => {
-            let service = state.application_services.of_token(*digest);
+            let service = state.application_services.by_token(*digest);
             service.cloned().map(Holder::Service).ok_or(MatrixError::UnknownToken)
         }
         Credential::Nothing => Err(MatrixError::MissingToken),

@@ -17,7 +17,7 @@ use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::value;
 use crate::http::extract::page_format::wants_json;
 use crate::language::Language;
-use crate::pages::Frame;
+use crate::pages::Layout;
 use crate::random;
 use crate::store::{Account, Session};
 
@@ -100,10 +100,10 @@ impl BrowserSession {
     }
 
     /// Language and server, where a request may wish for a language.
-    pub(crate) fn frame(&self, lang: Option<&str>) -> Frame<'_> {
+    pub(crate) fn layout(&self, lang: Option<&str>) -> Layout<'_> {
         let session = self.signed_in.as_ref().and_then(|signed_in| signed_in.language);
-        let language = Language::choose(lang, session, self.accept_language.as_deref());
-        Frame { language, server: self.state.server_name() }
+        let language = Language::negotiate(lang, session, self.accept_language.as_deref());
+        Layout { language, server: self.state.server_name() }
     }
 
     /// Whether errors are to be objects and not pages.
@@ -128,7 +128,7 @@ impl BrowserSession {
         account: Account,
         lang: Option<&str>,
     ) -> Result<bool, CommonError> {
-        let language = lang.and_then(Language::of_tag);
+        let language = lang.and_then(Language::from_tag);
         let now = self.state.clock.now();
         let session = Session {
             account: account.id,
@@ -176,7 +176,7 @@ async fn signed_in(state: &AppState, cookie: Digest) -> Result<Option<SignedIn>,
         let expires_at = end(session.created_at, now, state.config.sessions);
         state.store.touch_session(cookie, now, expires_at).await?;
     }
-    let language = session.lang.as_deref().and_then(Language::of_tag);
+    let language = session.lang.as_deref().and_then(Language::from_tag);
     Ok(Some(SignedIn { account, language }))
 }
 

@@ -152,5 +152,5 @@ fn buckets<'a>(
 
 /// Whether limits do not hold, because an application service is registered so.
 fn is_free(state: &AppState, token: Digest) -> bool {
-    state.application_services.of_token(token).is_some_and(|service| !service.rate_limited)
+    state.application_services.by_token(token).is_some_and(|service| !service.rate_limited)
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::login::{check_app, signed_in};
 use crate::app::AppState;
-use crate::config::SignUps;
+use crate::config::RegistrationPolicy;
 use crate::http::error::{CommonError, MatrixError};
 use crate::http::extract::body::Whole;
 use crate::http::layer::rate_limit::guard::Guard;
@@ -25,7 +25,7 @@ pub(crate) async fn register(
     RawQuery(query): RawQuery,
     Whole(body): Whole,
 ) -> Result<Json<Value>, MatrixError> {
-    if state.config.registration == SignUps::Closed {
+    if state.config.registration == RegistrationPolicy::Closed {
         return Err(MatrixError::RegistrationClosed);
     }
     // Who registers here could not sign in here.
@@ -83,5 +83,5 @@ fn any_name(state: &AppState) -> Result<String, MatrixError> {
 }
 
 fn is_kept(name: &str, state: &AppState) -> bool {
-    state.application_services.keep(&user_id(name, state.server_name()))
+    state.application_services.is_reserved(&user_id(name, state.server_name()))
 }

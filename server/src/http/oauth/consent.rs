@@ -20,7 +20,7 @@ pub(crate) async fn ask(
     let csrf = session.csrf();
     let form = |action| Form { action, csrf: &csrf, request: Some(handle.reveal()) };
     let page = ConsentPage {
-        frame: session.frame(pending.lang()),
+        layout: session.layout(pending.lang()),
         form: form("/oauth/authorize"),
         switch: form("/oauth/sign_out"),
         app: &pending.app.details,

@@ -51,6 +51,6 @@ async fn show_code(
     let app = store.app(good.ok_or(Refusal::InvalidGrant)?.app).await?;
     let app = app.ok_or(Refusal::InvalidGrant)?.name;
     let account = in_language(ACCOUNT, lang);
-    let page = CodePage { frame: session.frame(lang), app: &app, code: &code, account: &account };
+    let page = CodePage { layout: session.layout(lang), app: &app, code: &code, account: &account };
     show(session, StatusCode::OK, &page, Forms::Stay)
 }

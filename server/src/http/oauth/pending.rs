@@ -190,9 +190,9 @@ impl PendingAuthorization {
         match (self.request.reply.deliver(&issuer, answer), answer) {
             (Delivery::Redirect(location), _) => redirect(session, &location),
             (Delivery::Post { action, fields }, _) => {
-                let frame = session.frame(self.lang());
+                let layout = session.layout(self.lang());
                 let app = &self.app.details.name;
-                let page = FormPostPage { frame, app, action: &action, fields: &fields };
+                let page = FormPostPage { layout, app, action: &action, fields: &fields };
                 show(session, StatusCode::OK, &page, self.forms())
             }
             (Delivery::Show, Answer::Code(code)) => {

@@ -11,7 +11,7 @@ use crate::http::error::{CommonError, PageError};
 use crate::http::extract::page_format::PageFormat;
 use crate::http::extract::session::BrowserSession;
 use crate::language::Language;
-use crate::pages::{ErrorPage, Frame};
+use crate::pages::{ErrorPage, Layout};
 
 /// Where the forms of a page may lead.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +41,7 @@ impl Forms<'_> {
 
 /// A path of ours, in the language that the reader wishes for, if it is one.
 pub(crate) fn in_language(path: &str, lang: Option<&str>) -> String {
-    match lang.and_then(Language::of_tag) {
+    match lang.and_then(Language::from_tag) {
         Some(language) => format!("{path}?lang={}", language.code()),
         None => path.to_owned(),
     }
@@ -99,11 +99,11 @@ pub(crate) fn answer(
     if session.wants_json() {
         return error.answer();
     }
-    let frame = session.frame(lang);
+    let layout = session.layout(lang);
     if let PageError::Common(problem) = error {
-        return of_problem(&session.state, &PageFormat(frame.language), problem);
+        return of_problem(&session.state, &PageFormat(layout.language), problem);
     }
-    let page = ErrorPage { frame, trouble: error.trouble() };
+    let page = ErrorPage { layout, cause: error.cause() };
     show(session, error.status(), &page, Forms::Stay)
         .unwrap_or_else(|_| CommonError::Internal.into_response())
 }
@@ -111,8 +111,8 @@ pub(crate) fn answer(
 /// The page that says what went wrong before anybody was asked who looks at it.
 pub(crate) fn of_problem(state: &AppState, format: &PageFormat, problem: CommonError) -> Response {
     let told = problem.answer(Area::Pages);
-    let frame = Frame { language: format.0, server: state.server_name() };
-    let page = ErrorPage { frame, trouble: PageError::from(problem).trouble() };
+    let layout = Layout { language: format.0, server: state.server_name() };
+    let page = ErrorPage { layout, cause: PageError::from(problem).cause() };
     let Ok(mut answer) = written(state, told.status(), &page, Forms::Stay) else { return told };
     if let Some(wait) = told.headers().get(header::RETRY_AFTER) {
         answer.headers_mut().insert(header::RETRY_AFTER, wait.clone());

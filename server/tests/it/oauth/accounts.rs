@@ -2,7 +2,7 @@
 //! becomes of tokens that are no good.
 
 use axum::http::StatusCode;
-use belfry::config::SignUps;
+use belfry::config::RegistrationPolicy;
 use serde_json::{Value, json};
 
 use crate::support::browser::form;
@@ -67,7 +67,7 @@ async fn only_an_app_with_the_scope_signs_people_up() {
 
 #[tokio::test]
 async fn nobody_signs_up_where_registration_is_closed() {
-    let closed = config(|config| config.registration = SignUps::Closed);
+    let closed = config(|config| config.registration = RegistrationPolicy::Closed);
     let service = Service::with(closed).await;
     let answer = sign_up(&app(&service).await, &ALICE).await;
     assert_eq!(answer.status, 403);

@@ -12,13 +12,13 @@ use belfry_core::oauth::validation::Invalid;
 use super::{Language, Value};
 
 /// What can be told to a reader in their language.
-pub trait Spoken {
+pub trait Localize {
     /// Its text in this language.
-    fn spoken(&self, language: Language) -> String;
+    fn localize(&self, language: Language) -> String;
 }
 
-impl Spoken for Refusal {
-    fn spoken(&self, language: Language) -> String {
+impl Localize for Refusal {
+    fn localize(&self, language: Language) -> String {
         let parameter = self.parameter().map(Parameter::as_str);
         let count = matches!(self, Self::StateTooLong).then_some(LONGEST_STATE);
         let parameter = parameter.map(|name| ("parameter", Value::Own(name)));
@@ -26,8 +26,8 @@ impl Spoken for Refusal {
     }
 }
 
-impl Spoken for AppError {
-    fn spoken(&self, language: Language) -> String {
+impl Localize for AppError {
+    fn localize(&self, language: Language) -> String {
         let count = match self {
             Self::NameTooLong => Some(app::LONGEST_NAME),
             Self::WebsiteTooLong | Self::RedirectUriTooLong => Some(app::LONGEST_URIS),
@@ -37,28 +37,28 @@ impl Spoken for AppError {
     }
 }
 
-impl Spoken for Problem {
-    fn spoken(&self, language: Language) -> String {
+impl Localize for Problem {
+    fn localize(&self, language: Language) -> String {
         language.text_with_all(self.key(), counted(self.count()))
     }
 }
 
-impl Spoken for AccountError {
-    fn spoken(&self, language: Language) -> String {
+impl Localize for AccountError {
+    fn localize(&self, language: Language) -> String {
         let field = language.text(self.field.key());
-        let problem = self.problem.spoken(language);
+        let problem = self.problem.localize(language);
         let gaps = [("field", Value::Own(&field)), ("problem", Value::Own(&problem))];
         language.text_with_all("account-error", gaps)
     }
 }
 
-impl<E: Spoken> Spoken for Invalid<E> {
-    fn spoken(&self, language: Language) -> String {
+impl<E: Localize> Localize for Invalid<E> {
+    fn localize(&self, language: Language) -> String {
         let join = |all: String, next: String| {
             let gaps = [("problems", Value::Own(&all)), ("problem", Value::Own(&next))];
             language.text_with_all("validation-list", gaps)
         };
-        let problems = self.iter().map(|error| error.spoken(language)).reduce(join);
+        let problems = self.iter().map(|error| error.localize(language)).reduce(join);
         let problems = problems.unwrap_or_default();
         language.text_with("validation-failed", "problems", Value::Own(&problems))
     }

@@ -7,7 +7,7 @@ impl Language {
     /// The language of a tag like `de`, `pt-BR` or `zh_TW`, whatever its capitals. What is no tag,
     /// or is one of another language, gives none.
     #[must_use]
-    pub fn of_tag(tag: &str) -> Option<Self> {
+    pub fn from_tag(tag: &str) -> Option<Self> {
         let is_subtag = |part: &str| {
             (1..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric())
         };
@@ -20,8 +20,8 @@ impl Language {
     /// The language for a reader: what the parameter `lang` names, else what their session keeps,
     /// else what the header `Accept-Language` prefers, else English.
     #[must_use]
-    pub fn choose(lang: Option<&str>, session: Option<Self>, accept: Option<&str>) -> Self {
-        lang.and_then(Self::of_tag)
+    pub fn negotiate(lang: Option<&str>, session: Option<Self>, accept: Option<&str>) -> Self {
+        lang.and_then(Self::from_tag)
             .or(session)
             .or_else(|| accept.and_then(Self::preferred))
             .unwrap_or_default()
@@ -34,7 +34,7 @@ impl Language {
         for (range, weight) in accept.split(',').filter_map(weighed_range) {
             if range == "*" {
                 any.get_or_insert(weight);
-            } else if let Some(language) = Self::of_tag(range)
+            } else if let Some(language) = Self::from_tag(range)
                 && !weighed.iter().any(|(known, _)| *known == language)
             {
                 weighed.push((language, weight));
@@ -110,7 +110,7 @@ mod tests {
             (" de", None),
             ("-de", None),
         ] {
-            assert_eq!(Language::of_tag(tag), expected, "{tag:?}");
+            assert_eq!(Language::from_tag(tag), expected, "{tag:?}");
         }
     }
 
@@ -129,15 +129,15 @@ mod tests {
             "de-abcdefghi",
             "ｄｅ",
         ] {
-            assert_eq!(Language::of_tag(tag), None, "{tag:?}");
+            assert_eq!(Language::from_tag(tag), None, "{tag:?}");
         }
     }
 
     #[test]
     fn every_language_is_found_by_its_code_and_its_tag() {
         for language in Language::ALL {
-            assert_eq!(Language::of_tag(language.code()), Some(language));
-            assert_eq!(Language::of_tag(language.tag()), Some(language));
+            assert_eq!(Language::from_tag(language.code()), Some(language));
+            assert_eq!(Language::from_tag(language.tag()), Some(language));
         }
     }
 
@@ -153,7 +153,7 @@ mod tests {
             (None, None, None, English),
             (None, None, Some(""), English),
         ] {
-            let chosen = Language::choose(lang, session, accept);
+            let chosen = Language::negotiate(lang, session, accept);
             assert_eq!(chosen, expected, "{lang:?} {session:?} {accept:?}");
         }
     }
@@ -179,7 +179,7 @@ mod tests {
             ("*;q=0.1, de;q=0.5", German),
             ("sv", English),
         ] {
-            assert_eq!(Language::choose(None, None, Some(accept)), expected, "{accept}");
+            assert_eq!(Language::negotiate(None, None, Some(accept)), expected, "{accept}");
         }
     }
 
@@ -204,14 +204,14 @@ mod tests {
             "\u{202e}ed",
         ] {
             let accept = format!(",, ,{garbage},ja;q=0.001,{garbage}");
-            assert_eq!(Language::choose(None, None, Some(&accept)), Japanese, "{garbage:?}");
+            assert_eq!(Language::negotiate(None, None, Some(&accept)), Japanese, "{garbage:?}");
         }
     }
 
     proptest! {
         #[test]
         fn any_text_gives_some_language(lang in any::<String>(), accept in any::<String>()) {
-            let _ = Language::choose(Some(&lang), None, Some(&accept));
+            let _ = Language::negotiate(Some(&lang), None, Some(&accept));
         }
 
         #[test]
@@ -222,7 +222,7 @@ mod tests {
                 format!("{};q={}.{:03}", language.code(), weight / 1000, weight % 1000)
             };
             let accept: Vec<String> = items.iter().map(write).collect();
-            let chosen = Language::choose(None, None, Some(&accept.join(", ")));
+            let chosen = Language::negotiate(None, None, Some(&accept.join(", ")));
             let first_of = |language| items.iter().find(|(it, _)| *it == language).unwrap().1;
             prop_assert!(items.iter().all(|(it, _)| first_of(*it) <= first_of(chosen)));
         }
