@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, io};
 
-use xtask::group::{Ending, Group};
+use test_engines::process_group::{OnDrop, ProcessGroup};
 
 /// The root of the repository.
 pub(crate) fn root() -> &'static Path {
@@ -40,7 +40,7 @@ pub(crate) fn forget_foreign(command: &mut Command) {
 
 /// Runs the command to its end, together with all that it starts.
 pub(crate) fn succeeds(command: Command) -> io::Result<bool> {
-    Ok(Group::spawn(command, &Ending::default())?.wait()?.success())
+    Ok(ProcessGroup::spawn(command, &OnDrop::default())?.wait()?.success())
 }
 
 /// `CARGO_PKG_…` and the like speak of this package, and settings of Belfry would change its tests.

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::process::{Command, Stdio};
 
-use xtask::programs;
+use test_engines::programs;
 
 /// Something that a habit needs, and the packages that bring it.
 #[derive(Debug)]
@@ -136,7 +136,7 @@ fn missing(packages: &[Package], is_there: impl Fn(&str) -> bool) -> Vec<&Packag
 fn is_there(probe: &str) -> bool {
     Command::new("sh")
         .args(["-c", probe])
-        .env("PATH", programs::search_path_variable())
+        .env("PATH", programs::search_path())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -9,8 +9,8 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use xtask::engines::{EngineError, Postgres, Redis};
-use xtask::group::{Ending, Group};
+use test_engines::process_group::{OnDrop, ProcessGroup};
+use test_engines::{EngineError, Postgres, Redis};
 
 use self::options::Options;
 use self::report::Report;
@@ -130,7 +130,7 @@ fn run_tests(
 /// Runs the command, shows what it prints, and counts the tests in that.
 fn count(mut command: Command) -> io::Result<(bool, Tally)> {
     command.stdout(Stdio::piped());
-    let mut group = Group::spawn(command, &Ending::default())?;
+    let mut group = ProcessGroup::spawn(command, &OnDrop::default())?;
     let output = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
     // On a thread of its own: what a test left running may hold the pipe open until its group ends.
     let reader = thread::spawn(move || -> io::Result<Tally> {

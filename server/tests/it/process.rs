@@ -121,7 +121,7 @@ fn a_killed_server_leaves_no_lock_behind() {
 #[tokio::test]
 async fn metrics_can_have_an_address_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
-    let port = xtask::engines::free_port().unwrap();
+    let port = test_engines::free_port().unwrap();
     let address = format!("127.0.0.1:{port}");
     let server = Process::start(folder.path(), &["--metrics-listen", &address]);
     let status = async |url: String| reqwest::get(url).await.unwrap().status().as_u16();

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use xtask::folder::Folder;
+use tempfile::TempDir;
 
 use super::http::{self, Response};
 use super::request::Request;
@@ -13,7 +13,7 @@ use super::served::Served;
 /// A running Belfry on data of its own.
 pub(super) struct Belfry {
     pub served: Served,
-    folder: Folder,
+    folder: TempDir,
     program: PathBuf,
     arguments: Vec<String>,
 }
@@ -21,11 +21,15 @@ pub(super) struct Belfry {
 impl Belfry {
     /// Starts it with `arguments` for `serve`.
     pub(super) fn start(program: &Path, arguments: &[&str]) -> io::Result<Self> {
-        Self::start_in(Folder::new("belfry-bench")?, program, arguments)
+        Self::start_in(tempfile::tempdir()?, program, arguments)
     }
 
     /// Starts it in a folder that may hold settings and data.
-    pub(super) fn start_in(folder: Folder, program: &Path, arguments: &[&str]) -> io::Result<Self> {
+    pub(super) fn start_in(
+        folder: TempDir,
+        program: &Path,
+        arguments: &[&str],
+    ) -> io::Result<Self> {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.into()).collect();
         let served = serve(program, &folder, &arguments)?;
         Ok(Self { served, folder, program: program.to_owned(), arguments })
@@ -65,14 +69,14 @@ impl Belfry {
     }
 }
 
-fn serve(program: &Path, folder: &Folder, arguments: &[String]) -> io::Result<Served> {
+fn serve(program: &Path, folder: &TempDir, arguments: &[String]) -> io::Result<Served> {
     let mut serve = command(program, folder, &["serve", "--listen", "127.0.0.1:0"]);
     serve.args(arguments);
     Served::start(serve, folder.path())
 }
 
 /// Away from the repository, so that no `belfry.toml` of the person's is read.
-fn command(program: &Path, folder: &Folder, arguments: &[&str]) -> Command {
+fn command(program: &Path, folder: &TempDir, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).arg("--data").arg(folder.path().join("data"));
     command.current_dir(folder.path());

@@ -3,9 +3,8 @@
 use std::io::{self, Read};
 use std::process::{Command, Stdio};
 
-use xtask::engines::{Postgres, Redis};
-use xtask::folder::Folder;
-use xtask::group::{Ending, Group};
+use test_engines::process_group::{OnDrop, ProcessGroup};
+use test_engines::{Postgres, Redis};
 
 use super::Bench;
 use super::table::table;
@@ -39,7 +38,7 @@ pub(super) fn run_all(bench: &Bench, programs: &[&Program]) -> bool {
 
 impl Program {
     fn run(&self, bench: &Bench) -> io::Result<Vec<Vec<String>>> {
-        let folder = Folder::new("belfry-bench")?;
+        let folder = tempfile::tempdir()?;
         let mut command = Command::new(&bench.parts);
         command
             .arg(self.part)
@@ -52,7 +51,7 @@ impl Program {
             command.env("BELFRY_TEST_POSTGRES", postgres.url());
             command.env("BELFRY_TEST_REDIS", redis.url());
         }
-        let mut group = Group::spawn(command, &Ending::default())?;
+        let mut group = ProcessGroup::spawn(command, &OnDrop::default())?;
         let mut output = String::new();
         if let Some(mut stdout) = group.stdout() {
             stdout.read_to_string(&mut output)?;

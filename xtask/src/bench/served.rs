@@ -9,13 +9,13 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use xtask::group::{Ending, Group, Signal};
+use test_engines::process_group::{OnDrop, ProcessGroup, Signal};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running server; it ends when this is dropped.
 pub(super) struct Served {
-    group: Group,
+    group: ProcessGroup,
     pub address: SocketAddr,
     /// From start to the line that says it listens.
     pub took: Duration,
@@ -28,7 +28,7 @@ impl Served {
         let log = folder.join("log");
         command.current_dir(folder).stdout(Stdio::piped()).stderr(File::create(&log)?);
         let start = Instant::now();
-        let mut group = Group::spawn(command, &Ending::default())?;
+        let mut group = ProcessGroup::spawn(command, &OnDrop::default())?;
         let stdout = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
 
         let (sender, ready) = mpsc::channel();
@@ -50,8 +50,8 @@ impl Served {
 
     /// Ends it, and waits until it has ended.
     pub(super) fn stop(&mut self) -> io::Result<()> {
-        self.group.signal(Signal::Term)?;
-        while self.group.ended()?.is_none() {
+        self.group.signal(Signal::SIGTERM)?;
+        while self.group.try_wait()?.is_none() {
             thread::sleep(Duration::from_millis(5));
         }
         Ok(())

@@ -5,8 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use xtask::engines::Redis;
-use xtask::folder::Folder;
+use test_engines::Redis;
 
 use super::Bench;
 use super::belfry::Belfry;
@@ -65,7 +64,7 @@ enum Server {
 
 impl Setup {
     pub(super) fn start(&self, bench: &Bench) -> io::Result<Running> {
-        let folder = Folder::new("belfry-bench")?;
+        let folder = tempfile::tempdir()?;
         fs::write(folder.path().join("belfry.toml"), self.settings)?;
         if self.accounts > 0 {
             self.fill(&bench.parts, folder.path())?;

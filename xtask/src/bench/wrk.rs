@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use xtask::group::{Ending, Group, Signal};
-use xtask::programs;
+use test_engines::process_group::{OnDrop, ProcessGroup, Signal};
+use test_engines::programs;
 
 /// What wrk saw.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -67,7 +67,7 @@ const STARTING: Duration = Duration::from_millis(200);
 
 /// A wrk at work.
 struct Wrk {
-    group: Group,
+    group: ProcessGroup,
     /// For how long it had its turns.
     worked: Duration,
     since: Instant,
@@ -82,19 +82,19 @@ impl Wrk {
         wrk.args(["--duration", &format!("{seconds}s"), "--timeout", &format!("{patience}s")]);
         wrk.arg("--script").arg(target.script);
         wrk.arg(format!("http://{}/", target.address)).stdout(Stdio::piped());
-        let group = Group::spawn(wrk, &Ending::default())?;
+        let group = ProcessGroup::spawn(wrk, &OnDrop::default())?;
         Ok(Self { group, worked: Duration::ZERO, since: Instant::now() })
     }
 
     fn pause(&mut self) -> io::Result<()> {
-        self.group.signal(Signal::Stop)?;
+        self.group.signal(Signal::SIGSTOP)?;
         self.worked += self.since.elapsed();
         Ok(())
     }
 
     fn go_on(&mut self) -> io::Result<()> {
         self.since = Instant::now();
-        self.group.signal(Signal::Cont)
+        self.group.signal(Signal::SIGCONT)
     }
 
     fn take_turn(&mut self) -> io::Result<()> {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use xtask::group::{Ending, Group};
+use test_engines::process_group::{OnDrop, ProcessGroup};
 
 use crate::cargo;
 
@@ -80,7 +80,7 @@ pub(super) fn search(target: &str, seconds: u32) -> io::Result<Outcome> {
     command.arg(option("print_final_stats", 1));
     let log = folder.join(format!("{target}.log"));
     command.env("RUST_BACKTRACE", "0").stderr(File::create(&log)?);
-    let succeeded = Group::spawn(command, &Ending::default())?.wait()?.success();
+    let succeeded = ProcessGroup::spawn(command, &OnDrop::default())?.wait()?.success();
     let said = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
     Ok(if succeeded {
         Outcome::Nothing(tried(&said).unwrap_or("some").to_owned())

@@ -10,10 +10,10 @@ use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
+use test_engines::{Chromedriver, EngineError};
 use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, MutexGuard};
 use url::{ParseError, Url};
-use xtask::engines::{Chromedriver, EngineError};
 
 /// How long anything may take on a busy machine.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);

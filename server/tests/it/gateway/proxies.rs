@@ -5,7 +5,7 @@ mod upstream;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use xtask::engines::{EngineError, Proxy, free_port};
+use test_engines::{EngineError, Proxy, free_port};
 
 use self::upstream::Upstream;
 use crate::support::process::run_well;

@@ -3,8 +3,8 @@
 use std::hash::{BuildHasher, RandomState};
 
 use tempfile::TempDir;
+use test_engines::Redis;
 use tokio::task::JoinSet;
-use xtask::engines::Redis;
 
 use crate::support::Process;
 use crate::support::databases::engine_url;

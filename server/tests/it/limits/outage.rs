@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use test_engines::Redis;
 use tokio::task::JoinSet;
-use xtask::engines::Redis;
 
 use super::nodes::{node, own_redis};
 use crate::support::Process;
@@ -92,7 +92,7 @@ rows.ip = { requests = 20 }
     assert_eq!(passed(&server, "192.0.2.1", 15).await, 15);
 
     let outages: [(&str, Change, Change); 2] = [
-        ("192.0.2.2", |redis| redis.stop().unwrap(), |redis| redis.start_again().unwrap()),
+        ("192.0.2.2", |redis| redis.stop().unwrap(), |redis| redis.restart().unwrap()),
         ("192.0.2.3", |redis| redis.pause().unwrap(), |redis| redis.resume().unwrap()),
     ];
     for (number, (client, begin, end)) in outages.into_iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use xtask::engines::{Redis, free_port};
+use test_engines::{Redis, free_port};
 
 use super::outage::passed;
 use crate::support::Process;

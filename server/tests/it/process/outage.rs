@@ -9,8 +9,8 @@ use belfry::store::{Options, Store, StoreError};
 use belfry_core::secret::Secret;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use test_engines::Postgres;
 use tokio::task::JoinSet;
-use xtask::engines::Postgres;
 
 use crate::support::Process;
 use crate::support::databases::engine_url;
@@ -69,7 +69,7 @@ async fn postgres_stopped_for_five_seconds_is_survived() {
     tokio::time::sleep(Duration::from_secs(5).saturating_sub(stopped_at.elapsed())).await;
     assert!(load.failures.load(Ordering::Relaxed) > 0, "nobody noticed");
 
-    postgres.start_again().unwrap();
+    postgres.restart().unwrap();
     load.wait_for_successes(100).await;
     load.stop.store(true, Ordering::Relaxed);
     callers.join_all().await;

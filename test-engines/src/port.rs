@@ -1,4 +1,4 @@
-//! A port that nobody listens on.
+//! Choosing a free port.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -7,21 +7,20 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::ops::Range;
 use std::time::Duration;
 
-/// Below the ports that the system gives to outgoing connections. Above, a client that tries again
-/// and again to reach a stopped engine would one day be given the engine's own port and so be
-/// connected to itself, or sit on the port when the engine comes back.
+/// Below the ephemeral ports of outgoing connections. With an ephemeral port, a client that keeps
+/// reconnecting to a stopped engine could be assigned the engine's own port and connect to itself,
+/// or block the port when the engine restarts.
 const PORTS: Range<u16> = 15_000..32_000;
 
-/// A port of 127.0.0.1 that nobody listens on now; from a range that outgoing connections never
-/// use, so that it stays free while an engine is stopped.
+/// Returns a port of 127.0.0.1 that has no listener and stays free while an engine is stopped.
 ///
 /// # Errors
-/// When none of many tries finds one.
+/// When no free port was found in many attempts.
 pub fn free_port() -> io::Result<u16> {
     let width = u64::from(PORTS.end - PORTS.start);
     (0..1000)
         .find_map(|_| {
-            // Randomly keyed, so that processes which start together try different ports.
+            // Randomly keyed, so that processes that start together try different ports.
             let offset = RandomState::new().hash_one(()) % width;
             let port = PORTS.start + u16::try_from(offset).ok()?;
             is_free(port).then_some(port)
@@ -29,12 +28,12 @@ pub fn free_port() -> io::Result<u16> {
         .ok_or_else(|| io::Error::other(format!("no free port in {PORTS:?}")))
 }
 
-/// Asks by calling, not by listening: a listener would live on for a moment in the processes that
-/// other threads are just starting, and the engine would find its port taken.
+/// Checks by connecting instead of binding: other threads may be spawning processes at this moment,
+/// and these would inherit a listening socket and block the port for the engine.
 fn is_free(port: u16) -> bool {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let answer = TcpStream::connect_timeout(&address, Duration::from_millis(200));
-    answer.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+    let connected = TcpStream::connect_timeout(&address, Duration::from_millis(200));
+    connected.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }
 
 #[cfg(test)]
@@ -51,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_somebody_listens_on_is_not_free() {
+    fn a_port_with_a_listener_is_not_free() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         assert!(!is_free(listener.local_addr().unwrap().port()));
     }

@@ -1,22 +1,22 @@
-//! Why an engine does not run.
+//! Errors of starting and stopping an engine.
 
 use std::{error, fmt, io};
 
-/// Why an engine does not run.
+/// The reason why an engine is not running.
 #[derive(Debug)]
 pub enum EngineError {
-    /// None of these programs is on this machine.
+    /// None of these programs is installed.
     Missing(&'static [&'static str]),
-    /// The engine ended, or was not ready in time.
+    /// The engine exited, or was not ready in time.
     Failed {
         /// The program.
         name: String,
-        /// How it ended.
+        /// The exit status, or that the start timed out.
         reason: String,
-        /// What it said.
+        /// The output of the engine.
         log: String,
     },
-    /// The system refused something.
+    /// A system call failed.
     Io(io::Error),
 }
 

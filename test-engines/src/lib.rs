@@ -1,0 +1,34 @@
+//! Private instances of the servers that Belfry works with, for tests and development tasks.
+//!
+//! Each listens on a free port of 127.0.0.1 and stores its data in a temporary directory. It stops
+//! when it is dropped, and also when the process that started it ends in any other way: by Ctrl-C,
+//! by SIGKILL, or with the instance in a `static`.
+//!
+//! ```no_run
+//! use test_engines::{Postgres, Redis};
+//!
+//! let mut postgres = Postgres::start()?;
+//! let redis = Redis::start()?;
+//! println!("{} {}", postgres.url(), redis.url());
+//! postgres.stop()?; // connections are refused
+//! postgres.restart()?; // same port, same data
+//! # Ok::<(), test_engines::EngineError>(())
+//! ```
+
+mod chromedriver;
+mod error;
+mod launch;
+mod port;
+mod postgres;
+pub mod process_group;
+pub mod programs;
+mod proxy;
+mod redis;
+
+pub use self::chromedriver::Chromedriver;
+pub use self::error::EngineError;
+pub use self::port::free_port;
+pub use self::postgres::Postgres;
+pub use self::process_group::ProcessGroup;
+pub use self::proxy::Proxy;
+pub use self::redis::Redis;

@@ -1,0 +1,269 @@
+//! A process that stops, together with all its descendants, when the process that started it ends.
+//!
+//! `Drop` alone is not enough: a `static` is never dropped, and Ctrl-C or SIGKILL end a process
+//! without running destructors. Therefore a small shell script runs in the same process group and
+//! reads from a pipe whose other end only the owner has open. When the pipe closes, for whatever
+//! reason, the script stops the group. The owner needs no signal handler.
+//! (`PR_SET_PDEATHSIG` would not do: it fires when the starting *thread* ends.)
+
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+
+use nix::sys::signal;
+pub use nix::sys::signal::Signal;
+use nix::unistd::Pid;
+
+/// Arguments: `$1` the signal, `$2` the process id of the leader, `$3` the directory to remove when
+/// the owner has ended. A line on the pipe is another signal, and then the directory is kept.
+const WATCHER: &str = r#"
+trap '' HUP INT QUIT TERM
+read -r order
+kill -s CONT 0
+kill -s "${order:-$1}" 0
+tries=0
+while [ $tries -lt 200 ] && kill -s 0 "$2" 2>/dev/null; do
+    sleep 0.05
+    tries=$((tries + 1))
+done
+if [ -z "$order" ] && [ -n "$3" ]; then rm -rf "$3"; fi
+kill -s KILL 0
+"#;
+
+/// What happens when a [`ProcessGroup`] is dropped or its owner ends.
+#[derive(Debug)]
+pub struct OnDrop {
+    /// The signal sent to the group; KILL follows after ten seconds.
+    pub signal: Signal,
+    /// A directory to remove.
+    pub remove: Option<PathBuf>,
+    /// The user to run as; the owner's if `None`.
+    pub user: Option<UserIds>,
+}
+
+impl Default for OnDrop {
+    fn default() -> Self {
+        Self { signal: Signal::SIGTERM, remove: None, user: None }
+    }
+}
+
+/// The user and group id to run a process as.
+#[derive(Debug, Clone, Copy)]
+#[expect(missing_docs, reason = "the names are the system's")]
+pub struct UserIds {
+    pub uid: u32,
+    pub gid: u32,
+}
+
+/// A running process group; dropping it stops it.
+#[derive(Debug)]
+pub struct ProcessGroup {
+    leader: Child,
+    watcher: Child,
+    /// The owner's end of the watcher's pipe; closed when the owner ends.
+    lifeline: Option<ChildStdin>,
+}
+
+impl ProcessGroup {
+    /// Starts the command as the leader of a new group, with an empty standard input.
+    ///
+    /// # Errors
+    /// When the program cannot be started.
+    pub fn spawn(mut command: Command, on_drop: &OnDrop) -> io::Result<Self> {
+        let program = command.get_program().to_owned();
+        command.stdin(Stdio::null()).process_group(0);
+        if let Some(user) = &on_drop.user {
+            command.uid(user.uid).gid(user.gid);
+        }
+        let mut leader = command.spawn().map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot start {}: {error}", program.display()))
+        })?;
+
+        match spawn_watcher(&leader, on_drop) {
+            Ok(mut watcher) => {
+                let lifeline = watcher.stdin.take();
+                Ok(Self { leader, watcher, lifeline })
+            }
+            Err(error) => {
+                leader.kill()?;
+                leader.wait()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns the process id of the leader.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.leader.id()
+    }
+
+    /// Takes the leader's standard output, if the command piped it.
+    pub fn stdout(&mut self) -> Option<ChildStdout> {
+        self.leader.stdout.take()
+    }
+
+    /// Returns the exit status of the leader if it has exited.
+    ///
+    /// # Errors
+    /// When the status cannot be read.
+    pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.leader.try_wait()
+    }
+
+    /// Sends a signal to the leader.
+    ///
+    /// # Errors
+    /// When the leader has exited.
+    pub fn signal(&mut self, signal: Signal) -> io::Result<()> {
+        if self.try_wait()?.is_some() {
+            return Err(io::Error::other("the process has exited"));
+        }
+        Ok(signal::kill(pid(&self.leader)?, signal)?)
+    }
+
+    /// Waits until the leader exits, then stops its remaining descendants.
+    ///
+    /// # Errors
+    /// When the exit status cannot be read.
+    pub fn wait(mut self) -> io::Result<ExitStatus> {
+        self.leader.wait()
+    }
+
+    /// Stops the group with this signal and keeps the directory of [`OnDrop::remove`].
+    ///
+    /// # Errors
+    /// When the exit status cannot be read.
+    pub fn stop(mut self, signal: Signal) -> io::Result<ExitStatus> {
+        if let Some(mut lifeline) = self.lifeline.take() {
+            writeln!(lifeline, "{}", shell_name(signal))?;
+        }
+        self.leader.wait()
+    }
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        self.lifeline = None;
+        let _ = self.leader.wait();
+        let _ = self.watcher.wait();
+    }
+}
+
+fn spawn_watcher(leader: &Child, on_drop: &OnDrop) -> io::Result<Child> {
+    let mut watcher = Command::new("sh");
+    watcher
+        .args(["-c", WATCHER, "watcher", shell_name(on_drop.signal), &leader.id().to_string()])
+        .arg(on_drop.remove.as_deref().unwrap_or("".as_ref()))
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(pid(leader)?.as_raw());
+    if let Some(user) = &on_drop.user {
+        watcher.uid(user.uid).gid(user.gid);
+    }
+    watcher.spawn()
+}
+
+fn pid(child: &Child) -> io::Result<Pid> {
+    i32::try_from(child.id()).map(Pid::from_raw).map_err(io::Error::other)
+}
+
+/// Returns the name that every shell's `kill -s` accepts: without the prefix `SIG`.
+fn shell_name(signal: Signal) -> &'static str {
+    signal.as_str().trim_start_matches("SIG")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdout(Stdio::piped());
+        command
+    }
+
+    fn is_running(pid: &str) -> bool {
+        Command::new("sh")
+            .args([
+                "-c",
+                &format!("kill -s 0 {pid} 2>/dev/null && ! grep -q '^State:.Z' /proc/{pid}/status"),
+            ])
+            .status()
+            .unwrap()
+            .success()
+    }
+
+    fn wait_until(mut condition: impl FnMut() -> bool) -> bool {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < deadline {
+            if condition() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        false
+    }
+
+    #[test]
+    fn the_exit_status_of_the_leader_is_returned() {
+        let group = ProcessGroup::spawn(shell("exit 7"), &OnDrop::default()).unwrap();
+        assert_eq!(group.wait().unwrap().code(), Some(7));
+    }
+
+    #[test]
+    fn dropping_stops_the_descendants_of_the_leader() {
+        let mut group =
+            ProcessGroup::spawn(shell("sleep 600 & echo $!; wait"), &OnDrop::default()).unwrap();
+        let mut pid = String::new();
+        BufReader::new(group.stdout().unwrap()).read_line(&mut pid).unwrap();
+        assert!(is_running(pid.trim()));
+        drop(group);
+        assert!(wait_until(|| !is_running(pid.trim())), "{pid} is still running");
+    }
+
+    #[test]
+    fn waiting_stops_the_remaining_descendants_of_the_leader() {
+        let mut group =
+            ProcessGroup::spawn(shell("sleep 600 & echo $!"), &OnDrop::default()).unwrap();
+        let mut pid = String::new();
+        BufReader::new(group.stdout().unwrap()).read_line(&mut pid).unwrap();
+        assert!(group.wait().unwrap().success());
+        assert!(wait_until(|| !is_running(pid.trim())), "{pid} is still running");
+    }
+
+    #[test]
+    fn a_paused_group_can_be_stopped() {
+        let mut group = ProcessGroup::spawn(shell("exec sleep 600"), &OnDrop::default()).unwrap();
+        group.signal(Signal::SIGSTOP).unwrap();
+        drop(group);
+    }
+
+    #[test]
+    fn stop_keeps_the_directory_and_drop_removes_it() {
+        for keep in [true, false] {
+            let dir = tempfile::tempdir().unwrap();
+            let on_drop = OnDrop { remove: Some(dir.path().to_owned()), ..OnDrop::default() };
+            let group = ProcessGroup::spawn(shell("exec sleep 600"), &on_drop).unwrap();
+            if keep {
+                group.stop(Signal::SIGTERM).unwrap();
+            } else {
+                drop(group);
+            }
+            assert_eq!(dir.path().exists(), keep);
+        }
+    }
+
+    #[test]
+    fn the_error_names_a_program_that_does_not_exist() {
+        let command = Command::new("no-such-program");
+        let error = ProcessGroup::spawn(command, &OnDrop::default()).unwrap_err();
+        assert!(error.to_string().contains("no-such-program"), "{error}");
+    }
+}

@@ -1,0 +1,116 @@
+//! A private Redis or Valkey.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::launch::{find_program, launch, temp_dir};
+use crate::process_group::{OnDrop, ProcessGroup, Signal};
+use crate::{EngineError, free_port};
+
+/// A private Redis or Valkey without persistence.
+#[derive(Debug)]
+pub struct Redis {
+    group: Option<ProcessGroup>,
+    dir: TempDir,
+    program: PathBuf,
+    options: Vec<String>,
+    port: u16,
+}
+
+impl Redis {
+    /// Starts Redis or Valkey.
+    ///
+    /// # Errors
+    /// [`EngineError::Missing`] if neither is installed; otherwise the reason, with its log.
+    pub fn start() -> Result<Self, EngineError> {
+        Self::start_with(Vec::new())
+    }
+
+    /// Starts Redis or Valkey with additional command-line options.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_with(options: Vec<String>) -> Result<Self, EngineError> {
+        let program = find_program(&["redis-server", "valkey-server"])?;
+        let dir = temp_dir("redis")?;
+        let mut redis = Self { group: None, dir, program, options, port: free_port()? };
+        redis.restart()?;
+        Ok(redis)
+    }
+
+    /// Returns its URL: `redis://…`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// Stops the server. Its data is lost; [`Self::restart`] uses the same port.
+    ///
+    /// # Errors
+    /// When the exit status cannot be read.
+    pub fn stop(&mut self) -> Result<(), EngineError> {
+        if let Some(group) = self.group.take() {
+            group.stop(Signal::SIGTERM)?;
+        }
+        Ok(())
+    }
+
+    /// Starts a stopped server on its port, without data. Does nothing if it is running.
+    ///
+    /// # Errors
+    /// When it does not start, with its log.
+    pub fn restart(&mut self) -> Result<(), EngineError> {
+        if self.group.is_some() {
+            return Ok(());
+        }
+        let mut command = Command::new(&self.program);
+        command.args(["--bind", "127.0.0.1", "--port", &self.port.to_string()]);
+        command.args(["--save", "", "--appendonly", "no"]).args(&self.options);
+        let remove = Some(self.dir.path().to_owned());
+        let on_drop = OnDrop { remove, ..OnDrop::default() };
+        let port = self.port;
+        let is_ready = || ping(port).is_some();
+        self.group = Some(launch(command, self.dir.path(), &on_drop, is_ready)?);
+        Ok(())
+    }
+
+    /// Suspends the server process: the kernel accepts connections, but no request is processed.
+    ///
+    /// # Errors
+    /// When it is not running.
+    pub fn pause(&mut self) -> Result<(), EngineError> {
+        self.signal(Signal::SIGSTOP)
+    }
+
+    /// Resumes a paused server.
+    ///
+    /// # Errors
+    /// When it is not running.
+    pub fn resume(&mut self) -> Result<(), EngineError> {
+        self.signal(Signal::SIGCONT)
+    }
+
+    fn signal(&mut self, signal: Signal) -> Result<(), EngineError> {
+        let group = self.group.as_mut().ok_or_else(|| EngineError::Failed {
+            name: "redis".into(),
+            reason: "not running".into(),
+            log: String::new(),
+        })?;
+        Ok(group.signal(signal)?)
+    }
+}
+
+/// Returns `Some` if the server responds to `PING`.
+fn ping(port: u16) -> Option<()> {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
+    stream.write_all(b"PING\r\n").ok()?;
+    let mut response = [0; 5];
+    stream.read_exact(&mut response).ok()?;
+    (&response == b"+PONG").then_some(())
+}
