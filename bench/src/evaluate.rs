@@ -16,7 +16,7 @@ use belfry::config::{
 };
 use belfry::http::{HttpService, Peer};
 use belfry::store::Store;
-use belfry_core::rules::verdict_request::EvaluateRequest;
+use belfry_core::rules::evaluation_request::EvaluateRequest;
 use belfry_core::secret::Secret;
 use bytes::Bytes;
 use http_body_util::BodyExt;

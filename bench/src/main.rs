@@ -3,10 +3,10 @@
 
 mod counters;
 mod evaluate;
+mod evaluation;
 mod fill;
 mod process;
 mod store;
-mod verdicts;
 mod world;
 
 use std::error::Error;
@@ -30,8 +30,8 @@ enum Part {
     /// Measure durable writes of the store in this folder, and of a PostgreSQL that the
     /// environment names as for tests
     Store,
-    /// Measure verdicts beside ruma's
-    Verdicts(verdicts::Arguments),
+    /// Measure rule evaluation against ruma
+    Evaluation(evaluation::Arguments),
 }
 
 #[tokio::main]
@@ -41,8 +41,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Part::Evaluate => evaluate::measure().await,
         Part::Fill(arguments) => fill::fill(&arguments).await,
         Part::Store => store::measure().await,
-        Part::Verdicts(arguments) => {
-            verdicts::measure(&arguments);
+        Part::Evaluation(arguments) => {
+            evaluation::measure(&arguments);
             Ok(())
         }
     }

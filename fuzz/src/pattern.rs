@@ -1,6 +1,6 @@
 //! A glob, and on the lines below it a text: it matches as its definition says.
 
-use belfry_core::rules::pattern::{Pattern, Text, lower};
+use belfry_core::rules::pattern::{GlobPattern, Text, lower};
 
 /// So long a glob and a text, and so many wildcards and lines, are compared with the definition;
 /// a pattern that takes more work may give up.
@@ -14,7 +14,7 @@ pub fn check(input: &[u8]) {
     let (glob, text) = input.split_once('\n').unwrap_or((&input, ""));
     // A line break in a glob is written as a tab, which means nothing else here.
     let glob = glob.replace('\t', "\n");
-    let pattern = Pattern::new(&glob);
+    let pattern = GlobPattern::new(&glob);
     let lowered = lower(text);
     let whole = pattern.is_whole(&lowered);
     let word = pattern.is_word_of(&Text::new(text));

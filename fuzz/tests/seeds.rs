@@ -19,7 +19,7 @@ fn hold(target: &str, check: fn(&[u8])) {
 
 #[test]
 fn every_way_to_a_verdict_comes_to_the_same() {
-    hold("verdict", belfry_fuzz::verdict::check);
+    hold("evaluation", belfry_fuzz::evaluation::check);
 }
 
 #[test]

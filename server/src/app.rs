@@ -5,13 +5,13 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use crate::application_services::ApplicationServices;
-use crate::audience::KeptAudience;
 use crate::clock::Clock;
 use crate::config::{BaseUrl, Config};
 use crate::http::Changes;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::passwords::Passwords;
+use crate::rule_index::RuleIndexCache;
 use crate::store::Store;
 
 /// The state shared by all HTTP handlers.
@@ -33,7 +33,7 @@ pub struct AppState {
     /// Application services that may act for users.
     pub application_services: ApplicationServices,
     /// The push rules of recently evaluated accounts.
-    pub audience: KeptAudience,
+    pub rule_index: RuleIndexCache,
     /// Changes of push rules that wait to be saved.
     pub changes: Changes,
     /// Permit to explain an evaluation; there is one, so explanations run one at a time.
@@ -55,7 +55,7 @@ impl AppState {
             limits: Limits::open(&config, &mut metrics).await?,
             passwords,
             application_services: ApplicationServices::load(&config.application_services)?,
-            audience: KeptAudience::new(config.store.cache_bytes / 8),
+            rule_index: RuleIndexCache::new(config.store.cache_bytes / 8),
             changes: Changes::default(),
             explain_permit: Arc::new(Semaphore::new(1)),
             config,

@@ -5,7 +5,6 @@
 
 pub mod app;
 pub mod application_services;
-pub mod audience;
 pub mod cli;
 pub mod clock;
 pub mod config;
@@ -17,6 +16,7 @@ pub mod metrics;
 pub mod pages;
 pub mod passwords;
 pub mod random;
+pub mod rule_index;
 pub mod serve;
 pub mod store;
 pub mod tls;

@@ -9,11 +9,11 @@ use self::run::Outcome;
 use crate::{cargo, packages};
 
 const HELP: &str = "\
-Look for inputs that break a promise: no bytes, however strange, make a verdict panic.
+Look for inputs that break a promise: no bytes, however strange, make an evaluation panic.
 
 Usage: cargo xtask fuzz [OPTIONS] [TARGET [INPUT]]
 
-  TARGET          Only this one: verdict, rule, pattern or oauth
+  TARGET          Only this one: evaluation, rule, pattern or oauth
   INPUT           Try this file once instead, such as one that was found before
 
 Options:
@@ -22,8 +22,8 @@ Options:
   -h, --help      Say this
 
 Targets:
-  verdict         Rules, an event and a room: one user alone, the explanation and a whole
-                  audience come to the same verdict
+  evaluation      Rules, an event and a room: one user alone, the explanation and the rule
+                  index come to the same result
   rule            A path and a body: what was read is read again as it is shown and stored
   pattern         A glob and a text: it matches as its definition says
   oauth           Forms, headers and addresses: an answer goes only where the app registered
@@ -36,12 +36,12 @@ Put it into `fuzz/seeds` when it is mended: `cargo xtask test` tries the seeds.
 
 Examples:
   cargo xtask fuzz
-  cargo xtask fuzz verdict --seconds 600
-  cargo xtask fuzz verdict target/fuzz/found/verdict/crash-0a1b2c
+  cargo xtask fuzz evaluation --seconds 600
+  cargo xtask fuzz evaluation target/fuzz/found/evaluation/crash-0a1b2c
 ";
 
 /// What can be run: the programs of the package `fuzz`.
-const TARGETS: [&str; 4] = ["verdict", "rule", "pattern", "oauth"];
+const TARGETS: [&str; 4] = ["evaluation", "rule", "pattern", "oauth"];
 
 /// Runs the targets; true if nothing was found.
 pub(crate) fn run(arguments: &[String]) -> Result<bool, Box<dyn Error>> {

@@ -1,6 +1,6 @@
 //! What a rule does when it wins, as a person would say it.
 
-use super::matching::tweaks;
+use super::evaluate::tweaks;
 use super::{Action, TweakValue};
 
 /// What the user hears.
@@ -12,7 +12,7 @@ pub enum Effect {
     Notify {
         /// With a sound.
         sound: bool,
-        /// Standing out among others.
+        /// BuiltinOverrides out among others.
         highlight: bool,
     },
 }

@@ -12,8 +12,8 @@ use serde::de::{Deserialize, Deserializer, Error};
 use serde_json::{Value, json};
 
 use super::Scalar;
-use super::key::{Key, Trace};
 use super::pattern::{Text, lower};
+use super::property_path::{PropertyPath, Trace};
 use flat::Flat;
 
 /// What rules can ask of an event. Only what can be compared is kept: strings, integers, booleans,
@@ -98,9 +98,10 @@ impl<'de> Deserialize<'de> for Event {
 }
 
 /// The text of a message.
-pub(super) static BODY: LazyLock<Key> = LazyLock::new(|| Key::new("content.body"));
-static SENDER: LazyLock<Key> = LazyLock::new(|| Key::new("sender"));
-static USER_ID: LazyLock<Key> = LazyLock::new(|| Key::new("user_id"));
+pub(super) static BODY: LazyLock<PropertyPath> =
+    LazyLock::new(|| PropertyPath::new("content.body"));
+static SENDER: LazyLock<PropertyPath> = LazyLock::new(|| PropertyPath::new("sender"));
+static USER_ID: LazyLock<PropertyPath> = LazyLock::new(|| PropertyPath::new("user_id"));
 
 impl Event {
     /// Reads an event from its JSON.
@@ -144,7 +145,7 @@ impl Event {
     }
 
     /// The property at a key, if it is of a kind that is kept.
-    pub(super) fn get(&self, key: &Key) -> Option<&Property> {
+    pub(super) fn get(&self, key: &PropertyPath) -> Option<&Property> {
         let first = self.index.partition_point(|indexed| indexed.trace < key.trace());
         self.index[first..]
             .iter()
@@ -168,7 +169,7 @@ impl Event {
     }
 
     /// The items of the list at a key; none when there is no list.
-    pub(super) fn list(&self, key: &Key) -> &[Scalar] {
+    pub(super) fn list(&self, key: &PropertyPath) -> &[Scalar] {
         match self.get(key).map(|property| &property.value) {
             Some(Kept::List(items)) => items,
             _ => &[],

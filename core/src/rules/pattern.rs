@@ -19,7 +19,7 @@ pub use text::Text;
 /// a pattern that would need more counts as not matching. Only one with more than seven groups of
 /// `?` or line breaks, or with pages of text beside a `?`, on a text made for it, comes so far.
 #[derive(Debug, Clone)]
-pub struct Pattern(Form);
+pub struct GlobPattern(Form);
 
 #[derive(Debug, Clone)]
 enum Form {
@@ -27,7 +27,7 @@ enum Form {
     Glob(Box<Glob>),
 }
 
-impl Pattern {
+impl GlobPattern {
     /// Compiles a glob as a user wrote it.
     #[must_use]
     pub fn new(glob: &str) -> Self {

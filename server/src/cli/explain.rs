@@ -8,9 +8,9 @@ use std::io::{IsTerminal, Read, stdin, stdout};
 use belfry_core::json;
 use belfry_core::matrix;
 use belfry_core::rules::ProfileTag;
+use belfry_core::rules::evaluate::{CompiledRules, Member};
+use belfry_core::rules::evaluation_request::RoomFacts;
 use belfry_core::rules::event::Event;
-use belfry_core::rules::matching::{Compiled, Member};
-use belfry_core::rules::verdict_request::RoomFacts;
 use clap::Args;
 use jiff::Timestamp;
 
@@ -65,7 +65,7 @@ pub(super) fn run(
             display_name: facts.display_name.as_deref(),
             profile_tag: arguments.profile_tag.as_ref().map(ProfileTag::as_str),
         };
-        let rules = Compiled::new(&user_id, rulesets.documents());
+        let rules = CompiledRules::new(&user_id, rulesets.documents());
         let explanation = rules.explain(&event, &facts.room, member);
         if arguments.json {
             println!("{}", serde_json::to_string_pretty(&explanation)?);

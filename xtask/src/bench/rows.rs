@@ -243,7 +243,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program { name: "the store alone", part: "store", arguments: &[], engines: true },
     Program { name: "counters in memory", part: "counters", arguments: &[], engines: false },
     Program { name: "an evaluation alone", part: "evaluate", arguments: &[], engines: false },
-    Program { name: "verdicts beside ruma", part: "verdicts", arguments: &[], engines: false },
+    Program { name: "verdicts beside ruma", part: "evaluation", arguments: &[], engines: false },
 ];
 
 /// The names of all rows.

@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 
 use super::{Indexed, Kept, NOWHERE, Object, Property};
 use crate::rules::Scalar;
-use crate::rules::key::Trace;
+use crate::rules::property_path::Trace;
 
 /// An event as it is read.
 pub(super) struct Flat {

@@ -8,7 +8,7 @@ fn event(value: Value) -> Event {
 }
 
 fn found(event: &Value, key: &str) -> Option<Value> {
-    Event::from_value(event.clone()).unwrap().get(&Key::new(key)).map(Property::to_json)
+    Event::from_value(event.clone()).unwrap().get(&PropertyPath::new(key)).map(Property::to_json)
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_long_path_is_not_repeated_for_each_property_under_it() {
     let members: Map<_, _> = (0..5000).map(|n| (n.to_string(), json!(n))).collect();
     let name = "x".repeat(30_000);
     let event = event(json!({&name: members}));
-    assert!(event.get(&Key::new(&format!("{name}.4999"))).is_some());
+    assert!(event.get(&PropertyPath::new(&format!("{name}.4999"))).is_some());
     assert!(event.names.len() < 60_000);
 }
 
@@ -89,7 +89,7 @@ fn an_event_as_deep_as_json_goes_is_taken_apart() {
         let json = r#"{"a":"#.repeat(depth) + "1" + &"}".repeat(depth);
         Event::from_slice(json.as_bytes())
     };
-    let key = Key::new(&["a"; 127].join("."));
+    let key = PropertyPath::new(&["a"; 127].join("."));
     assert!(nested(127).unwrap().get(&key).is_some());
     assert!(nested(128).is_err());
     assert!(nested(100_000).is_err());
@@ -128,7 +128,7 @@ fn kept(value: &Value) -> Option<Value> {
     }
 }
 
-fn walked<'a>(event: &'a Value, key: &Key) -> Option<&'a Value> {
+fn walked<'a>(event: &'a Value, key: &PropertyPath) -> Option<&'a Value> {
     key.parts().iter().try_fold(event, |value, part| value.as_object()?.get(&**part))
 }
 
@@ -138,7 +138,7 @@ proptest! {
         inner in any_json(),
         key in "[ab.\\\\]{0,9}",
     ) {
-        let key = Key::new(&key);
+        let key = PropertyPath::new(&key);
         let whole = json!({"a": inner});
         let walked = walked(&whole, &key).and_then(kept);
         let from_text = Event::from_slice(whole.to_string().as_bytes()).unwrap();

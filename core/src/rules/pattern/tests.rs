@@ -4,11 +4,11 @@ use super::search::Edge;
 use super::*;
 
 fn whole(glob: &str, text: &str) -> bool {
-    Pattern::new(glob).is_whole(&lower(text))
+    GlobPattern::new(glob).is_whole(&lower(text))
 }
 
 fn word(glob: &str, text: &str) -> bool {
-    Pattern::new(glob).is_word_of(&Text::new(text))
+    GlobPattern::new(glob).is_word_of(&Text::new(text))
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn case_makes_no_difference_in_any_script() {
 
 /// The steps that a pattern took on a text, and whether it matched as a word.
 fn steps(glob: &str, text: &str) -> (usize, bool) {
-    let Form::Glob(glob) = Pattern::new(glob).0 else { panic!("a glob has wildcards") };
+    let Form::Glob(glob) = GlobPattern::new(glob).0 else { panic!("a glob has wildcards") };
     let mut work = Work::on(glob.bytes(), text);
     let all = work.left();
     let matches = glob.is_word_of(text, &mut work);
@@ -201,7 +201,7 @@ proptest! {
         glob in "[ab é?*\n]{1,8}|[ab_é !]{1,5}",
         text in "[ab_ é!\n]{0,12}",
     ) {
-        let (pattern, chars) = (Pattern::new(&glob), text.chars().collect::<Vec<_>>());
+        let (pattern, chars) = (GlobPattern::new(&glob), text.chars().collect::<Vec<_>>());
         let glob: Vec<char> = glob.chars().collect();
         let wordless = |at: usize| chars.get(at).is_none_or(|c| !"ab_".contains(*c));
 
@@ -231,7 +231,7 @@ proptest! {
 
     #[test]
     fn no_pattern_and_no_text_panics(glob in ".{0,40}", text in "(?s).{0,200}") {
-        let pattern = Pattern::new(&glob);
+        let pattern = GlobPattern::new(&glob);
         let lowered = lower(&text);
         let _ = (pattern.is_whole(&lowered), pattern.is_word_of(&Text::new(&text)));
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use belfry_core::rules::ConditionKind;
-use belfry_core::rules::matching::{Explanation, Outcome, RuleName, Step};
+use belfry_core::rules::evaluate::{Explanation, MatchedRule, Outcome, Step};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ impl Page<'_> {
     }
 }
 
-fn name(rule: RuleName<'_>) -> String {
+fn name(rule: MatchedRule<'_>) -> String {
     plain(&format!("{}/{}/{}", rule.scope, rule.kind, rule.rule_id))
 }
 

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use belfry_core::matrix;
-use belfry_core::rules::evaluation::Evaluation;
-use belfry_core::rules::verdict_request::{EvaluateRequest, NamedMember};
+use belfry_core::rules::evaluation_request::{EvaluateRequest, RequestedMember};
+use belfry_core::rules::evaluation_response::EvaluationResponse;
 
 use crate::app::AppState;
-use crate::audience::Listener;
 use crate::http::error::{CommonError, MatrixError};
 use crate::http::extract::body::Whole;
 use crate::http::extract::requester::Service;
 use crate::http::respond::json;
+use crate::rule_index::EvaluatedMember;
 use crate::store::StoreError;
 
 /// How many members are judged without a pause for other calls, and how many bytes their rules
@@ -40,8 +40,8 @@ pub(crate) async fn evaluate(
         let name = matrix::localpart(&member.user_id, state.server_name())?;
         service.may_act_for(name, &member.user_id).then_some((name, member))
     });
-    let members: Vec<(&str, &NamedMember)> = members.collect();
-    let mut evaluation = Evaluation::new(asked.all);
+    let members: Vec<(&str, &RequestedMember)> = members.collect();
+    let mut evaluation = EvaluationResponse::new(asked.all);
     let mut part = Part::default();
     for some in members.chunks(ASKED) {
         part.add(&state, some).await?;
@@ -57,7 +57,7 @@ pub(crate) async fn evaluate(
 /// Members who are judged together.
 #[derive(Default)]
 struct Part<'a> {
-    listeners: Vec<Listener<'a>>,
+    listeners: Vec<EvaluatedMember<'a>>,
     /// Also those of rules that the audience has: they may have to be brought after all.
     bytes: usize,
 }
@@ -68,7 +68,7 @@ impl<'a> Part<'a> {
     async fn add(
         &mut self,
         state: &AppState,
-        members: &[(&'a str, &'a NamedMember)],
+        members: &[(&'a str, &'a RequestedMember)],
     ) -> Result<(), StoreError> {
         let names: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
         let accounts = state.store.account_ids(&names).await?;
@@ -76,11 +76,11 @@ impl<'a> Part<'a> {
         for ((_, member), account) in members.iter().zip(accounts) {
             let Some(account) = account else { continue };
             let (user_id, member) = (&*member.user_id, member.member());
-            self.listeners.push(Listener { user_id, member, account, brought: None });
+            self.listeners.push(EvaluatedMember { user_id, member, account, brought: None });
         }
         let accounts: Vec<i64> = self.listeners[first..].iter().map(|new| new.account).collect();
         let mut unknown = Vec::new();
-        for (at, known) in (first..).zip(state.audience.known(&state.store, &accounts)) {
+        for (at, known) in (first..).zip(state.rule_index.known(&state.store, &accounts)) {
             match known {
                 Some(bytes) => self.bytes += bytes,
                 None => unknown.push(at),
@@ -109,11 +109,11 @@ impl<'a> Part<'a> {
         mut self,
         state: &AppState,
         asked: &EvaluateRequest,
-        evaluation: &mut Evaluation<'a>,
+        evaluation: &mut EvaluationResponse<'a>,
     ) -> Result<(), StoreError> {
         let users: Vec<&str> = self.listeners.iter().map(|listener| listener.user_id).collect();
         // Ends: whoever has brought rules once is not missing again.
-        while let Err(missing) = state.audience.with(&state.store, &self.listeners, |audience| {
+        while let Err(missing) = state.rule_index.with(&state.store, &self.listeners, |audience| {
             let members = self.listeners.iter().map(|listener| (listener.user_id, listener.member));
             let members = audience.members(members);
             evaluation.add(&members.verdicts(&asked.event, &asked.room), &users);

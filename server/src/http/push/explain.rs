@@ -6,8 +6,8 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use belfry_core::json::write;
 use belfry_core::rules::RuleAccess;
-use belfry_core::rules::matching::Compiled;
-use belfry_core::rules::verdict_request::ExplainRequest;
+use belfry_core::rules::evaluate::CompiledRules;
+use belfry_core::rules::evaluation_request::ExplainRequest;
 
 use crate::app::AppState;
 use crate::http::error::{CommonError, MatrixError};
@@ -33,7 +33,7 @@ pub(crate) async fn explain(
     let turn = Arc::clone(&state.explain_permit).acquire_owned().await;
     let explain = move || {
         let _turn = turn;
-        let rules = Compiled::new(&user_id, rulesets.documents());
+        let rules = CompiledRules::new(&user_id, rulesets.documents());
         write(&rules.explain(&asked.event, &asked.room, asked.member()))
     };
     let explained =

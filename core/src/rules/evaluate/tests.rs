@@ -1,0 +1,88 @@
+//! RoomEvaluation on events, asked as the server asks them. Here is what the tests share.
+
+mod builtin;
+mod conditions;
+mod explanation;
+pub(crate) mod generate;
+mod order;
+mod ruma;
+
+use serde_json::{Value, json};
+
+use super::*;
+
+const ALICE: &str = "@alice:example.org";
+
+fn document(scope: &str, stored: &Value) -> Document {
+    Document::from_text(scope.parse().unwrap(), &stored.to_string()).unwrap()
+}
+
+/// Rules of the global scope: `[(kind, rule)]`, in order within a kind; nothing is said twice.
+fn global(rules: &[(&str, Value)]) -> Document {
+    scoped("global", rules, &json!({}))
+}
+
+fn scoped(scope: &str, rules: &[(&str, Value)], changes: &Value) -> Document {
+    let mut kinds = json!({});
+    for kind in RuleKind::ALL {
+        kinds[kind.as_str()] = json!([]);
+    }
+    for (kind, rule) in rules {
+        let mut whole = json!({"enabled": true, "actions": ["notify"]});
+        whole.as_object_mut().unwrap().extend(rule.as_object().unwrap().clone());
+        kinds[kind].as_array_mut().unwrap().push(whole);
+    }
+    document(scope, &json!({"rules": kinds, "changes": changes}))
+}
+
+fn message(body: &str) -> Value {
+    json!({
+        "type": "m.room.message", "room_id": "!r:example.org", "sender": "@bob:example.org",
+        "content": {"msgtype": "m.text", "body": body},
+    })
+}
+
+struct Asking<'a> {
+    documents: Vec<Document>,
+    room: Room,
+    member: Member<'a>,
+}
+
+impl<'a> Asking<'a> {
+    fn of(documents: impl Into<Vec<Document>>) -> Self {
+        let room = Room { member_count: Some(10), ..Room::default() };
+        Self { documents: documents.into(), room, member: Member::default() }
+    }
+
+    fn with_tag(mut self, tag: &'a str) -> Self {
+        self.member.profile_tag = Some(tag);
+        self
+    }
+
+    fn with_name(mut self, name: &'a str) -> Self {
+        self.member.display_name = Some(name);
+        self
+    }
+
+    fn with_room(mut self, room: &Value) -> Self {
+        self.room = serde_json::from_value(room.clone()).unwrap();
+        self
+    }
+
+    fn explain(&self, event: &Value) -> Value {
+        let compiled = CompiledRules::new(ALICE, &self.documents);
+        let event = Event::from_value(event.clone()).unwrap();
+        let explanation = compiled.explain(&event, &self.room, self.member);
+        assert_eq!(explanation.verdict, compiled.verdict(&event, &self.room, self.member));
+        json!(explanation)
+    }
+
+    /// The id of the rule that wins.
+    fn winner(&self, event: &Value) -> Option<String> {
+        Some(self.explain(event)["rule"]["rule_id"].as_str()?.to_owned())
+    }
+}
+
+fn winner(rules: &[(&str, Value)], event: &Value) -> Option<String> {
+    Asking::of([global(rules)]).winner(event)
+}

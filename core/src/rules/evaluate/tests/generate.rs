@@ -1,0 +1,234 @@
+//! Rules and events that have much to do with each other, for properties.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Value, json};
+
+use super::document;
+use crate::rules::evaluate::Room;
+use crate::rules::{Document, builtin};
+
+pub(crate) const USERS: [&str; 7] =
+    ["@alice:x", "@Bob:x", "@al:x", "@c*:x", "@тест:x", "@a b:x", "nobody"];
+pub(crate) const NAMES: [&str; 7] = ["", "Al", "Al Bo", "*", "Тест", "a*", "alice"];
+pub(crate) const TAGS: [&str; 2] = ["phone", "desk"];
+
+const WORDS: [&str; 14] = [
+    "alice",
+    "Al",
+    "bo",
+    "cake",
+    "c",
+    "тест",
+    "мойтест",
+    "@room",
+    "*",
+    "c++",
+    "🎂",
+    "\n",
+    "!",
+    "_",
+];
+const PATTERNS: [&str; 20] = [
+    "cake", "Al", "al bo", "c*", "*ake", "?ake", "*", "тест", "тес*", "c++", "🎂", "", "@room",
+    "!r:x", "!R*", "@bob:x", "m.room.*", "m.text", "invite", "alice",
+];
+const KEYS: [&str; 10] = [
+    "content.body",
+    "type",
+    "room_id",
+    "sender",
+    "state_key",
+    "content.msgtype",
+    "content.n",
+    r"content.m\.mentions.user_ids",
+    "content.list",
+    "absent",
+];
+
+/// What may stand where a word, a number or nothing is wanted.
+fn scalar() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        select(&PATTERNS[..]).prop_map(Value::from),
+        select(&USERS[..]).prop_map(Value::from),
+        (0..3).prop_map(Value::from),
+        any::<bool>().prop_map(Value::from),
+        Just(Value::Null),
+    ]
+}
+
+pub(crate) fn condition() -> impl Strategy<Value = Value> {
+    let key = || select(&KEYS[..]);
+    prop_oneof![
+        4 => (key(), select(&PATTERNS[..]))
+            .prop_map(|(key, pattern)| json!({"kind": "event_match", "key": key, "pattern": pattern})),
+        1 => Just(json!({"kind": "contains_display_name"})),
+        1 => select(&["2", ">2", "<=3", "==1"][..])
+            .prop_map(|is| json!({"kind": "room_member_count", "is": is})),
+        1 => select(&["room", "moon"][..])
+            .prop_map(|key| json!({"kind": "sender_notification_permission", "key": key})),
+        1 => (key(), scalar())
+            .prop_map(|(key, value)| json!({"kind": "event_property_is", "key": key, "value": value})),
+        1 => (key(), scalar()).prop_map(
+            |(key, value)| json!({"kind": "event_property_contains", "key": key, "value": value})
+        ),
+        1 => Just(json!({"kind": "org.x.unknown"})),
+    ]
+}
+
+fn actions() -> impl Strategy<Value = Value> {
+    select(vec![
+        json!(["notify"]),
+        json!([]),
+        json!(["dont_notify"]),
+        json!(["notify", {"set_tweak": "highlight"}]),
+        json!([{"set_tweak": "sound", "value": "ring"}, "notify", {"set_tweak": "sound"}]),
+    ])
+}
+
+/// A rule of any kind, as it is kept; its id is made unique by the place it gets.
+fn rule() -> impl Strategy<Value = (&'static str, Value)> {
+    let enabled = || prop::bool::weighted(0.8);
+    let conditional = (prop::collection::vec(condition(), 0..3), actions(), enabled(), 0..3).prop_map(
+        |(conditions, actions, enabled, id)| {
+            json!({"rule_id": format!("r{id}"), "conditions": conditions, "actions": actions, "enabled": enabled})
+        },
+    );
+    let named = |ids: Vec<&'static str>| {
+        (select(ids), actions(), enabled()).prop_map(|(id, actions, enabled)| {
+            json!({"rule_id": id, "pattern": id, "actions": actions, "enabled": enabled})
+        })
+    };
+    prop_oneof![
+        3 => (select(vec!["override", "underride"]), conditional),
+        2 => (Just("content"), named(PATTERNS.to_vec())),
+        1 => (Just("room"), named(vec!["!r:x", "!R:X", "!other:x", "!other2:x", "!*"])),
+        2 => (Just("sender"), named(USERS.to_vec())),
+    ]
+}
+
+fn rules() -> impl Strategy<Value = Value> {
+    prop::collection::vec(rule(), 0..7).prop_map(|rules| {
+        let mut kinds =
+            json!({"override": [], "content": [], "room": [], "sender": [], "underride": []});
+        for (kind, rule) in rules {
+            let list = kinds[kind].as_array_mut().unwrap();
+            if list.iter().all(|other| other["rule_id"] != rule["rule_id"]) {
+                list.push(rule);
+            }
+        }
+        kinds
+    })
+}
+
+fn changes() -> impl Strategy<Value = Value> {
+    let ids: Vec<String> = builtin::all().iter().map(|(_, rule)| rule.rule_id.clone()).collect();
+    let change = prop_oneof![
+        any::<bool>().prop_map(|enabled| json!({"enabled": enabled})),
+        actions().prop_map(|actions| json!({"actions": actions})),
+    ];
+    prop::collection::btree_map(select(ids), change, 0..4).prop_map(|changes| json!(changes))
+}
+
+/// The global rules of a user.
+pub(crate) fn global() -> impl Strategy<Value = Document> {
+    (rules(), prop_oneof![2 => Just(json!({})), 1 => changes()]).prop_map(|(rules, changes)| {
+        document("global", &json!({"rules": rules, "changes": changes}))
+    })
+}
+
+/// All rules of a user: mostly global, at times of devices.
+pub(crate) fn documents() -> impl Strategy<Value = Vec<Document>> {
+    let device = prop::option::weighted(0.2, (select(&TAGS[..]), rules())).prop_map(|device| {
+        device.map(|(tag, rules)| {
+            document(&format!("device/{tag}"), &json!({"rules": rules, "changes": {}}))
+        })
+    });
+    (global(), device).prop_map(|(global, device)| device.into_iter().chain([global]).collect())
+}
+
+fn body() -> impl Strategy<Value = Value> {
+    let words = prop::collection::vec((select(&WORDS[..]), select(&[" ", "", ", "][..])), 0..7);
+    let text = words.prop_map(|words| {
+        words.into_iter().flat_map(|(word, gap)| [word, gap]).collect::<String>().into()
+    });
+    prop_oneof![8 => text, 1 => scalar()]
+}
+
+fn mentions() -> impl Strategy<Value = Value> {
+    let user = prop_oneof![3 => select(&USERS[..]).prop_map(Value::from), 1 => scalar()];
+    let users = prop::collection::vec(user, 0..3);
+    (prop::option::of(users), prop::option::of(any::<bool>())).prop_map(|(users, room)| {
+        let mut mentions = json!({});
+        if let Some(users) = users {
+            mentions["user_ids"] = users.into();
+        }
+        if let Some(room) = room {
+            mentions["room"] = room.into();
+        }
+        mentions
+    })
+}
+
+/// An event of any type, in one of few rooms, from anybody.
+pub(crate) fn event() -> impl Strategy<Value = Value> {
+    let types =
+        ["m.room.message", "m.room.member", "m.room.tombstone", "m.reaction", "M.Room.Encrypted"];
+    let senders = USERS.into_iter().chain(["@stranger:x", "@ALICE:x"]).collect::<Vec<_>>();
+    let state_keys = USERS.into_iter().chain(["", "@BOB:X", "@cat:x"]).collect::<Vec<_>>();
+    let content = (
+        prop::option::weighted(0.9, body()),
+        prop::option::weighted(0.3, mentions()),
+        prop::option::weighted(0.3, select(&["m.text", "m.emote", "m.notice"][..])),
+        prop::option::of(select(&["invite", "invite", "join"][..])),
+        prop::option::of(scalar()),
+        prop::option::of(prop::collection::vec(scalar(), 0..3)),
+    )
+        .prop_map(|(body, mentions, msgtype, membership, n, list)| {
+            let members = [
+                ("body", body),
+                ("m.mentions", mentions),
+                ("msgtype", msgtype.map(Value::from)),
+                ("membership", membership.map(Value::from)),
+                ("n", n),
+                ("list", list.map(Value::from)),
+            ];
+            Value::Object(
+                members.into_iter().filter_map(|(k, v)| Some((k.to_owned(), v?))).collect(),
+            )
+        });
+    (
+        prop_oneof![3 => Just(types[0]), 2 => select(types.to_vec())],
+        prop::option::weighted(0.9, select(senders)),
+        select(vec!["!r:x", "!R:x", "!q:x"]),
+        prop::option::weighted(0.4, select(state_keys)),
+        content,
+    )
+        .prop_map(|(kind, sender, room, state_key, content)| {
+            let mut event = json!({"type": kind, "room_id": room, "content": content});
+            if let Some(sender) = sender {
+                event["sender"] = sender.into();
+            }
+            if let Some(state_key) = state_key {
+                event["state_key"] = state_key.into();
+            }
+            event
+        })
+}
+
+pub(crate) fn room() -> impl Strategy<Value = Room> {
+    let levels = select(vec![
+        json!({}),
+        json!({"users_default": 50}),
+        json!({"users": {"@alice:x": 100}, "notifications": {"room": 60, "moon": 0}}),
+    ]);
+    let count = prop::option::weighted(0.9, 1..4u64);
+    let creators = prop::collection::btree_set(select(&USERS[..]).prop_map_into(), 0..2);
+    (count, prop::option::weighted(0.7, levels), creators).prop_map(
+        |(member_count, levels, creators)| Room {
+            member_count,
+            power_levels: levels.map(|levels| serde_json::from_value(levels).unwrap()),
+            creators,
+        },
+    )
+}

@@ -1,0 +1,169 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::rules::Class;
+use crate::rules::evaluate::Level;
+
+fn explain(body: &Value) -> Result<ExplainRequest, RuleError> {
+    ExplainRequest::read(body.to_string().as_bytes())
+}
+
+fn evaluate(body: &Value) -> Result<EvaluateRequest, RuleError> {
+    EvaluateRequest::read(body.to_string().as_bytes())
+}
+
+#[test]
+fn a_request_to_explain_says_what_is_known() {
+    let request = explain(&json!({
+        "event": {"sender": "@bob:x"}, "profile_tag": "phone", "org.x": [1],
+        "room": {
+            "member_count": 5, "display_name": "Alice", "name": "Cake", "creators": ["@bob:x"],
+            "power_levels": {"users": {"@bob:x": 100}, "notifications": {"room": "20"}},
+        },
+    }))
+    .unwrap();
+    assert_eq!(request.event.sender(), Some("@bob:x"));
+    assert_eq!(request.room.member_count, Some(5));
+    let levels = request.room.power_levels.as_ref().unwrap();
+    assert_eq!((levels.of("@bob:x"), levels.to_notify("room")), (Level(100), Level(20)));
+    assert_eq!(request.room.creators, ["@bob:x".to_owned()].into());
+    let member = Member { display_name: Some("Alice"), profile_tag: Some("phone") };
+    assert_eq!(request.member(), member);
+
+    let request = explain(&json!({"event": {}})).unwrap();
+    assert_eq!((request.room.clone(), request.member()), (Room::default(), Member::default()));
+}
+
+#[test]
+fn a_request_to_evaluate_has_its_members_in_order() {
+    let request = evaluate(&json!({
+        "event": {}, "room": {"member_count": 2}, "all": true,
+        "members": [
+            {"user_id": "@b:x", "display_name": "B", "profile_tag": "phone"},
+            {"user_id": "@a:x", "org.x": [{}]},
+        ],
+    }))
+    .unwrap();
+    let names: Vec<&str> = request.members.iter().map(|member| &*member.user_id).collect();
+    assert_eq!(names, ["@b:x", "@a:x"]);
+    let member = Member { display_name: Some("B"), profile_tag: Some("phone") };
+    assert_eq!(request.members[0].member(), member);
+    assert_eq!(request.members[1].member(), Member::default());
+    assert!(request.all && request.room.member_count == Some(2));
+
+    let request = evaluate(&json!({"members": [], "event": {}})).unwrap();
+    assert!(request.members.is_empty() && !request.all);
+}
+
+#[test]
+fn what_is_wrong_in_both_is_refused_by_name() {
+    let levels = "room.power_levels must be the content of an m.room.power_levels event, with \
+        integers for levels";
+    let creators = "room.creators must be an array of user ids";
+    for (body, class, text) in [
+        (json!({}), Class::MissingParam, "event is missing"),
+        (json!({"event": null}), Class::BadJson, "event must be a JSON object"),
+        (json!({"event": []}), Class::BadJson, "event must be a JSON object"),
+        (json!({"event": {}, "room": 5}), Class::BadJson, "room must be a JSON object"),
+        (
+            json!({"event": {}, "room": {"member_count": -1}}),
+            Class::BadJson,
+            "room.member_count must be a whole number",
+        ),
+        (
+            json!({"event": {}, "room": {"member_count": "5"}}),
+            Class::BadJson,
+            "room.member_count must be a whole number",
+        ),
+        (json!({"event": {}, "room": {"creators": {"@a:x": 1}}}), Class::BadJson, creators),
+        (json!({"event": {}, "room": {"creators": ["@a:x", 1]}}), Class::BadJson, creators),
+        (json!({"event": {}, "room": {"creators": null}}), Class::BadJson, creators),
+        (json!({"event": {}, "room": {"power_levels": 1}}), Class::BadJson, levels),
+        (json!({"event": {}, "room": {"power_levels": []}}), Class::BadJson, levels),
+        (
+            json!({"event": {}, "room": {"power_levels": {"users": {"@a:x": "high"}}}}),
+            Class::BadJson,
+            levels,
+        ),
+    ] {
+        let mut many = body.clone();
+        many["members"] = json!([]);
+        for refusal in [explain(&body).unwrap_err(), evaluate(&many).unwrap_err()] {
+            assert_eq!((refusal.class(), refusal.to_string().as_str()), (class, text), "{body}");
+        }
+    }
+    for (body, class) in [
+        (&b"cake"[..], Class::NotJson),
+        (b"", Class::NotJson),
+        (b"[]", Class::BadJson),
+        (b"\"members\"", Class::BadJson),
+        (br#"{"event":{},"event":{},"members":[]}"#, Class::BadJson),
+        (br#"{"event":{"a":1,"a":2},"members":[]}"#, Class::BadJson),
+        (br#"{"event":{},"members":[]} x"#, Class::NotJson),
+    ] {
+        assert_eq!(ExplainRequest::read(body).unwrap_err().class(), class, "{body:?}");
+        assert_eq!(EvaluateRequest::read(body).unwrap_err().class(), class, "{body:?}");
+    }
+}
+
+#[test]
+fn what_is_wrong_in_one_of_them_is_refused_by_name() {
+    for (more, class, text) in [
+        (json!({"profile_tag": 1}), Class::BadJson, "profile_tag must be a string"),
+        (json!({"profile_tag": ""}), Class::InvalidParam, "a name must not be empty"),
+        (json!({"profile_tag": "a/b"}), Class::InvalidParam, "a name must not contain '/'"),
+        (
+            json!({"room": {"display_name": null}}),
+            Class::BadJson,
+            "room.display_name must be a string",
+        ),
+    ] {
+        let mut body = more.clone();
+        body["event"] = json!({});
+        let refusal = explain(&body).unwrap_err();
+        assert_eq!((refusal.class(), refusal.to_string().as_str()), (class, text), "{more}");
+    }
+    let good = json!({"user_id": "@a:x"});
+    for (members, class, text) in [
+        (Value::Null, Class::BadJson, "members must be an array"),
+        (json!({"0": good}), Class::BadJson, "members must be an array"),
+        (json!([good, "@b:x"]), Class::BadJson, "members[1] must be a JSON object"),
+        (json!([good, {}]), Class::MissingParam, "members[1].user_id is missing"),
+        (
+            json!([{"user_id": "@a:x", "display_name": 1}]),
+            Class::BadJson,
+            "members[0].display_name must be a string",
+        ),
+        (
+            json!([{"user_id": "@a:x", "profile_tag": ""}]),
+            Class::InvalidParam,
+            "a name must not be empty",
+        ),
+    ] {
+        let refusal = evaluate(&json!({"event": {}, "members": members})).unwrap_err();
+        assert_eq!((refusal.class(), refusal.to_string().as_str()), (class, text), "{members}");
+    }
+    let refusal = evaluate(&json!({"event": {}})).unwrap_err();
+    assert_eq!(refusal.to_string(), "members is missing");
+    let refusal = evaluate(&json!({"event": {}, "members": [], "all": 1})).unwrap_err();
+    assert_eq!(refusal.to_string(), "all must be a boolean");
+}
+
+#[test]
+fn only_the_members_of_the_body_itself_are_members() {
+    let request = evaluate(&json!({
+        "event": {"members": [1, {"members": ["x"]}], "content": {"members": [2]}},
+        "room": {"members": [3]},
+        "members": [{"user_id": "@a:x", "members": [4]}],
+    }));
+    assert_eq!(request.unwrap().members.len(), 1);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_reading_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        drop(ExplainRequest::read(&bytes));
+        drop(EvaluateRequest::read(&bytes));
+    }
+}

@@ -1,5 +1,0 @@
-//! Looks for an input that breaks a promise of [`belfry_fuzz::verdict`].
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| belfry_fuzz::verdict::check(input));
