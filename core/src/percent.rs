@@ -10,7 +10,7 @@ use thiserror::Error;
 pub enum PercentError {
     /// A `%` without two hexadecimal digits behind it.
     #[error("a % in an address must have two hexadecimal digits behind it; write %25 for a %")]
-    Escape,
+    InvalidEscape,
     /// The bytes are no text.
     #[error("the address is not UTF-8 when its escapes are read")]
     NotUtf8,
@@ -20,7 +20,7 @@ pub enum PercentError {
 ///
 /// # Errors
 /// When an escape is broken, or the bytes are not UTF-8.
-pub fn segment(text: &str) -> Result<Cow<'_, str>, PercentError> {
+pub fn decode_segment(text: &str) -> Result<Cow<'_, str>, PercentError> {
     if text.contains('%') { decode(text, false).map(Cow::Owned) } else { Ok(Cow::Borrowed(text)) }
 }
 
@@ -28,7 +28,7 @@ pub fn segment(text: &str) -> Result<Cow<'_, str>, PercentError> {
 ///
 /// # Errors
 /// When an escape is broken, or the bytes are not UTF-8.
-pub fn query(text: &str) -> Result<Vec<(String, String)>, PercentError> {
+pub fn parse_query(text: &str) -> Result<Vec<(String, String)>, PercentError> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     pairs
         .map(|pair| {
@@ -45,7 +45,7 @@ fn decode(text: &str, plus_is_space: bool) -> Result<String, PercentError> {
         let (byte, after) = match (first, tail) {
             (b'+', _) if plus_is_space => (b' ', tail),
             (b'%', [high, low, after @ ..]) => (digit(*high)? << 4 | digit(*low)?, after),
-            (b'%', _) => return Err(PercentError::Escape),
+            (b'%', _) => return Err(PercentError::InvalidEscape),
             _ => (*first, tail),
         };
         bytes.push(byte);
@@ -56,7 +56,7 @@ fn decode(text: &str, plus_is_space: bool) -> Result<String, PercentError> {
 
 fn digit(hex: u8) -> Result<u8, PercentError> {
     let value = char::from(hex).to_digit(16).and_then(|value| u8::try_from(value).ok());
-    value.ok_or(PercentError::Escape)
+    value.ok_or(PercentError::InvalidEscape)
 }
 
 #[cfg(test)]
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_segment_is_decoded_or_refused() {
-        use PercentError::{Escape, NotUtf8};
+        use PercentError::{InvalidEscape, NotUtf8};
         for (text, value) in [
             ("cake", Ok("cake")),
             ("a+b", Ok("a+b")),
@@ -75,40 +75,40 @@ mod tests {
             ("%D1%82%D0%B5", Ok("те")),
             ("те", Ok("те")),
             ("%00", Ok("\0")),
-            ("100%", Err(Escape)),
-            ("%4", Err(Escape)),
-            ("%zz", Err(Escape)),
-            ("%+1", Err(Escape)),
+            ("100%", Err(InvalidEscape)),
+            ("%4", Err(InvalidEscape)),
+            ("%zz", Err(InvalidEscape)),
+            ("%+1", Err(InvalidEscape)),
             ("%D1", Err(NotUtf8)),
             ("%C0%AF", Err(NotUtf8)),
             ("%ED%A0%80", Err(NotUtf8)),
         ] {
-            assert_eq!(segment(text).as_deref().map_err(|error| *error), value, "{text}");
+            assert_eq!(decode_segment(text).as_deref().map_err(|error| *error), value, "{text}");
         }
     }
 
     #[test]
     fn a_query_is_pairs_in_their_order() {
-        let pairs = query("b=1+2&&a=%26&b=&c&=x").unwrap();
+        let pairs = parse_query("b=1+2&&a=%26&b=&c&=x").unwrap();
         let shown: Vec<(&str, &str)> =
             pairs.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
         assert_eq!(shown, [("b", "1 2"), ("a", "&"), ("b", ""), ("c", ""), ("", "x")]);
-        assert_eq!(query("a=%"), Err(PercentError::Escape));
-        assert_eq!(query("%FF=a"), Err(PercentError::NotUtf8));
+        assert_eq!(parse_query("a=%"), Err(PercentError::InvalidEscape));
+        assert_eq!(parse_query("%FF=a"), Err(PercentError::NotUtf8));
     }
 
     proptest! {
         #[test]
         fn any_text_is_decoded_or_refused(text in any::<String>()) {
-            let _ = segment(&text);
-            let _ = query(&text);
+            let _ = decode_segment(&text);
+            let _ = parse_query(&text);
         }
 
         #[test]
         fn what_is_written_with_escapes_is_read_back(text in any::<String>()) {
             let written: Vec<String> = text.bytes().map(|byte| format!("%{byte:02x}")).collect();
             let written = written.concat();
-            prop_assert_eq!(segment(&written).unwrap(), text.as_str());
+            prop_assert_eq!(decode_segment(&written).unwrap(), text.as_str());
         }
     }
 }

@@ -10,10 +10,10 @@ use belfry_core::matrix::{Login, Register};
 use belfry_core::oauth::app::{App, AppDetails, Registration};
 use belfry_core::oauth::bearer;
 use belfry_core::oauth::form::{self, Pairs};
-use belfry_core::oauth::parameter::Parameters;
+use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::redirect::RedirectUri;
-use belfry_core::oauth::reply::{Answer, Delivery, Reply, ResponseMode};
-use belfry_core::oauth::request::{Request, client_id};
+use belfry_core::oauth::request::{AuthorizationRequest, client_id};
+use belfry_core::oauth::response::{AuthorizationResponse, Delivery, ResponseMode, ResponseTarget};
 use belfry_core::oauth::revoke_request::RevokeRequest;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::sign_up::SignUp;
@@ -27,17 +27,17 @@ pub fn check(input: &[u8]) {
     let mut lines = input.splitn(3, |byte| *byte == b'\n');
     let mut next = || lines.next().unwrap_or_default();
     let (query, header, rest) = (next(), next(), next());
-    if let Ok(pairs) = form::pairs(query) {
+    if let Ok(pairs) = form::parse(query) {
         read_all(&pairs, header);
     }
     if let Ok(pairs) =
-        json::read(rest).map_err(drop).and_then(|json| form::flatten(json).map_err(drop))
+        json::read(rest).map_err(drop).and_then(|json| form::from_json(json).map_err(drop))
     {
         read_all(&pairs, header);
     }
     let _ = (Login::read(rest), Register::read(rest));
     let text = String::from_utf8_lossy(rest);
-    let _ = (Route::of(&text), text.parse::<RoutePattern>(), percent::segment(&text));
+    let _ = (Route::of(&text), text.parse::<RoutePattern>(), percent::decode_segment(&text));
     if let Ok(range) = text.parse::<Cidr>() {
         assert_eq!(range.to_string().parse(), Ok(range));
     }
@@ -50,24 +50,24 @@ pub fn check(input: &[u8]) {
 fn read_all(pairs: &Pairs, header: &[u8]) {
     let parameters = Parameters::new(pairs);
     let named = pairs.iter().filter(|(name, _)| name == "access_token");
-    let _ = bearer::presented([header], named.map(|(_, token)| token.as_str()));
-    let _ = TokenRequest::check(Some(header), parameters);
-    let _ = RevokeRequest::check(Some(header), parameters);
-    let _ = SignUp::from_pairs(pairs.clone()).check();
+    let _ = bearer::extract_token([header], named.map(|(_, token)| token.as_str()));
+    let _ = TokenRequest::parse(Some(header), parameters);
+    let _ = RevokeRequest::parse(Some(header), parameters);
+    let _ = SignUp::from_pairs(pairs.clone()).validate();
     let _ = client_id(parameters);
     for (_, value) in pairs {
         if let Ok(scopes) = value.parse::<Scopes>() {
             assert_eq!(scopes.to_string().parse(), Ok(scopes.clone()));
-            assert!(scopes.cover(&scopes));
+            assert!(scopes.covers_all(&scopes));
         }
         if let Ok(uri) = RedirectUri::new(value.as_str()) {
             leads_where_it_says(&uri);
         }
     }
     // The app is what the same pairs say of one, if they say enough.
-    let details = Registration::from_pairs(pairs.clone()).check().unwrap_or_else(|_| known());
+    let details = Registration::from_pairs(pairs.clone()).validate().unwrap_or_else(|_| known());
     let app = App { id: 1, client_id: "app".to_owned(), details };
-    if let Ok(request) = Request::check(parameters, Some(&app)) {
+    if let Ok(request) = AuthorizationRequest::parse(parameters, Some(&app)) {
         is_answered(&request, &app);
     }
 }
@@ -100,16 +100,16 @@ fn leads_where_it_says(uri: &RedirectUri) {
 }
 
 /// Checks that the answer goes where the app registered, once in each part.
-fn is_answered(request: &Request, app: &App) {
-    let reply = &request.reply;
+fn is_answered(request: &AuthorizationRequest, app: &App) {
+    let reply = &request.target;
     let stored = serde_json::to_string(request).expect("a request is stored as JSON");
-    assert_eq!(serde_json::from_str::<Request>(&stored).ok().as_ref(), Some(request));
-    assert!(app.redirect_uri(reply.redirect_uri.as_str()).is_some());
-    if let Ok(asked) = &request.asked {
-        assert!(app.details.scopes.cover(&asked.scopes));
+    assert_eq!(serde_json::from_str::<AuthorizationRequest>(&stored).ok().as_ref(), Some(request));
+    assert!(app.find_redirect_uri(reply.redirect_uri.as_str()).is_some());
+    if let Ok(asked) = &request.requested {
+        assert!(app.details.scopes.covers_all(&asked.scopes));
     }
     let code = Secret::new("c0de");
-    let delivery = reply.deliver("https://belfry.example", Answer::Code(&code));
+    let delivery = reply.deliver("https://belfry.example", AuthorizationResponse::Code(&code));
     match delivery {
         Delivery::Show => assert!(reply.redirect_uri.is_oob()),
         Delivery::Post { action, fields } => {
@@ -121,7 +121,7 @@ fn is_answered(request: &Request, app: &App) {
             let cut = if reply.mode == ResponseMode::Query { '?' } else { '#' };
             let (_, answer) = location.split_once(cut).expect("it has an answer");
             let named = |wanted: &str| -> Vec<String> {
-                let pairs = answer.split('&').filter_map(|pair| percent::query(pair).ok());
+                let pairs = answer.split('&').filter_map(|pair| percent::parse_query(pair).ok());
                 pairs.flatten().filter(|(name, _)| name == wanted).map(|(_, value)| value).collect()
             };
             assert_eq!(named("code"), ["c0de"], "{location}");
@@ -132,7 +132,7 @@ fn is_answered(request: &Request, app: &App) {
 }
 
 /// Checks that an answer goes to the page that the redirect URI names.
-fn is_same_place(location: &str, reply: &Reply) {
+fn is_same_place(location: &str, reply: &ResponseTarget) {
     let page = |uri: &str| uri.split(['?', '#']).next().map(str::to_owned);
     assert_eq!(page(location), page(reply.redirect_uri.as_str()));
     assert!(location.bytes().all(|byte| byte.is_ascii_graphic()), "{location:?}");

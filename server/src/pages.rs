@@ -20,7 +20,7 @@ pub use signed_out::SignedOutPage;
 
 use std::borrow::Cow;
 
-use belfry_core::oauth::consent::lines;
+use belfry_core::oauth::consent::items;
 use belfry_core::oauth::scope::Scopes;
 use url::Url;
 
@@ -49,7 +49,7 @@ impl Layout<'_> {
 
     /// What scopes allow, to people or to those who run the server.
     fn allowed(&self, scopes: &Scopes, admin: bool) -> Vec<Cow<'static, str>> {
-        let lines = lines(scopes).into_iter().filter(|line| line.admin == admin);
+        let lines = items(scopes).into_iter().filter(|line| line.admin == admin);
         lines.map(|line| self.text(&line.key())).collect()
     }
 }

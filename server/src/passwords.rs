@@ -7,7 +7,7 @@ use std::thread;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
-use belfry_core::oauth::account::LONGEST_PASSWORD;
+use belfry_core::oauth::account::MAX_PASSWORD_LENGTH;
 use belfry_core::secret::Secret;
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::Semaphore;
@@ -72,7 +72,7 @@ impl Passwords {
     /// Verifies a password. Without a hash it takes the same time and fails. Passwords above the
     /// maximum length are rejected without hashing to bound the cost.
     pub async fn verify(&self, password: Secret, hash: Option<String>) -> Result<bool, Busy> {
-        if password.reveal().chars().count() > LONGEST_PASSWORD {
+        if password.reveal().chars().count() > MAX_PASSWORD_LENGTH {
             return Ok(false);
         }
         self.run(move || {

@@ -5,14 +5,14 @@ use thiserror::Error;
 use crate::secret::Secret;
 
 /// The longest name of an account, in characters.
-pub const LONGEST_NAME: usize = 30;
+pub const MAX_NAME_LENGTH: usize = 30;
 /// The longest e-mail address, in characters.
-pub const LONGEST_EMAIL: usize = 320;
+pub const MAX_EMAIL_LENGTH: usize = 320;
 /// The shortest password, in characters.
-pub const SHORTEST_PASSWORD: usize = 8;
+pub const MIN_PASSWORD_LENGTH: usize = 8;
 /// The longest password, in characters. Nothing is cut off, and nobody can make the server hash a
 /// book.
-pub const LONGEST_PASSWORD: usize = 128;
+pub const MAX_PASSWORD_LENGTH: usize = 128;
 
 /// Names that could be taken for the service itself or for those who run it.
 const RESERVED: &str = "abuse account accounts admin administrator administrators admins api \
@@ -24,7 +24,7 @@ const COMMON: &str = include_str!("account/common.txt");
 
 /// What can be wrong with what a person gives for an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum Problem {
+pub enum FieldError {
     /// Nothing was given.
     #[error("can't be blank")]
     Blank,
@@ -54,7 +54,7 @@ pub enum Problem {
     NotAccepted,
 }
 
-impl Problem {
+impl FieldError {
     /// The code that stands in `details`.
     #[must_use]
     pub const fn code(self) -> &'static str {
@@ -103,15 +103,15 @@ impl Problem {
 /// # Errors
 /// The first thing that is wrong with the name. Whether it is reserved is not asked: who runs the
 /// server may use any name.
-pub fn check_name(name: &str) -> Result<(), Problem> {
+pub fn check_name(name: &str) -> Result<(), FieldError> {
     if name.is_empty() {
-        return Err(Problem::Blank);
+        return Err(FieldError::Blank);
     }
     if !name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_')) {
-        return Err(Problem::NameInvalid);
+        return Err(FieldError::NameInvalid);
     }
-    if name.len() > LONGEST_NAME {
-        return Err(Problem::TooLong(LONGEST_NAME));
+    if name.len() > MAX_NAME_LENGTH {
+        return Err(FieldError::TooLong(MAX_NAME_LENGTH));
     }
     Ok(())
 }
@@ -120,10 +120,10 @@ pub fn check_name(name: &str) -> Result<(), Problem> {
 ///
 /// # Errors
 /// The first thing that is wrong with the name.
-pub fn check_free_name(name: &str) -> Result<(), Problem> {
+pub fn check_free_name(name: &str) -> Result<(), FieldError> {
     check_name(name)?;
     if RESERVED.split_ascii_whitespace().any(|reserved| reserved == name) {
-        return Err(Problem::Reserved);
+        return Err(FieldError::Reserved);
     }
     Ok(())
 }
@@ -132,12 +132,12 @@ pub fn check_free_name(name: &str) -> Result<(), Problem> {
 ///
 /// # Errors
 /// The first thing that is wrong with the address.
-pub fn check_email(email: &str) -> Result<(), Problem> {
+pub fn check_email(email: &str) -> Result<(), FieldError> {
     if email.trim().is_empty() {
-        return Err(Problem::Blank);
+        return Err(FieldError::Blank);
     }
-    if email.chars().count() > LONGEST_EMAIL {
-        return Err(Problem::TooLong(LONGEST_EMAIL));
+    if email.chars().count() > MAX_EMAIL_LENGTH {
+        return Err(FieldError::TooLong(MAX_EMAIL_LENGTH));
     }
     let is_label = |label: &str| {
         let inside = |c: char| c.is_alphanumeric() || c == '-';
@@ -155,7 +155,7 @@ pub fn check_email(email: &str) -> Result<(), Problem> {
         {
             Ok(())
         }
-        _ => Err(Problem::EmailInvalid),
+        _ => Err(FieldError::EmailInvalid),
     }
 }
 
@@ -164,17 +164,17 @@ pub fn check_email(email: &str) -> Result<(), Problem> {
 ///
 /// # Errors
 /// The first thing that is wrong with the password.
-pub fn check_password(password: &Secret) -> Result<(), Problem> {
+pub fn check_password(password: &Secret) -> Result<(), FieldError> {
     if password.reveal().trim().is_empty() {
-        return Err(Problem::Blank);
+        return Err(FieldError::Blank);
     }
     match password.reveal().chars().count() {
-        ..SHORTEST_PASSWORD => Err(Problem::TooShort(SHORTEST_PASSWORD)),
-        SHORTEST_PASSWORD..=LONGEST_PASSWORD if is_common(password.reveal()) => {
-            Err(Problem::PasswordCommon)
+        ..MIN_PASSWORD_LENGTH => Err(FieldError::TooShort(MIN_PASSWORD_LENGTH)),
+        MIN_PASSWORD_LENGTH..=MAX_PASSWORD_LENGTH if is_common(password.reveal()) => {
+            Err(FieldError::PasswordCommon)
         }
-        SHORTEST_PASSWORD..=LONGEST_PASSWORD => Ok(()),
-        _ => Err(Problem::TooLong(LONGEST_PASSWORD)),
+        MIN_PASSWORD_LENGTH..=MAX_PASSWORD_LENGTH => Ok(()),
+        _ => Err(FieldError::TooLong(MAX_PASSWORD_LENGTH)),
     }
 }
 

@@ -2,16 +2,16 @@
 
 use thiserror::Error;
 
-use super::error::Refusal;
+use super::error::OAuthError;
 use super::redirect::{RedirectUri, RedirectUriError};
 use super::scope::{Scope, Scopes};
 use super::uri;
-use super::validation::Invalid;
+use super::validation::ValidationErrors;
 
 /// The longest name of an app, in characters.
-pub const LONGEST_NAME: usize = 60;
+pub const MAX_NAME_LENGTH: usize = 60;
 /// The longest list of redirect URIs and the longest website, in characters.
-pub const LONGEST_URIS: usize = 2000;
+pub const MAX_URIS_LENGTH: usize = 2000;
 
 /// A registered application, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,22 +27,23 @@ pub struct App {
 impl App {
     /// The redirect URI that a request named, if the app registered it.
     #[must_use]
-    pub fn redirect_uri(&self, sent: &str) -> Option<RedirectUri> {
-        self.details.redirect_uris.iter().find_map(|registered| registered.matched(sent))
+    pub fn find_redirect_uri(&self, sent: &str) -> Option<RedirectUri> {
+        self.details.redirect_uris.iter().find_map(|registered| registered.match_requested(sent))
     }
 
     /// The scopes that are granted when these are asked for: all of them, or none. Nothing asked
     /// for means `read`.
     ///
     /// # Errors
-    /// [`Refusal::InvalidScope`] for a scope that is malformed, unknown, not covered by those that
+    /// [`OAuthError::InvalidScope`] for a scope that is malformed, unknown, not covered by those that
     /// the app declared, or for admins: no account has that role, so nobody could grant it.
-    pub fn granted(&self, asked: Option<&str>) -> Result<Scopes, Refusal> {
-        let asked: Scopes = asked.unwrap_or_default().parse().map_err(|_| Refusal::InvalidScope)?;
-        let asked = asked.or_read();
+    pub fn resolve_scopes(&self, requested: Option<&str>) -> Result<Scopes, OAuthError> {
+        let requested: Scopes =
+            requested.unwrap_or_default().parse().map_err(|_| OAuthError::InvalidScope)?;
+        let requested = requested.or_read();
         let may_be_granted =
-            self.details.scopes.cover(&asked) && !asked.iter().any(Scope::is_admin);
-        if may_be_granted { Ok(asked) } else { Err(Refusal::InvalidScope) }
+            self.details.scopes.covers_all(&requested) && !requested.iter().any(Scope::is_admin);
+        if may_be_granted { Ok(requested) } else { Err(OAuthError::InvalidScope) }
     }
 
     /// The scopes of a token for who signs up through the app: all that it may be granted.
@@ -96,17 +97,17 @@ pub enum AppError {
     /// A control character, or one that turns the direction of writing.
     #[error("Application name is invalid")]
     NameInvalid,
-    /// More than [`LONGEST_NAME`] characters.
-    #[error("Application name is too long (maximum is {LONGEST_NAME} characters)")]
+    /// More than [`MAX_NAME_LENGTH`] characters.
+    #[error("Application name is too long (maximum is {MAX_NAME_LENGTH} characters)")]
     NameTooLong,
     /// No address of a page.
     #[error("Application website is not a valid URL")]
     WebsiteInvalid,
-    /// More than [`LONGEST_URIS`] characters.
-    #[error("Application website is too long (maximum is {LONGEST_URIS} characters)")]
+    /// More than [`MAX_URIS_LENGTH`] characters.
+    #[error("Application website is too long (maximum is {MAX_URIS_LENGTH} characters)")]
     WebsiteTooLong,
-    /// More than [`LONGEST_URIS`] characters in all.
-    #[error("Redirect URI is too long (maximum is {LONGEST_URIS} characters)")]
+    /// More than [`MAX_URIS_LENGTH`] characters in all.
+    #[error("Redirect URI is too long (maximum is {MAX_URIS_LENGTH} characters)")]
     RedirectUriTooLong,
 }
 
@@ -155,7 +156,7 @@ impl Registration {
     ///
     /// # Errors
     /// Everything that is wrong with it, in the order in which Mastodon tells it.
-    pub fn check(self) -> Result<AppDetails, Invalid<AppError>> {
+    pub fn validate(self) -> Result<AppDetails, ValidationErrors<AppError>> {
         let mut wrong = Vec::new();
         let is_blank = is_blank(&self.client_name);
         if is_blank {
@@ -163,7 +164,7 @@ impl Registration {
         }
 
         let length: usize = self.redirect_uris.iter().map(|text| text.chars().count() + 1).sum();
-        let too_long = length > LONGEST_URIS + 1;
+        let too_long = length > MAX_URIS_LENGTH + 1;
         let mut redirect_uris = Vec::new();
         if !too_long {
             for text in self.redirect_uris.iter().flat_map(|text| text.split_ascii_whitespace()) {
@@ -187,7 +188,7 @@ impl Registration {
         if !is_blank && self.client_name.chars().any(is_unprintable) {
             wrong.push(AppError::NameInvalid);
         }
-        if self.client_name.chars().count() > LONGEST_NAME {
+        if self.client_name.chars().count() > MAX_NAME_LENGTH {
             wrong.push(AppError::NameTooLong);
         }
 
@@ -196,7 +197,7 @@ impl Registration {
             if !uri::is_web_address(website) {
                 wrong.push(AppError::WebsiteInvalid);
             }
-            if website.chars().count() > LONGEST_URIS {
+            if website.chars().count() > MAX_URIS_LENGTH {
                 wrong.push(AppError::WebsiteTooLong);
             }
         }
@@ -206,7 +207,7 @@ impl Registration {
 
         let scopes = scopes.unwrap_or_default();
         let details = AppDetails { name: self.client_name, website, redirect_uris, scopes };
-        Invalid::unless_none(wrong, details)
+        ValidationErrors::into_result(wrong, details)
     }
 }
 

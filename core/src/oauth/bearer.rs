@@ -17,7 +17,7 @@ pub enum BearerError {
 ///
 /// # Errors
 /// When it presents more than one.
-pub fn presented<'a>(
+pub fn extract_token<'a>(
     headers: impl IntoIterator<Item = &'a [u8]>,
     parameters: impl IntoIterator<Item = &'a str>,
 ) -> Result<Option<Secret>, BearerError> {
@@ -69,10 +69,10 @@ mod tests {
         ];
         for (headers, parameters, expected) in cases {
             let bytes = headers.iter().map(|header| header.as_bytes());
-            let found = presented(bytes, parameters.iter().copied());
+            let found = extract_token(bytes, parameters.iter().copied());
             let found = found.map(|token| token.map(|token| token.reveal().to_owned()));
             assert_eq!(found, expected.map(|token| token.map(str::to_owned)), "{headers:?}");
         }
-        assert!(presented([b"Bearer \xff".as_slice()], []).unwrap().is_none());
+        assert!(extract_token([b"Bearer \xff".as_slice()], []).unwrap().is_none());
     }
 }

@@ -2,9 +2,10 @@
 
 use base64ct::{Base64, Base64Unpadded, Encoding};
 
-use super::error::Refusal;
+use super::error::OAuthError;
 use super::form;
-use super::parameter::{Parameter, Parameters};
+use super::parameter::Parameter;
+use super::parameters::Parameters;
 use crate::secret::Secret;
 
 /// What a client presents. Whether it is right is for the store to say.
@@ -21,25 +22,28 @@ impl Credentials {
     /// of another scheme than Basic is none.
     ///
     /// # Errors
-    /// [`Refusal::TwoAuthentications`] when both are used or two clients are named;
-    /// [`Refusal::InvalidClient`] when something is missing or cannot be read.
-    pub fn read(authorization: Option<&[u8]>, parameters: Parameters<'_>) -> Result<Self, Refusal> {
+    /// [`OAuthError::TwoAuthentications`] when both are used or two clients are named;
+    /// [`OAuthError::InvalidClient`] when something is missing or cannot be read.
+    pub fn parse(
+        authorization: Option<&[u8]>,
+        parameters: Parameters<'_>,
+    ) -> Result<Self, OAuthError> {
         let client_id = parameters.optional(Parameter::ClientId)?;
         let client_secret = parameters.optional(Parameter::ClientSecret)?;
         let Some(encoded) = authorization.and_then(basic) else {
             let (client_id, client_secret) =
-                client_id.zip(client_secret).ok_or(Refusal::InvalidClient)?;
+                client_id.zip(client_secret).ok_or(OAuthError::InvalidClient)?;
             return Ok(Self {
                 client_id: client_id.to_owned(),
                 client_secret: Secret::new(client_secret),
             });
         };
         if client_secret.is_some() {
-            return Err(Refusal::TwoAuthentications);
+            return Err(OAuthError::TwoAuthentications);
         }
-        let credentials = decode(encoded).ok_or(Refusal::InvalidClient)?;
+        let credentials = decode(encoded).ok_or(OAuthError::InvalidClient)?;
         if client_id.is_some_and(|client_id| client_id != credentials.client_id) {
-            return Err(Refusal::TwoAuthentications);
+            return Err(OAuthError::TwoAuthentications);
         }
         Ok(credentials)
     }
@@ -48,13 +52,13 @@ impl Credentials {
 /// The one `Authorization` header of a request, if it has one.
 ///
 /// # Errors
-/// [`Refusal::TwoAuthentications`] when it has more: which of them counts would be anybody's guess.
-pub fn one_header<'a>(
+/// [`OAuthError::TwoAuthentications`] when it has more: which of them counts would be anybody's guess.
+pub fn single_header<'a>(
     headers: impl IntoIterator<Item = &'a [u8]>,
-) -> Result<Option<&'a [u8]>, Refusal> {
+) -> Result<Option<&'a [u8]>, OAuthError> {
     let mut headers = headers.into_iter();
     let header = headers.next();
-    if headers.next().is_some() { Err(Refusal::TwoAuthentications) } else { Ok(header) }
+    if headers.next().is_some() { Err(OAuthError::TwoAuthentications) } else { Ok(header) }
 }
 
 /// What stands after the scheme, if that is Basic.
@@ -86,9 +90,9 @@ mod tests {
 
     use super::*;
 
-    fn read(header: Option<&str>, body: &[(&str, &str)]) -> Result<(String, String), Refusal> {
+    fn read(header: Option<&str>, body: &[(&str, &str)]) -> Result<(String, String), OAuthError> {
         let pairs: Vec<_> = body.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())).collect();
-        Credentials::read(header.map(str::as_bytes), Parameters::new(&pairs))
+        Credentials::parse(header.map(str::as_bytes), Parameters::new(&pairs))
             .map(|found| (found.client_id, found.client_secret.reveal().to_owned()))
     }
 
@@ -111,13 +115,14 @@ mod tests {
     // Attacks 76 and 77.
     #[test]
     fn a_request_has_one_header_or_none() {
-        let one_header =
-            |headers: &[&'static str]| one_header(headers.iter().map(|header| header.as_bytes()));
-        assert_eq!(one_header(&[]), Ok(None));
-        assert_eq!(one_header(&["Basic YTpz"]), Ok(Some(&b"Basic YTpz"[..])));
+        let single_header = |headers: &[&'static str]| {
+            single_header(headers.iter().map(|header| header.as_bytes()))
+        };
+        assert_eq!(single_header(&[]), Ok(None));
+        assert_eq!(single_header(&["Basic YTpz"]), Ok(Some(&b"Basic YTpz"[..])));
         for second in ["Basic YTpz", "Basic Yjpz", "Bearer x", ""] {
-            let found = one_header(&["Basic YTpz", second]);
-            assert_eq!(found, Err(Refusal::TwoAuthentications), "{second}");
+            let found = single_header(&["Basic YTpz", second]);
+            assert_eq!(found, Err(OAuthError::TwoAuthentications), "{second}");
         }
     }
 
@@ -160,10 +165,10 @@ mod tests {
             encoded("a\0:s"),
             encoded("a:%00"),
         ] {
-            assert_eq!(read(Some(&header), &[]), Err(Refusal::InvalidClient), "{header}");
+            assert_eq!(read(Some(&header), &[]), Err(OAuthError::InvalidClient), "{header}");
         }
-        let not_text = Credentials::read(Some(b"Basic \xff\xfe"), Parameters::new(&[]));
-        assert_eq!(not_text.map(|_| ()), Err(Refusal::InvalidClient));
+        let not_text = Credentials::parse(Some(b"Basic \xff\xfe"), Parameters::new(&[]));
+        assert_eq!(not_text.map(|_| ()), Err(OAuthError::InvalidClient));
     }
 
     // Attack 82.
@@ -175,7 +180,7 @@ mod tests {
             &[("client_secret", "s")],
             &[("client_id", "a"), ("client_secret", "")],
         ] {
-            assert_eq!(read(None, body), Err(Refusal::InvalidClient), "{body:?}");
+            assert_eq!(read(None, body), Err(OAuthError::InvalidClient), "{body:?}");
         }
     }
 
@@ -184,10 +189,10 @@ mod tests {
     fn two_ways_at_once_are_refused_even_when_they_agree() {
         let body = [("client_id", "a"), ("client_secret", "s")];
         for header in [encoded("a:s"), encoded("b:t"), "Basic ?".to_owned()] {
-            assert_eq!(read(Some(&header), &body), Err(Refusal::TwoAuthentications), "{header}");
+            assert_eq!(read(Some(&header), &body), Err(OAuthError::TwoAuthentications), "{header}");
         }
         let only_secret = [("client_secret", "s")];
-        assert_eq!(read(Some(&encoded("a:s")), &only_secret), Err(Refusal::TwoAuthentications));
+        assert_eq!(read(Some(&encoded("a:s")), &only_secret), Err(OAuthError::TwoAuthentications));
     }
 
     // Attack 77.
@@ -198,7 +203,7 @@ mod tests {
         assert_eq!(read(Some(&header), &[("client_id", "")]), Ok(pair("a-b", "s")));
         for other in ["b", "a%2Db", "A-B"] {
             let found = read(Some(&header), &[("client_id", other)]);
-            assert_eq!(found, Err(Refusal::TwoAuthentications), "{other}");
+            assert_eq!(found, Err(OAuthError::TwoAuthentications), "{other}");
         }
     }
 
@@ -207,14 +212,14 @@ mod tests {
         let body = [("client_id", "a"), ("client_secret", "s")];
         for header in ["Bearer abc", "", "Basicabc", "Digest x"] {
             assert_eq!(read(Some(header), &body), Ok(pair("a", "s")), "{header}");
-            assert_eq!(read(Some(header), &[]), Err(Refusal::InvalidClient), "{header}");
+            assert_eq!(read(Some(header), &[]), Err(OAuthError::InvalidClient), "{header}");
         }
     }
 
     #[test]
     fn a_repeated_credential_is_refused() {
         let twice = [("client_id", "a"), ("client_id", "a"), ("client_secret", "s")];
-        assert_eq!(read(None, &twice), Err(Refusal::Repeated(Parameter::ClientId)));
+        assert_eq!(read(None, &twice), Err(OAuthError::Repeated(Parameter::ClientId)));
     }
 
     proptest! {
@@ -224,7 +229,7 @@ mod tests {
             basic in any::<bool>(),
         ) {
             let header = if basic { [b"Basic ", &*header].concat() } else { header };
-            let _ = Credentials::read(Some(&header), Parameters::new(&[]));
+            let _ = Credentials::parse(Some(&header), Parameters::new(&[]));
         }
 
         #[test]

@@ -1,11 +1,11 @@
-//! What the consent page says of the scopes that an app asks for: one line per thing, not per
+//! What the consent page says of the scopes that an app asks for: one line per resource, not per
 //! scope.
 
 use super::scope::{Scope, Scopes};
 
-/// What may be done with a thing.
+/// What may be done with a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum AccessLevel {
     /// It may be seen.
     Read,
     /// It may be changed.
@@ -16,32 +16,32 @@ pub enum Access {
 
 /// One line of the consent page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Line {
+pub struct ConsentItem {
     /// Whether it is about what only those who run the server see.
     pub admin: bool,
     /// What it is about: `accounts`, `notifications`, …; `all` for everything at once.
-    pub thing: &'static str,
+    pub resource: &'static str,
     /// What may be done with it.
-    pub access: Access,
+    pub access: AccessLevel,
 }
 
-impl Line {
+impl ConsentItem {
     /// The line for one scope alone.
-    fn of(scope: Scope) -> Self {
+    fn from_scope(scope: Scope) -> Self {
         let text = scope.as_str();
         let (admin, text) = match text.strip_prefix("admin:") {
             Some(text) => (true, text),
             None => (false, text),
         };
-        let (verb, thing) = text.split_once(':').unwrap_or((text, "all"));
-        let (thing, access) = match verb {
-            "read" => (thing, Access::Read),
-            "write" => (thing, Access::Write),
-            "profile" => (verb, Access::Read),
+        let (verb, resource) = text.split_once(':').unwrap_or((text, "all"));
+        let (resource, access) = match verb {
+            "read" => (resource, AccessLevel::Read),
+            "write" => (resource, AccessLevel::Write),
+            "profile" => (verb, AccessLevel::Read),
             // `follow` and `push`: no half of them can be asked for.
-            _ => (verb, Access::Both),
+            _ => (verb, AccessLevel::Both),
         };
-        Self { admin, thing, access }
+        Self { admin, resource, access }
     }
 
     /// The key of its text in the reader's language.
@@ -49,22 +49,22 @@ impl Line {
     pub fn key(&self) -> String {
         let admin = if self.admin { "admin-" } else { "" };
         let access = match self.access {
-            Access::Read => "read",
-            Access::Write => "write",
-            Access::Both => "both",
+            AccessLevel::Read => "read",
+            AccessLevel::Write => "write",
+            AccessLevel::Both => "both",
         };
-        format!("consent-{admin}{}-{access}", self.thing)
+        format!("consent-{admin}{}-{access}", self.resource)
     }
 
     /// Every line that can ever be shown.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        let mut all: Vec<Self> = Scope::ALL.iter().copied().map(Self::of).collect();
+        let mut all: Vec<Self> = Scope::ALL.iter().copied().map(Self::from_scope).collect();
         let mut merged = Vec::new();
         for &scope in Scope::ALL {
-            add(&mut merged, Self::of(scope));
+            add(&mut merged, Self::from_scope(scope));
         }
-        all.extend(merged.into_iter().filter(|line| line.access == Access::Both));
+        all.extend(merged.into_iter().filter(|line| line.access == AccessLevel::Both));
         all.sort_by_key(Self::key);
         all.dedup();
         all
@@ -74,19 +74,19 @@ impl Line {
 /// The lines for these scopes, in the order of the server's list of scopes. What another of the
 /// scopes covers is not said twice.
 #[must_use]
-pub fn lines(scopes: &Scopes) -> Vec<Line> {
+pub fn items(scopes: &Scopes) -> Vec<ConsentItem> {
     let mut lines = Vec::new();
     for &scope in Scope::ALL.iter().filter(|&&scope| scopes.contains(scope)) {
         if !scopes.iter().any(|other| other != scope && other.covers(scope)) {
-            add(&mut lines, Line::of(scope));
+            add(&mut lines, ConsentItem::from_scope(scope));
         }
     }
     lines
 }
 
-fn add(lines: &mut Vec<Line>, new: Line) {
-    match lines.iter_mut().find(|line| (line.admin, line.thing) == (new.admin, new.thing)) {
-        Some(line) if line.access != new.access => line.access = Access::Both,
+fn add(lines: &mut Vec<ConsentItem>, new: ConsentItem) {
+    match lines.iter_mut().find(|line| (line.admin, line.resource) == (new.admin, new.resource)) {
+        Some(line) if line.access != new.access => line.access = AccessLevel::Both,
         Some(_) => {}
         None => lines.push(new),
     }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     fn keys(scopes: &str) -> Vec<String> {
-        lines(&scopes.parse().unwrap()).iter().map(Line::key).collect()
+        items(&scopes.parse().unwrap()).iter().map(ConsentItem::key).collect()
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_can_only_be_read_is_never_shown_as_written() {
-        let all: Vec<String> = Line::all().iter().map(Line::key).collect();
+        let all: Vec<String> = ConsentItem::all().iter().map(ConsentItem::key).collect();
         assert!(all.contains(&"consent-search-read".to_owned()));
         assert!(!all.contains(&"consent-search-both".to_owned()));
         assert!(!all.contains(&"consent-profile-both".to_owned()));
@@ -146,12 +146,12 @@ mod tests {
         fn every_line_is_one_of_all_and_each_thing_has_one(
             chosen in prop::collection::vec(prop::sample::select(Scope::ALL), 0..45),
         ) {
-            let all = Line::all();
-            let shown = lines(&chosen.iter().copied().collect());
+            let all = ConsentItem::all();
+            let shown = items(&chosen.iter().copied().collect());
             prop_assert_eq!(shown.is_empty(), chosen.is_empty());
             for (place, line) in shown.iter().enumerate() {
                 prop_assert!(all.contains(line));
-                let same = |other: &Line| (other.admin, other.thing) == (line.admin, line.thing);
+                let same = |other: &ConsentItem| (other.admin, other.resource) == (line.admin, line.resource);
                 prop_assert!(!shown[place + 1..].iter().any(same));
             }
         }

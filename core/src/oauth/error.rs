@@ -3,12 +3,11 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::parameter::Parameter;
-use super::request::LONGEST_STATE;
+use super::parameter::{MAX_STATE_LENGTH, Parameter};
 
 /// The codes of RFC 6749 that stand in the field `error`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Code {
+pub enum ErrorCode {
     /// The request itself is wrong.
     InvalidRequest,
     /// The client did not prove who it is.
@@ -27,7 +26,7 @@ pub enum Code {
     AccessDenied,
 }
 
-impl Code {
+impl ErrorCode {
     /// The code as it is written.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -47,7 +46,7 @@ impl Code {
 /// Why an OAuth request is refused. Its text is the `error_description`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Refusal {
+pub enum OAuthError {
     /// A required parameter is absent or empty.
     #[error("Missing required parameter: {0}.")]
     Missing(Parameter),
@@ -58,7 +57,7 @@ pub enum Refusal {
     #[error("The parameter {0} must be one value, not a list.")]
     NotOneValue(Parameter),
     /// The state is longer than is kept.
-    #[error("The parameter state is too long (maximum is {LONGEST_STATE} bytes).")]
+    #[error("The parameter state is too long (maximum is {MAX_STATE_LENGTH} bytes).")]
     StateTooLong,
     /// The client is unknown, or its secret is wrong or absent: one answer for all.
     #[error(
@@ -101,13 +100,13 @@ pub enum Refusal {
     InvalidGrant,
     /// Revocation of a token that is not the caller's, or by a caller who is nobody.
     #[error("You are not authorized to revoke this token")]
-    NotYourToken,
+    UnauthorizedRevocation,
 }
 
-impl Refusal {
+impl OAuthError {
     /// The protocol's code for it.
     #[must_use]
-    pub const fn code(self) -> Code {
+    pub const fn code(self) -> ErrorCode {
         match self {
             Self::Missing(_)
             | Self::Repeated(_)
@@ -117,14 +116,14 @@ impl Refusal {
             | Self::InvalidRedirectUri
             | Self::UnsupportedResponseMode
             | Self::InvalidChallengeMethod
-            | Self::InvalidChallenge => Code::InvalidRequest,
-            Self::InvalidClient => Code::InvalidClient,
-            Self::UnsupportedResponseType => Code::UnsupportedResponseType,
-            Self::InvalidScope => Code::InvalidScope,
-            Self::AccessDenied => Code::AccessDenied,
-            Self::UnsupportedGrantType => Code::UnsupportedGrantType,
-            Self::InvalidGrant => Code::InvalidGrant,
-            Self::NotYourToken => Code::UnauthorizedClient,
+            | Self::InvalidChallenge => ErrorCode::InvalidRequest,
+            Self::InvalidClient => ErrorCode::InvalidClient,
+            Self::UnsupportedResponseType => ErrorCode::UnsupportedResponseType,
+            Self::InvalidScope => ErrorCode::InvalidScope,
+            Self::AccessDenied => ErrorCode::AccessDenied,
+            Self::UnsupportedGrantType => ErrorCode::UnsupportedGrantType,
+            Self::InvalidGrant => ErrorCode::InvalidGrant,
+            Self::UnauthorizedRevocation => ErrorCode::UnauthorizedClient,
         }
     }
 
@@ -147,7 +146,7 @@ impl Refusal {
             Self::AccessDenied => "refusal-access-denied",
             Self::UnsupportedGrantType => "refusal-unsupported-grant-type",
             Self::InvalidGrant => "refusal-invalid-grant",
-            Self::NotYourToken => "refusal-not-your-token",
+            Self::UnauthorizedRevocation => "refusal-not-your-token",
         }
     }
 
@@ -165,23 +164,23 @@ impl Refusal {
 mod tests {
     use super::*;
 
-    const ALL: [Refusal; 16] = [
-        Refusal::Missing(Parameter::ClientId),
-        Refusal::Repeated(Parameter::Scope),
-        Refusal::NotOneValue(Parameter::Scope),
-        Refusal::StateTooLong,
-        Refusal::InvalidClient,
-        Refusal::TwoAuthentications,
-        Refusal::InvalidRedirectUri,
-        Refusal::UnsupportedResponseType,
-        Refusal::UnsupportedResponseMode,
-        Refusal::InvalidScope,
-        Refusal::InvalidChallengeMethod,
-        Refusal::InvalidChallenge,
-        Refusal::AccessDenied,
-        Refusal::UnsupportedGrantType,
-        Refusal::InvalidGrant,
-        Refusal::NotYourToken,
+    const ALL: [OAuthError; 16] = [
+        OAuthError::Missing(Parameter::ClientId),
+        OAuthError::Repeated(Parameter::Scope),
+        OAuthError::NotOneValue(Parameter::Scope),
+        OAuthError::StateTooLong,
+        OAuthError::InvalidClient,
+        OAuthError::TwoAuthentications,
+        OAuthError::InvalidRedirectUri,
+        OAuthError::UnsupportedResponseType,
+        OAuthError::UnsupportedResponseMode,
+        OAuthError::InvalidScope,
+        OAuthError::InvalidChallengeMethod,
+        OAuthError::InvalidChallenge,
+        OAuthError::AccessDenied,
+        OAuthError::UnsupportedGrantType,
+        OAuthError::InvalidGrant,
+        OAuthError::UnauthorizedRevocation,
     ];
 
     // RFC 6749, sections 4.1.2.1 and 5.2: printable ASCII without quote and backslash.
@@ -205,17 +204,17 @@ mod tests {
     #[test]
     fn the_codes_are_those_of_the_protocol() {
         for (refusal, code) in [
-            (Refusal::Missing(Parameter::ClientId), "invalid_request"),
-            (Refusal::InvalidClient, "invalid_client"),
-            (Refusal::TwoAuthentications, "invalid_request"),
-            (Refusal::UnsupportedResponseType, "unsupported_response_type"),
-            (Refusal::UnsupportedResponseMode, "invalid_request"),
-            (Refusal::InvalidScope, "invalid_scope"),
-            (Refusal::InvalidChallengeMethod, "invalid_request"),
-            (Refusal::AccessDenied, "access_denied"),
-            (Refusal::UnsupportedGrantType, "unsupported_grant_type"),
-            (Refusal::InvalidGrant, "invalid_grant"),
-            (Refusal::NotYourToken, "unauthorized_client"),
+            (OAuthError::Missing(Parameter::ClientId), "invalid_request"),
+            (OAuthError::InvalidClient, "invalid_client"),
+            (OAuthError::TwoAuthentications, "invalid_request"),
+            (OAuthError::UnsupportedResponseType, "unsupported_response_type"),
+            (OAuthError::UnsupportedResponseMode, "invalid_request"),
+            (OAuthError::InvalidScope, "invalid_scope"),
+            (OAuthError::InvalidChallengeMethod, "invalid_request"),
+            (OAuthError::AccessDenied, "access_denied"),
+            (OAuthError::UnsupportedGrantType, "unsupported_grant_type"),
+            (OAuthError::InvalidGrant, "invalid_grant"),
+            (OAuthError::UnauthorizedRevocation, "unauthorized_client"),
         ] {
             assert_eq!(refusal.code().as_str(), code);
         }
@@ -225,15 +224,15 @@ mod tests {
     fn a_refusal_that_is_kept_is_read_back() {
         for refusal in ALL {
             let json = serde_json::to_string(&refusal).unwrap();
-            assert_eq!(serde_json::from_str::<Refusal>(&json).unwrap(), refusal, "{json}");
+            assert_eq!(serde_json::from_str::<OAuthError>(&json).unwrap(), refusal, "{json}");
         }
     }
 
     #[test]
     fn the_text_names_the_parameter() {
-        let missing = Refusal::Missing(Parameter::GrantType);
+        let missing = OAuthError::Missing(Parameter::GrantType);
         assert_eq!(missing.to_string(), "Missing required parameter: grant_type.");
         assert_eq!(missing.parameter(), Some(Parameter::GrantType));
-        assert_eq!(Refusal::InvalidScope.parameter(), None);
+        assert_eq!(OAuthError::InvalidScope.parameter(), None);
     }
 }

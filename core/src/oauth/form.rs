@@ -16,7 +16,7 @@ pub type Pairs = Vec<(String, String)>;
 pub enum FormError {
     /// A `%` without two hexadecimal digits.
     #[error("The form holds a % that is not followed by two hexadecimal digits")]
-    BrokenPercent,
+    InvalidEscape,
     /// Bytes that are no text.
     #[error("The form holds bytes that are not UTF-8")]
     NotUtf8,
@@ -36,13 +36,13 @@ pub enum FormError {
 /// # Errors
 /// When two readers could understand it differently: a broken percent sign, or bytes that are no
 /// text.
-pub fn pairs(form: &[u8]) -> Result<Pairs, FormError> {
+pub fn parse(form: &[u8]) -> Result<Pairs, FormError> {
     let text = str::from_utf8(form).map_err(|_| FormError::NotUtf8)?;
-    let pairs = percent::query(text).map_err(|error| match error {
-        PercentError::Escape => FormError::BrokenPercent,
+    let pairs = percent::parse_query(text).map_err(|error| match error {
+        PercentError::InvalidEscape => FormError::InvalidEscape,
         PercentError::NotUtf8 => FormError::NotUtf8,
     })?;
-    without_nul(pairs)
+    reject_nul(pairs)
 }
 
 /// The pairs of a JSON body: a list is its name with `[]` behind it, once for each item, as in a
@@ -50,7 +50,7 @@ pub fn pairs(form: &[u8]) -> Result<Pairs, FormError> {
 ///
 /// # Errors
 /// When the value is no object of values and lists of values.
-pub fn flatten(json: Value) -> Result<Pairs, FormError> {
+pub fn from_json(json: Value) -> Result<Pairs, FormError> {
     let Value::Object(members) = json else { return Err(FormError::NotAnObject) };
     let mut pairs = Vec::with_capacity(members.len());
     for (name, value) in members {
@@ -63,14 +63,14 @@ pub fn flatten(json: Value) -> Result<Pairs, FormError> {
             pairs.extend(scalar(value)?.map(|value| (name, value)));
         }
     }
-    without_nul(pairs)
+    reject_nul(pairs)
 }
 
 /// Refuses the character that some databases cannot keep.
 ///
 /// # Errors
 /// When it is in a name or a value.
-pub fn without_nul(pairs: Pairs) -> Result<Pairs, FormError> {
+pub fn reject_nul(pairs: Pairs) -> Result<Pairs, FormError> {
     let has_nul = pairs.iter().any(|(name, value)| name.contains('\0') || value.contains('\0'));
     if has_nul { Err(FormError::Nul) } else { Ok(pairs) }
 }
@@ -171,7 +171,7 @@ mod tests {
             ("%61%5B%5D=%C3%A9", &[("a[]", "é")]),
             ("a=é", &[("a", "é")]),
         ] {
-            assert_eq!(pairs(form.as_bytes()), Ok(owned(found)), "{form}");
+            assert_eq!(parse(form.as_bytes()), Ok(owned(found)), "{form}");
         }
     }
 
@@ -179,18 +179,18 @@ mod tests {
     #[test]
     fn a_form_that_could_be_understood_differently_is_refused() {
         for (form, error) in [
-            (&b"a=%"[..], FormError::BrokenPercent),
-            (b"a=%4", FormError::BrokenPercent),
-            (b"a=%zz", FormError::BrokenPercent),
-            (b"%=a", FormError::BrokenPercent),
-            (b"a=%4&b=41", FormError::BrokenPercent),
+            (&b"a=%"[..], FormError::InvalidEscape),
+            (b"a=%4", FormError::InvalidEscape),
+            (b"a=%zz", FormError::InvalidEscape),
+            (b"%=a", FormError::InvalidEscape),
+            (b"a=%4&b=41", FormError::InvalidEscape),
             (b"a=\xff", FormError::NotUtf8),
             (b"a=%ff", FormError::NotUtf8),
             (b"a=%c0%80", FormError::NotUtf8),
             (b"a=%00", FormError::Nul),
             (b"a\0=b", FormError::Nul),
         ] {
-            assert_eq!(pairs(form), Err(error), "{form:?}");
+            assert_eq!(parse(form), Err(error), "{form:?}");
         }
     }
 
@@ -209,7 +209,7 @@ mod tests {
             (json!([]), Err(FormError::NotAnObject)),
             (json!("a=b"), Err(FormError::NotAnObject)),
         ] {
-            assert_eq!(flatten(json.clone()), found.map(owned), "{json}");
+            assert_eq!(from_json(json.clone()), found.map(owned), "{json}");
         }
     }
 
@@ -220,12 +220,12 @@ mod tests {
         ) {
             let form: Vec<String> =
                 sent.iter().map(|(name, value)| encode(name) + "=" + &encode(value)).collect();
-            prop_assert_eq!(pairs(form.join("&").as_bytes()), Ok(sent));
+            prop_assert_eq!(parse(form.join("&").as_bytes()), Ok(sent));
         }
 
         #[test]
         fn any_bytes_are_pairs_or_refused(form in any::<Vec<u8>>()) {
-            let _ = pairs(&form);
+            let _ = parse(&form);
         }
 
         #[test]

@@ -6,13 +6,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::error::Refusal;
+use super::error::OAuthError;
 use super::pkce::{Challenge, Verifier};
 use super::scope::Scopes;
 use crate::secret::Secret;
 
 /// How long a code can be spent.
-pub const LIFETIME: Duration = Duration::from_mins(10);
+pub const CODE_LIFETIME: Duration = Duration::from_mins(10);
 
 /// What a user granted to an app, until the app fetches its token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct Binding {
 
 /// An attempt to spend a code, by an app that has proved who it is.
 #[derive(Debug, Clone)]
-pub struct Attempt<'a> {
+pub struct Redemption<'a> {
     /// The app.
     pub app_id: i64,
     /// The redirect URI that it names.
@@ -79,7 +79,7 @@ pub enum GrantError {
     Expired,
 }
 
-impl From<GrantError> for Refusal {
+impl From<GrantError> for OAuthError {
     fn from(_: GrantError) -> Self {
         Self::InvalidGrant
     }
@@ -89,7 +89,7 @@ impl Grant {
     /// When a code that is issued now is no longer good.
     #[must_use]
     pub fn expiry(now: Timestamp) -> Timestamp {
-        now.checked_add(LIFETIME).unwrap_or(Timestamp::MAX)
+        now.checked_add(CODE_LIFETIME).unwrap_or(Timestamp::MAX)
     }
 
     /// Whether this attempt may spend the code, which was spent before or not.
@@ -97,9 +97,9 @@ impl Grant {
     /// # Errors
     /// Why it may not. Only who gets everything else right can replay a code: a wrong attempt must
     /// not cost the right owner a token. A spent code is replayed however old it is.
-    pub fn check(
+    pub fn check_redemption(
         &self,
-        attempt: &Attempt<'_>,
+        attempt: &Redemption<'_>,
         spent: bool,
         now: Timestamp,
     ) -> Result<(), GrantError> {
@@ -116,7 +116,7 @@ impl Grant {
             (Some(challenge), Some(secret)) => {
                 let verifier =
                     Verifier::new(secret.clone()).ok_or(GrantError::MalformedVerifier)?;
-                if !challenge.is_met_by(&verifier) {
+                if !challenge.matches(&verifier) {
                     return Err(GrantError::WrongVerifier);
                 }
             }
@@ -152,22 +152,22 @@ mod tests {
             scopes: "read".parse().unwrap(),
             binding: Binding {
                 redirect_uri: CALLBACK.into(),
-                challenge: challenge.map(|text| Challenge::from_text(text).unwrap()),
+                challenge: challenge.map(|text| Challenge::parse(text).unwrap()),
             },
             expires_at: Grant::expiry(at(1000)),
         }
     }
 
-    fn attempt(verifier: Option<&Secret>) -> Attempt<'_> {
-        Attempt { app_id: 1, redirect_uri: CALLBACK, verifier }
+    fn attempt(verifier: Option<&Secret>) -> Redemption<'_> {
+        Redemption { app_id: 1, redirect_uri: CALLBACK, verifier }
     }
 
     #[test]
     fn the_app_that_asked_may_spend_the_code() {
-        assert_eq!(grant(None).check(&attempt(None), false, at(1000)), Ok(()));
+        assert_eq!(grant(None).check_redemption(&attempt(None), false, at(1000)), Ok(()));
         let verifier = Secret::new(VERIFIER);
         let proved = attempt(Some(&verifier));
-        assert_eq!(grant(Some(CHALLENGE)).check(&proved, false, at(1000)), Ok(()));
+        assert_eq!(grant(Some(CHALLENGE)).check_redemption(&proved, false, at(1000)), Ok(()));
     }
 
     // Attack 49.
@@ -179,23 +179,30 @@ mod tests {
             (1600, Err(GrantError::Expired)),
             (99_999_999, Err(GrantError::Expired)),
         ] {
-            assert_eq!(grant(None).check(&attempt(None), false, at(now)), found, "{now}");
+            assert_eq!(
+                grant(None).check_redemption(&attempt(None), false, at(now)),
+                found,
+                "{now}"
+            );
         }
     }
 
     // Attack 47.
     #[test]
     fn the_code_of_another_app_is_refused() {
-        let other = Attempt { app_id: 3, ..attempt(None) };
-        assert_eq!(grant(None).check(&other, false, at(1000)), Err(GrantError::OtherApp));
+        let other = Redemption { app_id: 3, ..attempt(None) };
+        assert_eq!(
+            grant(None).check_redemption(&other, false, at(1000)),
+            Err(GrantError::OtherApp)
+        );
     }
 
     // Attack 48: here the port counts too.
     #[test]
     fn another_redirect_uri_is_refused() {
         for redirect_uri in ["", "http://127.0.0.1:5001/cb", "http://127.0.0.1/cb"] {
-            let other = Attempt { redirect_uri, ..attempt(None) };
-            let found = grant(None).check(&other, false, at(1000));
+            let other = Redemption { redirect_uri, ..attempt(None) };
+            let found = grant(None).check_redemption(&other, false, at(1000));
             assert_eq!(found, Err(GrantError::OtherRedirectUri), "{redirect_uri}");
         }
     }
@@ -211,7 +218,8 @@ mod tests {
             (None, Some("short"), GrantError::UnexpectedVerifier),
         ] {
             let verifier = verifier.map(Secret::new);
-            let found = grant(challenge).check(&attempt(verifier.as_ref()), false, at(1000));
+            let found =
+                grant(challenge).check_redemption(&attempt(verifier.as_ref()), false, at(1000));
             assert_eq!(found, Err(error));
         }
     }
@@ -220,7 +228,7 @@ mod tests {
     #[test]
     fn a_right_attempt_on_a_spent_code_is_a_replay_however_late() {
         for now in [1000, 1600, 99_999_999] {
-            let found = grant(None).check(&attempt(None), true, at(now));
+            let found = grant(None).check_redemption(&attempt(None), true, at(now));
             assert_eq!(found, Err(GrantError::Replayed), "{now}");
         }
     }
@@ -232,10 +240,10 @@ mod tests {
         for attempt in [
             attempt(None),
             attempt(Some(&wrong)),
-            Attempt { app_id: 3, ..attempt(None) },
-            Attempt { redirect_uri: "", ..attempt(None) },
+            Redemption { app_id: 3, ..attempt(None) },
+            Redemption { redirect_uri: "", ..attempt(None) },
         ] {
-            let found = grant(Some(CHALLENGE)).check(&attempt, true, at(1000));
+            let found = grant(Some(CHALLENGE)).check_redemption(&attempt, true, at(1000));
             assert!(!matches!(found, Ok(()) | Err(GrantError::Replayed)), "{attempt:?}");
         }
     }
@@ -243,7 +251,7 @@ mod tests {
     #[test]
     fn the_caller_is_told_the_same_of_each() {
         for error in [GrantError::OtherApp, GrantError::MissingVerifier, GrantError::Replayed] {
-            assert_eq!(Refusal::from(error), Refusal::InvalidGrant);
+            assert_eq!(OAuthError::from(error), OAuthError::InvalidGrant);
         }
     }
 
@@ -265,8 +273,8 @@ mod tests {
         ) {
             let verifier = verifier.map(Secret::new);
             let attempt =
-                Attempt { app_id: 1, redirect_uri: &redirect_uri, verifier: verifier.as_ref() };
-            prop_assert!(grant(Some(CHALLENGE)).check(&attempt, spent, at(1000)).is_err());
+                Redemption { app_id: 1, redirect_uri: &redirect_uri, verifier: verifier.as_ref() };
+            prop_assert!(grant(Some(CHALLENGE)).check_redemption(&attempt, spent, at(1000)).is_err());
         }
 
         #[test]

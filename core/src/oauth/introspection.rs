@@ -2,8 +2,9 @@
 
 use super::app::App;
 use super::client_auth::Credentials;
-use super::error::Refusal;
-use super::parameter::{Parameter, Parameters};
+use super::error::OAuthError;
+use super::parameter::Parameter;
+use super::parameters::Parameters;
 use crate::secret::Secret;
 
 /// A question about a token, by a client that says who it is.
@@ -21,11 +22,11 @@ impl IntrospectRequest {
     /// # Errors
     /// What is wrong with the client, then whether the token is missing: who is nobody learns
     /// nothing.
-    pub fn check(
+    pub fn parse(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
-    ) -> Result<Self, Refusal> {
-        let credentials = Credentials::read(authorization, parameters)?;
+    ) -> Result<Self, OAuthError> {
+        let credentials = Credentials::parse(authorization, parameters)?;
         let token = parameters.required(Parameter::Token)?;
         Ok(Self { credentials, token: Secret::new(token) })
     }
@@ -34,7 +35,7 @@ impl IntrospectRequest {
 /// Whether an app may know about a token: its own, or any if the server's settings name it among
 /// the resource servers.
 #[must_use]
-pub fn may_know(app: &App, token_of: i64, resource_servers: &[String]) -> bool {
+pub fn may_introspect(app: &App, token_of: i64, resource_servers: &[String]) -> bool {
     app.id == token_of || resource_servers.contains(&app.client_id)
 }
 
@@ -48,13 +49,13 @@ mod tests {
     fn a_client_is_asked_for_before_a_token_is() {
         let check = |pairs: &[(&str, &str)]| {
             let pairs: Vec<_> = pairs.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())).collect();
-            let request = IntrospectRequest::check(None, Parameters::new(&pairs));
+            let request = IntrospectRequest::parse(None, Parameters::new(&pairs));
             request.map(|request| request.token.reveal().to_owned())
         };
         let client = [("client_id", "a"), ("client_secret", "s")];
-        assert_eq!(check(&[]), Err(Refusal::InvalidClient));
-        assert_eq!(check(&[("token", "t")]), Err(Refusal::InvalidClient));
-        assert_eq!(check(&client), Err(Refusal::Missing(Parameter::Token)));
+        assert_eq!(check(&[]), Err(OAuthError::InvalidClient));
+        assert_eq!(check(&[("token", "t")]), Err(OAuthError::InvalidClient));
+        assert_eq!(check(&client), Err(OAuthError::Missing(Parameter::Token)));
         assert_eq!(check(&[client[0], client[1], ("token", "t")]), Ok("t".to_owned()));
     }
 
@@ -65,10 +66,10 @@ mod tests {
             redirect_uris: vec!["https://a.example/".into()],
             ..Registration::default()
         };
-        let app = App { id: 1, client_id: "api".into(), details: registration.check().unwrap() };
-        assert!(may_know(&app, 1, &[]));
-        assert!(!may_know(&app, 2, &[]));
-        assert!(!may_know(&app, 2, &["other".to_owned()]));
-        assert!(may_know(&app, 2, &["other".to_owned(), "api".to_owned()]));
+        let app = App { id: 1, client_id: "api".into(), details: registration.validate().unwrap() };
+        assert!(may_introspect(&app, 1, &[]));
+        assert!(!may_introspect(&app, 2, &[]));
+        assert!(!may_introspect(&app, 2, &["other".to_owned()]));
+        assert!(may_introspect(&app, 2, &["other".to_owned(), "api".to_owned()]));
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::pkce;
-use super::reply::ResponseMode;
+use super::response::ResponseMode;
 use super::scope::Scope;
 
 /// The name by which the server calls itself, in the metadata and in every answer to an

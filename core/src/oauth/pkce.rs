@@ -14,13 +14,13 @@ pub struct Challenge(Digest);
 impl Challenge {
     /// Reads 43 characters of base64url, and nothing else.
     #[must_use]
-    pub fn from_text(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         Digest::from_text(text).map(Self)
     }
 
     /// Whether the verifier is the one that the challenge was made from, in constant time.
     #[must_use]
-    pub fn is_met_by(&self, verifier: &Verifier) -> bool {
+    pub fn matches(&self, verifier: &Verifier) -> bool {
         self.0 == Digest::sha_256(verifier.0.reveal())
     }
 }
@@ -34,7 +34,7 @@ impl Serialize for Challenge {
 impl<'de> Deserialize<'de> for Challenge {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::from_text(&text).ok_or_else(|| de::Error::custom("not a code challenge"))
+        Self::parse(&text).ok_or_else(|| de::Error::custom("not a code challenge"))
     }
 }
 
@@ -70,16 +70,16 @@ mod tests {
 
     #[test]
     fn the_example_of_rfc_7636_appendix_b_is_met() {
-        let challenge = Challenge::from_text(CHALLENGE).unwrap();
-        assert!(challenge.is_met_by(&verifier(VERIFIER).unwrap()));
+        let challenge = Challenge::parse(CHALLENGE).unwrap();
+        assert!(challenge.matches(&verifier(VERIFIER).unwrap()));
     }
 
     // Attack 54.
     #[test]
     fn another_verifier_does_not_meet_the_challenge() {
-        let challenge = Challenge::from_text(CHALLENGE).unwrap();
+        let challenge = Challenge::parse(CHALLENGE).unwrap();
         for wrong in [CHALLENGE, &VERIFIER.to_lowercase(), &format!("{VERIFIER}A")] {
-            assert!(!challenge.is_met_by(&verifier(wrong).unwrap()), "{wrong}");
+            assert!(!challenge.matches(&verifier(wrong).unwrap()), "{wrong}");
         }
     }
 
@@ -102,7 +102,7 @@ mod tests {
             &"é".repeat(43),
             &"A".repeat(100_000),
         ] {
-            assert_eq!(Challenge::from_text(wrong), None, "{wrong}");
+            assert_eq!(Challenge::parse(wrong), None, "{wrong}");
         }
     }
 
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_challenge_that_is_kept_is_read_back() {
-        let challenge = Challenge::from_text(CHALLENGE).unwrap();
+        let challenge = Challenge::parse(CHALLENGE).unwrap();
         let json = serde_json::to_string(&challenge).unwrap();
         assert_eq!(json, format!("\"{CHALLENGE}\""));
         assert_eq!(serde_json::from_str::<Challenge>(&json).unwrap(), challenge);
@@ -139,21 +139,21 @@ mod tests {
         for length in 43..=128 {
             let text = "a".repeat(length);
             let sha_256 = Base64UrlUnpadded::encode_string(&Sha256::digest(&text));
-            let challenge = Challenge::from_text(&sha_256).unwrap();
-            assert!(challenge.is_met_by(&verifier(&text).unwrap()), "{length}");
+            let challenge = Challenge::parse(&sha_256).unwrap();
+            assert!(challenge.matches(&verifier(&text).unwrap()), "{length}");
         }
     }
 
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in any::<String>()) {
-            let _ = (Challenge::from_text(&text), verifier(&text));
+            let _ = (Challenge::parse(&text), verifier(&text));
         }
 
         #[test]
         fn a_verifier_meets_its_own_challenge(text in "[A-Za-z0-9._~-]{43,128}") {
             let challenge = Challenge(Digest::sha_256(&text));
-            prop_assert!(challenge.is_met_by(&verifier(&text).unwrap()));
+            prop_assert!(challenge.matches(&verifier(&text).unwrap()));
         }
     }
 }

@@ -87,7 +87,7 @@ impl RedirectUri {
     /// for the port of a loopback address, which an app on a desk cannot know beforehand
     /// (RFC 8252, section 7.3). The name `localhost` is no such address.
     #[must_use]
-    pub fn matched(&self, sent: &str) -> Option<Self> {
+    pub fn match_requested(&self, sent: &str) -> Option<Self> {
         let same_loopback = || loopback(&self.0).is_some_and(|own| loopback(sent) == Some(own));
         (self.0 == sent || same_loopback()).then(|| Self(sent.to_owned()))
     }

@@ -3,27 +3,27 @@
 use serde::{Deserialize, Serialize};
 
 use super::app::App;
-use super::error::Refusal;
-use super::parameter::{Parameter, Parameters};
+use super::error::OAuthError;
+use super::parameter::{MAX_STATE_LENGTH, Parameter};
+use super::parameters::Parameters;
 use super::pkce::{self, Challenge};
-use super::reply::{Reply, ResponseMode};
+use super::response::{ResponseMode, ResponseTarget};
 use super::scope::Scopes;
-
-/// The longest state that is carried through, in bytes.
-pub const LONGEST_STATE: usize = 8192;
 
 /// A request of a known app with a redirect URI of its own.
 ///
 /// What else is wrong with it is the app's to hear, at that URI; but only after the user has
 /// signed in, so that nobody can use the server to send a stranger's browser elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
+pub struct AuthorizationRequest {
     /// The app that asks.
     pub app_id: i64,
     /// Where and how it is answered.
-    pub reply: Reply,
+    #[serde(rename = "reply")]
+    pub target: ResponseTarget,
     /// What is asked, or why that is refused.
-    pub asked: Result<Asked, Refusal>,
+    #[serde(rename = "asked")]
+    pub requested: Result<RequestedGrant, OAuthError>,
     /// Whether the user must give the password again.
     pub force_login: bool,
     /// The language that the app wishes for its user.
@@ -32,7 +32,7 @@ pub struct Request {
 
 /// What an app asks of a user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct RequestedGrant {
     /// The scopes of the token to come.
     pub scopes: Scopes,
     /// What the token request must prove.
@@ -41,13 +41,13 @@ pub struct Asked {
 
 /// What is to be done with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum NextStep {
     /// Ask who the user is, by name and password.
     SignIn,
     /// Tell the app why nothing can be granted.
-    Refuse(Refusal),
+    Reject(OAuthError),
     /// Ask the user.
-    Ask,
+    AskConsent,
     /// Give the app a code: the user has agreed to the very same before.
     Approve,
 }
@@ -55,21 +55,21 @@ pub enum Step {
 /// The client that a request names, to be looked up before the rest is read.
 ///
 /// # Errors
-/// When it names none or several. Like every refusal from here and from [`Request::check`], this
+/// When it names none or several. Like every refusal from here and from [`AuthorizationRequest::parse`], this
 /// is for a page and never for a redirect: nobody has vouched for the redirect URI.
-pub fn client_id(parameters: Parameters<'_>) -> Result<&str, Refusal> {
+pub fn client_id(parameters: Parameters<'_>) -> Result<&str, OAuthError> {
     parameters.required(Parameter::ClientId)
 }
 
-impl Request {
+impl AuthorizationRequest {
     /// Checks a request, given the app that [`client_id`] led to.
     ///
     /// # Errors
     /// An unknown client, or a redirect URI that is missing, repeated or not the app's.
-    pub fn check(parameters: Parameters<'_>, app: Option<&App>) -> Result<Self, Refusal> {
-        let app = app.ok_or(Refusal::InvalidClient)?;
+    pub fn parse(parameters: Parameters<'_>, app: Option<&App>) -> Result<Self, OAuthError> {
+        let app = app.ok_or(OAuthError::InvalidClient)?;
         let sent = parameters.required(Parameter::RedirectUri)?;
-        let redirect_uri = app.redirect_uri(sent).ok_or(Refusal::InvalidRedirectUri)?;
+        let redirect_uri = app.find_redirect_uri(sent).ok_or(OAuthError::InvalidRedirectUri)?;
 
         // A refusal still goes by the mode and with the state that can be read.
         let mode = response_mode(parameters);
@@ -77,10 +77,14 @@ impl Request {
         let readable_state = state.ok().flatten().map(str::to_owned);
         Ok(Self {
             app_id: app.id,
-            reply: Reply { redirect_uri, mode: mode.unwrap_or_default(), state: readable_state },
-            asked: response_type(parameters)
+            target: ResponseTarget {
+                redirect_uri,
+                mode: mode.unwrap_or_default(),
+                state: readable_state,
+            },
+            requested: response_type(parameters)
                 .and(mode)
-                .and_then(|_| Asked::check(parameters, app))
+                .and_then(|_| RequestedGrant::parse(parameters, app))
                 .and_then(|asked| state.and(Ok(asked)))
                 .and_then(|asked| single(parameters).and(Ok(asked))),
             force_login: parameters
@@ -94,12 +98,16 @@ impl Request {
     /// request; a session will do, unless the request forces a login. `granted` is what the user
     /// granted this app before and did not take back.
     #[must_use]
-    pub fn step<'a>(&self, signed_in: bool, granted: impl IntoIterator<Item = &'a Scopes>) -> Step {
-        match self.asked {
-            _ if !signed_in => Step::SignIn,
-            Err(refusal) => Step::Refuse(refusal),
-            Ok(_) if self.needs_consent(granted) => Step::Ask,
-            Ok(_) => Step::Approve,
+    pub fn next_step<'a>(
+        &self,
+        signed_in: bool,
+        granted: impl IntoIterator<Item = &'a Scopes>,
+    ) -> NextStep {
+        match self.requested {
+            _ if !signed_in => NextStep::SignIn,
+            Err(refusal) => NextStep::Reject(refusal),
+            Ok(_) if self.needs_consent(granted) => NextStep::AskConsent,
+            Ok(_) => NextStep::Approve,
         }
     }
 
@@ -107,46 +115,48 @@ impl Request {
     /// and did not take back.
     #[must_use]
     pub fn needs_consent<'a>(&self, granted: impl IntoIterator<Item = &'a Scopes>) -> bool {
-        let Ok(asked) = &self.asked else { return false };
+        let Ok(asked) = &self.requested else { return false };
         self.force_login || !granted.into_iter().any(|scopes| *scopes == asked.scopes)
     }
 }
 
-impl Asked {
-    fn check(parameters: Parameters<'_>, app: &App) -> Result<Self, Refusal> {
-        let scopes = app.granted(parameters.optional(Parameter::Scope)?)?;
+impl RequestedGrant {
+    fn parse(parameters: Parameters<'_>, app: &App) -> Result<Self, OAuthError> {
+        let scopes = app.resolve_scopes(parameters.optional(Parameter::Scope)?)?;
         let method = parameters.optional(Parameter::CodeChallengeMethod)?;
         let challenge = match parameters.optional(Parameter::CodeChallenge)? {
             // No method would mean `plain`.
-            Some(_) if method != Some(pkce::METHOD) => return Err(Refusal::InvalidChallengeMethod),
-            Some(text) => Some(Challenge::from_text(text).ok_or(Refusal::InvalidChallenge)?),
+            Some(_) if method != Some(pkce::METHOD) => {
+                return Err(OAuthError::InvalidChallengeMethod);
+            }
+            Some(text) => Some(Challenge::parse(text).ok_or(OAuthError::InvalidChallenge)?),
             None => None,
         };
         Ok(Self { scopes, challenge })
     }
 }
 
-fn response_type(parameters: Parameters<'_>) -> Result<(), Refusal> {
+fn response_type(parameters: Parameters<'_>) -> Result<(), OAuthError> {
     match parameters.required(Parameter::ResponseType)? {
         "code" => Ok(()),
-        _ => Err(Refusal::UnsupportedResponseType),
+        _ => Err(OAuthError::UnsupportedResponseType),
     }
 }
 
-fn response_mode(parameters: Parameters<'_>) -> Result<ResponseMode, Refusal> {
+fn response_mode(parameters: Parameters<'_>) -> Result<ResponseMode, OAuthError> {
     parameters.optional(Parameter::ResponseMode)?.map_or(Ok(ResponseMode::Query), str::parse)
 }
 
-fn state(parameters: Parameters<'_>) -> Result<Option<&str>, Refusal> {
+fn state(parameters: Parameters<'_>) -> Result<Option<&str>, OAuthError> {
     let state = parameters.optional(Parameter::State)?;
-    if state.is_some_and(|state| state.len() > LONGEST_STATE) {
-        return Err(Refusal::StateTooLong);
+    if state.is_some_and(|state| state.len() > MAX_STATE_LENGTH) {
+        return Err(OAuthError::StateTooLong);
     }
     Ok(state)
 }
 
 /// Refuses those parameters that are read leniently when they are there twice.
-fn single(parameters: Parameters<'_>) -> Result<(), Refusal> {
+fn single(parameters: Parameters<'_>) -> Result<(), OAuthError> {
     parameters.optional(Parameter::ForceLogin)?;
     parameters.optional(Parameter::Lang)?;
     Ok(())

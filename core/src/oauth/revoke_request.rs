@@ -1,8 +1,9 @@
 //! The revocation request, checked as a whole.
 
 use super::client_auth::Credentials;
-use super::error::Refusal;
-use super::parameter::{Parameter, Parameters};
+use super::error::OAuthError;
+use super::parameter::Parameter;
+use super::parameters::Parameters;
 use crate::secret::Secret;
 
 /// A request to revoke a token, by a client that says whose it is.
@@ -18,21 +19,21 @@ impl RevokeRequest {
     /// Checks a request by its `Authorization` header and its body.
     ///
     /// # Errors
-    /// [`Refusal::NotYourToken`] for a missing token and for a client that presents nothing of
+    /// [`OAuthError::UnauthorizedRevocation`] for a missing token and for a client that presents nothing of
     /// use, as for a token that turns out to be another's: who guesses learns nothing.
-    pub fn check(
+    pub fn parse(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
-    ) -> Result<Self, Refusal> {
-        let credentials = Credentials::read(authorization, parameters).map_err(hidden)?;
+    ) -> Result<Self, OAuthError> {
+        let credentials = Credentials::parse(authorization, parameters).map_err(hidden)?;
         let token = parameters.required(Parameter::Token).map_err(hidden)?;
         Ok(Self { credentials, token: Secret::new(token) })
     }
 }
 
-fn hidden(refusal: Refusal) -> Refusal {
+fn hidden(refusal: OAuthError) -> OAuthError {
     match refusal {
-        Refusal::InvalidClient | Refusal::Missing(_) => Refusal::NotYourToken,
+        OAuthError::InvalidClient | OAuthError::Missing(_) => OAuthError::UnauthorizedRevocation,
         other => other,
     }
 }
@@ -43,9 +44,9 @@ mod tests {
 
     const CLIENT: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s")];
 
-    fn check(header: Option<&str>, pairs: &[(&str, &str)]) -> Result<RevokeRequest, Refusal> {
+    fn check(header: Option<&str>, pairs: &[(&str, &str)]) -> Result<RevokeRequest, OAuthError> {
         let pairs: Vec<_> = pairs.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())).collect();
-        RevokeRequest::check(header.map(str::as_bytes), Parameters::new(&pairs))
+        RevokeRequest::parse(header.map(str::as_bytes), Parameters::new(&pairs))
     }
 
     // Attack 68: a hint is an unknown parameter, right or wrong.
@@ -68,7 +69,7 @@ mod tests {
             &[("token", "t"), CLIENT[0]],
         ] {
             let found = check(None, pairs).map(|_| ());
-            assert_eq!(found, Err(Refusal::NotYourToken), "{pairs:?}");
+            assert_eq!(found, Err(OAuthError::UnauthorizedRevocation), "{pairs:?}");
         }
     }
 
@@ -77,8 +78,8 @@ mod tests {
     fn a_request_that_is_wrong_in_itself_is_told_so() {
         let pairs = [CLIENT[0], CLIENT[1], ("token", "t")];
         let both = check(Some("Basic YTpz"), &pairs).map(|_| ());
-        assert_eq!(both, Err(Refusal::TwoAuthentications));
+        assert_eq!(both, Err(OAuthError::TwoAuthentications));
         let twice = check(None, &[&pairs[..], &[("token", "t")]].concat()).map(|_| ());
-        assert_eq!(twice, Err(Refusal::Repeated(Parameter::Token)));
+        assert_eq!(twice, Err(OAuthError::Repeated(Parameter::Token)));
     }
 }

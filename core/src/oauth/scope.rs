@@ -176,7 +176,7 @@ impl Scopes {
     /// Reads scopes that were stored, and leaves out those that this server does not know, as a
     /// newer one may.
     #[must_use]
-    pub fn known(text: &str) -> Self {
+    pub fn parse_known(text: &str) -> Self {
         text.split(' ').filter_map(|scope| scope.parse().ok()).collect()
     }
 
@@ -212,13 +212,13 @@ impl Scopes {
 
     /// Whether an app that declared these scopes may ask for those.
     #[must_use]
-    pub fn cover(&self, asked: &Self) -> bool {
+    pub fn covers_all(&self, asked: &Self) -> bool {
         asked.iter().all(|one| self.iter().any(|own| own.covers(one)))
     }
 
     /// Whether a token with these scopes may do what needs that scope.
     #[must_use]
-    pub fn allow(&self, needed: Scope) -> bool {
+    pub fn allows(&self, needed: Scope) -> bool {
         self.iter()
             .any(|own| own.covers(needed) || (own == Scope::Follow && needed.is_opened_by_follow()))
     }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::account::{Problem, check_email, check_free_name, check_password};
-use super::validation::Invalid;
+use super::account::{FieldError, check_email, check_free_name, check_password};
+use super::validation::ValidationErrors;
 use crate::secret::Secret;
 
 /// A field of a sign-up.
@@ -58,12 +58,12 @@ impl fmt::Display for Field {
 
 /// A field and what is wrong with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("{field} {problem}")]
+#[error("{field} {error}")]
 pub struct AccountError {
     /// The field.
     pub field: Field,
     /// What is wrong.
-    pub problem: Problem,
+    pub error: FieldError,
 }
 
 /// A sign-up as it was sent, and then as it was checked.
@@ -98,7 +98,7 @@ impl SignUp {
     ///
     /// # Errors
     /// What is wrong with each field, the first thing of each.
-    pub fn check(self) -> Result<Self, Invalid<AccountError>> {
+    pub fn validate(self) -> Result<Self, ValidationErrors<AccountError>> {
         let wrong = [
             (Field::Username, check_free_name(&self.username)),
             (Field::Email, check_email(&self.email)),
@@ -107,14 +107,14 @@ impl SignUp {
         ];
         let wrong = wrong
             .into_iter()
-            .filter_map(|(field, found)| found.err().map(|problem| AccountError { field, problem }))
+            .filter_map(|(field, found)| found.err().map(|error| AccountError { field, error }))
             .collect();
-        Invalid::unless_none(wrong, self)
+        ValidationErrors::into_result(wrong, self)
     }
 }
 
-fn check_agreement(agreement: &str) -> Result<(), Problem> {
-    if matches!(agreement, "true" | "1") { Ok(()) } else { Err(Problem::NotAccepted) }
+fn check_agreement(agreement: &str) -> Result<(), FieldError> {
+    if matches!(agreement, "true" | "1") { Ok(()) } else { Err(FieldError::NotAccepted) }
 }
 
 #[cfg(test)]
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_good_sign_up_is_taken() {
-        let checked = good().check().unwrap();
+        let checked = good().validate().unwrap();
         assert_eq!(
             (checked.username.as_str(), checked.email.as_str()),
             ("alice", "alice@a.example")
@@ -152,7 +152,7 @@ mod tests {
             ("yes", false),
             ("TRUE", false),
         ] {
-            let found = SignUp { agreement: agreement.into(), ..good() }.check();
+            let found = SignUp { agreement: agreement.into(), ..good() }.validate();
             assert_eq!(found.is_ok(), accepted, "{agreement}");
         }
     }
@@ -162,7 +162,7 @@ mod tests {
         let pairs =
             [("username", "admin"), ("email", "nope"), ("password", "short"), ("locale", "en")];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let invalid = SignUp::from_pairs(pairs).check().unwrap_err();
+        let invalid = SignUp::from_pairs(pairs).validate().unwrap_err();
         assert_eq!(
             invalid.to_string(),
             "Validation failed: Username is reserved, \
@@ -172,7 +172,7 @@ mod tests {
         );
         let details: Vec<(&str, &str, &str)> = invalid
             .iter()
-            .map(|error| (error.field.as_str(), error.problem.code(), error.problem.key()))
+            .map(|error| (error.field.as_str(), error.error.code(), error.error.key()))
             .collect();
         assert_eq!(
             details,
@@ -190,17 +190,17 @@ mod tests {
     fn a_sign_up_without_password_and_agreement_is_refused_in_mastodons_words() {
         let sign_up = SignUp { password: Secret::new(""), agreement: String::new(), ..good() };
         assert_eq!(
-            sign_up.check().unwrap_err().to_string(),
+            sign_up.validate().unwrap_err().to_string(),
             "Validation failed: Password can't be blank, Service agreement must be accepted"
         );
     }
 
     #[test]
     fn a_taken_name_is_told_like_the_rest() {
-        let taken = AccountError { field: Field::Username, problem: Problem::Taken };
-        let invalid = Invalid::one(taken);
+        let taken = AccountError { field: Field::Username, error: FieldError::Taken };
+        let invalid = ValidationErrors::single(taken);
         assert_eq!(invalid.to_string(), "Validation failed: Username has already been taken");
-        assert_eq!(taken.problem.code(), "ERR_TAKEN");
+        assert_eq!(taken.error.code(), "ERR_TAKEN");
     }
 
     proptest! {
@@ -212,7 +212,7 @@ mod tests {
             agreement in any::<String>(),
         ) {
             let password = Secret::new(password);
-            let _ = SignUp { username, email, password, agreement }.check();
+            let _ = SignUp { username, email, password, agreement }.validate();
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The token request, checked as a whole.
 
 use super::client_auth::Credentials;
-use super::error::Refusal;
-use super::parameter::{Parameter, Parameters};
+use super::error::OAuthError;
+use super::parameter::Parameter;
+use super::parameters::Parameters;
 use crate::secret::Secret;
 
 /// A token request of which every part is there.
@@ -11,14 +12,14 @@ pub struct TokenRequest {
     /// The client that says it asks.
     pub credentials: Credentials,
     /// What it asks for.
-    pub asked: TokenAsked,
+    pub grant: GrantRequest,
 }
 
 /// What a client asks for, by its grant type.
 #[derive(Debug, Clone)]
-pub enum TokenAsked {
+pub enum GrantRequest {
     /// `authorization_code`: a token of the user who agreed.
-    Code {
+    AuthorizationCode {
         /// The code that the client was sent.
         code: Secret,
         /// The redirect URI that it was sent to.
@@ -27,7 +28,7 @@ pub enum TokenAsked {
         verifier: Option<Secret>,
     },
     /// `client_credentials`: a token of the app itself.
-    App {
+    ClientCredentials {
         /// The scopes as they were sent; they are judged by the app that turns out to ask.
         scope: Option<String>,
     },
@@ -38,10 +39,10 @@ impl TokenRequest {
     ///
     /// # Errors
     /// The first thing that is wrong: the request itself before the client that sends it.
-    pub fn check(
+    pub fn parse(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, OAuthError> {
         const KNOWN: [Parameter; 7] = [
             Parameter::GrantType,
             Parameter::Code,
@@ -57,22 +58,26 @@ impl TokenRequest {
         match parameters.required(Parameter::GrantType)? {
             "authorization_code" => {
                 let code = parameters.required(Parameter::Code)?;
-                let credentials = Credentials::read(authorization, parameters);
+                let credentials = Credentials::parse(authorization, parameters);
                 // What the request contradicts in itself is told before its client is judged.
-                if let Err(Refusal::TwoAuthentications) = credentials {
-                    return Err(Refusal::TwoAuthentications);
+                if let Err(OAuthError::TwoAuthentications) = credentials {
+                    return Err(OAuthError::TwoAuthentications);
                 }
                 let redirect_uri = parameters.required(Parameter::RedirectUri)?.to_owned();
                 let verifier = parameters.optional(Parameter::CodeVerifier)?.map(Secret::new);
-                let asked = TokenAsked::Code { code: Secret::new(code), redirect_uri, verifier };
-                Ok(Self { credentials: credentials?, asked })
+                let grant = GrantRequest::AuthorizationCode {
+                    code: Secret::new(code),
+                    redirect_uri,
+                    verifier,
+                };
+                Ok(Self { credentials: credentials?, grant })
             }
             "client_credentials" => {
-                let credentials = Credentials::read(authorization, parameters)?;
+                let credentials = Credentials::parse(authorization, parameters)?;
                 let scope = parameters.optional(Parameter::Scope)?.map(str::to_owned);
-                Ok(Self { credentials, asked: TokenAsked::App { scope } })
+                Ok(Self { credentials, grant: GrantRequest::ClientCredentials { scope } })
             }
-            _ => Err(Refusal::UnsupportedGrantType),
+            _ => Err(OAuthError::UnsupportedGrantType),
         }
     }
 }
@@ -88,13 +93,16 @@ mod tests {
         [("grant_type", "authorization_code"), ("code", "c"), ("redirect_uri", "https://a/cb")];
     const APP: (&str, &str) = ("grant_type", "client_credentials");
 
-    fn check(pairs: &[(&str, &str)]) -> Result<TokenRequest, Refusal> {
+    fn check(pairs: &[(&str, &str)]) -> Result<TokenRequest, OAuthError> {
         check_with(None, pairs)
     }
 
-    fn check_with(header: Option<&str>, pairs: &[(&str, &str)]) -> Result<TokenRequest, Refusal> {
+    fn check_with(
+        header: Option<&str>,
+        pairs: &[(&str, &str)],
+    ) -> Result<TokenRequest, OAuthError> {
         let pairs: Vec<_> = pairs.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())).collect();
-        TokenRequest::check(header.map(str::as_bytes), Parameters::new(&pairs))
+        TokenRequest::parse(header.map(str::as_bytes), Parameters::new(&pairs))
     }
 
     #[test]
@@ -104,7 +112,7 @@ mod tests {
         let request = request.unwrap();
         assert_eq!(request.credentials.client_id, "a");
         // Attack 59: a scope is of no effect here.
-        let TokenAsked::Code { code, redirect_uri, verifier } = request.asked else {
+        let GrantRequest::AuthorizationCode { code, redirect_uri, verifier } = request.grant else {
             panic!("a code was brought");
         };
         assert_eq!((code.reveal(), redirect_uri.as_str()), ("c", "https://a/cb"));
@@ -121,7 +129,9 @@ mod tests {
             (&[("redirect_uri", "nonsense"), ("code", "c")], None),
         ] {
             let request = check(&[&[APP][..], &CLIENT, more].concat()).unwrap();
-            let TokenAsked::App { scope } = request.asked else { panic!("no code was brought") };
+            let GrantRequest::ClientCredentials { scope } = request.grant else {
+                panic!("no code was brought")
+            };
             assert_eq!(scope.as_deref(), asked);
         }
     }
@@ -138,11 +148,11 @@ mod tests {
             "urn:ietf:params:oauth:grant-type:jwt-bearer",
         ] {
             let found = check(&[&[("grant_type", wrong)][..], &CLIENT].concat());
-            assert_eq!(found.map(|_| ()), Err(Refusal::UnsupportedGrantType), "{wrong}");
+            assert_eq!(found.map(|_| ()), Err(OAuthError::UnsupportedGrantType), "{wrong}");
         }
         for missing in [&[][..], &[("grant_type", "")]] {
             let found = check(&[missing, &CLIENT].concat()).map(|_| ());
-            assert_eq!(found, Err(Refusal::Missing(Parameter::GrantType)));
+            assert_eq!(found, Err(OAuthError::Missing(Parameter::GrantType)));
         }
     }
 
@@ -150,16 +160,20 @@ mod tests {
     fn what_is_wrong_first_is_told() {
         let grant_type = CODE[0];
         for (header, pairs, refusal) in [
-            (None, vec![], Refusal::Missing(Parameter::GrantType)),
-            (None, vec![grant_type], Refusal::Missing(Parameter::Code)),
-            (None, vec![grant_type, ("code", "")], Refusal::Missing(Parameter::Code)),
-            (Some("Basic YTpz"), vec![grant_type, CODE[1], CLIENT[1]], Refusal::TwoAuthentications),
-            (None, vec![grant_type, CODE[1]], Refusal::Missing(Parameter::RedirectUri)),
-            (None, CODE.to_vec(), Refusal::InvalidClient),
-            (Some("Basic ?"), CODE.to_vec(), Refusal::InvalidClient),
-            (None, vec![APP], Refusal::InvalidClient),
-            (None, vec![APP, ("scope", "nope")], Refusal::InvalidClient),
-            (Some("Basic YTpz"), vec![APP, CLIENT[1]], Refusal::TwoAuthentications),
+            (None, vec![], OAuthError::Missing(Parameter::GrantType)),
+            (None, vec![grant_type], OAuthError::Missing(Parameter::Code)),
+            (None, vec![grant_type, ("code", "")], OAuthError::Missing(Parameter::Code)),
+            (
+                Some("Basic YTpz"),
+                vec![grant_type, CODE[1], CLIENT[1]],
+                OAuthError::TwoAuthentications,
+            ),
+            (None, vec![grant_type, CODE[1]], OAuthError::Missing(Parameter::RedirectUri)),
+            (None, CODE.to_vec(), OAuthError::InvalidClient),
+            (Some("Basic ?"), CODE.to_vec(), OAuthError::InvalidClient),
+            (None, vec![APP], OAuthError::InvalidClient),
+            (None, vec![APP, ("scope", "nope")], OAuthError::InvalidClient),
+            (Some("Basic YTpz"), vec![APP, CLIENT[1]], OAuthError::TwoAuthentications),
         ] {
             let found = check_with(header, &pairs).map(|_| ());
             assert_eq!(found, Err(refusal), "{pairs:?}");
@@ -184,11 +198,11 @@ mod tests {
             ("scope", Parameter::Scope),
         ] {
             let found = check(&[&CODE[..], &CLIENT, &[(name, "x"), (name, "x")]].concat());
-            assert_eq!(found.map(|_| ()), Err(Refusal::Repeated(parameter)), "{name}");
+            assert_eq!(found.map(|_| ()), Err(OAuthError::Repeated(parameter)), "{name}");
         }
         // Attack 27.
         let found = check(&[&[APP][..], &CLIENT, &[("scope[a]", "b")]].concat());
-        assert_eq!(found.map(|_| ()), Err(Refusal::NotOneValue(Parameter::Scope)));
+        assert_eq!(found.map(|_| ()), Err(OAuthError::NotOneValue(Parameter::Scope)));
     }
 
     #[test]

@@ -4,17 +4,17 @@ use std::fmt;
 
 /// All that is wrong, in the order in which it is told. At least one thing is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Invalid<E>(Vec<E>);
+pub struct ValidationErrors<E>(Vec<E>);
 
-impl<E> Invalid<E> {
+impl<E> ValidationErrors<E> {
     /// What was found to be wrong, or the value when nothing was.
-    pub(super) fn unless_none<T>(wrong: Vec<E>, value: T) -> Result<T, Self> {
+    pub(super) fn into_result<T>(wrong: Vec<E>, value: T) -> Result<T, Self> {
         if wrong.is_empty() { Ok(value) } else { Err(Self(wrong)) }
     }
 
     /// One thing that is wrong, found later than all the others.
     #[must_use]
-    pub fn one(wrong: E) -> Self {
+    pub fn single(wrong: E) -> Self {
         Self(vec![wrong])
     }
 
@@ -24,7 +24,7 @@ impl<E> Invalid<E> {
     }
 }
 
-impl<'a, E> IntoIterator for &'a Invalid<E> {
+impl<'a, E> IntoIterator for &'a ValidationErrors<E> {
     type Item = &'a E;
     type IntoIter = std::slice::Iter<'a, E>;
 
@@ -33,7 +33,7 @@ impl<'a, E> IntoIterator for &'a Invalid<E> {
     }
 }
 
-impl<E: fmt::Display> fmt::Display for Invalid<E> {
+impl<E: fmt::Display> fmt::Display for ValidationErrors<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Validation failed")?;
         for (place, wrong) in self.iter().enumerate() {
@@ -44,4 +44,4 @@ impl<E: fmt::Display> fmt::Display for Invalid<E> {
     }
 }
 
-impl<E: fmt::Debug + fmt::Display> std::error::Error for Invalid<E> {}
+impl<E: fmt::Debug + fmt::Display> std::error::Error for ValidationErrors<E> {}

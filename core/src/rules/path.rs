@@ -94,17 +94,17 @@ impl RulePath {
             ["device"] => return Err(PathError::NoSlash),
             ["device", ""] => return Ok(Self::Devices),
             ["device", tag, rest @ ..] => {
-                (RuleScope::Device(percent::segment(tag)?.parse()?), rest)
+                (RuleScope::Device(percent::decode_segment(tag)?.parse()?), rest)
             }
             // `device%2Fphone` too: it is how a client writes a scope that encodes every parameter.
-            [scope, rest @ ..] => (percent::segment(scope)?.parse()?, rest),
+            [scope, rest @ ..] => (percent::decode_segment(scope)?.parse()?, rest),
             [] => return Ok(Self::All),
         };
         match rest {
             [] => Err(PathError::NoSlash),
             [""] => Ok(Self::Ruleset(scope)),
             [kind, rest @ ..] => {
-                let kind = percent::segment(kind)?.parse()?;
+                let kind = percent::decode_segment(kind)?.parse()?;
                 match rest {
                     [] => Err(PathError::NoSlash),
                     [""] => Ok(Self::Kind(scope, kind)),
@@ -120,7 +120,7 @@ impl RulePath {
 
 impl RuleRef {
     fn read(scope: RuleScope, kind: RuleKind, id: &str) -> Result<Self, PathError> {
-        let id = percent::segment(id)?.into_owned();
+        let id = percent::decode_segment(id)?.into_owned();
         id::check(&id)?;
         Ok(Self { scope, kind, id })
     }

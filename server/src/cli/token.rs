@@ -1,6 +1,6 @@
 //! `belfry token …`
 
-use belfry_core::oauth::app::{LONGEST_NAME, is_blank};
+use belfry_core::oauth::app::{MAX_NAME_LENGTH, is_blank};
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Secret;
 use clap::Subcommand;
@@ -48,7 +48,10 @@ async fn issue(
     let scopes: Scopes = scopes.parse()?;
     let account = find(store, name).await?;
     let title = title.trim();
-    if is_blank(title) || title.chars().count() > LONGEST_NAME || title.contains(char::is_control) {
+    if is_blank(title)
+        || title.chars().count() > MAX_NAME_LENGTH
+        || title.contains(char::is_control)
+    {
         return Err("the title of an app has 1 to 60 characters".into());
     }
     let app = (format!("{COMMAND_LINE}{title}"), title);

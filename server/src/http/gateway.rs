@@ -130,7 +130,7 @@ fn pass(credential: Credential, uri: &Uri, now: Timestamp) -> Result<Response, D
         store::Refused::Expired => Denied::Token("The access token expired"),
         store::Refused::Disabled => Denied::Account,
     })?;
-    if needed.iter().all(|scope| token.scopes.allow(scope)) {
+    if needed.iter().all(|scope| token.scopes.allows(scope)) {
         Ok(let_in(&token))
     } else {
         Err(Denied::Scope)

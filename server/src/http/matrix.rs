@@ -49,7 +49,7 @@ pub(super) async fn account_data(
     uri: Uri,
 ) -> Result<Response, MatrixError> {
     requester.may(RuleAccess::Read)?;
-    let named = percent::segment(uri.path().rsplit('/').nth(2).unwrap_or_default())?;
+    let named = percent::decode_segment(uri.path().rsplit('/').nth(2).unwrap_or_default())?;
     let user_id = requester.user_id(&state);
     if named != user_id {
         return Err(MatrixError::Foreign);

@@ -1,13 +1,12 @@
 //! The errors of the OAuth interface in the reader's language. In English they are the texts that
 //! the errors have themselves.
 
-use belfry_core::oauth::account::Problem;
+use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::app::{self, AppError};
-use belfry_core::oauth::error::Refusal;
-use belfry_core::oauth::parameter::Parameter;
-use belfry_core::oauth::request::LONGEST_STATE;
+use belfry_core::oauth::error::OAuthError;
+use belfry_core::oauth::parameter::{MAX_STATE_LENGTH, Parameter};
 use belfry_core::oauth::sign_up::AccountError;
-use belfry_core::oauth::validation::Invalid;
+use belfry_core::oauth::validation::ValidationErrors;
 
 use super::{Language, Value};
 
@@ -17,10 +16,10 @@ pub trait Localize {
     fn localize(&self, language: Language) -> String;
 }
 
-impl Localize for Refusal {
+impl Localize for OAuthError {
     fn localize(&self, language: Language) -> String {
         let parameter = self.parameter().map(Parameter::as_str);
-        let count = matches!(self, Self::StateTooLong).then_some(LONGEST_STATE);
+        let count = matches!(self, Self::StateTooLong).then_some(MAX_STATE_LENGTH);
         let parameter = parameter.map(|name| ("parameter", Value::Own(name)));
         language.text_with_all(self.key(), parameter.into_iter().chain(counted(count)))
     }
@@ -29,15 +28,15 @@ impl Localize for Refusal {
 impl Localize for AppError {
     fn localize(&self, language: Language) -> String {
         let count = match self {
-            Self::NameTooLong => Some(app::LONGEST_NAME),
-            Self::WebsiteTooLong | Self::RedirectUriTooLong => Some(app::LONGEST_URIS),
+            Self::NameTooLong => Some(app::MAX_NAME_LENGTH),
+            Self::WebsiteTooLong | Self::RedirectUriTooLong => Some(app::MAX_URIS_LENGTH),
             _ => None,
         };
         language.text_with_all(self.key(), counted(count))
     }
 }
 
-impl Localize for Problem {
+impl Localize for FieldError {
     fn localize(&self, language: Language) -> String {
         language.text_with_all(self.key(), counted(self.count()))
     }
@@ -46,13 +45,13 @@ impl Localize for Problem {
 impl Localize for AccountError {
     fn localize(&self, language: Language) -> String {
         let field = language.text(self.field.key());
-        let problem = self.problem.localize(language);
+        let problem = self.error.localize(language);
         let gaps = [("field", Value::Own(&field)), ("problem", Value::Own(&problem))];
         language.text_with_all("account-error", gaps)
     }
 }
 
-impl<E: Localize> Localize for Invalid<E> {
+impl<E: Localize> Localize for ValidationErrors<E> {
     fn localize(&self, language: Language) -> String {
         let join = |all: String, next: String| {
             let gaps = [("problems", Value::Own(&all)), ("problem", Value::Own(&next))];

@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use belfry_core::oauth::account::Problem;
+use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::app::{AppError, Registration};
-use belfry_core::oauth::consent::Line;
-use belfry_core::oauth::error::Refusal;
+use belfry_core::oauth::consent::ConsentItem;
+use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::redirect::RedirectUriError;
 use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
-use belfry_core::oauth::validation::Invalid;
+use belfry_core::oauth::validation::ValidationErrors;
 use belfry_core::secret::Secret;
 use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
 use fluent_syntax::parser;
@@ -35,9 +35,9 @@ macro_rules! every {
     }};
 }
 
-fn refusals() -> [Refusal; 16] {
-    use Refusal::*;
-    every![Refusal:
+fn refusals() -> [OAuthError; 16] {
+    use OAuthError::*;
+    every![OAuthError:
         Missing(_) => Missing(Parameter::ClientId),
         Repeated(_) => Repeated(Parameter::Scope),
         NotOneValue(_) => NotOneValue(Parameter::State),
@@ -53,7 +53,7 @@ fn refusals() -> [Refusal; 16] {
         AccessDenied => AccessDenied,
         UnsupportedGrantType => UnsupportedGrantType,
         InvalidGrant => InvalidGrant,
-        NotYourToken => NotYourToken,
+        UnauthorizedRevocation => UnauthorizedRevocation,
     ]
 }
 
@@ -78,17 +78,17 @@ fn app_errors() -> [AppError; 15] {
     ]
 }
 
-fn problems() -> [Problem; 9] {
-    every![Problem:
-        Problem::Blank => Problem::Blank,
-        Problem::NameInvalid => Problem::NameInvalid,
-        Problem::EmailInvalid => Problem::EmailInvalid,
-        Problem::TooLong(_) => Problem::TooLong(30),
-        Problem::TooShort(_) => Problem::TooShort(8),
-        Problem::PasswordCommon => Problem::PasswordCommon,
-        Problem::Reserved => Problem::Reserved,
-        Problem::Taken => Problem::Taken,
-        Problem::NotAccepted => Problem::NotAccepted,
+fn problems() -> [FieldError; 9] {
+    every![FieldError:
+        FieldError::Blank => FieldError::Blank,
+        FieldError::NameInvalid => FieldError::NameInvalid,
+        FieldError::EmailInvalid => FieldError::EmailInvalid,
+        FieldError::TooLong(_) => FieldError::TooLong(30),
+        FieldError::TooShort(_) => FieldError::TooShort(8),
+        FieldError::PasswordCommon => FieldError::PasswordCommon,
+        FieldError::Reserved => FieldError::Reserved,
+        FieldError::Taken => FieldError::Taken,
+        FieldError::NotAccepted => FieldError::NotAccepted,
     ]
 }
 
@@ -102,11 +102,11 @@ fn fields() -> [Field; 4] {
 }
 
 fn account_errors() -> impl Iterator<Item = AccountError> {
-    fields().into_iter().flat_map(|field| problems().map(|problem| AccountError { field, problem }))
+    fields().into_iter().flat_map(|field| problems().map(|error| AccountError { field, error }))
 }
 
 /// Two forms with several mistakes each.
-fn invalid() -> (Invalid<AppError>, Invalid<AccountError>) {
+fn invalid() -> (ValidationErrors<AppError>, ValidationErrors<AccountError>) {
     let registration = Registration { website: "no".into(), ..Registration::default() };
     let sign_up = SignUp {
         username: "Alice".into(),
@@ -114,7 +114,7 @@ fn invalid() -> (Invalid<AppError>, Invalid<AccountError>) {
         password: Secret::new("short"),
         agreement: String::new(),
     };
-    (registration.check().unwrap_err(), sign_up.check().unwrap_err())
+    (registration.validate().unwrap_err(), sign_up.validate().unwrap_err())
 }
 
 /// The texts of a language: their keys, and the gaps in each.
@@ -172,7 +172,7 @@ fn every_language_has_the_texts_of_english_with_the_same_gaps() {
 fn what_is_asked_for_is_what_there_is() {
     ASKED.take();
     samples::all(Language::English, "Tusky").unwrap();
-    for line in Line::all() {
+    for line in ConsentItem::all() {
         let _ = Language::English.text(&line.key());
     }
     let _ = refusals().map(|error| error.localize(Language::English));
@@ -220,7 +220,7 @@ fn errors_are_whole_in_every_language() {
         for text in refusals.into_iter().chain(forms) {
             assert!(!text.contains(['{', '$']) && !text.is_empty(), "{text}");
         }
-        let missing = Refusal::Missing(Parameter::GrantType).localize(language);
+        let missing = OAuthError::Missing(Parameter::GrantType).localize(language);
         assert!(missing.contains("grant_type"), "{missing}");
         let too_long = AppError::WebsiteTooLong.localize(language);
         assert!(too_long.contains("2000"), "{too_long}");

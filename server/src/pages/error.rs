@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use askama::Template;
-use belfry_core::oauth::error::{Code, Refusal};
+use belfry_core::oauth::error::{ErrorCode, OAuthError};
 
 use super::Layout;
 use crate::language::Localize;
@@ -22,7 +22,7 @@ pub struct ErrorPage<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCause {
     /// A request that the app got wrong, or that the reader refused where nothing can be sent back.
-    Refused(Refusal),
+    Refused(OAuthError),
     /// A request that is not kept, or no longer.
     Expired,
     /// A form that may not be the reader's own: its token or its origin is not ours.
@@ -41,7 +41,7 @@ impl ErrorPage<'_> {
     /// What the keys of its texts begin with.
     const fn stem(&self) -> &'static str {
         match self.cause {
-            ErrorCause::Refused(Refusal::AccessDenied) => "denied",
+            ErrorCause::Refused(OAuthError::AccessDenied) => "denied",
             ErrorCause::Refused(_) | ErrorCause::Malformed => "refused",
             ErrorCause::Expired => "expired",
             ErrorCause::Unchecked => "unchecked",
@@ -69,14 +69,14 @@ impl ErrorPage<'_> {
 
     /// The protocol's code, by which the makers of the app find their mistake.
     fn code(&self) -> Option<&'static str> {
-        let malformed = (self.cause == ErrorCause::Malformed).then_some(Code::InvalidRequest);
-        self.mistake().map(Refusal::code).or(malformed).map(Code::as_str)
+        let malformed = (self.cause == ErrorCause::Malformed).then_some(ErrorCode::InvalidRequest);
+        self.mistake().map(OAuthError::code).or(malformed).map(ErrorCode::as_str)
     }
 
     /// What the app got wrong, if it did: that the reader said no is no mistake.
-    fn mistake(&self) -> Option<Refusal> {
+    fn mistake(&self) -> Option<OAuthError> {
         match self.cause {
-            ErrorCause::Refused(Refusal::AccessDenied) => None,
+            ErrorCause::Refused(OAuthError::AccessDenied) => None,
             ErrorCause::Refused(refusal) => Some(refusal),
             _ => None,
         }

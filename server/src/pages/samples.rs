@@ -3,7 +3,7 @@
 
 use askama::Template;
 use belfry_core::oauth::app::AppDetails;
-use belfry_core::oauth::error::Refusal;
+use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::redirect::{OOB, RedirectUri};
 use belfry_core::rules::Document;
@@ -51,9 +51,9 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         pages.push((name, consent(layout, app, scopes, redirect_uri)?));
     }
     for (name, cause) in [
-        ("refused", ErrorCause::Refused(Refusal::InvalidRedirectUri)),
-        ("refused-missing", ErrorCause::Refused(Refusal::Missing(Parameter::ClientId))),
-        ("denied", ErrorCause::Refused(Refusal::AccessDenied)),
+        ("refused", ErrorCause::Refused(OAuthError::InvalidRedirectUri)),
+        ("refused-missing", ErrorCause::Refused(OAuthError::Missing(Parameter::ClientId))),
+        ("denied", ErrorCause::Refused(OAuthError::AccessDenied)),
         ("expired", ErrorCause::Expired),
         ("unchecked", ErrorCause::Unchecked),
         ("malformed", ErrorCause::Malformed),

@@ -1,7 +1,7 @@
 //! Accounts: the people who can sign in.
 
 use arrayvec::ArrayString;
-use belfry_core::oauth::account::LONGEST_NAME;
+use belfry_core::oauth::account::MAX_NAME_LENGTH;
 use jiff::Timestamp;
 
 use super::authorized_apps::revoke_access;
@@ -11,7 +11,7 @@ use super::{Store, StoreError, TokenAccount};
 use crate::random;
 
 /// The name of an account in one piece, for what is kept and passed on with every call.
-pub type Name = ArrayString<LONGEST_NAME>;
+pub type Name = ArrayString<MAX_NAME_LENGTH>;
 
 /// An account as it is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -32,7 +32,7 @@ impl AuthorizedApp {
             client_id: row.take()?,
             name: row.take()?,
             website: row.take()?,
-            scopes: Scopes::known(&row.take::<String>()?),
+            scopes: Scopes::parse_known(&row.take::<String>()?),
             since: row.take()?,
         })
     }

@@ -87,7 +87,7 @@ impl Token {
         Ok(Self {
             app,
             account: Option::zip(id, name).map(|(id, name)| TokenAccount { id, name, disabled_at }),
-            scopes: Scopes::known(&row.take::<String>()?),
+            scopes: Scopes::parse_known(&row.take::<String>()?),
             created_at: row.take()?,
             expires_at: row.take()?,
             revoked_at: row.take()?,

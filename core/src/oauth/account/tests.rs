@@ -10,18 +10,18 @@ fn a_name_is_1_to_30_small_letters_digits_and_underscores() {
         ("_", Ok(())),
         ("0", Ok(())),
         ("abcdefghijklmnopqrstuvwxyz_123", Ok(())),
-        ("abcdefghijklmnopqrstuvwxyz_1234", Err(Problem::TooLong(30))),
-        ("", Err(Problem::Blank)),
-        ("Alice", Err(Problem::NameInvalid)),
-        ("al ice", Err(Problem::NameInvalid)),
-        ("al-ice", Err(Problem::NameInvalid)),
-        ("al.ice", Err(Problem::NameInvalid)),
-        ("@alice", Err(Problem::NameInvalid)),
-        ("alice:a", Err(Problem::NameInvalid)),
-        ("alicé", Err(Problem::NameInvalid)),
-        ("аlice", Err(Problem::NameInvalid)), // a Cyrillic letter
-        ("alice\n", Err(Problem::NameInvalid)),
-        ("alice\0", Err(Problem::NameInvalid)),
+        ("abcdefghijklmnopqrstuvwxyz_1234", Err(FieldError::TooLong(30))),
+        ("", Err(FieldError::Blank)),
+        ("Alice", Err(FieldError::NameInvalid)),
+        ("al ice", Err(FieldError::NameInvalid)),
+        ("al-ice", Err(FieldError::NameInvalid)),
+        ("al.ice", Err(FieldError::NameInvalid)),
+        ("@alice", Err(FieldError::NameInvalid)),
+        ("alice:a", Err(FieldError::NameInvalid)),
+        ("alicé", Err(FieldError::NameInvalid)),
+        ("аlice", Err(FieldError::NameInvalid)), // a Cyrillic letter
+        ("alice\n", Err(FieldError::NameInvalid)),
+        ("alice\0", Err(FieldError::NameInvalid)),
     ] {
         assert_eq!(check_name(name), found, "{name:?}");
     }
@@ -31,10 +31,10 @@ fn a_name_is_1_to_30_small_letters_digits_and_underscores() {
 fn a_reserved_name_is_for_those_who_run_the_server() {
     for name in ["admin", "root", "support", "webmaster"] {
         assert_eq!(check_name(name), Ok(()));
-        assert_eq!(check_free_name(name), Err(Problem::Reserved), "{name}");
+        assert_eq!(check_free_name(name), Err(FieldError::Reserved), "{name}");
     }
     assert_eq!(check_free_name("administer"), Ok(()));
-    assert_eq!(check_free_name(""), Err(Problem::Blank));
+    assert_eq!(check_free_name(""), Err(FieldError::Blank));
 }
 
 #[test]
@@ -74,27 +74,27 @@ fn an_address_has_two_sides() {
         "a@b/c",
         "a@b\r\nBcc: c@d",
     ] {
-        assert_eq!(check_email(bad), Err(Problem::EmailInvalid), "{bad:?}");
+        assert_eq!(check_email(bad), Err(FieldError::EmailInvalid), "{bad:?}");
     }
-    assert_eq!(check_email(" "), Err(Problem::Blank));
+    assert_eq!(check_email(" "), Err(FieldError::Blank));
     let (longest, longer) = ("a".repeat(318) + "@b", "a".repeat(319) + "@b");
     assert_eq!(check_email(&longest), Ok(()));
-    assert_eq!(check_email(&longer), Err(Problem::TooLong(320)));
+    assert_eq!(check_email(&longer), Err(FieldError::TooLong(320)));
 }
 
 // Attack 114.
 #[test]
 fn a_password_has_8_to_128_characters_whatever_they_are() {
     for (password, found) in [
-        (String::new(), Err(Problem::Blank)),
-        (" ".repeat(10), Err(Problem::Blank)),
-        ("1234567".into(), Err(Problem::TooShort(8))),
+        (String::new(), Err(FieldError::Blank)),
+        (" ".repeat(10), Err(FieldError::Blank)),
+        ("1234567".into(), Err(FieldError::TooShort(8))),
         ("1234567x".into(), Ok(())),
         (" 1234567 ".into(), Ok(())),
         ("1234567\0".into(), Ok(())),
         ("né".repeat(64), Ok(())),
-        ("é".repeat(129), Err(Problem::TooLong(128))),
-        ("a".repeat(65_536), Err(Problem::TooLong(128))),
+        ("é".repeat(129), Err(FieldError::TooLong(128))),
+        ("a".repeat(65_536), Err(FieldError::TooLong(128))),
     ] {
         assert_eq!(check_password(&Secret::new(password.as_str())), found, "{password:?}");
     }
@@ -106,7 +106,7 @@ fn a_password_that_everybody_takes_is_refused() {
     for common in ["12345678", "password1", "PassWord1", "qwertyuiop", "aaaaaaaaaa", "ñññññññññ"]
     {
         let found = check_password(&Secret::new(common));
-        assert_eq!(found, Err(Problem::PasswordCommon), "{common}");
+        assert_eq!(found, Err(FieldError::PasswordCommon), "{common}");
     }
     for uncommon in ["correct horse", "password1 of mine", "aaaaaaaab"] {
         assert_eq!(check_password(&Secret::new(uncommon)), Ok(()), "{uncommon}");
@@ -119,7 +119,11 @@ fn the_list_of_common_passwords_holds_what_could_be_chosen() {
     assert!(listed.len() > 300);
     assert!(listed.is_sorted());
     for common in listed {
-        assert_eq!(check_password(&Secret::new(common)), Err(Problem::PasswordCommon), "{common}");
+        assert_eq!(
+            check_password(&Secret::new(common)),
+            Err(FieldError::PasswordCommon),
+            "{common}"
+        );
     }
 }
 

@@ -124,7 +124,7 @@ fn a_scheme_that_runs_code_is_forbidden_however_it_is_written() {
 #[test]
 fn uris_match_character_by_character() {
     let own = registered("https://a.example/cb");
-    assert_eq!(own.matched("https://a.example/cb"), Some(own.clone()));
+    assert_eq!(own.match_requested("https://a.example/cb"), Some(own.clone()));
     for sent in [
         "",
         "https://a.example/cb/",
@@ -147,9 +147,12 @@ fn uris_match_character_by_character() {
         "https://a.example@evil.example/cb",
         "https://a.example.evil.example/cb",
     ] {
-        assert_eq!(own.matched(sent), None, "{sent:?}");
+        assert_eq!(own.match_requested(sent), None, "{sent:?}");
     }
-    assert_eq!(registered("https://a.example/x%2Fy").matched("https://a.example/x%2fy"), None);
+    assert_eq!(
+        registered("https://a.example/x%2Fy").match_requested("https://a.example/x%2fy"),
+        None
+    );
 }
 
 // Attack 8.
@@ -163,7 +166,7 @@ fn the_port_of_a_loopback_address_is_free() {
         ("http://[::1]:1/cb?x=1", "http://[::1]:65535/cb?x=1"),
         ("http://127.0.0.1", "http://127.0.0.1:51234"),
     ] {
-        let matched = registered(own).matched(sent);
+        let matched = registered(own).match_requested(sent);
         assert_eq!(matched.as_ref().map(RedirectUri::as_str), Some(sent), "{own}");
     }
 }
@@ -200,7 +203,7 @@ fn nothing_else_of_a_loopback_uri_is_free() {
         "http://127.0.0.1:80#/cb",
         "http://127.0.0.1:80 /cb",
     ] {
-        assert_eq!(own.matched(sent), None, "{sent:?}");
+        assert_eq!(own.match_requested(sent), None, "{sent:?}");
     }
     for (own, sent) in [
         ("https://127.0.0.1/cb", "https://127.0.0.1:51234/cb"),
@@ -210,7 +213,7 @@ fn nothing_else_of_a_loopback_uri_is_free() {
         ("http://127.0.0.2/cb", "http://127.0.0.2:51234/cb"),
         ("http://app.example/cb", "http://app.example:51234/cb"),
     ] {
-        assert_eq!(registered(own).matched(sent), None, "{own} for {sent}");
+        assert_eq!(registered(own).match_requested(sent), None, "{own} for {sent}");
     }
 }
 
@@ -218,9 +221,9 @@ fn nothing_else_of_a_loopback_uri_is_free() {
 #[test]
 fn the_oob_urn_matches_only_itself() {
     let own = registered(OOB);
-    assert!(own.is_oob() && own.matched(OOB).is_some());
-    assert_eq!(own.matched("urn:ietf:wg:oauth:2.0:oob:auto"), None);
-    assert_eq!(own.matched("URN:IETF:WG:OAUTH:2.0:OOB"), None);
+    assert!(own.is_oob() && own.match_requested(OOB).is_some());
+    assert_eq!(own.match_requested("urn:ietf:wg:oauth:2.0:oob:auto"), None);
+    assert_eq!(own.match_requested("URN:IETF:WG:OAUTH:2.0:OOB"), None);
     assert!(!registered("https://a.example/").is_oob());
 }
 
@@ -248,10 +251,10 @@ proptest! {
         port in any::<u16>(),
     ) {
         if let Ok(uri) = RedirectUri::new(one.as_str()) {
-            prop_assert_eq!(uri.matched(&one), Some(uri.clone()));
+            prop_assert_eq!(uri.match_requested(&one), Some(uri.clone()));
             let sent = one.replacen("/c", &format!(":{port}/c"), 1);
-            if let Some(matched) = uri.matched(&sent) {
-                prop_assert!(matched.matched(&one).is_some());
+            if let Some(matched) = uri.match_requested(&sent) {
+                prop_assert!(matched.match_requested(&one).is_some());
                 // Whatever matched could have been registered.
                 prop_assert!(RedirectUri::new(sent).is_ok());
             }
@@ -260,6 +263,6 @@ proptest! {
 
     #[test]
     fn any_text_can_be_sent(sent in any::<String>()) {
-        prop_assert_eq!(registered("http://127.0.0.1/cb").matched(&sent), None);
+        prop_assert_eq!(registered("http://127.0.0.1/cb").match_requested(&sent), None);
     }
 }

@@ -13,7 +13,7 @@ fn app() -> App {
         scopes: vec!["read write".into()],
         website: String::new(),
     };
-    App { id: 7, client_id: "a".into(), details: registration.check().unwrap() }
+    App { id: 7, client_id: "a".into(), details: registration.validate().unwrap() }
 }
 
 /// The pairs of a good request, and then these.
@@ -26,27 +26,27 @@ fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-fn check(pairs: &[(String, String)]) -> Result<Request, Refusal> {
-    Request::check(Parameters::new(pairs), Some(&app()))
+fn check(pairs: &[(String, String)]) -> Result<AuthorizationRequest, OAuthError> {
+    AuthorizationRequest::parse(Parameters::new(pairs), Some(&app()))
 }
 
-fn request(more: &[(&str, &str)]) -> Request {
+fn request(more: &[(&str, &str)]) -> AuthorizationRequest {
     check(&with(more)).unwrap()
 }
 
 /// Why what is asked is refused, at the app's own URI.
-fn refusal(more: &[(&str, &str)]) -> Refusal {
-    request(more).asked.unwrap_err()
+fn refusal(more: &[(&str, &str)]) -> OAuthError {
+    request(more).requested.unwrap_err()
 }
 
 #[test]
 fn the_least_that_can_be_asked_is_read() {
     let request = request(&[]);
     assert_eq!(request.app_id, 7);
-    assert_eq!(request.reply.redirect_uri.as_str(), CALLBACK);
-    assert_eq!(request.reply.mode, ResponseMode::Query);
-    assert_eq!(request.reply.state, None);
-    let asked = request.asked.unwrap();
+    assert_eq!(request.target.redirect_uri.as_str(), CALLBACK);
+    assert_eq!(request.target.mode, ResponseMode::Query);
+    assert_eq!(request.target.state, None);
+    let asked = request.requested.unwrap();
     assert_eq!((asked.scopes.to_string().as_str(), asked.challenge), ("read", None));
     assert!(!request.force_login);
     assert_eq!(request.lang, None);
@@ -63,11 +63,11 @@ fn every_parameter_of_the_contract_is_read() {
         ("lang", "de"),
         ("response_mode", "form_post"),
     ]);
-    let asked = request.asked.unwrap();
+    let asked = request.requested.unwrap();
     assert_eq!(asked.scopes.to_string(), "write:statuses read");
-    assert_eq!(asked.challenge, Challenge::from_text(CHALLENGE));
-    assert_eq!(request.reply.state.as_deref(), Some("s"));
-    assert_eq!(request.reply.mode, ResponseMode::FormPost);
+    assert_eq!(asked.challenge, Challenge::parse(CHALLENGE));
+    assert_eq!(request.target.state.as_deref(), Some("s"));
+    assert_eq!(request.target.mode, ResponseMode::FormPost);
     assert!(request.force_login);
     assert_eq!(request.lang.as_deref(), Some("de"));
 }
@@ -77,10 +77,13 @@ fn every_parameter_of_the_contract_is_read() {
 fn a_request_names_one_client() {
     for (pairs, named) in [
         (vec![("client_id", "a")], Ok("a")),
-        (vec![], Err(Refusal::Missing(Parameter::ClientId))),
-        (vec![("client_id", "")], Err(Refusal::Missing(Parameter::ClientId))),
-        (vec![("client_id", "a"), ("client_id", "a")], Err(Refusal::Repeated(Parameter::ClientId))),
-        (vec![("client_id[]", "a")], Err(Refusal::NotOneValue(Parameter::ClientId))),
+        (vec![], Err(OAuthError::Missing(Parameter::ClientId))),
+        (vec![("client_id", "")], Err(OAuthError::Missing(Parameter::ClientId))),
+        (
+            vec![("client_id", "a"), ("client_id", "a")],
+            Err(OAuthError::Repeated(Parameter::ClientId)),
+        ),
+        (vec![("client_id[]", "a")], Err(OAuthError::NotOneValue(Parameter::ClientId))),
     ] {
         let pairs = owned(&pairs);
         assert_eq!(client_id(Parameters::new(&pairs)), named, "{pairs:?}");
@@ -90,23 +93,23 @@ fn a_request_names_one_client() {
 #[test]
 fn an_unknown_client_gets_a_page() {
     let pairs = with(&[]);
-    let refused = Request::check(Parameters::new(&pairs), None);
-    assert_eq!(refused, Err(Refusal::InvalidClient));
+    let refused = AuthorizationRequest::parse(Parameters::new(&pairs), None);
+    assert_eq!(refused, Err(OAuthError::InvalidClient));
 }
 
 // Attacks 1, 12, 13, 15 and 22.
 #[test]
 fn a_bad_redirect_uri_gets_a_page_whatever_else_is_wrong() {
     for (uris, refused) in [
-        (vec![], Refusal::Missing(Parameter::RedirectUri)),
-        (vec![("redirect_uri", "")], Refusal::Missing(Parameter::RedirectUri)),
-        (vec![("redirect_uri", CALLBACK); 2], Refusal::Repeated(Parameter::RedirectUri)),
-        (vec![("redirect_uri[]", CALLBACK)], Refusal::NotOneValue(Parameter::RedirectUri)),
-        (vec![("redirect_uri", "https://evil.example/cb")], Refusal::InvalidRedirectUri),
-        (vec![("redirect_uri", "https://a.example/cb/")], Refusal::InvalidRedirectUri),
-        (vec![("redirect_uri", "urn:ietf:wg:oauth:2.0:oob")], Refusal::InvalidRedirectUri),
+        (vec![], OAuthError::Missing(Parameter::RedirectUri)),
+        (vec![("redirect_uri", "")], OAuthError::Missing(Parameter::RedirectUri)),
+        (vec![("redirect_uri", CALLBACK); 2], OAuthError::Repeated(Parameter::RedirectUri)),
+        (vec![("redirect_uri[]", CALLBACK)], OAuthError::NotOneValue(Parameter::RedirectUri)),
+        (vec![("redirect_uri", "https://evil.example/cb")], OAuthError::InvalidRedirectUri),
+        (vec![("redirect_uri", "https://a.example/cb/")], OAuthError::InvalidRedirectUri),
+        (vec![("redirect_uri", "urn:ietf:wg:oauth:2.0:oob")], OAuthError::InvalidRedirectUri),
         // Attack 16.
-        (vec![("redirect_uri", "https://a.example/cb\r\nX: y")], Refusal::InvalidRedirectUri),
+        (vec![("redirect_uri", "https://a.example/cb\r\nX: y")], OAuthError::InvalidRedirectUri),
     ] {
         let pairs = owned(&[&[("client_id", "a"), ("response_type", "token")], &*uris].concat());
         assert_eq!(check(&pairs), Err(refused), "{pairs:?}");
@@ -117,12 +120,12 @@ fn a_bad_redirect_uri_gets_a_page_whatever_else_is_wrong() {
 #[test]
 fn the_only_response_type_is_code() {
     let good = [("client_id", "a"), ("redirect_uri", CALLBACK)];
-    let missing = check(&owned(&good)).unwrap().asked;
-    assert_eq!(missing, Err(Refusal::Missing(Parameter::ResponseType)));
+    let missing = check(&owned(&good)).unwrap().requested;
+    assert_eq!(missing, Err(OAuthError::Missing(Parameter::ResponseType)));
     for wrong in ["token", "id_token", "code token", "Code", "code ", " code", "none"] {
         let pairs = owned(&[&good[..], &[("response_type", wrong)]].concat());
-        let refused = check(&pairs).unwrap().asked;
-        assert_eq!(refused, Err(Refusal::UnsupportedResponseType), "{wrong}");
+        let refused = check(&pairs).unwrap().requested;
+        assert_eq!(refused, Err(OAuthError::UnsupportedResponseType), "{wrong}");
     }
 }
 
@@ -131,12 +134,12 @@ fn the_only_response_type_is_code() {
 fn an_unknown_response_mode_is_refused_in_the_query() {
     for wrong in ["query.jwt", "web_message", "Query"] {
         let request = request(&[("response_mode", wrong)]);
-        assert_eq!(request.asked, Err(Refusal::UnsupportedResponseMode), "{wrong}");
-        assert_eq!(request.reply.mode, ResponseMode::Query);
+        assert_eq!(request.requested, Err(OAuthError::UnsupportedResponseMode), "{wrong}");
+        assert_eq!(request.target.mode, ResponseMode::Query);
     }
     let in_fragment = request(&[("response_mode", "fragment"), ("scope", "nope")]);
-    assert_eq!(in_fragment.reply.mode, ResponseMode::Fragment);
-    assert_eq!(in_fragment.asked, Err(Refusal::InvalidScope));
+    assert_eq!(in_fragment.target.mode, ResponseMode::Fragment);
+    assert_eq!(in_fragment.requested, Err(OAuthError::InvalidScope));
 }
 
 // Attacks 27, 28 and 30.
@@ -145,10 +148,10 @@ fn a_scope_beyond_the_apps_own_is_refused() {
     for wrong in
         ["push", "read push", "admin:read", "nope", "read  write", "read\twrite", "\0", "\"read\""]
     {
-        assert_eq!(refusal(&[("scope", wrong)]), Refusal::InvalidScope, "{wrong:?}");
+        assert_eq!(refusal(&[("scope", wrong)]), OAuthError::InvalidScope, "{wrong:?}");
     }
     for name in ["scope[]", "scope[a]"] {
-        assert_eq!(refusal(&[(name, "read")]), Refusal::NotOneValue(Parameter::Scope));
+        assert_eq!(refusal(&[(name, "read")]), OAuthError::NotOneValue(Parameter::Scope));
     }
 }
 
@@ -156,31 +159,31 @@ fn a_scope_beyond_the_apps_own_is_refused() {
 #[test]
 fn a_challenge_needs_its_method_and_its_form() {
     let challenge = ("code_challenge", CHALLENGE);
-    assert_eq!(refusal(&[challenge]), Refusal::InvalidChallengeMethod);
+    assert_eq!(refusal(&[challenge]), OAuthError::InvalidChallengeMethod);
     for method in ["", "plain", "s256", "S512", "S256 "] {
         let refused = refusal(&[challenge, ("code_challenge_method", method)]);
-        assert_eq!(refused, Refusal::InvalidChallengeMethod, "{method}");
+        assert_eq!(refused, OAuthError::InvalidChallengeMethod, "{method}");
     }
     for malformed in ["short", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw+cM"] {
         let pairs = [("code_challenge", malformed), ("code_challenge_method", "S256")];
-        assert_eq!(refusal(&pairs), Refusal::InvalidChallenge, "{malformed}");
+        assert_eq!(refusal(&pairs), OAuthError::InvalidChallenge, "{malformed}");
     }
     // A method without a challenge asks for nothing.
-    assert_eq!(request(&[("code_challenge_method", "S256")]).asked.unwrap().challenge, None);
+    assert_eq!(request(&[("code_challenge_method", "S256")]).requested.unwrap().challenge, None);
 }
 
 // Attack 31.
 #[test]
 fn a_state_is_carried_through_up_to_its_limit() {
-    for state in ["a&b#c\"d'é🔔\r\n\0", "None", &"s".repeat(LONGEST_STATE)] {
+    for state in ["a&b#c\"d'é🔔\r\n\0", "None", &"s".repeat(MAX_STATE_LENGTH)] {
         let request = request(&[("state", state)]);
-        assert_eq!(request.reply.state.as_deref(), Some(state));
-        assert!(request.asked.is_ok());
+        assert_eq!(request.target.state.as_deref(), Some(state));
+        assert!(request.requested.is_ok());
     }
-    let too_long = request(&[("state", &"s".repeat(LONGEST_STATE + 1))]);
-    assert_eq!(too_long.asked, Err(Refusal::StateTooLong));
-    assert_eq!(too_long.reply.state, None);
-    assert_eq!(request(&[("state", "")]).reply.state, None);
+    let too_long = request(&[("state", &"s".repeat(MAX_STATE_LENGTH + 1))]);
+    assert_eq!(too_long.requested, Err(OAuthError::StateTooLong));
+    assert_eq!(too_long.target.state, None);
+    assert_eq!(request(&[("state", "")]).target.state, None);
 }
 
 // Attacks 18 and 23.
@@ -197,17 +200,17 @@ fn a_repeated_parameter_is_refused_at_the_apps_own_uri() {
         ("lang", "de", Parameter::Lang),
     ] {
         let refused = refusal(&[(name, value), (name, value)]);
-        assert_eq!(refused, Refusal::Repeated(parameter), "{name}");
+        assert_eq!(refused, OAuthError::Repeated(parameter), "{name}");
     }
     let answered = request(&[("scope", "read"), ("scope", "write"), ("state", "s")]);
-    assert_eq!(answered.reply.state.as_deref(), Some("s"));
+    assert_eq!(answered.target.state.as_deref(), Some("s"));
 }
 
 // Attack 26.
 #[test]
 fn unknown_parameters_are_ignored_however_often_they_come() {
     let pairs = vec![("nonce", "n"); 1000];
-    assert!(request(&pairs).asked.is_ok());
+    assert!(request(&pairs).requested.is_ok());
 }
 
 #[test]
@@ -216,13 +219,13 @@ fn what_is_wrong_first_is_told() {
         ("response_mode", "nope"),
         ("scope", "nope"),
         ("code_challenge", "nope"),
-        ("state", &"s".repeat(LONGEST_STATE + 1)),
+        ("state", &"s".repeat(MAX_STATE_LENGTH + 1)),
     ];
     let order = [
-        Refusal::UnsupportedResponseMode,
-        Refusal::InvalidScope,
-        Refusal::InvalidChallengeMethod,
-        Refusal::StateTooLong,
+        OAuthError::UnsupportedResponseMode,
+        OAuthError::InvalidScope,
+        OAuthError::InvalidChallengeMethod,
+        OAuthError::StateTooLong,
     ];
     for (from, expected) in order.into_iter().enumerate() {
         assert_eq!(refusal(&all_wrong[from..]), expected);
@@ -281,14 +284,14 @@ fn consent_is_asked_for_unless_exactly_these_scopes_were_granted() {
 fn nothing_is_refused_asked_or_approved_before_the_user_has_signed_in() {
     let granted = ["read".parse::<Scopes>().unwrap()];
     for (more, then) in [
-        (&[][..], Step::Approve),
-        (&[("scope", "read write")], Step::Ask),
-        (&[("force_login", "true")], Step::Ask),
-        (&[("scope", "nope")], Step::Refuse(Refusal::InvalidScope)),
+        (&[][..], NextStep::Approve),
+        (&[("scope", "read write")], NextStep::AskConsent),
+        (&[("force_login", "true")], NextStep::AskConsent),
+        (&[("scope", "nope")], NextStep::Reject(OAuthError::InvalidScope)),
     ] {
         let request = request(more);
-        assert_eq!(request.step(false, &granted), Step::SignIn, "{more:?}");
-        assert_eq!(request.step(true, &granted), then, "{more:?}");
+        assert_eq!(request.next_step(false, &granted), NextStep::SignIn, "{more:?}");
+        assert_eq!(request.next_step(true, &granted), then, "{more:?}");
     }
 }
 
@@ -302,7 +305,7 @@ fn a_request_that_is_kept_is_read_back() {
     ] {
         let request = request(more);
         let json = serde_json::to_string(&request).unwrap();
-        assert_eq!(serde_json::from_str::<Request>(&json).unwrap(), request, "{json}");
+        assert_eq!(serde_json::from_str::<AuthorizationRequest>(&json).unwrap(), request, "{json}");
     }
 }
 
@@ -320,7 +323,7 @@ proptest! {
         let pairs: Vec<_> = pairs.into_iter().map(|(n, v): (&str, String)| (n.to_owned(), v)).collect();
         let _ = client_id(Parameters::new(&pairs));
         if let Ok(request) = check(&pairs) {
-            prop_assert_eq!(request.reply.redirect_uri.as_str(), CALLBACK);
+            prop_assert_eq!(request.target.redirect_uri.as_str(), CALLBACK);
         }
     }
 }

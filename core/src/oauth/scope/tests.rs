@@ -61,7 +61,7 @@ fn an_app_may_ask_for_what_its_scopes_cover_and_for_nothing_else() {
         ("write:statuses", "write", false), // attack 30
         ("", "read", false),
     ] {
-        assert_eq!(scopes(declared).cover(&scopes(asked)), covered, "{declared} for {asked}");
+        assert_eq!(scopes(declared).covers_all(&scopes(asked)), covered, "{declared} for {asked}");
     }
 }
 
@@ -69,7 +69,7 @@ fn an_app_may_ask_for_what_its_scopes_cover_and_for_nothing_else() {
 fn follow_opens_follows_blocks_and_mutes_but_nothing_more() {
     let opened: Vec<&str> = Scope::ALL
         .iter()
-        .filter(|&&needed| scopes("follow").allow(needed))
+        .filter(|&&needed| scopes("follow").allows(needed))
         .map(|scope| scope.as_str())
         .collect();
     assert_eq!(
@@ -88,7 +88,7 @@ fn a_token_may_do_what_its_scopes_cover() {
         ("write", Scope::AdminWrite, false),
         ("", Scope::Read, false),
     ] {
-        assert_eq!(scopes(held).allow(needed), allowed, "{held} for {needed}");
+        assert_eq!(scopes(held).allows(needed), allowed, "{held} for {needed}");
     }
 }
 
@@ -174,6 +174,6 @@ proptest! {
         let set: Scopes = chosen.into_iter().collect();
         let again: Scopes = set.to_string().parse().unwrap();
         prop_assert!(again.iter().eq(set.iter()));
-        prop_assert!(set.cover(&set));
+        prop_assert!(set.covers_all(&set));
     }
 }

@@ -332,7 +332,7 @@ fn the_deepest_body_that_is_accepted_is_stored_and_read_back() {
 
 #[test]
 fn a_place_is_read_from_a_query_where_each_word_stands_once() {
-    let pairs = |text: &str| crate::percent::query(text).unwrap();
+    let pairs = |text: &str| crate::percent::parse_query(text).unwrap();
     for (query, before, after) in [
         ("", None, None),
         ("before=a", Some("a"), None),

@@ -73,11 +73,11 @@ fn a_path_that_names_nothing_is_refused_by_name() {
         ("global/content/a\\b", PathError::Id(IdError::Character('\\')), false),
         ("global/content/%00", PathError::Id(IdError::Character('\0')), false),
         (&long, PathError::Id(IdError::TooLong(256)), false),
-        ("global/content/%", PathError::Percent(PercentError::Escape), false),
-        ("global/content/%zz", PathError::Percent(PercentError::Escape), false),
+        ("global/content/%", PathError::Percent(PercentError::InvalidEscape), false),
+        ("global/content/%zz", PathError::Percent(PercentError::InvalidEscape), false),
         ("global/content/%ff", PathError::Percent(PercentError::NotUtf8), false),
         ("%ff/", PathError::Percent(PercentError::NotUtf8), false),
-        ("global/%f/a", PathError::Percent(PercentError::Escape), false),
+        ("global/%f/a", PathError::Percent(PercentError::InvalidEscape), false),
         ("device/%c3/", PathError::Percent(PercentError::NotUtf8), false),
     ] {
         let found = RulePath::read(path);

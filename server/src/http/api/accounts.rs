@@ -5,10 +5,10 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use belfry_core::matrix::user_id;
-use belfry_core::oauth::account::Problem as Wrong;
+use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::scope::Scope;
 use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
-use belfry_core::oauth::validation::Invalid;
+use belfry_core::oauth::validation::ValidationErrors;
 use serde_json::{Value, json};
 
 use crate::app::AppState;
@@ -37,7 +37,7 @@ pub(crate) async fn sign_up(
     }
     let app = state.store.app(bearer.app()).await?.ok_or(CommonError::Internal)?.to_core();
     let invalid = |invalid| ApiError::invalid_account(&invalid, &format);
-    let sign_up = SignUp::from_pairs(pairs).check().map_err(invalid)?;
+    let sign_up = SignUp::from_pairs(pairs).validate().map_err(invalid)?;
     let account = add(&state, sign_up).await?.map_err(invalid)?;
     Ok(Json(token::issue(&state, &app, Some(account), &app.sign_up_scopes()).await?))
 }
@@ -45,17 +45,17 @@ pub(crate) async fn sign_up(
 async fn add(
     state: &AppState,
     sign_up: SignUp,
-) -> Result<Result<i64, Invalid<AccountError>>, CommonError> {
-    let wrong = |field, problem| Ok(Err(Invalid::one(AccountError { field, problem })));
+) -> Result<Result<i64, ValidationErrors<AccountError>>, CommonError> {
+    let wrong = |field, error| Ok(Err(ValidationErrors::single(AccountError { field, error })));
     if state.application_services.is_reserved(&user_id(&sign_up.username, state.server_name())) {
-        return wrong(Field::Username, Wrong::Reserved);
+        return wrong(Field::Username, FieldError::Reserved);
     }
     let hash = state.passwords.hash(sign_up.password).await?;
     let (now, email) = (state.clock.now(), Some(sign_up.email));
     match state.store.new_account(now, sign_up.username, email, hash).await? {
         Ok(account) => Ok(Ok(account.id)),
-        Err(Taken::Email) => wrong(Field::Email, Wrong::Taken),
-        Err(Taken::Name | Taken::Id) => wrong(Field::Username, Wrong::Taken),
+        Err(Taken::Email) => wrong(Field::Email, FieldError::Taken),
+        Err(Taken::Name | Taken::Id) => wrong(Field::Username, FieldError::Taken),
     }
 }
 

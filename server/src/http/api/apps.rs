@@ -70,7 +70,7 @@ pub(crate) async fn register(
     Form(pairs): Form,
 ) -> Result<Json<Application>, ApiError> {
     guard.app_registration().await?;
-    let checked = Registration::from_pairs(pairs).check();
+    let checked = Registration::from_pairs(pairs).validate();
     let details = checked.map_err(|invalid| ApiError::invalid_app(&invalid, &format))?;
     let now = state.clock.now();
     let secret = random::secret(now);

@@ -61,9 +61,9 @@ pub(crate) enum MatrixError {
     #[error("This server has no guests")]
     Guest,
     #[error("The user name {0}")]
-    Username(account::Problem),
+    Username(account::FieldError),
     #[error("The password {0}")]
-    Password(account::Problem),
+    Password(account::FieldError),
     #[error("This user name is kept for an application service")]
     Exclusive,
     /// The registration has another stage to go through; true if it went through an unknown one.
@@ -110,7 +110,9 @@ impl MatrixError {
             | Self::WrongPassword
             | Self::ClientsDisabled
             | Self::RegistrationClosed => (StatusCode::FORBIDDEN, "M_FORBIDDEN"),
-            Self::Username(account::Problem::Taken) => (StatusCode::BAD_REQUEST, "M_USER_IN_USE"),
+            Self::Username(account::FieldError::Taken) => {
+                (StatusCode::BAD_REQUEST, "M_USER_IN_USE")
+            }
             Self::Username(_) => (StatusCode::BAD_REQUEST, "M_INVALID_USERNAME"),
             Self::Password(_) => (StatusCode::BAD_REQUEST, "M_WEAK_PASSWORD"),
             Self::Exclusive => (StatusCode::BAD_REQUEST, "M_EXCLUSIVE"),

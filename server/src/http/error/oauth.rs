@@ -6,10 +6,10 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::app::AppError;
-use belfry_core::oauth::error::{Code, Refusal};
+use belfry_core::oauth::error::{ErrorCode, OAuthError};
 use belfry_core::oauth::grant::GrantError;
 use belfry_core::oauth::sign_up::AccountError;
-use belfry_core::oauth::validation::Invalid;
+use belfry_core::oauth::validation::ValidationErrors;
 use serde_json::{Map, Value, json};
 
 use super::{CommonError, UNKNOWN_REQUEST};
@@ -25,7 +25,7 @@ use crate::store::StoreError;
 #[derive(Debug)]
 pub(crate) enum OAuthApiError {
     /// The protocol says no.
-    Refused(Refusal),
+    Refused(OAuthError),
     /// Something that can happen anywhere.
     Common(CommonError),
 }
@@ -50,10 +50,10 @@ impl IntoResponse for OAuthApiError {
 }
 
 /// The status of a refusal that is answered, not redirected.
-fn status_of(refusal: Refusal) -> StatusCode {
+fn status_of(refusal: OAuthError) -> StatusCode {
     match refusal.code() {
-        Code::InvalidClient => StatusCode::UNAUTHORIZED,
-        Code::UnauthorizedClient => StatusCode::FORBIDDEN,
+        ErrorCode::InvalidClient => StatusCode::UNAUTHORIZED,
+        ErrorCode::UnauthorizedClient => StatusCode::FORBIDDEN,
         _ => StatusCode::BAD_REQUEST,
     }
 }
@@ -137,8 +137,8 @@ fn demand(answer: &mut Response, challenge: &str) {
     answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
 }
 
-impl From<Refusal> for OAuthApiError {
-    fn from(refusal: Refusal) -> Self {
+impl From<OAuthError> for OAuthApiError {
+    fn from(refusal: OAuthError) -> Self {
         Self::Refused(refusal)
     }
 }
@@ -151,16 +151,19 @@ impl From<GrantError> for OAuthApiError {
 
 impl ApiError {
     /// What is wrong with a registration, in the reader's language.
-    pub(crate) fn invalid_app(invalid: &Invalid<AppError>, format: &PageFormat) -> Self {
+    pub(crate) fn invalid_app(invalid: &ValidationErrors<AppError>, format: &PageFormat) -> Self {
         Self::Invalid(invalid.localize(format.0), None)
     }
 
     /// What is wrong with a sign-up, and with each of its fields.
-    pub(crate) fn invalid_account(invalid: &Invalid<AccountError>, format: &PageFormat) -> Self {
+    pub(crate) fn invalid_account(
+        invalid: &ValidationErrors<AccountError>,
+        format: &PageFormat,
+    ) -> Self {
         let mut details = Map::new();
-        for AccountError { field, problem } in invalid {
-            let description = problem.localize(format.0);
-            let wrong = json!({ "error": problem.code(), "description": description });
+        for AccountError { field, error } in invalid {
+            let description = error.localize(format.0);
+            let wrong = json!({ "error": error.code(), "description": description });
             details.insert(field.as_str().to_owned(), json!([wrong]));
         }
         Self::Invalid(invalid.localize(format.0), Some(details.into()))
@@ -171,7 +174,7 @@ impl ApiError {
 #[derive(Debug)]
 pub(crate) enum PageError {
     /// The protocol says no, and there is nowhere to send the answer.
-    Refused(Refusal),
+    Refused(OAuthError),
     /// The request is not this browser's, or no longer open.
     Expired,
     /// The form may not be one of ours.
@@ -258,8 +261,8 @@ impl SignInError {
     }
 }
 
-impl From<Refusal> for PageError {
-    fn from(refusal: Refusal) -> Self {
+impl From<OAuthError> for PageError {
+    fn from(refusal: OAuthError) -> Self {
         Self::Refused(refusal)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, header};
-use belfry_core::oauth::bearer::presented;
+use belfry_core::oauth::bearer::extract_token;
 use belfry_core::oauth::scope::{Scope, Scopes};
 use belfry_core::secret::Secret;
 
@@ -55,7 +55,7 @@ impl Bearer {
 
     /// Demands a scope that opens one of these.
     pub(crate) fn demand(&self, any: &[Scope]) -> Result<(), ApiError> {
-        let allowed = any.iter().any(|scope| self.0.scopes.allow(*scope));
+        let allowed = any.iter().any(|scope| self.0.scopes.allows(*scope));
         if allowed { Ok(()) } else { Err(ApiError::OutsideScopes) }
     }
 
@@ -73,5 +73,5 @@ impl Bearer {
 /// The token of the `Authorization` header, the only place where the API looks for one.
 fn token_of(headers: &HeaderMap) -> Result<Secret, ApiError> {
     let all = headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes);
-    presented(all, []).map_err(|_| ApiError::InvalidToken)?.ok_or(ApiError::MissingToken)
+    extract_token(all, []).map_err(|_| ApiError::InvalidToken)?.ok_or(ApiError::MissingToken)
 }

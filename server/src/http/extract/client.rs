@@ -120,7 +120,7 @@ fn token(headers: &HeaderMap, query: Option<&str>) -> Result<Option<Secret>, Bea
         .filter(|(name, _)| name == "access_token")
         .map(|(_, value)| value)
         .collect();
-    bearer::presented(authorization, parameters.iter().map(AsRef::as_ref))
+    bearer::extract_token(authorization, parameters.iter().map(AsRef::as_ref))
 }
 
 /// What the database knows of a token.

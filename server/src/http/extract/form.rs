@@ -27,11 +27,11 @@ impl FromRequest<Arc<AppState>> for Form {
         let Whole(body) = Whole::from_request(request, state).await?;
         match media {
             _ if body.is_empty() => Ok(Self(Vec::new())),
-            Some(Media::Form) => Ok(Self(form::pairs(&body)?)),
+            Some(Media::Form) => Ok(Self(form::parse(&body)?)),
             Some(Media::Multipart(boundary)) => multipart(body, boundary).await.map(Self),
             Some(Media::Json) => {
                 let json = json::read(&body).map_err(|e| CommonError::Malformed(e.to_string()))?;
-                Ok(Self(form::flatten(json)?))
+                Ok(Self(form::from_json(json)?))
             }
             None => Err(CommonError::MediaType),
         }
@@ -45,7 +45,7 @@ impl<S: Sync> FromRequestParts<S> for Query {
     type Rejection = CommonError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, CommonError> {
-        Ok(Self(form::pairs(parts.uri.query().unwrap_or_default().as_bytes())?))
+        Ok(Self(form::parse(parts.uri.query().unwrap_or_default().as_bytes())?))
     }
 }
 
@@ -96,7 +96,7 @@ async fn multipart(body: Bytes, boundary: String) -> Result<Pairs, CommonError> 
         let value = String::from_utf8(value.into()).map_err(|_| FormError::NotUtf8)?;
         pairs.push((name, value));
     }
-    Ok(form::without_nul(pairs)?)
+    Ok(form::reject_nul(pairs)?)
 }
 
 #[cfg(test)]

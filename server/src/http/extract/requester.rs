@@ -49,7 +49,7 @@ impl FromRequestParts<Arc<AppState>> for Requester {
         parts: &mut Parts,
         state: &Arc<AppState>,
     ) -> Result<Self, MatrixError> {
-        let query = percent::query(parts.uri.query().unwrap_or_default())?;
+        let query = percent::parse_query(parts.uri.query().unwrap_or_default())?;
         match holder(parts, state).await? {
             Holder::User(requester) => Ok(requester),
             Holder::Service(service) => acting(&service, &query, state).await,

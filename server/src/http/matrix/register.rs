@@ -30,7 +30,7 @@ pub(crate) async fn register(
     }
     // Who registers here could not sign in here.
     check_app(&state).await?;
-    let query = percent::query(query.as_deref().unwrap_or_default())?;
+    let query = percent::parse_query(query.as_deref().unwrap_or_default())?;
     if query.iter().any(|(name, kind)| name == "kind" && kind == "guest") {
         return Err(MatrixError::Guest);
     }
@@ -54,7 +54,7 @@ pub(crate) async fn register(
     guard.sign_up().await.map_err(CommonError::from)?;
     let hash = state.passwords.hash(password).await?;
     let made = state.store.new_account(state.clock.now(), name, None, hash).await?;
-    let account = made.map_err(|_| MatrixError::Username(account::Problem::Taken))?;
+    let account = made.map_err(|_| MatrixError::Username(account::FieldError::Taken))?;
     if asked.inhibit_login {
         let user_id = user_id(&account.name, state.server_name());
         let made = json!({ "user_id": user_id, "home_server": state.server_name() });
@@ -69,7 +69,7 @@ async fn check(name: &str, state: &AppState) -> Result<(), MatrixError> {
         return Err(MatrixError::Exclusive);
     }
     if state.store.account_by_name(name).await?.is_some() {
-        return Err(MatrixError::Username(account::Problem::Taken));
+        return Err(MatrixError::Username(account::FieldError::Taken));
     }
     Ok(())
 }

@@ -2,16 +2,16 @@
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use belfry_core::oauth::app::App;
-use belfry_core::oauth::client_auth::{Credentials, one_header};
-use belfry_core::oauth::error::Refusal;
+use belfry_core::oauth::client_auth::{Credentials, single_header};
+use belfry_core::oauth::error::OAuthError;
 
 use crate::app::AppState;
 use crate::http::error::OAuthApiError;
 use crate::http::layer::rate_limit::guard::Guard;
 
 /// The `Authorization` header, if there is one; two are refused.
-pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&[u8]>, Refusal> {
-    one_header(headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes))
+pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&[u8]>, OAuthError> {
+    single_header(headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes))
 }
 
 /// The app of these credentials. An unknown app, a wrong secret and a disabled app are the same to
@@ -30,5 +30,5 @@ pub(crate) async fn authenticate(
         return Ok(app.to_core());
     }
     guard.wrong_client_secret(client_id).await;
-    Err(Refusal::InvalidClient.into())
+    Err(OAuthError::InvalidClient.into())
 }

@@ -16,7 +16,7 @@ pub(crate) async fn ask(
 ) -> Result<Response, PageError> {
     let handle = pending.handle(session).await?;
     let account = session.account().ok_or(PageError::Expired)?;
-    let asked = pending.request.asked.as_ref().map_err(|refusal| *refusal)?;
+    let asked = pending.request.requested.as_ref().map_err(|refusal| *refusal)?;
     let csrf = session.csrf();
     let form = |action| Form { action, csrf: &csrf, request: Some(handle.reveal()) };
     let page = ConsentPage {
@@ -26,7 +26,7 @@ pub(crate) async fn ask(
         app: &pending.app.details,
         account: &account.name,
         scopes: &asked.scopes,
-        redirect_uri: &pending.request.reply.redirect_uri,
+        redirect_uri: &pending.request.target.redirect_uri,
     };
     show(session, StatusCode::OK, &page, pending.forms())
 }

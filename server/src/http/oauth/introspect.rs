@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use belfry_core::oauth::introspection::{IntrospectRequest, may_know};
+use belfry_core::oauth::introspection::{IntrospectRequest, may_introspect};
 use belfry_core::oauth::metadata::issuer;
-use belfry_core::oauth::parameter::Parameters;
+use belfry_core::oauth::parameters::Parameters;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub(crate) async fn introspect(
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Json<Value>, OAuthApiError> {
-    let request = IntrospectRequest::check(authorization(&headers)?, Parameters::new(&pairs))?;
+    let request = IntrospectRequest::parse(authorization(&headers)?, Parameters::new(&pairs))?;
     let app = authenticate(&state, &guard, &request.credentials).await?;
     let inactive = Ok(Json(json!({ "active": false })));
 
@@ -33,7 +33,7 @@ pub(crate) async fn introspect(
     let Some(token) = token.filter(|token| token.check(state.clock.now()).is_ok()) else {
         return inactive;
     };
-    if !may_know(&app, token.app, &state.config.oauth.resource_servers) {
+    if !may_introspect(&app, token.app, &state.config.oauth.resource_servers) {
         return inactive;
     }
     let Some(owner) = state.store.app(token.app).await? else { return inactive };

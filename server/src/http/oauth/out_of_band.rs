@@ -4,7 +4,7 @@
 
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use belfry_core::oauth::error::Refusal;
+use belfry_core::oauth::error::OAuthError;
 use belfry_core::secret::Secret;
 
 use crate::http::account::page::ACCOUNT;
@@ -43,13 +43,13 @@ async fn show_code(
 ) -> Result<Response, PageError> {
     let (store, now) = (&session.state.store, session.state.clock.now());
     let viewer = session.account().map(|account| account.id);
-    let code = code.ok_or(Refusal::InvalidGrant)?;
+    let code = code.ok_or(OAuthError::InvalidGrant)?;
     let found = store.code(code.digest()).await?;
     let good = found.filter(|found| {
         found.token.is_none() && found.expires_at > now && Some(found.account) == viewer
     });
-    let app = store.app(good.ok_or(Refusal::InvalidGrant)?.app).await?;
-    let app = app.ok_or(Refusal::InvalidGrant)?.name;
+    let app = store.app(good.ok_or(OAuthError::InvalidGrant)?.app).await?;
+    let app = app.ok_or(OAuthError::InvalidGrant)?.name;
     let account = in_language(ACCOUNT, lang);
     let page = CodePage { layout: session.layout(lang), app: &app, code: &code, account: &account };
     show(session, StatusCode::OK, &page, Forms::Stay)

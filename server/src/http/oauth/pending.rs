@@ -3,13 +3,13 @@
 use axum::http::{StatusCode, header};
 use axum::response::Response;
 use belfry_core::oauth::app::App;
-use belfry_core::oauth::error::Refusal;
+use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::form::Pairs;
 use belfry_core::oauth::grant::{Binding, Grant};
 use belfry_core::oauth::metadata::issuer;
-use belfry_core::oauth::parameter::Parameters;
-use belfry_core::oauth::reply::{Answer, Delivery};
-use belfry_core::oauth::request::{self, Asked, Request, Step};
+use belfry_core::oauth::parameters::Parameters;
+use belfry_core::oauth::request::{self, AuthorizationRequest, NextStep, RequestedGrant};
+use belfry_core::oauth::response::{AuthorizationResponse, Delivery};
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Secret;
 use jiff::{SignedDuration, Timestamp};
@@ -30,7 +30,7 @@ const OPEN: SignedDuration = SignedDuration::from_hours(1);
 /// A request, and how far its user has come with it.
 pub(crate) struct PendingAuthorization {
     pub(crate) app: App,
-    pub(crate) request: Request,
+    pub(crate) request: AuthorizationRequest,
     /// The account that has signed in for it.
     account: Option<i64>,
     /// What the user's browser knows it by, once it is kept.
@@ -44,8 +44,8 @@ impl PendingAuthorization {
         let client_id = request::client_id(parameters)?;
         let app = session.state.store.app_by_client_id(client_id).await?;
         let app = app.filter(|app| app.disabled_at.is_none()).map(|app| app.to_core());
-        let request = Request::check(parameters, app.as_ref())?;
-        let app = app.ok_or(Refusal::InvalidClient)?;
+        let request = AuthorizationRequest::parse(parameters, app.as_ref())?;
+        let app = app.ok_or(OAuthError::InvalidClient)?;
         let account = session.account().map(|account| account.id);
         // A session is not enough where the password is wanted again.
         let account = account.filter(|_| !request.force_login);
@@ -73,7 +73,7 @@ impl PendingAuthorization {
     ) -> Result<Self, PageError> {
         let kept = kept.ok_or(PageError::Expired)?;
         let app = session.state.store.app(kept.app).await?;
-        let app = app.filter(|app| app.disabled_at.is_none()).ok_or(Refusal::InvalidClient)?;
+        let app = app.filter(|app| app.disabled_at.is_none()).ok_or(OAuthError::InvalidClient)?;
         let request = serde_json::from_str(&kept.details);
         let request = request.map_err(|_| StoreError::Unreadable("request"))?;
         let signed_in = session.account().map(|account| account.id);
@@ -88,7 +88,7 @@ impl PendingAuthorization {
 
     /// Where the forms of the pages about it may lead.
     pub(crate) fn forms(&self) -> Forms<'_> {
-        Forms::LeadTo(&self.request.reply.redirect_uri)
+        Forms::LeadTo(&self.request.target.redirect_uri)
     }
 
     /// What the browser knows it by; it is kept from now on.
@@ -113,10 +113,10 @@ impl PendingAuthorization {
     /// Does what is to be done next.
     pub(crate) async fn proceed(mut self, session: &BrowserSession) -> Result<Response, PageError> {
         let granted = self.granted(session).await?;
-        match self.request.step(self.account.is_some(), &granted) {
-            Step::SignIn => sign_in::ask(session, None, Some(&mut self), "", None).await,
-            Step::Ask => consent::ask(session, &mut self).await,
-            Step::Refuse(_) | Step::Approve => {
+        match self.request.next_step(self.account.is_some(), &granted) {
+            NextStep::SignIn => sign_in::ask(session, None, Some(&mut self), "", None).await,
+            NextStep::AskConsent => consent::ask(session, &mut self).await,
+            NextStep::Reject(_) | NextStep::Approve => {
                 let last = match self.handle.take() {
                     Some(handle) => Self::taken(session, handle).await?,
                     None => self,
@@ -139,20 +139,20 @@ impl PendingAuthorization {
         unasked: Option<Timestamp>,
     ) -> Result<Response, PageError> {
         let account = self.account.ok_or(PageError::Expired)?;
-        match &self.request.asked {
+        match &self.request.requested {
             Ok(asked) => {
                 let consent = Consent { session: session.digest(), unasked };
                 let code = self.issue_code(session, account, asked, consent).await?;
-                self.deliver(session, Answer::Code(&code))
+                self.deliver(session, AuthorizationResponse::Code(&code))
             }
-            Err(refusal) => self.deliver(session, Answer::Refused(*refusal)),
+            Err(refusal) => self.deliver(session, AuthorizationResponse::Error(*refusal)),
         }
     }
 
     /// The user does not agree.
     pub(crate) fn deny(self, session: &BrowserSession) -> Result<Response, PageError> {
         self.account.ok_or(PageError::Expired)?;
-        self.deliver(session, Answer::Refused(Refusal::AccessDenied))
+        self.deliver(session, AuthorizationResponse::Error(OAuthError::AccessDenied))
     }
 
     async fn granted(&self, session: &BrowserSession) -> Result<Vec<Scopes>, PageError> {
@@ -166,12 +166,12 @@ impl PendingAuthorization {
         &self,
         session: &BrowserSession,
         account: i64,
-        asked: &Asked,
+        asked: &RequestedGrant,
         consent: Consent,
     ) -> Result<Secret, PageError> {
         let now = session.state.clock.now();
         let code = random::secret(now);
-        let redirect_uri = self.request.reply.redirect_uri.as_str().to_owned();
+        let redirect_uri = self.request.target.redirect_uri.as_str().to_owned();
         let binding = Binding { redirect_uri, challenge: asked.challenge };
         let granted = Code {
             app: self.app.id,
@@ -185,9 +185,13 @@ impl PendingAuthorization {
         if added { Ok(code) } else { Err(PageError::Expired) }
     }
 
-    fn deliver(&self, session: &BrowserSession, answer: Answer<'_>) -> Result<Response, PageError> {
+    fn deliver(
+        &self,
+        session: &BrowserSession,
+        answer: AuthorizationResponse<'_>,
+    ) -> Result<Response, PageError> {
         let issuer = issuer(&session.state.base_url.to_string());
-        match (self.request.reply.deliver(&issuer, answer), answer) {
+        match (self.request.target.deliver(&issuer, answer), answer) {
             (Delivery::Redirect(location), _) => redirect(session, &location),
             (Delivery::Post { action, fields }, _) => {
                 let layout = session.layout(self.lang());
@@ -195,14 +199,14 @@ impl PendingAuthorization {
                 let page = FormPostPage { layout, app, action: &action, fields: &fields };
                 show(session, StatusCode::OK, &page, self.forms())
             }
-            (Delivery::Show, Answer::Code(code)) => {
+            (Delivery::Show, AuthorizationResponse::Code(code)) => {
                 let mut answer = redirect(session, &out_of_band::path(self.lang()))?;
-                let seconds = belfry_core::oauth::grant::LIFETIME.as_secs();
+                let seconds = belfry_core::oauth::grant::CODE_LIFETIME.as_secs();
                 let cookie = Cookie::Code.set(&session.state.base_url, code, seconds);
                 answer.headers_mut().append(header::SET_COOKIE, cookie);
                 Ok(answer)
             }
-            (Delivery::Show, Answer::Refused(refusal)) => Err(refusal.into()),
+            (Delivery::Show, AuthorizationResponse::Error(refusal)) => Err(refusal.into()),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use belfry_core::oauth::error::Refusal;
-use belfry_core::oauth::parameter::Parameters;
+use belfry_core::oauth::error::OAuthError;
+use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::revoke_request::RevokeRequest;
 use serde_json::{Value, json};
 
@@ -24,14 +24,14 @@ pub(crate) async fn revoke(
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Json<Value>, OAuthApiError> {
-    let request = RevokeRequest::check(authorization(&headers)?, Parameters::new(&pairs))?;
+    let request = RevokeRequest::parse(authorization(&headers)?, Parameters::new(&pairs))?;
     let app = match authenticate(&state, &guard, &request.credentials).await {
-        Err(OAuthApiError::Refused(_)) => return Err(Refusal::NotYourToken.into()),
+        Err(OAuthApiError::Refused(_)) => return Err(OAuthError::UnauthorizedRevocation.into()),
         authenticated => authenticated?,
     };
     let digest = request.token.digest();
     let own = state.store.token(digest).await?.filter(|token| token.app == app.id);
-    own.ok_or(Refusal::NotYourToken)?;
+    own.ok_or(OAuthError::UnauthorizedRevocation)?;
     state.store.revoke_token(digest, state.clock.now()).await?;
     Ok(Json(json!({})))
 }

@@ -7,11 +7,11 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use belfry_core::json::write;
 use belfry_core::oauth::app::App;
-use belfry_core::oauth::error::Refusal;
-use belfry_core::oauth::grant::{Attempt, Grant, GrantError};
-use belfry_core::oauth::parameter::Parameters;
+use belfry_core::oauth::error::OAuthError;
+use belfry_core::oauth::grant::{Grant, GrantError, Redemption};
+use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::scope::Scopes;
-use belfry_core::oauth::token_request::{TokenAsked, TokenRequest};
+use belfry_core::oauth::token_request::{GrantRequest, TokenRequest};
 use belfry_core::secret::{Digest, Secret};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -43,19 +43,19 @@ pub(crate) async fn token(
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Response, OAuthApiError> {
-    let request = TokenRequest::check(authorization(&headers)?, Parameters::new(&pairs))?;
+    let request = TokenRequest::parse(authorization(&headers)?, Parameters::new(&pairs))?;
     let app = authenticate(&state, &guard, &request.credentials).await?;
-    let issued = match request.asked {
-        TokenAsked::Code { code, redirect_uri, verifier } => {
-            let attempt = Attempt {
+    let issued = match request.grant {
+        GrantRequest::AuthorizationCode { code, redirect_uri, verifier } => {
+            let attempt = Redemption {
                 app_id: app.id,
                 redirect_uri: &redirect_uri,
                 verifier: verifier.as_ref(),
             };
             exchange(&state, code.digest(), &attempt).await?
         }
-        TokenAsked::App { scope } => {
-            let scopes = app.granted(scope.as_deref())?;
+        GrantRequest::ClientCredentials { scope } => {
+            let scopes = app.resolve_scopes(scope.as_deref())?;
             issue(&state, &app, None, &scopes).await?
         }
     };
@@ -86,14 +86,14 @@ pub(crate) async fn issue(
 async fn exchange(
     state: &AppState,
     code: Digest,
-    attempt: &Attempt<'_>,
+    attempt: &Redemption<'_>,
 ) -> Result<Issued, OAuthApiError> {
     let now = state.clock.now();
     let Some(found) = state.store.code(code).await? else {
-        return Err(Refusal::InvalidGrant.into());
+        return Err(OAuthError::InvalidGrant.into());
     };
     let grant = grant_of(&found)?;
-    if let Err(why) = grant.check(attempt, found.token.is_some(), now) {
+    if let Err(why) = grant.check_redemption(attempt, found.token.is_some(), now) {
         tracing::info!(app = attempt.app_id, %why, "a code was not spent");
         if why == GrantError::Replayed {
             revoke_first(state, &found, now).await?;
@@ -102,7 +102,7 @@ async fn exchange(
     }
     let account = state.store.account(grant.account_id).await?;
     if account.is_none_or(|account| account.disabled_at.is_some()) {
-        return Err(Refusal::InvalidGrant.into());
+        return Err(OAuthError::InvalidGrant.into());
     }
     let token = random::secret(now);
     if !state.store.redeem_code(code, token.digest(), now, expiry(state, now)).await? {
@@ -110,7 +110,7 @@ async fn exchange(
         if let Some(found) = state.store.code(code).await? {
             revoke_first(state, &found, now).await?;
         }
-        return Err(Refusal::InvalidGrant.into());
+        return Err(OAuthError::InvalidGrant.into());
     }
     Ok(issued(state, &token, found.scopes, now))
 }

@@ -39,7 +39,7 @@ impl<'a> Write<'a> {
     pub(crate) async fn rule(self, name: RuleRef) -> Result<Response, MatrixError> {
         let RuleRef { scope, kind, id } = name;
         let id: RuleId = id.parse().map_err(RuleError::from)?;
-        let query = percent::query(self.request.uri().query().unwrap_or_default())?;
+        let query = percent::parse_query(self.request.uri().query().unwrap_or_default())?;
         Position::read(&query)?;
         let (account, body) = self.body().await?;
         let new = NewRule::read(kind, &body)?;

@@ -5,14 +5,14 @@ use crate::oauth::redirect::OOB;
 
 const ISSUER: &str = "https://belfry.example/";
 
-fn reply(redirect_uri: &str, mode: ResponseMode, state: Option<&str>) -> Reply {
+fn reply(redirect_uri: &str, mode: ResponseMode, state: Option<&str>) -> ResponseTarget {
     let redirect_uri = RedirectUri::new(redirect_uri).unwrap();
-    Reply { redirect_uri, mode, state: state.map(str::to_owned) }
+    ResponseTarget { redirect_uri, mode, state: state.map(str::to_owned) }
 }
 
 fn location(redirect_uri: &str, mode: ResponseMode, state: Option<&str>) -> String {
     let code = Secret::new("c-_1");
-    match reply(redirect_uri, mode, state).deliver(ISSUER, Answer::Code(&code)) {
+    match reply(redirect_uri, mode, state).deliver(ISSUER, AuthorizationResponse::Code(&code)) {
         Delivery::Redirect(location) => location,
         other => panic!("{other:?}"),
     }
@@ -25,7 +25,7 @@ fn the_modes_are_those_of_the_metadata() {
     }
     // Attack 36.
     for text in ["query.jwt", "web_message", "Query", "", "query ", "form-post"] {
-        let refused = Err(Refusal::UnsupportedResponseMode);
+        let refused = Err(OAuthError::UnsupportedResponseMode);
         assert_eq!(text.parse::<ResponseMode>(), refused, "{text}");
     }
 }
@@ -59,7 +59,7 @@ fn in_fragment_mode_everything_stands_after_the_hash() {
 fn in_form_post_mode_the_fields_are_posted_as_they_are() {
     let state = "\"><script>";
     let delivery = reply("https://a.example/cb?x=1&state=y", ResponseMode::FormPost, Some(state))
-        .deliver(ISSUER, Answer::Code(&Secret::new("c")));
+        .deliver(ISSUER, AuthorizationResponse::Code(&Secret::new("c")));
     let fields = vec![("code", "c".into()), ("state", state.into()), ("iss", ISSUER.into())];
     assert_eq!(delivery, Delivery::Post { action: "https://a.example/cb?x=1".into(), fields });
 }
@@ -69,8 +69,8 @@ fn an_oob_answer_is_shown() {
     let code = Secret::new("c");
     for mode in ResponseMode::ALL {
         let reply = reply(OOB, *mode, Some("s"));
-        assert_eq!(reply.deliver(ISSUER, Answer::Code(&code)), Delivery::Show);
-        let denied = Answer::Refused(Refusal::AccessDenied);
+        assert_eq!(reply.deliver(ISSUER, AuthorizationResponse::Code(&code)), Delivery::Show);
+        let denied = AuthorizationResponse::Error(OAuthError::AccessDenied);
         assert_eq!(reply.deliver(ISSUER, denied), Delivery::Show);
     }
 }
@@ -79,7 +79,7 @@ fn an_oob_answer_is_shown() {
 #[test]
 fn a_refusal_is_sent_with_state_and_issuer() {
     let reply = reply("https://a.example/cb", ResponseMode::Query, Some("s"));
-    let delivery = reply.deliver(ISSUER, Answer::Refused(Refusal::AccessDenied));
+    let delivery = reply.deliver(ISSUER, AuthorizationResponse::Error(OAuthError::AccessDenied));
     let expected = "https://a.example/cb?error=access_denied&error_description=The%20resource\
         %20owner%20or%20authorization%20server%20denied%20the%20request.\
         &state=s&iss=https%3A%2F%2Fbelfry.example%2F";
@@ -120,7 +120,7 @@ fn a_reply_that_is_kept_is_read_back() {
     let kept = reply("https://a.example/cb", ResponseMode::FormPost, Some("\0🔔"));
     let json = serde_json::to_string(&kept).unwrap();
     assert!(!json.contains('\0'));
-    assert_eq!(serde_json::from_str::<Reply>(&json).unwrap(), kept);
+    assert_eq!(serde_json::from_str::<ResponseTarget>(&json).unwrap(), kept);
 }
 
 proptest! {
@@ -134,9 +134,9 @@ proptest! {
     ) {
         let mode = if fragment { ResponseMode::Fragment } else { ResponseMode::Query };
         if let Ok(redirect_uri) = RedirectUri::new(format!("https://a.example/cb?{query}")) {
-            let reply = Reply { redirect_uri, mode, state: Some(state) };
+            let reply = ResponseTarget { redirect_uri, mode, state: Some(state) };
             let code = Secret::new(code);
-            for answer in [Answer::Code(&code), Answer::Refused(Refusal::InvalidScope)] {
+            for answer in [AuthorizationResponse::Code(&code), AuthorizationResponse::Error(OAuthError::InvalidScope)] {
                 let Delivery::Redirect(location) = reply.deliver(ISSUER, answer) else {
                     panic!("a redirect was asked for");
                 };

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::Refusal;
+use super::error::OAuthError;
 use super::form;
 use super::redirect::RedirectUri;
 use crate::secret::Secret;
@@ -39,17 +39,17 @@ impl ResponseMode {
 }
 
 impl FromStr for ResponseMode {
-    type Err = Refusal;
+    type Err = OAuthError;
 
-    fn from_str(text: &str) -> Result<Self, Refusal> {
+    fn from_str(text: &str) -> Result<Self, OAuthError> {
         let known = Self::ALL.iter().copied().find(|mode| mode.as_str() == text);
-        known.ok_or(Refusal::UnsupportedResponseMode)
+        known.ok_or(OAuthError::UnsupportedResponseMode)
     }
 }
 
 /// Where and how the answer to a request goes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reply {
+pub struct ResponseTarget {
     /// The app's URI, as the request named it.
     pub redirect_uri: RedirectUri,
     /// Where the parameters stand.
@@ -60,11 +60,11 @@ pub struct Reply {
 
 /// What is answered.
 #[derive(Debug, Clone, Copy)]
-pub enum Answer<'a> {
+pub enum AuthorizationResponse<'a> {
     /// The user agreed.
     Code(&'a Secret),
     /// The user did not agree, or was not asked.
-    Refused(Refusal),
+    Error(OAuthError),
 }
 
 /// What is to be done so that the app gets the answer.
@@ -97,10 +97,10 @@ impl fmt::Debug for Delivery {
 /// Every parameter that an answer can have.
 const NAMES: [&str; 5] = ["code", "error", "error_description", "state", "iss"];
 
-impl Reply {
+impl ResponseTarget {
     /// Says how to deliver an answer of the server whose issuer this is.
     #[must_use]
-    pub fn deliver(&self, issuer: &str, answer: Answer<'_>) -> Delivery {
+    pub fn deliver(&self, issuer: &str, answer: AuthorizationResponse<'_>) -> Delivery {
         if self.redirect_uri.is_oob() {
             return Delivery::Show;
         }
@@ -120,10 +120,14 @@ impl Reply {
         }
     }
 
-    fn fields(&self, issuer: &str, answer: Answer<'_>) -> Vec<(&'static str, String)> {
+    fn fields(
+        &self,
+        issuer: &str,
+        answer: AuthorizationResponse<'_>,
+    ) -> Vec<(&'static str, String)> {
         let mut fields = match answer {
-            Answer::Code(code) => vec![("code", code.reveal().to_owned())],
-            Answer::Refused(refusal) => vec![
+            AuthorizationResponse::Code(code) => vec![("code", code.reveal().to_owned())],
+            AuthorizationResponse::Error(refusal) => vec![
                 ("error", refusal.code().as_str().to_owned()),
                 ("error_description", refusal.to_string()),
             ],
