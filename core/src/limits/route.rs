@@ -82,32 +82,6 @@ pub struct RoutePattern {
     path: Vec<Segment>,
 }
 
-/// Methods, told apart by as much of their first letter as one of eight bits can say: who is not
-/// among them is not meant, and most calls need no closer look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Methods(u8);
-
-impl Methods {
-    const ALL: Self = Self(u8::MAX);
-    const NONE: Self = Self(0);
-
-    /// One method, in any case. What has no letter may be any.
-    pub(super) fn of(method: &str) -> Self {
-        let letter = answered_as(method).bytes().next();
-        letter.map_or(Self::ALL, |letter| Self(1 << (letter & 7)))
-    }
-
-    pub(super) fn may_have(self, method: Self) -> bool {
-        self.0 & method.0 != 0
-    }
-}
-
-impl FromIterator<Self> for Methods {
-    fn from_iter<T: IntoIterator<Item = Self>>(all: T) -> Self {
-        all.into_iter().fold(Self::NONE, |all, one| Self(all.0 | one.0))
-    }
-}
-
 /// A HEAD is answered by the route of the GET.
 fn answered_as(method: &str) -> &str {
     if method.eq_ignore_ascii_case("HEAD") { "GET" } else { method }
@@ -174,16 +148,6 @@ impl RoutePattern {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
-    }
-
-    /// The methods that can be meant.
-    pub(super) fn methods(&self) -> Methods {
-        self.method.as_deref().map_or(Methods::ALL, Methods::of)
-    }
-
-    /// Whether every call is meant, so that none need be read.
-    pub(super) fn means_every_call(&self) -> bool {
-        self.method.is_none() && self.means_every_path()
     }
 
     /// Whether this call is meant. Its path is read when it first matters.

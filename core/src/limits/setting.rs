@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(names(&changed), names(&defaults));
         let (media, was) = (&changed.rows()[1], &defaults.rows()[1]);
         assert_eq!((media.limit.requests(), media.limit.window_seconds()), (60, 1800));
-        assert_eq!((media.per, media.matches()), (was.per, was.matches()));
+        assert_eq!((media.per, &media.matches), (was.per, &was.matches));
         assert_eq!(changed.rows()[3].limit.window_seconds(), 5400);
     }
 
@@ -158,7 +158,7 @@ mod tests {
         let changed = table(json!({"media": false, "search": search})).unwrap();
         assert_eq!(names(&changed), ["account", "delete", "ip", "sign_up", "search"]);
         let row = &changed.rows()[4];
-        assert_eq!((row.per, row.matches().len(), row.limit.requests()), (KeyKind::Ip, 2, 10));
+        assert_eq!((row.per, row.matches.len(), row.limit.requests()), (KeyKind::Ip, 2, 10));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::abuse;
 use super::key::{KeyKind, LimitKey, Network};
-use super::route::{Methods, RoutePattern};
+use super::route::RoutePattern;
 use super::setting::{LimitSetting, LimitSettingError};
 use super::{Bucket, Buckets, Limit};
 
@@ -20,22 +20,7 @@ pub struct LimitRow {
     /// Whose requests are counted together.
     pub per: KeyKind,
     /// The calls that are counted.
-    matches: Vec<RoutePattern>,
-    /// The methods of those.
-    methods: Methods,
-}
-
-impl LimitRow {
-    pub(super) fn new(limit: Limit, per: KeyKind, matches: Vec<RoutePattern>) -> Self {
-        let methods = matches.iter().map(RoutePattern::methods).collect();
-        Self { limit, per, matches, methods }
-    }
-
-    /// The calls that are counted.
-    #[must_use]
-    pub fn matches(&self) -> &[RoutePattern] {
-        &self.matches
-    }
+    pub matches: Vec<RoutePattern>,
 }
 
 /// `300 in 5m per account: *`
@@ -90,7 +75,7 @@ impl Default for LimitTable {
             let limit = Limit::new(name, requests, Duration::from_secs(seconds))
                 .expect("the names and windows above are sound");
             let pattern = |text: &&str| text.parse().expect("the patterns above are sound");
-            LimitRow::new(limit, per, matches.iter().map(pattern).collect())
+            LimitRow { limit, per, matches: matches.iter().map(pattern).collect() }
         };
         Self { rows: DEFAULTS.map(row).into() }
     }
@@ -134,14 +119,10 @@ impl LimitTable {
         account: Option<i64>,
         from: Network,
     ) -> Buckets<'a> {
-        let methods = Methods::of(method);
         let mut route = None;
         let mut buckets = Buckets::new();
-        for row in self.rows.iter().filter(|row| row.methods.may_have(methods)) {
-            let counts = |pattern: &RoutePattern| {
-                pattern.means_every_call() || pattern.means(method, target, &mut route)
-            };
-            if !row.matches.iter().any(counts) {
+        for row in &self.rows {
+            if !row.matches.iter().any(|pattern| pattern.means(method, target, &mut route)) {
                 continue;
             }
             let key = match (row.per, account) {
@@ -168,8 +149,8 @@ fn settle(
             Some(LimitSetting::Override(change)) => {
                 let limit = change.limit(row.limit.name(), Some(row.limit))?;
                 let per = change.per.unwrap_or(row.per);
-                let matches = change.matches.unwrap_or_else(|| row.matches().to_vec());
-                rows.push(LimitRow::new(limit, per, matches));
+                let matches = change.matches.unwrap_or(row.matches);
+                rows.push(LimitRow { limit, per, matches });
             }
         }
     }
@@ -185,9 +166,9 @@ fn settle(
         let (Some(per), Some(matches)) = (change.per, change.matches) else {
             return Err(LimitSettingError::Incomplete(name));
         };
-        rows.push(LimitRow::new(limit, per, matches));
+        rows.push(LimitRow { limit, per, matches });
     }
-    match rows.iter().find(|row| row.matches().is_empty()) {
+    match rows.iter().find(|row| row.matches.is_empty()) {
         Some(row) => Err(LimitSettingError::MatchesNothing(row.limit.name().into())),
         None => Ok(rows),
     }
@@ -265,7 +246,7 @@ mod tests {
         fn a_row_counts_its_method_in_any_case_and_no_other(own in "[A-Z]{1,7}", other in "[A-Z]{0,7}") {
             let limit = Limit::new("l", 1, Duration::from_mins(1)).unwrap();
             let matches = ["*", &format!("{own} /a")].map(|text| text.parse::<RoutePattern>().unwrap());
-            let rows = matches.map(|pattern| LimitRow::new(limit, KeyKind::Ip, vec![pattern]));
+            let rows = matches.map(|pattern| LimitRow { limit, per: KeyKind::Ip, matches: vec![pattern] });
             let count = |method: &str| LimitTable { rows: rows.to_vec() }.buckets(method, "/a", None, from()).len();
             prop_assert_eq!(count(&own), 2);
             prop_assert_eq!(count(&own.to_lowercase()), 2);
