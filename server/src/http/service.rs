@@ -93,7 +93,7 @@ impl HttpService {
             Ok(answer) => answer,
             Err(never) => match never {},
         };
-        told.hear(&mut answer);
+        told.take_from(&mut answer);
         Ok(answer)
     }
 }

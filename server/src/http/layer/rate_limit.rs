@@ -61,7 +61,7 @@ pub(crate) async fn enter(
     request.extensions_mut().insert(client);
     // Guards stand before what is posted; no other call need carry the room for what they find.
     if request.method() == Method::POST {
-        request.extensions_mut().insert(told.overhear());
+        request.extensions_mut().insert(told.guard_slot());
     }
     let refused = LimitExceeded::by(&decision, active.mode);
     told.add(decision);

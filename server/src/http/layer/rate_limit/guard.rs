@@ -97,7 +97,7 @@ impl Guard {
         let refused = LimitExceeded::by(&decision, active.mode);
         // A look that counts nothing and stops nobody is nothing to tell of.
         if mode != CountMode::Peek || refused.is_some() {
-            self.overheard.hear(decision);
+            self.overheard.set(decision);
         }
         refused.map_or(Ok(()), Err)
     }
