@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use belfry::limits::Counters;
@@ -17,20 +18,20 @@ const CHECKS: u32 = 3_000_000;
 /// Prints the figures.
 pub(crate) fn measure() -> Result<(), Box<dyn Error>> {
     let minutes = Duration::from_mins(5);
-    let by_account = Limit::new("account", u32::MAX, minutes)?;
-    let by_address = Limit::new("ip", u32::MAX, minutes)?;
+    let by_account = Arc::new(Limit::new("account", u32::MAX, minutes)?);
+    let by_address = Arc::new(Limit::new("ip", u32::MAX, minutes)?);
     for keys in [1_000, 1_000_000, 10_000_000] {
         let before = resident();
         // A margin, because the shards do not fill evenly.
         let memory = Memory::new(keys as usize * 2 + 100_000);
-        let fresh = rate(keys, |i| check(&memory, &[address(by_address, i)]));
+        let fresh = rate(keys, |i| check(&memory, &[address(&by_address, i)]));
         let bytes = resident().saturating_sub(before) / u64::from(keys);
-        let known = rate(CHECKS, |i| check(&memory, &[address(by_address, scatter(i) % keys)]));
+        let known = rate(CHECKS, |i| check(&memory, &[address(&by_address, scatter(i) % keys)]));
         // What a call costs that is counted for an account and an address.
         let calls = rate(CHECKS, |i| {
             let id = scatter(i) % (keys / 2);
-            let account = Bucket { limit: by_account, key: LimitKey::Account(id.into()) };
-            check(&memory, &[account, address(by_address, scatter(i) % keys)]);
+            let account = Bucket { limit: &by_account, key: LimitKey::Account(id.into()) };
+            check(&memory, &[account, address(&by_address, scatter(i) % keys)]);
         });
         let name = format!("counters, {keys} keys");
         row(&name, format_args!("{fresh:.0}"), "new keys/s");
@@ -38,12 +39,12 @@ pub(crate) fn measure() -> Result<(), Box<dyn Error>> {
         row(&name, format_args!("{calls:.0}"), "checks/s of two limits together");
         row(&name, bytes, "bytes a key");
     }
-    flood(by_address);
+    flood(&by_address);
     Ok(())
 }
 
 /// Ten million keys where there is room for one million.
-fn flood(limit: Limit) {
+fn flood(limit: &Arc<Limit>) {
     let memory = Memory::new(1_000_000);
     for million in 0..10 {
         let from = million * 1_000_000;
@@ -56,7 +57,7 @@ fn flood(limit: Limit) {
     }
 }
 
-fn address(limit: Limit, number: u32) -> Bucket<'static> {
+fn address(limit: &Arc<Limit>, number: u32) -> Bucket<'_> {
     Bucket { limit, key: LimitKey::Network(Network::of(Ipv4Addr::from_bits(number).into())) }
 }
 

@@ -1,7 +1,7 @@
-//! The limits that belong to no row of the table: sign-in attempts, wrong client secrets and app
-//! registrations.
+//! Abuse limits: sign-in attempts, wrong client secrets and app registrations.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -10,20 +10,21 @@ use super::key::{LimitKey, Network};
 use super::setting::{LimitOverride, LimitSetting, LimitSettingError};
 use super::{Bucket, Buckets, Limit};
 
-/// Limits on guessing and on piling up apps. Each can be changed, or removed with `false`.
+/// Limits on guessing secrets and on mass registration of apps. Each can be changed, or removed with
+/// `false`.
 ///
-/// None of them counts for a name alone: whoever fails elsewhere on somebody's behalf locks out
-/// neither the account nor the client.
+/// None of them is keyed by a name alone: failed attempts from one address lock out neither the
+/// account nor the client at another.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "BTreeMap<String, LimitSetting>")]
 pub struct AbuseLimits {
-    sign_in_address: Option<Limit>,
-    sign_in_name: Option<Limit>,
-    client_secret: Option<Limit>,
-    app_registration: Option<Limit>,
+    sign_in_address: Option<Arc<Limit>>,
+    sign_in_name: Option<Arc<Limit>>,
+    client_secret: Option<Arc<Limit>>,
+    app_registration: Option<Arc<Limit>>,
 }
 
-/// The names, which no row of the table may have: counts are kept under them.
+/// The names, which no row of the limit table may use: counts are stored under them.
 pub(super) const NAMES: [&str; 4] =
     ["sign_in_address", "sign_in_name", "client_secret", "app_registration"];
 
@@ -32,10 +33,8 @@ const MINUTES: u64 = 60;
 impl Default for AbuseLimits {
     fn default() -> Self {
         let limit = |name, requests, seconds| {
-            Some(
-                Limit::new(name, requests, Duration::from_secs(seconds))
-                    .expect("the names and windows here are sound"),
-            )
+            let limit = Limit::new(name, requests, Duration::from_secs(seconds));
+            Some(Arc::new(limit.expect("the names and windows here are valid")))
         };
         Self {
             sign_in_address: limit("sign_in_address", 25, 5 * MINUTES),
@@ -50,9 +49,9 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for AbuseLimits {
     type Error = LimitSettingError;
 
     fn try_from(settings: BTreeMap<String, LimitSetting>) -> Result<Self, LimitSettingError> {
-        let mut own = Self::default();
+        let mut limits = Self::default();
         for (name, setting) in settings {
-            let limit = own.named(&name)?;
+            let limit = limits.by_name(&name)?;
             match setting {
                 LimitSetting::Off => *limit = None,
                 LimitSetting::Override(
@@ -60,15 +59,17 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for AbuseLimits {
                 ) => {
                     return Err(LimitSettingError::Fixed(name));
                 }
-                LimitSetting::Override(change) => *limit = Some(change.limit(&name, *limit)?),
+                LimitSetting::Override(change) => {
+                    *limit = Some(change.apply(&name, limit.as_deref())?);
+                }
             }
         }
-        Ok(own)
+        Ok(limits)
     }
 }
 
 impl AbuseLimits {
-    fn named(&mut self, name: &str) -> Result<&mut Option<Limit>, LimitSettingError> {
+    fn by_name(&mut self, name: &str) -> Result<&mut Option<Arc<Limit>>, LimitSettingError> {
         match name {
             "sign_in_address" => Ok(&mut self.sign_in_address),
             "sign_in_name" => Ok(&mut self.sign_in_name),
@@ -80,35 +81,37 @@ impl AbuseLimits {
         }
     }
 
-    /// The limits, for people who read what is in force.
-    pub fn limits(&self) -> impl Iterator<Item = Limit> {
-        [self.sign_in_address, self.sign_in_name, self.client_secret, self.app_registration]
+    /// All limits that are not removed.
+    pub fn limits(&self) -> impl Iterator<Item = &Arc<Limit>> {
+        [&self.sign_in_address, &self.sign_in_name, &self.client_secret, &self.app_registration]
             .into_iter()
             .flatten()
     }
 
-    /// What an attempt to sign in draws on, right or wrong: check it before the password.
+    /// The buckets of a sign-in attempt: check them before the password is verified.
     #[must_use]
-    pub fn sign_in<'a>(&self, from: Network, name: &'a str) -> Buckets<'a> {
-        let address = bucket(self.sign_in_address, LimitKey::Network(from));
-        address.into_iter().chain(bucket(self.sign_in_name, LimitKey::tried(from, name))).collect()
+    pub fn sign_in<'a>(&'a self, from: Network, name: &'a str) -> Buckets<'a> {
+        let address = bucket(self.sign_in_address.as_ref(), LimitKey::Network(from));
+        let name = bucket(self.sign_in_name.as_ref(), LimitKey::name_from(from, name));
+        address.into_iter().chain(name).collect()
     }
 
-    /// What a wrong client secret draws on: peek before the secret, charge when it was wrong. So a
-    /// client that knows its secret is never held up by its own traffic.
+    /// The bucket of wrong client secrets: peek before a secret is verified, charge when it was wrong.
+    /// So a client that knows its secret is never rejected for its own traffic.
     #[must_use]
-    pub fn client_secret<'a>(&self, from: Network, client_id: &'a str) -> Buckets<'a> {
-        bucket(self.client_secret, LimitKey::tried(from, client_id)).into_iter().collect()
+    pub fn client_secret<'a>(&'a self, from: Network, client_id: &'a str) -> Buckets<'a> {
+        let key = LimitKey::name_from(from, client_id);
+        bucket(self.client_secret.as_ref(), key).into_iter().collect()
     }
 
-    /// What the registration of an app draws on.
+    /// The bucket of app registrations.
     #[must_use]
-    pub fn app_registration<'a>(&self, from: Network) -> Buckets<'a> {
-        bucket(self.app_registration, LimitKey::Network(from)).into_iter().collect()
+    pub fn app_registration(&self, from: Network) -> Buckets<'_> {
+        bucket(self.app_registration.as_ref(), LimitKey::Network(from)).into_iter().collect()
     }
 }
 
-fn bucket(limit: Option<Limit>, key: LimitKey<'_>) -> Option<Bucket<'_>> {
+fn bucket<'a>(limit: Option<&'a Arc<Limit>>, key: LimitKey<'a>) -> Option<Bucket<'a>> {
     limit.map(|limit| Bucket { limit, key })
 }
 
@@ -125,30 +128,31 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_to_sign_in_counts_for_its_address_and_for_the_name_from_there() {
-        let own = AbuseLimits::default();
-        let buckets = own.sign_in(network(1), "Alice");
+    fn a_sign_in_attempt_counts_for_its_address_and_for_the_name_from_that_address() {
+        let limits = AbuseLimits::default();
+        let buckets = limits.sign_in(network(1), "Alice");
         let expected = [
             ("sign_in_address".to_owned(), LimitKey::Network(network(1))),
-            ("sign_in_name".to_owned(), LimitKey::tried(network(1), "alice")),
+            ("sign_in_name".to_owned(), LimitKey::name_from(network(1), "alice")),
         ];
         assert_eq!(keys(&buckets), expected);
     }
 
     #[test]
-    fn a_stranger_elsewhere_draws_on_nothing_of_the_victims() {
-        let own = AbuseLimits::default();
-        let victim = [own.sign_in(network(1), "alice"), own.client_secret(network(1), "app")];
-        let stranger = [own.sign_in(network(2), "alice"), own.client_secret(network(2), "app")];
-        for (victim, stranger) in victim.iter().zip(&stranger) {
-            assert!(keys(victim).iter().all(|key| !keys(stranger).contains(key)));
+    fn attempts_from_another_address_share_no_bucket_with_the_victim() {
+        let limits = AbuseLimits::default();
+        let victim = [limits.sign_in(network(1), "alice"), limits.client_secret(network(1), "app")];
+        let attacker =
+            [limits.sign_in(network(2), "alice"), limits.client_secret(network(2), "app")];
+        for (victim, attacker) in victim.iter().zip(&attacker) {
+            assert!(keys(victim).iter().all(|key| !keys(attacker).contains(key)));
         }
     }
 
     #[test]
-    fn apps_are_registered_by_address() {
-        let own = AbuseLimits::default();
+    fn app_registrations_count_by_address() {
+        let limits = AbuseLimits::default();
         let expected = [("app_registration".to_owned(), LimitKey::Network(network(1)))];
-        assert_eq!(keys(&own.app_registration(network(1))), expected);
+        assert_eq!(keys(&limits.app_registration(network(1))), expected);
     }
 }

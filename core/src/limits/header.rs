@@ -1,8 +1,9 @@
-//! What the headers of an answer say of the limits.
+//! Values of the rate limit headers.
 //!
-//! `X-RateLimit-*` have place for one limit and tell of the closest. `RateLimit` and
-//! `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10) name them all.
+//! `X-RateLimit-*` report one limit, the closest. `RateLimit` and `RateLimit-Policy`
+//! (draft-ietf-httpapi-ratelimit-headers-10) list all of them.
 
+use std::fmt::{self, Write};
 use std::time::Duration;
 
 use jiff::tz::Offset;
@@ -10,45 +11,37 @@ use jiff::tz::Offset;
 use super::{Micros, QuotaStatus, RateLimitDecision};
 
 impl RateLimitDecision {
-    /// Writes `RateLimit`: `"account";r=299;t=300, "ip";r=12;t=41`. A limit's name needs no escapes.
-    pub fn write_rate_limit(&self, text: &mut Vec<u8>) {
-        self.list(text, |text, status| {
-            text.extend_from_slice(status.limit.0.status.as_bytes());
-            number(text, status.remaining.into());
-            text.extend_from_slice(b";t=");
-            number(text, whole_seconds(self.at.until(status.reset)));
-        });
+    /// `RateLimit`: `"account";r=299;t=300, "ip";r=12;t=41`. Names of limits need no escaping.
+    #[must_use]
+    pub fn rate_limit(&self) -> String {
+        self.list(|text, QuotaStatus { limit, remaining, reset, .. }| {
+            let seconds = whole_seconds(self.at.until(*reset));
+            write!(text, "\"{}\";r={remaining};t={seconds}", limit.name())
+        })
     }
 
-    /// Writes `RateLimit-Policy`: `"account";q=300;w=300, "ip";q=300;w=300`
-    pub fn write_rate_limit_policy(&self, text: &mut Vec<u8>) {
-        self.list(text, |text, status| {
-            text.extend_from_slice(status.limit.0.policy.as_bytes());
-        });
+    /// `RateLimit-Policy`: `"account";q=300;w=300, "ip";q=300;w=300`
+    #[must_use]
+    pub fn rate_limit_policy(&self) -> String {
+        self.list(|text, QuotaStatus { limit, .. }| {
+            let window = limit.window().as_secs();
+            write!(text, "\"{}\";q={};w={window}", limit.name(), limit.requests())
+        })
     }
 
-    fn list(&self, text: &mut Vec<u8>, item: impl Fn(&mut Vec<u8>, &QuotaStatus)) {
-        for (place, status) in self.statuses().iter().enumerate() {
-            if place > 0 {
-                text.extend_from_slice(b", ");
+    fn list(&self, write: impl Fn(&mut String, &QuotaStatus) -> fmt::Result) -> String {
+        let mut text = String::new();
+        for status in self.statuses() {
+            if !text.is_empty() {
+                text.push_str(", ");
             }
-            item(text, status);
+            write(&mut text, status).expect("writing to a string never fails");
         }
+        text
     }
 }
 
 impl QuotaStatus {
-    /// `X-RateLimit-Limit`
-    #[must_use]
-    pub fn x_limit(&self) -> &'static str {
-        &self.limit.0.requests_text
-    }
-
-    /// Writes `X-RateLimit-Remaining`
-    pub fn write_x_remaining(&self, text: &mut Vec<u8>) {
-        number(text, self.remaining.into());
-    }
-
     /// `X-RateLimit-Reset`: ISO 8601 in UTC with three digits of a second, rounded up.
     #[must_use]
     pub fn x_reset(&self) -> [u8; 24] {
@@ -66,12 +59,8 @@ impl QuotaStatus {
     }
 }
 
-/// Decimal digits, without the detour through `fmt`: these are on every answer.
-fn number(text: &mut Vec<u8>, number: u64) {
-    text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
-}
-
-/// Whole seconds, rounded up and never 0, as for `Retry-After`: who waits that long is not too early.
+/// Whole seconds, rounded up and never 0, as for `Retry-After`: a client that waits this long is not
+/// too early.
 #[must_use]
 pub fn whole_seconds(wait: Duration) -> u64 {
     let up = u64::from(wait.subsec_nanos() > 0);
@@ -106,60 +95,45 @@ mod tests {
     }
 
     fn status(name: &str, remaining: u32, reset: &str, admitted: bool) -> QuotaStatus {
-        let limit = Limit::new(name, 300, Duration::from_mins(5)).unwrap();
+        let limit = Limit::new(name, 300, Duration::from_mins(5)).unwrap().into();
         QuotaStatus { limit, remaining, reset: at(reset), admitted }
-    }
-
-    fn written(write: impl Fn(&mut Vec<u8>)) -> String {
-        let mut text = Vec::new();
-        write(&mut text);
-        String::from_utf8(text).unwrap()
     }
 
     const NOW: &str = "2026-08-01T13:50:00.25Z";
 
     #[test]
-    fn an_admitted_call_is_told_of_the_closest_and_of_all() {
+    fn an_admitted_request_reports_the_closest_limit_and_all_limits() {
         let decision = decision([
             status("account", 299, "2026-08-01T13:55:00.25Z", true),
             status("ip", 12, "2026-08-01T13:50:41Z", true),
         ]);
         let closest = decision.closest().unwrap();
-        assert_eq!(closest.x_limit(), "300");
-        assert_eq!(written(|text| closest.write_x_remaining(text)), "12");
+        assert_eq!((closest.limit.requests(), closest.remaining), (300, 12));
         assert_eq!(closest.x_reset(), *b"2026-08-01T13:50:41.000Z");
-        let all = written(|text| decision.write_rate_limit(text));
-        assert_eq!(all, r#""account";r=299;t=300, "ip";r=12;t=41"#);
-        let policy = written(|text| decision.write_rate_limit_policy(text));
-        assert_eq!(policy, r#""account";q=300;w=300, "ip";q=300;w=300"#);
-    }
-
-    proptest! {
-        #[test]
-        fn a_number_is_written_as_anybody_would(value in any::<u64>(), shift in 0_u32..64) {
-            let value = value >> shift;
-            prop_assert_eq!(written(|text| number(text, value)), value.to_string());
-        }
+        assert_eq!(decision.rate_limit(), r#""account";r=299;t=300, "ip";r=12;t=41"#);
+        let policy = r#""account";q=300;w=300, "ip";q=300;w=300"#;
+        assert_eq!(decision.rate_limit_policy(), policy);
     }
 
     #[test]
-    fn what_is_judged_apart_is_told_together() {
+    fn merged_decisions_are_reported_together() {
         let [account, ip] = [
             status("account", 299, "2026-08-01T13:55:00.25Z", true),
             status("ip", 12, "2026-08-01T13:50:41Z", true),
         ];
-        let of =
-            |status| RateLimitDecision { at: at(NOW), statuses: [status].into_iter().collect() };
-        let told = |decision: RateLimitDecision| written(|text| decision.write_rate_limit(text));
-        let both = told(of(account).and(of(ip)));
-        assert_eq!(both, r#""account";r=299;t=300, "ip";r=12;t=41"#);
+        let of = |status: &QuotaStatus| RateLimitDecision {
+            at: at(NOW),
+            statuses: [status.clone()].into_iter().collect(),
+        };
+        let both = of(&account).merge(of(&ip));
+        assert_eq!(both.rate_limit(), r#""account";r=299;t=300, "ip";r=12;t=41"#);
         let one = r#""ip";r=12;t=41"#;
-        assert_eq!(told(of(ip).and(RateLimitDecision::default())), one);
-        assert_eq!(told(RateLimitDecision::default().and(of(ip))), one);
+        assert_eq!(of(&ip).merge(RateLimitDecision::default()).rate_limit(), one);
+        assert_eq!(RateLimitDecision::default().merge(of(&ip)).rate_limit(), one);
     }
 
     #[test]
-    fn a_refused_call_is_told_when_to_come_back() {
+    fn retry_after_is_rounded_up_to_whole_seconds() {
         for (reset, seconds) in [
             ("2026-08-01T13:50:00.25Z", 1),
             ("2026-08-01T13:50:00.250000001Z", 1),
@@ -169,15 +143,15 @@ mod tests {
             ("2026-08-01T13:55:00.25Z", 300),
             ("2026-08-01T13:00:00Z", 1),
         ] {
-            let refused = status("ip", 0, reset, false);
+            let rejected = status("ip", 0, reset, false);
             let other = status("account", 0, "2026-08-01T14:55:00Z", true);
-            let wait = decision([other, refused]).wait().unwrap();
+            let wait = decision([other, rejected]).retry_after().unwrap();
             assert_eq!(whole_seconds(wait), seconds, "{reset}");
         }
     }
 
     #[test]
-    fn a_reset_is_iso_8601_in_utc_and_never_too_early() {
+    fn a_reset_is_iso_8601_in_utc_and_rounded_up() {
         for (reset, written) in [
             ("2026-08-01T13:55:00Z", "2026-08-01T13:55:00.000Z"),
             ("2026-08-01T13:55:00.459Z", "2026-08-01T13:55:00.459Z"),
@@ -198,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn without_limits_there_is_nothing_to_tell() {
+    fn a_decision_without_limits_reports_nothing() {
         assert_eq!(RateLimitDecision::default().closest(), None);
     }
 }

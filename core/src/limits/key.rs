@@ -1,78 +1,56 @@
-//! Whose requests are counted together: an account, an address, or a name as tried from an address.
+//! Keys that requests are counted under: an account, a network, or a name tried from a network.
 
 use std::borrow::Cow;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv6Addr};
 
 use base64ct::{Base64UrlUnpadded, Encoding};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-/// Whose requests a row counts together.
+/// The kind of key that a row of the limit table uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyKind {
-    /// The account of the caller's token; a call without one draws on no such row.
+    /// The account of the access token; the row does not apply to requests without one.
     Account,
-    /// The address of the caller.
+    /// The address of the client.
     Ip,
 }
 
-/// Whose requests one limit counts together.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The key under which a limit counts requests together.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum LimitKey<'a> {
-    /// An account, by its id, over all its tokens and addresses.
+    /// An account by its id, over all its tokens and addresses.
     Account(i64),
-    /// An address, over all accounts.
+    /// A network, over all accounts.
     Network(Network),
-    /// A name that is tried from an address: of an account, or the id of a client.
+    /// A name of an account or the id of a client, as tried from one network.
     ///
-    /// The address is part of it so that a stranger who fails elsewhere locks nobody out.
-    Tried(Network, Cow<'a, str>),
+    /// The network is part of the key so that failures from elsewhere lock nobody out.
+    NameFrom(Network, Cow<'a, str>),
 }
 
 impl<'a> LimitKey<'a> {
-    /// A name that is tried from an address. Case and outer blanks do not make it another name.
+    /// The key of a name tried from a network. Case and surrounding white space are ignored.
     #[must_use]
-    pub fn tried(from: Network, name: &'a str) -> Self {
+    pub fn name_from(network: Network, name: &'a str) -> Self {
         let name = name.trim();
-        let plain = name.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase());
-        Self::Tried(from, if plain { name.into() } else { name.to_lowercase().into() })
+        let is_normal = name.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase());
+        Self::NameFrom(network, if is_normal { name.into() } else { name.to_lowercase().into() })
     }
 }
 
-/// In a whole number, where it can be: every call is hashed.
-impl Hash for LimitKey<'_> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        match self {
-            Self::Account(id) => id.cast_unsigned().hash(state),
-            Self::Network(network) => network.number().hash(state),
-            Self::Tried(network, name) => (network.number(), name).hash(state),
-        }
-    }
-}
-
-/// The key as text, for an engine that keeps text: distinct keys have distinct texts, and none is
-/// long, whatever a caller sends as a name.
+/// The key as text, as stored in Redis. Distinct keys have distinct texts of bounded length.
 impl fmt::Display for LimitKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Account(id) => write!(f, "account:={id}"),
             Self::Network(network) => write!(f, "ip:{network}"),
-            Self::Tried(network, name) => write!(f, "tried:{network}:{}", Short(name)),
-        }
-    }
-}
-
-/// A text of at most 64 bytes as it is, a longer one by its digest.
-struct Short<'a>(&'a str);
-
-impl fmt::Display for Short<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            text if text.len() <= 64 => write!(f, "={text}"),
-            text => write!(f, "#{}", digest(text)),
+            Self::NameFrom(network, name) if name.len() <= 64 => {
+                write!(f, "tried:{network}:={name}")
+            }
+            Self::NameFrom(network, name) => write!(f, "tried:{network}:#{}", digest(name)),
         }
     }
 }
@@ -81,21 +59,13 @@ fn digest(text: &str) -> String {
     Base64UrlUnpadded::encode_string(&Sha256::digest(text))
 }
 
-/// The part of an address that one customer of a network has: an IPv4 address, or the /64 of an
-/// IPv6 address, within which a customer picks addresses freely.
+/// The part of an address that identifies one customer: an IPv4 address, or the /64 of an IPv6
+/// address, within which a customer chooses addresses freely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Network(IpAddr);
 
 impl Network {
-    /// Distinct networks as distinct numbers: the lower half of an IPv6 network is empty.
-    fn number(self) -> u128 {
-        match self.0 {
-            IpAddr::V4(v4) => u128::from(v4.to_bits()) + 1,
-            IpAddr::V6(v6) => v6.to_bits(),
-        }
-    }
-
-    /// The network of an address. An IPv4-mapped IPv6 address is an IPv4 address.
+    /// The network of an address. An IPv4-mapped IPv6 address counts as IPv4.
     #[must_use]
     pub fn of(address: IpAddr) -> Self {
         match address.to_canonical() {
@@ -137,23 +107,23 @@ mod tests {
     }
 
     #[test]
-    fn a_network_is_written_as_people_know_it() {
+    fn a_network_is_displayed_as_an_address_or_a_prefix() {
         assert_eq!(network("::ffff:192.0.2.1").to_string(), "192.0.2.1");
         assert_eq!(network("2001:db8:1:2:3:4:5:6").to_string(), "2001:db8:1:2::/64");
     }
 
     #[test]
-    fn case_and_blanks_do_not_make_another_name() {
+    fn case_and_surrounding_white_space_are_ignored() {
         let here = network("192.0.2.1");
         for spelling in ["bob", "Bob", "BOB", " bob ", "bOB\n"] {
             assert_eq!(
-                LimitKey::tried(here, spelling),
-                LimitKey::tried(here, "bob"),
+                LimitKey::name_from(here, spelling),
+                LimitKey::name_from(here, "bob"),
                 "{spelling:?}"
             );
         }
-        assert_eq!(LimitKey::tried(here, "ÄNNE"), LimitKey::tried(here, "änne"));
-        assert_ne!(LimitKey::tried(here, "bob"), LimitKey::tried(here, "b ob"));
+        assert_eq!(LimitKey::name_from(here, "ÄNNE"), LimitKey::name_from(here, "änne"));
+        assert_ne!(LimitKey::name_from(here, "bob"), LimitKey::name_from(here, "b ob"));
     }
 
     #[test]
@@ -164,8 +134,8 @@ mod tests {
         let mut keys = vec![LimitKey::Network(here), LimitKey::Network(there)];
         keys.extend([i64::MIN, -1, 0, 1, 192, i64::MAX].map(LimitKey::Account));
         for name in ["bob", "", "192.0.2.1", &long, &forged[0], &forged[1], &forged[2]] {
-            keys.push(LimitKey::tried(here, name));
-            keys.push(LimitKey::tried(there, name));
+            keys.push(LimitKey::name_from(here, name));
+            keys.push(LimitKey::name_from(there, name));
         }
         let texts: HashSet<String> = keys.iter().map(ToString::to_string).collect();
         assert_eq!(texts.len(), keys.iter().collect::<HashSet<_>>().len());

@@ -1,23 +1,23 @@
-//! The call that another server will carry out, as its proxy names it.
+//! The request that a proxy asks about in a gateway check.
 //!
-//! TrustedProxies have three ways. Whoever calls the proxy can send headers of the ways that it does not
-//! use, and most proxies pass those on; so ways that contradict each other are not believed, and
-//! half a name is none: the other half could come from the caller.
+//! Proxies name it in one of three ways. Clients can send the headers of the ways that a proxy does
+//! not use, and most proxies pass those on. So contradicting ways are rejected, and so is a lone
+//! method or URI: its counterpart could come from the client.
 
 use std::borrow::Cow;
 
 use thiserror::Error;
 
-/// A method and a target, as a proxy names them.
+/// The method and target of the original request, as a proxy names them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OriginalRequest<'a> {
     /// The method.
     pub method: Cow<'a, str>,
-    /// The path, perhaps with a query.
+    /// The path, with the query if there is one.
     pub target: Cow<'a, str>,
 }
 
-/// The two headers in which a proxy names a call.
+/// The two headers in which a proxy names the original request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeaderPair<'a> {
     /// `X-Original-Method` or `X-Forwarded-Method`
@@ -26,48 +26,49 @@ pub struct HeaderPair<'a> {
     pub target: Option<Cow<'a, str>>,
 }
 
-/// Why it is not known which call is meant.
+/// Why the original request is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum OriginalRequestError {
-    /// No way names a call.
+    /// The check names no request.
     #[error(
-        "name the call: in X-Original-Method and X-Original-URI, in X-Forwarded-Method and \
-         X-Forwarded-Uri, or by its path behind /gateway/check"
+        "name the original request: in X-Original-Method and X-Original-URI, in X-Forwarded-Method \
+         and X-Forwarded-Uri, or by its path after /gateway/check"
     )]
     Missing,
-    /// Only one header of a pair is there.
-    #[error("a method without a URI, or a URI without a method, names no call; send both")]
+    /// Only one header of a pair is present.
+    #[error("send the method and the URI of the original request; only one of them is present")]
     Incomplete,
-    /// Two ways name different calls.
+    /// Two ways name different requests.
     #[error(
-        "different calls are named; the proxy must remove what its clients send as \
-         X-Original-Method, X-Original-URI, X-Forwarded-Method and X-Forwarded-Uri"
+        "different original requests are named; the proxy must remove X-Original-Method, \
+         X-Original-URI, X-Forwarded-Method and X-Forwarded-Uri from the requests of its clients"
     )]
     Conflicting,
 }
 
-/// The call that is meant: by the path of the check, by `X-Original-*`, or by `X-Forwarded-*`.
+/// Determines the original request from the path of the check, `X-Original-*` and `X-Forwarded-*`.
 ///
 /// # Errors
-/// When it is not named in full, or named in two ways that differ.
+/// When it is missing or incomplete, or when two ways differ.
 pub fn resolve<'a>(
     path: Option<OriginalRequest<'a>>,
     original: HeaderPair<'a>,
     forwarded: HeaderPair<'a>,
 ) -> Result<OriginalRequest<'a>, OriginalRequestError> {
-    let mut named = None;
-    for call in [path, original.whole()?, forwarded.whole()?].into_iter().flatten() {
-        match &named {
-            None => named = Some(call),
-            Some(first) if first.is_same(&call) => {}
+    let mut resolved = None;
+    for request in [path, original.into_request()?, forwarded.into_request()?].into_iter().flatten()
+    {
+        match &resolved {
+            None => resolved = Some(request),
+            Some(first) if first.is_same(&request) => {}
             Some(_) => return Err(OriginalRequestError::Conflicting),
         }
     }
-    named.ok_or(OriginalRequestError::Missing)
+    resolved.ok_or(OriginalRequestError::Missing)
 }
 
 impl<'a> HeaderPair<'a> {
-    fn whole(self) -> Result<Option<OriginalRequest<'a>>, OriginalRequestError> {
+    fn into_request(self) -> Result<Option<OriginalRequest<'a>>, OriginalRequestError> {
         match (self.method, self.target) {
             (None, None) => Ok(None),
             (Some(method), Some(target)) => Ok(Some(OriginalRequest { method, target })),
@@ -93,20 +94,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_named_in_one_of_three_ways_and_in_no_two_that_differ() {
+    fn a_request_is_named_in_one_of_three_ways_that_must_agree() {
         use OriginalRequestError::{Conflicting, Incomplete, Missing};
-        let call = |text: &'static str| {
+        let request = |text: &'static str| {
             let (method, target) = text.split_once(' ').unwrap();
             OriginalRequest { method: method.into(), target: target.into() }
         };
         let pair = |text: &'static str| match text.split_once(' ') {
             None => HeaderPair::default(),
             Some((method, target)) => {
-                let half = |text: &'static str| (!text.is_empty()).then(|| text.into());
-                HeaderPair { method: half(method), target: half(target) }
+                let part = |text: &'static str| (!text.is_empty()).then(|| text.into());
+                HeaderPair { method: part(method), target: part(target) }
             }
         };
-        for (path, original, forwarded, meant) in [
+        for (path, original, forwarded, expected) in [
             ("", "", "", Err(Missing)),
             ("POST /a", "", "", Ok("POST /a")),
             ("", "POST /a?b", "", Ok("POST /a?b")),
@@ -123,17 +124,17 @@ mod tests {
             ("", "POST /a", " /b", Err(Incomplete)),
             ("POST /a", "", "GET ", Err(Incomplete)),
         ] {
-            let path = (!path.is_empty()).then(|| call(path));
+            let path = (!path.is_empty()).then(|| request(path));
             let found = resolve(path.clone(), pair(original), pair(forwarded));
-            assert_eq!(found, meant.map(call), "{path:?} {original:?} {forwarded:?}");
+            assert_eq!(found, expected.map(request), "{path:?} {original:?} {forwarded:?}");
         }
     }
 
     #[test]
-    fn the_query_of_a_call_is_what_stands_behind_the_first_question_mark() {
+    fn the_query_starts_after_the_first_question_mark() {
         for (target, query) in [("/a", None), ("/a?", Some("")), ("/a?b=?&c", Some("b=?&c"))] {
-            let call = OriginalRequest { method: "GET".into(), target: target.into() };
-            assert_eq!(call.query(), query, "{target}");
+            let request = OriginalRequest { method: "GET".into(), target: target.into() };
+            assert_eq!(request.query(), query, "{target}");
         }
     }
 }

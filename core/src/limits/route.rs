@@ -151,21 +151,21 @@ impl RoutePattern {
     }
 
     /// Whether this call is meant. Its path is read when it first matters.
-    pub(super) fn means(&self, method: &str, target: &str, route: &mut Option<Route>) -> bool {
-        self.means_method(method)
-            && (self.means_every_path()
-                || self.means_route(route.get_or_insert_with(|| Route::of(target))))
+    pub(super) fn matches(&self, method: &str, target: &str, route: &mut Option<Route>) -> bool {
+        self.matches_method(method)
+            && (self.matches_every_path()
+                || self.matches_route(route.get_or_insert_with(|| Route::of(target))))
     }
 
-    fn means_method(&self, method: &str) -> bool {
+    fn matches_method(&self, method: &str) -> bool {
         self.method.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(answered_as(method)))
     }
 
-    fn means_every_path(&self) -> bool {
+    fn matches_every_path(&self) -> bool {
         matches!(*self.path, [Segment::Rest])
     }
 
-    fn means_route(&self, route: &Route) -> bool {
+    fn matches_route(&self, route: &Route) -> bool {
         let mut segments = route.segments();
         for own in &self.path {
             match (own, segments.next()) {
@@ -266,7 +266,7 @@ mod tests {
             ("*", "BREW", "*", true),
         ] {
             let read: RoutePattern = pattern.parse().unwrap();
-            let found = read.means_method(method) && read.means_route(&Route::of(target));
+            let found = read.matches_method(method) && read.matches_route(&Route::of(target));
             assert_eq!(found, meant, "{pattern} and {method} {target}");
         }
     }

@@ -1,6 +1,7 @@
-//! How limits are written in a configuration file, and how a row of it changes the defaults.
+//! Limits in the configuration file: overrides of the defaults, and new rows.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -13,7 +14,7 @@ use super::key::KeyKind;
 use super::route::RoutePattern;
 use super::{Limit, LimitError};
 
-/// What a configuration says of one limit: `false` removes it, keys change or add it.
+/// The setting of one limit: `false` removes it, a table changes or adds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LimitSetting {
     /// `media = false`
@@ -22,66 +23,72 @@ pub enum LimitSetting {
     Override(LimitOverride),
 }
 
-/// What is said of a limit; what is not said stays as it was.
+/// The keys that are set for a limit. The others keep their defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitOverride {
-    /// Whose requests are counted together: `"account"` or `"ip"`.
+    /// The kind of key to count by: `"account"` or `"ip"`.
     pub per: Option<KeyKind>,
-    /// Which calls are counted, as `["POST /api/v1/media"]`.
+    /// The requests to count, as in `["POST /api/v1/media"]`.
     #[serde(rename = "match")]
     pub matches: Option<Vec<RoutePattern>>,
-    /// How many requests a window admits.
+    /// The number of requests per window.
     pub requests: Option<u32>,
-    /// How long a window lasts, as `"30m"` or `"1h 30m"`.
+    /// The length of a window, as in `"30m"` or `"1h 30m"`.
     #[serde(deserialize_with = "window")]
     pub window: Option<Duration>,
 }
 
-/// Why the limits of a configuration cannot be had. Each text begins with the limit's name.
+/// Why the settings of limits are invalid. Each text begins with the name of the limit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LimitSettingError {
-    /// A row that is not among the defaults does not say enough.
+    /// A new row lacks a key.
     #[error("{0}: a new limit needs `per`, `match`, `requests` and `window`")]
     Incomplete(String),
-    /// A row says that it counts no calls.
-    #[error("{0}: `match` is empty; name the calls, or remove the limit with `{0} = false`")]
+    /// A row has an empty `match`.
+    #[error(
+        "{0}: `match` is empty; list the requests to count, or remove the limit with `{0} = false`"
+    )]
     MatchesNothing(String),
-    /// A limit that is not in the table has a fixed meaning.
+    /// An abuse limit has a fixed key and fixed requests.
     #[error("{0}: only `requests` and `window` can be set here")]
     Fixed(String),
-    /// The name is that of a limit outside the table.
-    #[error("{0}: the name is taken by a limit that is no row; take another")]
-    Taken(String),
-    /// There is no limit of this name to change.
+    /// The name is that of an abuse limit.
+    #[error("{0}: reserved name: used by [limits.abuse]")]
+    Reserved(String),
+    /// No limit has this name.
     #[error("{name}: there is no such limit; there are {known}")]
     Unknown {
         /// The name that was given.
         name: String,
-        /// The names that there are.
+        /// The names that exist.
         known: String,
     },
-    /// The name, or the window.
+    /// The name or the window is invalid.
     #[error("{0}: {1}")]
     Limit(String, LimitError),
 }
 
 impl LimitOverride {
-    /// The limit with what is said here; without one, everything must be said.
-    pub(super) fn limit(&self, name: &str, was: Option<Limit>) -> Result<Limit, LimitSettingError> {
-        let window = |limit: Limit| Duration::from_secs(limit.window_seconds().into());
+    /// Applies the override to a limit. Without one, all keys must be set.
+    pub(super) fn apply(
+        &self,
+        name: &str,
+        default: Option<&Limit>,
+    ) -> Result<Arc<Limit>, LimitSettingError> {
         let incomplete = || LimitSettingError::Incomplete(name.into());
-        let requests = self.requests.or(was.map(Limit::requests)).ok_or_else(incomplete)?;
-        let window = self.window.or(was.map(window)).ok_or_else(incomplete)?;
-        Limit::new(name, requests, window).map_err(|e| LimitSettingError::Limit(name.into(), e))
+        let requests = self.requests.or(default.map(Limit::requests)).ok_or_else(incomplete)?;
+        let window = self.window.or(default.map(Limit::window)).ok_or_else(incomplete)?;
+        let limit = Limit::new(name, requests, window);
+        limit.map(Arc::new).map_err(|error| LimitSettingError::Limit(name.into(), error))
     }
 }
 
 impl<'de> Deserialize<'de> for LimitSetting {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
+        struct SettingVisitor;
 
-        impl<'de> Visitor<'de> for Either {
+        impl<'de> Visitor<'de> for SettingVisitor {
             type Value = LimitSetting;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -101,15 +108,16 @@ impl<'de> Deserialize<'de> for LimitSetting {
             }
         }
 
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(SettingVisitor)
     }
 }
 
 fn window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let wrong = || de::Error::custom(format!("{text:?} is no length: write \"30m\" or \"1h 30m\""));
-    let length: SignedDuration = text.parse().map_err(|_| wrong())?;
-    Duration::try_from(length).map(Some).map_err(|_| wrong())
+    let invalid =
+        || de::Error::custom(format!("{text:?} is not a duration: write \"30m\" or \"1h 30m\""));
+    let duration: SignedDuration = text.parse().map_err(|_| invalid())?;
+    Duration::try_from(duration).map(Some).map_err(|_| invalid())
 }
 
 #[cfg(test)]
@@ -129,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn no_settings_are_the_defaults() {
+    fn without_settings_the_defaults_apply() {
         assert_eq!(table(json!({})), Ok(LimitTable::default()));
         assert_eq!(
             serde_json::from_value::<AbuseLimits>(json!({})).unwrap(),
@@ -138,15 +146,15 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_changed_only_in_what_is_said() {
+    fn an_override_changes_only_the_keys_it_sets() {
         let changed =
             table(json!({"media": {"requests": 60}, "ip": {"window": "1h 30m"}})).unwrap();
         let defaults = LimitTable::default();
         assert_eq!(names(&changed), names(&defaults));
         let (media, was) = (&changed.rows()[1], &defaults.rows()[1]);
-        assert_eq!((media.limit.requests(), media.limit.window_seconds()), (60, 1800));
+        assert_eq!((media.limit.requests(), media.limit.window().as_secs()), (60, 1800));
         assert_eq!((media.per, &media.matches), (was.per, &was.matches));
-        assert_eq!(changed.rows()[3].limit.window_seconds(), 5400);
+        assert_eq!(changed.rows()[3].limit.window().as_secs(), 5400);
     }
 
     #[test]
@@ -162,56 +170,56 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_the_name() {
+    fn errors_name_the_limit_and_the_reason() {
         let minute = json!({"per": "ip", "match": ["*"], "requests": 1, "window": "1m"});
         let with = |key: &str, value: Value| {
             let mut row = minute.clone();
             row[key] = value;
             json!({ "new": row })
         };
-        for (settings, said) in [
+        for (settings, expected) in [
             (json!({"new": {"requests": 1, "window": "1m"}}), "new: a new limit needs"),
             (json!({"nwe": false}), "nwe: there is no such limit; there are account, media"),
             (json!({"media": true}), "`false` to remove the limit"),
             (json!({"media": 30}), "`false` to remove the limit"),
             (json!({"media": {"request": 30}}), "unknown field `request`"),
             (json!({"media": {"match": []}}), "media: `match` is empty"),
-            (json!({"A": minute}), "\"A\" is no name for a limit"),
-            (json!({"client_secret": minute}), "client_secret: the name is taken"),
+            (json!({"A": minute}), "\"A\" is not a valid name"),
+            (json!({"client_secret": minute}), "client_secret: reserved name"),
             (with("per", json!("token")), "expected `account` or `ip`"),
-            (with("match", json!(["POST"])), "\"POST\" names no calls"),
+            (with("match", json!(["POST"])), "\"POST\" is not a valid pattern"),
             (with("requests", json!(-1)), "invalid value"),
             (with("requests", json!(u64::MAX)), "expected u32"),
-            (with("window", json!("0s")), "new: a window has whole seconds"),
-            (with("window", json!("1500ms")), "new: a window has whole seconds"),
-            (with("window", json!("-5m")), "\"-5m\" is no length"),
-            (with("window", json!("5")), "\"5\" is no length"),
-            (with("window", json!("99999999999999999999h")), "is no length"),
-            (with("window", json!("1y")), "\"1y\" is no length"),
+            (with("window", json!("0s")), "new: a window must be whole seconds"),
+            (with("window", json!("1500ms")), "new: a window must be whole seconds"),
+            (with("window", json!("-5m")), "\"-5m\" is not a duration"),
+            (with("window", json!("5")), "\"5\" is not a duration"),
+            (with("window", json!("99999999999999999999h")), "is not a duration"),
+            (with("window", json!("1y")), "\"1y\" is not a duration"),
         ] {
             let error = table(settings.clone()).unwrap_err();
-            assert!(error.contains(said), "{settings}: {error}");
+            assert!(error.contains(expected), "{settings}: {error}");
         }
     }
 
     #[test]
-    fn the_limits_outside_the_table_change_their_numbers_only() {
-        let own =
+    fn of_abuse_limits_only_requests_and_window_can_be_set() {
+        let abuse =
             |settings| serde_json::from_value::<AbuseLimits>(settings).map_err(|e| e.to_string());
         let changed =
-            own(json!({"sign_in_name": {"requests": 3}, "client_secret": false})).unwrap();
+            abuse(json!({"sign_in_name": {"requests": 3}, "client_secret": false})).unwrap();
         let limits: Vec<_> = changed.limits().map(|l| (l.name(), l.requests())).collect();
         assert_eq!(
             limits,
             [("sign_in_address", 25), ("sign_in_name", 3), ("app_registration", 30)]
         );
-        for (settings, said) in [
+        for (settings, expected) in [
             (json!({"sign_in": {"requests": 3}}), "sign_in: there is no such limit"),
             (json!({"sign_in_name": {"per": "ip"}}), "sign_in_name: only `requests` and"),
             (json!({"sign_in_name": {"match": ["*"]}}), "sign_in_name: only `requests` and"),
         ] {
-            let error = own(settings).unwrap_err();
-            assert!(error.contains(said), "{error}");
+            let error = abuse(settings).unwrap_err();
+            assert!(error.contains(expected), "{error}");
         }
     }
 }

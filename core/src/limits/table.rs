@@ -1,7 +1,8 @@
-//! Which limits apply to a call: the table, its defaults, and the claims of a call.
+//! The limit table: which limits apply to a request, and under which key it is counted.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -12,14 +13,14 @@ use super::route::RoutePattern;
 use super::setting::{LimitSetting, LimitSettingError};
 use super::{Bucket, Buckets, Limit};
 
-/// One limit and the calls it counts. Calls of several patterns count together.
+/// One limit and the requests it counts. Requests of all its patterns are counted together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitRow {
     /// The limit.
-    pub limit: Limit,
-    /// Whose requests are counted together.
+    pub limit: Arc<Limit>,
+    /// The kind of key that requests are counted by.
     pub per: KeyKind,
-    /// The calls that are counted.
+    /// The requests that are counted.
     pub matches: Vec<RoutePattern>,
 }
 
@@ -30,19 +31,15 @@ impl fmt::Display for LimitRow {
             KeyKind::Account => "account",
             KeyKind::Ip => "ip",
         };
-        write!(f, "{} per {per}:", self.limit)?;
-        for (place, pattern) in self.matches.iter().enumerate() {
-            let comma = if place == 0 { "" } else { "," };
-            write!(f, "{comma} {}", pattern.as_str())?;
-        }
-        Ok(())
+        let patterns: Vec<_> = self.matches.iter().map(RoutePattern::as_str).collect();
+        write!(f, "{} per {per}: {}", self.limit, patterns.join(", "))
     }
 }
 
-/// The limits in force.
+/// The rows of the limit table.
 ///
-/// It is read from settings that change the defaults: `media = false` removes a row,
-/// `[rows.media] requests = 60` changes one, and a row of another name is added.
+/// It is deserialised from settings that change the defaults: `media = false` removes a row,
+/// `media = { requests = 60 }` changes it, and an unknown name adds a row.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "BTreeMap<String, LimitSetting>")]
 pub struct LimitTable {
@@ -51,7 +48,7 @@ pub struct LimitTable {
 
 const MINUTES: u64 = 60;
 
-/// Name, scope, calls, requests, window: the limits that hold where nothing else is configured.
+/// Name, key, patterns, requests and window of the default rows.
 const DEFAULTS: [(&str, KeyKind, &[&str], u32, u64); 5] = [
     ("account", KeyKind::Account, &["*"], 300, 5 * MINUTES),
     ("media", KeyKind::Account, &["POST /api/v1/media"], 30, 30 * MINUTES),
@@ -66,26 +63,57 @@ const DEFAULTS: [(&str, KeyKind, &[&str], u32, u64); 5] = [
     ("sign_up", KeyKind::Ip, &["POST /api/v1/accounts"], 5, 30 * MINUTES),
 ];
 
-/// The call that makes an account, as the rows know it.
+/// The request that creates an account in Mastodon's API.
 const SIGN_UP: (&str, &str) = ("POST", "/api/v1/accounts");
 
 impl Default for LimitTable {
     fn default() -> Self {
         let row = |(name, per, matches, requests, seconds): (_, _, &[&str], _, _)| {
             let limit = Limit::new(name, requests, Duration::from_secs(seconds))
-                .expect("the names and windows above are sound");
-            let pattern = |text: &&str| text.parse().expect("the patterns above are sound");
-            LimitRow { limit, per, matches: matches.iter().map(pattern).collect() }
+                .expect("the names and windows above are valid");
+            let pattern = |text: &&str| text.parse().expect("the patterns above are valid");
+            let matches = matches.iter().map(pattern).collect();
+            LimitRow { limit: limit.into(), per, matches }
         };
         Self { rows: DEFAULTS.map(row).into() }
     }
 }
 
+/// Applies settings to the defaults: rows are changed and removed in place, new ones are appended.
 impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
     type Error = LimitSettingError;
 
-    fn try_from(settings: BTreeMap<String, LimitSetting>) -> Result<Self, LimitSettingError> {
-        Ok(Self { rows: settle(Self::default().rows, settings)? })
+    fn try_from(mut settings: BTreeMap<String, LimitSetting>) -> Result<Self, LimitSettingError> {
+        let mut rows = Vec::new();
+        for row in Self::default().rows {
+            match settings.remove(row.limit.name()) {
+                None => rows.push(row),
+                Some(LimitSetting::Off) => {}
+                Some(LimitSetting::Override(change)) => rows.push(LimitRow {
+                    limit: change.apply(row.limit.name(), Some(&row.limit))?,
+                    per: change.per.unwrap_or(row.per),
+                    matches: change.matches.unwrap_or(row.matches),
+                }),
+            }
+        }
+        for (name, setting) in settings {
+            let LimitSetting::Override(change) = setting else {
+                let known = rows.iter().map(|row| row.limit.name()).collect::<Vec<_>>().join(", ");
+                return Err(LimitSettingError::Unknown { name, known });
+            };
+            if abuse::NAMES.contains(&name.as_str()) {
+                return Err(LimitSettingError::Reserved(name));
+            }
+            let limit = change.apply(&name, None)?;
+            let (Some(per), Some(matches)) = (change.per, change.matches) else {
+                return Err(LimitSettingError::Incomplete(name));
+            };
+            rows.push(LimitRow { limit, per, matches });
+        }
+        match rows.iter().find(|row| row.matches.is_empty()) {
+            Some(row) => Err(LimitSettingError::MatchesNothing(row.limit.name().into())),
+            None => Ok(Self { rows }),
+        }
     }
 }
 
@@ -96,33 +124,34 @@ impl LimitTable {
         &self.rows
     }
 
-    /// What an account draws on that is made by another call than the one that the rows know: all
-    /// that count that one, but for those of every path, which have counted the call already.
+    /// The buckets of an account that is created by another request than Mastodon's: those of all
+    /// rows that count that request, without the rows of every path, which have counted the actual
+    /// request already.
     #[must_use]
-    pub fn sign_up_buckets<'a>(&self, from: Network) -> Buckets<'a> {
+    pub fn sign_up_buckets(&self, from: Network) -> Buckets<'_> {
         let (method, path) = SIGN_UP;
         let mut buckets = self.buckets(method, path, None, from);
-        let of_every_call = self.buckets(method, "/", None, from);
-        buckets.retain(|bucket| of_every_call.iter().all(|other| other.limit != bucket.limit));
+        let of_every_path = self.buckets(method, "/", None, from);
+        buckets.retain(|bucket| of_every_path.iter().all(|other| other.limit != bucket.limit));
         buckets
     }
 
-    /// What a call draws on: one claim for each row that counts it.
+    /// The buckets of a request: one for each row that counts it.
     ///
-    /// `target` is the path of the call, in any spelling. `account` is that of a token that was
-    /// found good: a call with a bad token draws on its address alone.
+    /// `target` is the path of the request in any spelling. `account` is that of a valid access
+    /// token: a request with an invalid one counts for its address only.
     #[must_use]
-    pub fn buckets<'a>(
+    pub fn buckets(
         &self,
         method: &str,
         target: &str,
         account: Option<i64>,
         from: Network,
-    ) -> Buckets<'a> {
+    ) -> Buckets<'_> {
         let mut route = None;
         let mut buckets = Buckets::new();
         for row in &self.rows {
-            if !row.matches.iter().any(|pattern| pattern.means(method, target, &mut route)) {
+            if !row.matches.iter().any(|pattern| pattern.matches(method, target, &mut route)) {
                 continue;
             }
             let key = match (row.per, account) {
@@ -130,47 +159,9 @@ impl LimitTable {
                 (KeyKind::Account, None) => continue,
                 (KeyKind::Ip, _) => LimitKey::Network(from),
             };
-            buckets.push(Bucket { limit: row.limit, key });
+            buckets.push(Bucket { limit: &row.limit, key });
         }
         buckets
-    }
-}
-
-/// The rows with the settings put over them: changed and removed in place, new ones at the end.
-fn settle(
-    defaults: Vec<LimitRow>,
-    mut settings: BTreeMap<String, LimitSetting>,
-) -> Result<Vec<LimitRow>, LimitSettingError> {
-    let mut rows = Vec::new();
-    for row in defaults {
-        match settings.remove(row.limit.name()) {
-            None => rows.push(row),
-            Some(LimitSetting::Off) => {}
-            Some(LimitSetting::Override(change)) => {
-                let limit = change.limit(row.limit.name(), Some(row.limit))?;
-                let per = change.per.unwrap_or(row.per);
-                let matches = change.matches.unwrap_or(row.matches);
-                rows.push(LimitRow { limit, per, matches });
-            }
-        }
-    }
-    for (name, setting) in settings {
-        let LimitSetting::Override(change) = setting else {
-            let known = rows.iter().map(|row| row.limit.name()).collect::<Vec<_>>().join(", ");
-            return Err(LimitSettingError::Unknown { name, known });
-        };
-        if abuse::NAMES.contains(&name.as_str()) {
-            return Err(LimitSettingError::Taken(name));
-        }
-        let limit = change.limit(&name, None)?;
-        let (Some(per), Some(matches)) = (change.per, change.matches) else {
-            return Err(LimitSettingError::Incomplete(name));
-        };
-        rows.push(LimitRow { limit, per, matches });
-    }
-    match rows.iter().find(|row| row.matches.is_empty()) {
-        Some(row) => Err(LimitSettingError::MatchesNothing(row.limit.name().into())),
-        None => Ok(rows),
     }
 }
 
@@ -184,20 +175,24 @@ mod tests {
         Network::of([192, 0, 2, 1].into())
     }
 
-    fn names(table: &LimitTable, call: &str, account: Option<i64>) -> Vec<&'static str> {
-        let (method, target) = call.split_once(' ').unwrap();
-        table.buckets(method, target, account, from()).iter().map(|c| c.limit.name()).collect()
+    fn names(table: &LimitTable, request: &str, account: Option<i64>) -> Vec<String> {
+        let (method, target) = request.split_once(' ').unwrap();
+        table
+            .buckets(method, target, account, from())
+            .iter()
+            .map(|b| b.limit.name().to_owned())
+            .collect()
     }
 
     #[test]
-    fn the_default_table_is_the_contracts() {
+    fn the_default_table_is_mastodons() {
         let table = LimitTable::default();
         let rows: Vec<_> = table
             .rows()
             .iter()
             .map(|row| {
                 let matches: Vec<_> = row.matches.iter().map(RoutePattern::as_str).collect();
-                let minutes = row.limit.window_seconds() / 60;
+                let minutes = row.limit.window().as_secs() / 60;
                 (row.per, matches.join(" or "), row.limit.requests(), minutes)
             })
             .collect();
@@ -213,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_written_as_people_read_it() {
+    fn a_row_is_displayed_in_one_line() {
         let rows: Vec<_> = LimitTable::default().rows().iter().map(ToString::to_string).collect();
         assert_eq!(rows[0], "300 in 5m per account: *");
         let delete = "DELETE /api/v1/statuses/:id, POST /api/v1/statuses/:id/unreblog";
@@ -222,9 +217,9 @@ mod tests {
     }
 
     #[test]
-    fn a_call_draws_on_every_row_that_counts_it() {
+    fn a_request_has_a_bucket_for_every_row_that_counts_it() {
         let table = LimitTable::default();
-        for (call, with_account, without) in [
+        for (request, with_account, without) in [
             ("GET /", "account ip", "ip"),
             ("POST /api/v1/media", "account media ip", "ip"),
             ("GET /api/v1/media", "account ip", "ip"),
@@ -236,27 +231,27 @@ mod tests {
             ("POST //API/v1/%61ccounts.json;x/?y", "account ip sign_up", "ip sign_up"),
             ("OPTIONS *", "account ip", "ip"),
         ] {
-            assert_eq!(names(&table, call, Some(1)).join(" "), with_account, "{call}");
-            assert_eq!(names(&table, call, None).join(" "), without, "{call}");
+            assert_eq!(names(&table, request, Some(1)).join(" "), with_account, "{request}");
+            assert_eq!(names(&table, request, None).join(" "), without, "{request}");
         }
     }
 
     proptest! {
         #[test]
-        fn a_row_counts_its_method_in_any_case_and_no_other(own in "[A-Z]{1,7}", other in "[A-Z]{0,7}") {
-            let limit = Limit::new("l", 1, Duration::from_mins(1)).unwrap();
-            let matches = ["*", &format!("{own} /a")].map(|text| text.parse::<RoutePattern>().unwrap());
-            let rows = matches.map(|pattern| LimitRow { limit, per: KeyKind::Ip, matches: vec![pattern] });
+        fn a_row_counts_its_method_in_any_case_and_no_other(method in "[A-Z]{1,7}", other in "[A-Z]{0,7}") {
+            let limit = Arc::new(Limit::new("l", 1, Duration::from_mins(1)).unwrap());
+            let matches = ["*", &format!("{method} /a")].map(|text| text.parse::<RoutePattern>().unwrap());
+            let rows = matches.map(|pattern| LimitRow { limit: Arc::clone(&limit), per: KeyKind::Ip, matches: vec![pattern] });
             let count = |method: &str| LimitTable { rows: rows.to_vec() }.buckets(method, "/a", None, from()).len();
-            prop_assert_eq!(count(&own), 2);
-            prop_assert_eq!(count(&own.to_lowercase()), 2);
-            let same = own == other || own == "GET" && other == "HEAD";
+            prop_assert_eq!(count(&method), 2);
+            prop_assert_eq!(count(&method.to_lowercase()), 2);
+            let same = method == other || method == "GET" && other == "HEAD";
             prop_assert_eq!(count(&other), 1 + usize::from(same));
         }
     }
 
     #[test]
-    fn deletes_and_unreblogs_have_one_budget() {
+    fn deletes_and_unreblogs_share_a_bucket() {
         let table = LimitTable::default();
         let buckets = |method, target| table.buckets(method, target, Some(1), from());
         let delete = buckets("DELETE", "/api/v1/statuses/1");
@@ -265,26 +260,26 @@ mod tests {
     }
 
     #[test]
-    fn an_account_that_is_made_by_another_call_draws_on_the_limits_of_new_accounts_alone() {
+    fn an_account_created_by_another_request_counts_for_the_limits_of_sign_ups_only() {
         let table = LimitTable::default();
         let [bucket] = table.sign_up_buckets(from()).into_vec().try_into().unwrap();
         assert_eq!((bucket.limit.name(), bucket.key), ("sign_up", LimitKey::Network(from())));
     }
 
     #[test]
-    fn a_claim_is_keyed_by_the_account_or_the_network() {
+    fn a_bucket_is_keyed_by_the_account_or_the_network() {
         let table = LimitTable::default();
         let keys: Vec<_> =
-            table.buckets("GET", "/", Some(7), from()).into_iter().map(|c| c.key).collect();
+            table.buckets("GET", "/", Some(7), from()).into_iter().map(|b| b.key).collect();
         assert_eq!(keys, [LimitKey::Account(7), LimitKey::Network(from())]);
     }
 
     #[test]
-    fn a_very_long_path_is_read_in_one_pass() {
+    fn a_very_long_path_is_parsed_in_one_pass() {
         let table = LimitTable::default();
         for part in ["/..", "/a", "%2f", ";", "%", "//"] {
-            let call = format!("POST {}", part.repeat(50_000));
-            assert_eq!(names(&table, &call, Some(1)), ["account", "ip"]);
+            let request = format!("POST {}", part.repeat(50_000));
+            assert_eq!(names(&table, &request, Some(1)), ["account", "ip"]);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What is in force until it is replaced: the mode, the table, the limits outside it, the proxies.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use belfry_core::limits::abuse::AbuseLimits;
@@ -23,7 +24,7 @@ pub struct ActiveLimits {
     /// Who may speak for others.
     pub proxies: TrustedProxies,
     /// The metrics of each limit, in the order of the table and then of the others.
-    tallies: Vec<(Limit, Tally)>,
+    tallies: Vec<(Arc<Limit>, Tally)>,
     warned: AtomicBool,
 }
 
@@ -32,8 +33,9 @@ impl ActiveLimits {
     #[must_use]
     pub fn new(config: &Config, metrics: &LimitMetrics) -> Self {
         let (table, own) = (config.limits.rows.clone(), config.limits.own.clone());
-        let limits = table.rows().iter().map(|row| row.limit).chain(own.limits());
-        let tallies = limits.map(|limit| (limit, metrics.tally(limit.name()))).collect();
+        let limits = table.rows().iter().map(|row| &row.limit).chain(own.limits());
+        let tallies =
+            limits.map(|limit| (Arc::clone(limit), metrics.tally(limit.name()))).collect();
         Self {
             mode: config.limits.mode,
             proxies: config.trusted_proxies.clone(),
@@ -45,13 +47,13 @@ impl ActiveLimits {
     }
 
     /// What a call draws on; nothing where limits are off.
-    pub(crate) fn buckets<'a>(
+    pub(crate) fn buckets(
         &self,
         method: &str,
         target: &str,
         account: Option<i64>,
         from: Network,
-    ) -> Buckets<'a> {
+    ) -> Buckets<'_> {
         match self.mode {
             LimitMode::Enforce | LimitMode::Shadow => {
                 self.table.buckets(method, target, account, from)
@@ -63,7 +65,7 @@ impl ActiveLimits {
     /// Counts a verdict in the metrics. In shadow mode `refused` says who would be.
     pub(super) fn tally(&self, mode: CountMode, decision: &RateLimitDecision) {
         let counted = match mode {
-            CountMode::Check => decision.admitted(),
+            CountMode::Check => decision.is_admitted(),
             CountMode::Charge => true,
             CountMode::Peek => false,
         };
@@ -74,7 +76,7 @@ impl ActiveLimits {
                 false => drop(tally.refused.inc()),
                 true if counted => {
                     tally.allowed.inc();
-                    if status.is_near() {
+                    if status.is_nearly_exhausted() {
                         tally.near.inc();
                     }
                 }

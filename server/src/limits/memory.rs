@@ -10,9 +10,8 @@ mod tests;
 
 use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use belfry_core::limits::{Bucket, CountMode, Micros, RateLimitDecision, Window, judge};
+use belfry_core::limits::{Bucket, CountMode, Micros, RateLimitDecision, Window, decide};
 use foldhash::quality::RandomState;
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use jiff::Timestamp;
@@ -74,7 +73,7 @@ impl Memory {
         for (bucket, &print) in buckets.iter().zip(&prints) {
             kept.push((bucket.limit, held.shard(print).get(print)));
         }
-        let decision = judge(mode, &mut kept, now);
+        let decision = decide(mode, &mut kept, now);
         for (&print, &(limit, window)) in prints.iter().zip(&kept) {
             held.shard(print).put(print, limit, window, now);
         }
@@ -96,9 +95,9 @@ impl Memory {
         };
         let mut kept: Few<_> = buckets.iter().map(|bucket| (bucket.limit, get(bucket))).collect();
         let before = kept.clone();
-        let decision = judge(CountMode::Peek, &mut kept, now.into());
+        let decision = decide(CountMode::Peek, &mut kept, now.into());
         let known = before.iter().zip(&kept).all(|((_, was), (_, is))| was.end <= is.end);
-        (known && !decision.admitted()).then_some(decision)
+        (known && !decision.is_admitted()).then_some(decision)
     }
 
     /// Takes over how a call stands elsewhere, so that counting can go on from there.
@@ -120,14 +119,14 @@ impl Memory {
             // ends of two windows of one key are a whole length apart.
             let kept = shard.get(print);
             let apart = kept.end.until(told.end).max(told.end.until(kept.end));
-            let same = apart < Duration::from_secs(bucket.limit.window_seconds().into()) / 2;
+            let same = apart < bucket.limit.window() / 2;
             let count = if same { told.count.max(kept.count) } else { told.count };
             shard.put(print, bucket.limit, Window { count, ..told }, now);
         }
     }
 
     fn print(&self, bucket: &Bucket<'_>) -> u64 {
-        self.seed.hash_one((bucket.limit.number(), &bucket.key))
+        self.seed.hash_one((bucket.limit.name(), &bucket.key))
     }
 
     fn place(&self, print: u64) -> usize {

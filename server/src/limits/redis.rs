@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use belfry_core::limits::{Bucket, CountMode, Limit, Micros, RateLimitDecision, Window, judge};
+use belfry_core::limits::{Bucket, CountMode, Limit, Micros, RateLimitDecision, Window, decide};
 use futures_util::future::{BoxFuture, FutureExt};
 use jiff::Timestamp;
 use redis::{ErrorKind, IntoConnectionInfo, RedisResult};
@@ -101,7 +101,7 @@ impl Redis {
         };
         // What is left is told by the server's clock, and begins when the answer is here.
         let now = Micros::from(now).plus(asked.elapsed());
-        let decision = judge(mode, &mut windows(buckets, &told, now), now);
+        let decision = decide(mode, &mut windows(buckets, &told, now), now);
         self.local.remember(buckets, &decision, now);
         decision
     }
@@ -126,7 +126,11 @@ impl Redis {
     }
 }
 
-fn windows(buckets: &[Bucket<'_>], told: &[WindowState], now: Micros) -> Vec<(Limit, Window)> {
+fn windows<'a>(
+    buckets: &[Bucket<'a>],
+    told: &[WindowState],
+    now: Micros,
+) -> Vec<(&'a Arc<Limit>, Window)> {
     let window = |&(count, left): &WindowState| Window { count, end: now.plus(left) };
     buckets.iter().zip(told).map(|(bucket, told)| (bucket.limit, window(told))).collect()
 }

@@ -15,7 +15,7 @@ pub struct LimitExceeded {
 impl LimitExceeded {
     /// The refusal that a verdict means; none unless limits are enforced.
     pub(crate) fn by(decision: &RateLimitDecision, mode: LimitMode) -> Option<Self> {
-        let wait = decision.wait().filter(|_| mode == LimitMode::Enforce)?;
+        let wait = decision.retry_after().filter(|_| mode == LimitMode::Enforce)?;
         Some(Self { wait })
     }
 

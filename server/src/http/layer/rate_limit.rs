@@ -127,7 +127,7 @@ async fn look_up(
     if active.mode == LimitMode::Enforce {
         let buckets = active.buckets(call.method, call.target, None, Network::of(address));
         let decision = state.limits.judge(active, CountMode::Peek, &buckets, now).await;
-        if !decision.admitted() {
+        if !decision.is_admitted() {
             return Err(decision);
         }
     }
@@ -137,7 +137,7 @@ async fn look_up(
 /// What a call draws on.
 fn buckets<'a>(
     state: &AppState,
-    active: &ActiveLimits,
+    active: &'a ActiveLimits,
     call: &LimitedRequest<'_>,
     client: &Client,
 ) -> Buckets<'a> {

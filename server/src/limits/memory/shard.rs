@@ -88,7 +88,7 @@ impl Shard {
     }
 
     /// Keeps the window of a key, if there is something in it.
-    pub(super) fn put(&mut self, print: u64, limit: Limit, window: Window, now: Micros) {
+    pub(super) fn put(&mut self, print: u64, limit: &Limit, window: Window, now: Micros) {
         if window.count == 0 {
             return;
         }

@@ -78,7 +78,7 @@ impl Connection {
         let argument = |bucket: &Bucket<'_>| {
             let mut key = String::with_capacity(64);
             let _ = write!(key, "{{{}}}:{}:{}", self.prefix, bucket.limit.name(), bucket.key);
-            (key, bucket.limit.requests(), u64::from(bucket.limit.window_seconds()) * 1000)
+            (key, bucket.limit.requests(), bucket.limit.window().as_secs() * 1000)
         };
         let arguments: Vec<_> = buckets.iter().map(argument).collect();
         self.run(mode, &arguments).await

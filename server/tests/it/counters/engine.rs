@@ -93,15 +93,15 @@ pub(super) async fn connect(url: &str, prefix: &str) -> Redis {
     Redis::connect(url, options, Memory::new(100_000)).await.unwrap()
 }
 
-pub(super) fn limit(name: &str, requests: u32, seconds: u64) -> Limit {
-    Limit::new(name, requests, Duration::from_secs(seconds)).unwrap()
+pub(super) fn limit(name: &str, requests: u32, seconds: u64) -> Arc<Limit> {
+    Limit::new(name, requests, Duration::from_secs(seconds)).unwrap().into()
 }
 
-pub(super) fn account(limit: Limit, id: i64) -> Bucket<'static> {
+pub(super) fn account(limit: &Arc<Limit>, id: i64) -> Bucket<'_> {
     Bucket { limit, key: LimitKey::Account(id) }
 }
 
-pub(super) fn address(limit: Limit, last: u8) -> Bucket<'static> {
+pub(super) fn address(limit: &Arc<Limit>, last: u8) -> Bucket<'_> {
     Bucket { limit, key: LimitKey::Network(Network::of([192, 0, 2, last].into())) }
 }
 

@@ -33,8 +33,8 @@ async fn passed(counters: &Redis, calls: usize) -> usize {
     let limit = limit("account", 30, 300);
     let mut passed = 0;
     for _ in 0..calls {
-        let decision = counters.check(&[account(limit, 1)], now()).await;
-        passed += usize::from(decision.admitted());
+        let decision = counters.check(&[account(&limit, 1)], now()).await;
+        passed += usize::from(decision.is_admitted());
     }
     passed
 }
@@ -59,14 +59,14 @@ async fn counting_goes_on_and_comes_back(outage: Gate) {
     assert_eq!(state.place, Place::Alone);
     assert!(state.alone >= 20, "{state:?}");
     let limit = limit("account", 30, 300);
-    assert!(counters.check(&[account(limit, 2)], now()).await.admitted());
+    assert!(counters.check(&[account(&limit, 2)], now()).await.is_admitted());
 
     gate.send(Gate::Open).unwrap();
     until(&counters, Place::Redis).await;
     assert_eq!(passed(&counters, 5).await, 0, "over is over until the window ends");
-    counters.check(&[account(limit, 3)], now()).await;
+    counters.check(&[account(&limit, 3)], now()).await;
     let elsewhere = connect(&redis_url().unwrap(), &prefix).await;
-    let seen = elsewhere.peek(&[account(limit, 3)], now()).await;
+    let seen = elsewhere.peek(&[account(&limit, 3)], now()).await;
     assert_eq!(remaining(&seen), [29], "counted together again");
 }
 
@@ -91,8 +91,8 @@ async fn under_load_an_outage_refuses_nobody_and_lifts_no_limit() {
             let limit = limit("account", 20, 300);
             let mut passed = 0;
             for _ in 0..60 {
-                let decision = counters.check(&[account(limit, caller)], now()).await;
-                passed += usize::from(decision.admitted());
+                let decision = counters.check(&[account(&limit, caller)], now()).await;
+                passed += usize::from(decision.is_admitted());
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
             passed

@@ -25,8 +25,8 @@ async fn all_keys_lie_in_one_slot_and_end_with_their_window() {
     let counters = connect(&url, &prefix).await;
     let (by_name, by_address) = (limit("name", 9, 300), limit("ip", 9, 60));
     let here = Network::of([192, 0, 2, 1].into());
-    let tried = Bucket { limit: by_name, key: LimitKey::tried(here, "{x}") };
-    counters.check(&[tried, address(by_address, 1)], now()).await;
+    let tried = Bucket { limit: &by_name, key: LimitKey::name_from(here, "{x}") };
+    counters.check(&[tried, address(&by_address, 1)], now()).await;
 
     let mut redis = raw(&url).await;
     let tag = format!("{{{prefix}}}:");
@@ -46,12 +46,12 @@ async fn a_key_that_is_no_count_is_begun_anew() {
     let texts = ["", "x", "-1", "1.5", "1e2", "007", "0", "99999999999", "nan"];
     for (id, text) in (1..).zip(texts) {
         redis.set(format!("{{{prefix}}}:l:account:={id}"), text).await.unwrap();
-        let decision = counters.check(&[account(limit, id)], now()).await;
+        let decision = counters.check(&[account(&limit, id)], now()).await;
         assert_eq!(remaining(&decision), [2], "{text:?}");
-        assert_eq!(remaining(&counters.check(&[account(limit, id)], now()).await), [1]);
+        assert_eq!(remaining(&counters.check(&[account(&limit, id)], now()).await), [1]);
     }
     redis.lpush(format!("{{{prefix}}}:l:account:=99"), "x").await.unwrap();
-    assert_eq!(remaining(&counters.check(&[account(limit, 99)], now()).await), [2]);
+    assert_eq!(remaining(&counters.check(&[account(&limit, 99)], now()).await), [2]);
     assert_eq!(counters.state().place, Place::Redis);
 }
 
@@ -64,7 +64,7 @@ async fn a_count_that_would_never_end_gets_an_end() {
     let limit = limit("l", 3, 60);
     let key = format!("{{{prefix}}}:l:account:=1");
     redis.set(&key, "3").await.unwrap();
-    assert!(!counters.check(&[account(limit, 1)], now()).await.admitted());
+    assert!(!counters.check(&[account(&limit, 1)], now()).await.is_admitted());
     assert!(redis.ttl(&key).await.unwrap().raw() > 0);
 }
 
@@ -76,13 +76,13 @@ async fn a_key_that_was_evicted_is_counted_from_the_start() {
     let counters = connect(&url, &prefix).await;
     let mut redis = raw(&url).await;
     let limit = limit("l", 3, 300);
-    let buckets = [account(limit, 1)];
+    let buckets = [account(&limit, 1)];
     assert_eq!(remaining(&counters.check(&buckets, now()).await), [2]);
     redis.del(format!("{{{prefix}}}:l:account:=1")).await.unwrap();
     for left in [2, 1, 0] {
         assert_eq!(remaining(&counters.check(&buckets, now()).await), [left]);
     }
-    assert!(!counters.check(&buckets, now()).await.admitted());
+    assert!(!counters.check(&buckets, now()).await.is_admitted());
     assert_eq!(counters.state().place, Place::Redis);
 }
 
@@ -93,7 +93,7 @@ async fn nodes_whose_clocks_differ_count_in_one_window() {
     let prefix = fresh_prefix();
     let (one, other) = (connect(&url, &prefix).await, connect(&url, &prefix).await);
     let limit = limit("l", 4, 300);
-    let buckets = [account(limit, 1)];
+    let buckets = [account(&limit, 1)];
     let hour = jiff::SignedDuration::from_hours(1);
     for (counters, at, left) in
         [(&one, now(), 3), (&other, now() + hour, 2), (&one, now() - hour, 1), (&other, now(), 0)]
@@ -104,7 +104,7 @@ async fn nodes_whose_clocks_differ_count_in_one_window() {
         assert!(end <= jiff::SignedDuration::from_secs(301), "{at}: {end}");
     }
     for (counters, at) in [(&one, now()), (&other, now() - hour)] {
-        assert!(!counters.check(&buckets, at).await.admitted(), "{at}");
+        assert!(!counters.check(&buckets, at).await.is_admitted(), "{at}");
     }
 }
 
@@ -114,10 +114,10 @@ async fn a_restart_is_no_free_reset() {
     let Some(url) = redis_url() else { return };
     let prefix = fresh_prefix();
     let limit = limit("l", 2, 300);
-    let buckets = [account(limit, 1)];
+    let buckets = [account(&limit, 1)];
     for admitted in [true, true, false] {
         let counters = connect(&url, &prefix).await;
-        assert_eq!(counters.check(&buckets, now()).await.admitted(), admitted);
+        assert_eq!(counters.check(&buckets, now()).await.is_admitted(), admitted);
     }
 }
 
@@ -129,7 +129,7 @@ async fn a_server_that_forgot_the_script_is_told_it_again() {
     let limit = limit("l", 9, 60);
     for left in [8, 7, 6] {
         let _: () = redis::cmd("SCRIPT").arg("FLUSH").query_async(&mut redis).await.unwrap();
-        assert_eq!(remaining(&counters.check(&[account(limit, 1)], now()).await), [left]);
+        assert_eq!(remaining(&counters.check(&[account(&limit, 1)], now()).await), [left]);
     }
     assert_eq!((counters.state().place, counters.state().alone), (Place::Redis, 0));
 }
@@ -139,10 +139,10 @@ async fn a_key_that_is_known_to_be_over_is_refused_without_asking() {
     let Some(engine) = Engine::redis().await else { return };
     let limit = limit("l", 2, 60);
     for _ in 0..10 {
-        engine.check(&[account(limit, 1)]).await;
+        engine.check(&[account(&limit, 1)]).await;
     }
     assert_eq!((engine.counters.state().known, engine.counters.state().alone), (8, 0));
-    assert!(engine.check(&[account(limit, 2)]).await.admitted());
+    assert!(engine.check(&[account(&limit, 2)]).await.is_admitted());
 }
 
 #[tokio::test]
@@ -200,7 +200,7 @@ async fn in_a_cluster_the_node_that_has_the_slot_is_found() {
     let counters = connect(&format!("redis://{node}"), &prefix).await;
     assert_eq!(counters.state().place, Place::Redis);
     let limit = limit("l", 9, 60);
-    counters.check(&[account(limit, 1)], now()).await;
-    let seen = connect(&url, &prefix).await.peek(&[account(limit, 1)], now()).await;
+    counters.check(&[account(&limit, 1)], now()).await;
+    let seen = connect(&url, &prefix).await.peek(&[account(&limit, 1)], now()).await;
     assert_eq!(remaining(&seen), [8]);
 }

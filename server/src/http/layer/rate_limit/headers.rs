@@ -57,7 +57,7 @@ impl IntoResponseParts for Counted {
 impl RateLimitHeaders {
     /// Adds a decision.
     pub(crate) fn add(&mut self, decision: RateLimitDecision) {
-        self.decision = std::mem::take(&mut self.decision).and(decision);
+        self.decision = std::mem::take(&mut self.decision).merge(decision);
     }
 
     /// Creates the slot for the decision of a guard.
@@ -81,16 +81,16 @@ impl RateLimitHeaders {
         let headers: &mut HeaderMap = response.headers_mut();
         headers.insert(X_LIMIT, closest.limit.requests().into());
         headers.insert(X_REMAINING, closest.remaining.into());
-        headers.insert(X_RESET, header_value(&closest.x_reset()));
-        let (mut statuses, mut policy) = (Vec::new(), Vec::new());
-        self.decision.write_rate_limit(&mut statuses);
-        self.decision.write_rate_limit_policy(&mut policy);
-        headers.insert(RATE_LIMIT, header_value(&statuses));
-        headers.insert(RATE_LIMIT_POLICY, header_value(&policy));
+        headers.insert(
+            X_RESET,
+            header_value(String::from_utf8_lossy(&closest.x_reset()).into_owned()),
+        );
+        headers.insert(RATE_LIMIT, header_value(self.decision.rate_limit()));
+        headers.insert(RATE_LIMIT_POLICY, header_value(self.decision.rate_limit_policy()));
     }
 }
 
 /// Never empty: names of limits consist of characters that headers allow.
-fn header_value(text: &[u8]) -> HeaderValue {
-    HeaderValue::from_bytes(text).unwrap_or_else(|_| HeaderValue::from_static(""))
+fn header_value(text: String) -> HeaderValue {
+    HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static(""))
 }
