@@ -81,10 +81,7 @@ impl RateLimitHeaders {
         let headers: &mut HeaderMap = response.headers_mut();
         headers.insert(X_LIMIT, closest.limit.requests().into());
         headers.insert(X_REMAINING, closest.remaining.into());
-        headers.insert(
-            X_RESET,
-            header_value(String::from_utf8_lossy(&closest.x_reset()).into_owned()),
-        );
+        headers.insert(X_RESET, header_value(closest.reset_time()));
         headers.insert(RATE_LIMIT, header_value(self.decision.rate_limit()));
         headers.insert(RATE_LIMIT_POLICY, header_value(self.decision.rate_limit_policy()));
     }
