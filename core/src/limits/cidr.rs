@@ -1,47 +1,38 @@
-//! A range of addresses, as configured for proxies.
+//! Address ranges in CIDR notation, as configured for trusted proxies.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use ipnet::IpNet;
 use serde::Deserialize;
 use thiserror::Error;
 
-/// A range of addresses: `10.0.0.0/8`, `2001:db8::/32`, or one address.
+/// An address range: `10.0.0.0/8`, `2001:db8::/32`, or a single address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Cidr {
-    address: IpAddr,
-    prefix: u8,
-}
+pub struct Cidr(IpNet);
 
-/// Why a range cannot be read.
+/// The text is not an address range.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0:?} is no range of addresses: write 10.0.0.0/8, 2001:db8::/32 or one address")]
+#[error("{0:?} is not a valid CIDR range: write 10.0.0.0/8, 2001:db8::/32 or a single address")]
 pub struct CidrError(String);
 
 impl FromStr for Cidr {
     type Err = CidrError;
 
     fn from_str(text: &str) -> Result<Self, CidrError> {
-        let wrong = || CidrError(text.chars().take(100).collect());
-        let (address, prefix) = match text.split_once('/') {
-            Some((address, prefix)) if prefix.bytes().all(|b| b.is_ascii_digit()) => {
-                (address, Some(prefix.parse::<u8>().map_err(|_| wrong())?))
+        let invalid = || CidrError(text.chars().take(100).collect());
+        let range = text.parse::<IpNet>().ok();
+        let range = range.or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
+        let range = range.ok_or_else(invalid)?;
+        match range.addr().to_canonical() {
+            // An IPv4-mapped range becomes the IPv4 range, so it must not be wider than all of IPv4.
+            v4 @ IpAddr::V4(_) if range.addr().is_ipv6() => {
+                let prefix = range.prefix_len().checked_sub(96).ok_or_else(invalid)?;
+                IpNet::new(v4, prefix).map(Self).map_err(|_| invalid())
             }
-            Some(_) => return Err(wrong()),
-            None => (text, None),
-        };
-        let address: IpAddr = address.parse().map_err(|_| wrong())?;
-        let bits = if address.is_ipv4() { 32 } else { 128 };
-        let prefix = prefix.unwrap_or(bits);
-        let mapped = address.to_canonical().is_ipv4() && address.is_ipv6();
-        match prefix {
-            _ if prefix > bits => Err(wrong()),
-            // A mapped range that is wider than all of IPv4 means no addresses we would know it by.
-            0..96 if mapped => Err(wrong()),
-            _ if mapped => Ok(Self { address: address.to_canonical(), prefix: prefix - 96 }),
-            _ => Ok(Self { address, prefix }),
+            _ => Ok(Self(range)),
         }
     }
 }
@@ -56,25 +47,15 @@ impl TryFrom<String> for Cidr {
 
 impl fmt::Display for Cidr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.prefix)
+        self.0.fmt(f)
     }
 }
 
 impl Cidr {
-    /// Whether an address is in the range. An IPv4-mapped IPv6 address is an IPv4 address.
+    /// Whether the range contains an address. An IPv4-mapped IPv6 address counts as IPv4.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
-        let differing = match (self.address, address.to_canonical()) {
-            (IpAddr::V4(own), IpAddr::V4(other)) => (own.to_bits() ^ other.to_bits())
-                .checked_shr(32 - u32::from(self.prefix))
-                .unwrap_or(0)
-                .into(),
-            (IpAddr::V6(own), IpAddr::V6(other)) => (own.to_bits() ^ other.to_bits())
-                .checked_shr(128 - u32::from(self.prefix))
-                .unwrap_or(0),
-            _ => return false,
-        };
-        differing == 0_u128
+        self.0.contains(&address.to_canonical())
     }
 }
 
@@ -109,8 +90,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_refused() {
-        for wrong in [
+    fn invalid_ranges_are_rejected() {
+        for invalid in [
             "",
             "/",
             "10.0.0.0/",
@@ -125,7 +106,7 @@ mod tests {
             "::ffff:0:0/90",
             " 10.0.0.1",
         ] {
-            assert!(wrong.parse::<Cidr>().is_err(), "{wrong:?}");
+            assert!(invalid.parse::<Cidr>().is_err(), "{invalid:?}");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Who really calls: the peer, or the client that a configured proxy speaks for.
+//! The address of the client: the peer's, or the one that trusted proxies report.
 //!
-//! A header is believed only as far as the proxies are ours. Read from the right, where the nearest
-//! proxy appended, the first address that is not one of ours is the client; everything to the left
-//! of it is the client's own claim. What cannot be read (`unknown`, a hidden name, garbage) ends
-//! the walk at the proxy that wrote it. When `X-Forwarded-For` and `Forwarded` name different
-//! clients, one of them is forged and passed on by a proxy that sets only the other, so neither is
-//! believed and the call counts for the proxy.
+//! `X-Forwarded-For` and `Forwarded` are read from the right, where the nearest proxy appended. The
+//! first address that is not a trusted proxy is the client; everything to its left was sent by the
+//! client and may be forged. An entry that is not an address (`unknown`, an obfuscated identifier)
+//! ends the search at the proxy that wrote it. When the two headers name different clients, one of
+//! them is forged and was passed on by a proxy that sets only the other: both are ignored, and the
+//! request counts for the proxy.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -14,33 +14,33 @@ use serde::Deserialize;
 
 use super::cidr::Cidr;
 
-/// The proxies whose headers are believed; by default none.
+/// The proxies whose forwarding headers are trusted; by default none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct TrustedProxies(Vec<Cidr>);
 
 impl TrustedProxies {
-    /// Believes the proxies in these ranges.
+    /// Trusts the proxies in these ranges.
     #[must_use]
     pub fn new(ranges: Vec<Cidr>) -> Self {
         Self(ranges)
     }
 
-    /// Whether no proxy is believed.
+    /// Whether no proxy is trusted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether an address is one of ours.
+    /// Whether an address is that of a trusted proxy.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.iter().any(|range| range.contains(address))
     }
 
-    /// The address of the client, from the peer's and the lines of the two headers in order.
+    /// The address of the client, from the peer's address and the lines of the two headers in order.
     #[must_use]
-    pub fn client<'a>(
+    pub fn client_address<'a>(
         &self,
         peer: IpAddr,
         x_forwarded_for: impl DoubleEndedIterator<Item = &'a [u8]>,
@@ -50,25 +50,25 @@ impl TrustedProxies {
         if !self.contains(peer) {
             return peer;
         }
-        let by_list = self.walk(peer, x_forwarded_for, address);
-        let by_elements = self.walk(peer, forwarded, element_address);
-        match (by_list, by_elements) {
+        let x_forwarded_for = self.find_client(peer, x_forwarded_for, parse_address);
+        let forwarded = self.find_client(peer, forwarded, parse_element);
+        match (x_forwarded_for, forwarded) {
             (Some(one), Some(other)) if one != other => peer,
             (one, other) => one.or(other).unwrap_or(peer),
         }
     }
 
-    /// The client by one header, if the header is there.
-    fn walk<'a>(
+    /// The client according to one header; `None` without that header.
+    fn find_client<'a>(
         &self,
         peer: IpAddr,
         lines: impl DoubleEndedIterator<Item = &'a [u8]>,
-        read: impl Fn(&str) -> Option<IpAddr>,
+        parse: impl Fn(&str) -> Option<IpAddr>,
     ) -> Option<IpAddr> {
         let mut client = None;
         for hop in lines.rev().flat_map(|line| line.rsplit(|&byte| byte == b',')) {
             let nearest = client.unwrap_or(peer);
-            let Some(address) = str::from_utf8(hop).ok().and_then(&read) else {
+            let Some(address) = str::from_utf8(hop).ok().and_then(&parse) else {
                 return Some(nearest);
             };
             if !self.contains(address) {
@@ -86,41 +86,38 @@ impl fmt::Display for TrustedProxies {
         if self.is_empty() {
             return f.write_str("none");
         }
-        for (place, range) in self.0.iter().enumerate() {
-            let comma = if place == 0 { "" } else { ", " };
-            write!(f, "{comma}{range}")?;
-        }
-        Ok(())
+        let ranges: Vec<_> = self.0.iter().map(Cidr::to_string).collect();
+        f.write_str(&ranges.join(", "))
     }
 }
 
-/// An address as proxies write it: bare, with a port, in brackets, with a zone, in quotes.
-fn address(text: &str) -> Option<IpAddr> {
+/// Parses an address as proxies write it: bare, with a port, in brackets, with a zone, in quotes.
+fn parse_address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let text = text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text);
     let address = if let Some(bracketed) = text.strip_prefix('[') {
         let (inside, port) = bracketed.split_once(']')?;
         let port = port.strip_prefix(':').or(port.is_empty().then_some("0"))?;
         port.parse::<u16>().ok()?;
-        IpAddr::V6(zoneless(inside)?)
+        IpAddr::V6(parse_without_zone(inside)?)
     } else if let Ok(with_port) = text.parse::<SocketAddr>() {
         with_port.ip()
     } else {
-        text.parse().ok().or_else(|| zoneless(text).map(IpAddr::V6))?
+        text.parse().ok().or_else(|| parse_without_zone(text).map(IpAddr::V6))?
     };
     Some(address.to_canonical())
 }
 
-fn zoneless(text: &str) -> Option<Ipv6Addr> {
+fn parse_without_zone(text: &str) -> Option<Ipv6Addr> {
     text.split('%').next()?.parse().ok()
 }
 
-/// The `for` of one element of `Forwarded` (RFC 7239).
+/// Parses the `for` parameter of one element of `Forwarded` (RFC 7239).
 ///
-/// Elements are cut at commas from the right, without regard to quotes, so that an open quote which
-/// a client sent cannot swallow what our proxy appended. An element that was cut out of a quoted
-/// text has an odd quote or a backslash, which no address needs: it is not read.
-fn element_address(element: &str) -> Option<IpAddr> {
+/// Elements are split at commas from the right, ignoring quotes, so that an open quote sent by a
+/// client cannot swallow what a trusted proxy appended. An element that was split inside a quoted
+/// string has an odd number of quotes or a backslash, which no address needs: it is rejected.
+fn parse_element(element: &str) -> Option<IpAddr> {
     if element.contains('\\') || element.matches('"').count() % 2 == 1 {
         return None;
     }
@@ -129,7 +126,7 @@ fn element_address(element: &str) -> Option<IpAddr> {
         name.trim().eq_ignore_ascii_case("for").then_some(value)
     });
     let value = named.next()?;
-    if named.next().is_some() { None } else { address(value) }
+    if named.next().is_some() { None } else { parse_address(value) }
 }
 
 #[cfg(test)]
@@ -146,7 +143,7 @@ mod tests {
             |lines: &[&str]| lines.iter().map(|l| l.as_bytes().to_vec()).collect::<Vec<_>>();
         let (one, other) = (bytes(x_forwarded_for), bytes(forwarded));
         TrustedProxies::new(ranges.into())
-            .client(
+            .client_address(
                 peer.parse().unwrap(),
                 one.iter().map(Vec::as_slice),
                 other.iter().map(Vec::as_slice),
@@ -155,21 +152,22 @@ mod tests {
     }
 
     #[test]
-    fn an_untrusted_peer_is_the_client_whatever_it_says() {
+    fn an_untrusted_peer_is_the_client_whatever_it_sends() {
         assert_eq!(client("203.0.113.9", &["1.2.3.4"], &["for=1.2.3.4"]), "203.0.113.9");
         assert_eq!(client("::ffff:203.0.113.9", &["1.2.3.4"], &[]), "203.0.113.9");
     }
 
     #[test]
-    fn without_configured_proxies_no_header_is_believed() {
+    fn without_trusted_proxies_headers_are_ignored() {
         let line: &[u8] = b"1.2.3.4";
         let peer = [10, 0, 0, 1].into();
-        let client = TrustedProxies::default().client(peer, [line].into_iter(), [].into_iter());
+        let client =
+            TrustedProxies::default().client_address(peer, [line].into_iter(), [].into_iter());
         assert_eq!(client, peer);
     }
 
     #[test]
-    fn behind_a_proxy_the_client_is_the_right_most_hop_that_is_not_ours() {
+    fn the_client_is_the_right_most_hop_that_is_not_a_trusted_proxy() {
         for (lines, expected) in [
             (&["1.2.3.4"][..], "1.2.3.4"),
             (&["6.6.6.6, 1.2.3.4"], "1.2.3.4"),
@@ -192,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_ends_the_walk_at_the_proxy_that_wrote_it() {
+    fn an_invalid_entry_ends_the_search_at_the_proxy_that_wrote_it() {
         for (line, expected) in [
             ("unknown", PROXY),
             ("", PROXY),
@@ -215,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn forwarded_elements_are_read_like_the_rfc_writes_them() {
+    fn forwarded_elements_are_parsed_as_in_rfc_7239() {
         for (line, expected) in [
             ("for=192.0.2.60;proto=http;by=203.0.113.43", "192.0.2.60"),
             ("For=\"[2001:db8:cafe::17]:4711\"", "2001:db8:cafe::17"),
@@ -233,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_neither_swallows_nor_forges_an_element() {
+    fn quotes_neither_hide_nor_forge_an_element() {
         for (line, expected) in [
             ("for=\"6.6.6.6, for=1.2.3.4", "1.2.3.4"),
             ("for=1.2.3.4;host=\"a,for=6.6.6.6\"", PROXY),
@@ -245,16 +243,16 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_disagree_are_not_believed() {
+    fn headers_that_disagree_are_ignored() {
         assert_eq!(client(PROXY, &["1.2.3.4"], &["for=1.2.3.4"]), "1.2.3.4");
         assert_eq!(client(PROXY, &["6.6.6.6"], &["for=1.2.3.4"]), PROXY);
         assert_eq!(client(PROXY, &["1.2.3.4"], &["for=unknown"]), PROXY);
     }
 
     #[test]
-    fn a_hundred_thousand_hops_are_walked_once() {
-        let ours = vec!["10.0.0.7"; 100_000].join(",");
-        assert_eq!(client(PROXY, &["1.2.3.4", &ours], &[]), "1.2.3.4");
+    fn a_hundred_thousand_hops_are_parsed_once() {
+        let proxies = vec!["10.0.0.7"; 100_000].join(",");
+        assert_eq!(client(PROXY, &["1.2.3.4", &proxies], &[]), "1.2.3.4");
     }
 
     proptest! {
@@ -266,10 +264,10 @@ mod tests {
             let proxies = TrustedProxies::new(vec!["10.0.0.1".parse().unwrap()]);
             let peer: IpAddr = PROXY.parse().unwrap();
             prop_assume!(IpAddr::V4(hop) != peer);
-            let _ = proxies.client(peer, [garbage.as_slice()].into_iter(), [garbage.as_slice()].into_iter());
+            let _ = proxies.client_address(peer, [garbage.as_slice()].into_iter(), [garbage.as_slice()].into_iter());
             let mut line = garbage;
             line.extend_from_slice(format!(",{hop}").as_bytes());
-            let client = proxies.client(peer, [line.as_slice()].into_iter(), [].into_iter());
+            let client = proxies.client_address(peer, [line.as_slice()].into_iter(), [].into_iter());
             prop_assert_eq!(client, IpAddr::V4(hop));
         }
     }

@@ -104,7 +104,11 @@ pub(crate) fn peer(extensions: &Extensions) -> IpAddr {
 pub(crate) fn address(active: &ActiveLimits, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     if active.proxies.contains(peer) {
         let lines = |name| headers.get_all(name).iter().map(HeaderValue::as_bytes);
-        return active.proxies.client(peer, lines(X_FORWARDED_FOR), lines(header::FORWARDED));
+        return active.proxies.client_address(
+            peer,
+            lines(X_FORWARDED_FOR),
+            lines(header::FORWARDED),
+        );
     }
     if headers.contains_key(X_FORWARDED_FOR) || headers.contains_key(header::FORWARDED) {
         active.warn_of_proxy(peer);
