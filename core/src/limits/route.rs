@@ -1,25 +1,28 @@
-//! Which calls a limit is about: patterns of a method and a path, and the one spelling of a path
-//! that they are compared with.
+//! Patterns of method and path that say which requests a limit counts, and the normalised path that
+//! they are compared with.
 
 use std::str::FromStr;
 
+use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use thiserror::Error;
 
-/// A path in its one spelling, so that no other spelling of it dodges a limit.
+/// A normalised path, so that no other spelling of it evades a limit.
 ///
-/// Percent escapes are decoded, letters are lower case, empty and `.` segments are left out, `..`
-/// takes the segment before it away, a segment ends at `;`, and the last one has no extension. A
-/// spelling that the server behind would not answer may be counted too: that costs nobody anything.
+/// Percent escapes are decoded, letters are lower case, empty and `.` segments are dropped, `..`
+/// removes the segment before it, a segment ends at `;`, and the last one loses its extension. A
+/// spelling that the server would not route may be counted too, which does no harm. For the same
+/// reason invalid escapes are left as they are instead of being rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route(String);
 
 impl Route {
-    /// Reads the target of a request: a path, with or without a query, or a whole URL.
+    /// Normalises the target of a request: a path, with or without a query, or a whole URL.
     #[must_use]
     pub fn of(target: &str) -> Self {
         let mut route = String::with_capacity(target.len());
-        for segment in decoded(path(target)).split(|&byte| byte == b'/' || byte == b'\\') {
+        let decoded: Vec<u8> = percent_decode_str(path(target)).collect();
+        for segment in decoded.split(|&byte| byte == b'/' || byte == b'\\') {
             match segment.split(|&byte| byte == b';').next().unwrap_or_default() {
                 b"" | b"." => {}
                 b".." => route.truncate(route.rfind('/').unwrap_or(0)),
@@ -52,54 +55,30 @@ fn path(target: &str) -> &str {
     }
 }
 
-/// Decodes percent escapes, once, as the server that answers does; what is no escape stays.
-fn decoded(path: &str) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let [first, after @ ..] = rest {
-        let escaped = escape(rest);
-        decoded.push(escaped.unwrap_or(*first));
-        rest = if escaped.is_some() { &rest[3..] } else { after };
-    }
-    decoded
-}
-
-fn escape(bytes: &[u8]) -> Option<u8> {
-    let [b'%', high, low, ..] = bytes else { return None };
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    u8::try_from(digit(*high)? << 4 | digit(*low)?).ok()
-}
-
-/// Calls that a limit is about: `POST /api/v1/media`, `DELETE /api/v1/statuses/:id`,
-/// `GET /api/v1/admin/*` (everything below), `* /api/v1/apps` (any method), `*` (every call).
+/// A pattern for requests: `POST /api/v1/media`, `DELETE /api/v1/statuses/:id`,
+/// `GET /api/v1/admin/*` (everything below), `* /api/v1/apps` (any method), `*` (every request).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct RoutePattern {
-    /// As it is written, for people who read the table.
     text: String,
-    /// None for any method.
+    /// `None` for any method.
     method: Option<String>,
     path: Vec<Segment>,
 }
 
-/// A HEAD is answered by the route of the GET.
-fn answered_as(method: &str) -> &str {
-    if method.eq_ignore_ascii_case("HEAD") { "GET" } else { method }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
-    Exactly(String),
+    Literal(String),
     Any,
     Rest,
 }
 
-/// Why a pattern cannot be read.
+/// The text is not a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "{0:?} names no calls: write a method and a path, as in \"POST /api/v1/media\" or \
+    "{0:?} is not a valid pattern: write a method and a path, as in \"POST /api/v1/media\" or \
      \"DELETE /api/v1/statuses/:id\"; `*` as method is any method, `*` as last segment is \
-     everything below, and \"*\" alone is every call"
+     everything below, and \"*\" alone is every request"
 )]
 pub struct RoutePatternError(String);
 
@@ -107,19 +86,19 @@ impl FromStr for RoutePattern {
     type Err = RoutePatternError;
 
     fn from_str(text: &str) -> Result<Self, RoutePatternError> {
-        let wrong = || RoutePatternError(text.chars().take(200).collect());
+        let invalid = || RoutePatternError(text.chars().take(200).collect());
         if text == "*" {
             return Ok(Self { text: text.into(), method: None, path: vec![Segment::Rest] });
         }
-        let (method, path) = text.split_once(' ').ok_or_else(wrong)?;
+        let (method, path) = text.split_once(' ').ok_or_else(invalid)?;
         let any = method == "*";
         if !path.starts_with('/') || !(any || method.bytes().all(|b| b.is_ascii_uppercase())) {
-            return Err(wrong());
+            return Err(invalid());
         }
-        let path: Vec<Segment> = Route::of(path).segments().map(Segment::of).collect();
-        let early = path.iter().rev().skip(1).any(|segment| *segment == Segment::Rest);
-        if method.is_empty() || early || path.is_empty() {
-            return Err(wrong());
+        let path: Vec<Segment> = Route::of(path).segments().map(Segment::parse).collect();
+        let early_rest = path.iter().rev().skip(1).any(|segment| *segment == Segment::Rest);
+        if method.is_empty() || early_rest || path.is_empty() {
+            return Err(invalid());
         }
         Ok(Self { text: text.into(), method: (!any).then(|| method.into()), path })
     }
@@ -134,31 +113,34 @@ impl TryFrom<String> for RoutePattern {
 }
 
 impl Segment {
-    fn of(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         match text {
             "*" => Self::Rest,
             name if name.starts_with(':') => Self::Any,
-            exactly => Self::Exactly(exactly.into()),
+            literal => Self::Literal(literal.into()),
         }
     }
 }
 
 impl RoutePattern {
-    /// The pattern as it is written.
+    /// The pattern as configured.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether this call is meant. Its path is read when it first matters.
+    /// Whether a request matches. `route` caches the normalised target, which is computed when a
+    /// pattern first needs it.
     pub(super) fn matches(&self, method: &str, target: &str, route: &mut Option<Route>) -> bool {
         self.matches_method(method)
             && (self.matches_every_path()
                 || self.matches_route(route.get_or_insert_with(|| Route::of(target))))
     }
 
+    /// A pattern for GET matches HEAD too, as routes do.
     fn matches_method(&self, method: &str) -> bool {
-        self.method.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(answered_as(method)))
+        let method = if method.eq_ignore_ascii_case("HEAD") { "GET" } else { method };
+        self.method.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(method))
     }
 
     fn matches_every_path(&self) -> bool {
@@ -167,11 +149,11 @@ impl RoutePattern {
 
     fn matches_route(&self, route: &Route) -> bool {
         let mut segments = route.segments();
-        for own in &self.path {
-            match (own, segments.next()) {
+        for pattern in &self.path {
+            match (pattern, segments.next()) {
                 (Segment::Rest, _) => return true,
                 (Segment::Any, Some(_)) => {}
-                (Segment::Exactly(own), Some(segment)) if own == segment => {}
+                (Segment::Literal(literal), Some(segment)) if literal == segment => {}
                 _ => return false,
             }
         }
@@ -186,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_spelling_of_a_path_is_one_route() {
+    fn every_spelling_of_a_path_is_normalised_to_one_route() {
         for spelling in [
             "/api/v1/media",
             "/api/v1/media/",
@@ -219,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_another_path_stays_another_route() {
+    fn other_paths_remain_other_routes() {
         for (target, route) in [
             ("", ""),
             ("/", ""),
@@ -245,8 +227,8 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_means_its_calls_and_no_others() {
-        for (pattern, method, target, meant) in [
+    fn a_pattern_matches_its_requests_and_no_others() {
+        for (pattern, method, target, expected) in [
             ("POST /api/v1/media", "POST", "/api/v1/media", true),
             ("POST /api/v1/media", "post", "/api/v1/media", true),
             ("POST /api/v1/media", "GET", "/api/v1/media", false),
@@ -265,15 +247,15 @@ mod tests {
             ("*", "OPTIONS", "/", true),
             ("*", "BREW", "*", true),
         ] {
-            let read: RoutePattern = pattern.parse().unwrap();
-            let found = read.matches_method(method) && read.matches_route(&Route::of(target));
-            assert_eq!(found, meant, "{pattern} and {method} {target}");
+            let parsed: RoutePattern = pattern.parse().unwrap();
+            let found = parsed.matches_method(method) && parsed.matches_route(&Route::of(target));
+            assert_eq!(found, expected, "{pattern} and {method} {target}");
         }
     }
 
     #[test]
-    fn what_names_no_calls_is_no_pattern() {
-        for wrong in [
+    fn invalid_patterns_are_rejected() {
+        for invalid in [
             "",
             "POST",
             "/api",
@@ -285,19 +267,19 @@ mod tests {
             "* /*/x",
             "P*T /x",
         ] {
-            assert!(wrong.parse::<RoutePattern>().is_err(), "{wrong:?}");
+            assert!(invalid.parse::<RoutePattern>().is_err(), "{invalid:?}");
         }
     }
 
     proptest! {
         #[test]
-        fn any_target_is_read(target in "\\PC{0,60}") {
+        fn any_target_is_normalised(target in "\\PC{0,60}") {
             let route = Route::of(&target);
             prop_assert!(route.segments().all(|s| !s.is_empty() && s != "..") || route.0.is_empty());
         }
 
         #[test]
-        fn escaping_any_letters_dodges_nothing(mask in any::<u16>()) {
+        fn escaping_any_letters_evades_no_limit(mask in any::<u16>()) {
             let path = "/api/v1/media";
             let spelled: String = path.char_indices().map(|(i, c)| {
                 if i > 0 && mask >> i & 1 == 1 { format!("%{:02x}", u32::from(c)) } else { c.into() }

@@ -73,8 +73,11 @@ fn config_check_says_what_is_wrong_and_where() {
             "[limits.rows.media]\nrequets = 1",
             "line 2: unknown key `requets`; did you mean `requests`?",
         ),
-        ("[limits.rows]\nmedia = { window = '1x' }", "line 2: \"1x\" is no length"),
-        ("\ntrusted_proxies = ['10.0.0.0/99']", "line 2: \"10.0.0.0/99\" is no range"),
+        ("[limits.rows]\nmedia = { window = '1x' }", "line 2: \"1x\" is not a duration"),
+        (
+            "\ntrusted_proxies = ['10.0.0.0/99']",
+            "line 2: \"10.0.0.0/99\" is not a valid CIDR range",
+        ),
         ("[limits]\nredis_timeout = '0s'", "line 2: \"0s\" is not a length of time"),
     ] {
         std::fs::write(folder.path().join("belfry.toml"), text).unwrap();
