@@ -1,8 +1,10 @@
-//! The one strict reader of JSON bodies, and the writer of JSON answers.
+//! Strict JSON parsing and serialisation.
 //!
-//! Two readers that understand the same bytes differently are a way around every check, so what
-//! is ambiguous is refused here, once: a key that stands twice, half of a surrogate pair, a number
-//! that no double holds, nesting without end.
+//! Two parsers that disagree about the same bytes allow a check in one to be bypassed in the
+//! other. Input on which JSON parsers disagree is therefore rejected here: duplicate keys, lone
+//! surrogates, numbers outside the range of a double, and excessive nesting.
+
+mod fields;
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -12,136 +14,152 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use thiserror::Error;
 
-/// How many arrays and objects may stand inside each other. It is below the bound that
-/// `serde_json` itself keeps (127), so that going beyond it has a name of its own.
+pub(crate) use fields::{Fields, Location, read_array};
+
+/// Maximum nesting of arrays and objects. It is below the limit of `serde_json` (127), so that
+/// exceeding it is reported as [`JsonError::TooDeep`].
 pub const MAX_DEPTH: usize = 100;
 
-/// Why some bytes were not read as JSON.
+/// Reason why a JSON body is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum JsonError {
-    /// The bytes are no text.
-    #[error("the body is not UTF-8: byte {valid_up_to} begins no character")]
+    /// The bytes are not UTF-8.
+    #[error("the body is not UTF-8: invalid byte at offset {valid_up_to}")]
     NotUtf8 {
-        /// How many bytes before it are good.
+        /// Offset of the first invalid byte.
         valid_up_to: usize,
     },
-    /// The text is no JSON, or more than one value, or begins with a byte order mark.
+    /// The text is not exactly one JSON value. A byte order mark is not accepted either.
     #[error("the body is not JSON: {0}")]
     Syntax(String),
-    /// An object has two members of one name.
-    #[error("a key stands twice in one object at line {line} column {column}; send it once")]
+    /// An object has two members with the same key.
+    #[error("duplicate key in object at line {line} column {column}")]
     DuplicateKey {
-        /// The line, from 1.
+        /// Line, starting at 1.
         line: usize,
-        /// The column, from 1.
+        /// Column, starting at 1.
         column: usize,
     },
-    /// Arrays and objects stand too deep inside each other.
+    /// Arrays and objects are nested too deeply.
     #[error("the JSON is nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
-    /// JSON by its grammar, with a string or a number that nothing can hold.
-    #[error("the JSON holds half of a surrogate pair, or a number beyond the range: {0}")]
+    /// Valid JSON syntax with a string or a number that cannot be represented.
+    #[error("the JSON contains a lone surrogate or a number out of range: {0}")]
     Unrepresentable(String),
+    /// A field, or the body itself, has the wrong JSON type.
+    #[error("{field} must be {expected}")]
+    WrongType {
+        /// Path of the field: `actions`, `conditions[2].key`.
+        field: String,
+        /// The accepted types.
+        expected: &'static str,
+    },
+    /// A required field is missing. Holds the path of the field.
+    #[error("{0} is missing")]
+    MissingField(String),
 }
 
 impl JsonError {
-    /// Whether the bytes are no JSON at all, rather than JSON that is not accepted.
+    /// Returns true if the bytes are not JSON, as opposed to JSON that is not accepted.
     #[must_use]
     pub fn is_not_json(&self) -> bool {
         matches!(self, Self::NotUtf8 { .. } | Self::Syntax(_))
     }
 }
 
-/// Reads the bytes of a body as one JSON value.
+/// Parses one JSON value.
 ///
 /// # Errors
-/// When they are not JSON, or JSON that two readers could understand differently.
+/// If the bytes are not JSON, or are JSON that parsers interpret differently.
 pub fn read(bytes: &[u8]) -> Result<Value, JsonError> {
     read_with(bytes, None)
 }
 
-/// Reads an object one of whose arrays may be too long to be held as values: its items are handed
-/// over one by one, each with its number, and in the object that is returned the array is empty.
+/// Parses an object and passes the items of one of its arrays to `on_item`, each with its index,
+/// instead of collecting them. The array is empty in the returned object. Memory use is therefore
+/// independent of the length of the array.
 ///
 /// # Errors
-/// When [`read`] would fail, or an item is refused; the first of either is told.
-pub fn read_long<E: From<JsonError>>(
+/// If [`read`] would fail, or with the first error of `on_item`.
+pub fn read_streamed<E: From<JsonError>>(
     bytes: &[u8],
-    name: &str,
-    take: impl FnMut(usize, Value) -> Result<(), E>,
+    array: &str,
+    on_item: impl FnMut(usize, Value) -> Result<(), E>,
 ) -> Result<Value, E> {
-    let take = RefCell::new(take);
-    let refusal = Cell::new(None);
-    let item = |number, value| {
-        let taken = (take.borrow_mut())(number, value);
-        taken.map_err(|error| refusal.set(Some(error))).is_ok()
+    let on_item = RefCell::new(on_item);
+    let item_error = Cell::new(None);
+    let accept = |index, value| {
+        let result = (on_item.borrow_mut())(index, value);
+        result.map_err(|error| item_error.set(Some(error))).is_ok()
     };
-    let read = read_with(bytes, Some(Long { name, item: &item }));
-    refusal.into_inner().map_or(read.map_err(E::from), Err)
+    let result = read_with(bytes, Some(Streamed { array, accept: &accept }));
+    item_error.into_inner().map_or(result.map_err(E::from), Err)
 }
 
-fn read_with(bytes: &[u8], long: Option<Long<'_>>) -> Result<Value, JsonError> {
+fn read_with(bytes: &[u8], streamed: Option<Streamed<'_>>) -> Result<Value, JsonError> {
     let text = str::from_utf8(bytes)
         .map_err(|error| JsonError::NotUtf8 { valid_up_to: error.valid_up_to() })?;
-    let refused = Cell::new(None);
+    let rejection = Cell::new(None);
     let mut source = serde_json::Deserializer::from_str(text);
-    let value = Strict { refused: &refused, depth: 0, long }.deserialize(&mut source);
-    value.and_then(|value| source.end().map(|()| value)).map_err(|error| match refused.get() {
-        Some(Refused::TooDeep) => JsonError::TooDeep,
-        Some(Refused::DuplicateKey) => {
+    let value = Strict { rejection: &rejection, depth: 0, streamed }.deserialize(&mut source);
+    value.and_then(|value| source.end().map(|()| value)).map_err(|error| match rejection.get() {
+        Some(Rejection::TooDeep) => JsonError::TooDeep,
+        Some(Rejection::DuplicateKey) => {
             JsonError::DuplicateKey { line: error.line(), column: error.column() }
         }
-        // A value that is skipped is checked for its grammar only, so what passes here and failed
-        // above is JSON with a string or a number that cannot be held.
+        // `IgnoredAny` checks the syntax only. Input that passes here but failed above contains a
+        // string or a number that cannot be represented.
         None if serde_json::from_str::<IgnoredAny>(text).is_ok() => {
             JsonError::Unrepresentable(error.to_string())
         }
-        Some(Refused::Item) | None => JsonError::Syntax(error.to_string()),
+        Some(Rejection::Item) | None => JsonError::Syntax(error.to_string()),
     })
 }
 
-/// The bytes of an answer.
+/// Serialises a response body.
 ///
 /// # Panics
-/// Never for the types of this crate: their keys are strings and writing to memory does not fail.
+/// If a map in the value has keys that are not strings. No type of this crate has such a map.
 #[must_use]
-pub fn write(answer: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(answer).expect("an answer has strings for keys")
+pub fn write(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("map keys are strings")
 }
 
 #[derive(Clone, Copy)]
-enum Refused {
+enum Rejection {
     DuplicateKey,
     TooDeep,
-    /// By whoever takes the items of the long array.
+    /// The callback rejected an item of the streamed array.
     Item,
 }
 
-/// The array whose items are handed over, and who takes them: false stops the reading.
+/// The array whose items are passed to a callback, and the callback. Parsing stops if it returns
+/// false.
 #[derive(Clone, Copy)]
-struct Long<'a> {
-    name: &'a str,
-    item: &'a dyn Fn(usize, Value) -> bool,
+struct Streamed<'a> {
+    array: &'a str,
+    accept: &'a dyn Fn(usize, Value) -> bool,
 }
 
-/// Reads one value at its depth. serde's errors are texts, so a refusal is left in the cell.
+/// Deserialises one value. The reason for a rejection is returned through a cell, because errors
+/// of serde carry text only.
 #[derive(Clone, Copy)]
 struct Strict<'a> {
-    refused: &'a Cell<Option<Refused>>,
+    rejection: &'a Cell<Option<Rejection>>,
     depth: usize,
-    /// Only for the outermost object, and then for its member of that name.
-    long: Option<Long<'a>>,
+    /// Set for the outermost object and for its streamed array.
+    streamed: Option<Streamed<'a>>,
 }
 
 impl Strict<'_> {
-    fn refuse<E: serde::de::Error>(self, refused: Refused) -> E {
-        self.refused.set(Some(refused));
-        E::custom("refused")
+    fn reject<E: serde::de::Error>(self, rejection: Rejection) -> E {
+        self.rejection.set(Some(rejection));
+        E::custom("rejected")
     }
 
     fn deeper<E: serde::de::Error>(self) -> Result<Self, E> {
         if self.depth == MAX_DEPTH {
-            return Err(self.refuse(Refused::TooDeep));
+            return Err(self.reject(Rejection::TooDeep));
         }
         Ok(Self { depth: self.depth + 1, ..self })
     }
@@ -191,16 +209,16 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let item = Self { long: None, ..self.deeper()? };
+        let item = Self { streamed: None, ..self.deeper()? };
         let mut array = Vec::new();
-        let mut number = 0;
+        let mut index = 0;
         while let Some(value) = items.next_element_seed(item)? {
-            match self.long {
-                Some(long) if self.depth > 0 => {
-                    if !(long.item)(number, value) {
-                        return Err(self.refuse(Refused::Item));
+            match self.streamed {
+                Some(streamed) if self.depth > 0 => {
+                    if !(streamed.accept)(index, value) {
+                        return Err(self.reject(Rejection::Item));
                     }
-                    number += 1;
+                    index += 1;
                 }
                 _ => array.push(value),
             }
@@ -213,10 +231,10 @@ impl<'de> Visitor<'de> for Strict<'_> {
         let mut object = Map::new();
         while let Some(key) = members.next_key::<String>()? {
             if object.contains_key(&key) {
-                return Err(self.refuse(Refused::DuplicateKey));
+                return Err(self.reject(Rejection::DuplicateKey));
             }
-            let long = self.long.filter(|long| self.depth == 0 && long.name == key);
-            let value = members.next_value_seed(Self { long, ..member })?;
+            let streamed = self.streamed.filter(|it| self.depth == 0 && it.array == key);
+            let value = members.next_value_seed(Self { streamed, ..member })?;
             object.insert(key, value);
         }
         Ok(Value::Object(object))

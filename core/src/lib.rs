@@ -1,7 +1,7 @@
-//! What Belfry decides, as pure code: no runtime, no HTTP, no SQL, no clock, no randomness.
+//! Protocol logic of Belfry: push rules, OAuth 2.0 and rate limits, without I/O.
 //!
-//! Whatever depends on the time or on chance takes it as an argument, so that every decision can
-//! be tested as a table.
+//! The time and random values are parameters, so that every decision is deterministic and can be
+//! tested with tables.
 
 pub mod json;
 pub mod limits;

@@ -1,52 +1,54 @@
-//! Push rules: what a user wants to hear of, in order.
+//! Push rules: which events notify a user, and how.
 //!
-//! One [`Rule`] serves all five kinds, so each operation is written once. A user's rules of one
-//! scope are a [`Document`]; a [`Ruleset`] is what the user sees of it, built-in rules included.
+//! All five kinds share the type [`Rule`]. A user's rules of one scope are stored as a
+//! [`Document`]. A [`Ruleset`] contains the rules of a scope that are evaluated, including the
+//! built-in rules.
 
 mod access;
 mod action;
-mod answer;
 pub mod body;
-mod bounds;
 pub mod builtin;
-mod change;
 mod condition;
 mod document;
 mod effect;
+mod error;
 pub mod evaluate;
 pub mod evaluation_request;
 pub mod evaluation_response;
 pub mod event;
-pub(crate) mod fields;
 mod id;
 pub mod index;
 mod kind;
+mod limits;
 mod member_count;
+mod patch;
 mod path;
 pub mod pattern;
+mod position;
 pub mod property_path;
-mod refusal;
+mod response;
 mod rule;
 mod ruleset;
 mod scope;
 
 pub use access::RuleAccess;
 pub use action::{Action, TweakValue};
-pub use answer::{answer, untouched};
 pub use body::NewRule;
-pub use bounds::RuleLimits;
 pub use builtin::User;
-pub use change::RulePatch;
 pub use condition::{Condition, ConditionKind, Scalar};
-pub use document::{Document, Position, Unreadable};
+pub use document::{Document, Unreadable};
 pub use effect::Effect;
+pub use error::RuleError;
 pub use id::{IdError, MAX_ID_BYTES, RuleId};
 pub use kind::{RuleKind, UnknownKind};
+pub use limits::RuleLimits;
+pub use patch::RulePatch;
 pub use path::{PathError, RulePath, RuleRef};
-pub use refusal::{Class, RuleError};
+pub use position::Position;
+pub use response::{RulesetsResponse, answer, untouched};
 pub use rule::Rule;
-pub use ruleset::{Ruleset, RulesetsResponse};
+pub use ruleset::Ruleset;
 pub use scope::{ProfileTag, RuleScope, UnknownScope};
 
-/// Members of a JSON object that have no meaning here: kept, and returned as they came.
+/// Unknown members of a JSON object, stored and returned unchanged.
 pub type Extra = serde_json::Map<String, serde_json::Value>;

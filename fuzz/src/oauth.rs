@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use belfry_core::limits::cidr::Cidr;
 use belfry_core::limits::forwarded::TrustedProxies;
 use belfry_core::limits::route::{Route, RoutePattern};
-use belfry_core::matrix::{Login, Register};
+use belfry_core::matrix::{LoginRequest, RegisterRequest};
 use belfry_core::oauth::app::{App, AppDetails, Registration};
 use belfry_core::oauth::bearer;
 use belfry_core::oauth::form::{self, Pairs};
@@ -35,7 +35,7 @@ pub fn check(input: &[u8]) {
     {
         read_all(&pairs, header);
     }
-    let _ = (Login::read(rest), Register::read(rest));
+    let _ = (LoginRequest::read(rest), RegisterRequest::read(rest));
     let text = String::from_utf8_lossy(rest);
     let _ = (Route::of(&text), text.parse::<RoutePattern>(), percent::decode_segment(&text));
     if let Ok(range) = text.parse::<Cidr>() {

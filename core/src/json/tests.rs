@@ -8,7 +8,7 @@ fn nested(depth: usize) -> String {
 }
 
 #[test]
-fn json_is_read_as_it_stands() {
+fn valid_json_is_parsed() {
     for (text, value) in [
         ("null", json!(null)),
         (" true\n", json!(true)),
@@ -23,8 +23,8 @@ fn json_is_read_as_it_stands() {
 }
 
 #[test]
-fn what_is_no_json_is_told_from_json_that_is_not_accepted() {
-    let no_json: [&[u8]; 22] = [
+fn invalid_syntax_is_reported_as_not_json() {
+    let invalid: [&[u8]; 22] = [
         b"",
         b" ",
         b"{",
@@ -48,14 +48,14 @@ fn what_is_no_json_is_told_from_json_that_is_not_accepted() {
         b"{\0\"\0a\0",
         b"\"a\nb\"",
     ];
-    for bytes in no_json {
+    for bytes in invalid {
         let error = read(bytes).unwrap_err();
         assert!(error.is_not_json(), "{:?}: {error}", String::from_utf8_lossy(bytes));
     }
 }
 
 #[test]
-fn a_key_stands_once_in_an_object() {
+fn duplicate_keys_are_rejected() {
     for text in [
         r#"{"a":1,"a":1}"#,
         r#"[{"b":{"a":1,"c":2,"a":3}}]"#,
@@ -69,7 +69,7 @@ fn a_key_stands_once_in_an_object() {
 }
 
 #[test]
-fn half_of_a_surrogate_pair_and_a_number_beyond_the_range_are_not_accepted() {
+fn lone_surrogates_and_numbers_out_of_range_are_rejected() {
     for text in [
         r#""\ud800""#,
         r#""\udc00""#,
@@ -88,14 +88,14 @@ fn half_of_a_surrogate_pair_and_a_number_beyond_the_range_are_not_accepted() {
 }
 
 #[test]
-fn a_broken_escape_is_no_json() {
+fn a_broken_escape_is_not_json() {
     for text in [r#""\ud8""#, r#""\ud800"#, r#""\x""#, r#""\ud800" x"#] {
         assert!(read(text.as_bytes()).unwrap_err().is_not_json(), "{text}");
     }
 }
 
 #[test]
-fn nesting_has_a_bound() {
+fn nesting_is_limited() {
     assert!(read(nested(MAX_DEPTH).as_bytes()).is_ok());
     assert_eq!(read(nested(MAX_DEPTH + 1).as_bytes()), Err(JsonError::TooDeep));
     for text in
@@ -105,7 +105,7 @@ fn nesting_has_a_bound() {
     }
 }
 
-/// Any value that JSON can hold, to a depth of six.
+/// Any JSON value, up to six levels deep.
 pub(crate) fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -126,27 +126,27 @@ pub(crate) fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(value in any_json()) {
+    fn serialised_values_are_parsed_back(value in any_json()) {
         prop_assert_eq!(read(&write(&value)), Ok(value));
     }
 
     #[test]
-    fn any_bytes_get_an_answer(bytes in any::<Vec<u8>>()) {
+    fn parsing_does_not_panic(bytes in any::<Vec<u8>>()) {
         let _ = read(&bytes);
     }
 
     #[test]
-    fn what_this_reader_accepts_any_reader_accepts(text in r#"[\[\]{},:"a\\u0d8e1\-. ]{0,24}"#) {
+    fn accepted_text_is_parsed_equally_by_serde_json(text in r#"[\[\]{},:"a\\u0d8e1\-. ]{0,24}"#) {
         if let Ok(value) = read(text.as_bytes()) {
             prop_assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(value));
         }
     }
 }
 
-fn taken(bytes: &[u8]) -> (Vec<Value>, Result<Value, JsonError>) {
+fn read_list(bytes: &[u8]) -> (Vec<Value>, Result<Value, JsonError>) {
     let mut items = Vec::new();
-    let rest = read_long(bytes, "list", |number, item| {
-        assert_eq!(number, items.len());
+    let rest = read_streamed(bytes, "list", |index, item| {
+        assert_eq!(index, items.len());
         items.push(item);
         Ok(())
     });
@@ -154,36 +154,36 @@ fn taken(bytes: &[u8]) -> (Vec<Value>, Result<Value, JsonError>) {
 }
 
 #[test]
-fn a_long_array_is_handed_over_item_by_item() {
-    let (items, rest) = taken(br#"{"a":[1],"list":[1,{"list":[2]},[3]],"b":{"list":[4]}}"#);
+fn the_items_of_a_streamed_array_are_passed_to_the_callback() {
+    let (items, rest) = read_list(br#"{"a":[1],"list":[1,{"list":[2]},[3]],"b":{"list":[4]}}"#);
     assert_eq!(items, [json!(1), json!({"list": [2]}), json!([3])]);
     assert_eq!(rest, Ok(json!({"a": [1], "list": [], "b": {"list": [4]}})));
     for (whole, rest) in
         [("[1]", json!([1])), (r#"{"list":{"a":[1]}}"#, json!({"list": {"a": [1]}}))]
     {
-        assert_eq!(taken(whole.as_bytes()), (Vec::new(), Ok(rest)), "{whole}");
+        assert_eq!(read_list(whole.as_bytes()), (Vec::new(), Ok(rest)), "{whole}");
     }
 }
 
 #[test]
-fn a_long_array_is_read_as_strictly_as_any() {
+fn a_streamed_array_is_parsed_strictly() {
     for (bytes, is_not_json) in [
         (&br#"{"list":[1],"list":[2]}"#[..], false),
         (br#"{"list":[{"a":1,"a":2}]}"#, false),
         (br#"{"list":[1"#, true),
         (br#"{"list":[1]}x"#, true),
     ] {
-        assert_eq!(taken(bytes).1.unwrap_err().is_not_json(), is_not_json, "{bytes:?}");
-        assert_eq!(taken(bytes).1.err(), read(bytes).err(), "{bytes:?}");
+        assert_eq!(read_list(bytes).1.unwrap_err().is_not_json(), is_not_json, "{bytes:?}");
+        assert_eq!(read_list(bytes).1.err(), read(bytes).err(), "{bytes:?}");
     }
     let deep = format!(r#"{{"list":[{}{}]}}"#, "[".repeat(200), "]".repeat(200));
-    assert_eq!(taken(deep.as_bytes()).1, Err(JsonError::TooDeep));
+    assert_eq!(read_list(deep.as_bytes()).1, Err(JsonError::TooDeep));
 }
 
 #[test]
-fn whoever_takes_the_items_of_a_long_array_may_refuse_one() {
-    let refused = read_long(br#"{"list":[1,2,3]}"#, "list", |number, _| {
-        if number == 1 { Err(JsonError::TooDeep) } else { Ok(()) }
+fn an_error_of_the_callback_is_returned() {
+    let result = read_streamed(br#"{"list":[1,2,3]}"#, "list", |index, _| {
+        if index == 1 { Err(JsonError::TooDeep) } else { Ok(()) }
     });
-    assert_eq!(refused, Err(JsonError::TooDeep));
+    assert_eq!(result, Err(JsonError::TooDeep));
 }

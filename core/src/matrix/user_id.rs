@@ -1,12 +1,12 @@
-//! The id of a user: `@name:server`.
+//! Matrix user ids: `@localpart:server`.
 
-/// The id of an account of this server.
+/// Formats the user id of an account.
 #[must_use]
 pub fn user_id(name: &str, server_name: &str) -> String {
     ["@", name, ":", server_name].concat()
 }
 
-/// The account that an id names, if it is one of this server.
+/// Returns the localpart of a user id, or `None` if the id belongs to another server.
 #[must_use]
 pub fn localpart<'a>(id: &'a str, server_name: &str) -> Option<&'a str> {
     let (localpart, server) = id.strip_prefix('@')?.split_once(':')?;
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_names_an_account_of_its_own_server_only() {
+    fn localpart_is_returned_for_ids_of_this_server_only() {
         for (id, name) in [
             (user_id("alice", "x.org:8448").as_str(), Some("alice")),
             ("@alice:x.org", None),

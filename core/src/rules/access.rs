@@ -1,18 +1,18 @@
-//! What a token must allow to read or change push rules.
+//! OAuth scopes required to read and write push rules.
 
 use crate::oauth::scope::Scope;
 
-/// What somebody wants to do with rules.
+/// Access to push rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleAccess {
-    /// See them.
+    /// Read rules.
     Read,
-    /// Change them.
+    /// Create, change or delete rules.
     Write,
 }
 
 impl RuleAccess {
-    /// The narrowest scope that allows it.
+    /// The narrowest scope that grants the access.
     #[must_use]
     pub const fn scope(self) -> Scope {
         match self {
@@ -21,8 +21,8 @@ impl RuleAccess {
         }
     }
 
-    /// Whether a token of these scopes may do it. `push` is the scope for all that concerns
-    /// notifications of a client's own devices, so it allows both.
+    /// Returns true if one of the scopes grants the access. `push` grants both, because it covers
+    /// everything that concerns a client's notifications.
     #[must_use]
     pub fn is_granted_by(self, scopes: impl IntoIterator<Item = Scope>) -> bool {
         scopes.into_iter().any(|scope| scope.covers(self.scope()) || scope == Scope::Push)
@@ -35,7 +35,7 @@ mod tests {
     use crate::oauth::scope::Scopes;
 
     #[test]
-    fn reading_and_writing_need_their_scopes() {
+    fn reading_and_writing_require_their_scopes() {
         for (scopes, read, write) in [
             ("read", true, false),
             ("read:notifications", true, false),

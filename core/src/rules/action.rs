@@ -1,102 +1,95 @@
-//! What a rule does when it wins.
+//! Actions of a push rule.
 
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::fields::{At, Fields};
 use super::{Extra, RuleError};
+use crate::json::{Fields, Location};
 
 /// One item of a rule's `actions`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Notify the user.
     Notify,
-    /// Do not notify. Today the same as no action.
+    /// Do not notify. Deprecated, equivalent to an empty list of actions.
     DontNotify,
-    /// Notify later, together with other events. Kept and returned, without effect.
+    /// Notify later, together with other events. Deprecated; stored without effect.
     Coalesce,
-    /// The bare word `set_tweak`, which sets no tweak. Kept and returned, without effect.
+    /// The string `set_tweak` of the first specification. Stored without effect.
+    #[serde(rename = "set_tweak")]
     BareSetTweak,
-    /// How the notification is given: `sound`, `highlight` or what else a client understands.
+    /// Sets a property of the notification, such as `sound` or `highlight`.
+    #[serde(untagged)]
     SetTweak {
-        /// The tweak's name.
+        /// Name of the tweak.
+        #[serde(rename = "set_tweak")]
         name: String,
-        /// Its value; without one the tweak has its default.
+        /// Value of the tweak. If absent, the tweak has its default value.
+        #[serde(skip_serializing_if = "Option::is_none")]
         value: Option<TweakValue>,
-        /// Other members of the object, kept as they came.
+        /// Other members of the object, stored and returned unchanged.
+        #[serde(flatten)]
         extra: Extra,
     },
 }
 
-/// The value of a tweak.
+/// Value of a tweak.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum TweakValue {
-    /// A name, such as that of a sound.
+    /// A string, such as the name of a sound.
     String(String),
-    /// On or off.
+    /// A boolean.
     Boolean(bool),
 }
 
 impl Action {
-    /// Sets a tweak to its default.
+    /// Sets a tweak to its default value.
     #[must_use]
     pub fn tweak(name: &str) -> Self {
         Self::SetTweak { name: name.to_owned(), value: None, extra: Extra::new() }
     }
 
-    /// Sets a tweak to a word.
+    /// Sets a tweak to a string.
     #[must_use]
     pub fn tweak_to(name: &str, value: &str) -> Self {
         let value = Some(TweakValue::String(value.to_owned()));
         Self::SetTweak { name: name.to_owned(), value, extra: Extra::new() }
     }
 
-    pub(super) fn from_json(value: Value, at: At) -> Result<Self, RuleError> {
+    pub(super) fn from_json(value: Value, location: Location) -> Result<Self, RuleError> {
         match value {
-            Value::String(word) => Ok(match word.as_str() {
+            Value::String(name) => Ok(match name.as_str() {
                 "notify" => Self::Notify,
                 "dont_notify" => Self::DontNotify,
                 "coalesce" => Self::Coalesce,
                 "set_tweak" => Self::BareSetTweak,
-                _ => return Err(RuleError::UnknownAction(at.to_string())),
+                _ => return Err(RuleError::UnknownAction(location.to_string())),
             }),
             Value::Object(_) => {
-                let mut fields = Fields::of(value, at)?;
+                let mut fields = Fields::of(value, location)?;
                 let name = fields.need_string("set_tweak")?;
                 let value = match fields.take("value") {
                     None => None,
-                    Some(Value::String(word)) => Some(TweakValue::String(word)),
+                    Some(Value::String(text)) => Some(TweakValue::String(text)),
                     Some(Value::Bool(on)) => Some(TweakValue::Boolean(on)),
-                    Some(_) => return Err(fields.wrong_type("value", "a string or a boolean")),
+                    Some(_) => {
+                        return Err(fields.wrong_type("value", "a string or a boolean").into());
+                    }
                 };
                 Ok(Self::SetTweak { name, value, extra: fields.rest() })
             }
-            _ => Err(at.wrong_type("a string or an object")),
+            _ => Err(location.wrong_type("a string or an object").into()),
         }
     }
 }
 
-impl Serialize for Action {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Notify => serializer.serialize_str("notify"),
-            Self::DontNotify => serializer.serialize_str("dont_notify"),
-            Self::Coalesce => serializer.serialize_str("coalesce"),
-            Self::BareSetTweak => serializer.serialize_str("set_tweak"),
-            Self::SetTweak { name, value, extra } => {
-                let mut object = serializer.serialize_map(None)?;
-                object.serialize_entry("set_tweak", name)?;
-                if let Some(value) = value {
-                    object.serialize_entry("value", value)?;
-                }
-                for (key, value) in extra {
-                    object.serialize_entry(key, value)?;
-                }
-                object.end()
-            }
-        }
+impl<'de> Deserialize<'de> for Action {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        Self::from_json(value, Location::Field("actions")).map_err(D::Error::custom)
     }
 }
 
@@ -105,14 +98,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::rules::Class;
+    use crate::matrix::MatrixErrorCode;
 
     fn read(value: Value) -> Result<Action, RuleError> {
-        Action::from_json(value, At::Item("actions", 1))
+        Action::from_json(value, Location::Item("actions", 1))
     }
 
     #[test]
-    fn an_action_is_returned_as_it_came() {
+    fn an_action_is_serialised_as_it_was_parsed() {
         for wire in [
             json!("notify"),
             json!("dont_notify"),
@@ -129,29 +122,49 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_by_name() {
-        for (wire, class, text) in [
-            (json!("ring"), Class::InvalidParam, "actions[1] must be notify, dont_notify, coal"),
-            (json!(""), Class::InvalidParam, "actions[1] must be notify, dont_notify, coalesce"),
-            (json!(1), Class::BadJson, "actions[1] must be a string or an object"),
-            (json!(null), Class::BadJson, "actions[1] must be a string or an object"),
-            (json!(["notify"]), Class::BadJson, "actions[1] must be a string or an object"),
-            (json!({"set_sound": "x"}), Class::MissingParam, "actions[1].set_tweak is missing"),
-            (json!({"set_tweak": 1}), Class::BadJson, "actions[1].set_tweak must be a string"),
+    fn other_values_are_rejected_with_their_path() {
+        for (wire, code, text) in [
+            (
+                json!("ring"),
+                MatrixErrorCode::InvalidParam,
+                "actions[1] must be notify, dont_notify, coal",
+            ),
+            (
+                json!(""),
+                MatrixErrorCode::InvalidParam,
+                "actions[1] must be notify, dont_notify, coalesce",
+            ),
+            (json!(1), MatrixErrorCode::BadJson, "actions[1] must be a string or an object"),
+            (json!(null), MatrixErrorCode::BadJson, "actions[1] must be a string or an object"),
+            (
+                json!(["notify"]),
+                MatrixErrorCode::BadJson,
+                "actions[1] must be a string or an object",
+            ),
+            (
+                json!({"set_sound": "x"}),
+                MatrixErrorCode::MissingParam,
+                "actions[1].set_tweak is missing",
+            ),
+            (
+                json!({"set_tweak": 1}),
+                MatrixErrorCode::BadJson,
+                "actions[1].set_tweak must be a string",
+            ),
             (
                 json!({"set_tweak": "sound", "value": null}),
-                Class::BadJson,
+                MatrixErrorCode::BadJson,
                 "actions[1].value must be a string or a boolean",
             ),
             (
                 json!({"set_tweak": "sound", "value": 1}),
-                Class::BadJson,
+                MatrixErrorCode::BadJson,
                 "actions[1].value must be a string or a boolean",
             ),
         ] {
-            let refusal = read(wire.clone()).unwrap_err();
-            assert_eq!(refusal.class(), class, "{wire}");
-            assert!(refusal.to_string().starts_with(text), "{wire}: {refusal}");
+            let error = read(wire.clone()).unwrap_err();
+            assert_eq!(error.code(), code, "{wire}");
+            assert!(error.to_string().starts_with(text), "{wire}: {error}");
         }
     }
 }

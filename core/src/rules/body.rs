@@ -1,12 +1,11 @@
-//! The bodies of requests that change rules.
+//! Bodies of requests that create or change rules.
 
 use serde_json::Value;
 
-use super::fields::{At, Fields, list};
 use super::{Action, Condition, Extra, Rule, RuleError, RuleId, RuleKind};
-use crate::json;
+use crate::json::{self, Fields, Location, read_array};
 
-/// What a user says of a rule when making or replacing it.
+/// Body of `PUT` of a rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewRule {
     actions: Vec<Action>,
@@ -16,18 +15,19 @@ pub struct NewRule {
 }
 
 impl NewRule {
-    /// Reads the body of a `PUT` of a rule.
+    /// Parses the body of `PUT` of a rule.
     ///
-    /// Members that a body cannot set (`rule_id`, `default`, `enabled`) have no effect, so that a
-    /// client may send back a rule that it was shown.
+    /// `rule_id`, `default` and `enabled` are accepted and ignored, so that a client can send back
+    /// a rule as it received it.
     ///
     /// # Errors
-    /// When it is no JSON object, lacks what its kind needs, or has a field of no meaning.
+    /// If the body is not a JSON object, lacks a field required by the kind, or has an invalid
+    /// field.
     pub fn read(kind: RuleKind, body: &[u8]) -> Result<Self, RuleError> {
-        let mut fields = Fields::of(json::read(body)?, At::Body)?;
-        let actions = list("actions", fields.need("actions")?, Action::from_json)?;
+        let mut fields = Fields::read(body)?;
+        let actions = read_array("actions", fields.need("actions")?, Action::from_json)?;
         let conditions = match fields.take("conditions") {
-            Some(value) => Some(list("conditions", value, Condition::from_json)?),
+            Some(value) => Some(read_array("conditions", value, Condition::from_json)?),
             None => matches!(kind, RuleKind::Override | RuleKind::Underride).then(Vec::new),
         };
         let pattern = match kind {
@@ -40,31 +40,32 @@ impl NewRule {
         Ok(Self { actions, conditions, pattern, extra: fields.rest() })
     }
 
-    pub(super) fn named(self, id: RuleId, enabled: bool) -> Rule {
+    pub(super) fn into_rule(self, id: RuleId, enabled: bool) -> Rule {
         let Self { actions, conditions, pattern, extra } = self;
         Rule { rule_id: id.into(), enabled, actions, conditions, pattern, extra }
     }
 }
 
-/// Reads the body of a `PUT` of `enabled`: a bare boolean, or `{"enabled":true}`.
+/// Parses the body of `PUT` of `enabled`: a boolean, or `{"enabled":true}`.
 ///
 /// # Errors
-/// When it is neither.
+/// If the body is neither.
 pub fn read_enabled(body: &[u8]) -> Result<bool, RuleError> {
-    match json::read(body)? {
-        Value::Bool(enabled) => Ok(enabled),
-        object @ Value::Object(_) => Fields::of(object, At::Body)?.need_bool("enabled"),
-        _ => Err(At::Body.wrong_type("true, false, or an object with enabled")),
-    }
+    Ok(match json::read(body)? {
+        Value::Bool(enabled) => enabled,
+        object @ Value::Object(_) => Fields::of(object, Location::Body)?.need_bool("enabled")?,
+        _ => {
+            return Err(Location::Body.wrong_type("true, false, or an object with enabled").into());
+        }
+    })
 }
 
-/// Reads the body of a `PUT` of `actions`: `{"actions":[…]}`.
+/// Parses the body of `PUT` of `actions`: `{"actions":[…]}`.
 ///
 /// # Errors
-/// When it is anything else, or an action has no meaning.
+/// If the body has another form, or an action is invalid.
 pub fn read_actions(body: &[u8]) -> Result<Vec<Action>, RuleError> {
-    let mut fields = Fields::of(json::read(body)?, At::Body)?;
-    list("actions", fields.need("actions")?, Action::from_json)
+    read_array("actions", Fields::read(body)?.need("actions")?, Action::from_json)
 }
 
 #[cfg(test)]

@@ -1,46 +1,46 @@
-//! The rules that every user has, and that no user can delete.
+//! Built-in push rules, which every user has and none can delete.
 //!
-//! They are made once for the whole process. Three of them speak of the user, whose name is put
-//! in when they are shown.
+//! They are shared by all users. Three of them contain placeholders for the name of the user, which
+//! are replaced when the rules are read.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use super::{Action, Condition, ConditionKind, Extra, Rule, RuleKind, Ruleset, Scalar};
 
-/// The rule that silences everything, above all other rules.
+/// The rule that disables all notifications. It precedes all other rules.
 pub const MASTER: &str = ".m.rule.master";
 
-/// The rules that guess from the text whom a message mentions. They are older than the list of
-/// mentions that clients put into an event, and do not judge an event that has such a list.
+/// The rules that search the message text for mentions. They are not evaluated for events with
+/// `m.mentions`, which replaced them.
 pub const LEGACY_MENTIONS: [&str; 3] =
     [".m.rule.contains_display_name", ".m.rule.roomnotif", ".m.rule.contains_user_name"];
 
-/// Stands in a built-in rule for the user's id, and is the whole of its value.
+/// Placeholder for the user id. It is always a whole value.
 pub const USER_ID: &str = "<user id>";
 
-/// Stands in a built-in rule for the user's local part, and is the whole of its value.
+/// Placeholder for the localpart of the user id. It is always a whole value.
 pub const LOCALPART: &str = "<localpart>";
 
-/// Whose rules they are.
+/// The user whose rules are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct User<'a> {
-    /// The whole id: `@alice:example.org`.
+    /// The user id: `@alice:example.org`.
     pub id: &'a str,
-    /// The name in it: `alice`.
+    /// The localpart of the id: `alice`.
     pub localpart: &'a str,
 }
 
 impl<'a> User<'a> {
-    /// The user of an id `@localpart:server`.
+    /// Splits a user id `@localpart:server`.
     #[must_use]
     pub fn new(id: &'a str) -> Self {
         let name = id.strip_prefix('@').unwrap_or(id);
         Self { id, localpart: name.split_once(':').map_or(name, |(localpart, _)| localpart) }
     }
 
-    /// What stands for a placeholder, or `None` when the text is none.
-    fn fill(self, text: &str) -> Option<&'a str> {
+    /// Returns the value of a placeholder, or `None` if the text is not one.
+    fn replace(self, text: &str) -> Option<&'a str> {
         match text {
             USER_ID => Some(self.id),
             LOCALPART => Some(self.localpart),
@@ -49,8 +49,7 @@ impl<'a> User<'a> {
     }
 }
 
-/// The built-in rules, those of a kind in their order. What stands in angle brackets is to be
-/// replaced, which [`for_user`] does.
+/// The built-in rules in the order of evaluation, with placeholders that [`for_user`] replaces.
 #[must_use]
 pub fn all() -> &'static Ruleset {
     static ALL: LazyLock<Ruleset> = LazyLock::new(|| Ruleset::of(of_kind));
@@ -138,27 +137,27 @@ fn of_kind(kind: RuleKind) -> Vec<Rule> {
     }
 }
 
-/// A built-in rule with the user's name in it; the shared one if it does not speak of the user.
+/// Replaces the placeholders of a built-in rule. A rule without placeholders is borrowed.
 #[must_use]
 pub fn for_user<'r>(rule: &'r Rule, user: User<'_>) -> Cow<'r, Rule> {
     let mut personal = Cow::Borrowed(rule);
-    if let Some(text) = rule.pattern.as_deref().and_then(|text| user.fill(text)) {
+    if let Some(text) = rule.pattern.as_deref().and_then(|text| user.replace(text)) {
         personal.to_mut().pattern = Some(text.to_owned());
     }
     for (index, condition) in rule.conditions.iter().flatten().enumerate() {
-        let test = match &condition.kind {
+        let kind = match &condition.kind {
             ConditionKind::EventMatch { key, pattern } => {
-                user.fill(pattern).map(|text| matches(key, text))
+                user.replace(pattern).map(|text| matches(key, text))
             }
             ConditionKind::EventPropertyContains { key, value: Scalar::String(value) } => {
-                user.fill(value).map(|text| contains(key, text))
+                user.replace(value).map(|text| contains(key, text))
             }
             _ => None,
         };
-        if let Some(test) = test
+        if let Some(kind) = kind
             && let Some(conditions) = &mut personal.to_mut().conditions
         {
-            conditions[index] = test.into();
+            conditions[index] = kind.into();
         }
     }
     personal

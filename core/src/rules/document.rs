@@ -1,95 +1,73 @@
-//! A user's own rules of one scope, and what the user changed of the built-in ones.
+//! The stored rules of one user and scope.
 //!
-//! Built-in rules are not in it: they are laid under it when it is shown, so that a new one
-//! reaches old users at once, and a million users hold no copies of them.
+//! Built-in rules are not part of the document. They are merged when rules are read, so that a new
+//! built-in rule applies to existing users and no copies are stored.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Action, NewRule, Rule, RuleError, RuleId, RuleKind, RulePatch, RuleScope, Ruleset};
+use super::{
+    Action, NewRule, Position, Rule, RuleError, RuleId, RuleKind, RulePatch, RuleScope, Ruleset,
+};
 
 mod view;
 
-/// The rules of one scope as they are stored.
+/// A user's own rules of one scope, and the changes to built-in rules.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
     scope: RuleScope,
     stored: Stored,
 }
 
-/// The stored form, which later versions must go on reading:
+/// The stored format, which later versions must be able to read:
 ///
 /// ```json
 /// {"rules":{"override":[],"content":[],"room":[],"sender":[],"underride":[]},
 ///  "changes":{".m.rule.master":{"enabled":true,"actions":[]}}}
 /// ```
 ///
-/// The rules are those of the user, each as it is shown. Changes go by the id alone, so that they
-/// follow a built-in rule that moves to another kind; `enabled` and `actions` are there if the
-/// user set them. An unknown member is refused, because the next write would lose it.
+/// Changes are keyed by rule id alone, so that they still apply if a built-in rule moves to
+/// another kind. Unknown members are rejected, because the next write would lose them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
     rules: Ruleset,
-    changes: BTreeMap<String, RulePatch>,
+    #[serde(rename = "changes")]
+    patches: BTreeMap<String, RulePatch>,
 }
 
-/// Why a stored document is not read.
+/// A stored document that cannot be parsed.
 #[derive(Debug, Error)]
 #[error("the stored rules cannot be read: {0}")]
 pub struct Unreadable(#[from] serde_json::Error);
 
-/// Where a rule shall stand among the user's rules of its kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Position<'a> {
-    /// Directly above this rule.
-    pub before: Option<&'a str>,
-    /// Directly below this rule. If `before` is given too, this one need only exist.
-    pub after: Option<&'a str>,
-}
-
-impl<'a> Position<'a> {
-    /// Reads the place from the pairs of a query.
-    ///
-    /// # Errors
-    /// When `before` or `after` is there twice.
-    pub fn read(query: &'a [(String, String)]) -> Result<Self, RuleError> {
-        let once = |named: &str| {
-            let mut found = query.iter().filter(|(name, _)| name == named);
-            let first = found.next().map(|(_, id)| id.as_str());
-            if found.next().is_some() { Err(RuleError::RepeatedNeighbour) } else { Ok(first) }
-        };
-        Ok(Self { before: once("before")?, after: once("after")? })
-    }
-}
-
 impl Document {
-    /// The document of a user who has not said anything yet.
+    /// Creates the document of a user without rules.
     #[must_use]
     pub fn new(scope: RuleScope) -> Self {
         Self { scope, stored: Stored::default() }
     }
 
-    /// Reads what [`Document::to_text`] wrote, in this version or an earlier one.
+    /// Parses the output of [`Document::to_text`] of this or an earlier version.
     ///
     /// # Errors
-    /// When it is anything else.
+    /// If the text has another format.
     pub fn from_text(scope: RuleScope, text: &str) -> Result<Self, Unreadable> {
         Ok(Self { scope, stored: serde_json::from_str(text)? })
     }
 
-    /// The document as it is stored.
+    /// Serialises the document for storage.
     ///
     /// # Panics
-    /// Never: its keys are strings.
+    /// Never, because all map keys are strings.
     #[must_use]
     pub fn to_text(&self) -> String {
-        serde_json::to_string(&self.stored).expect("a document has strings for keys")
+        serde_json::to_string(&self.stored).expect("map keys are strings")
     }
 
-    /// The scope whose rules these are.
+    /// The scope of the rules.
     #[must_use]
     pub fn scope(&self) -> &RuleScope {
         &self.scope
@@ -101,55 +79,49 @@ impl Document {
         &self.stored.rules
     }
 
-    /// What the user changed of a built-in rule.
+    /// The user's changes to a built-in rule.
     #[must_use]
     pub fn patch(&self, id: &str) -> Option<&RulePatch> {
-        self.stored.changes.get(id)
+        self.stored.patches.get(id)
     }
 
-    /// How many rules of their own the user has here.
+    /// Number of the user's own rules.
     #[must_use]
     pub fn len(&self) -> usize {
         self.user_rules().iter().count()
     }
 
-    /// Whether nothing is here that would have to be stored.
+    /// Returns true if there is nothing to store.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0 && self.stored.changes.is_empty()
+        self.len() == 0 && self.stored.patches.is_empty()
     }
 
-    /// Whether the user has a rule of this kind and id of their own.
-    #[must_use]
-    pub fn has_own(&self, kind: RuleKind, id: &str) -> bool {
-        self.position(kind, id).is_some()
-    }
-
-    /// Adds a rule, or replaces the one of the same kind and id.
+    /// Adds a rule, or replaces the rule of the same kind and id.
     ///
-    /// Without a place a new rule goes on top of the user's rules of its kind, and a replaced one
-    /// stays where it is. A new rule is enabled, a replaced one is as it was.
+    /// Without a position, a new rule is placed above the user's other rules of its kind, and a
+    /// replaced rule keeps its position. A new rule is enabled, a replaced rule keeps `enabled`.
     ///
     /// # Errors
-    /// When the place names a rule that is not among the user's rules of this scope and kind.
+    /// If the position names a rule that the user does not have in this scope and kind.
     pub fn put(
         &mut self,
         kind: RuleKind,
         id: RuleId,
         new: NewRule,
-        place: Position<'_>,
+        position: Position<'_>,
     ) -> Result<(), RuleError> {
-        let before = self.neighbour(kind, &id, place.before)?;
-        let after = self.neighbour(kind, &id, place.after)?.map(|at| at + 1);
-        let old = self.position(kind, id.as_str());
+        let before = self.neighbour(kind, &id, position.before)?;
+        let after = self.neighbour(kind, &id, position.after)?.map(|index| index + 1);
+        let old = self.index_of(kind, id.as_str());
         let rules = &mut self.stored.rules[kind];
-        let rule = new.named(id, old.is_none_or(|at| rules[at].enabled));
+        let rule = new.into_rule(id, old.is_none_or(|index| rules[index].enabled));
         match (old, before.or(after)) {
-            (None, spot) => rules.insert(spot.unwrap_or(0), rule),
+            (None, target) => rules.insert(target.unwrap_or(0), rule),
             (Some(old), None) => rules[old] = rule,
-            (Some(old), Some(spot)) => {
+            (Some(old), Some(target)) => {
                 rules.remove(old);
-                rules.insert(if old < spot { spot - 1 } else { spot }, rule);
+                rules.insert(if old < target { target - 1 } else { target }, rule);
             }
         }
         Ok(())
@@ -158,17 +130,17 @@ impl Document {
     /// Removes a rule of the user.
     ///
     /// # Errors
-    /// When the user has no such rule; built-in rules cannot be removed.
+    /// If the user has no such rule. Built-in rules cannot be removed.
     pub fn remove(&mut self, kind: RuleKind, id: &str) -> Result<(), RuleError> {
-        let at = self.position(kind, id).ok_or_else(|| no_such_rule(kind, id))?;
-        self.stored.rules[kind].remove(at);
+        let index = self.index_of(kind, id).ok_or_else(|| no_such_rule(kind, id))?;
+        self.stored.rules[kind].remove(index);
         Ok(())
     }
 
-    /// Enables or disables a rule, built-in ones included.
+    /// Enables or disables a user's or built-in rule.
     ///
     /// # Errors
-    /// When there is no such rule.
+    /// If the rule does not exist.
     pub fn set_enabled(
         &mut self,
         kind: RuleKind,
@@ -176,16 +148,16 @@ impl Document {
         enabled: bool,
     ) -> Result<(), RuleError> {
         match self.target(kind, id)? {
-            Target::Own(rule) => rule.enabled = enabled,
+            Target::User(rule) => rule.enabled = enabled,
             Target::Builtin(patch) => patch.enabled = Some(enabled),
         }
         Ok(())
     }
 
-    /// Changes what a rule does, built-in ones included.
+    /// Replaces the actions of a user's or built-in rule.
     ///
     /// # Errors
-    /// When there is no such rule.
+    /// If the rule does not exist.
     pub fn set_actions(
         &mut self,
         kind: RuleKind,
@@ -193,47 +165,50 @@ impl Document {
         actions: Vec<Action>,
     ) -> Result<(), RuleError> {
         match self.target(kind, id)? {
-            Target::Own(rule) => rule.actions = actions,
+            Target::User(rule) => rule.actions = actions,
             Target::Builtin(patch) => patch.actions = Some(actions),
         }
         Ok(())
     }
 
-    fn position(&self, kind: RuleKind, id: &str) -> Option<usize> {
+    fn index_of(&self, kind: RuleKind, id: &str) -> Option<usize> {
         self.user_rules()[kind].iter().position(|rule| rule.rule_id == id)
     }
 
+    /// The index of the rule named by `before` or `after`.
     fn neighbour(
         &self,
         kind: RuleKind,
         id: &RuleId,
-        named: Option<&str>,
+        neighbour: Option<&str>,
     ) -> Result<Option<usize>, RuleError> {
-        let Some(named) = named else { return Ok(None) };
-        if named == id.as_str() {
+        let Some(neighbour) = neighbour else { return Ok(None) };
+        if neighbour == id.as_str() {
             return Err(RuleError::OwnNeighbour);
         }
-        if RuleId::is_reserved(named) {
-            return Err(RuleError::BuiltinNeighbour(named.to_owned()));
+        if RuleId::is_reserved(neighbour) {
+            return Err(RuleError::BuiltinNeighbour(neighbour.to_owned()));
         }
-        let at = self.position(kind, named);
-        at.map(Some).ok_or_else(|| RuleError::UnknownNeighbour { kind, id: named.to_owned() })
+        let index = self.index_of(kind, neighbour);
+        index
+            .map(Some)
+            .ok_or_else(|| RuleError::UnknownNeighbour { kind, id: neighbour.to_owned() })
     }
 
     fn target(&mut self, kind: RuleKind, id: &str) -> Result<Target<'_>, RuleError> {
-        if let Some(at) = self.position(kind, id) {
-            return Ok(Target::Own(&mut self.stored.rules[kind][at]));
+        if let Some(index) = self.index_of(kind, id) {
+            return Ok(Target::User(&mut self.stored.rules[kind][index]));
         }
-        if self.builtin(kind).any(|rule| rule.rule_id == id) {
-            return Ok(Target::Builtin(self.stored.changes.entry(id.to_owned()).or_default()));
+        if self.builtin_rules(kind).any(|rule| rule.rule_id == id) {
+            return Ok(Target::Builtin(self.stored.patches.entry(id.to_owned()).or_default()));
         }
         Err(no_such_rule(kind, id))
     }
 }
 
-/// What a change of a rule is written to.
+/// The part of a document that a change of a rule is written to.
 enum Target<'a> {
-    Own(&'a mut Rule),
+    User(&'a mut Rule),
     Builtin(&'a mut RulePatch),
 }
 

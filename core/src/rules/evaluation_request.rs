@@ -4,9 +4,8 @@ use serde_json::Value;
 
 use super::evaluate::{Member, PowerLevels, Room};
 use super::event::Event;
-use super::fields::{At, Fields};
 use super::{ProfileTag, RuleError};
-use crate::json;
+use crate::json::{self, Fields, Location};
 
 /// What is known of a room, and of the one user who is asked about it.
 #[derive(Debug, Default)]
@@ -70,7 +69,7 @@ impl ExplainRequest {
     /// # Errors
     /// When it is no JSON object, has no event, or a field of the wrong type.
     pub fn read(body: &[u8]) -> Result<Self, RuleError> {
-        let mut fields = Fields::of(json::read(body)?, At::Body)?;
+        let mut fields = Fields::read(body)?;
         let event = event(&mut fields)?;
         let RoomFacts { room, display_name } = RoomFacts::of(room(&mut fields)?)?;
         Ok(Self { event, room, display_name, profile_tag: profile_tag(&mut fields)? })
@@ -94,13 +93,13 @@ impl EvaluateRequest {
     /// When it is no JSON object, has no event or members, or a field of the wrong type.
     pub fn read(body: &[u8]) -> Result<Self, RuleError> {
         let mut members = Vec::new();
-        let rest = json::read_long(body, "members", |number, value| {
-            members.push(RequestedMember::read(value, At::Item("members", number))?);
+        let rest = json::read_streamed(body, "members", |number, value| {
+            members.push(RequestedMember::read(value, Location::Item("members", number))?);
             Ok::<_, RuleError>(())
         })?;
-        let mut fields = Fields::of(rest, At::Body)?;
+        let mut fields = Fields::of(rest, Location::Body)?;
         if !fields.need("members")?.is_array() {
-            return Err(fields.wrong_type("members", "an array"));
+            return Err(fields.wrong_type("members", "an array").into());
         }
         let event = event(&mut fields)?;
         let room = known(&mut room(&mut fields)?)?;
@@ -110,8 +109,8 @@ impl EvaluateRequest {
 }
 
 impl RequestedMember {
-    fn read(value: Value, at: At) -> Result<Self, RuleError> {
-        let mut fields = Fields::of(value, at)?;
+    fn read(value: Value, location: Location) -> Result<Self, RuleError> {
+        let mut fields = Fields::of(value, location)?;
         Ok(Self {
             user_id: fields.need_string("user_id")?.into(),
             display_name: fields.take_string("display_name")?.map(Into::into),
@@ -131,15 +130,15 @@ impl RequestedMember {
 
 fn event(fields: &mut Fields) -> Result<Event, RuleError> {
     let event = Event::from_value(fields.need("event")?);
-    event.map_err(|_| fields.wrong_type("event", "a JSON object"))
+    event.map_err(|_| fields.wrong_type("event", "a JSON object").into())
 }
 
-const ROOM: At = At::Field("room");
+const ROOM: Location = Location::Field("room");
 
 /// The facts of the room; none when nothing is said of it.
 fn room(fields: &mut Fields) -> Result<Fields, RuleError> {
     let facts = fields.take("room").unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-    Fields::of(facts, ROOM)
+    Ok(Fields::of(facts, ROOM)?)
 }
 
 fn known(facts: &mut Fields) -> Result<Room, RuleError> {
@@ -160,7 +159,7 @@ fn known(facts: &mut Fields) -> Result<Room, RuleError> {
 
 fn power_levels(facts: &Fields, levels: Value) -> Result<PowerLevels, RuleError> {
     const WANTED: &str = "the content of an m.room.power_levels event, with integers for levels";
-    let refusal = || facts.wrong_type("power_levels", WANTED);
+    let refusal = || RuleError::from(facts.wrong_type("power_levels", WANTED));
     // serde would read an array as the fields in their order.
     if !levels.is_object() {
         return Err(refusal());

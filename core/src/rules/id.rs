@@ -1,32 +1,32 @@
-//! The names that users give: of rules, and of the profile tags of devices.
+//! Rule ids, and the rules for names that also apply to profile tags.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// How long a rule id or a profile tag may be.
+/// Maximum length of a rule id or a profile tag.
 pub const MAX_ID_BYTES: usize = 255;
 
-/// Why a text is no rule id or no profile tag.
+/// Reason why a rule id or a profile tag is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum IdError {
-    /// It has no character.
+    /// The name is empty.
     #[error("a name must not be empty")]
     Empty,
-    /// It is longer than [`MAX_ID_BYTES`].
+    /// The name is longer than [`MAX_ID_BYTES`].
     #[error("a name has at most {MAX_ID_BYTES} bytes; this one has {0}")]
     TooLong(usize),
-    /// It has a character that would cut a path, or that a database cannot hold.
+    /// The name contains a path separator or NUL, which PostgreSQL cannot store.
     #[error("a name must not contain {0:?}")]
     Character(char),
-    /// It begins with a dot.
+    /// The name begins with a dot.
     #[error("names that begin with a dot are reserved for built-in rules")]
     Reserved,
 }
 
-/// Checks what holds for rule ids and profile tags alike. Of the control characters only NUL is
-/// refused: keywords are used as ids, and a keyword may well hold a tab.
+/// Validates a rule id or a profile tag. Other control characters than NUL are allowed, because
+/// clients use keywords as rule ids, and a keyword can contain a tab.
 pub(super) fn check(text: &str) -> Result<(), IdError> {
     if text.is_empty() {
         return Err(IdError::Empty);
@@ -39,19 +39,18 @@ pub(super) fn check(text: &str) -> Result<(), IdError> {
         .map_or(Ok(()), |c| Err(IdError::Character(c)))
 }
 
-/// The id of a rule that a user makes. The ids of built-in rules begin with a dot, so one look at
-/// an id tells the two apart.
+/// Id of a user's rule. It never begins with a dot, unlike the ids of built-in rules.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RuleId(String);
 
 impl RuleId {
-    /// The id as it stands in a path.
+    /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether an id can only be that of a built-in rule.
+    /// Returns true if only a built-in rule can have this id.
     #[must_use]
     pub fn is_reserved(id: &str) -> bool {
         id.starts_with('.')
@@ -87,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_any_text_that_is_one_segment_of_a_path() {
+    fn an_id_is_any_text_without_separators_or_a_leading_dot() {
         for good in ["a", "a.b", "!r:x.org", "@u:x", "#spam:example.com", "тест", "a b", "a\tb"]
         {
             assert_eq!(good.parse::<RuleId>().unwrap().as_str(), good);

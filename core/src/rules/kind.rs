@@ -1,4 +1,4 @@
-//! The five kinds of rules, in the order in which they are asked.
+//! The five kinds of push rules.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,23 +6,23 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// What a rule is about; a rule of an earlier kind wins over one of a later kind.
+/// Kind of a rule, in the order of evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleKind {
-    /// Conditions of the user's choice, above everything else.
+    /// Arbitrary conditions, with the highest priority.
     Override,
-    /// A pattern in the text of a message.
+    /// Matches a glob against the message text.
     Content,
-    /// One room, named by the rule's id.
+    /// Matches all messages of a room. The rule id is the room id.
     Room,
-    /// One sender, named by the rule's id.
+    /// Matches all messages of a sender. The rule id is the user id.
     Sender,
-    /// Conditions of the user's choice, below everything else.
+    /// Arbitrary conditions, with the lowest priority.
     Underride,
 }
 
-/// A word that names no kind.
+/// The text does not name a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("a kind is one of override, content, room, sender, underride")]
 pub struct UnknownKind;
@@ -32,7 +32,7 @@ impl RuleKind {
     pub const ALL: [Self; 5] =
         [Self::Override, Self::Content, Self::Room, Self::Sender, Self::Underride];
 
-    /// The kind as it stands in a path and as the key of a ruleset.
+    /// The name of the kind in paths and rulesets.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_is_read_back_from_its_word() {
+    fn a_kind_is_parsed_from_its_name() {
         for kind in RuleKind::ALL {
             assert_eq!(kind.as_str().parse(), Ok(kind));
             assert_eq!(serde_json::json!(kind), kind.as_str());
@@ -76,8 +76,8 @@ mod tests {
 
     #[test]
     fn the_order_of_kinds_is_the_order_of_evaluation() {
-        let words = RuleKind::ALL.map(RuleKind::as_str);
-        assert_eq!(words, ["override", "content", "room", "sender", "underride"]);
+        let names = RuleKind::ALL.map(RuleKind::as_str);
+        assert_eq!(names, ["override", "content", "room", "sender", "underride"]);
         assert!(RuleKind::ALL.is_sorted());
     }
 }

@@ -1,5 +1,5 @@
-//! What a path of the push rules names. It is read from its encoded form, segment by segment, so
-//! that an escaped slash never becomes a separator.
+//! Paths of the push rules API. The encoded path is split into segments before decoding, so that an
+//! escaped slash is not a separator.
 
 use thiserror::Error;
 
@@ -7,10 +7,10 @@ use super::id::{self, IdError};
 use super::{RuleKind, RuleScope, UnknownKind, UnknownScope};
 use crate::percent::{self, PercentError};
 
-/// What stands behind `/pushrules/`.
+/// The resource named by the part of a path after `/pushrules/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RulePath {
-    /// All rulesets: nothing.
+    /// All rulesets: an empty path.
     All,
     /// The rulesets of all devices: `device/`.
     Devices,
@@ -20,48 +20,48 @@ pub enum RulePath {
     Kind(RuleScope, RuleKind),
     /// One rule: `global/override/cake`.
     Rule(RuleRef),
-    /// Whether a rule is asked: `global/override/cake/enabled`.
+    /// The `enabled` attribute of a rule: `global/override/cake/enabled`.
     Enabled(RuleRef),
-    /// What a rule does: `global/override/cake/actions`.
+    /// The `actions` attribute of a rule: `global/override/cake/actions`.
     Actions(RuleRef),
 }
 
-/// A rule, built-in ones included, and where it is.
+/// Scope, kind and id of a user's or built-in rule. The rule need not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleRef {
     /// The scope.
     pub scope: RuleScope,
     /// The kind.
     pub kind: RuleKind,
-    /// The id. It may be one that no user can give.
+    /// The id, possibly one that is reserved for built-in rules.
     pub id: String,
 }
 
-/// Why a path names nothing.
+/// Reason why a path is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum PathError {
-    /// The first segment is no scope.
+    /// The first segment is not a scope.
     #[error(transparent)]
     Scope(UnknownScope),
-    /// The segment behind the scope is no kind.
+    /// The segment after the scope is not a kind.
     #[error(transparent)]
     Kind(#[from] UnknownKind),
-    /// A scope or a kind, without the slash that shows its rules.
-    #[error("there is nothing at this path; you probably wanted a slash at its end")]
+    /// A scope or a kind without its trailing slash.
+    #[error("there is nothing at this path; add a slash at its end")]
     NoSlash,
-    /// Something else than `enabled` or `actions` behind a rule.
-    #[error("a rule has nothing behind it but /enabled and /actions")]
+    /// A sub-resource of a rule other than `enabled` and `actions`.
+    #[error("a rule has only the sub-resources /enabled and /actions")]
     Attribute,
-    /// A rule id or a profile tag that nobody can have.
+    /// A rule id or a profile tag is not valid.
     #[error(transparent)]
     Id(#[from] IdError),
-    /// A segment that cannot be decoded.
+    /// A segment cannot be decoded.
     #[error(transparent)]
     Percent(#[from] PercentError),
 }
 
 impl PathError {
-    /// Whether the path has the form of none that is served, rather than a bad value in it.
+    /// Returns true if the path has an unknown form, as opposed to an invalid value.
     #[must_use]
     pub fn is_unrecognized(self) -> bool {
         match self {
@@ -81,22 +81,22 @@ impl From<UnknownScope> for PathError {
 }
 
 impl RulePath {
-    /// Reads what stands behind `/pushrules/`, as it was sent.
+    /// Parses the encoded part of a path after `/pushrules/`.
     ///
     /// # Errors
-    /// When it names nothing.
-    pub fn read(behind: &str) -> Result<Self, PathError> {
-        if behind.is_empty() {
+    /// If the path does not name a resource.
+    pub fn read(path: &str) -> Result<Self, PathError> {
+        if path.is_empty() {
             return Ok(Self::All);
         }
-        let segments: Vec<&str> = behind.split('/').collect();
+        let segments: Vec<&str> = path.split('/').collect();
         let (scope, rest) = match segments.as_slice() {
             ["device"] => return Err(PathError::NoSlash),
             ["device", ""] => return Ok(Self::Devices),
             ["device", tag, rest @ ..] => {
                 (RuleScope::Device(percent::decode_segment(tag)?.parse()?), rest)
             }
-            // `device%2Fphone` too: it is how a client writes a scope that encodes every parameter.
+            // Some clients encode the scope as one parameter: `device%2Fphone`.
             [scope, rest @ ..] => (percent::decode_segment(scope)?.parse()?, rest),
             [] => return Ok(Self::All),
         };

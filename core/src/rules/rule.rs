@@ -1,48 +1,48 @@
-//! One rule, as it is kept and as it is shown.
+//! A push rule, as it is stored and returned.
 
 use serde::de::Error as _;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::fields::{At, Fields, list};
 use super::{Action, Condition, Extra, RuleError, RuleId};
+use crate::json::{Fields, Location, read_array};
 
-/// A rule of any kind. Which of `conditions` and `pattern` it has is settled when it is made, so
-/// that showing it needs no look at its kind.
+/// A rule of any kind. Whether it has `conditions` or a `pattern` is decided when it is created, so
+/// that serialisation does not depend on the kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
-    /// Its name, unique in its scope and kind.
+    /// Id, unique in its scope and kind.
     pub rule_id: String,
-    /// Whether it is asked at all.
+    /// Whether the rule is evaluated.
     pub enabled: bool,
-    /// What it does when it wins.
+    /// Actions to perform when the rule matches.
     pub actions: Vec<Action>,
-    /// What must hold for it to match: always there for override and underride rules.
+    /// Conditions that must all match. Always present for override and underride rules.
     pub conditions: Option<Vec<Condition>>,
-    /// The words to look for: always there for content rules.
+    /// Glob to search in the message text. Always present for content rules.
     pub pattern: Option<String>,
-    /// Other members, kept as the user gave them.
+    /// Other members, stored and returned unchanged.
     pub extra: Extra,
 }
 
 impl Rule {
-    /// Whether this is a built-in rule, which the wire calls `default`.
+    /// Returns true for a built-in rule (`default` in the API).
     #[must_use]
     pub fn is_builtin(&self) -> bool {
         RuleId::is_reserved(&self.rule_id)
     }
 
     fn from_stored(value: Value) -> Result<Self, RuleError> {
-        let mut fields = Fields::of(value, At::Body)?;
+        let mut fields = Fields::of(value, Location::Body)?;
         fields.take("default");
         Ok(Self {
             rule_id: fields.need_string("rule_id")?,
             enabled: fields.need_bool("enabled")?,
-            actions: list("actions", fields.need("actions")?, Action::from_json)?,
+            actions: read_array("actions", fields.need("actions")?, Action::from_json)?,
             conditions: fields
                 .take("conditions")
-                .map(|value| list("conditions", value, Condition::from_stored))
+                .map(|value| read_array("conditions", value, Condition::from_stored))
                 .transpose()?,
             pattern: fields.take_string("pattern")?,
             extra: fields.rest(),
@@ -70,7 +70,7 @@ impl Serialize for Rule {
     }
 }
 
-/// Reads a rule as it was shown or stored; a body that makes a rule is read with more care.
+/// Parses a stored rule. Bodies of requests are validated by [`NewRule`](super::NewRule) instead.
 impl<'de> Deserialize<'de> for Rule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::from_stored(Value::deserialize(deserializer)?).map_err(D::Error::custom)
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_is_read_back_as_it_was_shown() {
+    fn a_rule_is_parsed_from_its_serialised_form() {
         for wire in [
             json!({"rule_id": "a", "default": false, "enabled": true, "actions": []}),
             json!({
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn default_and_enabled_are_always_shown() {
+    fn default_and_enabled_are_always_serialised() {
         let rule = json!({"rule_id": "a", "enabled": true, "actions": []});
         let rule: Rule = serde_json::from_value(rule).unwrap();
         assert_eq!(
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_rule_is_not_read() {
+    fn an_incomplete_rule_is_rejected() {
         for wire in [
             json!([]),
             json!({"rule_id": "a", "enabled": true}),

@@ -1,24 +1,23 @@
-//! Rules by kind, as they are shown.
+//! Rules of one scope, grouped by kind.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Document, Rule, RuleKind, RuleScope, User};
+use super::{Rule, RuleKind};
 
-/// The rules of one scope: an array for each kind, the rule that is asked first at its head.
+/// The rules of one scope: an array for each kind, in the order of evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ruleset<R = Rule>([Vec<R>; 5]);
 
 impl<R> Ruleset<R> {
-    /// Makes the array of each kind.
+    /// Builds the array of each kind.
     pub fn of(rules: impl FnMut(RuleKind) -> Vec<R>) -> Self {
         Self(RuleKind::ALL.map(rules))
     }
 
-    /// All rules in the order of evaluation.
+    /// Iterates over all rules in the order of evaluation.
     pub fn iter(&self) -> impl Iterator<Item = (RuleKind, &R)> {
         RuleKind::ALL.into_iter().flat_map(|kind| self[kind].iter().map(move |rule| (kind, rule)))
     }
@@ -44,7 +43,7 @@ impl<R> IndexMut<RuleKind> for Ruleset<R> {
     }
 }
 
-/// All five arrays, empty or not.
+/// Serialises all five arrays, also those that are empty.
 impl<R: Serialize> Serialize for Ruleset<R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(RuleKind::ALL.map(|kind| (kind, &self[kind])))
@@ -55,31 +54,5 @@ impl<'de, R: Deserialize<'de>> Deserialize<'de> for Ruleset<R> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut arrays = BTreeMap::<RuleKind, Vec<R>>::deserialize(deserializer)?;
         Ok(Self::of(|kind| arrays.remove(&kind).unwrap_or_default()))
-    }
-}
-
-/// All rulesets of a user, as they are shown.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RulesetsResponse<'a> {
-    /// By profile tag, those that have a rule.
-    pub device: BTreeMap<&'a str, Ruleset<Cow<'a, Rule>>>,
-    /// The one that holds everywhere.
-    pub global: Ruleset<Cow<'a, Rule>>,
-}
-
-impl<'a> RulesetsResponse<'a> {
-    /// What a user sees of the document of the global scope and those of devices.
-    #[must_use]
-    pub fn of(
-        global: &'a Document,
-        devices: impl IntoIterator<Item = &'a Document>,
-        user: User<'_>,
-    ) -> Self {
-        let device = devices.into_iter().filter(|document| !document.is_empty());
-        let device = device.filter_map(|document| match document.scope() {
-            RuleScope::Device(tag) => Some((tag.as_str(), document.ruleset(user))),
-            RuleScope::Global => None,
-        });
-        Self { device: device.collect(), global: global.ruleset(user) }
     }
 }

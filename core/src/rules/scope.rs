@@ -1,4 +1,4 @@
-//! Where rules hold: everywhere, or on the devices of one profile tag.
+//! Scope of a ruleset: all devices, or the devices with one profile tag.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,12 +7,12 @@ use thiserror::Error;
 
 use super::id::{self, IdError};
 
-/// The name that devices share whose rules are the same.
+/// Name shared by devices that use the same ruleset.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProfileTag(String);
 
 impl ProfileTag {
-    /// The tag as it stands in a path.
+    /// The tag as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -28,22 +28,22 @@ impl FromStr for ProfileTag {
     }
 }
 
-/// Whose events a ruleset judges.
+/// The devices that a ruleset applies to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RuleScope {
-    /// All devices of the user. Built-in rules are here and nowhere else.
+    /// All devices of the user. Only this scope has built-in rules.
     Global,
     /// The devices with this profile tag.
     Device(ProfileTag),
 }
 
-/// A text that names no scope.
+/// The text does not name a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum UnknownScope {
-    /// It is none of the two forms.
+    /// The text has neither of the two forms.
     #[error("a scope is global or device/<profile_tag>")]
     Word,
-    /// The profile tag is no good.
+    /// The profile tag is not valid.
     #[error("the profile tag: {0}")]
     Tag(#[from] IdError),
 }
@@ -74,14 +74,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scope_is_read_back_from_its_text() {
+    fn a_scope_is_parsed_from_its_text() {
         for text in ["global", "device/phone", "device/.dot", "device/тег"] {
             assert_eq!(text.parse::<RuleScope>().unwrap().to_string(), text);
         }
     }
 
     #[test]
-    fn anything_else_is_no_scope() {
+    fn other_texts_are_rejected() {
         for (text, error) in [
             ("", UnknownScope::Word),
             ("Global", UnknownScope::Word),

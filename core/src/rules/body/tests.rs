@@ -3,11 +3,11 @@ use serde_json::json;
 
 use super::*;
 use crate::json::tests::any_json;
-use crate::rules::Class;
+use crate::matrix::MatrixErrorCode;
 
-fn shown(kind: RuleKind, body: &str) -> Value {
+fn rule_json(kind: RuleKind, body: &str) -> Value {
     let new = NewRule::read(kind, body.as_bytes()).unwrap();
-    json!(new.named("r".parse().unwrap(), true))
+    json!(new.into_rule("r".parse().unwrap(), true))
 }
 
 #[test]
@@ -21,20 +21,20 @@ fn override_and_underride_have_conditions_and_content_has_a_pattern() {
         (RuleKind::Room, &bare),
         (RuleKind::Sender, &bare),
     ] {
-        assert_eq!(&shown(kind, r#"{"actions":[]}"#), expected, "{kind}");
+        assert_eq!(&rule_json(kind, r#"{"actions":[]}"#), expected, "{kind}");
     }
     let mut cake = bare;
     cake["pattern"] = json!("cake");
-    assert_eq!(shown(RuleKind::Content, r#"{"actions":[],"pattern":"cake"}"#), cake);
+    assert_eq!(rule_json(RuleKind::Content, r#"{"actions":[],"pattern":"cake"}"#), cake);
 }
 
 #[test]
-fn what_the_user_gave_beyond_that_is_kept_for_every_kind() {
+fn optional_and_unknown_fields_are_stored_for_every_kind() {
     let body = r#"{"actions":["notify"],"conditions":[{"kind":"contains_display_name"}],
         "pattern":"p","org.x":{"a":1.5}}"#;
     for kind in RuleKind::ALL {
         assert_eq!(
-            shown(kind, body),
+            rule_json(kind, body),
             json!({
                 "rule_id": "r", "default": false, "enabled": true, "actions": ["notify"],
                 "conditions": [{"kind": "contains_display_name"}], "pattern": "p",
@@ -45,19 +45,24 @@ fn what_the_user_gave_beyond_that_is_kept_for_every_kind() {
 }
 
 #[test]
-fn a_body_cannot_set_what_is_ours() {
+fn reserved_fields_of_a_body_are_ignored() {
     let body = r#"{"actions":[],"rule_id":"x","default":"yes","enabled":false}"#;
-    assert_eq!(shown(RuleKind::Room, body), shown(RuleKind::Room, r#"{"actions":[]}"#));
+    assert_eq!(rule_json(RuleKind::Room, body), rule_json(RuleKind::Room, r#"{"actions":[]}"#));
 }
 
 #[test]
-fn a_body_of_the_wrong_shape_is_refused_by_name() {
-    use Class::{BadJson, InvalidParam, MissingParam, NotJson};
-    for (kind, body, class, text) in [
+fn a_body_of_the_wrong_shape_is_rejected_with_the_name_of_the_field() {
+    use MatrixErrorCode::{BadJson, InvalidParam, MissingParam, NotJson};
+    for (kind, body, code, text) in [
         (RuleKind::Room, "", NotJson, "the body is not JSON: EOF while parsing a value"),
         (RuleKind::Room, "{\"actions\":[]", NotJson, "the body is not JSON: EOF"),
-        (RuleKind::Room, "{\"actions\":[],\"actions\":[]}", BadJson, "a key stands twice in one"),
-        (RuleKind::Room, r#"{"actions":[],"x":"\ud800"}"#, BadJson, "the JSON holds half of a"),
+        (
+            RuleKind::Room,
+            "{\"actions\":[],\"actions\":[]}",
+            BadJson,
+            "duplicate key in object at l",
+        ),
+        (RuleKind::Room, r#"{"actions":[],"x":"\ud800"}"#, BadJson, "the JSON contains a lone"),
         (RuleKind::Room, "true", BadJson, "the body must be a JSON object"),
         (RuleKind::Room, "[]", BadJson, "the body must be a JSON object"),
         (RuleKind::Room, "{}", MissingParam, "actions is missing"),
@@ -76,46 +81,46 @@ fn a_body_of_the_wrong_shape_is_refused_by_name() {
         (RuleKind::Content, r#"{"actions":[],"pattern":1}"#, BadJson, "pattern must be a string"),
         (RuleKind::Sender, r#"{"actions":[],"pattern":1}"#, BadJson, "pattern must be a string"),
     ] {
-        let refusal = NewRule::read(kind, body.as_bytes()).unwrap_err();
-        assert_eq!(refusal.class(), class, "{kind} {body}");
-        assert!(refusal.to_string().starts_with(text), "{kind} {body}: {refusal}");
+        let error = NewRule::read(kind, body.as_bytes()).unwrap_err();
+        assert_eq!(error.code(), code, "{kind} {body}");
+        assert!(error.to_string().starts_with(text), "{kind} {body}: {error}");
     }
 }
 
 #[test]
-fn enabled_is_a_bare_boolean_or_an_object_with_one() {
+fn enabled_is_a_boolean_or_an_object_with_one() {
     for (body, enabled) in
         [("true", true), (" false ", false), (r#"{"enabled":false,"x":1}"#, false)]
     {
         assert_eq!(read_enabled(body.as_bytes()), Ok(enabled), "{body}");
     }
-    for (body, class) in [
-        ("", Class::NotJson),
-        ("True", Class::NotJson),
-        ("\"true\"", Class::BadJson),
-        ("1", Class::BadJson),
-        ("null", Class::BadJson),
-        ("[true]", Class::BadJson),
-        (r#"{"enabled":"true"}"#, Class::BadJson),
-        (r#"{"enabled":true,"enabled":true}"#, Class::BadJson),
-        ("{}", Class::MissingParam),
+    for (body, code) in [
+        ("", MatrixErrorCode::NotJson),
+        ("True", MatrixErrorCode::NotJson),
+        ("\"true\"", MatrixErrorCode::BadJson),
+        ("1", MatrixErrorCode::BadJson),
+        ("null", MatrixErrorCode::BadJson),
+        ("[true]", MatrixErrorCode::BadJson),
+        (r#"{"enabled":"true"}"#, MatrixErrorCode::BadJson),
+        (r#"{"enabled":true,"enabled":true}"#, MatrixErrorCode::BadJson),
+        ("{}", MatrixErrorCode::MissingParam),
     ] {
-        assert_eq!(read_enabled(body.as_bytes()).unwrap_err().class(), class, "{body}");
+        assert_eq!(read_enabled(body.as_bytes()).unwrap_err().code(), code, "{body}");
     }
 }
 
 #[test]
-fn actions_are_an_object_with_a_list() {
+fn actions_are_an_object_with_an_array() {
     assert_eq!(read_actions(br#"{"actions":["notify"]}"#), Ok(vec![Action::Notify]));
     assert_eq!(read_actions(br#"{"actions":[],"x":1}"#), Ok(vec![]));
-    for (body, class) in [
-        ("", Class::NotJson),
-        (r#"["notify"]"#, Class::BadJson),
-        (r#"{"actions":"notify"}"#, Class::BadJson),
-        ("{}", Class::MissingParam),
-        (r#"{"actions":["ring"]}"#, Class::InvalidParam),
+    for (body, code) in [
+        ("", MatrixErrorCode::NotJson),
+        (r#"["notify"]"#, MatrixErrorCode::BadJson),
+        (r#"{"actions":"notify"}"#, MatrixErrorCode::BadJson),
+        ("{}", MatrixErrorCode::MissingParam),
+        (r#"{"actions":["ring"]}"#, MatrixErrorCode::InvalidParam),
     ] {
-        assert_eq!(read_actions(body.as_bytes()).unwrap_err().class(), class, "{body}");
+        assert_eq!(read_actions(body.as_bytes()).unwrap_err().code(), code, "{body}");
     }
 }
 
@@ -156,7 +161,7 @@ fn any_condition() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// The object, with members that nobody knows beside the ones it has.
+/// The object, with additional unknown members.
 fn with_extra(object: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
     let extra = prop::collection::btree_map("x-.*", any_json(), 0..3);
     (object, extra).prop_map(|(mut object, extra)| {
@@ -178,15 +183,15 @@ fn any_body() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn a_rule_is_shown_as_it_was_put(body in any_body(), kind in prop::sample::select(&RuleKind::ALL)) {
+    fn a_rule_is_serialised_as_it_was_put(body in any_body(), kind in prop::sample::select(&RuleKind::ALL)) {
         let new = NewRule::read(kind, &json::write(&body)).unwrap();
-        let rule = new.named("r".parse().unwrap(), true);
-        let shown = json!(rule);
+        let rule = new.into_rule("r".parse().unwrap(), true);
+        let serialised = json!(rule);
         let mut expected = body;
         expected["rule_id"] = json!("r");
         expected["default"] = json!(false);
         expected["enabled"] = json!(true);
-        prop_assert_eq!(&shown, &expected);
-        prop_assert_eq!(serde_json::from_value::<Rule>(shown).unwrap(), rule);
+        prop_assert_eq!(&serialised, &expected);
+        prop_assert_eq!(serde_json::from_value::<Rule>(serialised).unwrap(), rule);
     }
 }

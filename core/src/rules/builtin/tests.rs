@@ -3,9 +3,9 @@ use serde_json::{Value, json};
 use super::*;
 use crate::rules::{Document, RuleScope};
 
-/// The list of the newest specification (v1.17 to v1.19), with the three older mention rules at
-/// the places that they had until v1.16.
-const PUBLISHED: &str = r#"{
+/// The rules of the Matrix specification v1.17 to v1.19, with the three legacy mention rules at
+/// the positions that they had until v1.16.
+const SPECIFICATION: &str = r#"{
 "override": [
  {"rule_id":".m.rule.master","default":true,"enabled":false,"conditions":[],"actions":[]},
  {"rule_id":".m.rule.suppress_notices","default":true,"enabled":true,"conditions":[{"kind":"event_match","key":"content.msgtype","pattern":"m.notice"}],"actions":[]},
@@ -35,14 +35,14 @@ const PUBLISHED: &str = r#"{
 }"#;
 
 #[test]
-fn the_published_list_is_met() {
-    let published: Value = serde_json::from_str(PUBLISHED).unwrap();
+fn the_rules_are_those_of_the_specification() {
+    let specified: Value = serde_json::from_str(SPECIFICATION).unwrap();
     let document = Document::new(RuleScope::Global);
-    assert_eq!(json!(document.ruleset(User::new("@alice:x.org:8448"))), published);
+    assert_eq!(json!(document.ruleset(User::new("@alice:x.org:8448"))), specified);
 }
 
 #[test]
-fn a_rule_that_does_not_speak_of_the_user_is_shared() {
+fn a_rule_without_placeholders_is_borrowed() {
     let alice = User::new("@alice:x");
     let personal: Vec<&str> = all()
         .iter()
@@ -56,18 +56,18 @@ fn a_rule_that_does_not_speak_of_the_user_is_shared() {
 }
 
 #[test]
-fn the_name_of_a_builtin_rule_is_reserved_and_stands_once() {
-    let mut names: Vec<&str> = all().iter().map(|(_, rule)| rule.rule_id.as_str()).collect();
-    assert!(names.iter().all(|name| name.starts_with('.')));
-    assert!(LEGACY_MENTIONS.iter().all(|name| names.contains(name)));
-    let count = names.len();
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), count);
+fn the_id_of_a_builtin_rule_is_reserved_and_unique() {
+    let mut ids: Vec<&str> = all().iter().map(|(_, rule)| rule.rule_id.as_str()).collect();
+    assert!(ids.iter().all(|id| id.starts_with('.')));
+    assert!(LEGACY_MENTIONS.iter().all(|id| ids.contains(id)));
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count);
 }
 
 #[test]
-fn the_localpart_is_what_stands_between_the_sign_and_the_first_colon() {
+fn the_localpart_is_between_the_at_sign_and_the_first_colon() {
     for (id, localpart) in [
         ("@alice:x.org", "alice"),
         ("@alice:x.org:8448", "alice"),

@@ -2,7 +2,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::json;
-use crate::rules::{Class, RulesetsResponse, User, body, builtin};
+use crate::matrix::MatrixErrorCode;
+use crate::rules::{RulesetsResponse, User, body, builtin};
 
 mod model;
 
@@ -18,7 +19,7 @@ fn phone() -> Document {
     Document::new("device/phone".parse().unwrap())
 }
 
-fn quiet(kind: RuleKind) -> NewRule {
+fn silent(kind: RuleKind) -> NewRule {
     NewRule::read(kind, br#"{"actions":[],"pattern":"p"}"#).unwrap()
 }
 
@@ -34,9 +35,9 @@ fn put(
     document: &mut Document,
     kind: RuleKind,
     id: &str,
-    place: Position<'_>,
+    position: Position<'_>,
 ) -> Result<(), RuleError> {
-    document.put(kind, id.parse().unwrap(), quiet(kind), place)
+    document.put(kind, id.parse().unwrap(), silent(kind), position)
 }
 
 /// A document with these room rules, in this order.
@@ -48,7 +49,7 @@ fn with_rooms<const N: usize>(ids: [&str; N]) -> Document {
     document
 }
 
-fn own_ids(document: &Document, kind: RuleKind) -> Vec<&str> {
+fn user_rule_ids(document: &Document, kind: RuleKind) -> Vec<&str> {
     document.user_rules()[kind].iter().map(|rule| rule.rule_id.as_str()).collect()
 }
 
@@ -56,8 +57,8 @@ fn own_ids(document: &Document, kind: RuleKind) -> Vec<&str> {
 fn a_new_rule_goes_on_top_of_its_kind() {
     let mut document = with_rooms(["a", "b"]);
     put(&mut document, RuleKind::Room, "c", Position::default()).unwrap();
-    assert_eq!(own_ids(&document, RuleKind::Room), ["c", "a", "b"]);
-    assert!(own_ids(&document, RuleKind::Sender).is_empty());
+    assert_eq!(user_rule_ids(&document, RuleKind::Room), ["c", "a", "b"]);
+    assert!(user_rule_ids(&document, RuleKind::Sender).is_empty());
 }
 
 #[test]
@@ -78,9 +79,9 @@ fn a_new_underride_rule_goes_above_the_builtin_rules() {
 }
 
 #[test]
-fn a_rule_is_placed_next_to_the_rule_that_is_named() {
+fn before_and_after_place_a_rule() {
     let both = |before, after| Position { before: Some(before), after: Some(after) };
-    for (id, place, order) in [
+    for (id, position, order) in [
         ("x", before("a"), "xabc"),
         ("x", before("c"), "abxc"),
         ("x", after("a"), "axbc"),
@@ -99,17 +100,17 @@ fn a_rule_is_placed_next_to_the_rule_that_is_named() {
         ("b", both("a", "c"), "bac"),
     ] {
         let mut document = with_rooms(["a", "b", "c"]);
-        put(&mut document, RuleKind::Room, id, place).unwrap();
-        assert_eq!(own_ids(&document, RuleKind::Room).concat(), order, "{id} {place:?}");
+        put(&mut document, RuleKind::Room, id, position).unwrap();
+        assert_eq!(user_rule_ids(&document, RuleKind::Room).concat(), order, "{id} {position:?}");
     }
 }
 
 #[test]
-fn a_place_next_to_no_rule_of_the_users_is_refused_and_nothing_changes() {
+fn a_position_next_to_an_unknown_rule_is_rejected_without_a_change() {
     let mut document = with_rooms(["a", "b"]);
     put(&mut document, RuleKind::Sender, "s", Position::default()).unwrap();
-    let untouched = document.clone();
-    for (kind, id, place, text) in [
+    let before_change = document.clone();
+    for (kind, id, position, text) in [
         (
             RuleKind::Room,
             "x",
@@ -140,28 +141,28 @@ fn a_place_next_to_no_rule_of_the_users_is_refused_and_nothing_changes() {
             r#"there is no room rule "y" to place the rule next to"#,
         ),
     ] {
-        let refusal = put(&mut document, kind, id, place).unwrap_err();
-        assert_eq!((refusal.class(), refusal.to_string()), (Class::Unknown, text.to_owned()));
-        assert_eq!(document, untouched);
+        let error = put(&mut document, kind, id, position).unwrap_err();
+        assert_eq!((error.code(), error.to_string()), (MatrixErrorCode::Unknown, text.to_owned()));
+        assert_eq!(document, before_change);
     }
 }
 
 #[test]
-fn a_rule_of_another_scope_is_no_neighbour() {
+fn a_rule_of_another_scope_is_not_a_neighbour() {
     let mut document = phone();
     put(&mut document, RuleKind::Room, "a", Position::default()).unwrap();
-    let refusal = put(&mut global(), RuleKind::Room, "b", before("a")).unwrap_err();
-    assert_eq!(refusal.class(), Class::Unknown);
+    let error = put(&mut global(), RuleKind::Room, "b", before("a")).unwrap_err();
+    assert_eq!(error.code(), MatrixErrorCode::Unknown);
 }
 
 #[test]
-fn a_replaced_rule_has_the_new_body_and_is_enabled_as_it_was() {
-    for place in [Position::default(), before("b"), after("b")] {
+fn a_replaced_rule_keeps_enabled() {
+    for position in [Position::default(), before("b"), after("b")] {
         let mut document = with_rooms(["a", "b"]);
         document.set_enabled(RuleKind::Room, "a", false).unwrap();
-        let loud =
+        let notifying =
             NewRule::read(RuleKind::Room, br#"{"actions":["notify"],"enabled":true}"#).unwrap();
-        document.put(RuleKind::Room, "a".parse().unwrap(), loud, place).unwrap();
+        document.put(RuleKind::Room, "a".parse().unwrap(), notifying, position).unwrap();
         assert_eq!(
             json!(document.rule(RuleKind::Room, "a", alice()).unwrap()),
             json!({"rule_id": "a", "default": false, "enabled": false, "actions": ["notify"]})
@@ -171,7 +172,7 @@ fn a_replaced_rule_has_the_new_body_and_is_enabled_as_it_was() {
 }
 
 #[test]
-fn a_rule_that_is_deleted_and_made_again_is_enabled() {
+fn a_deleted_and_recreated_rule_is_enabled() {
     let mut document = with_rooms(["a"]);
     document.set_enabled(RuleKind::Room, "a", false).unwrap();
     document.remove(RuleKind::Room, "a").unwrap();
@@ -186,29 +187,30 @@ fn the_same_id_in_two_kinds_is_two_rules() {
     document.set_enabled(RuleKind::Sender, "a", false).unwrap();
     assert!(document.rule(RuleKind::Room, "a", alice()).unwrap().enabled);
     document.remove(RuleKind::Room, "a").unwrap();
-    assert!(document.has_own(RuleKind::Sender, "a") && !document.has_own(RuleKind::Room, "a"));
+    assert_eq!(user_rule_ids(&document, RuleKind::Sender), ["a"]);
+    assert!(user_rule_ids(&document, RuleKind::Room).is_empty());
 }
 
 #[test]
-fn what_a_user_changes_of_a_builtin_rule_is_laid_over_it() {
+fn user_changes_override_a_builtin_rule() {
     let mut document = global();
-    let shown = |document: &Document| {
+    let rule_json = |document: &Document| {
         json!(document.rule(RuleKind::Content, ".m.rule.contains_user_name", alice()).unwrap())
     };
-    let mut expected = shown(&document);
+    let mut expected = rule_json(&document);
     document.set_enabled(RuleKind::Content, ".m.rule.contains_user_name", false).unwrap();
     expected["enabled"] = json!(false);
-    assert_eq!(shown(&document), expected);
+    assert_eq!(rule_json(&document), expected);
     let actions = body::read_actions(br#"{"actions":["dont_notify"]}"#).unwrap();
     document.set_actions(RuleKind::Content, ".m.rule.contains_user_name", actions).unwrap();
     expected["actions"] = json!(["dont_notify"]);
-    assert_eq!(shown(&document), expected);
+    assert_eq!(rule_json(&document), expected);
     assert_eq!(json!(document.rules(RuleKind::Content, alice())), json!([expected]));
     assert_eq!((document.len(), document.is_empty()), (0, false));
 }
 
 #[test]
-fn a_rule_that_is_not_there_is_not_found() {
+fn an_absent_rule_is_not_found() {
     let missing = [
         (global(), RuleKind::Room, "a"),
         (with_rooms(["a"]), RuleKind::Sender, "a"),
@@ -217,27 +219,27 @@ fn a_rule_that_is_not_there_is_not_found() {
         (phone(), RuleKind::Override, ".m.rule.master"),
     ];
     for (mut document, kind, id) in missing {
-        let untouched = document.clone();
-        let refusals = [
+        let before_change = document.clone();
+        let errors = [
             document.rule(kind, id, alice()).unwrap_err(),
             document.remove(kind, id).unwrap_err(),
             document.set_enabled(kind, id, true).unwrap_err(),
             document.set_actions(kind, id, vec![]).unwrap_err(),
         ];
-        for refusal in refusals {
-            assert_eq!(refusal, RuleError::NoSuchRule { kind, id: id.to_owned() });
-            assert_eq!(refusal.class(), Class::NotFound);
+        for error in errors {
+            assert_eq!(error, RuleError::NoSuchRule { kind, id: id.to_owned() });
+            assert_eq!(error.code(), MatrixErrorCode::NotFound);
         }
-        assert_eq!(document, untouched);
+        assert_eq!(document, before_change);
     }
 }
 
 #[test]
-fn a_builtin_rule_cannot_be_deleted_even_when_it_was_changed() {
+fn a_changed_builtin_rule_cannot_be_deleted() {
     let mut document = global();
     document.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
-    let refusal = document.remove(RuleKind::Override, builtin::MASTER).unwrap_err();
-    assert_eq!(refusal.class(), Class::NotFound);
+    let error = document.remove(RuleKind::Override, builtin::MASTER).unwrap_err();
+    assert_eq!(error.code(), MatrixErrorCode::NotFound);
     assert!(document.rule(RuleKind::Override, builtin::MASTER, alice()).unwrap().enabled);
 }
 
@@ -248,29 +250,29 @@ fn a_device_has_no_builtin_rules() {
 }
 
 #[test]
-fn all_rulesets_name_the_devices_that_have_a_rule() {
+fn the_response_lists_devices_with_a_rule() {
     let mut phone = phone();
     put(&mut phone, RuleKind::Room, "!r:x", Position::default()).unwrap();
     let tablet = Document::new("device/tablet".parse().unwrap());
     let global = global();
-    let answer = json::write(&RulesetsResponse::of(&global, [&phone, &tablet], alice()));
-    let answer: Value = serde_json::from_slice(&answer).unwrap();
+    let response = json::write(&RulesetsResponse::new([&global, &phone, &tablet], alice()));
+    let response: Value = serde_json::from_slice(&response).unwrap();
     let rule = json!({
         "rule_id": "!r:x", "default": false, "enabled": true, "actions": [], "pattern": "p",
     });
     let ruleset =
         json!({"override": [], "content": [], "room": [rule], "sender": [], "underride": []});
-    assert_eq!(answer["device"], json!({"phone": ruleset}));
-    assert_eq!(answer["global"], json!(global.ruleset(alice())));
+    assert_eq!(response["device"], json!({"phone": ruleset}));
+    assert_eq!(response["global"], json!(global.ruleset(alice())));
 
     phone.remove(RuleKind::Room, "!r:x").unwrap();
     assert_eq!(
-        json!(RulesetsResponse::of(&global, [&phone, &tablet], alice()))["device"],
+        json!(RulesetsResponse::new([&global, &phone, &tablet], alice()))["device"],
         json!({})
     );
 }
 
-/// What the first version wrote. This text must be readable for ever.
+/// A document as stored by the first version. It must stay readable.
 const STORED: &str = concat!(
     r#"{"rules":{"override":[{"rule_id":"a","default":false,"enabled":false,"actions":["notify","#,
     r#"{"set_tweak":"sound","value":"bell"}],"conditions":[{"kind":"room_member_count","is":"<9"},"#,
@@ -281,7 +283,7 @@ const STORED: &str = concat!(
 );
 
 #[test]
-fn the_stored_form_is_what_it_always_was() {
+fn the_stored_format_is_unchanged() {
     let document = Document::from_text(RuleScope::Global, STORED).unwrap();
     assert_eq!(document.to_text(), STORED);
     assert_eq!(document.len(), 2);
@@ -296,14 +298,14 @@ fn the_stored_form_is_what_it_always_was() {
 }
 
 #[test]
-fn a_change_of_a_rule_that_is_no_longer_builtin_is_kept_and_not_shown() {
+fn a_change_to_a_removed_builtin_rule_is_stored_without_effect() {
     let document = Document::from_text(RuleScope::Global, STORED).unwrap();
     assert!(document.patch(".m.rule.gone").is_some());
     assert_eq!(document.ruleset(alice()).iter().count(), builtin::all().iter().count() + 2);
 }
 
 #[test]
-fn a_document_of_an_unknown_form_is_not_read() {
+fn a_document_of_an_unknown_format_is_rejected() {
     for text in [
         "",
         "[]",
@@ -318,7 +320,7 @@ fn a_document_of_an_unknown_form_is_not_read() {
 }
 
 #[test]
-fn the_deepest_body_that_is_accepted_is_stored_and_read_back() {
+fn a_body_of_maximum_depth_is_stored_and_parsed() {
     let depth = json::MAX_DEPTH - 1;
     let deep = format!(r#"{{"actions":[],"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
     let mut document = phone();
@@ -326,12 +328,12 @@ fn the_deepest_body_that_is_accepted_is_stored_and_read_back() {
     document.put(RuleKind::Room, "a".parse().unwrap(), new, Position::default()).unwrap();
     let read = Document::from_text(document.scope().clone(), &document.to_text()).unwrap();
     assert_eq!(read, document);
-    let answer = json::write(&RulesetsResponse::of(&global(), [&document], alice()));
-    assert!(serde_json::from_slice::<Value>(&answer).is_ok());
+    let response = json::write(&RulesetsResponse::new([&document], alice()));
+    assert!(serde_json::from_slice::<Value>(&response).is_ok());
 }
 
 #[test]
-fn a_place_is_read_from_a_query_where_each_word_stands_once() {
+fn before_and_after_are_read_from_the_query_and_not_repeated() {
     let pairs = |text: &str| crate::percent::parse_query(text).unwrap();
     for (query, before, after) in [
         ("", None, None),
@@ -341,13 +343,13 @@ fn a_place_is_read_from_a_query_where_each_word_stands_once() {
         assert_eq!(Position::read(&pairs(query)), Ok(Position { before, after }), "{query}");
     }
     for query in ["before=a&before=a", "after=a&before=b&after=c"] {
-        let refusal = Position::read(&pairs(query)).unwrap_err();
-        assert_eq!(refusal.class(), Class::Unknown, "{query}");
+        let error = Position::read(&pairs(query)).unwrap_err();
+        assert_eq!(error.code(), MatrixErrorCode::Unknown, "{query}");
     }
 }
 
 #[test]
-fn a_builtin_rule_is_changed_while_it_is_not_as_it_is_built_in() {
+fn patched_builtins_are_those_that_differ_from_their_definition() {
     let changed = |document: &Document| -> Vec<(String, bool)> {
         let rules = RuleKind::ALL.into_iter().flat_map(|kind| document.patched_builtins(kind));
         rules.map(|rule| (rule.rule_id, rule.enabled)).collect()
@@ -359,7 +361,7 @@ fn a_builtin_rule_is_changed_while_it_is_not_as_it_is_built_in() {
     document.set_actions(RuleKind::Underride, ".m.rule.call", vec![Action::Notify]).unwrap();
     let all = [(builtin::MASTER, true), (".m.rule.call", true), (".m.rule.message", false)];
     assert_eq!(changed(&document), all.map(|(id, enabled)| (id.to_owned(), enabled)));
-    // Set back, it is kept as the user's choice, but it is no change.
+    // A change back to the definition is still stored, but makes no difference.
     document.set_enabled(RuleKind::Underride, ".m.rule.message", true).unwrap();
     document.set_enabled(RuleKind::Override, builtin::MASTER, false).unwrap();
     assert_eq!(changed(&document), [(".m.rule.call".to_owned(), true)]);

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::rules::Class;
+use crate::matrix::MatrixErrorCode;
 use crate::rules::evaluate::Level;
 
 fn explain(body: &Value) -> Result<ExplainRequest, RuleError> {
@@ -62,92 +62,104 @@ fn what_is_wrong_in_both_is_refused_by_name() {
         integers for levels";
     let creators = "room.creators must be an array of user ids";
     for (body, class, text) in [
-        (json!({}), Class::MissingParam, "event is missing"),
-        (json!({"event": null}), Class::BadJson, "event must be a JSON object"),
-        (json!({"event": []}), Class::BadJson, "event must be a JSON object"),
-        (json!({"event": {}, "room": 5}), Class::BadJson, "room must be a JSON object"),
+        (json!({}), MatrixErrorCode::MissingParam, "event is missing"),
+        (json!({"event": null}), MatrixErrorCode::BadJson, "event must be a JSON object"),
+        (json!({"event": []}), MatrixErrorCode::BadJson, "event must be a JSON object"),
+        (json!({"event": {}, "room": 5}), MatrixErrorCode::BadJson, "room must be a JSON object"),
         (
             json!({"event": {}, "room": {"member_count": -1}}),
-            Class::BadJson,
+            MatrixErrorCode::BadJson,
             "room.member_count must be a whole number",
         ),
         (
             json!({"event": {}, "room": {"member_count": "5"}}),
-            Class::BadJson,
+            MatrixErrorCode::BadJson,
             "room.member_count must be a whole number",
         ),
-        (json!({"event": {}, "room": {"creators": {"@a:x": 1}}}), Class::BadJson, creators),
-        (json!({"event": {}, "room": {"creators": ["@a:x", 1]}}), Class::BadJson, creators),
-        (json!({"event": {}, "room": {"creators": null}}), Class::BadJson, creators),
-        (json!({"event": {}, "room": {"power_levels": 1}}), Class::BadJson, levels),
-        (json!({"event": {}, "room": {"power_levels": []}}), Class::BadJson, levels),
+        (
+            json!({"event": {}, "room": {"creators": {"@a:x": 1}}}),
+            MatrixErrorCode::BadJson,
+            creators,
+        ),
+        (
+            json!({"event": {}, "room": {"creators": ["@a:x", 1]}}),
+            MatrixErrorCode::BadJson,
+            creators,
+        ),
+        (json!({"event": {}, "room": {"creators": null}}), MatrixErrorCode::BadJson, creators),
+        (json!({"event": {}, "room": {"power_levels": 1}}), MatrixErrorCode::BadJson, levels),
+        (json!({"event": {}, "room": {"power_levels": []}}), MatrixErrorCode::BadJson, levels),
         (
             json!({"event": {}, "room": {"power_levels": {"users": {"@a:x": "high"}}}}),
-            Class::BadJson,
+            MatrixErrorCode::BadJson,
             levels,
         ),
     ] {
         let mut many = body.clone();
         many["members"] = json!([]);
-        for refusal in [explain(&body).unwrap_err(), evaluate(&many).unwrap_err()] {
-            assert_eq!((refusal.class(), refusal.to_string().as_str()), (class, text), "{body}");
+        for error in [explain(&body).unwrap_err(), evaluate(&many).unwrap_err()] {
+            assert_eq!((error.code(), error.to_string().as_str()), (class, text), "{body}");
         }
     }
     for (body, class) in [
-        (&b"cake"[..], Class::NotJson),
-        (b"", Class::NotJson),
-        (b"[]", Class::BadJson),
-        (b"\"members\"", Class::BadJson),
-        (br#"{"event":{},"event":{},"members":[]}"#, Class::BadJson),
-        (br#"{"event":{"a":1,"a":2},"members":[]}"#, Class::BadJson),
-        (br#"{"event":{},"members":[]} x"#, Class::NotJson),
+        (&b"cake"[..], MatrixErrorCode::NotJson),
+        (b"", MatrixErrorCode::NotJson),
+        (b"[]", MatrixErrorCode::BadJson),
+        (b"\"members\"", MatrixErrorCode::BadJson),
+        (br#"{"event":{},"event":{},"members":[]}"#, MatrixErrorCode::BadJson),
+        (br#"{"event":{"a":1,"a":2},"members":[]}"#, MatrixErrorCode::BadJson),
+        (br#"{"event":{},"members":[]} x"#, MatrixErrorCode::NotJson),
     ] {
-        assert_eq!(ExplainRequest::read(body).unwrap_err().class(), class, "{body:?}");
-        assert_eq!(EvaluateRequest::read(body).unwrap_err().class(), class, "{body:?}");
+        assert_eq!(ExplainRequest::read(body).unwrap_err().code(), class, "{body:?}");
+        assert_eq!(EvaluateRequest::read(body).unwrap_err().code(), class, "{body:?}");
     }
 }
 
 #[test]
 fn what_is_wrong_in_one_of_them_is_refused_by_name() {
     for (more, class, text) in [
-        (json!({"profile_tag": 1}), Class::BadJson, "profile_tag must be a string"),
-        (json!({"profile_tag": ""}), Class::InvalidParam, "a name must not be empty"),
-        (json!({"profile_tag": "a/b"}), Class::InvalidParam, "a name must not contain '/'"),
+        (json!({"profile_tag": 1}), MatrixErrorCode::BadJson, "profile_tag must be a string"),
+        (json!({"profile_tag": ""}), MatrixErrorCode::InvalidParam, "a name must not be empty"),
+        (
+            json!({"profile_tag": "a/b"}),
+            MatrixErrorCode::InvalidParam,
+            "a name must not contain '/'",
+        ),
         (
             json!({"room": {"display_name": null}}),
-            Class::BadJson,
+            MatrixErrorCode::BadJson,
             "room.display_name must be a string",
         ),
     ] {
         let mut body = more.clone();
         body["event"] = json!({});
-        let refusal = explain(&body).unwrap_err();
-        assert_eq!((refusal.class(), refusal.to_string().as_str()), (class, text), "{more}");
+        let error = explain(&body).unwrap_err();
+        assert_eq!((error.code(), error.to_string().as_str()), (class, text), "{more}");
     }
     let good = json!({"user_id": "@a:x"});
     for (members, class, text) in [
-        (Value::Null, Class::BadJson, "members must be an array"),
-        (json!({"0": good}), Class::BadJson, "members must be an array"),
-        (json!([good, "@b:x"]), Class::BadJson, "members[1] must be a JSON object"),
-        (json!([good, {}]), Class::MissingParam, "members[1].user_id is missing"),
+        (Value::Null, MatrixErrorCode::BadJson, "members must be an array"),
+        (json!({"0": good}), MatrixErrorCode::BadJson, "members must be an array"),
+        (json!([good, "@b:x"]), MatrixErrorCode::BadJson, "members[1] must be a JSON object"),
+        (json!([good, {}]), MatrixErrorCode::MissingParam, "members[1].user_id is missing"),
         (
             json!([{"user_id": "@a:x", "display_name": 1}]),
-            Class::BadJson,
+            MatrixErrorCode::BadJson,
             "members[0].display_name must be a string",
         ),
         (
             json!([{"user_id": "@a:x", "profile_tag": ""}]),
-            Class::InvalidParam,
+            MatrixErrorCode::InvalidParam,
             "a name must not be empty",
         ),
     ] {
-        let refusal = evaluate(&json!({"event": {}, "members": members})).unwrap_err();
-        assert_eq!((refusal.class(), refusal.to_string().as_str()), (class, text), "{members}");
+        let error = evaluate(&json!({"event": {}, "members": members})).unwrap_err();
+        assert_eq!((error.code(), error.to_string().as_str()), (class, text), "{members}");
     }
-    let refusal = evaluate(&json!({"event": {}})).unwrap_err();
-    assert_eq!(refusal.to_string(), "members is missing");
-    let refusal = evaluate(&json!({"event": {}, "members": [], "all": 1})).unwrap_err();
-    assert_eq!(refusal.to_string(), "all must be a boolean");
+    let error = evaluate(&json!({"event": {}})).unwrap_err();
+    assert_eq!(error.to_string(), "members is missing");
+    let error = evaluate(&json!({"event": {}, "members": [], "all": 1})).unwrap_err();
+    assert_eq!(error.to_string(), "all must be a boolean");
 }
 
 #[test]

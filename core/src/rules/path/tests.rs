@@ -11,9 +11,9 @@ fn rule(scope: RuleScope, kind: RuleKind, id: &str) -> RuleRef {
 }
 
 #[test]
-fn a_path_names_what_it_says() {
+fn a_path_is_parsed() {
     use RuleScope::Global;
-    for (path, named) in [
+    for (path, expected) in [
         ("", RulePath::All),
         ("device/", RulePath::Devices),
         ("global/", RulePath::Ruleset(Global)),
@@ -38,12 +38,12 @@ fn a_path_names_what_it_says() {
         ("global/content/a/enabled", RulePath::Enabled(rule(Global, RuleKind::Content, "a"))),
         ("device/phone/room/a/actions", RulePath::Actions(rule(phone(), RuleKind::Room, "a"))),
     ] {
-        assert_eq!(RulePath::read(path), Ok(named), "{path}");
+        assert_eq!(RulePath::read(path), Ok(expected), "{path}");
     }
 }
 
 #[test]
-fn a_path_that_names_nothing_is_refused_by_name() {
+fn an_invalid_path_is_rejected_with_its_reason() {
     let long = format!("global/content/{}", "a".repeat(256));
     for (path, error, unrecognized) in [
         ("global", PathError::NoSlash, true),
@@ -80,24 +80,24 @@ fn a_path_that_names_nothing_is_refused_by_name() {
         ("global/%f/a", PathError::Percent(PercentError::InvalidEscape), false),
         ("device/%c3/", PathError::Percent(PercentError::NotUtf8), false),
     ] {
-        let found = RulePath::read(path);
-        assert_eq!(found, Err(error), "{path}");
+        let result = RulePath::read(path);
+        assert_eq!(result, Err(error), "{path}");
         assert_eq!(error.is_unrecognized(), unrecognized, "{path}");
     }
 }
 
 proptest! {
     #[test]
-    fn any_path_is_read_or_refused(path in "[a-z%0-9/\\\\.é]{0,60}") {
+    fn parsing_does_not_panic(path in "[a-z%0-9/\\\\.é]{0,60}") {
         let _ = RulePath::read(&path);
     }
 
     #[test]
-    fn every_id_that_a_user_can_give_is_read_back(id in any::<String>()) {
+    fn every_valid_id_is_decoded(id in any::<String>()) {
         prop_assume!(id.parse::<crate::rules::RuleId>().is_ok());
-        let written: Vec<String> = id.bytes().map(|byte| format!("%{byte:02X}")).collect();
-        let written = written.concat();
-        let path = RulePath::read(&format!("global/content/{written}/enabled")).unwrap();
+        let encoded: Vec<String> = id.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let encoded = encoded.concat();
+        let path = RulePath::read(&format!("global/content/{encoded}/enabled")).unwrap();
         prop_assert_eq!(path, RulePath::Enabled(rule(RuleScope::Global, RuleKind::Content, &id)));
     }
 }

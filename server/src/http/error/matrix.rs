@@ -3,11 +3,12 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use belfry_core::matrix::{DUMMY, LoginError};
+use belfry_core::json::JsonError;
+use belfry_core::matrix::{LoginError, MatrixErrorCode, STAGE_DUMMY};
 use belfry_core::oauth::account;
 use belfry_core::oauth::bearer::BearerError;
 use belfry_core::percent::PercentError;
-use belfry_core::rules::{Class, PathError, RuleAccess, RuleError};
+use belfry_core::rules::{PathError, RuleAccess, RuleError};
 use serde_json::json;
 
 use super::CommonError;
@@ -25,7 +26,9 @@ pub(crate) enum MatrixError {
     #[error(transparent)]
     Query(#[from] PercentError),
     #[error(transparent)]
-    Refusal(#[from] RuleError),
+    Rule(#[from] RuleError),
+    #[error(transparent)]
+    Json(#[from] JsonError),
     #[error(transparent)]
     Bearer(#[from] BearerError),
     #[error("An access token is needed")]
@@ -80,17 +83,8 @@ impl MatrixError {
             Self::Path(_) | Self::Query(_) | Self::Bearer(_) | Self::RepeatedUser => {
                 (StatusCode::BAD_REQUEST, "M_INVALID_PARAM")
             }
-            Self::Refusal(refusal) | Self::Login(LoginError::Body(refusal)) => {
-                match refusal.class() {
-                    Class::NotJson => (StatusCode::BAD_REQUEST, "M_NOT_JSON"),
-                    Class::BadJson => (StatusCode::BAD_REQUEST, "M_BAD_JSON"),
-                    Class::MissingParam => (StatusCode::BAD_REQUEST, "M_MISSING_PARAM"),
-                    Class::InvalidParam => (StatusCode::BAD_REQUEST, "M_INVALID_PARAM"),
-                    Class::Unknown => (StatusCode::BAD_REQUEST, "M_UNKNOWN"),
-                    Class::NotFound => (StatusCode::NOT_FOUND, "M_NOT_FOUND"),
-                    Class::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "M_TOO_LARGE"),
-                }
-            }
+            Self::Rule(error) => status_of(error.code()),
+            Self::Json(error) | Self::Login(LoginError::Json(error)) => status_of(error.into()),
             Self::Login(LoginError::Type | LoginError::Identifier) => {
                 (StatusCode::BAD_REQUEST, "M_UNKNOWN")
             }
@@ -135,6 +129,18 @@ impl MatrixError {
     }
 }
 
+fn status_of(code: MatrixErrorCode) -> (StatusCode, &'static str) {
+    match code {
+        MatrixErrorCode::NotJson => (StatusCode::BAD_REQUEST, "M_NOT_JSON"),
+        MatrixErrorCode::BadJson => (StatusCode::BAD_REQUEST, "M_BAD_JSON"),
+        MatrixErrorCode::MissingParam => (StatusCode::BAD_REQUEST, "M_MISSING_PARAM"),
+        MatrixErrorCode::InvalidParam => (StatusCode::BAD_REQUEST, "M_INVALID_PARAM"),
+        MatrixErrorCode::Unknown => (StatusCode::BAD_REQUEST, "M_UNKNOWN"),
+        MatrixErrorCode::NotFound => (StatusCode::NOT_FOUND, "M_NOT_FOUND"),
+        MatrixErrorCode::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "M_TOO_LARGE"),
+    }
+}
+
 impl IntoResponse for MatrixError {
     fn into_response(self) -> Response {
         if let Self::Common(problem) = self {
@@ -145,7 +151,7 @@ impl IntoResponse for MatrixError {
         match &self {
             Self::UnknownToken => body["soft_logout"] = false.into(),
             Self::Stages { session, unknown } => {
-                let flows = json!([{ "stages": [DUMMY] }]);
+                let flows = json!([{ "stages": [STAGE_DUMMY] }]);
                 let mut stages = json!({ "flows": flows, "params": {}, "session": session });
                 if *unknown {
                     stages["errcode"] = body["errcode"].take();

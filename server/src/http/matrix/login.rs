@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use belfry_core::matrix::{Login, PASSWORD, device_id, localpart, user_id};
+use belfry_core::matrix::{LOGIN_PASSWORD, LoginRequest, device_id, localpart, user_id};
 use belfry_core::oauth::scope::{Scope, Scopes};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use crate::tokens::{self, MATRIX, issue};
 
 /// `GET login`: the ways to sign in.
 pub(crate) async fn flows() -> Json<Value> {
-    Json(json!({ "flows": [{ "type": PASSWORD }] }))
+    Json(json!({ "flows": [{ "type": LOGIN_PASSWORD }] }))
 }
 
 /// `POST login`.
@@ -28,7 +28,7 @@ pub(crate) async fn login(
     guard: Guard,
     Whole(body): Whole,
 ) -> Result<Json<Value>, MatrixError> {
-    let login = Login::read(&body)?;
+    let login = LoginRequest::read(&body)?;
     let name = localpart(&login.user, state.server_name()).unwrap_or(&login.user);
     guard.sign_in(name).await.map_err(CommonError::from)?;
     let account = state.store.account_by_name(name).await?;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{RawQuery, State};
-use belfry_core::matrix::{Register, Stage, user_id};
+use belfry_core::json::JsonError;
+use belfry_core::matrix::{RegisterRequest, RegistrationStage, user_id};
 use belfry_core::oauth::account::{self, check_free_name, check_password};
 use belfry_core::percent;
-use belfry_core::rules::RuleError;
 use serde_json::{Value, json};
 
 use super::login::{check_app, signed_in};
@@ -34,7 +34,7 @@ pub(crate) async fn register(
     if query.iter().any(|(name, kind)| name == "kind" && kind == "guest") {
         return Err(MatrixError::Guest);
     }
-    let asked = Register::read(&body)?;
+    let asked = RegisterRequest::read(&body)?;
     // What is wrong with the name is said before the stages, while the user still looks at it.
     if let Some(name) = &asked.username {
         check(name, &state).await?;
@@ -42,11 +42,14 @@ pub(crate) async fn register(
     if let Some(password) = &asked.password {
         check_password(password).map_err(MatrixError::Password)?;
     }
-    if asked.stage != Stage::Done {
+    if asked.stage != RegistrationStage::Completed {
         let session = random::secret(state.clock.now()).reveal().to_owned();
-        return Err(MatrixError::Stages { session, unknown: asked.stage == Stage::Unknown });
+        return Err(MatrixError::Stages {
+            session,
+            unknown: asked.stage == RegistrationStage::Unknown,
+        });
     }
-    let password = asked.password.ok_or_else(|| RuleError::MissingField("password".to_owned()))?;
+    let password = asked.password.ok_or_else(|| JsonError::MissingField("password".to_owned()))?;
     let name = match asked.username {
         Some(name) => name,
         None => any_name(&state)?,

@@ -29,10 +29,7 @@ pub(crate) async fn show(
     };
     let bytes = match path {
         RulePath::All => return Ok(json::answer(rulesets.response(user))),
-        RulePath::Devices => {
-            let none = Document::new(RuleScope::Global);
-            write(&RulesetsResponse::of(&none, rulesets.documents(), user).device)
-        }
+        RulePath::Devices => write(&RulesetsResponse::new(rulesets.documents(), user).device),
         RulePath::Ruleset(scope) => write(&document(scope).ruleset(user)),
         RulePath::Kind(scope, kind) => write(&document(scope).rules(*kind, user)),
         RulePath::Rule(RuleRef { scope, kind, id }) => {

@@ -1,4 +1,4 @@
-//! Any sequence of steps, against a model that keeps no list.
+//! Random sequences of changes, compared with a model without lists.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A step that a user takes. Ids are few, so that steps meet each other.
+/// A change of the rules. There are few ids, so that changes affect each other.
 #[derive(Debug, Clone)]
-enum Step {
+enum Edit {
     Put { kind: RuleKind, id: String, before: Option<String>, after: Option<String> },
     Remove { kind: RuleKind, id: String },
     Enable { kind: RuleKind, id: String, enabled: bool },
@@ -18,27 +18,27 @@ fn kind() -> impl Strategy<Value = RuleKind> {
     prop::sample::select(&[RuleKind::Override, RuleKind::Content, RuleKind::Room][..])
 }
 
-fn own_id() -> impl Strategy<Value = String> {
+fn user_rule_id() -> impl Strategy<Value = String> {
     "[a-f]"
 }
 
 fn any_id() -> impl Strategy<Value = String> {
-    prop_oneof![8 => own_id(), 1 => Just(builtin::MASTER.to_owned())]
+    prop_oneof![8 => user_rule_id(), 1 => Just(builtin::MASTER.to_owned())]
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn edit() -> impl Strategy<Value = Edit> {
     let neighbour = || prop::option::weighted(0.4, any_id());
     prop_oneof![
-        5 => (kind(), own_id(), neighbour(), neighbour())
-            .prop_map(|(kind, id, before, after)| Step::Put { kind, id, before, after }),
-        1 => (kind(), any_id()).prop_map(|(kind, id)| Step::Remove { kind, id }),
+        5 => (kind(), user_rule_id(), neighbour(), neighbour())
+            .prop_map(|(kind, id, before, after)| Edit::Put { kind, id, before, after }),
+        1 => (kind(), any_id()).prop_map(|(kind, id)| Edit::Remove { kind, id }),
         2 => (kind(), any_id(), any::<bool>())
-            .prop_map(|(kind, id, enabled)| Step::Enable { kind, id, enabled }),
+            .prop_map(|(kind, id, enabled)| Edit::Enable { kind, id, enabled }),
     ]
 }
 
-/// The same rules told differently: no list, but a height for each rule. A place between two
-/// rules is the middle of their heights, the top is one above the highest.
+/// Orders rules by height. A rule placed between two others gets the mean of their heights, a rule
+/// placed on top gets one more than the highest.
 #[derive(Default)]
 struct Model {
     heights: BTreeMap<(RuleKind, String), f64>,
@@ -54,7 +54,7 @@ impl Model {
         ids.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// The height just above or just below a rule, as if the rule that moves were not there.
+    /// The height directly above or below a rule, ignoring the rule that moves.
     fn next_to(&self, kind: RuleKind, moving: &str, named: &str, above: bool) -> f64 {
         let height = self.heights[&(kind, named.to_owned())];
         let others = self.heights.iter().filter(|((of, id), _)| *of == kind && id != moving);
@@ -68,15 +68,15 @@ impl Model {
         }
     }
 
-    /// Takes the step, and says whether it is allowed.
-    fn take(&mut self, step: &Step) -> bool {
-        match step {
-            Step::Put { kind, id, before, after } => {
+    /// Applies a change. Returns whether it is allowed.
+    fn apply(&mut self, edit: &Edit) -> bool {
+        match edit {
+            Edit::Put { kind, id, before, after } => {
                 let name = (*kind, id.clone());
-                let good = |named: &String| {
+                let is_neighbour = |named: &String| {
                     named != id && self.heights.contains_key(&(*kind, named.clone()))
                 };
-                if !before.iter().chain(after).all(good) {
+                if !before.iter().chain(after).all(is_neighbour) {
                     return false;
                 }
                 let height = match (before, after) {
@@ -90,16 +90,16 @@ impl Model {
                 self.heights.insert(name, height);
                 true
             }
-            Step::Remove { kind, id } => {
+            Edit::Remove { kind, id } => {
                 let name = (*kind, id.clone());
                 self.disabled.retain(|other| *other != name);
                 self.heights.remove(&name).is_some()
             }
-            Step::Enable { kind: RuleKind::Override, id, enabled } if id == builtin::MASTER => {
+            Edit::Enable { kind: RuleKind::Override, id, enabled } if id == builtin::MASTER => {
                 self.master = *enabled;
                 true
             }
-            Step::Enable { kind, id, enabled } => {
+            Edit::Enable { kind, id, enabled } => {
                 let name = (*kind, id.clone());
                 self.disabled.retain(|other| *other != name);
                 let known = self.heights.contains_key(&name);
@@ -112,34 +112,34 @@ impl Model {
     }
 }
 
-fn take(document: &mut Document, step: &Step) -> Result<(), RuleError> {
-    match step {
-        Step::Put { kind, id, before, after } => {
-            let place = Position { before: before.as_deref(), after: after.as_deref() };
-            put(document, *kind, id, place)
+fn apply(document: &mut Document, edit: &Edit) -> Result<(), RuleError> {
+    match edit {
+        Edit::Put { kind, id, before, after } => {
+            let position = Position { before: before.as_deref(), after: after.as_deref() };
+            put(document, *kind, id, position)
         }
-        Step::Remove { kind, id } => document.remove(*kind, id),
-        Step::Enable { kind, id, enabled } => document.set_enabled(*kind, id, *enabled),
+        Edit::Remove { kind, id } => document.remove(*kind, id),
+        Edit::Enable { kind, id, enabled } => document.set_enabled(*kind, id, *enabled),
     }
 }
 
 proptest! {
     #[test]
-    fn after_any_steps_the_order_is_that_of_the_model(
-        steps in prop::collection::vec(step(), 0..40),
+    fn rules_have_the_order_of_the_model_after_any_changes(
+        edits in prop::collection::vec(edit(), 0..40),
     ) {
         let mut document = global();
         let mut model = Model::default();
-        for step in &steps {
-            let untouched = document.clone();
-            let taken = take(&mut document, step);
-            prop_assert_eq!(taken.is_ok(), model.take(step), "{:?}: {:?}", step, taken);
-            if taken.is_err() {
-                prop_assert_eq!(&document, &untouched);
+        for edit in &edits {
+            let before = document.clone();
+            let result = apply(&mut document, edit);
+            prop_assert_eq!(result.is_ok(), model.apply(edit), "{:?}: {:?}", edit, result);
+            if result.is_err() {
+                prop_assert_eq!(&document, &before);
             }
         }
         for kind in RuleKind::ALL {
-            prop_assert_eq!(own_ids(&document, kind), model.order(kind));
+            prop_assert_eq!(user_rule_ids(&document, kind), model.order(kind));
             for rule in &document.user_rules()[kind] {
                 let name = (kind, rule.rule_id.clone());
                 prop_assert_eq!(rule.enabled, !model.disabled.contains(&name));
@@ -162,7 +162,7 @@ proptest! {
     }
 
     #[test]
-    fn any_body_gets_an_answer(bytes in any::<Vec<u8>>(), kind in kind()) {
+    fn parsing_does_not_panic(bytes in any::<Vec<u8>>(), kind in kind()) {
         let _ = NewRule::read(kind, &bytes);
         let _ = body::read_enabled(&bytes);
         let _ = body::read_actions(&bytes);

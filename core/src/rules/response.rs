@@ -1,21 +1,48 @@
-//! All rulesets of a user as the bytes of one answer.
+//! Response of `GET /pushrules/`.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use serde::Serialize;
+
 use super::builtin::{LOCALPART, USER_ID};
-use super::{Document, RuleScope, RulesetsResponse, User};
+use super::{Document, Rule, RuleScope, Ruleset, User};
 use crate::json;
 
-/// What a user sees of these documents.
+/// All rulesets of a user, built-in rules included.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RulesetsResponse<'a> {
+    /// The rulesets of devices that have at least one rule, by profile tag.
+    pub device: BTreeMap<&'a str, Ruleset<Cow<'a, Rule>>>,
+    /// The ruleset for all devices.
+    pub global: Ruleset<Cow<'a, Rule>>,
+}
+
+impl<'a> RulesetsResponse<'a> {
+    /// Builds the response from the stored documents of the user.
+    #[must_use]
+    pub fn new(documents: impl IntoIterator<Item = &'a Document>, user: User<'_>) -> Self {
+        static WITHOUT_RULES: LazyLock<Document> =
+            LazyLock::new(|| Document::new(RuleScope::Global));
+        let (mut global, mut device) = (&*WITHOUT_RULES, BTreeMap::new());
+        for document in documents {
+            match document.scope() {
+                RuleScope::Global => global = document,
+                RuleScope::Device(_) if document.is_empty() => {}
+                RuleScope::Device(tag) => {
+                    device.insert(tag.as_str(), document.ruleset(user));
+                }
+            }
+        }
+        Self { device, global: global.ruleset(user) }
+    }
+}
+
+/// Serialises the response for these documents.
 #[must_use]
-pub fn answer<'a>(
-    documents: impl Iterator<Item = &'a Document> + Clone,
-    user: User<'_>,
-) -> Vec<u8> {
-    let none = Document::new(RuleScope::Global);
-    let global = documents.clone().find(|document| *document.scope() == RuleScope::Global);
-    let devices = documents.map(|document| -> &Document { document });
-    json::write(&RulesetsResponse::of(global.unwrap_or(&none), devices, user))
+pub fn answer<'a>(documents: impl Iterator<Item = &'a Document>, user: User<'_>) -> Vec<u8> {
+    json::write(&RulesetsResponse::new(documents, user))
 }
 
 /// What a user sees who has not said anything yet. It is the same for all but for the user's name

@@ -1,0 +1,137 @@
+//! Typed access to the fields of a JSON object, with errors that name the path of the field.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::{JsonError, read};
+
+/// Position of a value in a body. It is formatted only for an error.
+#[derive(Clone, Copy)]
+pub(crate) enum Location {
+    /// The body itself.
+    Body,
+    /// A field of the body.
+    Field(&'static str),
+    /// An item of an array of the body.
+    Item(&'static str, usize),
+}
+
+impl Location {
+    fn field(self, name: &str) -> String {
+        match self {
+            Self::Body => name.to_owned(),
+            Self::Field(_) | Self::Item(..) => format!("{self}.{name}"),
+        }
+    }
+
+    pub(crate) fn wrong_type(self, expected: &'static str) -> JsonError {
+        JsonError::WrongType { field: self.to_string(), expected }
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Body => f.write_str("the body"),
+            Self::Field(name) => f.write_str(name),
+            Self::Item(array, index) => write!(f, "{array}[{index}]"),
+        }
+    }
+}
+
+/// A JSON object whose fields are removed as they are read.
+pub(crate) struct Fields {
+    location: Location,
+    object: Map<String, Value>,
+}
+
+impl Fields {
+    /// Parses a body that must be an object.
+    pub(crate) fn read(body: &[u8]) -> Result<Self, JsonError> {
+        Self::of(read(body)?, Location::Body)
+    }
+
+    pub(crate) fn of(value: Value, location: Location) -> Result<Self, JsonError> {
+        match value {
+            Value::Object(object) => Ok(Self { location, object }),
+            _ => Err(location.wrong_type("a JSON object")),
+        }
+    }
+
+    /// Removes an optional field.
+    pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
+        self.object.remove(name)
+    }
+
+    /// Removes a required field.
+    pub(crate) fn need(&mut self, name: &str) -> Result<Value, JsonError> {
+        self.take(name).ok_or_else(|| JsonError::MissingField(self.path(name)))
+    }
+
+    /// Removes a required string.
+    pub(crate) fn need_string(&mut self, name: &str) -> Result<String, JsonError> {
+        let value = self.need(name)?;
+        self.string(name, value)
+    }
+
+    /// Removes an optional string.
+    pub(crate) fn take_string(&mut self, name: &str) -> Result<Option<String>, JsonError> {
+        self.take(name).map(|value| self.string(name, value)).transpose()
+    }
+
+    /// Removes a required boolean.
+    pub(crate) fn need_bool(&mut self, name: &str) -> Result<bool, JsonError> {
+        let value = self.need(name)?;
+        self.bool(name, &value)
+    }
+
+    /// Removes an optional boolean.
+    pub(crate) fn take_bool(&mut self, name: &str) -> Result<Option<bool>, JsonError> {
+        self.take(name).map(|value| self.bool(name, &value)).transpose()
+    }
+
+    fn bool(&self, name: &str, value: &Value) -> Result<bool, JsonError> {
+        value.as_bool().ok_or_else(|| self.wrong_type(name, "a boolean"))
+    }
+
+    fn string(&self, name: &str, value: Value) -> Result<String, JsonError> {
+        match value {
+            Value::String(text) => Ok(text),
+            _ => Err(self.wrong_type(name, "a string")),
+        }
+    }
+
+    /// The error for a field of the wrong type.
+    pub(crate) fn wrong_type(&self, name: &str, expected: &'static str) -> JsonError {
+        JsonError::WrongType { field: self.path(name), expected }
+    }
+
+    /// The path of a field, for an error.
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.location.field(name)
+    }
+
+    /// The fields that were not removed. A new map is returned if there are none, because an
+    /// emptied map keeps its allocation, which is several times the size of a typical rule.
+    pub(crate) fn rest(self) -> Map<String, Value> {
+        if self.object.is_empty() { Map::new() } else { self.object }
+    }
+}
+
+/// Reads each item of the array `name`.
+pub(crate) fn read_array<T, E: From<JsonError>>(
+    name: &'static str,
+    value: Value,
+    read_item: impl Fn(Value, Location) -> Result<T, E>,
+) -> Result<Vec<T>, E> {
+    let Value::Array(items) = value else {
+        return Err(Location::Field(name).wrong_type("an array").into());
+    };
+    // Not `collect`, which allocates more than needed: parsed rules stay in memory.
+    let mut read = Vec::with_capacity(items.len());
+    for (index, value) in items.into_iter().enumerate() {
+        read.push(read_item(value, Location::Item(name, index))?);
+    }
+    Ok(read)
+}

@@ -1,0 +1,77 @@
+//! Errors of requests that change push rules.
+
+use thiserror::Error;
+
+use super::{IdError, RuleKind};
+use crate::json::JsonError;
+use crate::matrix::MatrixErrorCode;
+
+/// Reason why a rule, a body or a change is rejected.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RuleError {
+    /// The body is not acceptable JSON, or lacks a field.
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    /// An action is an unknown string. Holds the path of the action, as do the next two.
+    #[error("{0} must be notify, dont_notify, coalesce, set_tweak, or an object with set_tweak")]
+    UnknownAction(String),
+    /// The `is` of a `room_member_count` condition cannot be parsed.
+    #[error("{0} must be a number, optionally preceded by ==, <, >, <= or >=")]
+    MemberCount(String),
+    /// A number to compare with is not an integer that all JSON parsers represent exactly.
+    #[error("{0} must be an integer from -9007199254740991 to 9007199254740991")]
+    Number(String),
+    /// The rule id or profile tag is not valid.
+    #[error(transparent)]
+    Id(#[from] IdError),
+    /// `before` or `after` names a rule that the user does not have in that scope and kind.
+    #[error("there is no {kind} rule {id:?} to place the rule next to")]
+    UnknownNeighbour {
+        /// The kind of the new rule.
+        kind: RuleKind,
+        /// The value of `before` or `after`.
+        id: String,
+    },
+    /// `before` or `after` names a built-in rule.
+    #[error("{0:?} is a built-in rule; a rule can be placed next to your own rules only")]
+    BuiltinNeighbour(String),
+    /// `before` or `after` names the new rule itself.
+    #[error("a rule cannot be placed next to itself")]
+    OwnNeighbour,
+    /// `before` or `after` is given more than once.
+    #[error("before and after may be given once each")]
+    RepeatedNeighbour,
+    /// The account would exceed its number of rules.
+    #[error("an account may have at most {0} rules; delete some")]
+    TooManyRules(usize),
+    /// The stored rules of the account would exceed their size.
+    #[error("the rules of an account may take at most {0} bytes; delete some, or shorten them")]
+    TooManyBytes(usize),
+    /// The rule does not exist.
+    #[error("there is no {kind} rule {id:?}")]
+    NoSuchRule {
+        /// The kind of the requested rule.
+        kind: RuleKind,
+        /// The id of the requested rule.
+        id: String,
+    },
+}
+
+impl RuleError {
+    /// The error code of the response.
+    #[must_use]
+    pub fn code(&self) -> MatrixErrorCode {
+        match self {
+            Self::Json(error) => error.into(),
+            Self::UnknownAction(_) | Self::MemberCount(_) | Self::Number(_) | Self::Id(_) => {
+                MatrixErrorCode::InvalidParam
+            }
+            Self::UnknownNeighbour { .. }
+            | Self::BuiltinNeighbour(_)
+            | Self::OwnNeighbour
+            | Self::RepeatedNeighbour => MatrixErrorCode::Unknown,
+            Self::NoSuchRule { .. } => MatrixErrorCode::NotFound,
+            Self::TooManyRules(_) | Self::TooManyBytes(_) => MatrixErrorCode::TooLarge,
+        }
+    }
+}
