@@ -1,13 +1,13 @@
 //! Pages of other origins.
 
-use crate::rules::{at, service};
+use crate::rules::{pushrules, service};
 
 #[tokio::test]
 async fn a_page_of_any_origin_may_ask_and_then_call() {
     let service = service().await;
     let alice = service.person("alice").await.with("origin", "https://app.example");
     for path in [
-        at("global/room/a"),
+        pushrules("global/room/a"),
         "/_matrix/client/v3/login".to_owned(),
         "/api/v1/apps".to_owned(),
         "/oauth/token".to_owned(),
@@ -40,10 +40,10 @@ async fn a_page_of_any_origin_may_ask_and_then_call() {
 async fn asking_needs_no_token_and_changes_nothing() {
     let service = service().await;
     let alice = service.person("alice").await;
-    alice.puts("global/room/a", &crate::rules::least("room")).await;
-    let asked = service.anyone().call(&format!("OPTIONS {}", at("global/room/a")), "").await;
+    alice.put_ok("global/room/a", &crate::rules::minimal_rule("room")).await;
+    let asked = service.anyone().call(&format!("OPTIONS {}", pushrules("global/room/a")), "").await;
     assert_eq!(asked.status, 204);
-    assert_eq!(alice.own("global/room/").await, ["a"]);
+    assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
 }
 
 #[tokio::test]

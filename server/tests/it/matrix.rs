@@ -1,4 +1,4 @@
-//! What Matrix clients ask beside the push rules.
+//! Matrix client-server API besides push rules: versions, login, registration, account data.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use axum::http::StatusCode;
 use belfry::config::RegistrationPolicy;
 use serde_json::{Value, json};
 
-use crate::rules::{at, service};
+use crate::rules::{pushrules, service};
 use crate::support::service::config;
 use crate::support::{Answer, Caller, Service};
 
 const CLIENT: &str = "/_matrix/client/v3";
 
-async fn post(caller: &Caller, path: &str, body: &Value) -> Answer {
-    caller.call(&format!("POST {CLIENT}/{path}"), body.to_string()).await
+async fn post(client: &Caller, path: &str, body: &Value) -> Answer {
+    client.call(&format!("POST {CLIENT}/{path}"), body.to_string()).await
 }
 
 fn password(user: &str, password: &str) -> Value {
@@ -21,12 +21,12 @@ fn password(user: &str, password: &str) -> Value {
     json!({ "type": "m.login.password", "identifier": identifier, "password": password })
 }
 
-fn new(name: &str) -> Value {
+fn registration(name: &str) -> Value {
     json!({ "username": name, "password": "correct horse", "auth": { "type": "m.login.dummy" } })
 }
 
 #[tokio::test]
-async fn versions_are_told_to_anybody() {
+async fn versions_are_public() {
     let service = service().await;
     for path in
         ["/_matrix/client/versions", "/_service/client/versions", "/_matrix/client/r0/versions"]
@@ -41,14 +41,17 @@ async fn versions_are_told_to_anybody() {
 }
 
 #[tokio::test]
-async fn the_way_to_sign_in_is_a_password() {
+async fn the_login_flow_is_a_password() {
     let service = service().await;
-    let answer = service.anyone().get(&format!("{CLIENT}/login")).await;
-    assert_eq!(answer.expect(StatusCode::OK), json!({ "flows": [{ "type": "m.login.password" }] }));
+    let response = service.anyone().get(&format!("{CLIENT}/login")).await;
+    assert_eq!(
+        response.expect(StatusCode::OK),
+        json!({ "flows": [{ "type": "m.login.password" }] })
+    );
 }
 
 #[tokio::test]
-async fn a_password_gives_a_token_that_opens_the_rules() {
+async fn login_with_a_password_returns_a_token_for_push_rules() {
     let service = service().await;
     service.add_account("alice").await;
     let legacy =
@@ -58,29 +61,29 @@ async fn a_password_gives_a_token_that_opens_the_rules() {
         password("@alice:ring.example", "correct horse alice"),
         legacy,
     ] {
-        let answer = post(&service.anyone(), "login", &body).await.expect(StatusCode::OK);
-        assert_eq!(answer["user_id"], "@alice:ring.example");
-        assert_eq!(answer["home_server"], "ring.example");
-        assert_eq!(answer["device_id"].as_str().unwrap().len(), 10);
-        let alice = service.anyone().bearing(answer["access_token"].as_str().unwrap());
-        alice.puts("global/room/a", &json!({ "actions": [] })).await;
-        assert_eq!(alice.own("global/room/").await, ["a"]);
+        let response = post(&service.anyone(), "login", &body).await.expect(StatusCode::OK);
+        assert_eq!(response["user_id"], "@alice:ring.example");
+        assert_eq!(response["home_server"], "ring.example");
+        assert_eq!(response["device_id"].as_str().unwrap().len(), 10);
+        let alice = service.anyone().bearing(response["access_token"].as_str().unwrap());
+        alice.put_ok("global/room/a", &json!({ "actions": [] })).await;
+        assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
     }
 }
 
 #[tokio::test]
-async fn a_client_keeps_the_name_of_its_device() {
+async fn a_client_can_choose_its_device_id() {
     let service = service().await;
     service.add_account("alice").await;
     let mut body = password("alice", "correct horse alice");
     body["device_id"] = json!("PHONE");
-    let answer = post(&service.anyone(), "login", &body).await;
-    assert_eq!(answer.json()["device_id"], "PHONE");
+    let response = post(&service.anyone(), "login", &body).await;
+    assert_eq!(response.json()["device_id"], "PHONE");
 }
 
-/// Attack 112: an unknown user and a wrong password are answered alike.
+/// Responses do not reveal whether an account exists.
 #[tokio::test]
-async fn a_wrong_name_or_password_is_forbidden_in_the_same_words() {
+async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
     let service = service().await;
     service.add_account("alice").await;
     let mut texts = Vec::new();
@@ -93,35 +96,35 @@ async fn a_wrong_name_or_password_is_forbidden_in_the_same_words() {
         ("Alice", "correct horse alice"),
         ("alice\0", "correct horse alice"),
     ] {
-        let answer = post(&service.anyone(), "login", &password(user, secret)).await;
-        assert_eq!(answer.errcode(), (403, "M_FORBIDDEN".into()), "{user:?}");
-        texts.push(answer.text);
+        let response = post(&service.anyone(), "login", &password(user, secret)).await;
+        assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()), "{user:?}");
+        texts.push(response.text);
     }
     texts.dedup();
     assert_eq!(texts.len(), 1, "{texts:?}");
 }
 
-/// Attacks 112 and 117.
+/// Password guessing is limited per address, so that it does not lock the owner out.
 #[tokio::test]
-async fn too_many_attempts_are_refused_at_their_address_and_nowhere_else() {
+async fn login_attempts_are_limited_by_address() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let (anyone, right) = (service.anyone(), password("alice", "correct horse alice"));
     for attempt in 0..25 {
-        // An unknown name counts like a known one.
+        // Unknown names count like known ones.
         let name = if attempt % 2 == 0 { "alice" } else { "nobody" };
-        let answer = post(&anyone, "login", &password(name, "wrong")).await;
-        assert_eq!(answer.errcode(), (403, "M_FORBIDDEN".into()));
-        assert_eq!(answer.header("x-ratelimit-remaining"), (24 - attempt).to_string());
+        let response = post(&anyone, "login", &password(name, "wrong")).await;
+        assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
+        assert_eq!(response.header("x-ratelimit-remaining"), (24 - attempt).to_string());
     }
-    let refused = post(&anyone, "login", &right).await;
-    assert_eq!(refused.errcode(), (429, "M_LIMIT_EXCEEDED".into()));
-    assert_eq!(refused.json()["retry_after_ms"], 300_000);
-    assert_eq!(refused.header("retry-after"), "300");
-    assert_eq!(refused.header("x-ratelimit-limit"), "25");
-    assert_eq!(refused.header("x-ratelimit-remaining"), "0");
-    let told = r#""ip";r=274;t=300, "sign_in_address";r=0;t=300, "sign_in_name";r=12;t=3600"#;
-    assert_eq!(refused.header("ratelimit"), told);
+    let limited = post(&anyone, "login", &right).await;
+    assert_eq!(limited.errcode(), (429, "M_LIMIT_EXCEEDED".into()));
+    assert_eq!(limited.json()["retry_after_ms"], 300_000);
+    assert_eq!(limited.header("retry-after"), "300");
+    assert_eq!(limited.header("x-ratelimit-limit"), "25");
+    assert_eq!(limited.header("x-ratelimit-remaining"), "0");
+    let expected = r#""ip";r=274;t=300, "sign_in_address";r=0;t=300, "sign_in_name";r=12;t=3600"#;
+    assert_eq!(limited.header("ratelimit"), expected);
 
     let elsewhere = anyone.at(crate::support::caller::address(9));
     assert_eq!(post(&elsewhere, "login", &right).await.status, 200);
@@ -130,24 +133,24 @@ async fn too_many_attempts_are_refused_at_their_address_and_nowhere_else() {
 }
 
 #[tokio::test]
-async fn when_the_app_of_matrix_clients_is_disabled_nobody_gets_a_token_that_never_works() {
+async fn no_token_is_issued_while_the_app_of_matrix_clients_is_disabled() {
     let service = service().await;
     let anyone = service.anyone();
-    assert_eq!(post(&anyone, "register", &new("alice")).await.status, 200);
+    assert_eq!(post(&anyone, "register", &registration("alice")).await.status, 200);
     let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().id;
     service.store().disable_app(app, Some(service.now())).await.unwrap();
 
-    let mut without_token = new("bob");
+    let mut without_token = registration("bob");
     without_token["inhibit_login"] = json!(true);
     for (path, body) in [
         ("login", password("alice", "correct horse")),
-        ("register", new("bob")),
+        ("register", registration("bob")),
         ("register", without_token),
         ("register", json!({})),
     ] {
-        let answer = post(&anyone, path, &body).await;
-        assert_eq!(answer.errcode(), (403, "M_FORBIDDEN".into()), "{path} {body}");
-        assert!(answer.text.contains("operator has disabled"), "{answer:?}");
+        let response = post(&anyone, path, &body).await;
+        assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()), "{path} {body}");
+        assert!(response.text.contains("operator has disabled"), "{response:?}");
     }
     assert!(service.store().account_by_name("bob").await.unwrap().is_none());
 
@@ -156,7 +159,7 @@ async fn when_the_app_of_matrix_clients_is_disabled_nobody_gets_a_token_that_nev
 }
 
 #[tokio::test]
-async fn a_login_that_is_not_understood_is_refused() {
+async fn a_malformed_login_is_rejected() {
     let service = service().await;
     for (body, code) in [
         ("", "M_NOT_JSON"),
@@ -171,13 +174,13 @@ async fn a_login_that_is_not_understood_is_refused() {
             "M_UNKNOWN",
         ),
     ] {
-        let answer = service.anyone().call(&format!("POST {CLIENT}/login"), body).await;
-        assert_eq!(answer.errcode(), (400, code.into()), "{body}");
+        let response = service.anyone().call(&format!("POST {CLIENT}/login"), body).await;
+        assert_eq!(response.errcode(), (400, code.into()), "{body}");
     }
 }
 
 #[tokio::test]
-async fn a_disabled_account_cannot_sign_in_and_only_its_owner_is_told_why() {
+async fn a_disabled_account_cannot_sign_in_and_the_reason_requires_the_password() {
     let service = service().await;
     let id = service.add_account("alice").await;
     service.store().disable_account(id, Some(service.now())).await.unwrap();
@@ -188,78 +191,78 @@ async fn a_disabled_account_cannot_sign_in_and_only_its_owner_is_told_why() {
 }
 
 #[tokio::test]
-async fn whoami_names_the_user_of_any_token() {
+async fn whoami_returns_the_user_of_any_token() {
     let service = service().await;
     let alice = service.person_with("alice", "profile").await;
-    let answer = alice.get(&format!("{CLIENT}/account/whoami")).await.expect(StatusCode::OK);
-    assert_eq!(answer, json!({ "user_id": "@alice:ring.example", "is_guest": false }));
-    let nobody = service.anyone().get(&format!("{CLIENT}/account/whoami")).await;
-    assert_eq!(nobody.errcode(), (401, "M_MISSING_TOKEN".into()));
+    let response = alice.get(&format!("{CLIENT}/account/whoami")).await.expect(StatusCode::OK);
+    assert_eq!(response, json!({ "user_id": "@alice:ring.example", "is_guest": false }));
+    let without_token = service.anyone().get(&format!("{CLIENT}/account/whoami")).await;
+    assert_eq!(without_token.errcode(), (401, "M_MISSING_TOKEN".into()));
 }
 
 #[tokio::test]
-async fn logout_revokes_the_token_and_no_other() {
+async fn logout_revokes_only_its_token() {
     let service = service().await;
     let (one, other) = (service.person("alice").await, service.person("alice").await);
-    assert_eq!(one.get(&at("")).await.status, 200);
-    let answer = post(&one, "logout", &json!({})).await;
-    assert_eq!(answer.expect(StatusCode::OK), json!({}));
-    assert_eq!(one.get(&at("")).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+    assert_eq!(one.get(&pushrules("")).await.status, 200);
+    let response = post(&one, "logout", &json!({})).await;
+    assert_eq!(response.expect(StatusCode::OK), json!({}));
+    assert_eq!(one.get(&pushrules("")).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
     assert_eq!(post(&one, "logout", &json!({})).await.status, 401);
-    assert_eq!(other.get(&at("")).await.status, 200);
+    assert_eq!(other.get(&pushrules("")).await.status, 200);
 }
 
 #[tokio::test]
-async fn a_registration_asks_for_its_one_stage_and_then_makes_the_account() {
+async fn registration_requires_the_dummy_stage_and_creates_the_account() {
     let service = service().await;
     let anyone = service.anyone();
     let mut body = json!({ "username": "alice", "password": "correct horse" });
-    let asked = post(&anyone, "register", &body).await.expect(StatusCode::UNAUTHORIZED);
-    assert_eq!(asked["flows"], json!([{ "stages": ["m.login.dummy"] }]));
-    assert_eq!(asked["params"], json!({}));
-    assert_eq!(asked.get("errcode"), None);
+    let challenge = post(&anyone, "register", &body).await.expect(StatusCode::UNAUTHORIZED);
+    assert_eq!(challenge["flows"], json!([{ "stages": ["m.login.dummy"] }]));
+    assert_eq!(challenge["params"], json!({}));
+    assert_eq!(challenge.get("errcode"), None);
     assert!(service.store().account_by_name("alice").await.unwrap().is_none());
 
-    body["auth"] = json!({ "type": "m.login.dummy", "session": asked["session"] });
-    let made = post(&anyone, "register", &body).await.expect(StatusCode::OK);
-    assert_eq!(made["user_id"], "@alice:ring.example");
-    assert!(made["device_id"].is_string());
-    let alice = anyone.bearing(made["access_token"].as_str().unwrap());
-    assert_eq!(alice.get(&at("")).await.status, 200);
+    body["auth"] = json!({ "type": "m.login.dummy", "session": challenge["session"] });
+    let created = post(&anyone, "register", &body).await.expect(StatusCode::OK);
+    assert_eq!(created["user_id"], "@alice:ring.example");
+    assert!(created["device_id"].is_string());
+    let alice = anyone.bearing(created["access_token"].as_str().unwrap());
+    assert_eq!(alice.get(&pushrules("")).await.status, 200);
     let login = post(&anyone, "login", &password("alice", "correct horse")).await;
     assert_eq!(login.status, 200);
 }
 
 #[tokio::test]
-async fn a_registration_can_do_without_a_token_or_a_name() {
+async fn registration_without_a_token_or_a_name() {
     let service = service().await;
-    let mut body = new("alice");
+    let mut body = registration("alice");
     body["inhibit_login"] = json!(true);
-    let made = post(&service.anyone(), "register", &body).await.expect(StatusCode::OK);
-    assert_eq!(made, json!({ "user_id": "@alice:ring.example", "home_server": "ring.example" }));
-    let mut body = new("");
+    let created = post(&service.anyone(), "register", &body).await.expect(StatusCode::OK);
+    assert_eq!(created, json!({ "user_id": "@alice:ring.example", "home_server": "ring.example" }));
+    let mut body = registration("");
     body.as_object_mut().unwrap().remove("username");
-    let made = post(&service.anyone(), "register", &body).await.expect(StatusCode::OK);
-    assert!(made["user_id"].as_str().unwrap().starts_with("@u"), "{made}");
+    let created = post(&service.anyone(), "register", &body).await.expect(StatusCode::OK);
+    assert!(created["user_id"].as_str().unwrap().starts_with("@u"), "{created}");
 }
 
 #[tokio::test]
-async fn a_registration_that_cannot_be_is_refused_by_name() {
+async fn an_invalid_registration_is_rejected_with_its_error_code() {
     let service = service().await;
     service.add_account("alice").await;
     let with = |name: &str, value: Value| {
-        let mut body = new("bob");
+        let mut body = registration("bob");
         body[name] = value;
         body
     };
     for (body, code) in [
-        (new("alice"), "M_USER_IN_USE"),
-        (new("Bob"), "M_INVALID_USERNAME"),
-        (new("b ob"), "M_INVALID_USERNAME"),
-        (new(""), "M_INVALID_USERNAME"),
-        (new("admin"), "M_INVALID_USERNAME"),
-        (new(&"b".repeat(31)), "M_INVALID_USERNAME"),
-        (new("@bob:ring.example"), "M_INVALID_USERNAME"),
+        (registration("alice"), "M_USER_IN_USE"),
+        (registration("Bob"), "M_INVALID_USERNAME"),
+        (registration("b ob"), "M_INVALID_USERNAME"),
+        (registration(""), "M_INVALID_USERNAME"),
+        (registration("admin"), "M_INVALID_USERNAME"),
+        (registration(&"b".repeat(31)), "M_INVALID_USERNAME"),
+        (registration("@bob:ring.example"), "M_INVALID_USERNAME"),
         (with("password", json!("short")), "M_WEAK_PASSWORD"),
         (with("password", json!("x".repeat(129))), "M_WEAK_PASSWORD"),
         (with("password", json!(1)), "M_BAD_JSON"),
@@ -267,60 +270,64 @@ async fn a_registration_that_cannot_be_is_refused_by_name() {
         (json!([]), "M_BAD_JSON"),
         (json!({ "username": "bob", "auth": { "type": "m.login.dummy" } }), "M_MISSING_PARAM"),
     ] {
-        let answer = post(&service.anyone(), "register", &body).await;
-        assert_eq!(answer.errcode(), (400, code.into()), "{body}");
+        let response = post(&service.anyone(), "register", &body).await;
+        assert_eq!(response.errcode(), (400, code.into()), "{body}");
     }
     let other = with("auth", json!({ "type": "m.login.recaptcha" }));
-    let answer = post(&service.anyone(), "register", &other).await;
-    assert_eq!(answer.errcode(), (401, "M_UNRECOGNIZED".into()));
-    assert_eq!(answer.json()["flows"], json!([{ "stages": ["m.login.dummy"] }]));
+    let response = post(&service.anyone(), "register", &other).await;
+    assert_eq!(response.errcode(), (401, "M_UNRECOGNIZED".into()));
+    assert_eq!(response.json()["flows"], json!([{ "stages": ["m.login.dummy"] }]));
     let guest = post(&service.anyone(), "register?kind=guest", &json!({})).await;
     assert_eq!(guest.errcode(), (403, "M_GUEST_ACCESS_FORBIDDEN".into()));
     assert!(service.store().account_by_name("bob").await.unwrap().is_none());
 }
 
 #[tokio::test]
-async fn accounts_made_here_and_by_the_api_share_one_limit_and_the_stages_cost_nothing() {
+async fn registrations_share_a_limit_with_the_accounts_api_and_stages_do_not_count() {
     let service = Service::start().await;
     let anyone = service.anyone();
     for number in 0..5 {
         let stage = json!({ "username": format!("n{number}"), "password": "correct horse" });
         assert_eq!(post(&anyone, "register", &stage).await.status, 401);
-        assert_eq!(post(&anyone, "register", &new(&format!("n{number}"))).await.status, 200);
+        assert_eq!(
+            post(&anyone, "register", &registration(&format!("n{number}"))).await.status,
+            200
+        );
     }
-    let refused = post(&anyone, "register", &new("n5")).await;
-    assert_eq!(refused.errcode(), (429, "M_LIMIT_EXCEEDED".into()));
-    assert!(refused.header("ratelimit").contains("\"sign_up\";r=0"), "told which limit it was");
+    let limited = post(&anyone, "register", &registration("n5")).await;
+    assert_eq!(limited.errcode(), (429, "M_LIMIT_EXCEEDED".into()));
+    assert!(limited.header("ratelimit").contains("\"sign_up\";r=0"), "the header names the limit");
     assert!(service.store().account_by_name("n5").await.unwrap().is_none());
     let api = anyone.call("POST /api/v1/accounts", "").await;
     assert_eq!(api.status, 429);
 }
 
 #[tokio::test]
-async fn a_token_of_a_matrix_client_ends_when_the_settings_say_so() {
+async fn a_token_of_a_matrix_client_expires_after_the_configured_lifetime() {
     let short = config(|config| config.oauth.token_lifetime = Some(Duration::from_mins(30)));
     let service = Service::with(short).await;
-    let made = post(&service.anyone(), "register", &new("alice")).await.expect(StatusCode::OK);
-    let alice = service.anyone().bearing(made["access_token"].as_str().unwrap());
+    let created =
+        post(&service.anyone(), "register", &registration("alice")).await.expect(StatusCode::OK);
+    let alice = service.anyone().bearing(created["access_token"].as_str().unwrap());
     service.clock.advance(1799);
-    assert_eq!(alice.get(&at("")).await.status, 200);
+    assert_eq!(alice.get(&pushrules("")).await.status, 200);
     service.clock.advance(1);
-    assert_eq!(alice.get(&at("")).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+    assert_eq!(alice.get(&pushrules("")).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
 }
 
 #[tokio::test]
-async fn a_closed_registration_makes_no_accounts() {
+async fn closed_registration_creates_no_accounts() {
     let closed = config(|config| config.registration = RegistrationPolicy::Closed);
     let service = Service::with(closed).await;
-    for body in [json!({}), new("alice")] {
-        let answer = post(&service.anyone(), "register", &body).await;
-        assert_eq!(answer.errcode(), (403, "M_FORBIDDEN".into()));
+    for body in [json!({}), registration("alice")] {
+        let response = post(&service.anyone(), "register", &body).await;
+        assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
     }
     assert!(service.store().account_by_name("alice").await.unwrap().is_none());
 }
 
 #[tokio::test]
-async fn registration_is_open_unless_it_is_closed() {
+async fn registration_is_open_by_default() {
     let open: belfry::config::Config = toml::from_str("").unwrap();
     assert_eq!(open.registration, RegistrationPolicy::Open);
     let closed: belfry::config::Config = toml::from_str("registration = 'closed'").unwrap();
@@ -328,32 +335,32 @@ async fn registration_is_open_unless_it_is_closed() {
 }
 
 #[tokio::test]
-async fn account_data_shows_the_rules_to_their_owner_alone() {
+async fn account_data_returns_the_rules_to_their_owner_only() {
     let service = service().await;
     let (alice, bob) = (service.person("alice").await, service.person("bob").await);
-    alice.puts("global/room/a", &json!({ "actions": [] })).await;
+    alice.put_ok("global/room/a", &json!({ "actions": [] })).await;
     let of = |user: &str| format!("{CLIENT}/user/{user}/account_data/m.push_rules");
-    let all = alice.shown("").await;
+    let all = alice.get_rules("").await;
     for user in ["@alice:ring.example", "%40alice%3Aring.example"] {
         assert_eq!(alice.get(&of(user)).await.expect(StatusCode::OK), all, "{user}");
     }
     for user in ["@alice:ring.example", "@nobody:ring.example", "bob", "@bob:x"] {
-        let answer = bob.get(&of(user)).await;
-        assert_eq!(answer.errcode(), (403, "M_FORBIDDEN".into()), "{user}");
+        let response = bob.get(&of(user)).await;
+        assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()), "{user}");
     }
-    let answer = alice.get(&of("%ff")).await;
-    assert_eq!(answer.errcode(), (400, "M_INVALID_PARAM".into()));
+    let response = alice.get(&of("%ff")).await;
+    assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()));
     let writer = service.person_with("alice", "write").await;
     assert_eq!(writer.get(&of("@alice:ring.example")).await.status, 403);
     let put = format!("PUT {}", of("@alice:ring.example"));
-    let answer = alice.call(&put, "{\"global\":{}}").await;
-    assert_eq!(answer.errcode(), (405, "M_UNRECOGNIZED".into()));
-    assert_eq!(answer.header("allow"), "GET,HEAD");
-    assert_eq!(alice.shown("").await, all);
+    let response = alice.call(&put, "{\"global\":{}}").await;
+    assert_eq!(response.errcode(), (405, "M_UNRECOGNIZED".into()));
+    assert_eq!(response.header("allow"), "GET,HEAD");
+    assert_eq!(alice.get_rules("").await, all);
 }
 
 #[tokio::test]
-async fn every_prefix_has_all_of_it() {
+async fn every_prefix_serves_all_endpoints() {
     let service = service().await;
     let alice = service.person("alice").await;
     for segment in ["_service", "_matrix"] {
@@ -368,23 +375,24 @@ async fn every_prefix_has_all_of_it() {
                 assert_eq!(alice.get(&format!("{prefix}/{path}")).await.status, 200, "{prefix}");
             }
             for (path, status) in [("login", 400), ("register", 401)] {
-                let answer = alice.call(&format!("POST {prefix}/{path}"), "{}").await;
-                assert_eq!(answer.status, status, "{prefix}/{path}");
+                let response = alice.call(&format!("POST {prefix}/{path}"), "{}").await;
+                assert_eq!(response.status, status, "{prefix}/{path}");
             }
-            let gone = service.person("alice").await;
-            let answer = gone.call(&format!("POST {prefix}/logout"), "").await;
-            assert_eq!(answer.status, 200, "{prefix}");
+            let signed_out = service.person("alice").await;
+            let response = signed_out.call(&format!("POST {prefix}/logout"), "").await;
+            assert_eq!(response.status, 200, "{prefix}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_refused() {
+async fn a_wrong_method_is_rejected() {
     let service = service().await;
-    for what in ["PUT login", "GET register", "GET logout", "POST account/whoami", "POST versions"]
+    for request in
+        ["PUT login", "GET register", "GET logout", "POST account/whoami", "POST versions"]
     {
-        let (method, path) = what.split_once(' ').unwrap();
-        let answer = service.anyone().call(&format!("{method} {CLIENT}/{path}"), "").await;
-        assert_eq!(answer.errcode(), (405, "M_UNRECOGNIZED".into()), "{what}");
+        let (method, path) = request.split_once(' ').unwrap();
+        let response = service.anyone().call(&format!("{method} {CLIENT}/{path}"), "").await;
+        assert_eq!(response.errcode(), (405, "M_UNRECOGNIZED".into()), "{request}");
     }
 }

@@ -1,12 +1,12 @@
-//! The push rules over HTTP, as the contract has them, and every decision where it is silent.
+//! Push rules API over HTTP.
 
 mod application_services;
-mod bounds;
+mod authorization;
 mod builtin;
-mod callers;
 mod devices;
 mod endpoints;
 mod fields;
+mod limits;
 mod malformed;
 mod nodes;
 mod parallel;
@@ -23,54 +23,54 @@ use crate::support::{Answer, Caller, Service};
 /// The five kinds, in the order of evaluation.
 pub(crate) const KINDS: [&str; 5] = ["override", "content", "room", "sender", "underride"];
 
-/// A service where no test is stopped by limits.
+/// A service without rate limits.
 pub(crate) async fn service() -> Service {
     Service::with(config(|config| config.limits.mode = LimitMode::Off)).await
 }
 
-/// A path of the push rules, at the address that the contract gives.
-pub(crate) fn at(path: &str) -> String {
+/// The path of a push rules resource under the default prefix.
+pub(crate) fn pushrules(path: &str) -> String {
     format!("/_service/client/api/v1/pushrules/{path}")
 }
 
 impl Caller {
-    /// Shows a path of the push rules, which must succeed.
+    /// Gets a push rules resource, which must succeed.
     #[track_caller]
-    pub(crate) fn shown(&self, path: &str) -> impl Future<Output = Value> {
-        let (caller, path) = (self.clone(), path.to_owned());
-        async move { caller.get(&at(&path)).await.expect(StatusCode::OK) }
+    pub(crate) fn get_rules(&self, path: &str) -> impl Future<Output = Value> {
+        let (client, path) = (self.clone(), path.to_owned());
+        async move { client.get(&pushrules(&path)).await.expect(StatusCode::OK) }
     }
 
-    /// Puts something at a path of the push rules.
+    /// Puts a push rules resource.
     pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
-        self.call(&format!("PUT {}", at(path)), body.to_string()).await
+        self.call(&format!("PUT {}", pushrules(path)), body.to_string()).await
     }
 
-    /// Puts something at a path of the push rules, which must succeed with `{}`.
-    pub(crate) async fn puts(&self, path: &str, body: &Value) {
-        let answer = self.put(path, body).await;
-        assert_eq!(answer.expect(StatusCode::OK), json!({}), "PUT {path} {body}");
+    /// Puts a push rules resource, which must succeed with `{}`.
+    pub(crate) async fn put_ok(&self, path: &str, body: &Value) {
+        let response = self.put(path, body).await;
+        assert_eq!(response.expect(StatusCode::OK), json!({}), "PUT {path} {body}");
     }
 
     /// Deletes a rule.
     pub(crate) async fn delete(&self, path: &str) -> Answer {
-        self.call(&format!("DELETE {}", at(path)), "").await
+        self.call(&format!("DELETE {}", pushrules(path)), "").await
     }
 
     /// The ids of the user's own rules of a kind, in order.
-    pub(crate) async fn own(&self, path: &str) -> Vec<String> {
-        ids(&self.shown(path).await, false)
+    pub(crate) async fn user_rule_ids(&self, path: &str) -> Vec<String> {
+        ids(&self.get_rules(path).await, false)
     }
 }
 
-/// The ids of an array of rules, built-in ones or others.
+/// The ids of the built-in rules, or of the other rules, of an array.
 pub(crate) fn ids(rules: &Value, builtin: bool) -> Vec<String> {
     let rules = rules.as_array().unwrap().iter().filter(|rule| rule["default"] == builtin);
     rules.map(|rule| rule["rule_id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The least that a rule of a kind needs.
-pub(crate) fn least(kind: &str) -> Value {
+/// A body with only the required fields of a kind.
+pub(crate) fn minimal_rule(kind: &str) -> Value {
     match kind {
         "content" => json!({ "actions": ["notify"], "pattern": "cake" }),
         _ => json!({ "actions": ["notify"] }),

@@ -5,7 +5,7 @@ use belfry::config::{Config, LimitMode};
 use serde_json::json;
 
 use crate::oauth::basic;
-use crate::rules::at;
+use crate::rules::pushrules;
 use crate::support::browser::{form, with_query};
 use crate::support::databases::TestDatabase;
 use crate::support::{Answer, Caller, Service};
@@ -81,7 +81,7 @@ async fn to_matrix(service: &Service, text: &str) -> Vec<(&'static str, Answer)>
     let body = json!({ "event": {}, "room": {}, "members": [{ "user_id": user }] });
     let evaluate = "POST /_matrix/app/v1/evaluate";
     let mut all = vec![
-        ("user_id", bridge.get(&with_query(&at(""), &[("user_id", &user)])).await),
+        ("user_id", bridge.get(&with_query(&pushrules(""), &[("user_id", &user)])).await),
         ("evaluate", bridge.call(evaluate, body.to_string()).await),
     ];
     let anyone = service.anyone();

@@ -12,9 +12,9 @@ async fn those_who_are_notified_are_told_by_their_rules() {
         service.person(name).await;
     }
     let dora = service.person("dora").await;
-    dora.puts("global/content/cake", &silent("cake")).await;
+    dora.put_ok("global/content/cake", &silent("cake")).await;
     let emma = service.person("emma").await;
-    emma.puts("global/content/cake", &json!({ "actions": ["notify"], "pattern": "cake" })).await;
+    emma.put_ok("global/content/cake", &json!({ "actions": ["notify"], "pattern": "cake" })).await;
 
     let mut body = json!({
         "event": message("Cake for Ben!"), "room": { "member_count": 6 },
@@ -75,7 +75,7 @@ async fn nobody_makes_the_answer_long_with_a_rule() {
     for name in names {
         let sound = json!({ "set_tweak": "sound", "value": name.repeat(20_000) });
         let rule = json!({ "actions": [sound, { "set_tweak": "highlight" }, "notify"] });
-        service.person(name).await.puts("global/room/!r:x", &rule).await;
+        service.person(name).await.put_ok("global/room/!r:x", &rule).await;
     }
     let body = json!({ "event": message("hello"), "members": members(&names) });
     let answer = product.ask(EVALUATE, &body).await.expect(StatusCode::OK);
@@ -135,7 +135,7 @@ async fn those_who_have_no_rules_here_are_left_out() {
 async fn a_member_with_several_devices_is_judged_for_each() {
     let (service, product) = with_product().await;
     let ann = service.person("ann").await;
-    ann.puts("device/phone/content/cake", &silent("cake")).await;
+    ann.put_ok("device/phone/content/cake", &silent("cake")).await;
     let member = |tag: &str| json!({ "user_id": id("ann"), "profile_tag": tag });
     let body = json!({
         "event": message("cake"), "all": true,

@@ -16,10 +16,10 @@ async fn the_walk_tells_what_became_of_each_rule() {
     let service = service().await;
     let alice = service.person("alice").await;
     let loud = json!({ "actions": ["notify", { "set_tweak": "highlight" }], "pattern": "cake" });
-    alice.puts("global/content/cake", &loud).await;
-    alice.puts("global/content/pie", &silent("pie")).await;
-    alice.puts("global/content/off", &silent("cake")).await;
-    alice.puts("global/content/off/enabled", &json!(false)).await;
+    alice.put_ok("global/content/cake", &loud).await;
+    alice.put_ok("global/content/pie", &silent("pie")).await;
+    alice.put_ok("global/content/off", &silent("cake")).await;
+    alice.put_ok("global/content/off/enabled", &json!(false)).await;
 
     let told = alice.explained(&json!({ "event": message("There is cake!") })).await;
 
@@ -66,7 +66,7 @@ async fn what_is_known_of_the_room_counts() {
 async fn the_rules_of_a_device_count_for_its_profile_tag() {
     let service = service().await;
     let alice = service.person("alice").await;
-    alice.puts("device/phone/content/cake", &silent("cake")).await;
+    alice.put_ok("device/phone/content/cake", &silent("cake")).await;
     let told = async |tag: &str| {
         alice.explained(&json!({ "event": message("cake"), "profile_tag": tag })).await
     };
@@ -117,7 +117,7 @@ async fn a_token_that_may_read_is_needed() {
     assert_eq!(answer.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
 
     let alice = service.person("alice").await;
-    alice.puts("global/content/cake", &silent("cake")).await;
+    alice.put_ok("global/content/cake", &silent("cake")).await;
     let as_alice = format!("{EXPLAIN}?user_id=@alice:ring.example");
     let told = product.ask(&as_alice, &body).await.expect(StatusCode::OK);
     assert_eq!(told["rule"]["rule_id"], "cake");
@@ -151,7 +151,7 @@ async fn an_event_of_the_largest_size_fits_and_is_not_repeated_by_every_rule() {
     let service = service().await;
     let alice = service.person("alice").await;
     for pattern in ["pie", "tea", "milk"] {
-        alice.puts(&format!("global/content/{pattern}"), &silent(pattern)).await;
+        alice.put_ok(&format!("global/content/{pattern}"), &silent(pattern)).await;
     }
     let body = "cake ".repeat(13_000);
     let answer = alice.ask(EXPLAIN, &json!({ "event": message(&body) })).await;

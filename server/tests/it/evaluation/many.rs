@@ -84,14 +84,14 @@ async fn a_change_of_rules_holds_for_the_next_event() {
     let both = [group(".m.rule.message", &["ann", "ben"])];
     assert_eq!(product.groups(&body).await, both);
 
-    ann.puts("global/content/cake", &silent("cake")).await;
+    ann.put_ok("global/content/cake", &silent("cake")).await;
     let [quiet, loud] = [group("cake", &["ann"]), group(".m.rule.message", &["ben"])];
     assert_eq!(product.groups(&body).await, [quiet, loud]);
 
-    ben.puts("global/content/cake", &silent("cake")).await;
+    ben.put_ok("global/content/cake", &silent("cake")).await;
     assert_eq!(product.groups(&body).await, [group("cake", &["ann", "ben"])]);
 
-    ann.puts("global/content/cake/enabled", &json!(false)).await;
+    ann.put_ok("global/content/cake/enabled", &json!(false)).await;
     let [loud, quiet] = [group(".m.rule.message", &["ann"]), group("cake", &["ben"])];
     assert_eq!(product.groups(&body).await, [loud, quiet]);
 
@@ -100,7 +100,7 @@ async fn a_change_of_rules_holds_for_the_next_event() {
     }
     assert_eq!(product.groups(&body).await, both);
 
-    ann.puts("global/override/.m.rule.master/enabled", &json!(true)).await;
+    ann.put_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
     let [off, loud] = [group(".m.rule.master", &["ann"]), group(".m.rule.message", &["ben"])];
     assert_eq!(product.groups(&body).await, [off, loud]);
 }
@@ -125,7 +125,7 @@ async fn a_change_holds_for_the_next_event_whatever_others_are_asking() {
     for turn in 0..20 {
         let rule = format!("rule_{turn}");
         let loud = json!({ "actions": ["notify"], "pattern": "cake" });
-        ann.puts(&format!("global/content/{rule}"), &loud).await;
+        ann.put_ok(&format!("global/content/{rule}"), &loud).await;
         assert_eq!(product.groups(&body).await[0], group(&rule, &["ann"]));
     }
     others.shutdown().await;
@@ -157,7 +157,7 @@ async fn many_together_have_the_verdicts_that_each_has_alone() {
         ),
     ] {
         let person = service.person(name).await;
-        person.puts(&format!("global/{kind}"), &rule).await;
+        person.put_ok(&format!("global/{kind}"), &rule).await;
         people.push((name, person));
     }
     let names: Vec<&str> = people.iter().map(|(name, _)| *name).collect();

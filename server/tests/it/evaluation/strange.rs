@@ -12,9 +12,9 @@ fn nested(depth: usize) -> Value {
 async fn every_event_gets_a_verdict_or_a_refusal() {
     let (service, product) = with_product().await;
     let alice = service.person("alice").await;
-    alice.puts("global/content/stars", &silent(&"*a".repeat(200))).await;
-    alice.puts("global/content/marks", &silent(&"?".repeat(1000))).await;
-    alice.puts("global/content/empty", &silent("")).await;
+    alice.put_ok("global/content/stars", &silent(&"*a".repeat(200))).await;
+    alice.put_ok("global/content/marks", &silent(&"?".repeat(1000))).await;
+    alice.put_ok("global/content/empty", &silent("")).await;
     for (id, condition) in [
         ("dots", json!({ "kind": "event_match", "key": "....\\", "pattern": "\\" })),
         ("list", json!({ "kind": "event_property_contains", "key": "content.l", "value": null })),
@@ -22,7 +22,7 @@ async fn every_event_gets_a_verdict_or_a_refusal() {
         ("level", json!({ "kind": "sender_notification_permission", "key": "" })),
     ] {
         let rule = json!({ "actions": [], "conditions": [condition] });
-        alice.puts(&format!("global/override/{id}"), &rule).await;
+        alice.put_ok(&format!("global/override/{id}"), &rule).await;
     }
     let strange = [
         json!({}),

@@ -1,10 +1,10 @@
-//! Application services: from a table of the settings and from a Matrix registration file.
+//! Application services, configured inline or with a Matrix registration file.
 
 use axum::http::StatusCode;
 use belfry::config::{Config, LimitMode};
 use serde_json::json;
 
-use super::{at, least};
+use super::{minimal_rule, pushrules};
 use crate::support::{Caller, Process, Service, process};
 
 const REGISTRATION: &str = "\
@@ -22,12 +22,12 @@ namespaces:
   rooms: []
 ";
 
-/// A service with a bridge, registered in a file, and its bot and a user of it.
-async fn bridged() -> (Service, Caller) {
-    bridged_by(REGISTRATION).await
+/// A service with a bridge from a registration file, and a client with the token of the bridge.
+async fn service_with_bridge() -> (Service, Caller) {
+    service_registered_by(REGISTRATION).await
 }
 
-async fn bridged_by(registration: &str) -> (Service, Caller) {
+async fn service_registered_by(registration: &str) -> (Service, Caller) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("irc.yaml");
     std::fs::write(&path, registration).unwrap();
@@ -43,34 +43,34 @@ async fn bridged_by(registration: &str) -> (Service, Caller) {
 }
 
 #[tokio::test]
-async fn a_service_acts_for_a_user_of_its_namespace() {
-    let (service, bridge) = bridged().await;
-    bridge.puts("global/room/a?user_id=@irc_ann:ring.example", &least("room")).await;
+async fn an_application_service_acts_for_a_user_of_its_namespace() {
+    let (service, bridge) = service_with_bridge().await;
+    bridge.put_ok("global/room/a?user_id=@irc_ann:ring.example", &minimal_rule("room")).await;
     let ann = service.person("irc_ann").await;
-    assert_eq!(ann.own("global/room/").await, ["a"]);
+    assert_eq!(ann.user_rule_ids("global/room/").await, ["a"]);
     let path = "global/room/?user_id=%40irc_ann%3Aring.example";
-    assert_eq!(bridge.own(path).await, ["a"]);
+    assert_eq!(bridge.user_rule_ids(path).await, ["a"]);
     let path = "global/content/?user_id=@irc_ann:ring.example";
-    assert_eq!(bridge.shown(path).await[0]["pattern"], "irc_ann");
+    assert_eq!(bridge.get_rules(path).await[0]["pattern"], "irc_ann");
 }
 
 #[tokio::test]
-async fn a_service_that_names_no_user_acts_as_its_own() {
-    let (service, bridge) = bridged().await;
-    bridge.puts("global/room/a", &least("room")).await;
-    assert_eq!(service.person("irc_bot").await.own("global/room/").await, ["a"]);
+async fn without_user_id_an_application_service_acts_as_its_sender() {
+    let (service, bridge) = service_with_bridge().await;
+    bridge.put_ok("global/room/a", &minimal_rule("room")).await;
+    assert_eq!(service.person("irc_bot").await.user_rule_ids("global/room/").await, ["a"]);
 }
 
 #[tokio::test]
-async fn the_token_of_a_service_may_stand_in_the_query() {
-    let (service, _) = bridged().await;
+async fn the_token_of_an_application_service_is_accepted_in_the_query() {
+    let (service, _) = service_with_bridge().await;
     let query = "?access_token=as_token_of_irc&user_id=@irc_ann:ring.example";
-    assert_eq!(service.anyone().get(&at(query)).await.status, 200);
+    assert_eq!(service.anyone().get(&pushrules(query)).await.status, 200);
 }
 
 #[tokio::test]
-async fn a_service_is_refused_outside_its_namespace() {
-    let (service, bridge) = bridged().await;
+async fn an_application_service_is_rejected_outside_its_namespace() {
+    let (service, bridge) = service_with_bridge().await;
     let forbidden = (403, "M_FORBIDDEN".to_owned());
     for user in [
         "@zoe:ring.example",
@@ -80,23 +80,23 @@ async fn a_service_is_refused_outside_its_namespace() {
         "irc_ann",
         "@irc_ann",
         "",
-        // In the namespace, but nobody has that account.
+        // In the namespace, but the account does not exist.
         "@irc_nobody:ring.example",
     ] {
-        let path = at(&format!("?user_id={user}"));
+        let path = pushrules(&format!("?user_id={user}"));
         assert_eq!(bridge.get(&path).await.errcode(), forbidden, "{user}");
     }
-    let twice = at("?user_id=@irc_ann:ring.example&user_id=@irc_ann:ring.example");
+    let twice = pushrules("?user_id=@irc_ann:ring.example&user_id=@irc_ann:ring.example");
     assert_eq!(bridge.get(&twice).await.errcode(), (400, "M_INVALID_PARAM".into()));
     let wrong = service.anyone().bearing("hs_token_of_irc");
-    assert_eq!(wrong.get(&at("")).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+    assert_eq!(wrong.get(&pushrules("")).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
 }
 
 #[tokio::test]
-async fn a_disabled_user_is_disabled_for_services_too() {
-    let (service, bridge) = bridged().await;
+async fn a_disabled_user_is_rejected_for_application_services() {
+    let (service, bridge) = service_with_bridge().await;
     let ann = service.store().account_by_name("irc_ann").await.unwrap().unwrap();
-    let path = at("?user_id=@irc_ann:ring.example");
+    let path = pushrules("?user_id=@irc_ann:ring.example");
     assert_eq!(bridge.get(&path).await.status, 200);
     service.store().disable_account(ann.id, Some(service.now())).await.unwrap();
     assert_eq!(bridge.get(&path).await.errcode(), (403, "M_USER_DEACTIVATED".into()));
@@ -105,52 +105,53 @@ async fn a_disabled_user_is_disabled_for_services_too() {
 }
 
 #[tokio::test]
-async fn a_new_user_is_known_to_services_at_once() {
-    let (service, bridge) = bridged().await;
-    let path = at("?user_id=@irc_new:ring.example");
+async fn a_new_user_is_available_to_application_services_at_once() {
+    let (service, bridge) = service_with_bridge().await;
+    let path = pushrules("?user_id=@irc_new:ring.example");
     assert_eq!(bridge.get(&path).await.errcode(), (403, "M_FORBIDDEN".into()));
     service.add_account("irc_new").await;
     assert_eq!(bridge.get(&path).await.status, 200);
 }
 
 #[tokio::test]
-async fn a_service_can_ask_who_it_is_but_not_sign_out() {
-    let (_service, bridge) = bridged().await;
+async fn an_application_service_can_use_whoami_but_not_logout() {
+    let (_service, bridge) = service_with_bridge().await;
     let whoami = "/_matrix/client/v3/account/whoami";
-    let answer = bridge.get(&format!("{whoami}?user_id=@irc_ann:ring.example")).await;
-    assert_eq!(answer.expect(StatusCode::OK)["user_id"], "@irc_ann:ring.example");
+    let response = bridge.get(&format!("{whoami}?user_id=@irc_ann:ring.example")).await;
+    assert_eq!(response.expect(StatusCode::OK)["user_id"], "@irc_ann:ring.example");
     assert_eq!(bridge.get(whoami).await.json()["user_id"], "@irc_bot:ring.example");
-    let answer = bridge.call("POST /_matrix/client/v3/logout", "").await;
-    assert_eq!(answer.errcode(), (403, "M_FORBIDDEN".into()));
-    assert_eq!(bridge.get(&at("")).await.status, 200);
+    let response = bridge.call("POST /_matrix/client/v3/logout", "").await;
+    assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
+    assert_eq!(bridge.get(&pushrules("")).await.status, 200);
 }
 
 #[tokio::test]
-async fn nobody_registers_a_name_that_a_service_keeps_for_itself() {
-    let (service, _) = bridged().await;
+async fn a_name_of_an_exclusive_namespace_cannot_be_registered() {
+    let (service, _) = service_with_bridge().await;
     let body = json!({ "username": "irc_new", "password": "correct horse", "auth": { "type": "m.login.dummy" } });
-    let answer = service.anyone().call("POST /_matrix/client/v3/register", body.to_string()).await;
-    assert_eq!(answer.errcode(), (400, "M_EXCLUSIVE".into()));
+    let response =
+        service.anyone().call("POST /_matrix/client/v3/register", body.to_string()).await;
+    assert_eq!(response.errcode(), (400, "M_EXCLUSIVE".into()));
 }
 
 #[tokio::test]
-async fn who_registers_without_a_name_gets_none_that_a_service_keeps_for_itself() {
+async fn a_generated_name_is_not_in_an_exclusive_namespace() {
     let body = json!({ "password": "correct horse", "auth": { "type": "m.login.dummy" } });
     let register = "POST /_matrix/client/v3/register";
-    let (service, _) = bridged_by(&REGISTRATION.replace("@irc_.*", "@[u-z].*")).await;
+    let (service, _) = service_registered_by(&REGISTRATION.replace("@irc_.*", "@[u-z].*")).await;
     for _ in 0..3 {
         let made = service.anyone().call(register, body.to_string()).await.expect(StatusCode::OK);
         let user_id = made["user_id"].as_str().unwrap();
         assert!(!('u'..='z').contains(&user_id.chars().nth(1).unwrap()), "{user_id}");
     }
-    // One that keeps every name leaves none.
-    let (service, _) = bridged_by(&REGISTRATION.replace("@irc_.*", "@.*")).await;
-    let answer = service.anyone().call(register, body.to_string()).await;
-    assert_eq!(answer.errcode(), (400, "M_EXCLUSIVE".into()));
+    // An exclusive namespace with every name leaves no name to generate.
+    let (service, _) = service_registered_by(&REGISTRATION.replace("@irc_.*", "@.*")).await;
+    let response = service.anyone().call(register, body.to_string()).await;
+    assert_eq!(response.errcode(), (400, "M_EXCLUSIVE".into()));
 }
 
 #[tokio::test]
-async fn a_service_stands_in_the_settings_of_the_real_server() {
+async fn an_application_service_is_configured_in_belfry_toml() {
     let folder = tempfile::tempdir().unwrap();
     let settings = "server_name = 'x.example'\n[[application_services]]\nid = 'bot'\n\
                     as_token = 'token of bot'\nsender_localpart = 'bot'\n\
@@ -158,13 +159,14 @@ async fn a_service_stands_in_the_settings_of_the_real_server() {
     std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
     let process = Process::start(folder.path(), &["--limits", "off"]);
     process::run_well(folder.path(), &["account", "add", "b_ann"]);
-    let url = format!("{}{}", process.url, at("?user_id=@b_ann:x.example"));
-    let answer = reqwest::Client::new().get(url).bearer_auth("token of bot").send().await.unwrap();
-    assert_eq!(answer.status(), 200);
+    let url = format!("{}{}", process.url, pushrules("?user_id=@b_ann:x.example"));
+    let response =
+        reqwest::Client::new().get(url).bearer_auth("token of bot").send().await.unwrap();
+    assert_eq!(response.status(), 200);
 }
 
 #[tokio::test]
-async fn a_registration_that_cannot_work_is_named_before_serving() {
+async fn an_invalid_registration_is_reported_before_serving() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("belfry.toml"), "application_services = ['irc.yaml']")
         .unwrap();

@@ -1,22 +1,22 @@
-//! Generated bodies that are no rule: each gets a documented 4xx, and nothing changes.
+//! Malformed bodies are rejected with the documented error and change nothing.
 
 use serde_json::{Value, json};
 
-use super::{at, service};
+use super::{pushrules, service};
 
 const GOOD: &str = r#"{"actions":["notify",{"set_tweak":"sound","value":"default"}],"conditions":[{"kind":"event_match","key":"content.body","pattern":"торт*"},{"kind":"room_member_count","is":">2"}],"pattern":"x","extra":[1,-2.5e3,true,null,"\u00e9"]}"#;
 
-/// What a body may be refused with.
+/// Error codes for a malformed body.
 const CODES: [&str; 4] = ["M_NOT_JSON", "M_BAD_JSON", "M_MISSING_PARAM", "M_INVALID_PARAM"];
 
-/// Bodies that no endpoint takes, each with the code it must get, if there is but one.
+/// Malformed bodies with their name, and the error code if it is the same for all endpoints.
 fn bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
     let mut bodies: Vec<(String, Vec<u8>, Option<&'static str>)> = Vec::new();
     // Truncated at every byte.
     for end in 0..GOOD.len() {
         bodies.push((format!("cut at {end}"), GOOD.as_bytes()[..end].into(), Some("M_NOT_JSON")));
     }
-    // Invalid UTF-8 at some places, NUL bytes, things behind the end, things before the beginning.
+    // Invalid UTF-8 and NUL bytes at several offsets.
     for at in (1..GOOD.len()).step_by(7) {
         for (name, byte) in [("0xff", 0xff), ("0xc0", 0xc0), ("NUL", 0)] {
             let mut body = GOOD.as_bytes().to_vec();
@@ -31,12 +31,12 @@ fn bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
         ("two bodies", format!("{GOOD}{GOOD}"), "M_NOT_JSON"),
         ("a comment", format!("{GOOD} // x"), "M_NOT_JSON"),
         ("single quotes", GOOD.replace('"', "'"), "M_NOT_JSON"),
-        ("a comma too many", GOOD.replace("\"pattern\":\"x\"", "\"pattern\":\"x\","), "M_NOT_JSON"),
+        ("a trailing comma", GOOD.replace("\"pattern\":\"x\"", "\"pattern\":\"x\","), "M_NOT_JSON"),
         ("NaN", GOOD.replace("-2.5e3", "NaN"), "M_NOT_JSON"),
         ("a leading zero", GOOD.replace("-2.5e3", "012"), "M_NOT_JSON"),
         ("a form", "actions=notify&pattern=x".to_owned(), "M_NOT_JSON"),
         ("HTML", "<html></html>".to_owned(), "M_NOT_JSON"),
-        ("a number beyond the range", GOOD.replace("-2.5e3", "1e999"), "M_BAD_JSON"),
+        ("a number out of range", GOOD.replace("-2.5e3", "1e999"), "M_BAD_JSON"),
         ("a lone surrogate", GOOD.replace("\\u00e9", "\\ud800"), "M_BAD_JSON"),
         ("two lone surrogates", GOOD.replace("\\u00e9", "\\udc00\\ud800"), "M_BAD_JSON"),
         ("actions twice", GOOD.replace("\"pattern\"", "\"actions\""), "M_BAD_JSON"),
@@ -50,9 +50,9 @@ fn bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
     }
     for open in ["[", "{\"a\":", "[{\"actions\":"] {
         let body = open.repeat(10_000).into_bytes();
-        bodies.push((format!("{open} without end"), body, None));
+        bodies.push((format!("unclosed {open}"), body, None));
     }
-    // Every value of the wrong type, in every place.
+    // Values of the wrong type in every field.
     let good: Value = serde_json::from_str(GOOD).unwrap();
     for pointer in [
         "",
@@ -78,50 +78,50 @@ fn bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
 }
 
 fn deep(levels: usize) -> String {
-    // The object itself is a level.
+    // The object itself is one level.
     let (open, close) = ("[".repeat(levels - 1), "]".repeat(levels - 1));
     format!("{{\"actions\":[],\"pattern\":\"x\",\"deep\":{open}{close}}}")
 }
 
 #[tokio::test]
-async fn every_malformed_body_is_refused_and_nothing_changes() {
+async fn every_malformed_body_is_rejected_and_changes_nothing() {
     let service = service().await;
     let alice = service.person("alice").await;
     let good: Value = serde_json::from_str(GOOD).unwrap();
-    alice.puts("global/content/there", &good).await;
-    let before = alice.get(&at("")).await.text;
+    alice.put_ok("global/content/there", &good).await;
+    let before = alice.get(&pushrules("")).await.text;
     for (name, body, code) in bodies() {
         let too_large = body.len() > 64 * 1024;
         for path in ["global/content/new", "global/content/there", "device/phone/content/new"] {
-            let answer = alice.call(&format!("PUT {}", at(path)), body.clone()).await;
-            let (status, found) = answer.errcode();
+            let response = alice.call(&format!("PUT {}", pushrules(path)), body.clone()).await;
+            let (status, found) = response.errcode();
             if too_large {
                 assert_eq!((status, found.as_str()), (413, "M_TOO_LARGE"), "{name}");
                 continue;
             }
-            assert_eq!(status, 400, "{name}: {answer:?}");
+            assert_eq!(status, 400, "{name}: {response:?}");
             assert!(CODES.contains(&found.as_str()), "{name}: {found}");
             assert!(code.is_none_or(|code| code == found), "{name}: {found}");
         }
         for path in ["global/content/there/actions", "global/content/there/enabled"] {
-            let answer = alice.call(&format!("PUT {}", at(path)), body.clone()).await;
-            // What is wrong may stand in a place that this endpoint does not look at.
-            if answer.status == 200 {
+            let response = alice.call(&format!("PUT {}", pushrules(path)), body.clone()).await;
+            // The error may be in a field that this endpoint ignores.
+            if response.status == 200 {
                 assert!(path.ends_with("actions") && code.is_none(), "{name} {path}");
-                alice.puts(path, &json!({ "actions": good["actions"] })).await;
+                alice.put_ok(path, &json!({ "actions": good["actions"] })).await;
                 continue;
             }
-            let (status, found) = answer.errcode();
-            assert!(matches!(status, 400 | 413), "{name}: {answer:?}");
+            let (status, found) = response.errcode();
+            assert!(matches!(status, 400 | 413), "{name}: {response:?}");
             assert!(too_large || CODES.contains(&found.as_str()), "{name}: {found}");
         }
     }
-    assert_eq!(alice.get(&at("")).await.text, before);
+    assert_eq!(alice.get(&pushrules("")).await.text, before);
 }
 
-/// Attacks 140 and 143, where the bound on bytes would be too kind a helper.
+/// With a body limit that does not reject these bodies first.
 #[tokio::test]
-async fn depth_and_size_are_refused_by_themselves() {
+async fn depth_and_stored_size_are_limited_independently_of_the_body_size() {
     let config = crate::support::service::config(|config| {
         config.rules.max_body_bytes = 10 << 20;
     });
@@ -137,24 +137,24 @@ async fn depth_and_size_are_refused_by_themselves() {
             (413, "M_TOO_LARGE"),
         ),
     ] {
-        let answer = alice.call(&format!("PUT {}", at("global/room/a")), body).await;
-        let (status, code) = answer.errcode();
+        let response = alice.call(&format!("PUT {}", pushrules("global/room/a")), body).await;
+        let (status, code) = response.errcode();
         assert_eq!((status, code.as_str()), codes, "{name}");
     }
-    assert_eq!(alice.get(&at("global/room/a")).await.status, 404);
+    assert_eq!(alice.get(&pushrules("global/room/a")).await.status, 404);
 }
 
 #[tokio::test]
-async fn five_megabytes_are_too_large() {
+async fn a_body_of_five_megabytes_is_too_large() {
     let service = service().await;
     let alice = service.person("alice").await;
-    let answer = alice.call(&format!("PUT {}", at("global/room/a")), vec![b'x'; 5 << 20]).await;
-    assert_eq!(answer.errcode(), (413, "M_TOO_LARGE".into()));
+    let response =
+        alice.call(&format!("PUT {}", pushrules("global/room/a")), vec![b'x'; 5 << 20]).await;
+    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
 }
 
-/// What looks strange and is good.
 #[tokio::test]
-async fn strange_json_is_read_as_json() {
+async fn unusual_but_valid_json_is_accepted() {
     let service = service().await;
     let alice = service.person("alice").await;
     for (name, body, extra) in [
@@ -166,10 +166,10 @@ async fn strange_json_is_read_as_json() {
         ("spaces", " \r\n\t{ \"actions\" : [ ] } \n".into(), None),
         ("an empty key", r#"{"actions":[],"":1,"x":2}"#.into(), Some(json!(2))),
     ] {
-        let answer = alice.call(&format!("PUT {}", at("global/room/a")), body).await;
-        assert_eq!(answer.status, 200, "{name}: {answer:?}");
+        let response = alice.call(&format!("PUT {}", pushrules("global/room/a")), body).await;
+        assert_eq!(response.status, 200, "{name}: {response:?}");
         if let Some(extra) = extra {
-            assert_eq!(alice.shown("global/room/a").await["x"], extra, "{name}");
+            assert_eq!(alice.get_rules("global/room/a").await["x"], extra, "{name}");
         }
     }
 }

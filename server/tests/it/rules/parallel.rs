@@ -1,10 +1,10 @@
-//! Many clients of one account at once: no rule is lost, none is doubled, the order is valid.
+//! Concurrent writes by many clients of one account.
 
 use belfry::config::LimitMode;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::{ids, least};
+use super::{ids, minimal_rule};
 use crate::support::service::config;
 use crate::support::{Service, TestDatabase};
 
@@ -12,18 +12,18 @@ const CLIENTS: usize = 64;
 const RULES: usize = 1000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_1000_rules_put_by_64_clients_none_is_lost_on_sqlite() {
-    none_is_lost(TestDatabase::sqlite()).await;
+async fn no_rule_of_64_concurrent_clients_is_lost_on_sqlite() {
+    check_that_no_rule_is_lost(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_1000_rules_put_by_64_clients_none_is_lost_on_postgres() {
+async fn no_rule_of_64_concurrent_clients_is_lost_on_postgres() {
     if let Some(database) = TestDatabase::postgres().await {
-        none_is_lost(database).await;
+        check_that_no_rule_is_lost(database).await;
     }
 }
 
-async fn none_is_lost(database: TestDatabase) {
+async fn check_that_no_rule_is_lost(database: TestDatabase) {
     let service = Service::on(database, config(|config| config.limits.mode = LimitMode::Off)).await;
     let alice = service.person("alice").await;
     let mut clients = JoinSet::new();
@@ -32,33 +32,34 @@ async fn none_is_lost(database: TestDatabase) {
         clients.spawn(async move {
             let mut last = None;
             for rule in (client..RULES).step_by(CLIENTS) {
-                // Each next to the client's last, so that an order can be demanded.
-                let place = last.map(|last| format!("?after=r{last}")).unwrap_or_default();
-                alice.puts(&format!("global/room/r{rule}{place}"), &least("room")).await;
+                // Placed after the client's previous rule, so that the order can be checked.
+                let position = last.map(|last| format!("?after=r{last}")).unwrap_or_default();
+                alice
+                    .put_ok(&format!("global/room/r{rule}{position}"), &minimal_rule("room"))
+                    .await;
                 last = Some(rule);
             }
         });
     }
     clients.join_all().await;
 
-    let all = alice.shown("").await;
+    let all = alice.get_rules("").await;
     let found = ids(&all["global"]["room"], false);
     assert_eq!(found.len(), RULES);
     let numbers: Vec<usize> = found.iter().map(|id| id[1..].parse().unwrap()).collect();
     for client in 0..CLIENTS {
-        let own: Vec<usize> =
+        let of_client: Vec<usize> =
             numbers.iter().copied().filter(|number| number % CLIENTS == client).collect();
         let expected: Vec<usize> = (client..RULES).step_by(CLIENTS).collect();
-        assert_eq!(own, expected, "the rules of client {client} stand in its order");
+        assert_eq!(of_client, expected, "order of the rules of client {client}");
     }
-    // The bound is met exactly.
-    let one_more = alice.put("global/room/one_more", &least("room")).await;
+    // The limit is reached exactly.
+    let one_more = alice.put("global/room/one_more", &minimal_rule("room")).await;
     assert_eq!(one_more.errcode(), (413, "M_TOO_LARGE".into()));
 }
 
-/// Changes of all sorts at once: each is answered as if it had been alone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes_of_all_sorts_at_once_are_each_answered_for_themselves() {
+async fn concurrent_changes_each_get_their_own_response() {
     let service = super::service().await;
     let alice = service.person("alice").await;
     let mut clients = JoinSet::new();
@@ -69,18 +70,18 @@ async fn changes_of_all_sorts_at_once_are_each_answered_for_themselves() {
             let rule = format!("{scope}/room/c{client}");
             for _ in 0..10 {
                 assert_eq!(alice.delete(&rule).await.status, 404);
-                alice.puts(&rule, &least("room")).await;
-                alice.puts(&format!("{rule}/enabled"), &json!(false)).await;
-                alice.puts(&format!("{rule}/actions"), &json!({ "actions": [] })).await;
-                let shown = alice.shown(&rule).await;
-                assert_eq!((&shown["enabled"], &shown["actions"]), (&json!(false), &json!([])));
-                let wrong = alice.put(&format!("{rule}?before=none"), &least("room")).await;
+                alice.put_ok(&rule, &minimal_rule("room")).await;
+                alice.put_ok(&format!("{rule}/enabled"), &json!(false)).await;
+                alice.put_ok(&format!("{rule}/actions"), &json!({ "actions": [] })).await;
+                let found = alice.get_rules(&rule).await;
+                assert_eq!((&found["enabled"], &found["actions"]), (&json!(false), &json!([])));
+                let wrong = alice.put(&format!("{rule}?before=none"), &minimal_rule("room")).await;
                 assert_eq!(wrong.errcode(), (400, "M_UNKNOWN".into()));
                 assert_eq!(alice.delete(&rule).await.status, 200);
             }
         });
     }
     clients.join_all().await;
-    let all = alice.shown("").await;
+    let all = alice.get_rules("").await;
     assert_eq!((&all["device"], &all["global"]["room"]), (&json!({}), &json!([])));
 }

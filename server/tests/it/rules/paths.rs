@@ -1,13 +1,13 @@
-//! Paths that name nothing: each gets a documented refusal, and nothing changes.
+//! Invalid paths are rejected with the documented error and change nothing.
 
-use super::{at, least, service};
+use super::{minimal_rule, pushrules, service};
 use crate::support::Process;
 
 #[tokio::test]
-async fn a_path_that_names_nothing_is_unrecognized() {
+async fn an_invalid_path_is_unrecognized() {
     let service = service().await;
     let alice = service.person("alice").await;
-    let before = alice.get(&at("")).await.text;
+    let before = alice.get(&pushrules("")).await.text;
     for path in [
         "global",
         "device",
@@ -33,20 +33,21 @@ async fn a_path_that_names_nothing_is_unrecognized() {
         "%67lobal",
     ] {
         for method in ["GET", "PUT", "DELETE"] {
-            let answer =
-                alice.call(&format!("{method} {}", at(path)), least("content").to_string()).await;
-            assert_eq!(answer.errcode(), (400, "M_UNRECOGNIZED".into()), "{method} {path}");
+            let response = alice
+                .call(&format!("{method} {}", pushrules(path)), minimal_rule("content").to_string())
+                .await;
+            assert_eq!(response.errcode(), (400, "M_UNRECOGNIZED".into()), "{method} {path}");
         }
     }
-    assert_eq!(alice.get(&at("")).await.text, before);
+    assert_eq!(alice.get(&pushrules("")).await.text, before);
 }
 
-/// Attacks 89, 145 and 149: ids that cut paths, break texts or have no end.
+/// Ids with escaped separators, invalid UTF-8, NUL or excessive length.
 #[tokio::test]
-async fn a_broken_id_is_an_invalid_parameter() {
+async fn an_invalid_id_is_an_invalid_parameter() {
     let service = service().await;
     let alice = service.person("alice").await;
-    let before = alice.get(&at("")).await.text;
+    let before = alice.get(&pushrules("")).await.text;
     let (long, longer) = ("a".repeat(256), "a".repeat(60_000));
     for id in [
         "a%2Fb",
@@ -69,16 +70,16 @@ async fn a_broken_id_is_an_invalid_parameter() {
         for (method, attribute) in
             [("GET", ""), ("PUT", ""), ("DELETE", ""), ("PUT", "/enabled"), ("GET", "/actions")]
         {
-            let path = at(&format!("global/content/{id}{attribute}"));
-            let answer =
-                alice.call(&format!("{method} {path}"), least("content").to_string()).await;
+            let path = pushrules(&format!("global/content/{id}{attribute}"));
+            let response =
+                alice.call(&format!("{method} {path}"), minimal_rule("content").to_string()).await;
             let id = &id[..id.len().min(40)];
-            assert_eq!(answer.errcode(), (400, "M_INVALID_PARAM".into()), "{method} {id}");
+            assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()), "{method} {id}");
         }
     }
-    let answer = alice.get(&at("global/content//enabled")).await;
-    assert_eq!(answer.errcode(), (400, "M_INVALID_PARAM".into()));
-    assert_eq!(alice.get(&at("")).await.text, before);
+    let response = alice.get(&pushrules("global/content//enabled")).await;
+    assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()));
+    assert_eq!(alice.get(&pushrules("")).await.text, before);
 }
 
 #[tokio::test]
@@ -90,28 +91,28 @@ async fn an_id_has_up_to_255_bytes() {
     {
         assert_eq!(text.len(), 255);
         let path = format!("global/room/{encoded}");
-        alice.puts(&path, &least("room")).await;
-        assert_eq!(alice.shown(&path).await["rule_id"], text);
-        alice.puts(&format!("{path}/enabled"), &serde_json::json!(false)).await;
-        assert_eq!(alice.own("global/room/").await, [text]);
+        alice.put_ok(&path, &minimal_rule("room")).await;
+        assert_eq!(alice.get_rules(&path).await["rule_id"], text);
+        alice.put_ok(&format!("{path}/enabled"), &serde_json::json!(false)).await;
+        assert_eq!(alice.user_rule_ids("global/room/").await, [text]);
         assert_eq!(alice.delete(&path).await.status, 200);
-        let answer = alice.put(&format!("{path}a"), &least("room")).await;
-        assert_eq!(answer.errcode(), (400, "M_INVALID_PARAM".into()));
+        let response = alice.put(&format!("{path}a"), &minimal_rule("room")).await;
+        assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()));
     }
 }
 
 #[tokio::test]
-async fn dots_are_an_id_like_any_that_nobody_has() {
+async fn dots_are_not_resolved_as_path_segments() {
     let service = service().await;
     let alice = service.person("alice").await;
     for id in [".", "..", "%2e%2e", "..%5c"] {
-        let status = alice.get(&at(&format!("global/content/{id}"))).await.status;
+        let status = alice.get(&pushrules(&format!("global/content/{id}"))).await.status;
         assert!(matches!(status, 400 | 404), "{id}: {status}");
     }
 }
 
 #[tokio::test]
-async fn what_no_route_has_is_not_found() {
+async fn a_path_without_a_route_is_not_found() {
     let service = service().await;
     let alice = service.person("alice").await;
     for path in [
@@ -123,26 +124,26 @@ async fn what_no_route_has_is_not_found() {
         "/_matrix//client/v3/pushrules/",
         "/_matrix/client/v3/%70ushrules/",
     ] {
-        let answer = alice.get(path).await;
-        assert_eq!(answer.errcode(), (404, "M_UNRECOGNIZED".into()), "{path}");
+        let response = alice.get(path).await;
+        assert_eq!(response.errcode(), (404, "M_UNRECOGNIZED".into()), "{path}");
     }
 }
 
-/// The same over a socket, where the length that is told must be the length that is sent.
+/// Over a socket, where `Content-Length` must match the body.
 #[tokio::test]
-async fn a_refusal_arrives_whole() {
+async fn an_error_response_arrives_complete() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::start(folder.path(), &[]);
     for (path, status) in [
-        (at(""), 401),
+        (pushrules(""), 401),
         ("/_matrix/client/v3/pushrules".to_owned(), 404),
         ("/_matrix/client/v3/logout".to_owned(), 405),
         ("/oauth/nothing".to_owned(), 404),
         ("/nothing".to_owned(), 404),
     ] {
-        let answer = reqwest::get(format!("{}{path}", process.url)).await.unwrap();
-        assert_eq!(answer.status(), status, "{path}");
-        let error: serde_json::Value = answer.json().await.unwrap();
+        let response = reqwest::get(format!("{}{path}", process.url)).await.unwrap();
+        assert_eq!(response.status(), status, "{path}");
+        let error: serde_json::Value = response.json().await.unwrap();
         assert!(error["error"].is_string(), "{path}: {error}");
     }
 }

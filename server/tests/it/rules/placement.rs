@@ -1,30 +1,34 @@
-//! The order of rules: where a rule goes, and next to what it can be placed.
+//! Order of rules: default positions, `before` and `after`.
 
 use serde_json::json;
 
-use super::{KINDS, least, service};
+use super::{KINDS, minimal_rule, service};
 use crate::support::Caller;
 
 async fn with_rules(alice: &Caller, kind: &str, ids: &[&str]) {
-    // The last is put first, so that they stand as they are named.
+    // A new rule is placed on top, so the last one is put first.
     for id in ids.iter().rev() {
-        alice.puts(&format!("global/{kind}/{id}"), &least(kind)).await;
+        alice.put_ok(&format!("global/{kind}/{id}"), &minimal_rule(kind)).await;
     }
 }
 
 #[tokio::test]
-async fn a_new_rule_goes_on_top_of_its_kind_below_the_master_rule() {
+async fn a_new_rule_is_placed_on_top_of_its_kind_below_the_master_rule() {
     let service = service().await;
     let alice = service.person("alice").await;
     for kind in KINDS {
         with_rules(&alice, kind, &["a", "b", "c"]).await;
-        assert_eq!(alice.own(&format!("global/{kind}/")).await, ["a", "b", "c"], "{kind}");
+        assert_eq!(
+            alice.user_rule_ids(&format!("global/{kind}/")).await,
+            ["a", "b", "c"],
+            "{kind}"
+        );
     }
-    let rules = alice.shown("global/override/").await;
+    let rules = alice.get_rules("global/override/").await;
     let ids: Vec<&str> =
         rules.as_array().unwrap().iter().map(|rule| rule["rule_id"].as_str().unwrap()).collect();
     assert_eq!(ids[..5], [".m.rule.master", "a", "b", "c", ".m.rule.suppress_notices"]);
-    let rules = alice.shown("global/underride/").await;
+    let rules = alice.get_rules("global/underride/").await;
     assert_eq!((&rules[2]["rule_id"], &rules[3]["rule_id"]), (&json!("c"), &json!(".m.rule.call")));
 }
 
@@ -37,14 +41,18 @@ async fn before_and_after_place_a_new_rule() {
         ("after=b", ["a", "b", "new", "c"]),
         ("before=a", ["new", "a", "b", "c"]),
         ("after=c", ["a", "b", "c", "new"]),
-        // Both: both must exist, and `before` decides.
+        // With both, both rules must exist, and `before` takes precedence.
         ("before=a&after=c", ["new", "a", "b", "c"]),
         ("after=a&before=c", ["a", "b", "new", "c"]),
     ] {
         for kind in KINDS {
             with_rules(&alice, kind, &["a", "b", "c"]).await;
-            alice.puts(&format!("global/{kind}/new?{query}"), &least(kind)).await;
-            assert_eq!(alice.own(&format!("global/{kind}/")).await, order, "{kind} {query}");
+            alice.put_ok(&format!("global/{kind}/new?{query}"), &minimal_rule(kind)).await;
+            assert_eq!(
+                alice.user_rule_ids(&format!("global/{kind}/")).await,
+                order,
+                "{kind} {query}"
+            );
             for id in ["a", "b", "c", "new"] {
                 alice.delete(&format!("global/{kind}/{id}")).await;
             }
@@ -53,7 +61,7 @@ async fn before_and_after_place_a_new_rule() {
 }
 
 #[tokio::test]
-async fn before_and_after_move_a_rule_that_is_there() {
+async fn before_and_after_move_an_existing_rule() {
     let service = service().await;
     let alice = service.person("alice").await;
     with_rules(&alice, "room", &["a", "b", "c", "d"]).await;
@@ -63,33 +71,32 @@ async fn before_and_after_move_a_rule_that_is_there() {
         ("b", "before=c", ["d", "b", "c", "a"]),
         ("a", "after=d", ["d", "a", "b", "c"]),
     ] {
-        alice.puts(&format!("global/room/{moved}?{query}"), &least("room")).await;
-        assert_eq!(alice.own("global/room/").await, order, "{moved} {query}");
+        alice.put_ok(&format!("global/room/{moved}?{query}"), &minimal_rule("room")).await;
+        assert_eq!(alice.user_rule_ids("global/room/").await, order, "{moved} {query}");
     }
 }
 
 #[tokio::test]
-async fn a_replaced_rule_keeps_its_place_and_whether_it_is_enabled() {
+async fn a_replaced_rule_keeps_its_position_and_enabled() {
     let service = service().await;
     let alice = service.person("alice").await;
     with_rules(&alice, "room", &["a", "b", "c"]).await;
-    alice.puts("global/room/b/enabled", &json!(false)).await;
-    alice.puts("global/room/b", &json!({ "actions": ["coalesce"] })).await;
-    assert_eq!(alice.own("global/room/").await, ["a", "b", "c"]);
-    let rule = alice.shown("global/room/b").await;
+    alice.put_ok("global/room/b/enabled", &json!(false)).await;
+    alice.put_ok("global/room/b", &json!({ "actions": ["coalesce"] })).await;
+    assert_eq!(alice.user_rule_ids("global/room/").await, ["a", "b", "c"]);
+    let rule = alice.get_rules("global/room/b").await;
     assert_eq!((&rule["enabled"], &rule["actions"]), (&json!(false), &json!(["coalesce"])));
-    alice.puts("global/room/b?after=c", &least("room")).await;
-    assert_eq!(alice.shown("global/room/b").await["enabled"], false);
+    alice.put_ok("global/room/b?after=c", &minimal_rule("room")).await;
+    assert_eq!(alice.get_rules("global/room/b").await["enabled"], false);
 }
 
-/// Attack 94, and the one error that the contract shows.
 #[tokio::test]
-async fn a_neighbour_that_is_none_is_refused_and_the_order_stays() {
+async fn an_invalid_neighbour_is_rejected_and_the_order_is_unchanged() {
     let service = service().await;
     let alice = service.person("alice").await;
     with_rules(&alice, "room", &["a", "b"]).await;
-    alice.puts("global/sender/elsewhere", &least("sender")).await;
-    alice.puts("device/phone/room/elsewhere", &least("room")).await;
+    alice.put_ok("global/sender/elsewhere", &minimal_rule("sender")).await;
+    alice.put_ok("device/phone/room/elsewhere", &minimal_rule("room")).await;
     for query in [
         "before=unknown",
         "after=unknown",
@@ -107,22 +114,22 @@ async fn a_neighbour_that_is_none_is_refused_and_the_order_stays() {
         "before=b%00",
     ] {
         let path = format!("global/room/a?{query}");
-        let answer = alice.put(&path, &json!({ "actions": ["coalesce"] })).await;
-        assert_eq!(answer.errcode(), (400, "M_UNKNOWN".into()), "{query}");
-        assert_eq!(alice.own("global/room/").await, ["a", "b"], "{query}");
-        assert_eq!(alice.shown("global/room/a").await["actions"], json!(["notify"]), "{query}");
+        let response = alice.put(&path, &json!({ "actions": ["coalesce"] })).await;
+        assert_eq!(response.errcode(), (400, "M_UNKNOWN".into()), "{query}");
+        assert_eq!(alice.user_rule_ids("global/room/").await, ["a", "b"], "{query}");
+        assert_eq!(alice.get_rules("global/room/a").await["actions"], json!(["notify"]), "{query}");
     }
     for query in ["before=%", "after=%zz", "before=%ff"] {
-        let answer = alice.put(&format!("global/room/a?{query}"), &least("room")).await;
-        assert_eq!(answer.errcode(), (400, "M_INVALID_PARAM".into()), "{query}");
+        let response = alice.put(&format!("global/room/a?{query}"), &minimal_rule("room")).await;
+        assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()), "{query}");
     }
 }
 
 #[tokio::test]
-async fn a_neighbour_is_named_with_escapes_as_in_any_query() {
+async fn before_and_after_are_percent_decoded() {
     let service = service().await;
     let alice = service.person("alice").await;
-    alice.puts("global/room/%21a%20b", &least("room")).await;
-    alice.puts("global/room/c?after=%21a+b", &least("room")).await;
-    assert_eq!(alice.own("global/room/").await, ["!a b", "c"]);
+    alice.put_ok("global/room/%21a%20b", &minimal_rule("room")).await;
+    alice.put_ok("global/room/c?after=%21a+b", &minimal_rule("room")).await;
+    assert_eq!(alice.user_rule_ids("global/room/").await, ["!a b", "c"]);
 }

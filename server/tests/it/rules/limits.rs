@@ -1,0 +1,138 @@
+//! Limits on the number and size of rules, and on the size of bodies.
+
+use belfry::config::LimitMode;
+use serde_json::json;
+
+use super::{minimal_rule, pushrules};
+use crate::support::Service;
+use crate::support::service::config;
+
+async fn service_with_limits(max_rules: usize, max_bytes: usize, max_body_bytes: usize) -> Service {
+    Service::with(config(|config| {
+        config.limits.mode = LimitMode::Off;
+        config.rules.max_rules = max_rules;
+        config.rules.max_bytes = max_bytes;
+        config.rules.max_body_bytes = max_body_bytes;
+    }))
+    .await
+}
+
+#[tokio::test]
+async fn the_number_of_rules_in_all_scopes_is_limited() {
+    let service = service_with_limits(3, 1 << 20, 1 << 16).await;
+    let alice = service.person("alice").await;
+    for path in ["global/room/a", "global/content/a", "device/phone/room/a"] {
+        alice.put_ok(path, &json!({ "actions": [], "pattern": "x" })).await;
+    }
+    for path in ["global/room/b", "device/phone/sender/b", "device/new/room/b"] {
+        let response = alice.put(path, &minimal_rule("room")).await;
+        assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()), "{path}");
+    }
+    // Existing rules can be replaced, changed and deleted.
+    alice.put_ok("global/room/a", &json!({ "actions": ["notify"] })).await;
+    alice.put_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
+    assert_eq!(alice.delete("device/phone/room/a").await.status, 200);
+    alice.put_ok("global/room/b", &minimal_rule("room")).await;
+    assert_eq!(alice.user_rule_ids("global/room/").await, ["b", "a"]);
+    // The limit applies to each account separately.
+    service.person("bob").await.put_ok("global/room/a", &minimal_rule("room")).await;
+}
+
+#[tokio::test]
+async fn the_default_limit_is_a_thousand_rules() {
+    let rules = belfry::config::Config::default().rules;
+    assert_eq!((rules.max_rules, rules.max_body_bytes), (1000, 64 * 1024));
+}
+
+#[tokio::test]
+async fn the_stored_size_of_the_rules_is_limited() {
+    let service = service_with_limits(1000, 2000, 1 << 16).await;
+    let alice = service.person("alice").await;
+    let big = json!({ "actions": [], "x": "x".repeat(800) });
+    alice.put_ok("global/room/a", &big).await;
+    alice.put_ok("device/phone/room/a", &json!({ "actions": [], "x": "x".repeat(500) })).await;
+    let before = alice.get(&pushrules("")).await.text;
+    for (path, body) in [
+        ("global/room/b", &big),
+        ("device/new/room/b", &big),
+        (
+            "global/override/.m.rule.master/actions",
+            &json!({
+                "actions": [{ "set_tweak": "sound", "value": "x".repeat(1000) }],
+            }),
+        ),
+    ] {
+        let response = alice.put(path, body).await;
+        assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()), "{path}");
+    }
+    assert_eq!(alice.get(&pushrules("")).await.text, before);
+    alice.put_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_ok("global/room/b", &big).await;
+}
+
+#[tokio::test]
+async fn concurrent_changes_within_the_limit_are_stored() {
+    let service = service_with_limits(1000, 2000, 1 << 16).await;
+    let alice = service.person("alice").await;
+    let mut clients = tokio::task::JoinSet::new();
+    for number in 0..16 {
+        let alice = alice.clone();
+        let size = if number % 2 == 0 { 10 } else { 5000 };
+        clients.spawn(async move {
+            let body = json!({ "actions": [], "x": "x".repeat(size) });
+            let response = alice.put(&format!("global/room/r{number}"), &body).await;
+            (number % 2 == 0, response.status)
+        });
+    }
+    for (fits, status) in clients.join_all().await {
+        assert_eq!(status, if fits { 200 } else { 413 });
+    }
+    assert_eq!(alice.user_rule_ids("global/room/").await.len(), 8);
+}
+
+#[tokio::test]
+async fn a_rate_limited_request_changes_nothing() {
+    let service = Service::start().await;
+    let alice = service.person("alice").await;
+    alice.put_ok("global/room/a", &minimal_rule("room")).await;
+    let before = alice.get(&pushrules("")).await.text;
+    for _ in 0..298 {
+        assert_eq!(alice.get(&pushrules("global/")).await.status, 200);
+    }
+    for (request, body) in [
+        ("PUT global/room/b", minimal_rule("room").to_string()),
+        ("PUT global/room/a", json!({ "actions": [] }).to_string()),
+        ("PUT global/room/a/enabled", "false".to_owned()),
+        ("PUT global/room/a/actions", json!({ "actions": [] }).to_string()),
+        ("PUT global/override/.m.rule.master/enabled", "true".to_owned()),
+        ("DELETE global/room/a", String::new()),
+    ] {
+        let (method, path) = request.split_once(' ').unwrap();
+        let response = alice.call(&format!("{method} {}", pushrules(path)), body).await;
+        assert_eq!(response.errcode(), (429, "M_LIMIT_EXCEEDED".into()), "{request}");
+        assert!(
+            response.json()["retry_after_ms"].as_u64().is_some_and(|wait| wait > 0),
+            "{request}"
+        );
+        assert_ne!(response.header("retry-after"), "", "{request}");
+    }
+    service.clock.advance(300);
+    assert_eq!(alice.get(&pushrules("")).await.text, before);
+}
+
+/// The limit applies with and without `Content-Length`.
+#[tokio::test]
+async fn the_size_of_a_body_is_limited() {
+    let service = service_with_limits(1000, 1 << 20, 1000).await;
+    let alice = service.person("alice").await;
+    let body = |size: usize| format!("{{\"actions\":[],\"x\":\"{}\"}}", "x".repeat(size - 21));
+    for path in ["global/room/a", "global/room/a/enabled", "global/room/a/actions"] {
+        let put = format!("PUT {}", pushrules(path));
+        let declared = alice.with("content-length", "1001").call(&put, "").await;
+        assert_eq!(declared.errcode(), (413, "M_TOO_LARGE".into()), "{path}");
+        let undeclared = alice.call(&put, body(1001)).await;
+        assert_eq!(undeclared.errcode(), (413, "M_TOO_LARGE".into()), "{path}");
+    }
+    let fits = alice.call(&format!("PUT {}", pushrules("global/room/a")), body(1000)).await;
+    assert_eq!(fits.status, 200, "{fits:?}");
+}
