@@ -45,7 +45,7 @@ pub use limits::RuleLimits;
 pub use patch::RulePatch;
 pub use path::{PathError, RulePath, RuleRef};
 pub use position::Position;
-pub use response::{RulesetsResponse, answer, untouched};
+pub use response::RulesetsResponse;
 pub use rule::Rule;
 pub use ruleset::Ruleset;
 pub use scope::{ProfileTag, RuleScope, UnknownScope};

@@ -5,7 +5,8 @@ mod snapshot;
 
 use std::sync::{Arc, OnceLock};
 
-use belfry_core::rules::{self, Document, RuleScope, User};
+use belfry_core::json;
+use belfry_core::rules::{Document, RuleScope, RulesetsResponse, User};
 use bytes::Bytes;
 
 pub use self::snapshot::{RulesetsSnapshot, SnapshotEpoch};
@@ -138,9 +139,11 @@ impl StoredRulesets {
     /// because it would be larger than all other cached data of the account.
     #[must_use]
     pub fn response(&self, owner: User<'_>) -> Bytes {
-        let Some(documents) = &self.0 else { return rules::untouched(owner).into() };
-        let serialize = || rules::answer(self.documents(), owner).into();
-        documents.response.get_or_init(serialize).clone()
+        let serialize = || json::write(&RulesetsResponse::new(self.documents(), owner)).into();
+        match &self.0 {
+            Some(documents) => documents.response.get_or_init(serialize).clone(),
+            None => serialize(),
+        }
     }
 
     /// Estimated size in memory. A parsed document takes about four times its text; the response,
