@@ -10,6 +10,7 @@ mod health;
 mod layer;
 mod matrix;
 mod oauth;
+pub(crate) mod paths;
 mod push;
 mod respond;
 mod router;

@@ -34,20 +34,32 @@ pub struct Metadata {
     pub authorization_response_iss_parameter_supported: bool,
 }
 
+/// The paths of the endpoints, below the base URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the protocol's")]
+pub struct EndpointPaths<'a> {
+    pub authorization: &'a str,
+    pub token: &'a str,
+    pub app_registration: &'a str,
+    pub revocation: &'a str,
+    pub userinfo: &'a str,
+    pub introspection: &'a str,
+}
+
 impl Metadata {
     /// The document of the server at this base URL, documented at that one.
     #[must_use]
-    pub fn new(base_url: &str, documentation_url: &str) -> Self {
+    pub fn new(base_url: &str, endpoints: &EndpointPaths<'_>, documentation_url: &str) -> Self {
         let issuer = issuer(base_url);
-        let at = |path: &str| format!("{issuer}{path}");
+        let at = |path: &str| format!("{}{path}", base_url.trim_end_matches('/'));
         Self {
             service_documentation: documentation_url.to_owned(),
-            authorization_endpoint: at("oauth/authorize"),
-            token_endpoint: at("oauth/token"),
-            app_registration_endpoint: at("api/v1/apps"),
-            revocation_endpoint: at("oauth/revoke"),
-            userinfo_endpoint: at("oauth/userinfo"),
-            introspection_endpoint: at("oauth/introspect"),
+            authorization_endpoint: at(endpoints.authorization),
+            token_endpoint: at(endpoints.token),
+            app_registration_endpoint: at(endpoints.app_registration),
+            revocation_endpoint: at(endpoints.revocation),
+            userinfo_endpoint: at(endpoints.userinfo),
+            introspection_endpoint: at(endpoints.introspection),
             scopes_supported: Scope::ALL.to_vec(),
             response_types_supported: ["code"],
             response_modes_supported: ResponseMode::ALL.iter().map(|mode| mode.as_str()).collect(),
@@ -66,10 +78,19 @@ mod tests {
 
     use super::*;
 
+    const ENDPOINTS: EndpointPaths<'_> = EndpointPaths {
+        authorization: "/oauth/authorize",
+        token: "/oauth/token",
+        app_registration: "/api/v1/apps",
+        revocation: "/oauth/revoke",
+        userinfo: "/oauth/userinfo",
+        introspection: "/oauth/introspect",
+    };
+
     #[test]
     fn the_document_holds_exactly_these_fields() {
         let scopes: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
-        let document = Metadata::new("https://belfry.example", "https://docs.example/");
+        let document = Metadata::new("https://belfry.example", &ENDPOINTS, "https://docs.example/");
         assert_eq!(
             serde_json::to_value(document).unwrap(),
             json!({
@@ -95,7 +116,10 @@ mod tests {
 
     #[test]
     fn a_slash_at_the_end_of_the_base_url_makes_no_difference() {
-        assert_eq!(Metadata::new("http://a:1/", "d"), Metadata::new("http://a:1", "d"));
+        assert_eq!(
+            Metadata::new("http://a:1/", &ENDPOINTS, "d"),
+            Metadata::new("http://a:1", &ENDPOINTS, "d")
+        );
         assert_eq!(issuer("https://a.example/belfry"), "https://a.example/belfry/");
     }
 }

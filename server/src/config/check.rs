@@ -1,6 +1,7 @@
 //! What no single setting can tell: which of them do not go together, or are hardly meant.
 
 use super::{BaseUrl, Config, ConfigError};
+use crate::http::paths::RESERVED_SEGMENTS;
 
 impl Config {
     /// Refuses what cannot be served.
@@ -14,17 +15,15 @@ impl Config {
                 return refuse(format!("name_segments: {segment:?} is there twice"));
             }
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-            let taken =
-                ["api", "oauth", "gateway", "healthz", "readyz", "metrics", "nodeinfo", "static"];
             if segment.is_empty()
                 || segment.starts_with('.')
                 || !segment.chars().all(plain)
-                || taken.contains(&segment.as_str())
+                || RESERVED_SEGMENTS.contains(&segment.as_str())
             {
                 return refuse(format!(
                     "name_segments: {segment:?} cannot be used; take letters, digits, `_`, `-`, \
                      and not one of {}",
-                    taken.join(", ")
+                    RESERVED_SEGMENTS.join(", ")
                 ));
             }
         }

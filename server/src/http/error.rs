@@ -14,11 +14,11 @@ use belfry_core::limits::header::whole_seconds;
 use belfry_core::oauth::form::FormError;
 use bytes::Bytes;
 
-use self::format::{Area, Codes};
+use self::format::{Codes, ErrorFormat};
 use self::limit_exceeded::LimitExceeded;
 pub(crate) use self::matrix::MatrixError;
 pub(crate) use self::oauth::{ApiError, OAuthApiError, PageError, SignInError};
-use crate::http::respond::json;
+use crate::http::respond::json::JsonBytes;
 use crate::passwords::Busy;
 use crate::store::StoreError;
 
@@ -49,28 +49,28 @@ pub(crate) enum CommonError {
 
 impl CommonError {
     /// The answer, in the shape of an area.
-    pub(crate) fn answer(&self, area: Area) -> Response {
+    pub(crate) fn answer(&self, format: ErrorFormat) -> Response {
         let (status, codes) = match self {
-            Self::TooMany(refused) => return too_many(area, refused.wait()),
+            Self::TooMany(refused) => return too_many(format, refused.wait()),
             Self::NoSuchPath => (StatusCode::NOT_FOUND, UNRECOGNIZED),
             Self::WrongMethod => (StatusCode::METHOD_NOT_ALLOWED, UNRECOGNIZED),
             Self::TooLarge(_) => (
                 StatusCode::PAYLOAD_TOO_LARGE,
-                Codes { rules: "M_TOO_LARGE", oauth: "invalid_request" },
+                Codes { matrix: "M_TOO_LARGE", oauth: "invalid_request" },
             ),
             Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, UNKNOWN_REQUEST),
             Self::Broken | Self::Malformed(_) => (StatusCode::BAD_REQUEST, UNKNOWN_REQUEST),
             Self::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, UNKNOWN_REQUEST),
             Self::Unavailable(_) => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                Codes { rules: "M_UNKNOWN", oauth: "temporarily_unavailable" },
+                Codes { matrix: "M_UNKNOWN", oauth: "temporarily_unavailable" },
             ),
             Self::Internal => (
                 StatusCode::INTERNAL_SERVER_ERROR,
-                Codes { rules: "M_UNKNOWN", oauth: "server_error" },
+                Codes { matrix: "M_UNKNOWN", oauth: "server_error" },
             ),
         };
-        let mut answer = area.error(status, codes, &self.text());
+        let mut answer = format.error(status, codes, &self.text());
         if matches!(self, Self::Unavailable(_)) {
             answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
         }
@@ -95,24 +95,24 @@ impl CommonError {
     }
 }
 
-const UNRECOGNIZED: Codes = Codes { rules: "M_UNRECOGNIZED", oauth: "invalid_request" };
-const UNKNOWN_REQUEST: Codes = Codes { rules: "M_UNKNOWN", oauth: "invalid_request" };
+const UNRECOGNIZED: Codes = Codes { matrix: "M_UNRECOGNIZED", oauth: "invalid_request" };
+const UNKNOWN_REQUEST: Codes = Codes { matrix: "M_UNKNOWN", oauth: "invalid_request" };
 
 const TOO_MANY: &str = "Too many requests";
 
 /// The refusal of a limit, which must cost as little as can be: most areas have one body for all.
-fn too_many(area: Area, wait: Duration) -> Response {
-    let body = match area {
-        Area::Rules => {
+fn too_many(format: ErrorFormat, wait: Duration) -> Response {
+    let body = match format {
+        ErrorFormat::Matrix => {
             let wait = wait.as_nanos().div_ceil(1_000_000).max(1);
             let start = r#"{"errcode":"M_LIMIT_EXCEEDED","error":"#;
             Bytes::from(format!("{start}\"{TOO_MANY}\",\"retry_after_ms\":{wait}}}"))
         }
-        Area::OAuth | Area::Pages | Area::Api => {
+        ErrorFormat::OAuth | ErrorFormat::Page | ErrorFormat::Api => {
             Bytes::from_static(br#"{"error":"Too many requests"}"#)
         }
     };
-    let mut answer = json::answer(body);
+    let mut answer = JsonBytes(body).into_response();
     *answer.status_mut() = StatusCode::TOO_MANY_REQUESTS;
     answer.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
     answer

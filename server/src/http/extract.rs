@@ -6,5 +6,6 @@ pub(super) mod client;
 pub(super) mod cookie;
 pub(super) mod form;
 pub(super) mod page_format;
+pub(super) mod raw_path;
 pub(super) mod requester;
 pub(super) mod session;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -11,6 +10,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use crate::app::AppState;
+use crate::http::respond::json::Json;
 use crate::limits::Place;
 use crate::store::StoreError;
 

@@ -1,4 +1,6 @@
-//! Layers around the handlers: CORS and rate limits.
+//! The layer around the handlers of an area, and its parts.
 
+pub(super) mod area;
+pub(super) mod cache;
 pub(super) mod cors;
 pub(super) mod rate_limit;

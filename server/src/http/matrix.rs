@@ -5,10 +5,8 @@ pub(super) mod register;
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
-use axum::http::Uri;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use belfry_core::matrix::VERSIONS;
 use belfry_core::percent;
 use belfry_core::rules::{RuleAccess, User};
@@ -16,8 +14,9 @@ use serde_json::{Value, json};
 
 use crate::app::AppState;
 use crate::http::error::MatrixError;
+use crate::http::extract::raw_path::RawPath;
 use crate::http::extract::requester::Requester;
-use crate::http::respond::json;
+use crate::http::respond::json::{Json, JsonBytes};
 
 /// `GET versions`: for clients that ask first.
 pub(super) async fn versions() -> Json<Value> {
@@ -46,14 +45,14 @@ pub(super) async fn logout(
 pub(super) async fn account_data(
     State(state): State<Arc<AppState>>,
     requester: Requester,
-    uri: Uri,
+    path: RawPath,
 ) -> Result<Response, MatrixError> {
     requester.may(RuleAccess::Read)?;
-    let named = percent::decode_segment(uri.path().rsplit('/').nth(2).unwrap_or_default())?;
+    let named = percent::decode_segment(path.parameter("{user}").unwrap_or_default())?;
     let user_id = requester.user_id(&state);
     if named != user_id {
         return Err(MatrixError::Foreign);
     }
     let rulesets = state.store.rulesets(requester.account).await?;
-    Ok(json::answer(rulesets.response(User::new(&user_id))))
+    Ok(JsonBytes(rulesets.response(User::new(&user_id))).into_response())
 }

@@ -3,6 +3,6 @@
 pub(crate) mod changes;
 pub(super) mod evaluate;
 pub(super) mod explain;
+pub(super) mod path;
 pub(super) mod read;
-pub(super) mod rules;
 pub(super) mod write;

@@ -1,101 +1,196 @@
-//! Every route of the service, one per line.
+//! Every route of the service, one per line, in areas with their policies.
+
+mod area_router;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::{any, get, post};
 
+pub(crate) use self::area_router::{AreaRouter, join};
 use super::account::{page, sign_in};
 use super::api::{accounts, apps, instance};
-use super::error::CommonError;
+use super::error::format::ErrorFormat;
+use super::layer::area::{Area, LimitClass, TrailingSlash};
+use super::layer::cache::CachePolicy;
+use super::layer::cors::Cors;
 use super::matrix::{self, login, register};
 use super::oauth::{authorize, introspect, metadata, out_of_band, revoke, token, userinfo};
-use super::push::{evaluate, explain, rules};
-use super::{assets, gateway, health};
+use super::push::{evaluate, explain, path, read, write};
+use super::{assets, gateway, health, paths};
 use crate::app::AppState;
 
-/// The versions of the push rules' interface, which are the same to us.
-pub(super) const APIS: [&str; 3] = ["api/v1", "r0", "v3"];
+/// Paths of no other area: the API's error format, and no further policy.
+pub(crate) const PLAIN: Area = Area {
+    errors: ErrorFormat::Api,
+    cors: Cors::SameOrigin,
+    cache: CachePolicy::Unspecified,
+    limits: LimitClass::Counted,
+    trailing_slash: TrailingSlash::Significant,
+};
 
-/// Every route.
-pub(super) fn router(state: Arc<AppState>) -> Router {
-    let mut routes = Router::new()
+/// Health, metrics and static files.
+const EXEMPT: Area = Area { limits: LimitClass::Exempt, ..PLAIN };
+
+/// The check for requests that another server will serve.
+const GATEWAY: Area = Area { limits: LimitClass::Gateway, ..PLAIN };
+
+/// Metadata, which any web page may read.
+const WELL_KNOWN: Area =
+    Area { cors: Cors::AnyOrigin, trailing_slash: TrailingSlash::Ignored, ..PLAIN };
+
+/// Mastodon's API.
+const API: Area = Area { cache: CachePolicy::PrivateNoStore, ..WELL_KNOWN };
+
+/// OAuth endpoints for servers.
+const OAUTH: Area = Area {
+    errors: ErrorFormat::OAuth,
+    cache: CachePolicy::NoStore,
+    trailing_slash: TrailingSlash::Ignored,
+    ..PLAIN
+};
+
+/// OAuth endpoints that web apps call from their own origin.
+const OAUTH_CLIENT: Area = Area { cors: Cors::AnyOrigin, ..OAUTH };
+
+/// Pages, which are protected by a cookie and so must stay closed to other origins.
+const PAGES: Area = Area { errors: ErrorFormat::Page, ..OAUTH };
+
+/// The push rules and what else Matrix clients need.
+pub(crate) const MATRIX: Area = Area {
+    errors: ErrorFormat::Matrix,
+    cors: Cors::AnyOrigin,
+    cache: CachePolicy::PrivateNoStore,
+    ..PLAIN
+};
+
+/// The versions of the Matrix client API. They are equivalent here.
+const CLIENT_APIS: [&str; 3] = ["api/v1", "r0", "v3"];
+
+/// The router of the public address.
+pub(crate) fn router(state: &Arc<AppState>) -> Router {
+    join(areas(state), PLAIN, state)
+}
+
+/// The router of the address for metrics.
+pub(crate) fn metrics_router(state: &Arc<AppState>) -> Router {
+    let metrics = AreaRouter::new(EXEMPT).route("/metrics", get(health::metrics));
+    join(vec![metrics], EXEMPT, state)
+}
+
+fn areas(state: &AppState) -> Vec<AreaRouter> {
+    let mut exempt = AreaRouter::new(EXEMPT)
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
-        .route("/.well-known/oauth-authorization-server", metadata::metadata(&state))
-        .route("/.well-known/nodeinfo", instance::nodeinfo_links(&state))
-        .route("/nodeinfo/2.0", instance::nodeinfo(&state))
-        .route("/api/v1/instance", instance::v1(&state))
-        .route("/api/v2/instance", instance::v2(&state))
-        .route("/api/v1/apps", post(apps::register))
+        .route("/static/{file}", get(assets::asset))
+        .not_found_under("/static");
+    if state.config.metrics_listen.is_none() {
+        exempt = exempt.route("/metrics", get(health::metrics));
+    }
+    let gateway = AreaRouter::new(GATEWAY)
+        .route(paths::GATEWAY_CHECK, any(gateway::check))
+        .route("/gateway/check/", any(gateway::check))
+        .route("/gateway/check/{*request}", any(gateway::check));
+    let plain = AreaRouter::new(PLAIN).route(paths::NODEINFO, instance::nodeinfo(state));
+    let well_known = AreaRouter::new(WELL_KNOWN)
+        .route("/.well-known/oauth-authorization-server", metadata::metadata(state))
+        .route("/.well-known/nodeinfo", instance::nodeinfo_links(state))
+        .not_found_under("/.well-known");
+    let api = AreaRouter::new(API)
+        .route("/api/v1/instance", instance::v1(state))
+        .route("/api/v2/instance", instance::v2(state))
+        .route(paths::APPS, post(apps::register))
         .route("/api/v1/apps/verify_credentials", get(apps::verify_credentials))
         .route("/api/v1/accounts", post(accounts::sign_up))
         .route("/api/v1/accounts/verify_credentials", get(accounts::verify_credentials))
+        .not_found_under("/api");
+    let mut areas = vec![exempt, gateway, plain, well_known, api];
+    areas.extend(oauth_areas());
+    areas.extend(state.config.name_segments.iter().map(|segment| matrix_area(segment)));
+    areas
+}
+
+fn oauth_areas() -> [AreaRouter; 3] {
+    let oauth = AreaRouter::new(OAUTH)
+        .route(paths::INTROSPECT, post(introspect::introspect))
+        .not_found_under("/oauth");
+    let client = AreaRouter::new(OAUTH_CLIENT)
+        .route(paths::TOKEN, post(token::token))
+        .route(paths::REVOKE, post(revoke::revoke))
+        .route(paths::USERINFO, get(userinfo::userinfo).post(userinfo::userinfo));
+    let pages = AreaRouter::new(PAGES)
         .route(
-            "/oauth/authorize",
+            paths::AUTHORIZE,
             get(authorize::begin)
                 .post(authorize::decide)
                 .head(async || authorize::no_head("GET,POST")),
         )
         .route(
-            "/oauth/authorize/resume",
+            paths::AUTHORIZE_RESUME,
             get(authorize::resume).head(async || authorize::no_head("GET")),
         )
-        .route("/oauth/authorize/native", get(out_of_band::native))
-        .route("/oauth/sign_in", get(sign_in::sign_in_page).post(sign_in::sign_in))
-        .route("/oauth/sign_out", get(sign_in::sign_out_page).post(sign_in::sign_out))
-        .route("/oauth/account", get(page::account_page))
-        .route("/oauth/account/remove_app", post(page::remove_app))
-        .route("/static/{file}", get(assets::asset))
-        .route("/oauth/token", post(token::token))
-        .route("/oauth/revoke", post(revoke::revoke))
-        .route("/oauth/introspect", post(introspect::introspect))
-        .route("/oauth/userinfo", get(userinfo::userinfo).post(userinfo::userinfo))
-        .route("/gateway/check", any(gateway::check))
-        .route("/gateway/check/", any(gateway::check))
-        .route("/gateway/check/{*call}", any(gateway::check));
-    if state.config.metrics_listen.is_none() {
-        routes = routes.merge(metrics_routes());
+        .route(paths::OUT_OF_BAND_CODE, get(out_of_band::native))
+        .route(paths::SIGN_IN, get(sign_in::sign_in_page).post(sign_in::sign_in))
+        .route(paths::SIGN_OUT, get(sign_in::sign_out_page).post(sign_in::sign_out))
+        .route(paths::ACCOUNT, get(page::account_page))
+        .route(paths::REMOVE_APP, post(page::remove_app))
+        .not_found_under(paths::AUTHORIZE)
+        .not_found_under(paths::SIGN_IN)
+        .not_found_under(paths::SIGN_OUT)
+        .not_found_under(paths::ACCOUNT);
+    [oauth, client, pages]
+}
+
+fn matrix_area(segment: &str) -> AreaRouter {
+    let mut area = AreaRouter::new(MATRIX);
+    for api in CLIENT_APIS {
+        area = push_rules(area, &format!("/{segment}/client/{api}/pushrules"));
     }
-    for segment in &state.config.name_segments {
-        routes = routes
-            .route(&format!("/{segment}/client/versions"), get(matrix::versions))
-            .route(&format!("/{segment}/app/v1/evaluate"), post(evaluate::evaluate));
-        for api in APIS {
-            routes = routes.merge(client_routes(&format!("/{segment}/client/{api}")));
-        }
+    // Only the routes above have a handler of their own for other methods.
+    area = area.wrong_method(path::wrong_method);
+    for api in CLIENT_APIS {
+        let at = |path: &str| format!("/{segment}/client/{api}{path}");
+        area = area
+            .route(&at("/pushrules/explain"), post(explain::explain))
+            .route(&at("/versions"), get(matrix::versions))
+            .route(&at("/login"), get(login::flows).post(login::login))
+            .route(&at("/register"), post(register::register))
+            .route(&at("/logout"), post(matrix::logout))
+            .route(&at("/account/whoami"), get(matrix::whoami))
+            .route(&at("/user/{user}/account_data/m.push_rules"), get(matrix::account_data));
     }
-    finish(routes, state)
+    area.route(&format!("/{segment}/client/versions"), get(matrix::versions))
+        .route(&format!("/{segment}/app/v1/evaluate"), post(evaluate::evaluate))
+        .not_found_under(&format!("/{segment}"))
+        .not_found_under(&format!("//{segment}"))
 }
 
-/// The push rules, and what Matrix clients ask beside them, under one prefix.
-fn client_routes(prefix: &str) -> Router<Arc<AppState>> {
-    let at = |path: &str| format!("{prefix}{path}");
-    let account_data = "/user/{user}/account_data/m.push_rules";
-    Router::new()
-        .route(&at("/pushrules/"), any(rules::answer))
-        .route(&at("/pushrules/explain"), post(explain::explain))
-        .route(&at("/pushrules/{*rest}"), any(rules::answer))
-        .route(&at("/versions"), get(matrix::versions))
-        .route(&at("/login"), get(login::flows).post(login::login))
-        .route(&at("/register"), post(register::register))
-        .route(&at("/logout"), post(matrix::logout))
-        .route(&at("/account/whoami"), get(matrix::whoami))
-        .route(&at(account_data), get(matrix::account_data))
-}
-
-/// The routes of the address that is set aside for metrics.
-pub(super) fn metrics_router(state: Arc<AppState>) -> Router {
-    finish(metrics_routes(), state)
-}
-
-fn metrics_routes() -> Router<Arc<AppState>> {
-    Router::new().route("/metrics", get(health::metrics))
-}
-
-fn finish(routes: Router<Arc<AppState>>, state: Arc<AppState>) -> Router {
-    routes
-        .fallback(async || CommonError::NoSuchPath)
-        .method_not_allowed_fallback(async || CommonError::WrongMethod)
-        .with_state(state)
+/// The push rules below a prefix. A device's scope is written as two segments, or as one with an
+/// encoded slash.
+fn push_rules(area: AreaRouter, prefix: &str) -> AreaRouter {
+    let mut area = area
+        .route(&format!("{prefix}/"), get(read::get_all_rulesets))
+        .route(&format!("{prefix}/device/"), get(read::get_device_rulesets))
+        .unknown_under(prefix, any(path::unknown));
+    for scope in ["{scope}", "device/{profile_tag}"] {
+        let at = |path: &str| format!("{prefix}/{scope}{path}");
+        area = area
+            .route(&at("/"), get(read::get_ruleset))
+            .route(&at("/{kind}/"), get(read::get_rules_of_kind))
+            .route(
+                &at("/{kind}/{rule_id}"),
+                get(read::get_rule).put(write::put_rule).delete(write::delete_rule),
+            )
+            .route(
+                &at("/{kind}/{rule_id}/enabled"),
+                get(read::get_rule_enabled).put(write::put_rule_enabled),
+            )
+            .route(
+                &at("/{kind}/{rule_id}/actions"),
+                get(read::get_rule_actions).put(write::put_rule_actions),
+            );
+    }
+    area
 }

@@ -59,7 +59,7 @@ async fn an_unknown_path_is_answered_in_the_shape_of_its_area() {
     ] {
         let answer = service.anyone().get(path).await;
         assert_eq!(answer.expect(StatusCode::NOT_FOUND), body, "{path}");
-        assert_eq!(answer.header("content-length"), "", "it is for the connection to tell");
+        assert_eq!(answer.header("content-length"), answer.text.len().to_string(), "{path}");
     }
 }
 

@@ -5,18 +5,14 @@ use axum::response::Response;
 use belfry_core::oauth::form::Pairs;
 use belfry_core::rules::Document;
 
-use crate::http::account::sign_in;
 use crate::http::error::PageError;
 use crate::http::extract::form::{Form, Query, value};
 use crate::http::extract::session::BrowserSession;
+use crate::http::paths::{ACCOUNT, REMOVE_APP, SIGN_IN, SIGN_OUT};
 use crate::http::respond::page::{Forms, answer, in_language, redirect, show};
 use crate::pages::{self, AccountPage, ListedApp};
 use crate::store::AuthorizedApp;
 use crate::tokens::FirstPartyApp;
-
-/// Where it is: also where a sign-in leads that no app asked for.
-pub(crate) const ACCOUNT: &str = "/oauth/account";
-const REMOVE_APP: &str = "/oauth/account/remove_app";
 
 /// `GET /oauth/account`: shows all of it, to who is signed in.
 pub(crate) async fn account_page(session: BrowserSession, Query(pairs): Query) -> Response {
@@ -27,7 +23,7 @@ pub(crate) async fn account_page(session: BrowserSession, Query(pairs): Query) -
 
 async fn show_account(session: &BrowserSession, lang: Option<&str>) -> Result<Response, PageError> {
     let Some(account) = session.account() else {
-        return redirect(session, &in_language(sign_in::SIGN_IN, lang));
+        return redirect(session, &in_language(SIGN_IN, lang));
     };
     let (store, now) = (&session.state.store, session.state.clock.now());
     let mut apps: Vec<ListedApp> =
@@ -37,8 +33,7 @@ async fn show_account(session: &BrowserSession, lang: Option<&str>) -> Result<Re
     let mut rules: Vec<&Document> = rulesets.documents().collect();
     rules.sort_by_key(|document| document.scope());
     let csrf = session.csrf();
-    let [sign_out, remove_app] =
-        [sign_in::SIGN_OUT, REMOVE_APP].map(|action| in_language(action, lang));
+    let [sign_out, remove_app] = [SIGN_OUT, REMOVE_APP].map(|action| in_language(action, lang));
     let page = AccountPage {
         layout: session.layout(lang),
         account: &account.name,

@@ -7,22 +7,18 @@ use belfry_core::oauth::form::Pairs;
 use belfry_core::secret::{Digest, Secret};
 
 use crate::app::AppState;
-use crate::http::account::page::ACCOUNT;
 use crate::http::account::password::proved;
 use crate::http::error::{PageError, SignInError};
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::{Form, Query, value};
 use crate::http::extract::session::BrowserSession;
 use crate::http::layer::rate_limit::guard::Guard;
-use crate::http::oauth::authorize::resume_path;
-use crate::http::oauth::pending::PendingAuthorization;
+use crate::http::oauth::pending::{PendingAuthorization, resume_path};
+use crate::http::paths::{ACCOUNT, SIGN_IN, SIGN_OUT};
 use crate::http::respond::page::{Forms, answer, in_language, redirect, show};
 use crate::pages::{self, SignInPage, SignedOutPage};
 use crate::passwords::Busy;
 use crate::store::{Account, StoreError};
-
-pub(crate) const SIGN_IN: &str = "/oauth/sign_in";
-pub(crate) const SIGN_OUT: &str = "/oauth/sign_out";
 
 /// `GET /oauth/sign_in`: asks who is there. Who is already there sees their account.
 pub(crate) async fn sign_in_page(session: BrowserSession, Query(pairs): Query) -> Response {

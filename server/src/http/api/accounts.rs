@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use belfry_core::matrix::user_id;
 use belfry_core::oauth::account::FieldError;
@@ -18,6 +17,7 @@ use crate::http::extract::bearer::Bearer;
 use crate::http::extract::form::Form;
 use crate::http::extract::page_format::PageFormat;
 use crate::http::oauth::token::{self, Issued};
+use crate::http::respond::json::Json;
 use crate::pages::assets::BELL;
 use crate::store::{Account, Taken};
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use belfry_core::oauth::app::{AppDetails, Registration};
 use belfry_core::secret::Secret;
@@ -15,6 +14,7 @@ use crate::http::extract::bearer::Bearer;
 use crate::http::extract::form::Form;
 use crate::http::extract::page_format::PageFormat;
 use crate::http::layer::rate_limit::guard::Guard;
+use crate::http::respond::json::Json;
 use crate::random;
 use crate::store::App;
 

@@ -10,15 +10,16 @@ use serde_json::{Value, json};
 
 use crate::app::AppState;
 use crate::config::RegistrationPolicy;
-use crate::http::oauth::metadata::fixed;
+use crate::http::paths;
+use crate::http::respond::json::constant;
 
 /// Clients read the first number to learn what a server can do.
-const VERSION: &str = concat!("4.3.0 (compatible; AppState ", env!("CARGO_PKG_VERSION"), ")");
+const VERSION: &str = concat!("4.3.0 (compatible; Belfry ", env!("CARGO_PKG_VERSION"), ")");
 
 /// `GET /api/v1/instance`
 pub(crate) fn v1(state: &AppState) -> MethodRouter<Arc<AppState>> {
     let instance = &state.config.instance;
-    fixed(&json!({
+    constant(&json!({
         "uri": state.server_name(),
         "title": instance.title,
         "short_description": instance.description,
@@ -41,7 +42,7 @@ pub(crate) fn v1(state: &AppState) -> MethodRouter<Arc<AppState>> {
 /// `GET /api/v2/instance`
 pub(crate) fn v2(state: &AppState) -> MethodRouter<Arc<AppState>> {
     let instance = &state.config.instance;
-    fixed(&json!({
+    constant(&json!({
         "domain": state.server_name(),
         "title": instance.title,
         "version": VERSION,
@@ -66,17 +67,17 @@ pub(crate) fn v2(state: &AppState) -> MethodRouter<Arc<AppState>> {
 
 /// `GET /.well-known/nodeinfo`: where the next one is.
 pub(crate) fn nodeinfo_links(state: &AppState) -> MethodRouter<Arc<AppState>> {
-    fixed(&json!({
+    constant(&json!({
         "links": [{
             "rel": "http://nodeinfo.diaspora.software/ns/schema/2.0",
-            "href": format!("{}/nodeinfo/2.0", state.base_url),
+            "href": format!("{}{}", state.base_url, paths::NODEINFO),
         }],
     }))
 }
 
 /// `GET /nodeinfo/2.0`
 pub(crate) fn nodeinfo(state: &AppState) -> MethodRouter<Arc<AppState>> {
-    fixed(&json!({
+    constant(&json!({
         "version": "2.0",
         "software": { "name": "belfry", "version": env!("CARGO_PKG_VERSION") },
         "protocols": [],

@@ -1,12 +1,12 @@
 //! What a failure of the gateway check says.
 
-use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::limits::original_request::OriginalRequestError;
 use serde_json::json;
 
 use crate::http::gateway::Denied;
+use crate::http::respond::json::Json;
 
 /// Why a call that another server would carry out is not let through. TrustedProxies pass on a 401 and a
 /// 403; what only an operator can mend is a 400.

@@ -1,6 +1,5 @@
 //! What a failure of the push rules says.
 
-use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::json::JsonError;
@@ -12,6 +11,7 @@ use belfry_core::rules::{PathError, RuleAccess, RuleError};
 use serde_json::json;
 
 use super::CommonError;
+use crate::http::respond::json::Json;
 use crate::passwords::Busy;
 use crate::store::StoreError;
 use crate::tokens::IssueError;

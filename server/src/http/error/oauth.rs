@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::app::AppError;
@@ -13,9 +12,10 @@ use belfry_core::oauth::validation::ValidationErrors;
 use serde_json::{Map, Value, json};
 
 use super::{CommonError, UNKNOWN_REQUEST};
-use crate::http::error::format::Area;
+use crate::http::error::format::ErrorFormat;
 use crate::http::error::limit_exceeded::LimitExceeded;
 use crate::http::extract::page_format::PageFormat;
+use crate::http::respond::json::Json;
 use crate::language::Localize;
 use crate::pages::{ErrorCause, SignInAlert};
 use crate::passwords::Busy;
@@ -190,7 +190,7 @@ impl PageError {
             Self::Refused(refusal) => status_of(*refusal),
             Self::Expired => StatusCode::BAD_REQUEST,
             Self::Unchecked => StatusCode::FORBIDDEN,
-            Self::Common(problem) => problem.answer(Area::Pages).status(),
+            Self::Common(problem) => problem.answer(ErrorFormat::Page).status(),
         }
     }
 
@@ -211,7 +211,7 @@ impl PageError {
 
     /// The same for a program.
     pub(crate) fn answer(self) -> Response {
-        let invalid = |text| Area::Pages.error(self.status(), UNKNOWN_REQUEST, text);
+        let invalid = |text| ErrorFormat::Page.error(self.status(), UNKNOWN_REQUEST, text);
         match self {
             Self::Refused(refusal) => OAuthApiError::Refused(refusal).into_response(),
             Self::Common(problem) => problem.into_response(),

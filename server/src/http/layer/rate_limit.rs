@@ -19,7 +19,7 @@ pub(crate) use self::headers::{Counted, RateLimitHeaders};
 use crate::app::AppState;
 use crate::config::LimitMode;
 use crate::http::error::limit_exceeded::LimitExceeded;
-use crate::http::extract::client::{self, Client, Credential, Peer};
+use crate::http::extract::client::{self, Client, Credential};
 use crate::limits::ActiveLimits;
 
 /// A call, as far as limits are concerned.
@@ -32,17 +32,14 @@ pub(crate) struct LimitedRequest<'a> {
     pub(crate) peer: IpAddr,
 }
 
-/// Judges a request and keeps in it who calls, so that no handler needs to look again. Where nothing
-/// is counted, it keeps who could be asked.
+/// Applies rate limits, and stores the resolved client in the request's extensions for handlers.
 pub(crate) async fn enter(
     state: &AppState,
-    peer: Peer,
     request: &mut Request<Body>,
     told: &mut RateLimitHeaders,
 ) -> Result<(), LimitExceeded> {
     let active = state.limits.active();
-    if active.mode == LimitMode::Off || is_exempt(request) {
-        request.extensions_mut().insert(peer);
+    if active.mode == LimitMode::Off {
         return Ok(());
     }
     let call = LimitedRequest {
@@ -50,7 +47,7 @@ pub(crate) async fn enter(
         target: request.uri().path(),
         query: request.uri().query(),
         headers: request.headers(),
-        peer: peer.0.ip(),
+        peer: client::peer(request.extensions()),
     };
     let now = state.clock.now();
     let (client, decision) = match judge_at_once(state, &active, &call, now) {
@@ -66,14 +63,6 @@ pub(crate) async fn enter(
     let refused = LimitExceeded::by(&decision, active.mode);
     told.add(decision);
     refused.map_or(Ok(()), Err)
-}
-
-fn is_exempt(request: &Request<Body>) -> bool {
-    let path = request.uri().path();
-    if let Some(rest) = path.strip_prefix("/gateway/check") {
-        return rest.is_empty() || rest.starts_with('/');
-    }
-    matches!(path, "/healthz" | "/readyz" | "/metrics") || path.starts_with("/static/")
 }
 
 /// Finds out who calls, and counts the call for the address and, with a good token of a user, for

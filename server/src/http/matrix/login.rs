@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use belfry_core::matrix::{LOGIN_PASSWORD, LoginRequest, device_id, localpart, user_id};
 use belfry_core::oauth::scope::{Scope, Scopes};
@@ -13,6 +12,7 @@ use crate::http::account::password::proved;
 use crate::http::error::{CommonError, MatrixError};
 use crate::http::extract::body::Whole;
 use crate::http::layer::rate_limit::guard::Guard;
+use crate::http::respond::json::Json;
 use crate::random;
 use crate::store::Account;
 use crate::tokens::{self, MATRIX, issue};

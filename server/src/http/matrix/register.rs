@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{RawQuery, State};
 use belfry_core::json::JsonError;
 use belfry_core::matrix::{RegisterRequest, RegistrationStage, user_id};
@@ -16,6 +15,7 @@ use crate::config::RegistrationPolicy;
 use crate::http::error::{CommonError, MatrixError};
 use crate::http::extract::body::Whole;
 use crate::http::layer::rate_limit::guard::Guard;
+use crate::http::respond::json::Json;
 use crate::random;
 
 /// `POST register`.

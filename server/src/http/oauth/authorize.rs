@@ -2,23 +2,21 @@
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use belfry_core::oauth::request::NextStep;
 use belfry_core::secret::Secret;
 
+use crate::http::account::sign_in;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::form::{Form, Query, value};
 use crate::http::extract::session::BrowserSession;
+use crate::http::oauth::consent;
 use crate::http::oauth::pending::PendingAuthorization;
 use crate::http::respond::page::answer;
-
-/// Where a browser goes on with a request of this handle.
-pub(crate) fn resume_path(handle: &Secret) -> String {
-    format!("/oauth/authorize/resume?request={}", handle.reveal())
-}
 
 /// `GET /oauth/authorize`: an app sends its user.
 pub(crate) async fn begin(session: BrowserSession, Query(pairs): Query) -> Response {
     let outcome =
-        async { PendingAuthorization::new(&session, &pairs).await?.proceed(&session).await };
+        async { proceed(&session, PendingAuthorization::new(&session, &pairs).await?).await };
     answer(&session, Some(value(&pairs, "lang")), outcome.await)
 }
 
@@ -27,7 +25,7 @@ pub(crate) async fn begin(session: BrowserSession, Query(pairs): Query) -> Respo
 pub(crate) async fn resume(session: BrowserSession, Query(pairs): Query) -> Response {
     let handle = Secret::new(value(&pairs, "request"));
     let outcome =
-        async { PendingAuthorization::kept(&session, handle).await?.proceed(&session).await };
+        async { proceed(&session, PendingAuthorization::kept(&session, handle).await?).await };
     answer(&session, None, outcome.await)
 }
 
@@ -44,6 +42,18 @@ pub(crate) async fn decide(session: BrowserSession, Form(pairs): Form) -> Respon
         }
     };
     answer(&session, None, outcome.await)
+}
+
+/// Takes the next step of an authorization.
+async fn proceed(
+    session: &BrowserSession,
+    mut pending: PendingAuthorization,
+) -> Result<Response, PageError> {
+    match pending.next_step(session).await? {
+        NextStep::SignIn => sign_in::ask(session, None, Some(&mut pending), "", None).await,
+        NextStep::AskConsent => consent::ask(session, &mut pending).await,
+        NextStep::Reject(_) | NextStep::Approve => pending.complete_unasked(session).await,
+    }
 }
 
 /// `HEAD` of what may give a code: only who reads the answer may be given one.

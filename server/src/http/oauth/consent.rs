@@ -6,6 +6,7 @@ use axum::response::Response;
 use crate::http::error::PageError;
 use crate::http::extract::session::BrowserSession;
 use crate::http::oauth::pending::PendingAuthorization;
+use crate::http::paths;
 use crate::http::respond::page::show;
 use crate::pages::{ConsentPage, Form};
 
@@ -21,8 +22,8 @@ pub(crate) async fn ask(
     let form = |action| Form { action, csrf: &csrf, request: Some(handle.reveal()) };
     let page = ConsentPage {
         layout: session.layout(pending.lang()),
-        form: form("/oauth/authorize"),
-        switch: form("/oauth/sign_out"),
+        form: form(paths::AUTHORIZE),
+        switch: form(paths::SIGN_OUT),
         app: &pending.app.details,
         account: &account.name,
         scopes: &asked.scopes,

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use belfry_core::oauth::introspection::{IntrospectRequest, may_introspect};
@@ -17,6 +16,7 @@ use crate::http::extract::form::Form;
 use crate::http::layer::rate_limit::guard::Guard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
 use crate::http::oauth::userinfo::subject;
+use crate::http::respond::json::Json;
 
 /// A token that is no good, unknown, or none of the client's business is simply not active.
 pub(crate) async fn introspect(

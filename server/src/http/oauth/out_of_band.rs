@@ -7,19 +7,13 @@ use axum::response::Response;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::secret::Secret;
 
-use crate::http::account::page::ACCOUNT;
 use crate::http::error::PageError;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::{Query, value};
 use crate::http::extract::session::BrowserSession;
+use crate::http::paths::ACCOUNT;
 use crate::http::respond::page::{Forms, answer, in_language, show};
 use crate::pages::CodePage;
-
-/// Where the code is shown, in the language that the app wishes for.
-pub(crate) fn path(lang: Option<&str>) -> String {
-    let query = lang.map(|lang| format!("?lang={lang}")).unwrap_or_default();
-    format!("/oauth/authorize/native{query}")
-}
 
 /// A code that a caller already has may also be given as `code`, to see whether it is still good.
 pub(crate) async fn native(

@@ -14,11 +14,10 @@ use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Secret;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::http::account::sign_in;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::session::BrowserSession;
-use crate::http::oauth::{consent, out_of_band};
+use crate::http::paths::{AUTHORIZE_RESUME, OUT_OF_BAND_CODE};
 use crate::http::respond::page::{Forms, redirect, show};
 use crate::pages::FormPostPage;
 use crate::random;
@@ -110,20 +109,22 @@ impl PendingAuthorization {
         Ok(handle)
     }
 
-    /// Does what is to be done next.
-    pub(crate) async fn proceed(mut self, session: &BrowserSession) -> Result<Response, PageError> {
+    /// The next step of the authorization.
+    pub(crate) async fn next_step(&self, session: &BrowserSession) -> Result<NextStep, PageError> {
         let granted = self.granted(session).await?;
-        match self.request.next_step(self.account.is_some(), &granted) {
-            NextStep::SignIn => sign_in::ask(session, None, Some(&mut self), "", None).await,
-            NextStep::AskConsent => consent::ask(session, &mut self).await,
-            NextStep::Reject(_) | NextStep::Approve => {
-                let last = match self.handle.take() {
-                    Some(handle) => Self::taken(session, handle).await?,
-                    None => self,
-                };
-                last.approve(session, Some(session.state.clock.now())).await
-            }
-        }
+        Ok(self.request.next_step(self.account.is_some(), &granted))
+    }
+
+    /// Completes the request without asking the user again.
+    pub(crate) async fn complete_unasked(
+        mut self,
+        session: &BrowserSession,
+    ) -> Result<Response, PageError> {
+        let last = match self.handle.take() {
+            Some(handle) => Self::taken(session, handle).await?,
+            None => self,
+        };
+        last.approve(session, Some(session.state.clock.now())).await
     }
 
     /// The user agrees.
@@ -200,7 +201,7 @@ impl PendingAuthorization {
                 show(session, StatusCode::OK, &page, self.forms())
             }
             (Delivery::Show, AuthorizationResponse::Code(code)) => {
-                let mut answer = redirect(session, &out_of_band::path(self.lang()))?;
+                let mut answer = redirect(session, &out_of_band_path(self.lang()))?;
                 let seconds = belfry_core::oauth::grant::CODE_LIFETIME.as_secs();
                 let cookie = Cookie::Code.set(&session.state.base_url, code, seconds);
                 answer.headers_mut().append(header::SET_COOKIE, cookie);
@@ -209,4 +210,15 @@ impl PendingAuthorization {
             (Delivery::Show, AuthorizationResponse::Error(refusal)) => Err(refusal.into()),
         }
     }
+}
+
+/// The path at which a browser continues with the request of this handle.
+pub(crate) fn resume_path(handle: &Secret) -> String {
+    format!("{AUTHORIZE_RESUME}?request={}", handle.reveal())
+}
+
+/// The path of the page that shows a code, in the language that the app asks for.
+fn out_of_band_path(lang: Option<&str>) -> String {
+    let query = lang.map(|lang| format!("?lang={lang}")).unwrap_or_default();
+    format!("{OUT_OF_BAND_CODE}{query}")
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use belfry_core::oauth::error::OAuthError;
@@ -15,6 +14,7 @@ use crate::http::error::OAuthApiError;
 use crate::http::extract::form::Form;
 use crate::http::layer::rate_limit::guard::Guard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
+use crate::http::respond::json::Json;
 
 /// Whatever is wrong with client or token, the answer is one and the same: who guesses learns
 /// nothing.

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use axum::response::Response;
-use belfry_core::json::write;
+use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::grant::{Grant, GrantError, Redemption};
@@ -21,7 +20,7 @@ use crate::http::error::{CommonError, OAuthApiError};
 use crate::http::extract::form::Form;
 use crate::http::layer::rate_limit::guard::Guard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
-use crate::http::respond::json;
+use crate::http::respond::json::Json;
 use crate::random;
 use crate::store::{Code, NewToken, StoreError};
 
@@ -59,7 +58,7 @@ pub(crate) async fn token(
             issue(&state, &app, None, &scopes).await?
         }
     };
-    Ok(json::answer(write(&issued).into()))
+    Ok(Json(&issued).into_response())
 }
 
 /// Issues a token of an account through an app, or of the app itself.

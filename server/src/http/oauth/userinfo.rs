@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use belfry_core::oauth::metadata::issuer;
 use belfry_core::oauth::scope::Scope;
@@ -12,6 +11,7 @@ use crate::app::AppState;
 use crate::http::api::accounts::{avatar, profile};
 use crate::http::error::ApiError;
 use crate::http::extract::bearer::Bearer;
+use crate::http::respond::json::Json;
 
 /// Only for `profile` itself: a token that may read everything was not asked for to sign in with.
 pub(crate) async fn userinfo(

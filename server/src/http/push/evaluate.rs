@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use belfry_core::matrix;
 use belfry_core::rules::evaluation_request::{EvaluateRequest, RequestedMember};
 use belfry_core::rules::evaluation_response::EvaluationResponse;
@@ -12,7 +12,7 @@ use crate::app::AppState;
 use crate::http::error::{CommonError, MatrixError};
 use crate::http::extract::body::Whole;
 use crate::http::extract::requester::Service;
-use crate::http::respond::json;
+use crate::http::respond::json::JsonBytes;
 use crate::rule_index::EvaluatedMember;
 use crate::store::StoreError;
 
@@ -51,7 +51,7 @@ pub(crate) async fn evaluate(
         }
     }
     part.judge(&state, &asked, &mut evaluation).await?;
-    Ok(json::answer(evaluation.answer().into()))
+    Ok(JsonBytes(evaluation.answer().into()).into_response())
 }
 
 /// Members who are judged together.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use belfry_core::json::write;
 use belfry_core::rules::RuleAccess;
 use belfry_core::rules::evaluate::CompiledRules;
@@ -13,7 +13,7 @@ use crate::app::AppState;
 use crate::http::error::{CommonError, MatrixError};
 use crate::http::extract::body::Whole;
 use crate::http::extract::requester::Requester;
-use crate::http::respond::json;
+use crate::http::respond::json::JsonBytes;
 
 /// Tells the verdict on an event, and every rule that was asked for it.
 pub(crate) async fn explain(
@@ -38,5 +38,5 @@ pub(crate) async fn explain(
     };
     let explained =
         tokio::task::spawn_blocking(explain).await.map_err(|_| CommonError::Internal)?;
-    Ok(json::answer(explained.into()))
+    Ok(JsonBytes(explained.into()).into_response())
 }

@@ -1,9 +1,9 @@
-//! What is changed of rules. Each reads its body once, and then is a change of one document.
+//! Writing push rules. Each handler reads its body, then queues a change of one document.
 
 use std::sync::Arc;
 
-use axum::extract::Request;
-use axum::response::Response;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
 use belfry_core::percent;
 use belfry_core::rules::body::{read_actions, read_enabled};
 use belfry_core::rules::{
@@ -12,94 +12,81 @@ use belfry_core::rules::{
 use bytes::Bytes;
 
 use super::changes;
+use super::path::RulePath;
 use crate::app::AppState;
 use crate::http::error::MatrixError;
 use crate::http::extract::body::Whole;
 use crate::http::extract::requester::Requester;
-use crate::http::respond::json;
+use crate::http::respond::json::JsonBytes;
 
-/// A call of somebody who may change rules.
-pub(crate) struct Write<'a> {
-    state: &'a Arc<AppState>,
-    requester: &'a Requester,
+/// `PUT …/pushrules/{scope}/{kind}/{rule_id}`: creates or replaces a rule.
+pub(crate) async fn put_rule(
+    State(state): State<Arc<AppState>>,
+    requester: Requester,
+    RulePath(RuleRef { scope, kind, id }): RulePath,
     request: Request,
+) -> Result<Response, MatrixError> {
+    requester.may(RuleAccess::Write)?;
+    let id: RuleId = id.parse().map_err(RuleError::from)?;
+    let query = percent::parse_query(request.uri().query().unwrap_or_default())?;
+    Position::read(&query)?;
+    let new = NewRule::read(kind, &read_body(&state, request).await?)?;
+    change(&state, &requester, scope, move |document| {
+        document.put(kind, id.clone(), new.clone(), Position::read(&query)?)
+    })
+    .await
 }
 
-impl<'a> Write<'a> {
-    pub(crate) fn new(
-        state: &'a Arc<AppState>,
-        requester: &'a Requester,
-        request: Request,
-    ) -> Result<Self, MatrixError> {
-        requester.may(RuleAccess::Write)?;
-        Ok(Self { state, requester, request })
-    }
-
-    /// `PUT` of a rule: adds or replaces it, at its place.
-    pub(crate) async fn rule(self, name: RuleRef) -> Result<Response, MatrixError> {
-        let RuleRef { scope, kind, id } = name;
-        let id: RuleId = id.parse().map_err(RuleError::from)?;
-        let query = percent::parse_query(self.request.uri().query().unwrap_or_default())?;
-        Position::read(&query)?;
-        let (account, body) = self.body().await?;
-        let new = NewRule::read(kind, &body)?;
-        account
-            .change(scope, move |document| {
-                document.put(kind, id.clone(), new.clone(), Position::read(&query)?)
-            })
-            .await
-    }
-
-    /// `DELETE` of a rule.
-    pub(crate) async fn no_rule(self, name: RuleRef) -> Result<Response, MatrixError> {
-        let RuleRef { scope, kind, id } = name;
-        self.account().change(scope, move |document| document.remove(kind, &id)).await
-    }
-
-    /// `PUT` of whether a rule is asked.
-    pub(crate) async fn enabled(self, name: RuleRef) -> Result<Response, MatrixError> {
-        let RuleRef { scope, kind, id } = name;
-        let (account, body) = self.body().await?;
-        let enabled = read_enabled(&body)?;
-        account.change(scope, move |document| document.set_enabled(kind, &id, enabled)).await
-    }
-
-    /// `PUT` of what a rule does.
-    pub(crate) async fn actions(self, name: RuleRef) -> Result<Response, MatrixError> {
-        let RuleRef { scope, kind, id } = name;
-        let (account, body) = self.body().await?;
-        let actions = read_actions(&body)?;
-        account
-            .change(scope, move |document| document.set_actions(kind, &id, actions.clone()))
-            .await
-    }
-
-    fn account(&self) -> Account<'a> {
-        Account { state: self.state, id: self.requester.account }
-    }
-
-    /// The body, and whose rules it is to change.
-    async fn body(self) -> Result<(Account<'a>, Bytes), MatrixError> {
-        let account = self.account();
-        let most = self.state.config.rules.max_body_bytes;
-        let Whole(body) = Whole::within(most, self.request, self.state).await?;
-        Ok((account, body))
-    }
+/// `DELETE …/pushrules/{scope}/{kind}/{rule_id}`
+pub(crate) async fn delete_rule(
+    State(state): State<Arc<AppState>>,
+    requester: Requester,
+    RulePath(RuleRef { scope, kind, id }): RulePath,
+) -> Result<Response, MatrixError> {
+    requester.may(RuleAccess::Write)?;
+    change(&state, &requester, scope, move |document| document.remove(kind, &id)).await
 }
 
-/// The account whose rules are to be changed.
-struct Account<'a> {
-    state: &'a Arc<AppState>,
-    id: i64,
+/// `PUT …/pushrules/{scope}/{kind}/{rule_id}/enabled`
+pub(crate) async fn put_rule_enabled(
+    State(state): State<Arc<AppState>>,
+    requester: Requester,
+    RulePath(RuleRef { scope, kind, id }): RulePath,
+    request: Request,
+) -> Result<Response, MatrixError> {
+    requester.may(RuleAccess::Write)?;
+    let enabled = read_enabled(&read_body(&state, request).await?)?;
+    change(&state, &requester, scope, move |document| document.set_enabled(kind, &id, enabled))
+        .await
 }
 
-impl Account<'_> {
-    async fn change(
-        self,
-        scope: RuleScope,
-        change: impl Fn(&mut Document) -> Result<(), RuleError> + Send + Sync + 'static,
-    ) -> Result<Response, MatrixError> {
-        changes::make(self.state, self.id, scope, Box::new(change)).await?;
-        Ok(json::answer(Bytes::from_static(b"{}")))
-    }
+/// `PUT …/pushrules/{scope}/{kind}/{rule_id}/actions`
+pub(crate) async fn put_rule_actions(
+    State(state): State<Arc<AppState>>,
+    requester: Requester,
+    RulePath(RuleRef { scope, kind, id }): RulePath,
+    request: Request,
+) -> Result<Response, MatrixError> {
+    requester.may(RuleAccess::Write)?;
+    let actions = read_actions(&read_body(&state, request).await?)?;
+    change(&state, &requester, scope, move |document| {
+        document.set_actions(kind, &id, actions.clone())
+    })
+    .await
+}
+
+async fn read_body(state: &AppState, request: Request) -> Result<Bytes, MatrixError> {
+    let Whole(body) = Whole::within(state.config.rules.max_body_bytes, request, state).await?;
+    Ok(body)
+}
+
+/// Changes a document of the requester, and responds when the change is durable.
+async fn change(
+    state: &Arc<AppState>,
+    requester: &Requester,
+    scope: RuleScope,
+    change: impl Fn(&mut Document) -> Result<(), RuleError> + Send + Sync + 'static,
+) -> Result<Response, MatrixError> {
+    changes::make(state, requester.account, scope, Box::new(change)).await?;
+    Ok(JsonBytes(Bytes::from_static(b"{}")).into_response())
 }

@@ -1,18 +1,47 @@
-//! Answers whose body is JSON already.
+//! JSON responses.
+
+use std::future::ready;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get};
+use belfry_core::json::write;
 use bytes::Bytes;
+use serde::Serialize;
 
-/// How many headers an answer has in the end, so that their map is made once.
+use crate::app::AppState;
+
+/// The number of headers of a typical response, so that their map is allocated once.
 const HEADERS: usize = 12;
 
-/// A body that is JSON already.
-pub(crate) fn answer(body: Bytes) -> Response {
-    let mut answer = Response::new(Body::from(body));
-    let mut headers = HeaderMap::with_capacity(HEADERS);
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    *answer.headers_mut() = headers;
-    answer
+/// A response with this value as its JSON body.
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        JsonBytes(write(&self.0).into()).into_response()
+    }
+}
+
+/// A response whose body is serialised JSON.
+pub(crate) struct JsonBytes(pub(crate) Bytes);
+
+impl IntoResponse for JsonBytes {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.0));
+        let mut headers = HeaderMap::with_capacity(HEADERS);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        *response.headers_mut() = headers;
+        response
+    }
+}
+
+/// A route that always returns this document, serialised once.
+pub(crate) fn constant(document: &impl Serialize) -> MethodRouter<Arc<AppState>> {
+    let body = Bytes::from(write(document));
+    // Clients revalidate, so that a changed setting is visible right after a restart.
+    let cache = [(header::CACHE_CONTROL, HeaderValue::from_static("max-age=0"))];
+    get(move || ready((cache.clone(), JsonBytes(body.clone()))))
 }

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::redirect::RedirectUri;
 
 use crate::app::AppState;
-use crate::http::error::format::Area;
+use crate::http::error::format::ErrorFormat;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::page_format::PageFormat;
 use crate::http::extract::session::BrowserSession;
@@ -110,7 +110,7 @@ pub(crate) fn answer(
 
 /// The page that says what went wrong before anybody was asked who looks at it.
 pub(crate) fn of_problem(state: &AppState, format: &PageFormat, problem: CommonError) -> Response {
-    let told = problem.answer(Area::Pages);
+    let told = problem.answer(ErrorFormat::Page);
     let layout = Layout { language: format.0, server: state.server_name() };
     let page = ErrorPage { layout, cause: PageError::from(problem).cause() };
     let Ok(mut answer) = written(state, told.status(), &page, Forms::Stay) else { return told };

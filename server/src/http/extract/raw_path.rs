@@ -1,0 +1,40 @@
+//! The path of a request as it was sent, still percent-encoded, next to the route that it matched.
+//!
+//! axum decodes path parameters, and then an encoded slash looks like a separator and a broken
+//! escape like text. Extractors that must reject those read the raw path.
+
+use axum::extract::{FromRequestParts, MatchedPath};
+use axum::http::Uri;
+use axum::http::request::Parts;
+
+use crate::http::error::CommonError;
+
+/// The raw path of a request.
+pub(crate) struct RawPath {
+    uri: Uri,
+    route: MatchedPath,
+}
+
+impl RawPath {
+    /// The part after these segments, which the route contains literally.
+    pub(crate) fn after(&self, segments: &str) -> Option<&str> {
+        let start = self.route.as_str().rfind(segments)? + segments.len();
+        self.uri.path().get(start..)
+    }
+
+    /// The segment that is this parameter of the route.
+    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
+        let mut segments = self.route.as_str().split('/').zip(self.uri.path().split('/'));
+        segments.find(|(pattern, _)| *pattern == name).map(|(_, segment)| segment)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for RawPath {
+    type Rejection = CommonError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, CommonError> {
+        let route = parts.extensions.get::<MatchedPath>().cloned();
+        let route = route.ok_or(CommonError::NoSuchPath)?;
+        Ok(Self { uri: parts.uri.clone(), route })
+    }
+}

@@ -1,0 +1,141 @@
+//! The one layer around the handlers of an area: CORS, rate limits, panics, error format, cache
+//! policy and metrics. A single layer, because each one costs every request an allocation.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::Request;
+use axum::http::{HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use futures_util::FutureExt;
+
+use super::cache::CachePolicy;
+use super::cors::Cors;
+use super::rate_limit::{self, RateLimitHeaders};
+use crate::app::AppState;
+use crate::http::error::CommonError;
+use crate::http::error::format::ErrorFormat;
+use crate::http::extract::page_format::{PageFormat, wants_json};
+use crate::http::respond::page;
+
+/// How a group of routes treats requests. Every route belongs to one area.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Area {
+    /// The format of errors.
+    pub(crate) errors: ErrorFormat,
+    /// Which other origins may send requests.
+    pub(crate) cors: Cors,
+    /// The default cache policy.
+    pub(crate) cache: CachePolicy,
+    /// How requests count for rate limits.
+    pub(crate) limits: LimitClass,
+    /// Whether a trailing slash makes a difference.
+    pub(crate) trailing_slash: TrailingSlash,
+}
+
+/// How the requests of an area count for rate limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LimitClass {
+    /// Every request counts, before its handler runs.
+    Counted,
+    /// No request counts.
+    Exempt,
+    /// The handler counts the original request of a proxy instead of the request itself.
+    Gateway,
+}
+
+/// Whether a trailing slash makes a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TrailingSlash {
+    /// A path with a slash is another path than the one without.
+    Significant,
+    /// Each route also has a path with a slash.
+    Ignored,
+}
+
+/// Handles a request with the policies of its area.
+pub(crate) async fn serve(
+    area: Area,
+    state: Arc<AppState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let started = Instant::now();
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let mut response = match area.cors.preflight(&method) {
+        Some(preflight) => preflight,
+        None => handle(area, &state, request, next).await,
+    };
+    let headers = response.headers_mut();
+    area.cors.write_headers(headers);
+    area.cache.write_headers(headers);
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let duration = started.elapsed();
+    state.metrics.answered(response.status(), duration);
+    // Only the path: a query may hold a token.
+    tracing::debug!(%method, path = uri.path(), status = response.status().as_u16(), ?duration);
+    response
+}
+
+/// Applies the rate limits, calls the handler, and writes errors in the format of the area. The
+/// response reports the limits whatever the handler returns.
+async fn handle(area: Area, state: &AppState, mut request: Request, next: Next) -> Response {
+    let errors = ErrorWriter::new(area.errors, &request, state);
+    let mut limits = RateLimitHeaders::default();
+    let limited_handler = async {
+        if area.limits == LimitClass::Counted {
+            rate_limit::enter(state, &mut request, &mut limits).await?;
+        }
+        let mut response = next.run(request).await;
+        limits.take_from(&mut response);
+        Ok::<_, CommonError>(response)
+    };
+    let mut response = match AssertUnwindSafe(limited_handler).catch_unwind().await {
+        Ok(Ok(response)) => errors.format(response),
+        Ok(Err(error)) => errors.write(error),
+        Err(_) => {
+            state.metrics.panics.inc();
+            tracing::error!(?area.errors, "handler panicked");
+            errors.write(CommonError::Internal)
+        }
+    };
+    limits.write(&mut response);
+    response
+}
+
+/// Writes errors in the format of an area.
+struct ErrorWriter<'a> {
+    format: ErrorFormat,
+    /// For clients that get a page.
+    page: Option<PageFormat>,
+    state: &'a AppState,
+}
+
+impl<'a> ErrorWriter<'a> {
+    fn new(format: ErrorFormat, request: &Request, state: &'a AppState) -> Self {
+        let is_page = format == ErrorFormat::Page && !wants_json(request.headers());
+        let page = is_page.then(|| PageFormat::of(request.uri(), request.headers()));
+        Self { format, page, state }
+    }
+
+    /// Writes the error that a handler returned, if it returned one, and keeps its headers.
+    fn format(&self, mut response: Response) -> Response {
+        let Some(error) = response.extensions_mut().remove::<CommonError>() else {
+            return response;
+        };
+        let mut written = self.write(error);
+        for (name, value) in response.headers() {
+            written.headers_mut().entry(name).or_insert_with(|| value.clone());
+        }
+        written
+    }
+
+    fn write(&self, error: CommonError) -> Response {
+        match &self.page {
+            Some(format) => page::of_problem(self.state, format, error),
+            None => error.answer(self.format),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Cache policies.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+
+/// What caches may do with responses that set no `Cache-Control` themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CachePolicy {
+    /// No header.
+    Unspecified,
+    /// `private, no-store`: responses belong to one user.
+    PrivateNoStore,
+    /// `no-store`, and `Pragma` for HTTP/1.0 caches, as RFC 6749 section 5.1 requires.
+    NoStore,
+}
+
+impl CachePolicy {
+    /// Adds the headers, unless the handler has set its own.
+    pub(crate) fn write_headers(self, headers: &mut HeaderMap) {
+        if self == Self::Unspecified || headers.contains_key(header::CACHE_CONTROL) {
+            return;
+        }
+        let value = if self == Self::NoStore { "no-store" } else { "private, no-store" };
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(value));
+        if self == Self::NoStore {
+            headers.insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
+        }
+    }
+}

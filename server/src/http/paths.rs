@@ -1,0 +1,24 @@
+//! Paths that more than the router needs: those in pages, redirects and the OAuth metadata.
+
+pub(crate) const APPS: &str = "/api/v1/apps";
+pub(crate) const NODEINFO: &str = "/nodeinfo/2.0";
+
+pub(crate) const AUTHORIZE: &str = "/oauth/authorize";
+pub(crate) const AUTHORIZE_RESUME: &str = "/oauth/authorize/resume";
+pub(crate) const OUT_OF_BAND_CODE: &str = "/oauth/authorize/native";
+pub(crate) const TOKEN: &str = "/oauth/token";
+pub(crate) const REVOKE: &str = "/oauth/revoke";
+pub(crate) const INTROSPECT: &str = "/oauth/introspect";
+pub(crate) const USERINFO: &str = "/oauth/userinfo";
+
+pub(crate) const SIGN_IN: &str = "/oauth/sign_in";
+pub(crate) const SIGN_OUT: &str = "/oauth/sign_out";
+pub(crate) const ACCOUNT: &str = "/oauth/account";
+pub(crate) const REMOVE_APP: &str = "/oauth/account/remove_app";
+
+pub(crate) const GATEWAY_CHECK: &str = "/gateway/check";
+
+/// First segments of the routes, which `name_segments` cannot use. The router's tests keep this
+/// list complete; segments that begin with a dot are reserved as well.
+pub(crate) const RESERVED_SEGMENTS: [&str; 8] =
+    ["api", "oauth", "gateway", "healthz", "readyz", "metrics", "nodeinfo", "static"];

@@ -1,0 +1,68 @@
+//! The paths below `/pushrules/`. The router finds the handler; these extractors read the raw path
+//! strictly and reject what is not valid, such as an unknown scope or an encoded slash in an id.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use belfry_core::rules::{self, PathError, RuleKind, RuleRef, RuleScope};
+
+use crate::http::error::{CommonError, MatrixError};
+use crate::http::extract::raw_path::RawPath;
+use crate::http::extract::requester::Requester;
+
+/// Any valid path.
+pub(crate) struct ValidPath(rules::RulePath);
+
+impl<S: Sync> FromRequestParts<S> for ValidPath {
+    type Rejection = MatrixError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, MatrixError> {
+        let path = RawPath::from_request_parts(parts, state).await?;
+        let path = path.after("/pushrules/").ok_or(CommonError::NoSuchPath)?;
+        Ok(Self(rules::RulePath::read(path)?))
+    }
+}
+
+/// Defines an extractor that takes one form of path.
+macro_rules! extractor {
+    ($(#[$doc:meta])* $name:ident($($field:ty),+) from $($form:pat_param)|+ => $value:expr) => {
+        $(#[$doc])*
+        pub(crate) struct $name($(pub(crate) $field),+);
+
+        impl<S: Sync> FromRequestParts<S> for $name {
+            type Rejection = MatrixError;
+
+            async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, MatrixError> {
+                match ValidPath::from_request_parts(parts, state).await?.0 {
+                    $($form)|+ => Ok($value),
+                    _ => Err(PathError::Attribute.into()),
+                }
+            }
+        }
+    };
+}
+
+extractor! {
+    /// `{scope}/`
+    RulesetPath(RuleScope) from rules::RulePath::Ruleset(scope) => RulesetPath(scope)
+}
+extractor! {
+    /// `{scope}/{kind}/`
+    KindPath(RuleScope, RuleKind) from rules::RulePath::Kind(scope, kind) => KindPath(scope, kind)
+}
+extractor! {
+    /// `{scope}/{kind}/{rule_id}`, and the attributes below it.
+    RulePath(RuleRef)
+    from rules::RulePath::Rule(name)
+        | rules::RulePath::Enabled(name)
+        | rules::RulePath::Actions(name) => RulePath(name)
+}
+
+/// Rejects a path that no route has, with the reason.
+pub(crate) async fn unknown(_: Requester, _: ValidPath) -> CommonError {
+    CommonError::NoSuchPath
+}
+
+/// Rejects a method that the path does not have; the router adds those that it has.
+pub(crate) async fn wrong_method(_: Requester, _: ValidPath) -> CommonError {
+    CommonError::WrongMethod
+}

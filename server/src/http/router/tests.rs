@@ -1,0 +1,253 @@
+//! Walks the route table: every route has the area that is written down here, and its responses
+//! show the policies of that area.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::Value;
+
+use super::*;
+use crate::http::extract::client::Peer;
+use crate::http::service::HttpService;
+use crate::http::service::tests::test_state;
+
+/// The routes outside the Matrix area. A new route is added here with its area.
+const ROUTES: [(&str, Area); 27] = [
+    ("/healthz", EXEMPT),
+    ("/readyz", EXEMPT),
+    ("/metrics", EXEMPT),
+    ("/static/{file}", EXEMPT),
+    ("/static/{*path}", EXEMPT),
+    ("/gateway/check", GATEWAY),
+    ("/gateway/check/", GATEWAY),
+    ("/gateway/check/{*request}", GATEWAY),
+    ("/nodeinfo/2.0", PLAIN),
+    ("/.well-known/oauth-authorization-server", WELL_KNOWN),
+    ("/.well-known/nodeinfo", WELL_KNOWN),
+    ("/.well-known/{*path}", WELL_KNOWN),
+    ("/api/v1/instance", API),
+    ("/api/v2/instance", API),
+    ("/api/v1/apps", API),
+    ("/api/v1/apps/verify_credentials", API),
+    ("/api/v1/accounts", API),
+    ("/api/v1/accounts/verify_credentials", API),
+    ("/api/{*path}", API),
+    ("/oauth/introspect", OAUTH),
+    ("/oauth/{*path}", OAUTH),
+    ("/oauth/token", OAUTH_CLIENT),
+    ("/oauth/revoke", OAUTH_CLIENT),
+    ("/oauth/userinfo", OAUTH_CLIENT),
+    ("/oauth/authorize/native", PAGES),
+    ("/oauth/authorize/resume", PAGES),
+    ("/oauth/account/remove_app", PAGES),
+];
+
+/// Pages that also have an area below them.
+const PAGE_ROUTES: [&str; 4] =
+    ["/oauth/authorize", "/oauth/sign_in", "/oauth/sign_out", "/oauth/account"];
+
+/// The routes of the Matrix area below each version of the client API.
+const CLIENT_ROUTES: [&str; 20] = [
+    "/pushrules/",
+    "/pushrules/{*path}",
+    "/pushrules/explain",
+    "/pushrules/device/",
+    "/pushrules/{scope}/",
+    "/pushrules/{scope}/{kind}/",
+    "/pushrules/{scope}/{kind}/{rule_id}",
+    "/pushrules/{scope}/{kind}/{rule_id}/enabled",
+    "/pushrules/{scope}/{kind}/{rule_id}/actions",
+    "/pushrules/device/{profile_tag}/",
+    "/pushrules/device/{profile_tag}/{kind}/",
+    "/pushrules/device/{profile_tag}/{kind}/{rule_id}",
+    "/pushrules/device/{profile_tag}/{kind}/{rule_id}/enabled",
+    "/pushrules/device/{profile_tag}/{kind}/{rule_id}/actions",
+    "/versions",
+    "/login",
+    "/register",
+    "/logout",
+    "/account/whoami",
+    "/user/{user}/account_data/m.push_rules",
+];
+
+fn expected() -> BTreeMap<String, Area> {
+    let mut all: BTreeMap<String, Area> = ROUTES.map(|(path, area)| (path.to_owned(), area)).into();
+    for page in PAGE_ROUTES {
+        all.extend([page.to_owned(), format!("{page}/{{*path}}")].map(|path| (path, PAGES)));
+    }
+    for segment in ["_service", "_matrix"] {
+        for api in ["api/v1", "r0", "v3"] {
+            let paths = CLIENT_ROUTES.map(|path| format!("/{segment}/client/{api}{path}"));
+            all.extend(paths.map(|path| (path, MATRIX)));
+        }
+        for path in ["client/versions", "app/v1/evaluate", "{*path}"] {
+            all.insert(format!("/{segment}/{path}"), MATRIX);
+        }
+        all.insert(format!("//{segment}/{{*path}}"), MATRIX);
+    }
+    all
+}
+
+#[tokio::test]
+async fn every_route_has_the_area_that_is_written_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = test_state(folder.path()).await;
+    let mut found = BTreeMap::new();
+    for area in areas(&state) {
+        for path in area.paths {
+            assert!(found.insert(path.clone(), area.area).is_none(), "{path} is there twice");
+        }
+    }
+    assert_eq!(found, expected());
+}
+
+#[tokio::test]
+async fn every_route_shows_the_policies_of_its_area() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = HttpService::new(test_state(folder.path()).await);
+    for (route, area) in expected() {
+        let path: String = route.split('/').map(concrete).collect::<Vec<_>>().join("/");
+        let response = send(&service, Method::PATCH, &path).await;
+        assert!(response.status.is_client_error(), "{route}: {}", response.status);
+        assert_eq!(response.format(), area.errors, "{route}");
+        assert_eq!(response.cors(), area.cors, "{route}");
+        assert_eq!(response.cache(), area.cache, "{route}");
+        assert_eq!(response.is_counted(), area.limits != LimitClass::Exempt, "{route}");
+        let preflight = send(&service, Method::OPTIONS, &path).await;
+        assert_eq!(preflight.status == 204, area.cors == Cors::AnyOrigin, "{route}");
+        assert_eq!(preflight.cors(), area.cors, "{route}");
+        let is_counted = area.cors == Cors::SameOrigin && area.limits != LimitClass::Exempt;
+        assert_eq!(preflight.is_counted(), is_counted, "{route}");
+    }
+}
+
+fn concrete(segment: &str) -> &str {
+    if segment.starts_with('{') { "x" } else { segment }
+}
+
+#[tokio::test]
+async fn the_first_segment_of_every_route_is_reserved() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = test_state(folder.path()).await;
+    for path in areas(&state).into_iter().filter(|area| area.area != MATRIX).flat_map(|a| a.paths) {
+        let first = path.split('/').nth(1).unwrap();
+        let reserved = first.starts_with('.') || paths::RESERVED_SEGMENTS.contains(&first);
+        assert!(reserved, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_path_belongs_to_the_area_of_its_first_segments() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = HttpService::new(test_state(folder.path()).await);
+    for (path, errors, cors) in [
+        ("/_service/client/api/v1/nothing", ErrorFormat::Matrix, Cors::AnyOrigin),
+        ("/_matrix", ErrorFormat::Matrix, Cors::AnyOrigin),
+        ("/_matrix/", ErrorFormat::Matrix, Cors::AnyOrigin),
+        ("/_matrix/client/v3/user/x/nothing", ErrorFormat::Matrix, Cors::AnyOrigin),
+        ("//_matrix/x", ErrorFormat::Matrix, Cors::AnyOrigin),
+        ("/_matrixx", ErrorFormat::Api, Cors::SameOrigin),
+        ("/oauth", ErrorFormat::OAuth, Cors::SameOrigin),
+        ("/oauth/", ErrorFormat::OAuth, Cors::SameOrigin),
+        ("/oauth/tokens", ErrorFormat::OAuth, Cors::SameOrigin),
+        ("/oauth/token/x", ErrorFormat::OAuth, Cors::SameOrigin),
+        ("/oauth/accounts", ErrorFormat::OAuth, Cors::SameOrigin),
+        ("/oauth/sign_inx", ErrorFormat::OAuth, Cors::SameOrigin),
+        ("/oauth/authorize/x", ErrorFormat::Page, Cors::SameOrigin),
+        ("/oauth/account/x", ErrorFormat::Page, Cors::SameOrigin),
+        ("/oauthx", ErrorFormat::Api, Cors::SameOrigin),
+        ("/api", ErrorFormat::Api, Cors::AnyOrigin),
+        ("/api/v1/nothing", ErrorFormat::Api, Cors::AnyOrigin),
+        ("/apix", ErrorFormat::Api, Cors::SameOrigin),
+        ("/.well-known/nothing", ErrorFormat::Api, Cors::AnyOrigin),
+        ("/gateway", ErrorFormat::Api, Cors::SameOrigin),
+        ("/gateway/checks", ErrorFormat::Api, Cors::SameOrigin),
+        ("/", ErrorFormat::Api, Cors::SameOrigin),
+        ("*", ErrorFormat::Api, Cors::SameOrigin),
+    ] {
+        let response = send(&service, Method::GET, path).await;
+        assert_eq!(response.status, 404, "{path}");
+        assert_eq!((response.format(), response.cors()), (errors, cors), "{path}");
+        assert!(response.is_counted(), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_trailing_slash_makes_no_difference_to_the_api_and_to_oauth() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = HttpService::new(test_state(folder.path()).await);
+    for (path, status) in [
+        ("/api/v1/instance/", 200),
+        ("/.well-known/nodeinfo/", 200),
+        ("/oauth/sign_in/?lang=en&a=/b/", 200),
+        ("/oauth/token/", 405),
+        ("/oauth/token//", 404),
+        ("/healthz", 200),
+        ("/healthz/", 404),
+        ("/nodeinfo/2.0/", 404),
+        ("/_matrix/client/versions", 200),
+        ("/_matrix/client/versions/", 404),
+    ] {
+        assert_eq!(send(&service, Method::GET, path).await.status, status, "{path}");
+    }
+    let whole_url = send(&service, Method::GET, "http://ring.example/api/v1/instance/").await;
+    assert_eq!(whole_url.status, 200);
+}
+
+/// A response, read as a client reads it.
+struct Seen {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+async fn send(service: &HttpService, method: Method, path: &str) -> Seen {
+    let peer = Peer((Ipv4Addr::LOCALHOST, 1).into());
+    let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
+    let (head, body) = service.respond(peer, request).await.into_parts();
+    let body = body.collect().await.unwrap().to_bytes().into();
+    Seen { status: head.status, headers: head.headers, body }
+}
+
+impl Seen {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    fn format(&self) -> ErrorFormat {
+        if self.header("content-type").is_some_and(|media| media.starts_with("text/html")) {
+            return ErrorFormat::Page;
+        }
+        let body: Value = serde_json::from_slice(&self.body).unwrap();
+        match (body.get("errcode"), body.get("error_description")) {
+            (Some(_), None) => ErrorFormat::Matrix,
+            (None, Some(_)) => ErrorFormat::OAuth,
+            _ => ErrorFormat::Api,
+        }
+    }
+
+    fn cors(&self) -> Cors {
+        match self.header("access-control-allow-origin") {
+            Some("*") => Cors::AnyOrigin,
+            _ => Cors::SameOrigin,
+        }
+    }
+
+    fn cache(&self) -> CachePolicy {
+        match self.header("cache-control") {
+            Some("no-store") => CachePolicy::NoStore,
+            Some("private, no-store") => CachePolicy::PrivateNoStore,
+            other => {
+                assert_eq!(other, None);
+                CachePolicy::Unspecified
+            }
+        }
+    }
+
+    fn is_counted(&self) -> bool {
+        self.headers.contains_key("x-ratelimit-limit")
+    }
+}
