@@ -1,93 +1,136 @@
-//! `cargo xtask bench`: what Belfry costs, as a ratio to a bare server on the same machine.
+//! `cargo xtask bench`: throughput, memory and start time against the performance targets.
 
-mod belfry;
-mod http;
-mod load;
-mod median;
-mod options;
-mod program;
+mod compare;
+mod measure;
 mod request;
 mod rows;
-mod served;
+mod server;
 mod setup;
-mod start;
 mod table;
 mod wrk;
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 
+use clap::{Args, value_parser};
+
+use self::measure::Row;
+use self::table::table;
 use crate::{cargo, packages};
 
-const HELP: &str = "\
-Measure what Belfry costs, beside a bare axum server that answers the same bytes.
+/// Measure performance against the targets
+///
+/// Builds Belfry for release and loads it with wrk, in alternation with a bare axum server that
+/// returns the same bytes, or with another configuration of Belfry. A row's ratio is the median of
+/// the ratios of its rounds. Ratios are comparable between machines, absolute figures are not.
+///
+/// With --against, the reference of every row is another build of Belfry with the same
+/// configuration. Other work on the machine affects all figures except the CPU time per request:
+/// measure again before you rely on a small difference.
+///
+/// The exit code is 0 if every row was measured and met its target.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench \"one rule\"\n  \
+    cargo xtask bench --against ../old/target/release/belfry --rounds 15 \"GET /pushrules/\"")]
+pub(crate) struct Options {
+    /// Measure only the rows whose names contain this text
+    row: Option<String>,
+    /// Compare with another build of belfry
+    #[arg(long, value_name = "BELFRY")]
+    against: Option<PathBuf>,
+    /// Rounds for each row; a round loads both sides once
+    #[arg(long, default_value_t = 9, value_parser = value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Seconds of each load
+    #[arg(long, default_value_t = 1, value_parser = value_parser!(u32).range(1..))]
+    seconds: u32,
+    /// Do not install missing packages, only list them
+    #[arg(long)]
+    no_install: bool,
+}
 
-Usage: cargo xtask bench [OPTIONS] [FILTER]
-
-  FILTER          Measure only the rows whose names contain it
-
-Options:
-  --seconds N     Length of each load; a row has nine of each side, in turn [default: 2]
-  --no-install    Only say what is missing, even if it could be installed
-  -h, --help      Say this
-
-Belfry is built for release and runs on fresh data for every row. wrk loads both servers in
-alternation; the tables show medians, and beside each figure the one it should keep to. Absolute
-figures are the machine's, ratios are ours. A busy machine blurs all but the processor time of a
-call (CPU µs): measure again before you believe `below`. The exit code says only whether
-everything could be measured.
-
-Examples:
-  cargo xtask bench
-  cargo xtask bench healthz --seconds 10
-";
-
-/// The programs that are measured, and for how long.
-struct Bench {
+/// A build of Belfry and of the tool that fills its database and measures its parts.
+struct Build {
     belfry: PathBuf,
-    /// A plain axum server.
+    bench: PathBuf,
+}
+
+impl Build {
+    fn in_dir(dir: &Path) -> Self {
+        Self { belfry: dir.join("belfry"), bench: dir.join("belfry-bench") }
+    }
+}
+
+/// The programs to measure, and the length of the measurements.
+struct Bench {
+    current: Build,
+    /// The other build of `--against`.
+    other: Option<Build>,
+    /// The bare axum server.
     bare: PathBuf,
-    /// Measurements of parts alone.
-    parts: PathBuf,
+    rounds: u32,
     seconds: u32,
 }
 
-/// Measures and prints; true if every row that was asked for could be measured.
-pub(crate) fn run(arguments: &[String]) -> Result<bool, Box<dyn Error>> {
-    let options = options::parse(arguments)?;
-    if options.help {
-        print!("{HELP}");
-        return Ok(true);
-    }
-    let asked = |name: &str| name.contains(options.filter.as_deref().unwrap_or(""));
-    let rows: Vec<_> = rows::LOADS.iter().filter(|row| asked(row.name)).collect();
-    let starts: Vec<_> = rows::STARTS.iter().filter(|row| asked(row.name)).collect();
-    let programs: Vec<_> = rows::PROGRAMS.iter().filter(|row| asked(row.name)).collect();
-    if rows.is_empty() && starts.is_empty() && programs.is_empty() {
-        let all = rows::names().collect::<Vec<_>>().join("\n  ");
-        return Err(format!("no row's name contains that; they are\n  {all}").into());
+/// Measures the rows and prints the table; returns whether all rows met their targets.
+pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
+    let filter = options.row.as_deref().unwrap_or("");
+    let rows: Vec<&Row> = rows::ROWS.iter().filter(|row| row.name.contains(filter)).collect();
+    if rows.is_empty() {
+        let names: Vec<&str> = rows::ROWS.iter().map(|row| row.name).collect();
+        let names = names.join("\n  ");
+        return Err(format!("no row's name contains {filter:?}; the rows are\n  {names}").into());
     }
 
-    packages::ensure(packages::FOR_BENCH, options.install)?;
+    packages::ensure(packages::FOR_BENCH, !options.no_install)?;
     let build = ["build", "--release", "-p", "belfry", "-p", "belfry-bench", "--bins"];
     if !cargo::succeeds(cargo::command(&build))? {
-        return Err("Belfry does not compile".into());
+        return Err("the build failed".into());
     }
-    let release = cargo::built("release")?;
+    let release = cargo::target_dir()?.join("release");
     let bench = Bench {
-        belfry: release.join("belfry"),
+        current: Build::in_dir(&release),
+        other: options.against.as_deref().map(other_build).transpose()?,
         bare: release.join("bare"),
-        parts: release.join("belfry-bench"),
+        rounds: options.rounds,
         seconds: options.seconds,
     };
-
     let cores = thread::available_parallelism()?;
-    println!("{cores} cores, {} rounds of {} s", load::ROUNDS, bench.seconds);
-    let measured = [
-        rows.is_empty() || load::measure_all(&bench, &rows),
-        starts.is_empty() || start::measure_all(&bench, &starts),
-        programs.is_empty() || program::run_all(&bench, &programs),
-    ];
-    Ok(measured.into_iter().all(|measured| measured))
+    println!("{cores} cores, {} rounds of {} s", bench.rounds, bench.seconds);
+    let (mut lines, mut passed) = (vec![], true);
+    for row in rows {
+        println!("{} …", row.name);
+        match row.measure(&bench) {
+            Ok(measured) => {
+                for line in measured {
+                    println!("    {}", line.summary());
+                    passed &= line.passed();
+                    lines.push(line.cells());
+                }
+            }
+            Err(error) => {
+                println!("    {error}");
+                passed = false;
+            }
+        }
+    }
+    println!("\n{}", table(measure::HEADER, &lines));
+    println!("{}", if passed { "all targets met" } else { "FAILED: see the rows above" });
+    Ok(passed)
+}
+
+/// The build that contains this `belfry`. Its own `belfry-bench` fills the database if there is one,
+/// because the stored formats may differ between the builds.
+fn other_build(belfry: &Path) -> Result<Build, Box<dyn Error>> {
+    let belfry = belfry.canonicalize().map_err(|error| format!("{}: {error}", belfry.display()))?;
+    let build = Build::in_dir(belfry.parent().unwrap_or(&belfry));
+    if !build.bench.is_file() {
+        return Err(format!(
+            "{} is missing: build it with `cargo build --release -p belfry -p belfry-bench --bins`",
+            build.bench.display()
+        )
+        .into());
+    }
+    Ok(Build { belfry, ..build })
 }

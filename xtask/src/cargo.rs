@@ -1,52 +1,51 @@
-//! Running cargo from within cargo.
+//! Running cargo from within a cargo command.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, io};
 
 use test_engines::process_group::{OnDrop, ProcessGroup};
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub(crate) fn root() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package)
 }
 
-/// The folder that cargo builds this profile into: beside the one that we are in.
-pub(crate) fn built(profile: &str) -> io::Result<PathBuf> {
-    let ours = env::current_exe()?;
-    ours.ancestors()
-        .nth(2)
-        .map(|target| target.join(profile))
-        .ok_or_else(|| io::Error::other("this program is not in a target folder"))
+/// Returns the target directory that this program was built into.
+pub(crate) fn target_dir() -> io::Result<PathBuf> {
+    let program = env::current_exe()?;
+    // target/PROFILE/xtask, or target/PROFILE/deps/xtask-HASH for its unit tests.
+    let profile = program.ancestors().skip(1).find(|dir| !dir.ends_with("deps"));
+    let target = profile.and_then(Path::parent).map(Path::to_owned);
+    target.ok_or_else(|| io::Error::other("this program is not in a target directory"))
 }
 
-/// A cargo command at the root of the repository.
+/// Creates a cargo command in the root of the repository.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
-    forget_foreign(&mut command);
+    remove_inherited_variables(&mut command);
     command
 }
 
-/// Frees the command of what the cargo that started us and the person's shell have set for other
-/// purposes.
-pub(crate) fn forget_foreign(command: &mut Command) {
-    for (name, _) in env::vars_os().filter(|(name, _)| is_foreign(name)) {
+/// Removes the variables that cargo set for this package, and the settings of Belfry, which would
+/// change its tests.
+pub(crate) fn remove_inherited_variables(command: &mut Command) {
+    for (name, _) in env::vars_os().filter(|(name, _)| must_be_removed(name)) {
         command.env_remove(name);
     }
 }
 
-/// Runs the command to its end, together with all that it starts.
-pub(crate) fn succeeds(command: Command) -> io::Result<bool> {
-    Ok(ProcessGroup::spawn(command, &OnDrop::default())?.wait()?.success())
-}
-
-/// `CARGO_PKG_…` and the like speak of this package, and settings of Belfry would change its tests.
-fn is_foreign(name: &OsString) -> bool {
+fn must_be_removed(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     ["BELFRY_", "CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Runs the command, stops its remaining descendants, and returns whether it succeeded.
+pub(crate) fn succeeds(command: Command) -> io::Result<bool> {
+    Ok(ProcessGroup::spawn(command, &OnDrop::default())?.wait()?.success())
 }
 
 #[cfg(test)]
@@ -54,15 +53,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_root_has_the_workspace() {
+    fn the_root_contains_the_workspace() {
         assert!(root().join("Cargo.lock").is_file());
     }
 
     #[test]
-    fn settings_of_cargo_itself_are_kept() {
-        assert!(!is_foreign(&"CARGO_TARGET_DIR".into()));
-        assert!(!is_foreign(&"CARGO_HOME".into()));
-        assert!(is_foreign(&"CARGO_PKG_NAME".into()));
-        assert!(is_foreign(&"BELFRY_DATA".into()));
+    fn settings_of_cargo_are_inherited_and_those_of_packages_are_not() {
+        assert!(!must_be_removed("CARGO_TARGET_DIR".as_ref()));
+        assert!(!must_be_removed("CARGO_HOME".as_ref()));
+        assert!(must_be_removed("CARGO_PKG_NAME".as_ref()));
+        assert!(must_be_removed("BELFRY_DATA".as_ref()));
     }
 }

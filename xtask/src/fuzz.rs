@@ -1,76 +1,66 @@
-//! `cargo xtask fuzz`: inputs that nobody would send, for a while, on a machine with stable Rust.
+//! `cargo xtask fuzz`: fuzzing of belfry-core with libFuzzer, on stable Rust.
 
-mod options;
-mod run;
+mod libfuzzer;
 
 use std::error::Error;
 
-use self::run::Outcome;
+use clap::{Args, value_parser};
+
+use self::libfuzzer::Outcome;
 use crate::{cargo, packages};
 
-const HELP: &str = "\
-Look for inputs that break a promise: no bytes, however strange, make an evaluation panic.
+/// Search for inputs that violate an invariant
+///
+/// The targets are functions of the package `fuzz`. libFuzzer mutates inputs and keeps those that
+/// reach new code, beginning with the seeds and dictionaries in `fuzz/` and the inputs that earlier
+/// runs kept in `target/fuzz`. It needs a C++ compiler, but not nightly Rust.
+///
+/// A failing input is stored, and its path is printed with the command that runs it again. When the
+/// bug is fixed, add the input to `fuzz/seeds`: `cargo xtask test` runs all seeds.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  cargo xtask fuzz\n  cargo xtask fuzz rule --seconds 600\n  \
+    cargo xtask fuzz rule target/fuzz/found/rule/crash-0a1b2c")]
+pub(crate) struct Options {
+    /// Run only this target
+    #[arg(value_parser = TARGETS)]
+    target: Option<String>,
+    /// Run the target once with this file
+    input: Option<String>,
+    /// Seconds for each target
+    #[arg(long, default_value_t = 60, value_parser = value_parser!(u32).range(1..))]
+    seconds: u32,
+    /// Do not install missing packages, only list them
+    #[arg(long)]
+    no_install: bool,
+}
 
-Usage: cargo xtask fuzz [OPTIONS] [TARGET [INPUT]]
-
-  TARGET          Only this one: evaluation, rule, pattern or oauth
-  INPUT           Try this file once instead, such as one that was found before
-
-Options:
-  --seconds N     How long each target runs [default: 60]
-  --no-install    Only say what is missing, even if it could be installed
-  -h, --help      Say this
-
-Targets:
-  evaluation      Rules, an event and a room: one user alone, the explanation and the rule
-                  index come to the same result
-  rule            A path and a body: what was read is read again as it is shown and stored
-  pattern         A glob and a text: it matches as its definition says
-  oauth           Forms, headers and addresses: an answer goes only where the app registered
-
-The targets are functions of the package `fuzz`, run by libFuzzer, which changes inputs and keeps
-those that reach new code. It begins with the seeds and dictionaries in `fuzz/` and with what
-earlier runs kept in `target/fuzz`. It needs a C++ compiler and no nightly Rust. An input that
-fails is kept, its path is printed with the command that tries it again, and the exit code is 1.
-Put it into `fuzz/seeds` when it is mended: `cargo xtask test` tries the seeds.
-
-Examples:
-  cargo xtask fuzz
-  cargo xtask fuzz evaluation --seconds 600
-  cargo xtask fuzz evaluation target/fuzz/found/evaluation/crash-0a1b2c
-";
-
-/// What can be run: the programs of the package `fuzz`.
+/// The programs of the package `fuzz`.
 const TARGETS: [&str; 4] = ["evaluation", "rule", "pattern", "oauth"];
 
-/// Runs the targets; true if nothing was found.
-pub(crate) fn run(arguments: &[String]) -> Result<bool, Box<dyn Error>> {
-    let options = options::parse(arguments)?;
-    if options.help {
-        print!("{HELP}");
-        return Ok(true);
+/// Runs the targets; returns whether no failing input was found.
+pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
+    packages::ensure(packages::FOR_FUZZ, !options.no_install)?;
+    if !cargo::succeeds(libfuzzer::cargo(&["build", "--bins"]))? {
+        return Err("the build failed".into());
     }
-    packages::ensure(packages::FOR_FUZZ, options.install)?;
-    if !cargo::succeeds(run::cargo(&["build", "--bins"]))? {
-        return Err("the targets do not compile".into());
+    let only = options.target.as_deref();
+    if let (Some(target), Some(input)) = (only, &options.input) {
+        return Ok(libfuzzer::run_once(target, input)?);
     }
-    if let (Some(target), Some(input)) = (options.target, &options.input) {
-        return Ok(run::once(target, input)?);
-    }
-    let mut found_nothing = true;
-    for target in TARGETS.into_iter().filter(|name| options.target.is_none_or(|one| one == *name)) {
+    let mut passed = true;
+    for target in TARGETS.into_iter().filter(|target| only.is_none_or(|only| only == *target)) {
         println!("{target} for {} s …", options.seconds);
-        match run::search(target, options.seconds)? {
-            Outcome::Nothing(tried) => println!("{target}: nothing found in {tried} inputs"),
-            Outcome::Found { said, input } => {
-                found_nothing = false;
-                println!("{target}: FAILED\n{said}");
-                println!("the input:  {input}");
-                println!("try again:  cargo xtask fuzz {target} {input}");
+        match libfuzzer::search(target, options.seconds)? {
+            Outcome::Passed { inputs } => println!("{target}: {inputs} inputs, no failure"),
+            Outcome::Failed { message, input } => {
+                passed = false;
+                println!("{target}: FAILED\n{message}");
+                println!("input:      {input}");
+                println!("run again:  cargo xtask fuzz {target} {input}");
             }
         }
     }
-    Ok(found_nothing)
+    Ok(passed)
 }
 
 #[cfg(test)]
@@ -78,13 +68,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_target_has_a_program_a_dictionary_seeds_and_a_line_of_help() {
+    fn each_target_has_a_program_a_dictionary_and_seeds() {
         let package = cargo::root().join("fuzz");
         for target in TARGETS {
             assert!(package.join(format!("src/bin/{target}.rs")).is_file(), "{target}");
             assert!(package.join(format!("dictionaries/{target}.dict")).is_file(), "{target}");
             assert!(package.join("seeds").join(target).is_dir(), "{target}");
-            assert!(HELP.contains(&format!("\n  {target:<16}")), "{target}");
         }
     }
 }

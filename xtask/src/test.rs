@@ -1,6 +1,5 @@
-//! `cargo xtask test`: everything that CI checks, on a machine that has only Rust.
+//! `cargo xtask test`: all checks and tests of CI, on a machine that has only Rust.
 
-mod options;
 mod report;
 mod tally;
 
@@ -9,59 +8,56 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::thread;
 
+use clap::Args;
 use test_engines::process_group::{OnDrop, ProcessGroup};
 use test_engines::{EngineError, Postgres, Redis};
 
-use self::options::Options;
 use self::report::Report;
 use self::tally::Tally;
-use crate::{cargo, packages};
+use crate::{cargo, checks, packages};
 
-const HELP: &str = "\
-Check everything as CI does: format, lints, documentation and all tests, on every engine.
+/// Run all checks and tests as CI does
+///
+/// Runs the checks of the source (see `cargo xtask check --help`), rustfmt, clippy, rustdoc and all
+/// tests on all engines.
+///
+/// Missing packages are installed from the distribution if this runs as root or sudo asks for no
+/// password. No service is started or changed: the tests use a private PostgreSQL and Redis on free
+/// ports with temporary data, which stop with the tests, also when these fail or are interrupted.
+///
+/// The last line is `N passed, M failed`. A failed check counts as one failure, and so does a test
+/// program that crashes.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test store::\n  \
+    cargo xtask test store::postgres -- --nocapture")]
+pub(crate) struct Options {
+    /// Run only the tests whose names contain this text, and no checks
+    name: Option<String>,
+    /// Do not install missing packages, only list them
+    #[arg(long)]
+    no_install: bool,
+    /// Arguments of the test programs, such as --nocapture or --test-threads=1
+    #[arg(last = true)]
+    arguments: Vec<String>,
+}
 
-Usage: cargo xtask test [OPTIONS] [FILTER] [-- ARGUMENTS]
-
-  FILTER          Run only the tests whose names contain it, and no other check
-  ARGUMENTS       For the test programs, such as --nocapture or --test-threads=1
-
-Options:
-  --no-install    Only say what is missing, even if it could be installed
-  -h, --help      Say this
-
-What the tests need and the machine lacks is installed from the distribution's packages, if this
-runs as root or sudo asks for no password. No service is started or changed: the tests get a
-PostgreSQL and a Redis of their own, on free ports and in a temporary folder, and both end with the
-tests, also when these fail or are interrupted.
-
-The last line is `N passed, M failed`. A check that fails counts as one failure, and so does a
-test program that crashes.
-
-Examples:
-  cargo xtask test
-  cargo xtask test a_code_is_spent_once
-  cargo xtask test store::postgres -- --nocapture
-";
-
-/// Runs the checks; true if all of them passed.
-pub(crate) fn run(arguments: &[String]) -> Result<bool, Box<dyn Error>> {
-    let options = options::parse(arguments)?;
-    if options.help {
-        print!("{HELP}");
-        return Ok(true);
-    }
-    packages::ensure(packages::FOR_TESTS, options.install)?;
+/// Runs the checks and tests; returns whether all of them passed.
+pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
+    packages::ensure(packages::FOR_TESTS, !options.no_install)?;
 
     let mut report = Report::default();
-    if options.filter.is_none() {
+    if options.name.is_none() {
         report.step("format", || component("fmt", "rustfmt", &["fmt", "--all", "--check"]));
+        for (name, check) in checks::CHECKS {
+            report.step(name, check);
+        }
         report.step("lints", || {
-            let all = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
-            component("clippy", "clippy", &all)
+            let arguments = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+            component("clippy", "clippy", &arguments)
         });
         report.step("documentation", || {
-            let all = ["doc", "--workspace", "--no-deps", "--document-private-items"];
-            let mut doc = cargo::command(&all);
+            let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items"];
+            let mut doc = cargo::command(&arguments);
             doc.env("RUSTDOCFLAGS", "-D warnings");
             Ok(cargo::succeeds(doc)?)
         });
@@ -70,14 +66,27 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, Box<dyn Error>> {
         Ok(cargo::succeeds(cargo::command(&["test", "--workspace", "--no-run"]))?)
     });
     if built {
-        test(&options, &mut report);
+        run_tests(options, &mut report);
     }
     print!("{report}");
     Ok(report.failed() == 0)
 }
 
-/// Runs the tests on engines of their own.
-fn test(options: &Options, report: &mut Report) {
+/// Runs a subcommand of cargo that is a separate component of the toolchain.
+fn component(subcommand: &str, name: &str, arguments: &[&str]) -> Result<bool, Box<dyn Error>> {
+    let mut probe = cargo::command(&[subcommand, "--version"]);
+    if !probe.stdout(Stdio::null()).stderr(Stdio::null()).status()?.success() {
+        return Err(format!(
+            "{name} is missing; install it with `rustup component add {name}`, or without rustup \
+             from the package of that name"
+        )
+        .into());
+    }
+    Ok(cargo::succeeds(cargo::command(arguments))?)
+}
+
+/// Starts the engines and runs the tests.
+fn run_tests(options: &Options, report: &mut Report) {
     let mut engines = None;
     report.step("engines", || {
         engines = Some(start_engines()?);
@@ -85,9 +94,18 @@ fn test(options: &Options, report: &mut Report) {
     });
     let Some((postgres, redis)) = engines else { return };
     let mut tally = Tally::default();
-    report.step("tests", || Ok(run_tests(options, &postgres, &redis, &mut tally)?));
-    if let (Some(filter), 0) = (&options.filter, tally.passed + tally.failed) {
-        report.step("filter", || Err(format!("no test's name contains {filter:?}").into()));
+    report.step("tests", || {
+        let mut tests = cargo::command(&["test", "--workspace", "--no-fail-fast"]);
+        tests.args(&options.name).arg("--").args(&options.arguments);
+        tests.env("BELFRY_TEST_POSTGRES", postgres.url()).env("BELFRY_TEST_REDIS", redis.url());
+        // With this variable, a test fails if its engine is missing.
+        tests.env("CI", "true");
+        let (succeeded, counted) = count_tests(tests)?;
+        tally = counted;
+        Ok(succeeded)
+    });
+    if let (Some(name), 0) = (&options.name, tally.passed + tally.failed) {
+        report.step("filter", || Err(format!("no test's name contains {name:?}").into()));
     }
     report.tally = tally;
 }
@@ -98,46 +116,17 @@ fn start_engines() -> Result<(Postgres, Redis), EngineError> {
     Ok((postgres, redis))
 }
 
-/// Runs a verb of cargo that is a component of its own, and says how to get it.
-fn component(verb: &str, name: &str, arguments: &[&str]) -> Result<bool, Box<dyn Error>> {
-    let mut probe = cargo::command(&[verb, "--version"]);
-    if !probe.stdout(Stdio::null()).stderr(Stdio::null()).status()?.success() {
-        return Err(format!(
-            "{name} is missing; add it with `rustup component add {name}`, or without rustup by \
-             your distribution's package of that name"
-        )
-        .into());
-    }
-    Ok(cargo::succeeds(cargo::command(arguments))?)
-}
-
-fn run_tests(
-    options: &Options,
-    postgres: &Postgres,
-    redis: &Redis,
-    tally: &mut Tally,
-) -> io::Result<bool> {
-    let mut tests = cargo::command(&["test", "--workspace", "--no-fail-fast"]);
-    tests.args(&options.filter).arg("--").args(&options.for_tests);
-    tests.env("BELFRY_TEST_POSTGRES", postgres.url()).env("BELFRY_TEST_REDIS", redis.url());
-    // Where an engine that is not there is a failure.
-    tests.env("CI", "true");
-    let (succeeded, counted) = count(tests)?;
-    *tally = counted;
-    Ok(succeeded)
-}
-
-/// Runs the command, shows what it prints, and counts the tests in that.
-fn count(mut command: Command) -> io::Result<(bool, Tally)> {
+/// Runs the command, passes its output on, and counts the tests in it.
+fn count_tests(mut command: Command) -> io::Result<(bool, Tally)> {
     command.stdout(Stdio::piped());
     let mut group = ProcessGroup::spawn(command, &OnDrop::default())?;
     let output = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
-    // On a thread of its own: what a test left running may hold the pipe open until its group ends.
+    // In a thread, because a process left by a test may hold the pipe open until its group stops.
     let reader = thread::spawn(move || -> io::Result<Tally> {
         let (mut output, mut tally, mut line) = (BufReader::new(output), Tally::default(), vec![]);
         while output.read_until(b'\n', &mut line)? > 0 {
             io::stdout().write_all(&line)?;
-            tally.read(String::from_utf8_lossy(&line).trim_end());
+            tally.read_line(String::from_utf8_lossy(&line).trim_end());
             line.clear();
         }
         Ok(tally)

@@ -1,80 +1,123 @@
-//! A request, for us to send once and for wrk to send often.
+//! A request that is sent once by this program and repeatedly by wrk.
 
-/// A request. `{unique}`, `{random}` (0 to 99), `{account}` (below `accounts`) and `{pick}` (any of
-/// `picks`) in its path, headers and body differ from call to call.
+use std::io;
+use std::net::SocketAddr;
+
+/// A request. In the path, headers and body, `{account}` is replaced by an account number and
+/// `{random}` by a number from 0 to 99, both different in each request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Request {
-    pub method: String,
+    pub method: &'static str,
     pub path: String,
-    pub headers: Vec<(String, String)>,
+    pub headers: Vec<(&'static str, String)>,
     pub body: String,
-    pub picks: Vec<String>,
-    pub accounts: u32,
-    /// What must be answered; any success if unset.
+    /// The expected status; any success if `None`.
     pub status: Option<u16>,
+    pub accounts: u32,
+}
+
+/// A response.
+pub(super) struct Response {
+    pub status: u16,
+    /// The names are in lower case.
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
 }
 
 impl Request {
-    pub(super) fn new(method: &str, path: &str) -> Self {
-        Self { method: method.into(), path: path.into(), ..Self::default() }
+    pub(super) fn new(method: &'static str, path: &str) -> Self {
+        Self { method, path: path.into(), ..Self::default() }
     }
 
-    /// Whether this status is what the row is about.
-    pub(super) fn accepts(&self, status: u16) -> bool {
-        self.status.map_or((200..300).contains(&status), |wanted| wanted == status)
+    pub(super) fn with_bearer(mut self, token: &str) -> Self {
+        self.headers.push(("authorization", format!("Bearer {token}")));
+        self
     }
 
-    /// One of the requests that it stands for, the same each time.
-    pub(super) fn example(&self) -> Self {
-        let pick = self.picks.first().map_or("", String::as_str);
-        let fill = |text: &String| {
-            let text = text.replace("{unique}", "example").replace("{random}", "0");
-            text.replace("{account}", "0").replace("{pick}", pick)
-        };
-        Self {
-            path: fill(&self.path),
-            headers: self.headers.iter().map(|(name, value)| (name.clone(), fill(value))).collect(),
-            body: fill(&self.body),
-            ..self.clone()
+    pub(super) fn with_body(mut self, content_type: &str, body: impl Into<String>) -> Self {
+        self.headers.push(("content-type", content_type.to_owned()));
+        self.body = body.into();
+        self
+    }
+
+    /// Sets the number of accounts, and the template of their tokens in place of `{token}`.
+    pub(super) fn with_accounts(mut self, accounts: u32, token: &str) -> Self {
+        self.accounts = accounts;
+        for (_, value) in &mut self.headers {
+            *value = value.replace("{token}", token);
         }
+        self
     }
 
-    /// A script by which wrk sends it; scripts of different runs make different `{unique}`s.
-    pub(super) fn script(&self, run: u32) -> String {
-        let header =
-            |(name, value): &(String, String)| format!("[{}] = {}", literal(name), literal(value));
-        let headers: Vec<String> = self.headers.iter().map(header).collect();
-        let picks: Vec<String> = self.picks.iter().map(|pick| literal(pick)).collect();
-        let body = if self.body.is_empty() { "nil".into() } else { literal(&self.body) };
-        let given = format!(
-            "local run, method, path, body = {run}, {}, {}, {body}\n\
+    /// Returns whether this status is the expected one.
+    fn accepts(&self, status: u16) -> bool {
+        self.status.map_or((200..300).contains(&status), |expected| expected == status)
+    }
+
+    /// Returns whether wrk counts the expected responses as successful.
+    pub(super) fn expects_success(&self) -> bool {
+        self.status.is_none_or(|status| status < 400)
+    }
+
+    /// Sends the request once, for the first account.
+    pub(super) fn send(&self, address: SocketAddr) -> io::Result<Response> {
+        let fill = |text: &str| text.replace("{account}", "0").replace("{random}", "0");
+        let url = format!("http://{address}{}", fill(&self.path));
+        let method = minreq::Method::Custom(self.method.to_owned());
+        let mut request = minreq::Request::new(method, url).with_body(fill(&self.body));
+        for (name, value) in &self.headers {
+            request = request.with_header(*name, fill(value));
+        }
+        let response = request
+            .with_timeout(30)
+            .with_follow_redirects(false)
+            .send()
+            .map_err(io::Error::other)?;
+        let status = response.status_code;
+        if !self.accepts(status) {
+            let body = response.as_str().unwrap_or_default();
+            let error = format!("{} {}: status {status}: {body}", self.method, self.path);
+            return Err(io::Error::other(error));
+        }
+        let headers = response.headers.iter();
+        let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
+        Ok(Response { status, headers: headers.collect(), body: response.into_bytes() })
+    }
+
+    /// Returns the Lua script with which wrk sends this request.
+    pub(super) fn script(&self, round: u32) -> String {
+        let headers: Vec<String> = self
+            .headers
+            .iter()
+            .map(|(name, value)| format!("[{}] = {}", lua_string(name), lua_string(value)))
+            .collect();
+        let body = if self.body.is_empty() { "nil".into() } else { lua_string(&self.body) };
+        let variables = format!(
+            "local round, method, path, body = {round}, {}, {}, {body}\n\
              local headers = {{ {} }}\n\
-             local picks = {{ {} }}\n\
              local accounts = {}\n",
-            literal(&self.method),
-            literal(&self.path),
+            lua_string(self.method),
+            lua_string(&self.path),
             headers.join(", "),
-            picks.join(", "),
             self.accounts.max(1),
         );
-        given + if self.varies() { VARYING } else { FIXED }
+        variables + if self.varies() { VARYING } else { FIXED }
     }
 
     fn varies(&self) -> bool {
-        let texts = [&self.path, &self.body];
-        let mut texts = texts.into_iter().chain(self.headers.iter().map(|(_, value)| value));
-        let marks = ["{unique}", "{random}", "{account}", "{pick}"];
-        texts.any(|text| marks.iter().any(|mark| text.contains(mark)))
+        let texts =
+            [&self.path, &self.body].into_iter().chain(self.headers.iter().map(|(_, value)| value));
+        texts.into_iter().any(|text| text.contains("{account}") || text.contains("{random}"))
     }
 }
 
-/// wrk makes the request once.
+/// wrk builds the request once.
 const FIXED: &str = "\
 wrk.method, wrk.path, wrk.body, wrk.headers = method, path, body, headers
 ";
 
-/// wrk makes a request for every call, in two threads that share nothing. In run 0, which warms up,
-/// they go through the accounts one after the other.
+/// wrk builds each request, in two threads with separate state. Round 0 is the warm-up, in which
+/// the threads request all accounts in order.
 const VARYING: &str = r#"
 local threads = 0
 function setup(thread)
@@ -83,18 +126,16 @@ function setup(thread)
 end
 
 function init()
-    math.randomseed(run * 1000 + thread_number)
+    math.randomseed(round * 1000 + thread_number)
 end
 
 local count = 0
 function request()
     count = count + 1
     local values = {
-        unique = run .. "-" .. thread_number .. "-" .. count,
         random = tostring(math.random(0, 99)),
-        account = string.format("%d", run == 0
+        account = string.format("%d", round == 0
             and (count * 2 + thread_number) % accounts or math.random(0, accounts - 1)),
-        pick = #picks > 0 and picks[math.random(#picks)] or "",
     }
     local function fill(text) return (text:gsub("{(%l+)}", values)) end
     local filled = {}
@@ -103,13 +144,13 @@ function request()
 end
 "#;
 
-/// The text as a string of Lua: what is not plain is written by its number.
-fn literal(text: &str) -> String {
-    let letter = |byte: u8| match byte {
+/// Returns the text as a Lua string literal, with special characters as decimal escapes.
+fn lua_string(text: &str) -> String {
+    let escape = |byte: u8| match byte {
         b'"' | b'\\' | 0..0x20 | 0x7f.. => format!("\\{byte:03}"),
         plain => char::from(plain).to_string(),
     };
-    format!("\"{}\"", text.bytes().map(letter).collect::<Vec<_>>().concat())
+    format!("\"{}\"", text.bytes().map(escape).collect::<String>())
 }
 
 #[cfg(test)]
@@ -117,52 +158,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_text_ends_a_string_of_lua() {
+    fn special_characters_are_escaped_in_lua_strings() {
         for (text, expected) in
             [("plain", r#""plain""#), ("a\"b\\\n", r#""a\034b\092\010""#), ("é9", r#""\195\1699""#)]
         {
-            assert_eq!(literal(text), expected);
+            assert_eq!(lua_string(text), expected);
         }
     }
 
     #[test]
-    fn a_request_that_is_always_the_same_is_made_once() {
-        let fixed = Request {
-            headers: vec![("accept".into(), "application/json".into())],
-            ..Request::new("GET", "/healthz")
-        };
+    fn only_a_request_with_placeholders_is_built_each_time() {
+        let fixed = Request::new("GET", "/healthz").with_bearer("abc");
         assert!(fixed.script(1).ends_with(FIXED));
-        assert!(fixed.script(1).contains(r#"["accept"] = "application/json""#));
+        assert!(fixed.script(1).contains(r#"["authorization"] = "Bearer abc""#));
         for varying in [
             Request::new("PUT", "/rule/{random}"),
-            Request {
-                headers: vec![("authorization".into(), "Bearer {pick}".into())],
-                ..Request::new("GET", "/")
-            },
-            Request { body: "{\"name\":\"{unique}\"}".into(), ..Request::new("POST", "/") },
+            Request::new("GET", "/").with_bearer("{token}").with_accounts(7, "x-{account}"),
+            Request::new("POST", "/").with_body("text/plain", "{random}"),
         ] {
             assert!(varying.script(1).ends_with(VARYING), "{varying:?}");
         }
     }
 
     #[test]
-    fn an_example_has_nothing_left_to_fill() {
-        let request = Request {
-            body: r#"{"id":"{unique}","n":{random}}"#.into(),
-            picks: vec!["t1".into(), "t2".into()],
-            headers: vec![("authorization".into(), "Bearer {pick}".into())],
-            ..Request::new("PUT", "/{random}")
-        };
-        let example = request.example();
-        assert_eq!(example.path, "/0");
-        assert_eq!(example.headers[0].1, "Bearer t1");
-        assert_eq!(example.body, r#"{"id":"example","n":0}"#);
-    }
-
-    #[test]
-    fn a_row_can_be_about_a_refusal() {
-        let refused = Request { status: Some(429), ..Request::new("GET", "/") };
-        assert!(refused.accepts(429) && !refused.accepts(200));
+    fn a_request_can_expect_an_error() {
+        let rejected = Request { status: Some(429), ..Request::new("GET", "/") };
+        assert!(rejected.accepts(429) && !rejected.accepts(200) && !rejected.expects_success());
         assert!(Request::new("GET", "/").accepts(204) && !Request::new("GET", "/").accepts(404));
     }
 }

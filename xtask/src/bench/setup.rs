@@ -1,155 +1,175 @@
-//! A Belfry as a row wants it: with these settings, accounts and engines.
+//! Belfry with the configuration, accounts and engines of a row, and the bare reference server.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tempfile::TempDir;
 use test_engines::Redis;
 
-use super::Bench;
-use super::belfry::Belfry;
-use super::request::Request;
-use super::served::Served;
+use super::Build;
+use super::request::{Request, Response};
+use super::server::Server;
+use crate::cargo;
 
-/// What a Belfry starts with.
+/// The configuration and data of a Belfry, and the request to measure.
 #[derive(Clone, Copy)]
 pub(super) struct Setup {
-    /// For `belfry serve`, beside its address and data.
-    pub serve: &'static [&'static str],
-    /// What stands in `belfry.toml`.
+    /// Arguments of `belfry serve` besides its address and data directory.
+    pub arguments: &'static [&'static str],
+    /// The contents of `belfry.toml`.
     pub settings: &'static str,
-    /// How many accounts there are before it starts, each with a token: `{account}` is one of
-    /// them at random, `bench-{account}` its token.
+    /// The number of accounts to create. In a request, `{account}` is a random account number and
+    /// `{token}` its access token.
     pub accounts: u32,
-    /// Whether each of them has ten rules of its own.
+    /// Whether each of these accounts has ten push rules.
     pub rules: bool,
-    /// Where calls are counted.
-    pub counters: Counters,
-    /// Puts into the running Belfry what the request needs, and makes the request.
+    /// Whether rate limits are counted in Redis.
+    pub redis: bool,
+    /// Prepares the running Belfry and returns the request.
     pub prepare: fn(&Belfry) -> io::Result<Request>,
 }
 
-/// Where calls are counted.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counters {
-    /// In the process.
-    Memory,
-    /// In a Redis, which fares like this once calls have begun.
-    Redis(Health),
-}
-
-/// How an engine fares.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Health {
-    Well,
-    /// It takes connections and answers nothing.
-    Hangs,
-    Gone,
-}
-
-/// A server under load, and what it is asked.
-pub(super) struct Running {
-    server: Server,
+/// A server that can be loaded, and the request for it.
+pub(super) struct Target {
+    server: Option<Server>,
+    command: Box<dyn Fn() -> Command>,
+    dir: PathBuf,
     pub request: Request,
-    redis: Option<Redis>,
-    counters: Counters,
-}
-
-enum Server {
-    Belfry(Belfry),
-    /// With the folder where its files are.
-    Bare(Served, PathBuf),
+    _redis: Option<Redis>,
+    _dir: Option<TempDir>,
 }
 
 impl Setup {
-    pub(super) fn start(&self, bench: &Bench) -> io::Result<Running> {
-        let folder = tempfile::tempdir()?;
-        fs::write(folder.path().join("belfry.toml"), self.settings)?;
-        if self.accounts > 0 {
-            self.fill(&bench.parts, folder.path())?;
-        }
-        let redis = match self.counters {
-            Counters::Memory => None,
-            Counters::Redis(_) => Some(Redis::start().map_err(io::Error::other)?),
+    /// Creates the data and starts Belfry.
+    pub(super) fn start(&self, build: &Build) -> io::Result<Target> {
+        let dir = tempfile::tempdir()?;
+        fs::write(dir.path().join("belfry.toml"), self.settings)?;
+        let token =
+            if self.accounts > 0 { self.fill(&build.bench, dir.path())? } else { String::new() };
+        let redis = if self.redis { Some(Redis::start().map_err(io::Error::other)?) } else { None };
+        let redis_url = redis.as_ref().map(Redis::url);
+        let (program, path) = (build.belfry.clone(), dir.path().to_owned());
+        let arguments = self.arguments;
+        let command = move || {
+            let mut command =
+                belfry_command(&program, &path, &["serve", "--listen", "127.0.0.1:0"]);
+            command.args(arguments);
+            if let Some(url) = &redis_url {
+                command.args(["--redis", url]);
+            }
+            command
         };
-        let url = redis.as_ref().map(Redis::url);
-        let redis_flag = url.as_ref().map(|url| ["--redis", url.as_str()]);
-        let serve: Vec<&str> =
-            self.serve.iter().copied().chain(redis_flag.into_iter().flatten()).collect();
-        let belfry = Belfry::start_in(folder, &bench.belfry, &serve)?;
-        let request = Request { accounts: self.accounts, ..(self.prepare)(&belfry)? };
-        let server = Server::Belfry(belfry);
-        Ok(Running { server, request, redis, counters: self.counters })
+        let server = Server::start(command(), dir.path())?;
+        let belfry = Belfry { server: &server, program: &build.belfry, dir: dir.path() };
+        let request = (self.prepare)(&belfry)?.with_accounts(self.accounts, &token);
+        Ok(Target {
+            server: Some(server),
+            command: Box::new(command),
+            dir: dir.path().to_owned(),
+            request,
+            _redis: redis,
+            _dir: Some(dir),
+        })
     }
 
-    /// Puts accounts into the data folder.
-    fn fill(&self, parts: &Path, folder: &Path) -> io::Result<()> {
-        let mut command = Command::new(parts);
-        command.current_dir(folder).arg("fill").arg(self.accounts.to_string());
+    /// Adds accounts to the data directory and returns the template of their access tokens.
+    fn fill(&self, bench: &Path, dir: &Path) -> io::Result<String> {
+        let mut command = Command::new(bench);
+        command.current_dir(dir).arg("fill").arg(self.accounts.to_string());
         if self.rules {
             command.arg("--rules");
         }
-        let status = command.status()?;
-        if status.success() { Ok(()) } else { Err(io::Error::other("the accounts were not added")) }
+        let output = command.output()?;
+        if !output.status.success() {
+            let error = String::from_utf8_lossy(&output.stderr);
+            return Err(io::Error::other(format!("cannot add accounts: {error}")));
+        }
+        let template = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        Ok(if template.is_empty() { "bench-{account}".to_owned() } else { template })
     }
 }
 
-impl Running {
-    /// A server that does nothing but give the same answers as this one.
-    pub(super) fn bare(&self, program: &Path) -> io::Result<Self> {
-        let Server::Belfry(belfry) = &self.server else {
-            return Err(io::Error::other("a bare server has no settings"));
-        };
-        let answer = belfry.ask(&self.request)?;
-        let folder = belfry.folder();
-        let body = folder.join("body");
-        fs::write(&body, &answer.body)?;
-        let mut command = Command::new(program);
-        command.args(["--listen", "127.0.0.1:0", "--status", &answer.status.to_string()]);
-        command.arg("--body-file").arg(body);
-        for (name, value) in &answer.headers {
-            // These are the connection's; the bare server has its own.
-            if !["connection", "content-length", "date"].contains(&name.as_str()) {
-                command.arg("--header").arg(format!("{name}:{value}"));
+impl Target {
+    /// Starts a bare server that returns the same response as this one.
+    pub(super) fn bare_copy(&self, program: &Path) -> io::Result<Self> {
+        let response = self.request.send(self.server()?.address)?;
+        let body = self.dir.join("body");
+        fs::write(&body, response.body)?;
+        // The bare server adds its own headers of the connection.
+        let own = ["connection", "content-length", "date"];
+        let headers: Vec<String> = response
+            .headers
+            .iter()
+            .filter(|(name, _)| !own.contains(&name.as_str()))
+            .map(|(name, value)| format!("{name}:{value}"))
+            .collect();
+        let (program, status) = (program.to_owned(), response.status.to_string());
+        let command = move || {
+            let mut command = Command::new(&program);
+            command.args(["--listen", "127.0.0.1:0", "--status", &status]);
+            command.arg("--body-file").arg(&body);
+            for header in &headers {
+                command.args(["--header", header]);
             }
-        }
-        let server = Server::Bare(Served::start(command, folder)?, folder.to_owned());
-        let (request, counters) = (self.request.clone(), Counters::Memory);
-        Ok(Self { server, request, redis: None, counters })
-    }
-
-    pub(super) fn served(&self) -> &Served {
-        match &self.server {
-            Server::Belfry(belfry) => &belfry.served,
-            Server::Bare(served, _) => served,
-        }
-    }
-
-    /// Where its files are.
-    pub(super) fn folder(&self) -> &Path {
-        match &self.server {
-            Server::Belfry(belfry) => belfry.folder(),
-            Server::Bare(_, folder) => folder,
-        }
-    }
-
-    /// Starts a Belfry again, so that nothing is in its memory.
-    pub(super) fn start_again(&mut self) -> io::Result<()> {
-        match &mut self.server {
-            Server::Belfry(belfry) => belfry.start_again(),
-            Server::Bare(..) => Ok(()),
-        }
-    }
-
-    /// Lets its engine fare as the row is about.
-    pub(super) fn let_fare(&mut self) -> io::Result<()> {
-        let Some(redis) = &mut self.redis else { return Ok(()) };
-        let done = match self.counters {
-            Counters::Redis(Health::Hangs) => redis.pause(),
-            Counters::Redis(Health::Gone) => redis.stop(),
-            Counters::Redis(Health::Well) | Counters::Memory => Ok(()),
+            command
         };
-        done.map_err(io::Error::other)
+        Ok(Self {
+            server: Some(Server::start(command(), &self.dir)?),
+            command: Box::new(command),
+            dir: self.dir.clone(),
+            request: self.request.clone(),
+            _redis: None,
+            _dir: None,
+        })
     }
+
+    /// Stops the server and starts it again with the same data, on another port.
+    pub(super) fn restart(&mut self) -> io::Result<()> {
+        self.server = None;
+        self.server = Some(Server::start((self.command)(), &self.dir)?);
+        Ok(())
+    }
+
+    pub(super) fn server(&self) -> io::Result<&Server> {
+        self.server.as_ref().ok_or_else(|| io::Error::other("the server did not restart"))
+    }
+
+    /// The directory for files of this server.
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+}
+
+/// A running Belfry that a row can prepare.
+pub(super) struct Belfry<'a> {
+    server: &'a Server,
+    program: &'a Path,
+    dir: &'a Path,
+}
+
+impl Belfry<'_> {
+    /// Runs a command of Belfry on the same data and returns its output.
+    pub(super) fn command(&self, arguments: &[&str]) -> io::Result<String> {
+        let output = belfry_command(self.program, self.dir, arguments).output()?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
+        }
+        let error = String::from_utf8_lossy(&output.stderr);
+        Err(io::Error::other(format!("belfry {}: {error}", arguments.join(" "))))
+    }
+
+    /// Sends a request.
+    pub(super) fn send(&self, request: &Request) -> io::Result<Response> {
+        request.send(self.server.address)
+    }
+}
+
+/// Creates a command of Belfry that runs in `dir`, where no other `belfry.toml` is read.
+pub(super) fn belfry_command(program: &Path, dir: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).arg("--data").arg(dir.join("data")).current_dir(dir);
+    cargo::remove_inherited_variables(&mut command);
+    command
 }

@@ -1,39 +1,32 @@
-//! Tables in Markdown, aligned so that they can be read as they are.
+//! Aligned Markdown tables.
 
 use std::fmt::Write as _;
 
-/// A table; all columns but the first stand to the right.
-pub(super) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
-    let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column));
+/// Formats a table; all columns except the first are right-aligned.
+pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
-        let widest = cells(column).map(|cell| cell.chars().count()).max().unwrap_or(0);
-        widest.max(head[column].chars().count()).max(3)
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
+        widest.max(header[column].chars().count()).max(3)
     };
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    let line = |row: &[&str]| {
-        let mut line = String::from("|");
-        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+    let widths: Vec<usize> = (0..header.len()).map(width).collect();
+    let mut text = String::new();
+    let mut add_line = |cells: &[String]| {
+        for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
             let _ = match column {
-                0 => write!(line, " {cell:<width$} |"),
-                _ => write!(line, " {cell:>width$} |"),
+                0 => write!(text, "| {cell:<width$} |"),
+                _ => write!(text, " {cell:>width$} |"),
             };
         }
-        line + "\n"
+        text.push('\n');
     };
-    let rules: Vec<String> = widths
-        .iter()
-        .enumerate()
-        .map(
-            |(column, width)| {
-                if column == 0 { "-".repeat(*width) } else { "-".repeat(width - 1) + ":" }
-            },
-        )
-        .collect();
-    let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
-    let mut text = line(head) + &line(&rules);
-    for row in rows {
-        text += &line(&row.iter().map(String::as_str).collect::<Vec<_>>());
-    }
+    add_line(&header.iter().map(|&cell| cell.to_owned()).collect::<Vec<_>>());
+    let rule = |(column, width): (usize, &usize)| match column {
+        0 => "-".repeat(*width),
+        _ => "-".repeat(width - 1) + ":",
+    };
+    add_line(&widths.iter().enumerate().map(rule).collect::<Vec<_>>());
+    rows.iter().for_each(|row| add_line(row));
     text
 }
 
@@ -45,11 +38,11 @@ mod tests {
     fn columns_are_as_wide_as_their_widest_cell() {
         let rows = [vec!["GET /".into(), "12".into()], vec!["é".into(), "34000".into()]];
         assert_eq!(
-            table(&["path", "ours/s"], &rows),
-            "| path  | ours/s |\n\
-             | ----- | -----: |\n\
-             | GET / |     12 |\n\
-             | é     |  34000 |\n"
+            table(&["path", "rate"], &rows),
+            "| path  |  rate |\n\
+             | ----- | ----: |\n\
+             | GET / |    12 |\n\
+             | é     | 34000 |\n"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The steps of a run, how each went and how long it took.
+//! The steps of a run with their results and durations.
 
 use std::error::Error;
 use std::fmt;
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use super::tally::Tally;
 
-/// What a run comes to.
+/// The results of a run.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     steps: Vec<Step>,
-    /// The tests that were counted.
+    /// The tests of the step `tests`.
     pub tally: Tally,
 }
 
@@ -18,38 +18,38 @@ pub(super) struct Report {
 struct Step {
     name: &'static str,
     passed: bool,
-    took: Duration,
+    duration: Duration,
 }
 
 impl Report {
-    /// Takes a step and tells of it; true if it passed.
+    /// Runs a step, prints its result, and returns whether it passed.
     pub(super) fn step(
         &mut self,
         name: &'static str,
-        take: impl FnOnce() -> Result<bool, Box<dyn Error>>,
+        run: impl FnOnce() -> Result<bool, Box<dyn Error>>,
     ) -> bool {
         println!("\n=== {name}");
         let start = Instant::now();
-        let passed = take().unwrap_or_else(|error| {
+        let passed = run().unwrap_or_else(|error| {
             println!("{error}");
             false
         });
-        let step = Step { name, passed, took: start.elapsed() };
-        println!("=== {name}: {} in {:.1} s", step.word(), step.took.as_secs_f64());
+        let step = Step { name, passed, duration: start.elapsed() };
+        println!("=== {name}: {} in {:.1} s", step.result(), step.duration.as_secs_f64());
         self.steps.push(step);
         passed
     }
 
-    /// How many tests failed, and how many steps that failed not by a counted test.
+    /// Returns the number of failed tests plus the number of steps that failed for other reasons.
     pub(super) fn failed(&self) -> usize {
         let tests = self.tally.failed as usize;
-        let counted = |step: &Step| step.name == "tests" && tests > 0;
-        tests + self.steps.iter().filter(|step| !step.passed && !counted(step)).count()
+        let is_counted = |step: &Step| step.name == "tests" && tests > 0;
+        tests + self.steps.iter().filter(|step| !step.passed && !is_counted(step)).count()
     }
 }
 
 impl Step {
-    fn word(&self) -> &'static str {
+    fn result(&self) -> &'static str {
         if self.passed { "ok" } else { "FAILED" }
     }
 }
@@ -58,7 +58,13 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f)?;
         for step in &self.steps {
-            writeln!(f, "{:<15}{:<8}{:>7.1} s", step.name, step.word(), step.took.as_secs_f64())?;
+            writeln!(
+                f,
+                "{:<20}{:<8}{:>7.1} s",
+                step.name,
+                step.result(),
+                step.duration.as_secs_f64()
+            )?;
         }
         let Tally { passed, failed, ignored, programs, failures } = &self.tally;
         writeln!(
@@ -77,7 +83,7 @@ mod tests {
     use super::*;
 
     fn report(steps: &[(&'static str, bool)], passed: u32, failed: u32) -> Report {
-        let step = |&(name, passed): &(_, bool)| Step { name, passed, took: Duration::ZERO };
+        let step = |&(name, passed): &(_, bool)| Step { name, passed, duration: Duration::ZERO };
         let tally = Tally { passed, failed, ..Tally::default() };
         Report { steps: steps.iter().map(step).collect(), tally }
     }
@@ -99,9 +105,9 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_ends_in_an_error_has_failed() {
+    fn a_step_that_returns_an_error_has_failed() {
         let mut report = Report::default();
-        assert!(!report.step("engines", || Err("no engine".into())));
+        assert!(!report.step("engines", || Err("not installed".into())));
         assert_eq!(report.failed(), 1);
     }
 }

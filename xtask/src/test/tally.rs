@@ -1,26 +1,26 @@
-//! Counting tests in what `cargo test` prints.
+//! Counting tests in the output of `cargo test`.
 
-/// The tests of all programs together.
+/// The number of tests in all test programs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub passed: u32,
     pub failed: u32,
     pub ignored: u32,
-    /// How many programs, a package's documentation being one, reported.
+    /// The number of test programs, including documentation tests.
     pub programs: u32,
-    /// The names of those that failed.
+    /// The names of the failed tests.
     pub failures: Vec<String>,
 }
 
 impl Tally {
-    /// Takes note of a line, if it says something about tests.
-    pub(super) fn read(&mut self, line: &str) {
+    /// Counts the tests in a line of output.
+    pub(super) fn read_line(&mut self, line: &str) {
         if let Some(name) =
             line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
         {
             self.failures.push(name.to_owned());
         }
-        // A test that prints without a newline may stand before it.
+        // The output of a test that ends without a newline may precede the result.
         let Some((_, result)) = line.split_once("test result: ") else { return };
         let Some((_, counts)) = result.split_once(". ") else { return };
         self.programs += 1;
@@ -44,11 +44,11 @@ mod tests {
     const OUTPUT: &str = "
 running 3 tests
 test secret::tests::a_digest_is_compared ... ok
-test store::postgres::a_code_is_spent_once ... FAILED
+test store::postgres::a_code_is_redeemed_once ... FAILED
 test slow ... ignored, takes an hour
 
 failures:
-    store::postgres::a_code_is_spent_once
+    store::postgres::a_code_is_redeemed_once
 
 test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.01s
 
@@ -57,19 +57,19 @@ ding dongtest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered 
 ";
 
     #[test]
-    fn the_programs_are_summed_and_failures_named() {
+    fn programs_are_summed_and_failures_listed() {
         let mut tally = Tally::default();
-        OUTPUT.lines().for_each(|line| tally.read(line));
-        let failures = vec!["store::postgres::a_code_is_spent_once".to_owned()];
+        OUTPUT.lines().for_each(|line| tally.read_line(line));
+        let failures = vec!["store::postgres::a_code_is_redeemed_once".to_owned()];
         assert_eq!(tally, Tally { passed: 3, failed: 1, ignored: 1, programs: 2, failures });
     }
 
     #[test]
-    fn lines_that_only_look_alike_count_nothing() {
+    fn similar_lines_are_not_counted() {
         let mut tally = Tally::default();
         for line in ["", "test result: ", "test result: ok. many passed; x", "12 passed; 1 failed"]
         {
-            tally.read(line);
+            tally.read_line(line);
         }
         assert_eq!((tally.passed, tally.failed, tally.ignored), (0, 0, 0));
     }

@@ -1,0 +1,140 @@
+//! Throughput of two servers that are loaded in alternation.
+
+use std::fs;
+use std::io;
+
+use super::Bench;
+use super::measure::{Limit, Line, median};
+use super::setup::{Setup, Target};
+use super::wrk;
+
+/// Two processes of the same program differ by a few percent as long as they run. New processes are
+/// started after this many rounds, so that the median covers several of each.
+const ROUNDS_PER_PROCESS: u32 = 3;
+
+/// A request whose throughput is compared with that of a reference.
+#[derive(Clone, Copy)]
+pub(super) struct Comparison {
+    pub setup: Setup,
+    pub reference: Reference,
+    pub connections: u16,
+    /// The seconds of load before the first round of a process.
+    pub warm_up: u32,
+    /// Whether the processes are replaced after some rounds; false where the warm-up takes long.
+    pub restart: bool,
+}
+
+/// The server that Belfry is compared with.
+#[derive(Clone, Copy)]
+pub(super) enum Reference {
+    /// A bare axum server that returns the same response.
+    Bare,
+    /// Belfry with another setup.
+    Belfry(Setup),
+}
+
+/// The result of one load.
+struct Load {
+    per_second: f64,
+    /// CPU time of the server for each request; hardly affected by other work on the machine.
+    cpu_us: f64,
+    errors: u64,
+}
+
+impl Comparison {
+    /// Loads both servers and returns the median ratio of their throughput.
+    pub(super) fn measure(
+        &self,
+        bench: &Bench,
+        name: &str,
+        limit: Option<Limit>,
+    ) -> io::Result<Line> {
+        let mut ours = self.setup.start(&bench.current)?;
+        let mut reference = match (&bench.other, &self.reference) {
+            (Some(other), _) => self.setup.start(other)?,
+            (None, Reference::Belfry(setup)) => setup.start(&bench.current)?,
+            (None, Reference::Bare) => ours.bare_copy(&bench.bare)?,
+        };
+        let (mut our_loads, mut reference_loads) = (vec![], vec![]);
+        for round in 1..=bench.rounds {
+            if round == 1 || (self.restart && (round - 1) % ROUNDS_PER_PROCESS == 0) {
+                for target in [&mut ours, &mut reference] {
+                    if round > 1 {
+                        target.restart()?;
+                    }
+                    self.load(target, 0, self.warm_up)?;
+                }
+            }
+            // The order changes in each round, so that a drift of the machine affects both sides.
+            if round % 2 == 0 {
+                our_loads.push(self.load(&ours, round, bench.seconds)?);
+                reference_loads.push(self.load(&reference, round, bench.seconds)?);
+            } else {
+                reference_loads.push(self.load(&reference, round, bench.seconds)?);
+                our_loads.push(self.load(&ours, round, bench.seconds)?);
+            }
+        }
+        // A different build has no target, only a difference.
+        let limit = limit.filter(|_| bench.other.is_none());
+        Ok(line(name, limit, &our_loads, &reference_loads))
+    }
+
+    fn load(&self, target: &Target, round: u32, seconds: u32) -> io::Result<Load> {
+        let script = target.dir().join("load.lua");
+        fs::write(&script, target.request.script(round))?;
+        let server = target.server()?;
+        let cpu_before = server.cpu_us();
+        let report = wrk::load(server.address, &script, self.connections, seconds)?;
+        let unexpected = if target.request.expects_success() { report.unsuccessful } else { 0 };
+        Ok(Load {
+            per_second: report.per_second,
+            cpu_us: (server.cpu_us() - cpu_before) / report.requests,
+            errors: report.broken + unexpected,
+        })
+    }
+}
+
+fn line(name: &str, limit: Option<Limit>, ours: &[Load], reference: &[Load]) -> Line {
+    let rate = |loads: &[Load]| median(loads.iter().map(|load| load.per_second));
+    let cpu = |loads: &[Load]| median(loads.iter().map(|load| load.cpu_us));
+    let text = |loads: &[Load]| format!("{:.0}/s, {:.1} µs CPU", rate(loads), cpu(loads));
+    let pairs = ours.iter().zip(reference);
+    Line {
+        name: name.to_owned(),
+        measured: text(ours),
+        reference: text(reference),
+        value: median(pairs.map(|(ours, other)| ours.per_second / other.per_second)),
+        unit: String::new(),
+        limit,
+        errors: ours.iter().map(|load| load.errors).sum(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(per_second: f64, errors: u64) -> Load {
+        Load { per_second, cpu_us: 9.5, errors }
+    }
+
+    #[test]
+    fn the_ratio_is_the_median_of_the_ratios_of_the_rounds() {
+        let bare = [load(100.0, 0), load(1000.0, 0), load(200.0, 0)];
+        let ours = [load(80.0, 0), load(900.0, 0), load(2.0, 0)];
+        let row = line("GET /", Some(Limit::AtLeast(0.75)), &ours, &bare);
+        let cells =
+            ["GET /", "80/s, 9.5 µs CPU", "200/s, 9.5 µs CPU", "0.80", "at least 0.75", "ok"];
+        assert_eq!(row.cells(), cells);
+        let row = line("GET /", Some(Limit::AtLeast(0.75)), &[load(70.0, 0)], &bare);
+        assert!(!row.passed());
+    }
+
+    #[test]
+    fn a_row_with_errors_fails() {
+        let loads = [load(100.0, 5)];
+        let row = line("GET /", None, &loads, &loads);
+        assert_eq!(row.cells().last().unwrap(), "5 errors");
+        assert!(!row.passed());
+    }
+}

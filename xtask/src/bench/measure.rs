@@ -1,0 +1,233 @@
+//! The kinds of rows, and the line of the table that each produces.
+
+use std::error::Error;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use test_engines::Postgres;
+
+use super::Bench;
+use super::compare::Comparison;
+use super::server::Server;
+use super::setup::belfry_command;
+use crate::cargo;
+
+/// A row of the table.
+pub(super) struct Row {
+    pub name: &'static str,
+    pub kind: Kind,
+    /// The performance target, if there is one.
+    pub limit: Option<Limit>,
+}
+
+/// How a row is measured.
+pub(super) enum Kind {
+    /// Throughput relative to a reference.
+    Throughput(Comparison),
+    /// Resident memory of Belfry without requests, in MB.
+    IdleMemory,
+    /// Time from start to ready with an empty data directory, in ms.
+    StartTime,
+    /// A measurement inside one process: a subcommand of `belfry-bench`.
+    Part(&'static str),
+}
+
+/// A performance target.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Limit {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+pub(super) const HEADER: &[&str] = &["row", "measured", "reference", "result", "target", ""];
+
+/// A line of the table.
+pub(super) struct Line {
+    pub name: String,
+    /// The figures behind the value.
+    pub measured: String,
+    pub reference: String,
+    pub value: f64,
+    pub unit: String,
+    pub limit: Option<Limit>,
+    /// Requests that failed or had an unexpected status.
+    pub errors: u64,
+}
+
+impl Line {
+    fn figure(name: &str, value: f64, unit: &str, limit: Option<Limit>) -> Self {
+        Self {
+            name: name.to_owned(),
+            measured: String::new(),
+            reference: String::new(),
+            value,
+            unit: unit.to_owned(),
+            limit,
+            errors: 0,
+        }
+    }
+
+    pub(super) fn passed(&self) -> bool {
+        let within = match self.limit {
+            Some(Limit::AtLeast(limit)) => self.value >= limit,
+            Some(Limit::AtMost(limit)) => self.value <= limit,
+            None => true,
+        };
+        within && self.errors == 0
+    }
+
+    pub(super) fn cells(&self) -> Vec<String> {
+        let with_unit = |number: String| format!("{number} {}", self.unit).trim_end().to_owned();
+        let decimals = if self.unit.is_empty() { 2 } else { 1 };
+        let limit = match self.limit {
+            Some(Limit::AtLeast(limit)) => with_unit(format!("at least {limit}")),
+            Some(Limit::AtMost(limit)) => with_unit(format!("at most {limit}")),
+            None => String::new(),
+        };
+        let outcome = match (self.errors, self.limit) {
+            (1.., _) => format!("{} errors", self.errors),
+            (0, None) => String::new(),
+            (0, Some(_)) if self.passed() => "ok".to_owned(),
+            (0, Some(_)) => "FAILED".to_owned(),
+        };
+        let value = with_unit(format!("{:.decimals$}", self.value));
+        vec![
+            self.name.clone(),
+            self.measured.clone(),
+            self.reference.clone(),
+            value,
+            limit,
+            outcome,
+        ]
+    }
+
+    /// The line in one sentence, printed as soon as it is measured.
+    pub(super) fn summary(&self) -> String {
+        self.cells().into_iter().filter(|cell| !cell.is_empty()).collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl Row {
+    /// Measures the row.
+    pub(super) fn measure(&self, bench: &Bench) -> Result<Vec<Line>, Box<dyn Error>> {
+        let (unit, figure): (_, fn(&Path) -> io::Result<f64>) = match &self.kind {
+            Kind::Throughput(comparison) => {
+                return Ok(vec![comparison.measure(bench, self.name, self.limit)?]);
+            }
+            Kind::Part(_) if bench.other.is_some() => {
+                return Err("not measured: it has no reference in another build".into());
+            }
+            Kind::Part(part) => return run_part(bench, part),
+            Kind::IdleMemory => ("MB", idle_memory),
+            Kind::StartTime => ("ms", start_time),
+        };
+        let mut line = Line::figure(self.name, figure(&bench.current.belfry)?, unit, self.limit);
+        if let Some(other) = &bench.other {
+            line.reference = format!("{:.1} {unit}", figure(&other.belfry)?);
+        }
+        Ok(vec![line])
+    }
+}
+
+fn idle_memory(belfry: &Path) -> io::Result<f64> {
+    let dir = tempfile::tempdir()?;
+    let server = start(belfry, dir.path())?;
+    thread::sleep(Duration::from_secs(2));
+    Ok(server.resident_memory())
+}
+
+/// Returns the median of ten starts.
+fn start_time(belfry: &Path) -> io::Result<f64> {
+    let mut times = vec![];
+    for _ in 0..10 {
+        let dir = tempfile::tempdir()?;
+        times.push(start(belfry, dir.path())?.start_time.as_secs_f64() * 1000.0);
+    }
+    Ok(median(times))
+}
+
+fn start(belfry: &Path, dir: &Path) -> io::Result<Server> {
+    Server::start(belfry_command(belfry, dir, &["serve", "--listen", "127.0.0.1:0"]), dir)
+}
+
+/// Runs a subcommand of `belfry-bench` and returns a line for each line of its output.
+fn run_part(bench: &Bench, part: &str) -> Result<Vec<Line>, Box<dyn Error>> {
+    let dir = tempfile::tempdir()?;
+    let mut command = Command::new(&bench.current.bench);
+    command.arg(part).current_dir(dir.path()).stderr(Stdio::inherit());
+    cargo::remove_inherited_variables(&mut command);
+    let postgres = if part == "store" { Some(Postgres::start_durable()?) } else { None };
+    if let Some(postgres) = &postgres {
+        command.env("BELFRY_TEST_POSTGRES", postgres.url());
+    }
+    let output = command.output()?;
+    if !output.status.success() {
+        return Err(format!("belfry-bench {part}: {}", output.status).into());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).lines().filter_map(parse_line).collect())
+}
+
+/// Parses `name<TAB>value<TAB>unit`. A unit such as `times (100 or more)` contains a target.
+fn parse_line(line: &str) -> Option<Line> {
+    let mut cells = line.split('\t');
+    let (name, value, unit) = (cells.next()?, cells.next()?.parse().ok()?, cells.next()?);
+    let (unit, target) = unit.split_once(" (").unwrap_or((unit, ""));
+    let limit = |suffix: &str| target.strip_suffix(suffix)?.trim().parse::<f64>().ok();
+    let at_least = limit(" or more)").map(Limit::AtLeast);
+    Some(Line::figure(name, value, unit, at_least.or(limit(" or less)").map(Limit::AtMost))))
+}
+
+/// Returns the median, or NaN without values.
+pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = values.into_iter().collect();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) = (sorted.len().saturating_sub(1) / 2, sorted.len() / 2);
+    match (sorted.get(low), sorted.get(high)) {
+        (Some(low), Some(high)) => f64::midpoint(*low, *high),
+        _ => f64::NAN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "the values are exact")]
+    fn the_median_is_the_middle_value() {
+        for (values, expected) in
+            [(vec![7.0], 7.0), (vec![9.0, 1.0, 5.0], 5.0), (vec![4.0, 1.0, 2.0, 900.0], 3.0)]
+        {
+            assert_eq!(median(values.clone()), expected, "{values:?}");
+        }
+        assert!(median([]).is_nan());
+    }
+
+    #[test]
+    fn a_line_of_a_part_may_contain_a_target() {
+        for (text, expected, passed) in [
+            (
+                "ratio\t113.0\ttimes (100 or more)",
+                ["113.0 times", "at least 100 times", "ok"],
+                true,
+            ),
+            (
+                "ratio\t90\ttimes (100 or more)",
+                ["90.0 times", "at least 100 times", "FAILED"],
+                false,
+            ),
+            ("ratio\t1.2\ttimes (1.5 or less)", ["1.2 times", "at most 1.5 times", "ok"], true),
+            ("writes\t54000\tper second", ["54000.0 per second", "", ""], true),
+        ] {
+            let line = parse_line(text).unwrap();
+            assert_eq!(
+                (&line.cells()[3..], line.passed()),
+                (&expected.map(String::from)[..], passed)
+            );
+        }
+        assert!(parse_line("filling the store").is_none());
+    }
+}

@@ -1,0 +1,100 @@
+//! A server process that was started by this task.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use test_engines::ProcessGroup;
+use test_engines::process_group::OnDrop;
+
+/// A running server; dropping it stops it.
+pub(super) struct Server {
+    group: ProcessGroup,
+    /// Open as long as the server runs, so that its writes do not fail.
+    _stdout: BufReader<ChildStdout>,
+    pub address: SocketAddr,
+    /// The time from the start until the server was listening.
+    pub start_time: Duration,
+}
+
+impl Server {
+    /// Starts the command with its log in `dir` and waits for the line `… listening on http://…`.
+    pub(super) fn start(mut command: Command, dir: &Path) -> io::Result<Self> {
+        let name = command.get_program().display().to_string();
+        let log = dir.join("log");
+        command.current_dir(dir).stdout(Stdio::piped()).stderr(File::create(&log)?);
+        let start = Instant::now();
+        let mut group = ProcessGroup::spawn(command, &OnDrop::default())?;
+        let stdout = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
+        let mut stdout = BufReader::new(stdout);
+        let mut line = String::new();
+        while stdout.read_line(&mut line)? > 0 {
+            if let Some(address) = parse_address(&line) {
+                let start_time = start.elapsed();
+                return Ok(Self { group, _stdout: stdout, address, start_time });
+            }
+            line.clear();
+        }
+        let log = fs::read_to_string(log).unwrap_or_default();
+        Err(io::Error::other(format!("{name} exited before it was listening\n{log}")))
+    }
+
+    /// Returns the resident memory in MB; NaN where `/proc` does not exist.
+    pub(super) fn resident_memory(&self) -> f64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.group.id()));
+        parse_megabytes(&status.unwrap_or_default(), "VmRSS:").unwrap_or(f64::NAN)
+    }
+
+    /// Returns the CPU time used so far in microseconds; NaN where `/proc` does not exist.
+    pub(super) fn cpu_us(&self) -> f64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.group.id()));
+        parse_ticks(&stat.unwrap_or_default()).map_or(f64::NAN, |ticks| ticks * 10_000.0)
+    }
+}
+
+fn parse_address(line: &str) -> Option<SocketAddr> {
+    line.split_once("listening on http://")?.1.trim().trim_end_matches('/').parse().ok()
+}
+
+fn parse_megabytes(status: &str, field: &str) -> Option<f64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+    let kibibytes: f64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kibibytes * 1024.0 / 1e6)
+}
+
+/// Returns user plus system time in hundredths of a second. The process name before these fields
+/// is in parentheses and may itself contain parentheses and spaces.
+fn parse_ticks(stat: &str) -> Option<f64> {
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    Some(fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ready_line_contains_the_address() {
+        let address = "127.0.0.1:8080".parse().ok();
+        assert_eq!(parse_address("belfry listening on http://127.0.0.1:8080\n"), address);
+        assert_eq!(parse_address("bare listening on http://127.0.0.1:8080/"), address);
+        assert_eq!(parse_address("starting"), None);
+    }
+
+    #[test]
+    fn memory_is_read_from_the_process_status() {
+        let status = "Name:\tbelfry\nVmHWM:\t   12500 kB\nVmRSS:\t    9000 kB\n";
+        assert_eq!(parse_megabytes(status, "VmHWM:"), Some(12.8));
+        assert_eq!(parse_megabytes(status, "VmSwap:"), None);
+    }
+
+    #[test]
+    fn cpu_time_is_read_after_any_process_name() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194304 131 0 0 0 250 50 9 9 20 0 3 0";
+        assert_eq!(parse_ticks(stat), Some(300.0));
+        assert_eq!(parse_ticks(""), None);
+    }
+}

@@ -1,0 +1,57 @@
+//! `cargo xtask check`: fast checks of the source that need no build of Belfry.
+
+mod dependencies;
+mod imports;
+mod language;
+mod sources;
+mod spelling;
+mod threat_model;
+
+use std::error::Error;
+
+use clap::Args;
+
+use crate::packages;
+
+/// Check the source without building it
+///
+/// These checks are also part of `cargo xtask test`:
+///
+///   import cycles   modules of core and server that import each other in a loop
+///   language        words that docs/glossary.md replaces
+///   spelling        typos, with the exceptions in typos.toml
+///   dependencies    unused dependencies, licences, banned crates and other registries
+///   threat model    the tests that docs/threat-model.md names exist
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Options {
+    /// Run only the checks whose names contain this text
+    name: Option<String>,
+    /// Do not install missing packages, only list them
+    #[arg(long)]
+    no_install: bool,
+}
+
+/// A check prints its findings and returns whether it passed.
+type Check = fn() -> Result<bool, Box<dyn Error>>;
+
+pub(crate) const CHECKS: [(&str, Check); 5] = [
+    ("import cycles", imports::check),
+    ("language", language::check),
+    ("spelling", spelling::check),
+    ("dependencies", dependencies::check),
+    ("threat model", threat_model::check),
+];
+
+/// Runs the checks; returns whether all of them passed.
+pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
+    packages::ensure(packages::FOR_CHECKS, !options.no_install)?;
+    let filter = options.name.as_deref().unwrap_or("");
+    let mut passed = true;
+    for (name, check) in CHECKS.iter().filter(|(name, _)| name.contains(filter)) {
+        let result = check()?;
+        println!("{name}: {}", if result { "ok" } else { "FAILED" });
+        passed &= result;
+    }
+    Ok(passed)
+}

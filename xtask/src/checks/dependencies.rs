@@ -1,0 +1,144 @@
+//! Dependencies: unused ones, licences, banned crates and other registries than crates.io.
+//!
+//! These use `cargo tree` instead of cargo-deny and cargo-machete, which have no prebuilt binaries
+//! for current versions of cargo in the registries and take minutes to compile.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::path::Path;
+use std::{fs, io};
+
+use spdx::{Expression, ParseMode};
+
+use super::sources::{contains_word, rust_files_in};
+use crate::cargo;
+
+/// Permissive licences for everything that the released binary contains.
+const LICENCES: &[&str] = &[
+    "0BSD",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC0-1.0",
+    "ISC",
+    "MIT",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+];
+
+/// Licences that are allowed as well for tests and tasks, which are not distributed.
+const DEVELOPMENT_LICENCES: &[&str] = &["MPL-2.0", "NCSA"];
+
+/// Crates that must not be used, with the reason.
+const BANNED: &[(&str, &str)] = &[
+    ("native-tls", "TLS is rustls"),
+    ("openssl", "TLS is rustls"),
+    ("openssl-sys", "TLS is rustls; OpenSSL would have to be installed on the machine"),
+];
+
+/// Dependencies that no source file names, with the reason.
+const USED_INDIRECTLY: &[(&str, &str)] = &[];
+
+pub(super) fn check() -> Result<bool, Box<dyn Error>> {
+    let list = ["--target", "all", "--prefix", "none"];
+    let format = "{p}\t{l}";
+    let released = tree(&[&["-p", "belfry", "-e", "normal,build"], &list[..]].concat(), format)?;
+    let all = tree(&[&["--workspace", "--all-features"], &list[..]].concat(), format)?;
+    let mut findings = BTreeSet::new();
+    findings.extend(released.lines().filter_map(|line| check_package(line, LICENCES)));
+    let licences = [LICENCES, DEVELOPMENT_LICENCES].concat();
+    findings.extend(all.lines().filter_map(|line| check_package(line, &licences)));
+    findings.extend(find_unused()?);
+    findings.iter().for_each(|finding| println!("{finding}"));
+    Ok(findings.is_empty())
+}
+
+fn tree(arguments: &[&str], format: &str) -> Result<String, Box<dyn Error>> {
+    let mut command = cargo::command(&["tree", "--quiet", "--locked", "--format", format]);
+    let output = command.args(arguments).output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Checks a line `name vVERSION (SOURCE)<TAB>LICENCE (*)` and returns the finding.
+fn check_package(line: &str, licences: &[&str]) -> Option<String> {
+    let (package, licence) = line.split_once('\t')?;
+    let licence = licence.trim_end_matches(" (*)");
+    let name = package.split(' ').next()?;
+    if let Some((_, reason)) = BANNED.iter().find(|(banned, _)| *banned == name) {
+        return Some(format!("{package}: banned: {reason}"));
+    }
+    let source = package.split_once(" (").map_or("", |(_, source)| source.trim_end_matches(')'));
+    if source.starts_with(&cargo::root().display().to_string()) {
+        return None;
+    }
+    if !source.is_empty() && source != "proc-macro" {
+        return Some(format!("{package}: not from crates.io"));
+    }
+    let is_allowed = Expression::parse_mode(licence, ParseMode::LAX).is_ok_and(|expression| {
+        expression.evaluate(|requirement| {
+            requirement.license.id().is_some_and(|id| licences.contains(&id.name))
+        })
+    });
+    (!is_allowed).then(|| format!("{package}: licence {licence:?} is not allowed"))
+}
+
+/// Returns a finding for each direct dependency whose name occurs in no source file of its package.
+fn find_unused() -> Result<Vec<String>, Box<dyn Error>> {
+    let direct = ["--workspace", "--all-features", "--depth", "1", "--prefix", "depth"];
+    let direct = tree(&direct, "{lib}\t{p}")?;
+    let (mut package, mut source, mut findings) = (String::new(), String::new(), vec![]);
+    for line in direct.lines() {
+        let (depth, rest) = line.split_at(line.find(|c: char| !c.is_ascii_digit()).unwrap_or(0));
+        let Some((name, id)) = rest.split_once('\t') else { continue };
+        if depth == "0" {
+            let dir =
+                id.split_once(" (").map_or("", |(_, path)| path.split(')').next().unwrap_or(""));
+            package = id.split(' ').next().unwrap_or_default().to_owned();
+            source = read_all(Path::new(dir))?;
+        } else if !contains_word(&source, name)
+            && !USED_INDIRECTLY.iter().any(|(used, _)| *used == name)
+        {
+            findings.push(format!("{package}: unused dependency {name}"));
+        }
+    }
+    Ok(findings)
+}
+
+fn read_all(dir: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    for part in ["src", "tests", "benches", "examples", "build.rs"] {
+        for file in rust_files_in(&dir.join(part))? {
+            text += &fs::read_to_string(file)?;
+        }
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_is_checked_for_licence_source_and_bans() {
+        for (line, finding) in [
+            ("serde v1.0.0\tMIT OR Apache-2.0", None),
+            ("serde v1.0.0 (proc-macro)\tMIT/Apache-2.0 (*)", None),
+            ("ring v0.17.0\tApache-2.0 AND ISC", None),
+            ("wasi v0.1.0\tApache-2.0 WITH LLVM-exception", None),
+            ("gpl v1.0.0\tGPL-3.0-only", Some("licence")),
+            ("half v1.0.0\tMIT AND GPL-3.0-only", Some("licence")),
+            ("none v1.0.0\t", Some("licence")),
+            ("openssl-sys v0.9.0\tMIT", Some("banned")),
+            ("serde v1.0.0 (https://example.org/serde#abc)\tMIT", Some("crates.io")),
+        ] {
+            let found = check_package(line, LICENCES);
+            assert_eq!(found.is_some(), finding.is_some(), "{line}: {found:?}");
+            assert!(found.unwrap_or_default().contains(finding.unwrap_or("")), "{line}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Words that the project does not use in names and prose, because the field has better ones.
+
+use std::error::Error;
+use std::fs;
+
+use super::sources::{contains_word, files_in};
+use crate::cargo;
+
+/// Whether a finding fails the check.
+const ENFORCED: bool = false;
+
+/// The files and directories that are checked.
+const CHECKED: &[&str] = &[
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "bench",
+    "core",
+    "docs",
+    "fuzz/src",
+    "server/migrations",
+    "server/src",
+    "server/tests",
+    "test-engines",
+    "xtask/src/bench",
+    "xtask/src/fuzz",
+    "xtask/src/test",
+];
+
+/// The words, in lower case, with a suggestion.
+const WORDS: &[(&str, &str)] = &[
+    ("told", "reported, returned, notified"),
+    ("heed", "process"),
+    ("overheard", "recorded"),
+    ("forgettings", "invalidations"),
+    ("entrant", "client"),
+    ("shelf", "index"),
+    ("seat", "slot"),
+    ("believe", "trust, enable"),
+    ("let_in", "sign_in, authorize"),
+    ("let in", "sign in, authorise"),
+    ("lay over", "override, merge"),
+    ("lays over", "overrides, merges"),
+];
+
+/// Lines of these files that contain the text are exempt: the published wire format.
+const ALLOWED: &[(&str, &str)] = &[];
+
+pub(super) fn check() -> Result<bool, Box<dyn Error>> {
+    let mut findings = 0;
+    for path in CHECKED {
+        for file in files_in(&cargo::root().join(path))? {
+            let Ok(text) = fs::read_to_string(&file) else { continue };
+            let name = file.strip_prefix(cargo::root())?.display().to_string();
+            for (line, word, suggestion) in find_words(&name, &text) {
+                println!("{name}:{line}: \"{word}\"; write {suggestion}");
+                findings += 1;
+            }
+        }
+    }
+    if !ENFORCED && findings > 0 {
+        println!("{findings} findings, reported only");
+    }
+    Ok(findings == 0 || !ENFORCED)
+}
+
+/// Returns the line number, word and suggestion of each finding.
+fn find_words(name: &str, text: &str) -> Vec<(usize, &'static str, &'static str)> {
+    let mut findings = vec![];
+    for (index, line) in text.lines().enumerate() {
+        let line = line.to_lowercase();
+        let is_allowed = |(file, fragment): &(&str, &str)| name == *file && line.contains(fragment);
+        if ALLOWED.iter().any(is_allowed) {
+            continue;
+        }
+        let found = WORDS.iter().filter(|(word, _)| contains_word(&line, word));
+        findings.extend(found.map(|&(word, suggestion)| (index + 1, word, suggestion)));
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_words_are_found_in_any_case() {
+        let text = "a Seat\nseated, foretold\nfn let_in()\n";
+        let found: Vec<_> =
+            find_words("x", text).into_iter().map(|(line, word, _)| (line, word)).collect();
+        assert_eq!(found, [(1, "seat"), (3, "let_in")]);
+    }
+}

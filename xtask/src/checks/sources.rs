@@ -1,0 +1,54 @@
+//! Listing and reading source files.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Returns all files below the directory in a stable order, or the file itself.
+pub(super) fn files_in(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(if path.is_file() { vec![path.to_owned()] } else { vec![] });
+    }
+    let mut entries = fs::read_dir(path)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<io::Result<Vec<_>>>()?;
+    entries.sort();
+    let mut files = vec![];
+    for entry in entries {
+        files.extend(files_in(&entry)?);
+    }
+    Ok(files)
+}
+
+/// Returns the Rust files below the directory.
+pub(super) fn rust_files_in(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = files_in(path)?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
+    Ok(files)
+}
+
+/// Returns whether the character can be part of a Rust identifier.
+pub(super) fn is_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+/// Returns whether the text contains the word, not as part of a longer word.
+pub(super) fn contains_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(start, _)| {
+        let before = text[..start].chars().next_back();
+        let after = text[start + word.len()..].chars().next();
+        !before.is_some_and(is_word) && !after.is_some_and(is_word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_not_part_of_a_longer_one() {
+        assert!(contains_word("use tokio::net", "tokio"));
+        assert!(!contains_word("use tokio_rustls::x; mytokio", "tokio"));
+        assert!(contains_word("x tokio_rustls tokio", "tokio"));
+    }
+}

@@ -1,0 +1,180 @@
+//! Building and running a target, and reading the output of libFuzzer.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use test_engines::process_group::{OnDrop, ProcessGroup};
+
+use crate::cargo;
+
+/// The result of a search.
+pub(super) enum Outcome {
+    Passed {
+        /// The number of inputs.
+        inputs: String,
+    },
+    Failed {
+        /// The panic message, or the error of libFuzzer.
+        message: String,
+        /// The path of the failing input.
+        input: String,
+    },
+}
+
+/// The coverage instrumentation for libFuzzer: the flags of `cargo fuzz --sanitizer none`, which are
+/// all stable. A sanitizer would find nothing, because belfry-core has no `unsafe` code.
+const COVERAGE: &str = "-Cpasses=sancov-module \
+    -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+    -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares \
+    -Cllvm-args=-simplifycfg-branch-fold-threshold=0";
+
+/// The longest input in bytes. Longer inputs are slower and rarely reach more code.
+const MAX_LENGTH: u32 = 4096;
+
+/// The time limit for one input. High, because it is wall-clock time on a possibly busy machine; it
+/// finds only inputs that never finish.
+const TIMEOUT_SECONDS: u32 = 60;
+
+/// Creates a cargo command for the targets.
+pub(super) fn cargo(arguments: &[&str]) -> Command {
+    let mut command = cargo::command(arguments);
+    command.args(["--package", "belfry-fuzz", "--features", "libfuzzer"]);
+    // With --target, the flags do not apply to build scripts and procedural macros.
+    command.args(["--profile", "fuzz", "--target", "host-tuple", "--target-dir", DIR]);
+    command.env("RUSTFLAGS", COVERAGE).env_remove("CARGO_ENCODED_RUSTFLAGS");
+    command
+}
+
+/// The directory of programs and inputs; separate, so that other builds are not invalidated.
+const DIR: &str = "target/fuzz";
+
+/// Runs the target with one input and prints its output; returns whether it passed.
+pub(super) fn run_once(target: &str, input: &str) -> io::Result<bool> {
+    let input = fs::canonicalize(input)
+        .map_err(|error| io::Error::new(error.kind(), format!("cannot read {input}: {error}")))?;
+    let mut command = cargo(&["run", "--quiet", "--bin", target]);
+    command.arg("--").arg(input).env("RUST_BACKTRACE", "1");
+    cargo::succeeds(command)
+}
+
+/// Runs a target for this many seconds, or until it fails.
+pub(super) fn search(target: &str, seconds: u32) -> io::Result<Outcome> {
+    let dir = cargo::root().join(DIR);
+    let (kept, found) = (dir.join("kept").join(target), dir.join("found").join(target));
+    for dir in [&kept, &found] {
+        fs::create_dir_all(dir)?;
+    }
+    let package = cargo::root().join("fuzz");
+    let mut command = cargo(&["run", "--quiet", "--bin", target]);
+    // libFuzzer adds new inputs to the first directory.
+    command.arg("--").arg(&kept).arg(package.join("seeds").join(target));
+    command.arg(option("dict", package.join(format!("dictionaries/{target}.dict")).display()));
+    command.arg(option("artifact_prefix", found.join("").display()));
+    command.arg(option("max_total_time", seconds));
+    command.arg(option("timeout", TIMEOUT_SECONDS));
+    command.arg(option("max_len", MAX_LENGTH));
+    command.arg(option("print_final_stats", 1));
+    let log = dir.join(format!("{target}.log"));
+    command.env("RUST_BACKTRACE", "0").stderr(File::create(&log)?);
+    let succeeded = ProcessGroup::spawn(command, &OnDrop::default())?.wait()?.success();
+    let output = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
+    Ok(if succeeded {
+        Outcome::Passed { inputs: parse_count(&output).unwrap_or("?").to_owned() }
+    } else {
+        parse_failure(&output, &log)
+    })
+}
+
+fn option(name: &str, value: impl std::fmt::Display) -> String {
+    format!("-{name}={value}")
+}
+
+/// Returns the number of inputs from the statistics at the end.
+fn parse_count(output: &str) -> Option<&str> {
+    output
+        .lines()
+        .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))
+        .map(str::trim)
+}
+
+/// Returns the panic message, or else the error of libFuzzer, or else the whole output.
+fn parse_failure(output: &str, log: &Path) -> Outcome {
+    let input = output.lines().find_map(|line| line.split_once("Test unit written to "));
+    let input = input.map(|(_, path)| path.trim());
+    let input = input.map_or_else(|| format!("none; see {}", log.display()), relative_to_root);
+    let panic = output.lines().skip_while(|line| !line.contains("panicked at"));
+    let panic: Vec<&str> = panic.take_while(|line| !line.starts_with("==")).collect();
+    let errors = output.lines().filter(|line| line.contains("ERROR: libFuzzer")).collect();
+    let lines = [panic, errors].into_iter().find(|lines| !lines.is_empty());
+    let message = lines.map_or_else(|| output.trim_end().to_owned(), |lines| lines.join("\n"));
+    Outcome::Failed { message, input }
+}
+
+/// Returns the path relative to the root of the repository.
+fn relative_to_root(path: &str) -> String {
+    let path = PathBuf::from(path);
+    path.strip_prefix(cargo::root()).unwrap_or(&path).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &str = "\
+INFO: Seed: 1
+#2\tINITED cov: 9 ft: 10 corp: 1/1b exec/s: 0 rss: 30Mb
+#8\tNEW    cov: 11 ft: 12 corp: 2/5b
+thread '<unnamed>' panicked at fuzz/src/rule.rs:7:5:
+assertion failed: x
+==9== ERROR: libFuzzer: deadly signal
+SUMMARY: libFuzzer: deadly signal
+MS: 1 ChangeByte-; base unit: 0
+artifact_prefix='/x/'; Test unit written to /x/crash-0a1b
+stat::number_of_executed_units: 1234
+";
+
+    #[test]
+    fn a_failure_has_the_panic_message_and_the_path_of_the_input() {
+        let Outcome::Failed { message, input } = parse_failure(OUTPUT, Path::new("log")) else {
+            panic!("expected a failure");
+        };
+        let panic = "thread '<unnamed>' panicked at fuzz/src/rule.rs:7:5:\nassertion failed: x";
+        assert_eq!(message, panic);
+        assert_eq!(input, "/x/crash-0a1b");
+    }
+
+    #[test]
+    fn a_failure_without_a_panic_has_the_error_of_libfuzzer() {
+        let output =
+            "ALARM: 61\n==9== ERROR: libFuzzer: timeout after 61 seconds\nSUMMARY: timeout\n";
+        let Outcome::Failed { message, .. } = parse_failure(output, Path::new("log")) else {
+            panic!("expected a failure");
+        };
+        assert_eq!(message, "==9== ERROR: libFuzzer: timeout after 61 seconds");
+    }
+
+    #[test]
+    fn a_failure_without_an_input_names_the_log() {
+        let Outcome::Failed { message, input } = parse_failure("no start\n", Path::new("a.log"))
+        else {
+            panic!("expected a failure");
+        };
+        assert_eq!((message.as_str(), input.as_str()), ("no start", "none; see a.log"));
+    }
+
+    #[test]
+    fn the_statistics_have_the_number_of_inputs() {
+        assert_eq!(parse_count(OUTPUT), Some("1234"));
+        assert_eq!(parse_count(""), None);
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_root() {
+        let path = cargo::root().join("target/fuzz/found/x");
+        assert_eq!(relative_to_root(&path.display().to_string()), "target/fuzz/found/x");
+    }
+}
