@@ -10,7 +10,7 @@ use belfry::limits::memory::Memory;
 use belfry_core::limits::{Bucket, CountMode, Limit, LimitKey, Network};
 use jiff::Timestamp;
 
-use crate::process::{resident, worked};
+use crate::process::{resident_memory, thread_cpu_time};
 use crate::row;
 
 const CHECKS: u32 = 3_000_000;
@@ -21,11 +21,11 @@ pub(crate) fn measure() -> Result<(), Box<dyn Error>> {
     let by_account = Arc::new(Limit::new("account", u32::MAX, minutes)?);
     let by_address = Arc::new(Limit::new("ip", u32::MAX, minutes)?);
     for keys in [1_000, 1_000_000, 10_000_000] {
-        let before = resident();
+        let before = resident_memory();
         // A margin, because the shards do not fill evenly.
         let memory = Memory::new(keys as usize * 2 + 100_000);
         let fresh = rate(keys, |i| check(&memory, &[address(&by_address, i)]));
-        let bytes = resident().saturating_sub(before) / u64::from(keys);
+        let bytes = resident_memory().saturating_sub(before) / u64::from(keys);
         let known = rate(CHECKS, |i| check(&memory, &[address(&by_address, scatter(i) % keys)]));
         // What a call costs that is counted for an account and an address.
         let calls = rate(CHECKS, |i| {
@@ -67,9 +67,9 @@ fn check(memory: &Memory, buckets: &[Bucket<'_>]) {
 
 /// So many per second.
 fn rate(times: u32, mut each: impl FnMut(u32)) -> f64 {
-    let (started, worked) = (Instant::now(), worked());
+    let (started, cpu) = (Instant::now(), thread_cpu_time());
     (0..times).for_each(&mut each);
-    let spent = self::worked().zip(worked).and_then(|(after, before)| after.checked_sub(before));
+    let spent = thread_cpu_time().zip(cpu).and_then(|(after, before)| after.checked_sub(before));
     let spent = spent.filter(|spent| !spent.is_zero());
     f64::from(times) / spent.unwrap_or_else(|| started.elapsed()).as_secs_f64()
 }

@@ -16,9 +16,9 @@ use ruma_common::push::{PushConditionRoomCtx, Ruleset};
 use ruma_common::serde::Raw;
 use serde_json::{Value, json};
 
-use crate::process::resident;
+use crate::process::resident_memory;
 use crate::row;
-use crate::world::{Dice, ROOM, World, message};
+use crate::world::{ROOM, Random, World, message};
 
 fn id(user: usize) -> String {
     format!("@user{user}:example.org")
@@ -145,14 +145,14 @@ fn audience(world: &World, users: usize, json: &str) -> f64 {
     let room = Room { member_count: Some(users as u64), ..Room::default() };
     let ids: Vec<String> = (0..users).map(id).collect();
     let names: Vec<String> = (0..users).map(self::name).collect();
-    let before = resident();
+    let before = resident_memory();
     let mut audience = RuleIndex::new();
     let start = Instant::now();
     for (user, id) in ids.iter().enumerate() {
         audience.put(id, [&world.document(user)]);
     }
     each(&name("making it, with documents, per user"), start.elapsed(), users);
-    let memory = resident().saturating_sub(before) / users as u64;
+    let memory = resident_memory().saturating_sub(before) / users as u64;
     row(&name("memory, per user with 10 rules"), memory, "bytes");
 
     let list = || {
@@ -182,10 +182,10 @@ fn audience(world: &World, users: usize, json: &str) -> f64 {
     );
     drop((members, few));
 
-    let mut dice = Dice(1);
+    let mut random = Random(1);
     let documents: Vec<Document> = (0..1000).map(|user| world.document(user + users)).collect();
     let change = time(|| {
-        let user = usize::try_from(dice.roll(users as u64)).unwrap();
+        let user = usize::try_from(random.below(users as u64)).unwrap();
         audience.put(&ids[user], [&documents[user % documents.len()]]);
     });
     each(&name("changing the rules of one user"), change, 1);

@@ -1,5 +1,7 @@
-//! What `cargo xtask bench` runs beside Belfry: a filler of databases, and measurements of parts
-//! alone. These print `name<TAB>value<TAB>unit` lines.
+//! Measurements of single parts of Belfry, and test data, for `cargo xtask bench`.
+//!
+//! A measurement prints lines of `name<TAB>value<TAB>unit`. A unit such as `times (100 or more)` or
+//! `ms (5 or less)` contains a target.
 
 mod counters;
 mod evaluate;
@@ -14,21 +16,21 @@ use std::error::Error;
 use clap::Parser;
 use mimalloc::MiMalloc;
 
-/// As in Belfry.
+/// The allocator of Belfry.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// What `cargo xtask bench` runs beside Belfry
+/// Measurements of single parts of Belfry, and test data
 #[derive(Debug, Parser)]
 enum Part {
-    /// Measure the counters in memory
+    /// Measure the rate limit counters in memory
     Counters,
     /// Measure an evaluation for the 10,000 accounts with rules in data/belfry.db
     Evaluate,
-    /// Put accounts with a token each into data/belfry.db
+    /// Add accounts with an access token each to data/belfry.db
     Fill(fill::Arguments),
-    /// Measure durable writes of the store in this folder, and of a PostgreSQL that the
-    /// environment names as for tests
+    /// Measure durable writes on SQLite in this directory, and on the PostgreSQL of the variable
+    /// BELFRY_TEST_POSTGRES
     Store,
     /// Measure rule evaluation against ruma
     Evaluation(evaluation::Arguments),
@@ -48,7 +50,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Prints a figure.
+/// Prints a result.
 fn row(name: &str, value: impl std::fmt::Display, unit: &str) {
     println!("{name}\t{value}\t{unit}");
 }

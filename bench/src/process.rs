@@ -1,10 +1,9 @@
-//! What the system says of this process and thread; nothing where it says nothing.
+//! Resource usage of this process and thread, from `/proc`.
 
 use std::fs;
 use std::time::Duration;
 
-/// The processor time that this process has used, in seconds (the server of PostgreSQL is another
-/// process and not counted).
+/// Returns the CPU time of this process in seconds, without that of a PostgreSQL server.
 pub(crate) fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(") ").next().unwrap_or_default();
@@ -12,14 +11,14 @@ pub(crate) fn cpu_seconds() -> f64 {
     ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
-/// How long this thread had a processor, so that a busy machine does not blur the numbers.
-pub(crate) fn worked() -> Option<Duration> {
+/// Returns the CPU time of this thread, which is independent of other work on the machine.
+pub(crate) fn thread_cpu_time() -> Option<Duration> {
     let stat = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(Duration::from_nanos(stat.split_whitespace().next()?.parse().ok()?))
 }
 
-/// The bytes of memory that this process has.
-pub(crate) fn resident() -> u64 {
+/// Returns the resident memory of this process in bytes.
+pub(crate) fn resident_memory() -> u64 {
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096
 }

@@ -1,15 +1,15 @@
-//! Users with rules of their own, the same each time.
-#![expect(clippy::unwrap_used, reason = "a measurement may stop where it cannot go on")]
+//! Test data: users with push rules, and a message. The same in each run.
+#![expect(clippy::unwrap_used, reason = "a measurement may panic")]
 
 use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
 use serde_json::{Value, json};
 
-/// The message has 80 characters, of which two words are in the vocabulary of keywords.
+/// The text of the message: 80 characters, two words of which are keywords of some users.
 const BODY: &str =
     "Could somebody bring word17 to the meeting? We also need word4242 before Friday!";
 pub(crate) const ROOM: &str = "!room7:example.org";
 
-/// The message that everybody is asked about.
+/// Returns the event that is evaluated.
 pub(crate) fn message() -> Value {
     json!({
         "type": "m.room.message", "room_id": ROOM, "sender": "@user19999:example.org",
@@ -19,7 +19,7 @@ pub(crate) fn message() -> Value {
     })
 }
 
-/// The rules that users pick from.
+/// The rules from which those of each user are chosen.
 pub(crate) struct World {
     keywords: Vec<NewRule>,
     mute: NewRule,
@@ -43,35 +43,39 @@ impl World {
         }
     }
 
-    /// A user with five keywords, three rooms and two senders.
+    /// Returns the rules of a user: five keywords, three rooms and two senders.
     pub(crate) fn document(&self, user: usize) -> Document {
-        let mut dice = Dice(user as u64);
+        let mut random = Random(user as u64);
         let mut document = Document::new(RuleScope::Global);
         let mut put = |kind, id: String, rule: &NewRule| {
             document.put(kind, id.parse().unwrap(), rule.clone(), Position::default()).unwrap();
         };
         for _ in 0..5 {
-            // One user in four has the same word among theirs.
-            let n = if dice.roll(20) == 0 { 0 } else { dice.roll(KEYWORDS) };
+            // One user in four has the keyword 0.
+            let n = if random.below(20) == 0 { 0 } else { random.below(KEYWORDS) };
             put(RuleKind::Content, format!("word{n}"), &self.keywords[usize::try_from(n).unwrap()]);
         }
         for _ in 0..3 {
-            put(RuleKind::Room, format!("!room{}:example.org", dice.roll(ROOMS)), &self.mute);
+            put(RuleKind::Room, format!("!room{}:example.org", random.below(ROOMS)), &self.mute);
         }
         for _ in 0..2 {
-            put(RuleKind::Sender, format!("@user{}:example.org", dice.roll(SENDERS)), &self.loud);
+            put(
+                RuleKind::Sender,
+                format!("@user{}:example.org", random.below(SENDERS)),
+                &self.loud,
+            );
         }
         document
     }
 }
 
-/// Numbers that look random and are the same each time.
-pub(crate) struct Dice(pub(crate) u64);
+/// A pseudo-random number generator with a fixed sequence (SplitMix64).
+pub(crate) struct Random(pub(crate) u64);
 
-impl Dice {
-    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
+impl Random {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) % sides
+        (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) % end
     }
 }

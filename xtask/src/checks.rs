@@ -1,11 +1,11 @@
 //! `cargo xtask check`: fast checks of the source that need no build of Belfry.
 
 mod dependencies;
+mod documents;
 mod imports;
 mod language;
 mod sources;
 mod spelling;
-mod threat_model;
 
 use std::error::Error;
 
@@ -21,7 +21,7 @@ use crate::packages;
 ///   language        words that docs/glossary.md replaces
 ///   spelling        typos, with the exceptions in typos.toml
 ///   dependencies    unused dependencies, licences, banned crates and other registries
-///   threat model    the tests that docs/threat-model.md names exist
+///   documents       files and tests that the documents name exist
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Options {
@@ -40,7 +40,7 @@ pub(crate) const CHECKS: [(&str, Check); 5] = [
     ("language", language::check),
     ("spelling", spelling::check),
     ("dependencies", dependencies::check),
-    ("threat model", threat_model::check),
+    ("documents", documents::check),
 ];
 
 /// Runs the checks; returns whether all of them passed.

@@ -1,5 +1,5 @@
-//! A bare axum server that answers every call with the same bytes: what the framework and the
-//! machine can do, for `cargo xtask bench` to measure Belfry against.
+//! A bare axum server that returns the same response to every request: the reference of
+//! `cargo xtask bench`.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -19,46 +19,46 @@ use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 
-/// Answers every call with the same bytes
+/// Returns the same response to every request
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// The address to listen on
+    /// Address to listen on
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// The body of every answer
+    /// File with the response body
     #[arg(long)]
     body_file: PathBuf,
-    /// The status of every answer
+    /// Response status
     #[arg(long, default_value = "200")]
     status: StatusCode,
-    /// A header of every answer, as `name:value`
-    #[arg(long = "header", value_parser = header)]
+    /// Response header, as `name:value`
+    #[arg(long = "header", value_parser = parse_header)]
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-fn header(text: &str) -> Result<(HeaderName, HeaderValue), Box<dyn Error + Send + Sync>> {
-    let (name, value) = text.split_once(':').ok_or("a header is name:value")?;
+fn parse_header(text: &str) -> Result<(HeaderName, HeaderValue), Box<dyn Error + Send + Sync>> {
+    let (name, value) = text.split_once(':').ok_or("expected name:value")?;
     Ok((name.trim().parse()?, value.trim().parse()?))
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let Arguments { listen, body_file, status, headers } = Arguments::parse();
-    // Shared, because axum clones the handler for every call.
+    // Shared, because axum clones the handler for every request.
     let headers: Arc<HeaderMap> = Arc::new(headers.into_iter().collect());
     let body = Bytes::from(std::fs::read(body_file)?);
-    let answer = async move |call: Request| {
-        // It reads what it is sent, as anyone must who wants to know what that was.
-        if !call.body().is_end_stream() {
-            let _ = call.into_body().collect().await;
+    let respond = async move |request: Request| {
+        // Reads the body, as every real handler does.
+        if !request.body().is_end_stream() {
+            let _ = request.into_body().collect().await;
         }
         let mut response = Response::new(Body::from(body.clone()));
         *response.status_mut() = status;
         *response.headers_mut() = HeaderMap::clone(&headers);
         response
     };
-    // A fallback: the bare server has one answer and no need to look at the path.
-    let router = Router::new().fallback(answer);
+    // A fallback handler, because the path makes no difference.
+    let router = Router::new().fallback(respond);
 
     let listener = TcpListener::bind(listen).await?;
     println!("bare listening on http://{}", listener.local_addr()?);
@@ -68,7 +68,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let service = TowerToHyperService::new(router.clone());
         tokio::spawn(async move {
             let connections = Builder::new(TokioExecutor::new());
-            // A caller who hangs up is no news.
+            // A closed connection is not an error.
             let _ = connections.serve_connection(TokioIo::new(stream), service).await;
         });
     }

@@ -1,0 +1,94 @@
+//! References from the documents to the source: files and tests must exist.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::path::PathBuf;
+use std::{fs, io};
+
+use super::sources::{files_in, is_word, rust_files_in};
+use crate::cargo;
+
+const DOCUMENTS: &[&str] = &["CONTRIBUTING.md", "README.md", "docs"];
+
+/// The document whose tables name tests.
+const THREAT_MODEL: &str = "docs/threat-model.md";
+
+pub(super) fn check() -> Result<bool, Box<dyn Error>> {
+    let mut findings = vec![];
+    for path in DOCUMENTS {
+        let is_markdown = |file: &PathBuf| file.extension().is_some_and(|kind| kind == "md");
+        for file in files_in(&cargo::root().join(path))?.into_iter().filter(is_markdown) {
+            let name = file.strip_prefix(cargo::root())?.display().to_string();
+            let text = fs::read_to_string(&file)?;
+            let missing = source_paths(&text).filter(|path| !cargo::root().join(path).exists());
+            findings.extend(missing.map(|path| format!("{name}: {path} does not exist")));
+        }
+    }
+    let tests = test_functions()?;
+    let text = fs::read_to_string(cargo::root().join(THREAT_MODEL))?;
+    let missing = named_tests(&text).filter(|name| !tests.contains(*name));
+    findings.extend(missing.map(|name| format!("{THREAT_MODEL}: there is no test {name}")));
+    findings.iter().for_each(|finding| println!("{finding}"));
+    Ok(findings.is_empty())
+}
+
+/// Returns the texts in backticks on one line.
+fn code_spans(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2)
+}
+
+/// Returns the paths below the packages and `docs` that the text names.
+fn source_paths(text: &str) -> impl Iterator<Item = &str> {
+    let roots = ["bench/", "core/", "docs/", "fuzz/", "server/", "test-engines/", "xtask/"];
+    text.lines()
+        .flat_map(code_spans)
+        .filter(move |span| roots.iter().any(|root| span.starts_with(root)))
+        .filter(|span| span.chars().all(|c| is_word(c) || "/.-".contains(c)))
+}
+
+/// Returns the test names in the tables: at least three words joined by underscores.
+fn named_tests(text: &str) -> impl Iterator<Item = &str> {
+    let rows = text.lines().filter(|line| line.starts_with('|'));
+    rows.flat_map(code_spans)
+        .filter(|name| name.chars().all(is_word) && name.matches('_').count() >= 2)
+}
+
+/// Returns the names of all functions in test code.
+fn test_functions() -> io::Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for dir in ["core", "fuzz", "server", "test-engines", "xtask"] {
+        for file in rust_files_in(&cargo::root().join(dir))? {
+            let text = fs::read_to_string(&file)?;
+            let path = file.display().to_string();
+            let is_test_file = path.contains("/tests/") || path.ends_with("/tests.rs");
+            let start = if is_test_file { Some(0) } else { text.find("#[cfg(test)]") };
+            for function in start.into_iter().flat_map(|start| text[start..].split("fn ").skip(1)) {
+                names.insert(function.chars().take_while(|&c| is_word(c)).collect());
+            }
+        }
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_the_source_are_found() {
+        let text = "`core/src/lib.rs` and `server/src/http/`, not `src/x.rs` or `server/{a,b}`\n`docs/x-y.md`";
+        let found: Vec<_> = source_paths(text).collect();
+        assert_eq!(found, ["core/src/lib.rs", "server/src/http/", "docs/x-y.md"]);
+    }
+
+    #[test]
+    fn tests_are_named_in_tables() {
+        let text = "`not_in_a_table`\n| `redirect_uri` | `a_code_is_redeemed_once`, `GET /x` |\n";
+        assert_eq!(named_tests(text).collect::<Vec<_>>(), ["a_code_is_redeemed_once"]);
+    }
+
+    #[test]
+    fn test_functions_are_found() {
+        assert!(test_functions().unwrap().contains("test_functions_are_found"));
+    }
+}
