@@ -200,7 +200,7 @@ pub struct Store {
 
 impl Default for Store {
     fn default() -> Self {
-        Self { cache_bytes: 256 * 1024 * 1024, connections: 16, timeout: Duration::from_secs(5) }
+        Self { cache_bytes: 512 * 1024 * 1024, connections: 16, timeout: Duration::from_secs(5) }
     }
 }
 

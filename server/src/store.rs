@@ -23,7 +23,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tokio::time::Duration;
 
-pub use self::accounts::{Account, ExistingAccess, Name, Taken};
+pub use self::accounts::{Account, ExistingAccess, Taken};
 pub use self::apps::App;
 pub use self::authorized_apps::AuthorizedApp;
 use self::cache::Cache;
@@ -94,7 +94,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { cache_bytes: 256 * 1024 * 1024, connections: 16, timeout: Duration::from_secs(5) }
+        Self { cache_bytes: 512 * 1024 * 1024, connections: 16, timeout: Duration::from_secs(5) }
     }
 }
 

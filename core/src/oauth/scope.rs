@@ -4,7 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
 use thiserror::Error;
 
 macro_rules! scopes {
@@ -153,10 +152,7 @@ impl TryFrom<String> for Scope {
 /// The order is for the reader only: sets are equal when they hold the same scopes.
 #[derive(Debug, Clone, Default, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Scopes(SmallVec<[Scope; FEW]>);
-
-/// Scopes that need no memory of their own: more than people ask for by name.
-const FEW: usize = 16;
+pub struct Scopes(Vec<Scope>);
 
 impl Scopes {
     /// Reads a list of texts, each of which holds any number of scopes.
@@ -196,12 +192,6 @@ impl Scopes {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-
-    /// How many bytes they take beside the place where they stand.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        if self.0.spilled() { self.0.capacity() } else { 0 }
     }
 
     /// Whether this very scope is among them.

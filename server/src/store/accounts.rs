@@ -1,7 +1,5 @@
 //! Accounts: the people who can sign in.
 
-use arrayvec::ArrayString;
-use belfry_core::oauth::account::MAX_NAME_LENGTH;
 use jiff::Timestamp;
 
 use super::authorized_apps::revoke_access;
@@ -9,9 +7,6 @@ use super::cache::Invalidation;
 use super::engine::{Batch, Row, Statement, sql};
 use super::{Store, StoreError, TokenAccount};
 use crate::random;
-
-/// The name of an account in one piece, for what is kept and passed on with every call.
-pub type Name = ArrayString<MAX_NAME_LENGTH>;
 
 /// An account as it is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,8 +129,7 @@ impl Store {
     /// The account of this name, for an application service that acts for it: from memory, if it
     /// was asked for before and is not disabled.
     pub async fn token_account(&self, name: &str) -> Result<Option<TokenAccount>, StoreError> {
-        let Ok(known) = Name::from(name) else { return Ok(None) };
-        let acting = |id, disabled_at| TokenAccount { id, name: known, disabled_at };
+        let acting = |id, disabled_at| TokenAccount { id, name: name.to_owned(), disabled_at };
         if let Some(id) = self.cache.account(name) {
             return Ok(Some(acting(id, None)));
         }

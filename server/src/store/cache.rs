@@ -5,7 +5,6 @@
 
 mod epochs;
 mod invalidation;
-mod token;
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -16,7 +15,6 @@ use quick_cache::Weighter;
 
 use self::epochs::InvalidationEpochs;
 pub(crate) use self::invalidation::Invalidation;
-use self::token::CachedToken;
 
 use super::apps::App;
 use super::rulesets::StoredRulesets;
@@ -24,7 +22,7 @@ use super::tokens::Token;
 
 /// The store's cache, bounded in bytes.
 pub(crate) struct Cache {
-    tokens: quick_cache::sync::Cache<Digest, CachedToken, ByteWeighter>,
+    tokens: quick_cache::sync::Cache<Digest, Arc<Token>, ByteWeighter>,
     /// Rulesets by account id.
     rules: quick_cache::sync::Cache<i64, StoredRulesets, ByteWeighter>,
     /// Apps by client id.
@@ -56,11 +54,18 @@ struct ByteWeighter;
 
 /// Bytes that the cache needs for an entry besides key and value.
 const ENTRY_OVERHEAD: usize = 32;
+/// Reference counts of an `Arc`.
+const ARC_OVERHEAD: usize = 16;
 
-impl Weighter<Digest, CachedToken> for ByteWeighter {
-    fn weight(&self, _: &Digest, token: &CachedToken) -> u64 {
-        (ENTRY_OVERHEAD + size_of::<Digest>() + size_of::<CachedToken>() + token.heap_bytes())
-            as u64
+impl Weighter<Digest, Arc<Token>> for ByteWeighter {
+    fn weight(&self, _: &Digest, token: &Arc<Token>) -> u64 {
+        let name = token.account.as_ref().map_or(0, |account| account.name.len());
+        let heap = name + token.scopes.iter().len();
+        (ENTRY_OVERHEAD
+            + size_of::<(Digest, Arc<Token>)>()
+            + ARC_OVERHEAD
+            + size_of::<Token>()
+            + heap) as u64
     }
 }
 
@@ -87,7 +92,7 @@ impl Weighter<Box<str>, i64> for ByteWeighter {
 
 impl Cache {
     /// A cache of at most this many bytes: five eighths for tokens, a quarter for rulesets. With
-    /// the default of 256 MiB both hold a million users without rules of their own.
+    /// the default of 512 MiB both hold a million users without rules of their own.
     pub(crate) fn new(bytes: usize, enabled: bool) -> Self {
         let (tokens, rules, names) = (bytes / 8 * 5, bytes / 4, bytes / 16);
         Self {
@@ -112,15 +117,14 @@ impl Cache {
         Epoch(*self.token_epochs.lock(digest))
     }
 
-    pub(crate) fn token(&self, digest: &Digest) -> Option<Token> {
-        if self.is_enabled() { self.tokens.get(digest).map(CachedToken::into_token) } else { None }
+    pub(crate) fn token(&self, digest: &Digest) -> Option<Arc<Token>> {
+        if self.is_enabled() { self.tokens.get(digest) } else { None }
     }
 
-    pub(crate) fn insert_token(&self, digest: Digest, token: &Token, since: Epoch) {
-        let cached = CachedToken::new(token);
+    pub(crate) fn insert_token(&self, digest: Digest, token: &Arc<Token>, since: Epoch) {
         let epoch = self.token_epochs.lock(&digest);
         if self.is_enabled() && *epoch == since.0 {
-            self.tokens.insert(digest, cached);
+            self.tokens.insert(digest, Arc::clone(token));
         }
     }
 
@@ -169,7 +173,11 @@ impl Cache {
                 Invalidation::Access(account, app) => {
                     // Epochs first, so that a token read before this cannot be inserted after it.
                     self.token_epochs.advance_all();
-                    self.tokens.retain(|_, token| !token.belongs_to(*account, *app));
+                    let is_stale = |token: &Token| {
+                        token.account.as_ref().is_some_and(|owner| owner.id == *account)
+                            && app.is_none_or(|app| app == token.app)
+                    };
+                    self.tokens.retain(|_, token| !is_stale(token));
                 }
                 Invalidation::Rules(account) => {
                     // Removed under the lock: a reader that sees the new epoch finds no old rules.
@@ -229,8 +237,8 @@ mod tests {
     use crate::store::Options;
     use crate::store::tokens::TokenAccount;
 
-    fn token(id: i64) -> (Digest, Token) {
-        let name = format!("person_{id}").parse().unwrap();
+    fn token(id: i64) -> (Digest, Arc<Token>) {
+        let name = format!("person_{id}");
         let token = Token {
             app: 1,
             account: Some(TokenAccount { id, name, disabled_at: None }),
@@ -240,7 +248,7 @@ mod tests {
             revoked_at: None,
             app_disabled_at: None,
         };
-        (Secret::new(id.to_string()).digest(), token)
+        (Secret::new(id.to_string()).digest(), Arc::new(token))
     }
 
     #[test]
@@ -248,7 +256,7 @@ mod tests {
         const USERS: u64 = 1_000_000;
         let cache = Cache::new(Options::default().cache_bytes, true);
         let (digest, token) = token(999_999);
-        let token = ByteWeighter.weight(&digest, &CachedToken::new(&token));
+        let token = ByteWeighter.weight(&digest, &token);
         let rules = ByteWeighter.weight(&7, &StoredRulesets::default());
         assert!(token * USERS <= cache.tokens.capacity(), "{token} bytes each");
         assert!(rules * USERS <= cache.rules.capacity(), "{rules} bytes each");
@@ -288,8 +296,9 @@ mod tests {
         let cache = Cache::new(1 << 20, true);
         let insert = |id: i64, app: i64| {
             let (digest, token) = token(id * 10 + app);
+            let token = Arc::unwrap_or_clone(token);
             let account = token.account.map(|account| TokenAccount { id, ..account });
-            let token = Token { app, account, ..token };
+            let token = Arc::new(Token { app, account, ..token });
             cache.insert_token(digest, &token, cache.token_epoch(&digest));
             digest
         };

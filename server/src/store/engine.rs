@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 
 use super::StoreError;
-use super::accounts::Name;
 use super::cache::Invalidation;
 
 /// A database engine.
@@ -183,12 +182,6 @@ pub(crate) trait FromValue: Sized {
 impl FromValue for String {
     fn from_value(value: Value) -> Option<Self> {
         if let Value::Text(text) = value { Some(text) } else { None }
-    }
-}
-
-impl FromValue for Name {
-    fn from_value(value: Value) -> Option<Self> {
-        Self::from(&String::from_value(value)?).ok()
     }
 }
 

@@ -1,10 +1,12 @@
 //! Tokens: who may ring, through which app, and for what.
 
+use std::sync::Arc;
+
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Digest;
 use jiff::Timestamp;
 
-use super::accounts::{Name, lock_account};
+use super::accounts::lock_account;
 use super::cache::Invalidation;
 use super::engine::{Batch, Row, Statement, sql};
 use super::{Store, StoreError};
@@ -26,7 +28,7 @@ pub struct NewToken {
     pub expires_at: Option<Timestamp>,
 }
 
-/// An issued token, with what must be known of its app and account to judge it. A copy is cheap.
+/// An issued token, with the state of its app and account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     /// The app it was issued to.
@@ -51,7 +53,7 @@ pub struct TokenAccount {
     /// Its number.
     pub id: i64,
     /// Its name.
-    pub name: Name,
+    pub name: String,
     /// Since when it is disabled.
     pub disabled_at: Option<Timestamp>,
 }
@@ -147,7 +149,7 @@ impl Store {
     }
 
     /// What is known of a token: also of one that is revoked, expired or of a disabled account.
-    pub async fn token(&self, digest: Digest) -> Result<Option<Token>, StoreError> {
+    pub async fn token(&self, digest: Digest) -> Result<Option<Arc<Token>>, StoreError> {
         if let Some(known) = self.cache.token(&digest) {
             return Ok(Some(known));
         }
@@ -163,7 +165,8 @@ impl Store {
                 ),
                 Token::read,
             )
-            .await?;
+            .await?
+            .map(Arc::new);
         if let Some(token) = &found {
             self.cache.insert_token(digest, token, epoch);
         }
@@ -172,7 +175,7 @@ impl Store {
 
     /// What is known of a token without asking the database: nothing, unless it was asked before.
     #[must_use]
-    pub fn cached_token(&self, digest: &Digest) -> Option<Token> {
+    pub fn cached_token(&self, digest: &Digest) -> Option<Arc<Token>> {
         self.cache.token(digest)
     }
 
@@ -212,7 +215,7 @@ mod tests {
     #[test]
     fn a_token_is_good_until_something_ends_it() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let account = |disabled_at| TokenAccount { id: 7, name: "a".parse().unwrap(), disabled_at };
+        let account = |disabled_at| TokenAccount { id: 7, name: "a".to_owned(), disabled_at };
         let good = Token {
             app: 1,
             account: Some(account(None)),

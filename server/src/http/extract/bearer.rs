@@ -15,7 +15,7 @@ use crate::http::extract::client::{Client, Credential};
 use crate::store::{Refused, Token, TokenAccount};
 
 /// A call with a good token; a handler that takes one is closed to everyone else.
-pub(crate) struct Bearer(Token);
+pub(crate) struct Bearer(Arc<Token>);
 
 impl FromRequestParts<Arc<AppState>> for Bearer {
     type Rejection = ApiError;

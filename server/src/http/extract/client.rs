@@ -1,6 +1,7 @@
 //! Who calls: from which address, and with which token. Found once for every call.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
@@ -43,7 +44,7 @@ pub(crate) enum Credential {
     /// That of an application service.
     Service(Digest),
     /// One that was issued. Whether it is still good, [`Token::check`] says.
-    Token(Digest, Token),
+    Token(Digest, Arc<Token>),
     /// One that could not be looked up.
     Unanswered(CommonError),
 }

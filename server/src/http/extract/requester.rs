@@ -15,14 +15,14 @@ use crate::app::AppState;
 use crate::application_services::ApplicationService;
 use crate::http::error::MatrixError;
 use crate::http::extract::client::{Client, Credential};
-use crate::store::{Name, Refused, Token};
+use crate::store::{Refused, Token};
 
 /// The user whose rules are meant; a handler that takes one is closed to everyone else.
 pub(crate) struct Requester {
     /// The account.
     pub(crate) account: i64,
     /// Its name.
-    pub(crate) name: Name,
+    pub(crate) name: String,
     /// The token, if it is the user's own and not that of an application service.
     pub(crate) token: Option<Digest>,
     /// What the token may be used for; an application service may do everything.
@@ -104,7 +104,7 @@ fn user(digest: Digest, token: &Token) -> Result<Requester, MatrixError> {
     let account = token.account.as_ref().ok_or(MatrixError::NoUser)?;
     Ok(Requester {
         account: account.id,
-        name: account.name,
+        name: account.name.clone(),
         token: Some(digest),
         scopes: Some(token.scopes.clone()),
     })

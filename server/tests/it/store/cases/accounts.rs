@@ -77,7 +77,7 @@ pub(in crate::store) async fn a_disabled_account_says_so_and_its_sessions_end(st
 pub(in crate::store) async fn whom_a_service_acts_for_is_what_the_account_is_now(store: Store) {
     assert_eq!(store.token_account("alice").await.unwrap(), None);
     store.add_account(&account(7, "alice")).await.unwrap().unwrap();
-    let alice = |disabled_at| TokenAccount { id: 7, name: "alice".parse().unwrap(), disabled_at };
+    let alice = |disabled_at| TokenAccount { id: 7, name: "alice".to_owned(), disabled_at };
     for disabled_at in [None, Some(at(50)), None] {
         store.disable_account(7, disabled_at).await.unwrap();
         // From the database, then from memory.

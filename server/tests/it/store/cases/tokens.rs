@@ -13,18 +13,14 @@ pub(in crate::store) async fn a_token_is_read_back_with_its_account(store: Store
         let found = store.token(digest("t")).await.unwrap().unwrap();
         let expected = Token {
             app: 1,
-            account: Some(TokenAccount {
-                id: 7,
-                name: "alice".parse().unwrap(),
-                disabled_at: None,
-            }),
+            account: Some(TokenAccount { id: 7, name: "alice".to_owned(), disabled_at: None }),
             scopes: "read push".parse().unwrap(),
             created_at: at(1_700_000_000),
             expires_at: Some(at(1_800_000_000)),
             revoked_at: None,
             app_disabled_at: None,
         };
-        assert_eq!(found, expected, "{reading}");
+        assert_eq!(*found, expected, "{reading}");
     }
 }
 
@@ -124,7 +120,7 @@ pub(in crate::store) async fn a_password_of_now_is_good_for_a_token_and_no_other
     let new = NewToken { expires_at: Some(at(1_800_000_000)), ..token("t", Some(7)) };
     assert!(store.add_token_for_password(&new, PASSWORD).await.unwrap());
     let found = store.token(digest("t")).await.unwrap().unwrap();
-    assert_eq!(found.account.unwrap().id, 7);
+    assert_eq!(found.account.as_ref().unwrap().id, 7);
     assert_eq!((found.app, found.scopes.to_string()), (new.app, new.scopes));
     assert_eq!((found.created_at, found.expires_at), (new.created_at, new.expires_at));
 }
