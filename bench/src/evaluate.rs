@@ -11,11 +11,9 @@ use axum::body::Body;
 use axum::http::Request;
 use belfry::app::AppState;
 use belfry::clock::{Clock, SystemClock};
-use belfry::config::{
-    Config, Database, LimitMode, Namespace, Namespaces, Registration, RegistrationSource,
-};
+use belfry::config::{Config, LimitMode, Namespace, Namespaces, Registration, RegistrationSource};
 use belfry::http::{HttpService, Peer};
-use belfry::store::Store;
+use belfry::store::{Database, Store};
 use belfry_core::rules::evaluation_request::EvaluateRequest;
 use belfry_core::secret::Secret;
 use bytes::Bytes;
@@ -68,7 +66,7 @@ async fn site() -> Result<HttpService, Box<dyn Error>> {
     config.application_services = vec![RegistrationSource::Inline(service())];
     let clock = Arc::new(SystemClock);
     let database = Database::Sqlite("data/belfry.db".into());
-    let store = Store::open(&database, &config.store_options(), clock.now()).await?;
+    let store = Store::open(&database, &config.store, clock.now()).await?;
     let base_url = config.base_url(config.listen);
     let state = AppState::new(config, base_url, store, clock).await;
     Ok(HttpService::new(Arc::new(state.map_err(|error| error.to_string())?)))

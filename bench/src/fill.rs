@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use belfry::config::Database;
 use belfry::random;
+use belfry::store::Database;
 use belfry::store::{Account, App, Draft, NewToken, Options, Store};
 use belfry_core::secret::Secret;
 use clap::Args;

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use belfry::clock::{Clock, SystemClock};
-use belfry::config::Database;
 use belfry::random;
+use belfry::store::Database;
 use belfry::store::{NewToken, Options, Store};
 use jiff::Timestamp;
 use tokio::task::JoinSet;

@@ -20,6 +20,7 @@ pub mod response;
 pub mod revoke_request;
 pub mod scope;
 pub mod sign_up;
+pub mod token;
 pub mod token_request;
 mod uri;
 pub mod validation;

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
+use belfry_core::rules::RuleLimits;
 use tokio::sync::Semaphore;
 
 use crate::application_services::ApplicationServices;
 use crate::clock::Clock;
 use crate::config::{BaseUrl, Config};
-use crate::http::Changes;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::passwords::Passwords;
 use crate::rule_index::RuleIndexCache;
-use crate::store::Store;
+use crate::store::{RuleWriter, Store};
+use crate::tokens::TokenIssuer;
 
 /// The state shared by all HTTP handlers.
 pub struct AppState {
@@ -34,8 +35,8 @@ pub struct AppState {
     pub application_services: ApplicationServices,
     /// The push rules of recently evaluated accounts.
     pub rule_index: RuleIndexCache,
-    /// Changes of push rules that wait to be saved.
-    pub changes: Changes,
+    /// Changes push rules, one save at a time per account.
+    pub rule_writer: RuleWriter,
     /// Permit to explain an evaluation; there is one, so explanations run one at a time.
     pub explain_permit: Arc<Semaphore>,
 }
@@ -51,12 +52,15 @@ impl AppState {
         let mut metrics = Metrics::default();
         let passwords = Passwords::new(config.passwords.parallel);
         metrics.add_passwords(passwords.hash_count().clone());
+        metrics.add_store_failures(store.failures().clone());
+        let rule_limits =
+            RuleLimits { rules: config.rules.max_rules, bytes: config.rules.max_bytes };
         Ok(Self {
             limits: Limits::open(&config, &mut metrics).await?,
             passwords,
             application_services: ApplicationServices::load(&config.application_services)?,
             rule_index: RuleIndexCache::new(config.store.cache_bytes / 8),
-            changes: Changes::default(),
+            rule_writer: RuleWriter::new(store.clone(), rule_limits),
             explain_permit: Arc::new(Semaphore::new(1)),
             config,
             base_url,
@@ -64,6 +68,13 @@ impl AppState {
             clock,
             metrics,
         })
+    }
+
+    /// Issues tokens with the configured lifetime.
+    #[must_use]
+    pub fn token_issuer(&self) -> TokenIssuer<'_> {
+        let lifetime = self.config.oauth.token_lifetime;
+        TokenIssuer { store: &self.store, now: self.clock.now(), lifetime }
     }
 
     /// The part of a user id after the colon.

@@ -146,7 +146,10 @@ fn run_command(cli: Cli, env: Overrides) -> Result<(), Failure> {
     match command {
         None | Some(Command::Serve(_)) => serve::run(load),
         Some(Command::Account(command)) => with_store(&load()?, account::run(command)),
-        Some(Command::Token(command)) => with_store(&load()?, token::run(command)),
+        Some(Command::Token(command)) => {
+            let config = load()?;
+            with_store(&config, token::run(command, config.oauth.token_lifetime))
+        }
         Some(Command::App(command)) => with_store(&load()?, app::run(command)),
         Some(Command::Explain(arguments)) => {
             let config = load()?;
@@ -164,7 +167,7 @@ fn with_store(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let now = SystemClock.now();
-        let store = Store::open(&config.database(), &config.store_options(), now).await?;
+        let store = Store::open(&config.database(), &config.store, now).await?;
         command(&store, now).await?;
         // A server beside us looks for foreign writes this often; by then it has seen ours.
         tokio::time::sleep(Store::VISIBILITY_DELAY).await;

@@ -1,5 +1,6 @@
 //! The source of the current time: the system clock, or a fake one in tests.
 
+#[cfg(any(test, feature = "test-support"))]
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::Timestamp;
@@ -22,9 +23,11 @@ impl Clock for SystemClock {
 }
 
 /// A clock that tests advance by hand.
+#[cfg(any(test, feature = "test-support"))]
 #[derive(Debug)]
 pub struct FakeClock(AtomicI64);
 
+#[cfg(any(test, feature = "test-support"))]
 impl FakeClock {
     /// A clock at this second since the Unix epoch.
     #[must_use]
@@ -43,6 +46,7 @@ impl FakeClock {
     }
 }
 
+#[cfg(any(test, feature = "test-support"))]
 impl Clock for FakeClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millisecond(self.0.load(Ordering::SeqCst)).unwrap_or(Timestamp::MAX)

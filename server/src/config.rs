@@ -1,7 +1,6 @@
 //! The settings: one struct with defaults, filled from a file, then the environment, then flags.
 
 mod check;
-mod database;
 mod file;
 mod limits;
 mod overrides;
@@ -17,11 +16,11 @@ use belfry_core::limits::forwarded::TrustedProxies;
 use serde::Deserialize;
 use url::Url;
 
-pub use self::database::{Database, SecretUrl};
 pub use self::limits::Limits;
 pub use self::overrides::Overrides;
 pub use self::registration::{Namespace, Namespaces, Registration, RegistrationSource};
 pub use self::values::{BaseUrl, LimitMode, LogFormat, LogLevel, RegistrationPolicy};
+use crate::store::{self, Database, SecretUrl};
 
 /// Every setting, under the name it has in `belfry.toml`.
 #[derive(Debug, Clone, Deserialize)]
@@ -60,7 +59,7 @@ pub struct Config {
     /// Bounds on connections and requests.
     pub http: Http,
     /// The database's pool and memory.
-    pub store: Store,
+    pub store: store::Options,
     /// Password hashing.
     pub passwords: Passwords,
     /// What the service says of itself.
@@ -90,7 +89,7 @@ impl Default for Config {
             tls: None,
             log: Log::default(),
             http: Http::default(),
-            store: Store::default(),
+            store: store::Options::default(),
             passwords: Passwords::default(),
             instance: Instance::default(),
             oauth: OAuth::default(),
@@ -157,16 +156,16 @@ pub struct Http {
     /// How many bytes the body of a request may have.
     pub max_body_bytes: usize,
     /// How long the head of a request may take; found at the latest after twice that time.
-    #[serde(deserialize_with = "values::duration")]
+    #[serde(deserialize_with = "crate::duration::deserialize")]
     pub header_timeout: Duration,
     /// How long the whole body of a request may take.
-    #[serde(deserialize_with = "values::duration")]
+    #[serde(deserialize_with = "crate::duration::deserialize")]
     pub body_timeout: Duration,
     /// How long a connection may be open without a request; also for the TLS handshake.
-    #[serde(deserialize_with = "values::duration")]
+    #[serde(deserialize_with = "crate::duration::deserialize")]
     pub idle_timeout: Duration,
     /// How long calls in flight may go on after a signal to stop.
-    #[serde(deserialize_with = "values::duration")]
+    #[serde(deserialize_with = "crate::duration::deserialize")]
     pub shutdown_timeout: Duration,
 }
 
@@ -182,25 +181,6 @@ impl Default for Http {
             idle_timeout: Duration::from_mins(1),
             shutdown_timeout: Duration::from_secs(10),
         }
-    }
-}
-
-/// `[store]`
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Store {
-    /// How many bytes of tokens and rules are kept in memory.
-    pub cache_bytes: usize,
-    /// How many connections to PostgreSQL are kept.
-    pub connections: usize,
-    /// How long a call to PostgreSQL may take.
-    #[serde(deserialize_with = "values::duration")]
-    pub timeout: Duration,
-}
-
-impl Default for Store {
-    fn default() -> Self {
-        Self { cache_bytes: 512 * 1024 * 1024, connections: 16, timeout: Duration::from_secs(5) }
     }
 }
 
@@ -233,7 +213,7 @@ impl Default for Instance {
 #[serde(default, deny_unknown_fields)]
 pub struct OAuth {
     /// How long a token is good; until it is revoked when unset.
-    #[serde(deserialize_with = "values::optional_duration")]
+    #[serde(deserialize_with = "crate::duration::deserialize_some")]
     pub token_lifetime: Option<Duration>,
     /// The page that tells developers how to use the service.
     pub documentation_url: Url,
@@ -258,10 +238,10 @@ impl Default for OAuth {
 #[serde(default, deny_unknown_fields)]
 pub struct Sessions {
     /// How long somebody stays signed in without coming back.
-    #[serde(deserialize_with = "values::duration")]
+    #[serde(deserialize_with = "crate::duration::deserialize")]
     pub idle_timeout: Duration,
     /// How long somebody stays signed in at most.
-    #[serde(deserialize_with = "values::duration")]
+    #[serde(deserialize_with = "crate::duration::deserialize")]
     pub absolute_timeout: Duration,
 }
 
@@ -301,16 +281,6 @@ impl Config {
         match &self.database {
             Some(url) => Database::Postgres(url.clone()),
             None => Database::Sqlite(self.data.join("belfry.db")),
-        }
-    }
-
-    /// How the store is to be opened.
-    #[must_use]
-    pub fn store_options(&self) -> crate::store::Options {
-        crate::store::Options {
-            cache_bytes: self.store.cache_bytes,
-            connections: self.store.connections,
-            timeout: self.store.timeout,
         }
     }
 

@@ -19,7 +19,6 @@ mod service;
 pub use self::error::limit_exceeded::LimitExceeded;
 pub use self::extract::client::Peer;
 pub use self::layer::rate_limit::guard::Guard;
-pub use self::push::changes::Changes;
 pub use self::service::HttpService;
 #[cfg(test)]
 pub(crate) use self::service::tests::test_service;

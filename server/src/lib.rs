@@ -8,6 +8,7 @@ pub mod application_services;
 pub mod cli;
 pub mod clock;
 pub mod config;
+mod duration;
 pub mod http;
 pub mod language;
 pub mod limits;

@@ -23,8 +23,6 @@ pub struct Metrics {
     seconds: Times,
     /// Connections that are open.
     pub connections: Gauge,
-    /// Calls that failed because the store did.
-    pub store_failures: Counter,
     /// Whether reads may be answered from memory.
     pub cache_in_use: Gauge,
     /// Handlers that panicked, which is always a mistake of ours.
@@ -38,7 +36,7 @@ impl Default for Metrics {
         let answers: [Counter<u64, Count>; 5] = Default::default();
         let seconds = Times::default();
         let (connections, cache_in_use) = (Gauge::default(), Gauge::default());
-        let (store_failures, panics) = (Counter::default(), Counter::default());
+        let panics = Counter::default();
 
         let mut registry = Registry::with_prefix("belfry");
         let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
@@ -52,21 +50,11 @@ impl Default for Metrics {
         }
         registry.register("http_answer_seconds", "Time to an answer", seconds.clone());
         registry.register("http_connections", "Open connections", connections.clone());
-        registry.register("store_failures", "Calls that the store failed", store_failures.clone());
         registry.register("cache_in_use", "Whether memory answers reads", cache_in_use.clone());
         registry.register("panics", "Handlers that panicked", panics.clone());
         let limits = LimitMetrics::default();
         limits.register(&mut registry);
-        Self {
-            registry,
-            answers,
-            seconds,
-            connections,
-            store_failures,
-            cache_in_use,
-            panics,
-            limits,
-        }
+        Self { registry, answers, seconds, connections, cache_in_use, panics, limits }
     }
 }
 
@@ -90,6 +78,11 @@ impl Metrics {
     /// Tells from now on how many passwords were hashed.
     pub(crate) fn add_passwords(&mut self, made: Counter) {
         self.registry.register("password_hashes", "Passwords hashed, to keep or to compare", made);
+    }
+
+    /// Registers the number of failed reads and writes of the store.
+    pub(crate) fn add_store_failures(&mut self, failures: Counter) {
+        self.registry.register("store_failures", "Failed reads and writes of the store", failures);
     }
 
     /// All of it, as Prometheus reads it.

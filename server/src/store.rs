@@ -8,19 +8,24 @@ mod apps;
 mod authorized_apps;
 mod cache;
 mod codes;
+mod database;
 mod engine;
 mod migrations;
 mod postgres;
 mod requests;
+mod rule_writes;
 mod rulesets;
 mod sessions;
 mod sqlite;
 mod tokens;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use prometheus_client::metrics::counter::Counter;
+use serde::Deserialize;
 use tokio::time::Duration;
 
 pub use self::accounts::{Account, ExistingAccess, Taken};
@@ -28,23 +33,26 @@ pub use self::apps::App;
 pub use self::authorized_apps::AuthorizedApp;
 use self::cache::Cache;
 pub use self::codes::{Code, Consent};
-use self::engine::{Batch, Engine, Row, Rows, Statement, WithoutNul, sql};
+pub use self::database::{Database, SecretUrl};
+use self::engine::{Batch, CheckedEngine, Engine, Row, Rows, Statement, sql};
 pub use self::requests::Request;
+pub use self::rule_writes::{RuleWriteError, RuleWriter};
 pub use self::rulesets::{
-    Draft, RulesetsForUpdate, RulesetsSnapshot, SnapshotEpoch, StoredRulesets,
+    Draft, RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SnapshotEpoch, StoredRulesets,
 };
 pub use self::sessions::Session;
-pub use self::tokens::{NewToken, Refused, Token, TokenAccount};
-use crate::config::{Database, SecretUrl};
+pub use self::tokens::NewToken;
+use crate::duration;
 
-/// The database and its cache.
+/// A handle to the database and its cache.
+#[derive(Clone)]
 pub struct Store {
-    engine: Box<dyn Engine>,
+    engine: Arc<CheckedEngine>,
     cache: Arc<Cache>,
 }
 
 /// A failed read or write.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// The database cannot be opened.
     #[error("cannot open the database {database}: {reason}")]
@@ -81,20 +89,26 @@ pub enum StoreError {
     Unreadable(&'static str),
 }
 
-/// Options of a store.
-#[derive(Debug, Clone)]
+/// Options of a store: the section `[store]` of `belfry.toml`.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Options {
     /// Size of the cache.
     pub cache_bytes: usize,
     /// Size of the PostgreSQL connection pool.
-    pub connections: usize,
+    pub connections: NonZeroUsize,
     /// Timeout of a query.
+    #[serde(deserialize_with = "duration::deserialize")]
     pub timeout: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { cache_bytes: 512 * 1024 * 1024, connections: 16, timeout: Duration::from_secs(5) }
+        Self {
+            cache_bytes: 512 * 1024 * 1024,
+            connections: const { NonZeroUsize::new(16).unwrap() },
+            timeout: Duration::from_secs(5),
+        }
     }
 }
 
@@ -136,7 +150,13 @@ impl Store {
     }
 
     fn new(engine: impl Engine + 'static, cache: Arc<Cache>) -> Self {
-        Self { engine: Box::new(WithoutNul(engine)), cache }
+        Self { engine: Arc::new(CheckedEngine::new(Box::new(engine))), cache }
+    }
+
+    /// Number of failed reads and writes.
+    #[must_use]
+    pub fn failures(&self) -> &Counter {
+        &self.engine.failures
     }
 
     /// Checks that the database responds.

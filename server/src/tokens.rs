@@ -1,32 +1,32 @@
-//! Tokens that are issued without OAuth: by the command line, and to Matrix clients that sign in
-//! with a password.
+//! Issuing access tokens: for the token endpoint, sign-up, Matrix login and the command line.
 
 use std::time::Duration;
 
 use belfry_core::oauth::scope::Scopes;
-use belfry_core::secret::Secret;
+use belfry_core::oauth::token::expiry;
+use belfry_core::secret::{Digest, Secret};
 use jiff::Timestamp;
 
 use crate::random;
 use crate::store::{App, NewToken, Store, StoreError};
 
-/// The app that tokens of Matrix clients belong to, by its client id and its title.
+/// Client id and title of the app that tokens of Matrix clients belong to.
 pub const MATRIX: (&str, &str) = ("matrix", "Matrix clients");
 
-/// What the client id of an app of the command line begins with; its title follows.
+/// Prefix of the client ids of command-line apps; the title follows.
 pub const COMMAND_LINE: &str = "cli:";
 
-/// An app that never registered: we made it for tokens that are issued without OAuth.
+/// An app that is created by the server for tokens issued without OAuth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstPartyApp {
-    /// For clients whose user typed their password there.
+    /// For Matrix clients that sign in with a password.
     Matrix,
-    /// For tokens that whoever runs the server issued.
+    /// For tokens issued on the command line.
     CommandLine,
 }
 
 impl FirstPartyApp {
-    /// Which of them has this client id. Those of other apps are random, and as long as a secret.
+    /// Recognises a first-party app by its client id. The client ids of registered apps are random.
     #[must_use]
     pub fn from_client_id(client_id: &str) -> Option<Self> {
         if client_id == MATRIX.0 {
@@ -37,62 +37,117 @@ impl FirstPartyApp {
     }
 }
 
-/// Why no token was issued.
+/// Why no token was issued to a first-party app.
 #[derive(Debug, thiserror::Error)]
 pub enum IssueError {
-    /// The app of our own that it would belong to is disabled: the token would be good for nothing.
+    /// The app is disabled.
     #[error("the app {title:?} is disabled; see belfry app enable {id}")]
-    Disabled {
-        /// The app's id.
+    AppDisabled {
+        /// The id of the app.
         id: i64,
-        /// The app's title.
+        /// The title of the app.
         title: String,
     },
-    /// The account has another password than the one that was to open it.
-    #[error("the account has another password by now")]
-    AnotherPassword,
+    /// The password was changed after it was verified.
+    #[error("the password was changed")]
+    PasswordChanged,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Issues a token of an account, under an app of our own that is made when it is new. Nobody
-/// knows such an app's secret, so nobody can get tokens through it elsewhere. Where a password
-/// (its Argon2id string) opened the account, it must still be the account's.
-///
-/// # Errors
-/// When the app is disabled, the password is another by now, or the store fails.
-pub async fn issue(
-    store: &Store,
-    now: Timestamp,
-    lifetime: Option<Duration>,
-    account: i64,
-    password: Option<&str>,
-    scopes: Scopes,
-    app: (&str, &str),
-) -> Result<Secret, IssueError> {
-    let app = first_party_app(store, now, app).await?;
-    let token = random::secret(now);
-    let new = NewToken {
-        digest: token.digest(),
-        app,
-        account: Some(account),
-        scopes: scopes.or_read().to_string(),
-        created_at: now,
-        expires_at: lifetime.map(|time| now.checked_add(time).unwrap_or(Timestamp::MAX)),
-    };
-    match password {
-        None => store.add_token(&new).await?,
-        Some(password) if store.add_token_for_password(&new, password).await? => {}
-        Some(_) => return Err(IssueError::AnotherPassword),
-    }
-    Ok(token)
+/// Issues tokens with one lifetime.
+#[derive(Clone, Copy)]
+pub struct TokenIssuer<'a> {
+    /// Where tokens are stored.
+    pub store: &'a Store,
+    /// The current time.
+    pub now: Timestamp,
+    /// The setting `oauth.token_lifetime`; `None` for tokens that do not expire.
+    pub lifetime: Option<Duration>,
 }
 
-/// The id of an app of our own, by its client id and its title.
+/// A token that was just issued.
+#[derive(Debug)]
+pub struct IssuedToken {
+    /// The token.
+    pub secret: Secret,
+    /// Its scopes.
+    pub scopes: Scopes,
+    /// When it was issued.
+    pub created_at: Timestamp,
+    /// How long it is valid.
+    pub lifetime: Option<Duration>,
+}
+
+impl TokenIssuer<'_> {
+    /// Issues a token to an app, for an account or for the app itself.
+    pub async fn issue(
+        &self,
+        app_id: i64,
+        account_id: Option<i64>,
+        scopes: Scopes,
+    ) -> Result<IssuedToken, StoreError> {
+        let (new, issued) = self.new_token(app_id, account_id, scopes);
+        self.store.add_token(&new).await?;
+        Ok(issued)
+    }
+
+    /// Issues a token to a first-party app, which is created if missing. Nobody knows the secret of
+    /// such an app, so it cannot be used to get other tokens. `password` is the hash that was
+    /// verified, if any; it must still be the account's.
+    pub async fn issue_first_party(
+        &self,
+        app: (&str, &str),
+        account_id: i64,
+        password: Option<&str>,
+        scopes: Scopes,
+    ) -> Result<Secret, IssueError> {
+        let app_id = first_party_app(self.store, self.now, app).await?;
+        let (new, issued) = self.new_token(app_id, Some(account_id), scopes.or_read());
+        match password {
+            None => self.store.add_token(&new).await?,
+            Some(password) if self.store.add_token_for_password(&new, password).await? => {}
+            Some(_) => return Err(IssueError::PasswordChanged),
+        }
+        Ok(issued.secret)
+    }
+
+    /// Redeems a code for a token with the code's app, account and scopes. `None` if the code was
+    /// redeemed or expired in the meantime.
+    pub async fn redeem_code(
+        &self,
+        code: Digest,
+        scopes: Scopes,
+    ) -> Result<Option<IssuedToken>, StoreError> {
+        let secret = random::secret(self.now);
+        let expires_at = expiry(self.now, self.lifetime);
+        let redeemed = self.store.redeem_code(code, secret.digest(), self.now, expires_at).await?;
+        Ok(redeemed.then(|| self.issued(secret, scopes)))
+    }
+
+    fn new_token(&self, app: i64, account: Option<i64>, scopes: Scopes) -> (NewToken, IssuedToken) {
+        let secret = random::secret(self.now);
+        let new = NewToken {
+            digest: secret.digest(),
+            app,
+            account,
+            scopes: scopes.to_string(),
+            created_at: self.now,
+            expires_at: expiry(self.now, self.lifetime),
+        };
+        (new, self.issued(secret, scopes))
+    }
+
+    fn issued(&self, secret: Secret, scopes: Scopes) -> IssuedToken {
+        IssuedToken { secret, scopes, created_at: self.now, lifetime: self.lifetime }
+    }
+}
+
+/// The id of a first-party app, which is created if missing.
 ///
 /// # Errors
-/// When it is disabled.
+/// If the app is disabled or the store fails.
 pub async fn first_party_app(
     store: &Store,
     now: Timestamp,
@@ -102,7 +157,7 @@ pub async fn first_party_app(
         if let Some(app) = store.app_by_client_id(client_id).await? {
             return match app.disabled_at {
                 None => Ok(app.id),
-                Some(_) => Err(IssueError::Disabled { id: app.id, title: app.name.clone() }),
+                Some(_) => Err(IssueError::AppDisabled { id: app.id, title: app.name.clone() }),
             };
         }
         let app = App {
@@ -116,7 +171,7 @@ pub async fn first_party_app(
             created_at: now,
             disabled_at: None,
         };
-        // Not added when another was first, or when the id is taken: look again.
+        // Read again: another request may have created the app, or the id may be taken.
         store.add_app(&app).await?;
     }
 }

@@ -4,9 +4,10 @@ use clap::Subcommand;
 
 use super::Failure;
 use crate::application_services::ApplicationServices;
-use crate::config::{Config, SecretUrl};
+use crate::config::Config;
 use crate::limits::ActiveLimits;
 use crate::metrics::LimitMetrics;
+use crate::store::SecretUrl;
 
 #[derive(Subcommand)]
 pub(super) enum Command {

@@ -13,11 +13,11 @@ use tokio::sync::watch;
 use super::Failure;
 use crate::app::AppState;
 use crate::clock::{Clock, SystemClock};
-use crate::config::{Config, ConfigError, Database};
+use crate::config::{Config, ConfigError};
 use crate::http::HttpService;
 use crate::log;
 use crate::serve::serve;
-use crate::store::Store;
+use crate::store::{Database, Store};
 use crate::tls::Tls;
 
 /// How often what has ended is removed from the store.
@@ -46,7 +46,7 @@ async fn serve_until_signal(config: Config, load: impl Load) -> Result<(), Failu
     let database = config.database();
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let clock = Arc::new(SystemClock);
-    let store = Store::open(&database, &config.store_options(), clock.now()).await?;
+    let store = Store::open(&database, &config.store, clock.now()).await?;
     let _lock = lock(&database)?;
     let listener = bind(config.listen).await?;
     let metrics_listener = match config.metrics_listen {

@@ -1,5 +1,7 @@
 //! `belfry token …`
 
+use std::time::Duration;
+
 use belfry_core::oauth::app::{MAX_NAME_LENGTH, is_blank};
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Secret;
@@ -9,7 +11,7 @@ use jiff::Timestamp;
 use super::Failure;
 use super::account::find;
 use crate::store::Store;
-use crate::tokens::{self, COMMAND_LINE};
+use crate::tokens::{COMMAND_LINE, TokenIssuer};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -31,22 +33,26 @@ pub(super) enum Command {
     },
 }
 
-pub(super) fn run(command: Command) -> impl AsyncFnOnce(&Store, Timestamp) -> Result<(), Failure> {
+pub(super) fn run(
+    command: Command,
+    lifetime: Option<Duration>,
+) -> impl AsyncFnOnce(&Store, Timestamp) -> Result<(), Failure> {
     async move |store: &Store, now| match command {
-        Command::Issue { name, scopes, app } => issue(store, now, &name, &scopes, &app).await,
+        Command::Issue { name, scopes, app } => {
+            issue(&TokenIssuer { store, now, lifetime }, &name, &scopes, &app).await
+        }
         Command::Revoke { token } => revoke(store, now, &Secret::new(token)).await,
     }
 }
 
 async fn issue(
-    store: &Store,
-    now: Timestamp,
+    issuer: &TokenIssuer<'_>,
     name: &str,
     scopes: &str,
     title: &str,
 ) -> Result<(), Failure> {
     let scopes: Scopes = scopes.parse()?;
-    let account = find(store, name).await?;
+    let account = find(issuer.store, name).await?;
     let title = title.trim();
     if is_blank(title)
         || title.chars().count() > MAX_NAME_LENGTH
@@ -55,7 +61,7 @@ async fn issue(
         return Err("the title of an app has 1 to 60 characters".into());
     }
     let app = (format!("{COMMAND_LINE}{title}"), title);
-    let token = tokens::issue(store, now, None, account.id, None, scopes, (&app.0, app.1)).await?;
+    let token = issuer.issue_first_party((&app.0, app.1), account.id, None, scopes).await?;
     println!("{}", token.reveal());
     Ok(())
 }

@@ -6,7 +6,7 @@ use belfry_core::limits::abuse::AbuseLimits;
 use belfry_core::limits::table::LimitTable;
 use serde::Deserialize;
 
-use super::values::{self, LimitMode};
+use super::values::LimitMode;
 use crate::limits::memory::Memory;
 use crate::limits::redis::Options;
 
@@ -26,7 +26,7 @@ pub struct Limits {
     /// What the names of our keys in Redis begin with; services that share one differ in it.
     pub redis_prefix: String,
     /// How long a call waits for Redis before this process counts it alone.
-    #[serde(deserialize_with = "values::duration")]
+    #[serde(deserialize_with = "crate::duration::deserialize")]
     pub redis_timeout: Duration,
 }
 

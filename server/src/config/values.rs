@@ -3,10 +3,8 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
-use std::time::Duration;
 
-use jiff::{Span, SpanRelativeTo};
-use serde::{Deserialize, Deserializer, de};
+use serde::Deserialize;
 use url::Url;
 
 /// Whether a call over a limit is refused.
@@ -117,26 +115,6 @@ impl TryFrom<String> for BaseUrl {
     fn try_from(text: String) -> Result<Self, String> {
         text.parse()
     }
-}
-
-/// A length of time such as `"30s"`, `"1h 30m"` or `"14d"`, a day being 24 hours.
-pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let day = SpanRelativeTo::days_are_24_hours();
-    let parsed = text.parse::<Span>().and_then(|span| span.to_duration(day));
-    match parsed.ok().and_then(|length| Duration::try_from(length).ok()) {
-        Some(length) if length > Duration::ZERO => Ok(length),
-        _ => Err(de::Error::custom(format!(
-            "{text:?} is not a length of time; write \"30s\" or \"5m\""
-        ))),
-    }
-}
-
-/// A length of time, where none can be given by leaving it out.
-pub(super) fn optional_duration<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Duration>, D::Error> {
-    duration(deserializer).map(Some)
 }
 
 #[cfg(test)]

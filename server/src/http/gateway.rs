@@ -13,6 +13,7 @@ use belfry_core::limits::original_request::{
     HeaderPair, OriginalRequest, OriginalRequestError, resolve,
 };
 use belfry_core::oauth::scope::{ScopeError, Scopes};
+use belfry_core::oauth::token::{Token, TokenError};
 use jiff::Timestamp;
 use thiserror::Error;
 use url::form_urlencoded;
@@ -22,7 +23,6 @@ use crate::http::error::CommonError;
 use crate::http::error::limit_exceeded::LimitExceeded;
 use crate::http::extract::client::{self, Credential};
 use crate::http::layer::rate_limit::{self, Counted, LimitedRequest};
-use crate::store::{self, Token};
 
 const PATH: &str = "/gateway/check";
 
@@ -125,10 +125,10 @@ fn pass(credential: Credential, uri: &Uri, now: Timestamp) -> Result<Response, D
         Credential::Several => return Err(Denied::Several),
         Credential::Unanswered(problem) => return Err(Denied::Common(problem)),
     };
-    token.check(now).map_err(|refused| match refused {
-        store::Refused::Revoked => Denied::Token("The access token was revoked"),
-        store::Refused::Expired => Denied::Token("The access token expired"),
-        store::Refused::Disabled => Denied::Account,
+    token.check(now).map_err(|error| match error {
+        TokenError::Revoked => Denied::Token("The access token was revoked"),
+        TokenError::Expired => Denied::Token("The access token expired"),
+        TokenError::AccountDisabled => Denied::Account,
     })?;
     if needed.iter().all(|scope| token.scopes.allows(scope)) {
         Ok(let_in(&token))
@@ -155,7 +155,7 @@ fn let_in(token: &Token) -> Response {
         HeaderValue::try_from(token.scopes.to_string()).unwrap_or(HeaderValue::from_static(""));
     let headers = [
         (HeaderName::from_static("x-account-id"), account),
-        (HeaderName::from_static("x-app-id"), token.app.into()),
+        (HeaderName::from_static("x-app-id"), token.app_id.into()),
         (HeaderName::from_static("x-scopes"), scopes),
         (header::CACHE_CONTROL, HeaderValue::from_static("private, no-store")),
     ];

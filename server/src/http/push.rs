@@ -1,6 +1,5 @@
 //! The push rules API: reading and writing rules, and evaluating events against them.
 
-pub(crate) mod changes;
 pub(super) mod evaluate;
 pub(super) mod explain;
 pub(super) mod path;

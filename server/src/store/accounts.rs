@@ -1,11 +1,12 @@
 //! Accounts: the people who can sign in.
 
+use belfry_core::oauth::token::TokenAccount;
 use jiff::Timestamp;
 
 use super::authorized_apps::revoke_access;
 use super::cache::Invalidation;
 use super::engine::{Batch, Row, Statement, sql};
-use super::{Store, StoreError, TokenAccount};
+use super::{Store, StoreError};
 use crate::random;
 
 /// An account as it is remembered.

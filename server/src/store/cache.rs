@@ -10,6 +10,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use belfry_core::oauth::token::Token;
 use belfry_core::secret::Digest;
 use quick_cache::Weighter;
 
@@ -18,7 +19,6 @@ pub(crate) use self::invalidation::Invalidation;
 
 use super::apps::App;
 use super::rulesets::StoredRulesets;
-use super::tokens::Token;
 
 /// The store's cache, bounded in bytes.
 pub(crate) struct Cache {
@@ -175,7 +175,7 @@ impl Cache {
                     self.token_epochs.advance_all();
                     let is_stale = |token: &Token| {
                         token.account.as_ref().is_some_and(|owner| owner.id == *account)
-                            && app.is_none_or(|app| app == token.app)
+                            && app.is_none_or(|app| app == token.app_id)
                     };
                     self.tokens.retain(|_, token| !is_stale(token));
                 }
@@ -230,17 +230,17 @@ where
 
 #[cfg(test)]
 mod tests {
+    use belfry_core::oauth::token::TokenAccount;
     use belfry_core::secret::Secret;
     use jiff::Timestamp;
 
     use super::*;
     use crate::store::Options;
-    use crate::store::tokens::TokenAccount;
 
     fn token(id: i64) -> (Digest, Arc<Token>) {
         let name = format!("person_{id}");
         let token = Token {
-            app: 1,
+            app_id: 1,
             account: Some(TokenAccount { id, name, disabled_at: None }),
             scopes: "read write push".parse().unwrap(),
             created_at: Timestamp::UNIX_EPOCH,
@@ -298,7 +298,7 @@ mod tests {
             let (digest, token) = token(id * 10 + app);
             let token = Arc::unwrap_or_clone(token);
             let account = token.account.map(|account| TokenAccount { id, ..account });
-            let token = Arc::new(Token { app, account, ..token });
+            let token = Arc::new(Token { app_id: app, account, ..token });
             cache.insert_token(digest, &token, cache.token_epoch(&digest));
             digest
         };

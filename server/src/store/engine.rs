@@ -4,9 +4,9 @@
 //! that both engines accept: `$1` parameters, `on conflict`, `returning`, text and 64-bit integers.
 
 use belfry_core::secret::Digest;
-use futures_util::FutureExt;
-use futures_util::future::{self, BoxFuture};
+use futures_util::future::BoxFuture;
 use jiff::Timestamp;
+use prometheus_client::metrics::counter::Counter;
 use serde::de::DeserializeOwned;
 
 use super::StoreError;
@@ -24,23 +24,36 @@ pub(crate) trait Engine: Send + Sync {
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>>;
 }
 
-/// An engine that rejects text with NUL characters, which PostgreSQL cannot store. A read with such
-/// a parameter finds no rows; a write fails with [`StoreError::Nul`].
-pub(crate) struct WithoutNul<E>(pub(crate) E);
+/// Wraps an engine to reject text with NUL characters, which PostgreSQL cannot store, and to count
+/// failures.
+pub(crate) struct CheckedEngine {
+    engine: Box<dyn Engine>,
+    pub(crate) failures: Counter,
+}
 
-impl<E: Engine> Engine for WithoutNul<E> {
-    fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
-        if statement.has_nul() {
-            return future::ready(Ok(Rows::new())).boxed();
-        }
-        self.0.read(statement)
+impl CheckedEngine {
+    pub(crate) fn new(engine: Box<dyn Engine>) -> Self {
+        Self { engine, failures: Counter::default() }
     }
 
-    fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>> {
-        if batch.statements.iter().any(Statement::has_nul) {
-            return future::ready(Err(StoreError::Nul)).boxed();
+    /// Runs a read. With a NUL in a parameter it finds no rows.
+    pub(crate) async fn read(&self, statement: Statement) -> Result<Rows, StoreError> {
+        if statement.has_nul() {
+            return Ok(Rows::new());
         }
-        self.0.write(batch)
+        self.engine.read(statement).await.inspect_err(|_| {
+            self.failures.inc();
+        })
+    }
+
+    /// Runs a write. With a NUL in a parameter it fails with [`StoreError::Nul`].
+    pub(crate) async fn write(&self, batch: Batch) -> Result<Vec<Rows>, StoreError> {
+        if batch.statements.iter().any(Statement::has_nul) {
+            return Err(StoreError::Nul);
+        }
+        self.engine.write(batch).await.inspect_err(|_| {
+            self.failures.inc();
+        })
     }
 }
 

@@ -20,8 +20,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::cache::Cache;
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value, sql};
 use super::migrations;
-use super::{Options, StoreError};
-use crate::config::SecretUrl;
+use super::{Options, SecretUrl, StoreError};
 
 /// A PostgreSQL database.
 pub(super) struct Postgres {
@@ -52,7 +51,7 @@ impl Postgres {
 
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let pool = Pool::builder(Manager::from_config(config.clone(), tls.clone(), recycling))
-            .max_size(options.connections)
+            .max_size(options.connections.get())
             .timeouts(Timeouts {
                 wait: Some(options.timeout),
                 create: Some(options.timeout),

@@ -53,6 +53,15 @@ impl RulesetsForUpdate {
     }
 }
 
+/// The outcome of saving a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SaveOutcome {
+    /// The document is durable.
+    Saved,
+    /// Another writer changed the document since it was read; nothing was written.
+    Conflict,
+}
+
 /// A changed document and its stored text.
 #[derive(Debug, Clone)]
 pub struct Draft {
@@ -204,18 +213,17 @@ impl Store {
         Ok(RulesetsForUpdate { cached: false, ..read })
     }
 
-    /// Replaces the version of a document that was read, or deletes an empty document. `false` if
-    /// another writer came first: read and try again.
+    /// Replaces the version of a document that was read, or deletes an empty document.
     pub async fn save_ruleset(
         &self,
         read: &RulesetsForUpdate,
         draft: Draft,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<SaveOutcome, StoreError> {
         let scope = draft.document.scope();
         let version = read.rulesets.versioned(scope).map(|versioned| versioned.version);
         let [account_id, scope] = [read.account.into(), scope.to_string().into()];
         let statement = match (version, draft.text.as_str()) {
-            (None, "") => return Ok(true),
+            (None, "") => return Ok(SaveOutcome::Saved),
             // The first version is random, so that a recreated document is never mistaken for the
             // deleted one that a slow writer read.
             (None, text) => sql(
@@ -236,11 +244,11 @@ impl Store {
         };
         let batch = Batch::from(statement).invalidating(Invalidation::Rules(read.account));
         let [saved] = self.write_rows(batch).await?;
-        let Some(mut row) = saved.into_iter().next() else { return Ok(false) };
+        let Some(mut row) = saved.into_iter().next() else { return Ok(SaveOutcome::Conflict) };
         let rulesets = read.rulesets.with(draft, row.take()?);
         // Not inserted if another writer invalidated the rulesets since they were read.
         self.cache.insert_rules(read.account, rulesets, read.epoch.after_own_write());
-        Ok(true)
+        Ok(SaveOutcome::Saved)
     }
 }
 

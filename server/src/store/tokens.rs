@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use belfry_core::oauth::scope::Scopes;
+use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::Digest;
 use jiff::Timestamp;
 
@@ -28,74 +29,19 @@ pub struct NewToken {
     pub expires_at: Option<Timestamp>,
 }
 
-/// An issued token, with the state of its app and account.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Token {
-    /// The app it was issued to.
-    pub app: i64,
-    /// The account it speaks for; none for a token of the app itself.
-    pub account: Option<TokenAccount>,
-    /// The scopes it carries.
-    pub scopes: Scopes,
-    /// When it was issued.
-    pub created_at: Timestamp,
-    /// When it ends by itself.
-    pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
-    pub revoked_at: Option<Timestamp>,
-    /// Since when its app is disabled.
-    pub app_disabled_at: Option<Timestamp>,
-}
-
-/// The account behind a token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TokenAccount {
-    /// Its number.
-    pub id: i64,
-    /// Its name.
-    pub name: String,
-    /// Since when it is disabled.
-    pub disabled_at: Option<Timestamp>,
-}
-
-/// Why a token that was once issued is no good.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
-    /// It was revoked, or its app was disabled.
-    Revoked,
-    /// Its time is over.
-    Expired,
-    /// Its account is disabled.
-    Disabled,
-}
-
-impl Token {
-    /// Whether the token is good at this time, and if not, why.
-    pub fn check(&self, now: Timestamp) -> Result<(), Refused> {
-        if self.revoked_at.is_some() || self.app_disabled_at.is_some() {
-            Err(Refused::Revoked)
-        } else if self.expires_at.is_some_and(|end| end <= now) {
-            Err(Refused::Expired)
-        } else if self.account.as_ref().is_some_and(|account| account.disabled_at.is_some()) {
-            Err(Refused::Disabled)
-        } else {
-            Ok(())
-        }
-    }
-
-    fn read(mut row: Row) -> Result<Self, StoreError> {
-        let app = row.take()?;
-        let (id, name, disabled_at) = (row.take()?, row.take()?, row.take()?);
-        Ok(Self {
-            app,
-            account: Option::zip(id, name).map(|(id, name)| TokenAccount { id, name, disabled_at }),
-            scopes: Scopes::parse_known(&row.take::<String>()?),
-            created_at: row.take()?,
-            expires_at: row.take()?,
-            revoked_at: row.take()?,
-            app_disabled_at: row.take()?,
-        })
-    }
+/// Reads a token from its columns.
+fn read_token(mut row: Row) -> Result<Token, StoreError> {
+    let app_id = row.take()?;
+    let (id, name, disabled_at) = (row.take()?, row.take()?, row.take()?);
+    Ok(Token {
+        app_id,
+        account: Option::zip(id, name).map(|(id, name)| TokenAccount { id, name, disabled_at }),
+        scopes: Scopes::parse_known(&row.take::<String>()?),
+        created_at: row.take()?,
+        expires_at: row.take()?,
+        revoked_at: row.take()?,
+        app_disabled_at: row.take()?,
+    })
 }
 
 impl NewToken {
@@ -163,7 +109,7 @@ impl Store {
                      left join accounts a on a.id = t.account_id where t.digest = $1",
                     [digest.into()],
                 ),
-                Token::read,
+                read_token,
             )
             .await?
             .map(Arc::new);
@@ -205,35 +151,5 @@ impl Store {
         .invalidating(Invalidation::Token(digest));
         let [found] = self.write_rows(batch).await?;
         Ok(!found.is_empty())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_is_good_until_something_ends_it() {
-        let at = |second| Timestamp::from_second(second).unwrap();
-        let account = |disabled_at| TokenAccount { id: 7, name: "a".to_owned(), disabled_at };
-        let good = Token {
-            app: 1,
-            account: Some(account(None)),
-            scopes: "read".parse().unwrap(),
-            created_at: at(1),
-            expires_at: Some(at(10)),
-            revoked_at: None,
-            app_disabled_at: None,
-        };
-        assert_eq!(good.check(at(9)), Ok(()));
-        assert_eq!(good.check(at(10)), Err(Refused::Expired));
-        let of_an_app = Token { account: None, expires_at: None, ..good.clone() };
-        assert_eq!(of_an_app.check(at(99)), Ok(()));
-        let disabled = Token { account: Some(account(Some(at(2)))), ..good.clone() };
-        assert_eq!(disabled.check(at(9)), Err(Refused::Disabled));
-        let revoked = Token { revoked_at: Some(at(2)), ..good.clone() };
-        assert_eq!(revoked.check(at(99)), Err(Refused::Revoked));
-        let of_a_disabled_app = Token { app_disabled_at: Some(at(2)), ..good };
-        assert_eq!(of_a_disabled_app.check(at(9)), Err(Refused::Revoked));
     }
 }

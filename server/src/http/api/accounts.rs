@@ -16,7 +16,7 @@ use crate::http::error::{ApiError, CommonError};
 use crate::http::extract::bearer::Bearer;
 use crate::http::extract::form::Form;
 use crate::http::extract::page_format::PageFormat;
-use crate::http::oauth::token::{self, Issued};
+use crate::http::oauth::token::TokenResponse;
 use crate::http::respond::json::Json;
 use crate::pages::assets::BELL;
 use crate::store::{Account, Taken};
@@ -27,7 +27,7 @@ pub(crate) async fn sign_up(
     bearer: Bearer,
     format: PageFormat,
     Form(pairs): Form,
-) -> Result<Json<Issued>, ApiError> {
+) -> Result<Json<TokenResponse>, ApiError> {
     bearer.demand(&[Scope::WriteAccounts])?;
     if bearer.account().is_some() {
         return Err(ApiError::NotAnApp);
@@ -39,7 +39,9 @@ pub(crate) async fn sign_up(
     let invalid = |invalid| ApiError::invalid_account(&invalid, &format);
     let sign_up = SignUp::from_pairs(pairs).validate().map_err(invalid)?;
     let account = add(&state, sign_up).await?.map_err(invalid)?;
-    Ok(Json(token::issue(&state, &app, Some(account), &app.sign_up_scopes()).await?))
+    let scopes = app.sign_up_scopes();
+    let issued = state.token_issuer().issue(app.id, Some(account), scopes).await?;
+    Ok(Json(issued.into()))
 }
 
 async fn add(

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::CommonError;
 use crate::http::respond::json::Json;
 use crate::passwords::Busy;
-use crate::store::StoreError;
+use crate::store::{RuleWriteError, StoreError};
 use crate::tokens::IssueError;
 
 /// A failure of the push rules, and of what Matrix clients ask beside them.
@@ -181,11 +181,23 @@ impl From<StoreError> for MatrixError {
     }
 }
 
+impl From<RuleWriteError> for MatrixError {
+    fn from(error: RuleWriteError) -> Self {
+        match error {
+            RuleWriteError::Rejected(error) => error.into(),
+            RuleWriteError::TooManyConflicts => {
+                CommonError::Unavailable("Others keep changing these rules; try again soon").into()
+            }
+            RuleWriteError::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<IssueError> for MatrixError {
     fn from(error: IssueError) -> Self {
         match error {
-            IssueError::Disabled { .. } => Self::ClientsDisabled,
-            IssueError::AnotherPassword => Self::WrongPassword,
+            IssueError::AppDisabled { .. } => Self::ClientsDisabled,
+            IssueError::PasswordChanged => Self::WrongPassword,
             IssueError::Store(error) => error.into(),
         }
     }

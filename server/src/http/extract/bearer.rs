@@ -7,12 +7,12 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, header};
 use belfry_core::oauth::bearer::extract_token;
 use belfry_core::oauth::scope::{Scope, Scopes};
+use belfry_core::oauth::token::{Token, TokenAccount, TokenError};
 use belfry_core::secret::Secret;
 
 use crate::app::AppState;
 use crate::http::error::ApiError;
 use crate::http::extract::client::{Client, Credential};
-use crate::store::{Refused, Token, TokenAccount};
 
 /// A call with a good token; a handler that takes one is closed to everyone else.
 pub(crate) struct Bearer(Arc<Token>);
@@ -33,10 +33,10 @@ impl FromRequestParts<Arc<AppState>> for Bearer {
             Credential::Unanswered(problem) => return Err(problem.into()),
             _ => return Err(ApiError::InvalidToken),
         };
-        token.check(state.clock.now()).map_err(|refused| match refused {
-            Refused::Revoked => ApiError::RevokedToken,
-            Refused::Expired => ApiError::ExpiredToken,
-            Refused::Disabled => ApiError::DisabledAccount,
+        token.check(state.clock.now()).map_err(|error| match error {
+            TokenError::Revoked => ApiError::RevokedToken,
+            TokenError::Expired => ApiError::ExpiredToken,
+            TokenError::AccountDisabled => ApiError::DisabledAccount,
         })?;
         Ok(Self(token))
     }
@@ -45,7 +45,7 @@ impl FromRequestParts<Arc<AppState>> for Bearer {
 impl Bearer {
     /// The app that the token was issued to.
     pub(crate) fn app(&self) -> i64 {
-        self.0.app
+        self.0.app_id
     }
 
     /// What the token may be used for.

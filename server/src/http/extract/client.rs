@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
 use belfry_core::oauth::bearer::{self, BearerError};
+use belfry_core::oauth::token::Token;
 use belfry_core::secret::{Digest, Secret};
 use jiff::Timestamp;
 use url::form_urlencoded;
@@ -13,7 +14,6 @@ use url::form_urlencoded;
 use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::limits::ActiveLimits;
-use crate::store::Token;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 

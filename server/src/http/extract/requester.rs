@@ -7,6 +7,7 @@ use axum::http::request::Parts;
 use belfry_core::matrix;
 use belfry_core::oauth::bearer::BearerError;
 use belfry_core::oauth::scope::Scopes;
+use belfry_core::oauth::token::{Token, TokenError};
 use belfry_core::percent;
 use belfry_core::rules::RuleAccess;
 use belfry_core::secret::Digest;
@@ -15,7 +16,6 @@ use crate::app::AppState;
 use crate::application_services::ApplicationService;
 use crate::http::error::MatrixError;
 use crate::http::extract::client::{Client, Credential};
-use crate::store::{Refused, Token};
 
 /// The user whose rules are meant; a handler that takes one is closed to everyone else.
 pub(crate) struct Requester {
@@ -84,8 +84,8 @@ async fn holder(parts: &Parts, state: &AppState) -> Result<Holder, MatrixError> 
     Client::look(parts, state, |client| match &client.credential {
         Credential::Token(digest, token) => match token.check(client.now) {
             Ok(()) => user(*digest, token).map(Holder::User),
-            Err(Refused::Revoked | Refused::Expired) => Err(MatrixError::UnknownToken),
-            Err(Refused::Disabled) => Err(MatrixError::Deactivated),
+            Err(TokenError::Revoked | TokenError::Expired) => Err(MatrixError::UnknownToken),
+            Err(TokenError::AccountDisabled) => Err(MatrixError::Deactivated),
         },
         Credential::Service(digest) => {
             let service = state.application_services.by_token(*digest);

@@ -15,7 +15,7 @@ use crate::http::layer::rate_limit::guard::Guard;
 use crate::http::respond::json::Json;
 use crate::random;
 use crate::store::Account;
-use crate::tokens::{self, MATRIX, issue};
+use crate::tokens::{self, MATRIX};
 
 /// `GET login`: the ways to sign in.
 pub(crate) async fn flows() -> Json<Value> {
@@ -52,9 +52,9 @@ pub(super) async fn signed_in(
     device: Option<String>,
 ) -> Result<Json<Value>, MatrixError> {
     let scopes = Scopes::from_iter([Scope::Read, Scope::Write, Scope::Push]);
-    let (now, lifetime) = (state.clock.now(), state.config.oauth.token_lifetime);
-    let (store, password) = (&state.store, Some(&*account.password));
-    let token = issue(store, now, lifetime, account.id, password, scopes, MATRIX).await?;
+    let password = Some(&*account.password);
+    let token =
+        state.token_issuer().issue_first_party(MATRIX, account.id, password, scopes).await?;
     let device = device.unwrap_or_else(|| device_id(random::bytes()));
     Ok(Json(json!({
         "user_id": user_id(&account.name, state.server_name()),

@@ -33,10 +33,10 @@ pub(crate) async fn introspect(
     let Some(token) = token.filter(|token| token.check(state.clock.now()).is_ok()) else {
         return inactive;
     };
-    if !may_introspect(&app, token.app, &state.config.oauth.resource_servers) {
+    if !may_introspect(&app, token.app_id, &state.config.oauth.resource_servers) {
         return inactive;
     }
-    let Some(owner) = state.store.app(token.app).await? else { return inactive };
+    let Some(owner) = state.store.app(token.app_id).await? else { return inactive };
     let mut answer = json!({
         "active": true,
         "scope": token.scopes,

@@ -30,7 +30,7 @@ pub(crate) async fn revoke(
         authenticated => authenticated?,
     };
     let digest = request.token.digest();
-    let own = state.store.token(digest).await?.filter(|token| token.app == app.id);
+    let own = state.store.token(digest).await?.filter(|token| token.app_id == app.id);
     own.ok_or(OAuthError::UnauthorizedRevocation)?;
     state.store.revoke_token(digest, state.clock.now()).await?;
     Ok(Json(json!({})))

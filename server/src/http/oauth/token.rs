@@ -5,13 +5,11 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
-use belfry_core::oauth::app::App;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::grant::{Grant, GrantError, Redemption};
 use belfry_core::oauth::parameters::Parameters;
-use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token_request::{GrantRequest, TokenRequest};
-use belfry_core::secret::{Digest, Secret};
+use belfry_core::secret::Digest;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -21,18 +19,30 @@ use crate::http::extract::form::Form;
 use crate::http::layer::rate_limit::guard::Guard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
 use crate::http::respond::json::Json;
-use crate::random;
-use crate::store::{Code, NewToken, StoreError};
+use crate::store::{Code, StoreError};
+use crate::tokens::IssuedToken;
 
-/// The answer that hands a token over.
+/// A successful token response (RFC 6749, section 5.1).
 #[derive(Serialize)]
-pub(crate) struct Issued {
+pub(crate) struct TokenResponse {
     access_token: String,
     token_type: &'static str,
     scope: String,
     created_at: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_in: Option<u64>,
+}
+
+impl From<IssuedToken> for TokenResponse {
+    fn from(issued: IssuedToken) -> Self {
+        Self {
+            access_token: issued.secret.reveal().to_owned(),
+            token_type: "Bearer",
+            scope: issued.scopes.to_string(),
+            created_at: issued.created_at.as_second(),
+            expires_in: issued.lifetime.map(|lifetime| lifetime.as_secs()),
+        }
+    }
 }
 
 /// Nothing is read from the query string: it ends in logs.
@@ -51,42 +61,21 @@ pub(crate) async fn token(
                 redirect_uri: &redirect_uri,
                 verifier: verifier.as_ref(),
             };
-            exchange(&state, code.digest(), &attempt).await?
+            redeem(&state, code.digest(), &attempt).await?
         }
         GrantRequest::ClientCredentials { scope } => {
             let scopes = app.resolve_scopes(scope.as_deref())?;
-            issue(&state, &app, None, &scopes).await?
+            state.token_issuer().issue(app.id, None, scopes).await?
         }
     };
-    Ok(Json(&issued).into_response())
+    Ok(Json(&TokenResponse::from(issued)).into_response())
 }
 
-/// Issues a token of an account through an app, or of the app itself.
-pub(crate) async fn issue(
-    state: &AppState,
-    app: &App,
-    account: Option<i64>,
-    scopes: &Scopes,
-) -> Result<Issued, StoreError> {
-    let now = state.clock.now();
-    let token = random::secret(now);
-    let new = NewToken {
-        digest: token.digest(),
-        app: app.id,
-        account,
-        scopes: scopes.to_string(),
-        created_at: now,
-        expires_at: expiry(state, now),
-    };
-    state.store.add_token(&new).await?;
-    Ok(issued(state, &token, new.scopes, now))
-}
-
-async fn exchange(
+async fn redeem(
     state: &AppState,
     code: Digest,
     attempt: &Redemption<'_>,
-) -> Result<Issued, OAuthApiError> {
+) -> Result<IssuedToken, OAuthApiError> {
     let now = state.clock.now();
     let Some(found) = state.store.code(code).await? else {
         return Err(OAuthError::InvalidGrant.into());
@@ -103,15 +92,14 @@ async fn exchange(
     if account.is_none_or(|account| account.disabled_at.is_some()) {
         return Err(OAuthError::InvalidGrant.into());
     }
-    let token = random::secret(now);
-    if !state.store.redeem_code(code, token.digest(), now, expiry(state, now)).await? {
-        // Somebody else spent it since it was read: this is the replay.
-        if let Some(found) = state.store.code(code).await? {
-            revoke_first(state, &found, now).await?;
-        }
-        return Err(OAuthError::InvalidGrant.into());
+    if let Some(issued) = state.token_issuer().redeem_code(code, grant.scopes).await? {
+        return Ok(issued);
     }
-    Ok(issued(state, &token, found.scopes, now))
+    // Redeemed by another request since it was read: this one is the replay.
+    if let Some(found) = state.store.code(code).await? {
+        revoke_first(state, &found, now).await?;
+    }
+    Err(OAuthError::InvalidGrant.into())
 }
 
 fn grant_of(code: &Code) -> Result<Grant, CommonError> {
@@ -133,19 +121,4 @@ async fn revoke_first(state: &AppState, code: &Code, now: Timestamp) -> Result<(
         state.store.revoke_token(token, now).await?;
     }
     Ok(())
-}
-
-fn expiry(state: &AppState, now: Timestamp) -> Option<Timestamp> {
-    let lifetime = state.config.oauth.token_lifetime?;
-    Some(now.checked_add(lifetime).unwrap_or(Timestamp::MAX))
-}
-
-fn issued(state: &AppState, token: &Secret, scope: String, created_at: Timestamp) -> Issued {
-    Issued {
-        access_token: token.reveal().to_owned(),
-        token_type: "Bearer",
-        scope,
-        created_at: created_at.as_second(),
-        expires_in: state.config.oauth.token_lifetime.map(|lifetime| lifetime.as_secs()),
-    }
 }

@@ -11,7 +11,6 @@ use belfry_core::rules::{
 };
 use bytes::Bytes;
 
-use super::changes;
 use super::path::RulePath;
 use crate::app::AppState;
 use crate::http::error::MatrixError;
@@ -87,6 +86,6 @@ async fn change(
     scope: RuleScope,
     change: impl Fn(&mut Document) -> Result<(), RuleError> + Send + Sync + 'static,
 ) -> Result<Response, MatrixError> {
-    changes::make(state, requester.account, scope, Box::new(change)).await?;
+    state.rule_writer.change(requester.account, scope, change).await?;
     Ok(JsonBytes(Bytes::from_static(b"{}")).into_response())
 }

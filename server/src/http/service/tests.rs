@@ -8,17 +8,17 @@ use jiff::Timestamp;
 
 use super::*;
 use crate::clock::FakeClock;
-use crate::config::{Config, Database};
+use crate::config::Config;
 use crate::http::Guard;
 use crate::http::error::CommonError;
 use crate::http::router::{AreaRouter, MATRIX, PLAIN, join};
-use crate::store::Store;
+use crate::store::{Database, Store};
 
 /// The state of a service with default settings and an empty database in this folder.
 pub(crate) async fn test_state(folder: &std::path::Path) -> Arc<AppState> {
     let config = Config::default();
     let database = Database::Sqlite(folder.join("belfry.db"));
-    let options = config.store_options();
+    let options = config.store;
     let store = Store::open(&database, &options, Timestamp::UNIX_EPOCH).await.unwrap();
     let base_url = config.base_url(config.listen);
     let clock = Arc::new(FakeClock::at(0));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use belfry::store::{Account, Draft, Store};
+use belfry::store::{Account, Draft, SaveOutcome, Store};
 use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ pub(super) async fn silence(store: &Store, account: i64, word: &str) {
     let rule = NewRule::read(RuleKind::Content, silent(word).to_string().as_bytes()).unwrap();
     document.put(RuleKind::Content, word.parse().unwrap(), rule, Position::default()).unwrap();
     let read = store.rulesets_for_update(account).await.unwrap();
-    assert!(store.save_ruleset(&read, Draft::new(document)).await.unwrap());
+    assert_eq!(store.save_ruleset(&read, Draft::new(document)).await.unwrap(), SaveOutcome::Saved);
 }
 
 /// Every twentieth hears nothing of cake, with a rule of its own or that of many.

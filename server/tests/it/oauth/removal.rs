@@ -1,7 +1,7 @@
 //! How an app is shown the door at `/oauth/account`.
 
 use axum::http::StatusCode;
-use belfry::tokens::{MATRIX, issue};
+use belfry::tokens::{MATRIX, TokenIssuer};
 use serde_json::{Value, json};
 
 use super::account::{ACCOUNT, app_named, let_in, with_alice, words};
@@ -40,7 +40,8 @@ async fn tokens_that_were_issued_without_oauth_are_shown_for_what_they_are() {
     let matrix = matrix["access_token"].as_str().unwrap();
     let read = "read".parse().unwrap();
     let cli = ("cli:My bot", "My bot");
-    let bot = issue(service.store(), service.now(), None, alice, None, read, cli).await.unwrap();
+    let issuer = TokenIssuer { store: service.store(), now: service.now(), lifetime: None };
+    let bot = issuer.issue_first_party(cli, alice, None, read).await.unwrap();
 
     let page = browser.get(ACCOUNT).await;
     let shown = words(&page);

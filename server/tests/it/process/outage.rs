@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use belfry::config::Database;
+use belfry::store::Database;
 use belfry::store::{Options, Store, StoreError};
 use belfry_core::secret::Secret;
 use jiff::Timestamp;

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use belfry::config::Database;
+use belfry::store::Database;
 use belfry::store::{Account, Store};
 use jiff::Timestamp;
 use tokio::task::JoinSet;

@@ -1,6 +1,6 @@
 //! A PostgreSQL database that cannot hold every text.
 
-use belfry::config::Database;
+use belfry::store::Database;
 use belfry::store::Store;
 use jiff::Timestamp;
 

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use belfry::config::Database;
-use belfry::store::{Store, StoreError};
-use jiff::Timestamp;
+use belfry::store::{Database, Store, StoreError};
+use belfry_core::secret::Secret;
+use jiff::{SignedDuration, Timestamp};
 
 use super::cases::{account, at, digest, token, with_alice};
 use crate::support::TestDatabase;
 use crate::support::databases::options;
+use crate::support::process::{add_account, run_well};
 
 async fn open(database: &TestDatabase) -> Result<Store, StoreError> {
     Store::open(&database.database, &options(), Timestamp::UNIX_EPOCH).await
@@ -122,4 +123,35 @@ async fn the_database_and_its_folder_are_for_their_owner_only() {
     assert_eq!(mode(path.parent().unwrap()), 0o700);
     assert_eq!(mode(path), 0o600);
     assert_eq!(mode(&path.with_extension("db-wal")), 0o600);
+}
+
+#[tokio::test]
+async fn a_token_issued_on_the_command_line_has_the_configured_lifetime() {
+    let folder = tempfile::tempdir().unwrap();
+    add_account(folder.path(), "alice");
+    for (settings, lifetime) in
+        [("", None), ("[oauth]\ntoken_lifetime = \"1h\"\n", Some(SignedDuration::from_hours(1)))]
+    {
+        std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
+        let token = run_well(folder.path(), &["token", "issue", "alice"]);
+        let database = Database::Sqlite(folder.path().join("data").join("belfry.db"));
+        let store = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await.unwrap();
+        let token = store.token(Secret::new(token.trim()).digest()).await.unwrap().unwrap();
+        let found = token.expires_at.map(|expiry| expiry.duration_since(token.created_at));
+        assert_eq!(found, lifetime, "{settings}");
+    }
+}
+
+#[tokio::test]
+async fn every_failed_read_and_write_is_counted() {
+    let database = TestDatabase::sqlite();
+    let store = open(&database).await.unwrap();
+    with_alice(&store).await;
+    assert_eq!(store.failures().get(), 0);
+    sqlite_file(&database).execute_batch("drop table tokens").unwrap();
+
+    assert!(matches!(store.token(digest("t")).await, Err(StoreError::Failed(_))));
+    assert_eq!(store.failures().get(), 1);
+    assert!(store.add_token(&token("t", Some(7))).await.is_err());
+    assert_eq!(store.failures().get(), 2);
 }

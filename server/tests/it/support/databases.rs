@@ -1,8 +1,9 @@
 //! A fresh database for each test, on either engine.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use belfry::config::Database;
+use belfry::store::Database;
 use belfry::store::{Options, Store};
 use jiff::Timestamp;
 use tempfile::TempDir;
@@ -53,7 +54,7 @@ impl TestDatabase {
 
 /// Few connections, since many tests share one server.
 pub(crate) fn options() -> Options {
-    Options { connections: 4, ..Options::default() }
+    Options { connections: NonZeroUsize::new(4).unwrap(), ..Options::default() }
 }
 
 /// Where an engine is; `None` at a desk without it.

@@ -1,6 +1,7 @@
 //! Accounts.
 
-use belfry::store::{Account, Code, ExistingAccess, Session, Store, Taken, TokenAccount};
+use belfry::store::{Account, Code, ExistingAccess, Session, Store, Taken};
+use belfry_core::oauth::token::TokenAccount;
 
 use super::{MANY, PASSWORD, account, agree, at, digest, many, token, with_alice};
 

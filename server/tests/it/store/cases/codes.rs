@@ -29,7 +29,7 @@ pub(in crate::store) async fn a_code_is_spent_once(store: Store) {
     assert!(!store.redeem_code(digest("c"), digest("u"), at(599), None).await.unwrap());
 
     let token = store.token(digest("t")).await.unwrap().unwrap();
-    assert_eq!((token.app, token.account.as_ref().unwrap().id), (1, 7));
+    assert_eq!((token.app_id, token.account.as_ref().unwrap().id), (1, 7));
     assert_eq!((token.scopes.to_string().as_str(), token.created_at), ("read push", at(599)));
     assert_eq!(token.expires_at, Some(at(9999)));
     assert_eq!(store.token(digest("u")).await.unwrap(), None);

@@ -1,6 +1,6 @@
 //! StoredRulesets.
 
-use belfry::store::{Draft, RulesetsForUpdate, Store, StoredRulesets};
+use belfry::store::{Draft, RulesetsForUpdate, SaveOutcome, Store, StoredRulesets};
 use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
 
 use super::{MANY, account, at, many};
@@ -14,7 +14,10 @@ pub(in crate::store) async fn documents_are_read_back_by_scope(store: Store) {
         [(7, "global", "one"), (7, "device/phone", "two"), (8, "global", "other")]
     {
         let read = store.rulesets_for_update(account).await.unwrap();
-        assert!(store.save_ruleset(&read, with_rule(&read, scope, rule)).await.unwrap());
+        assert_eq!(
+            store.save_ruleset(&read, with_rule(&read, scope, rule)).await.unwrap(),
+            SaveOutcome::Saved
+        );
     }
     for reading in ["from memory", "from memory again"] {
         let rulesets = store.rulesets(7).await.unwrap();
@@ -30,7 +33,10 @@ pub(in crate::store) async fn documents_are_read_back_by_scope(store: Store) {
 pub(in crate::store) async fn what_was_saved_is_what_the_database_holds(store: Store) {
     for rule in ["one", "two"] {
         let read = store.rulesets_for_update(7).await.unwrap();
-        assert!(store.save_ruleset(&read, with_rule(&read, "global", rule)).await.unwrap());
+        assert_eq!(
+            store.save_ruleset(&read, with_rule(&read, "global", rule)).await.unwrap(),
+            SaveOutcome::Saved
+        );
     }
     let saved = store.rulesets(7).await.unwrap();
     // Disabling an account makes everything be read anew.
@@ -47,10 +53,17 @@ pub(in crate::store) async fn a_write_over_a_newer_write_is_refused(store: Store
     assert!(save(&store, "global", Some("one")).await);
     let read = store.rulesets_for_update(7).await.unwrap();
 
-    assert!(store.save_ruleset(&read, with_rule(&read, "global", "two")).await.unwrap());
-    assert!(!store.save_ruleset(&read, with_rule(&read, "global", "three")).await.unwrap());
-    assert!(
-        !store.save_ruleset(&read, Draft::new(Document::new(RuleScope::Global))).await.unwrap()
+    assert_eq!(
+        store.save_ruleset(&read, with_rule(&read, "global", "two")).await.unwrap(),
+        SaveOutcome::Saved
+    );
+    assert_eq!(
+        store.save_ruleset(&read, with_rule(&read, "global", "three")).await.unwrap(),
+        SaveOutcome::Conflict
+    );
+    assert_eq!(
+        store.save_ruleset(&read, Draft::new(Document::new(RuleScope::Global))).await.unwrap(),
+        SaveOutcome::Conflict
     );
 
     assert_eq!(ids(&store.rulesets(7).await.unwrap(), "global"), ["two", "one"]);
@@ -58,8 +71,14 @@ pub(in crate::store) async fn a_write_over_a_newer_write_is_refused(store: Store
 
 pub(in crate::store) async fn a_first_write_over_another_first_write_is_refused(store: Store) {
     let read = store.rulesets_for_update(7).await.unwrap();
-    assert!(store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap());
-    assert!(!store.save_ruleset(&read, with_rule(&read, "global", "two")).await.unwrap());
+    assert_eq!(
+        store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap(),
+        SaveOutcome::Saved
+    );
+    assert_eq!(
+        store.save_ruleset(&read, with_rule(&read, "global", "two")).await.unwrap(),
+        SaveOutcome::Conflict
+    );
     assert_eq!(ids(&store.rulesets(7).await.unwrap(), "global"), ["one"]);
 }
 
@@ -67,8 +86,14 @@ pub(in crate::store) async fn a_write_of_one_scope_keeps_what_another_wrote_in_t
     store: Store,
 ) {
     let read = store.rulesets_for_update(7).await.unwrap();
-    assert!(store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap());
-    assert!(store.save_ruleset(&read, with_rule(&read, "device/a", "two")).await.unwrap());
+    assert_eq!(
+        store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap(),
+        SaveOutcome::Saved
+    );
+    assert_eq!(
+        store.save_ruleset(&read, with_rule(&read, "device/a", "two")).await.unwrap(),
+        SaveOutcome::Saved
+    );
     let rulesets = store.rulesets(7).await.unwrap();
     assert_eq!(ids(&rulesets, "global"), ["one"]);
     assert_eq!(ids(&rulesets, "device/a"), ["two"]);
@@ -83,7 +108,10 @@ pub(in crate::store) async fn a_removed_document_is_gone_and_its_version_is_not_
     assert!(store.rulesets(7).await.unwrap().is_empty());
 
     assert!(save(&store, "device/a", Some("two")).await);
-    assert!(!store.save_ruleset(&read, with_rule(&read, "device/a", "dead")).await.unwrap());
+    assert_eq!(
+        store.save_ruleset(&read, with_rule(&read, "device/a", "dead")).await.unwrap(),
+        SaveOutcome::Conflict
+    );
     assert_eq!(ids(&store.rulesets(7).await.unwrap(), "device/a"), ["two"]);
 }
 
@@ -133,7 +161,7 @@ pub(in crate::store) async fn save(store: &Store, scope_text: &str, rule: Option
         Some(rule) => with_rule(&read, scope_text, rule),
         None => Draft::new(Document::new(scope(scope_text))),
     };
-    store.save_ruleset(&read, draft).await.unwrap()
+    store.save_ruleset(&read, draft).await.unwrap() == SaveOutcome::Saved
 }
 
 pub(in crate::store) fn with_rule(read: &RulesetsForUpdate, scope_text: &str, rule: &str) -> Draft {
@@ -178,7 +206,10 @@ pub(in crate::store) async fn the_rules_of_many_are_read_by_name(store: Store) {
         if id % 3 == 0 {
             for scope in ["global", "device/phone"] {
                 let read = store.rulesets_for_update(id).await.unwrap();
-                assert!(store.save_ruleset(&read, with_rule(&read, scope, name)).await.unwrap());
+                assert_eq!(
+                    store.save_ruleset(&read, with_rule(&read, scope, name)).await.unwrap(),
+                    SaveOutcome::Saved
+                );
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Tokens.
 
-use belfry::store::{NewToken, Store, Token, TokenAccount};
+use belfry::store::{NewToken, Store};
+use belfry_core::oauth::token::{Token, TokenAccount};
 
 use super::{PASSWORD, at, digest, many, token, with_alice};
 
@@ -12,7 +13,7 @@ pub(in crate::store) async fn a_token_is_read_back_with_its_account(store: Store
     for reading in ["from the database", "from memory"] {
         let found = store.token(digest("t")).await.unwrap().unwrap();
         let expected = Token {
-            app: 1,
+            app_id: 1,
             account: Some(TokenAccount { id: 7, name: "alice".to_owned(), disabled_at: None }),
             scopes: "read push".parse().unwrap(),
             created_at: at(1_700_000_000),
@@ -121,6 +122,6 @@ pub(in crate::store) async fn a_password_of_now_is_good_for_a_token_and_no_other
     assert!(store.add_token_for_password(&new, PASSWORD).await.unwrap());
     let found = store.token(digest("t")).await.unwrap().unwrap();
     assert_eq!(found.account.as_ref().unwrap().id, 7);
-    assert_eq!((found.app, found.scopes.to_string()), (new.app, new.scopes));
+    assert_eq!((found.app_id, found.scopes.to_string()), (new.app, new.scopes));
     assert_eq!((found.created_at, found.expires_at), (new.created_at, new.expires_at));
 }

@@ -1,4 +1,4 @@
-//! Where the data is, and addresses that may hold a password.
+//! The location of a database, and URLs that may contain a password.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,12 +7,12 @@ use std::str::FromStr;
 use serde::Deserialize;
 use url::Url;
 
-/// Which engine, and where it is.
+/// The engine and location of a database.
 #[derive(Debug, Clone)]
 pub enum Database {
-    /// The embedded engine and its file.
+    /// A SQLite file.
     Sqlite(PathBuf),
-    /// The shared engine and its address.
+    /// The URL of a PostgreSQL database.
     Postgres(SecretUrl),
 }
 
@@ -25,13 +25,13 @@ impl fmt::Display for Database {
     }
 }
 
-/// The address of a database or a Redis. It is never printed with its password.
+/// The URL of a database or Redis server. Its password is never printed.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct SecretUrl(Url);
 
 impl SecretUrl {
-    /// The address as it is, for the driver that connects.
+    /// The URL with its password, for the driver.
     #[must_use]
     pub fn reveal(&self) -> &str {
         self.0.as_str()
@@ -43,14 +43,14 @@ impl SecretUrl {
         self.0.scheme()
     }
 
-    /// The address for people.
+    /// The URL for messages and logs.
     #[must_use]
     pub fn without_password(&self) -> String {
         let mut shown = self.0.clone();
         if shown.password().is_some() {
             let _only_fails_without_a_host = shown.set_password(Some("***"));
         }
-        // A password can stand there too.
+        // The query can contain a password too.
         shown.set_query(None);
         shown.into()
     }
@@ -60,8 +60,8 @@ impl FromStr for SecretUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // The text is not repeated: it may hold a password.
-        Url::parse(text).map(Self).map_err(|error| format!("not an address: {error}"))
+        // The text is not repeated, because it may contain a password.
+        Url::parse(text).map(Self).map_err(|error| format!("not a valid URL: {error}"))
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_printed_without_its_password() {
+    fn a_url_is_printed_without_its_password() {
         for (address, shown) in [
             ("postgres://me:hunter2@db:5432/belfry", "postgres://me:***@db:5432/belfry"),
             ("postgres://me@db/belfry?password=hunter2", "postgres://me@db/belfry"),

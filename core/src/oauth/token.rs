@@ -1,0 +1,116 @@
+//! Access tokens and the decision whether one is valid.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use thiserror::Error;
+
+use super::scope::Scopes;
+
+/// An issued access token with the state of its app and account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// The app that it was issued to.
+    pub app_id: i64,
+    /// The account that granted it; `None` for a token of the app itself.
+    pub account: Option<TokenAccount>,
+    /// The granted scopes.
+    pub scopes: Scopes,
+    /// When it was issued.
+    pub created_at: Timestamp,
+    /// When it expires.
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+    /// When its app was disabled.
+    pub app_disabled_at: Option<Timestamp>,
+}
+
+/// The account of a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenAccount {
+    /// The id of the account.
+    pub id: i64,
+    /// The name of the account.
+    pub name: String,
+    /// When it was disabled.
+    pub disabled_at: Option<Timestamp>,
+}
+
+/// Why an issued token is not valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum TokenError {
+    /// The token was revoked, or its app was disabled.
+    #[error("the token was revoked")]
+    Revoked,
+    /// The token expired.
+    #[error("the token expired")]
+    Expired,
+    /// The account was disabled.
+    #[error("the account is disabled")]
+    AccountDisabled,
+}
+
+impl Token {
+    /// Checks that the token is valid at this time.
+    ///
+    /// # Errors
+    /// The reason why it is not valid. Revocation is reported before expiry.
+    pub fn check(&self, now: Timestamp) -> Result<(), TokenError> {
+        if self.revoked_at.is_some() || self.app_disabled_at.is_some() {
+            Err(TokenError::Revoked)
+        } else if self.expires_at.is_some_and(|expiry| expiry <= now) {
+            Err(TokenError::Expired)
+        } else if self.account.as_ref().is_some_and(|account| account.disabled_at.is_some()) {
+            Err(TokenError::AccountDisabled)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// The expiry of a token that is issued now. Without a lifetime it does not expire.
+#[must_use]
+pub fn expiry(now: Timestamp, lifetime: Option<Duration>) -> Option<Timestamp> {
+    lifetime.map(|lifetime| now.checked_add(lifetime).unwrap_or(Timestamp::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn a_token_is_valid_until_it_expires_is_revoked_or_its_account_or_app_is_disabled() {
+        let account = |disabled_at| TokenAccount { id: 7, name: "a".to_owned(), disabled_at };
+        let valid = Token {
+            app_id: 1,
+            account: Some(account(None)),
+            scopes: "read".parse().unwrap(),
+            created_at: at(1),
+            expires_at: Some(at(10)),
+            revoked_at: None,
+            app_disabled_at: None,
+        };
+        assert_eq!(valid.check(at(9)), Ok(()));
+        assert_eq!(valid.check(at(10)), Err(TokenError::Expired));
+        let app_token = Token { account: None, expires_at: None, ..valid.clone() };
+        assert_eq!(app_token.check(at(99)), Ok(()));
+        let disabled = Token { account: Some(account(Some(at(2)))), ..valid.clone() };
+        assert_eq!(disabled.check(at(9)), Err(TokenError::AccountDisabled));
+        let revoked = Token { revoked_at: Some(at(2)), ..valid.clone() };
+        assert_eq!(revoked.check(at(99)), Err(TokenError::Revoked));
+        let app_disabled = Token { app_disabled_at: Some(at(2)), ..valid };
+        assert_eq!(app_disabled.check(at(9)), Err(TokenError::Revoked));
+    }
+
+    #[test]
+    fn a_token_expires_after_its_lifetime_and_never_overflows() {
+        assert_eq!(expiry(at(5), None), None);
+        assert_eq!(expiry(at(5), Some(Duration::from_secs(10))), Some(at(15)));
+        assert_eq!(expiry(at(5), Some(Duration::MAX)), Some(Timestamp::MAX));
+    }
+}

@@ -1,0 +1,28 @@
+//! Durations in settings, such as `"30s"`, `"1h 30m"` or `"14d"`.
+
+use std::time::Duration;
+
+use jiff::{Span, SpanRelativeTo};
+use serde::{Deserialize, Deserializer, de};
+
+/// Parses a positive duration. A day has 24 hours.
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let day = SpanRelativeTo::days_are_24_hours();
+    let parsed = text.parse::<Span>().and_then(|span| span.to_duration(day));
+    match parsed.ok().and_then(|length| Duration::try_from(length).ok()) {
+        Some(length) if length > Duration::ZERO => Ok(length),
+        _ => Err(de::Error::custom(format!(
+            "{text:?} is not a length of time; write \"30s\" or \"5m\""
+        ))),
+    }
+}
+
+/// Parses the duration of an optional setting.
+pub(crate) fn deserialize_some<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    deserialize(deserializer).map(Some)
+}
