@@ -60,11 +60,9 @@ impl Sqlite {
         migrate(&mut connection, &path, now)?;
 
         let (writes, jobs) = mpsc::channel();
-        let (told, telling) = tokio::sync::mpsc::unbounded_channel();
-        tokio::spawn(writer::tell(telling));
         let thread = thread::Builder::new()
             .name("sqlite-writer".to_owned())
-            .spawn(move || writer::run(&connection, &jobs, &cache, &told))
+            .spawn(move || writer::run(&connection, &jobs, &cache))
             .map_err(|error| failed(&error))?;
         let reads =
             reader::start(|| open_reader(&path)).map_err(|error| failed(&error.to_string()))?;

@@ -1,18 +1,16 @@
-//! The thread that writes: it takes what many callers have queued and commits it as one
-//! transaction, then answers each of them.
+//! The writer thread: commits all queued batches as one transaction (group commit), then replies to
+//! each caller.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::thread;
 use std::time::Duration;
 
-use rusqlite::Connection;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use rusqlite::{Connection, ffi};
 use tokio::sync::oneshot;
 
 use crate::store::cache::{Cache, Invalidation};
 use crate::store::engine::{Batch, Rows, Statement};
 
-/// A batch, and where its rows go.
+/// A batch and the channel for its rows.
 pub(super) struct Job {
     pub(super) batch: Batch,
     pub(super) reply: oneshot::Sender<Outcome>,
@@ -20,107 +18,80 @@ pub(super) struct Job {
 
 type Outcome = rusqlite::Result<Vec<Rows>>;
 
-/// What became of a group.
-type Told = Vec<(oneshot::Sender<Outcome>, Outcome)>;
+/// Maximum number of batches in a transaction, to bound the latency of the first.
+const MAX_GROUP: usize = 1024;
 
-/// Tells callers what became of their batches. It is a task, so that the writer wakes one task for a
-/// group, and that wakes the callers without leaving the runtime.
-pub(super) async fn tell(mut groups: UnboundedReceiver<Told>) {
-    while let Some(group) = groups.recv().await {
-        for (reply, outcome) in group {
-            // A caller who has gone away need not be told.
-            drop(reply.send(outcome));
-        }
-    }
-}
+/// Interval of the checks for writes of other processes.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How many batches share a transaction at the most, so that the first does not wait for ever.
-const GROUP: usize = 1024;
-
-/// How often to look whether another process (a command) has written.
-pub(super) const LOOK: Duration = Duration::from_millis(20);
-
-/// Serves until the queue is closed and empty.
-pub(super) fn run(
-    connection: &Connection,
-    jobs: &Receiver<Job>,
-    cache: &Cache,
-    told: &UnboundedSender<Told>,
-) {
-    let mut group = Vec::with_capacity(GROUP);
-    let mut last = 1;
+/// Runs until the queue is closed and empty.
+pub(super) fn run(connection: &Connection, jobs: &Receiver<Job>, cache: &Cache) {
+    let mut group = Vec::with_capacity(MAX_GROUP);
     let mut seen = data_version(connection);
     loop {
-        match jobs.recv_timeout(LOOK) {
+        match jobs.recv_timeout(POLL_INTERVAL) {
             Ok(job) => {
                 group.push(job);
-                gather(jobs, &mut group, last);
-                last = group.len();
-                // Nobody listens only when the runtime is gone, and all callers with it.
-                drop(told.send(commit(connection, &mut group, cache)));
+                group.extend(jobs.try_iter().take(MAX_GROUP - 1));
+                for (reply, outcome) in commit(connection, &mut group, cache) {
+                    // Fails only if the caller dropped its future.
+                    drop(reply.send(outcome));
+                }
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        let now = data_version(connection);
-        if now != seen {
-            seen = now;
+        let version = data_version(connection);
+        if version != seen {
+            seen = version;
             cache.invalidate(&[Invalidation::Everything]);
         }
     }
 }
 
-/// Takes what is queued. Those who were told together mostly come back together, so as long as they
-/// keep coming, up to as many as in the last group, the others are waited for.
-fn gather(jobs: &Receiver<Job>, group: &mut Vec<Job>, last: usize) {
-    group.extend(jobs.try_iter().take(GROUP - group.len()));
-    let mut before = 0;
-    while group.len() < last && group.len() > before {
-        before = group.len();
-        thread::yield_now();
-        group.extend(jobs.try_iter().take(GROUP - group.len()));
-    }
-}
-
-/// A number that changes when another connection has written, and not when this one has.
+/// A number that changes when another connection has written, but not when this one has.
 fn data_version(connection: &Connection) -> Option<i64> {
     let mut pragma = connection.prepare_cached("pragma data_version").ok()?;
     pragma.query_row([], |row| row.get(0)).ok()
 }
 
-/// Writes a group in one transaction, and gives what to tell each caller. A batch that fails is
-/// undone alone and told so; when the transaction as a whole fails, nobody is told that anything was
-/// written.
-fn commit(connection: &Connection, group: &mut Vec<Job>, cache: &Cache) -> Told {
+/// Writes a group in one transaction and returns the reply for each caller. A batch that fails is
+/// rolled back alone; if the whole transaction fails, every batch fails.
+fn commit(
+    connection: &Connection,
+    group: &mut Vec<Job>,
+    cache: &Cache,
+) -> Vec<(oneshot::Sender<Outcome>, Outcome)> {
     let mut outcomes = Vec::with_capacity(group.len());
-    let written = (|| {
+    let committed = (|| {
         execute(connection, "begin immediate")?;
         for job in &*group {
             outcomes.push(write(connection, &job.batch.statements)?);
             if connection.is_autocommit() {
-                // SQLite gave up the whole transaction, as it does when the disk is full.
-                return Err(took_all(outcomes.pop()));
+                // SQLite rolled back the whole transaction, as it does when the disk is full.
+                let error = outcomes.pop().and_then(Result::err);
+                return Err(error.unwrap_or(rusqlite::Error::ExecuteReturnedResults));
             }
         }
         execute(connection, "commit")
     })();
-    if written.is_err() && !connection.is_autocommit() {
+    if committed.is_err() && !connection.is_autocommit() {
         drop(execute(connection, "rollback"));
     }
-    match written {
+    match committed {
         Ok(()) => {
-            let told = |(job, outcome): (Job, Outcome)| {
+            let reply = |(job, outcome): (Job, Outcome)| {
                 cache.invalidate(&job.batch.invalidations);
                 (job.reply, outcome)
             };
-            group.drain(..).zip(outcomes).map(told).collect()
+            group.drain(..).zip(outcomes).map(reply).collect()
         }
         Err(error) => group.drain(..).map(|job| (job.reply, Err(copy(&error)))).collect(),
     }
 }
 
-/// Runs the statements of one batch, all or none. It fails when a batch could not be undone: then
-/// nothing of the whole group may be kept.
+/// Runs the statements of one batch, all or none. An outer error means that the batch could not be
+/// rolled back, so nothing of the group may be committed.
 fn write(connection: &Connection, statements: &[Statement]) -> rusqlite::Result<Outcome> {
     if let [statement] = statements {
         // A single statement is atomic by itself.
@@ -141,18 +112,14 @@ fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)
 }
 
-fn took_all(outcome: Option<Outcome>) -> rusqlite::Error {
-    outcome.and_then(Result::err).unwrap_or(rusqlite::Error::ExecuteReturnedResults)
-}
-
-/// The same error for everybody who waited; `rusqlite::Error` cannot be cloned.
+/// Copies an error for every caller of a group; `rusqlite::Error` is not `Clone`. An error that does
+/// not come from SQLite is copied as a misuse of its interface, with the original text.
 fn copy(error: &rusqlite::Error) -> rusqlite::Error {
-    match error {
-        rusqlite::Error::SqliteFailure(code, message) => {
-            rusqlite::Error::SqliteFailure(*code, message.clone())
-        }
-        other => rusqlite::Error::InvalidPath(other.to_string().into()),
-    }
+    let (code, message) = match error {
+        rusqlite::Error::SqliteFailure(code, message) => (*code, message.clone()),
+        other => (ffi::Error::new(ffi::SQLITE_MISUSE), Some(other.to_string())),
+    };
+    rusqlite::Error::SqliteFailure(code, message)
 }
 
 #[cfg(test)]
@@ -160,8 +127,8 @@ mod tests {
     use super::*;
     use crate::store::engine::sql;
 
-    /// A connection with an empty table of numbers, each of which fits in once.
-    fn numbers() -> Connection {
+    /// A connection with an empty table of unique numbers.
+    fn open_numbers() -> Connection {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch("create table numbers (number integer primary key)").unwrap();
         connection
@@ -176,19 +143,19 @@ mod tests {
     }
 
     fn commit_all(connection: &Connection, mut group: Vec<Job>) -> Vec<Outcome> {
-        let told = commit(connection, &mut group, &Cache::new(1 << 20, true));
+        let replies = commit(connection, &mut group, &Cache::new(1 << 20, true));
         assert!(group.is_empty());
-        told.into_iter().map(|(_, outcome)| outcome).collect()
+        replies.into_iter().map(|(_, outcome)| outcome).collect()
     }
 
-    fn kept(connection: &Connection) -> Vec<i64> {
+    fn stored(connection: &Connection) -> Vec<i64> {
         let mut select = connection.prepare("select number from numbers order by number").unwrap();
         select.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     }
 
     #[test]
-    fn a_batch_that_fails_is_undone_and_the_others_of_its_group_are_kept() {
-        let connection = numbers();
+    fn a_failed_batch_is_rolled_back_without_the_others_of_its_group() {
+        let connection = open_numbers();
         let broken = || sql("insert into nowhere values (1)", []);
         let outcomes = commit_all(
             &connection,
@@ -202,24 +169,34 @@ mod tests {
                 job(vec![insert(3), insert(7)]),
             ],
         );
-        let good: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
-        assert_eq!(good, [true, false, true, false, false, false, true]);
-        assert_eq!(kept(&connection), [1, 2, 3, 5, 7]);
-        assert!(connection.is_autocommit(), "and the transaction is over");
+        let succeeded: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
+        assert_eq!(succeeded, [true, false, true, false, false, false, true]);
+        assert_eq!(stored(&connection), [1, 2, 3, 5, 7]);
+        assert!(connection.is_autocommit(), "the transaction ended");
     }
 
     #[test]
-    fn when_the_transaction_is_lost_nobody_is_told_that_anything_was_written() {
-        let connection = numbers();
-        // As SQLite does by itself when the disk is full.
+    fn when_the_transaction_fails_every_batch_fails() {
+        let connection = open_numbers();
+        // SQLite does this itself when the disk is full.
         let lost = sql("rollback", []);
         let outcomes = commit_all(
             &connection,
             vec![job(vec![insert(1)]), job(vec![lost]), job(vec![insert(2)])],
         );
         assert!(outcomes.iter().all(Result::is_err));
-        assert_eq!(kept(&connection), [0; 0]);
-        assert!(commit_all(&connection, vec![job(vec![insert(1)])])[0].is_ok(), "it goes on");
-        assert_eq!(kept(&connection), [1]);
+        assert_eq!(stored(&connection), [0; 0]);
+        assert!(
+            commit_all(&connection, vec![job(vec![insert(1)])])[0].is_ok(),
+            "the writer continues"
+        );
+        assert_eq!(stored(&connection), [1]);
+    }
+
+    #[test]
+    fn a_copied_error_keeps_its_text() {
+        let error = rusqlite::Error::InvalidParameterName("$9".to_owned());
+        assert!(copy(&error).to_string().contains(&error.to_string()));
+        assert!(!copy(&error).to_string().contains("path"));
     }
 }
