@@ -1,16 +1,16 @@
-//! Rules, an event, a room and who is asked: no input makes a verdict panic, and whichever way it
-//! is come by, it is the same.
+//! Rules, an event, a room and a user: no input causes a panic, and evaluation for one user, the
+//! explanation and the rule index have the same result.
 //!
-//! An input is text, so that it can be read and written by people:
+//! An input is text, so that people can read and write it:
 //!
 //! ```text
 //! the user's id
-//! the event, or any text, which is then the body of a message
-//! what is known of the room, or nothing
-//! the profile tag of the device, or nothing
+//! the JSON of an event, or any text, which becomes the body of a message
+//! the JSON of the room, or nothing
+//! the profile tag of a device, or nothing
 //! global/override/a {"actions":["notify"]}
 //! global/override/a/enabled false
-//! anything else is the pattern of a content rule
+//! any other line is the pattern of a content rule
 //! ```
 
 use std::cell::RefCell;
@@ -26,16 +26,17 @@ use belfry_core::rules::index::RuleIndex;
 use belfry_core::rules::{Document, NewRule, Position, RuleError, RuleKind, RulePath, RuleScope};
 use serde_json::{Value, json};
 
-/// The documents of a user.
+/// The documents of a user, by scope.
 type Documents = BTreeMap<RuleScope, Document>;
 
-/// So many users are in the crowd that a few of them are asked one by one, not by their rules.
-const CROWD: usize = 3000;
+/// The number of other users in the large index: enough that a room of two is evaluated by member,
+/// not by rule.
+const OTHER_USERS: usize = 3000;
 
 thread_local! {
-    /// An audience of many. Who is put into it is taken out again, so that no input depends on
-    /// those before it.
-    static MANY: RefCell<RuleIndex> = RefCell::new(crowd());
+    /// An index of many users. The users of an input are removed again, so that no input depends on
+    /// earlier ones.
+    static LARGE_INDEX: RefCell<RuleIndex> = RefCell::new(large_index());
 }
 
 /// Checks one input.
@@ -45,13 +46,13 @@ pub fn check(input: &[u8]) {
     let mut next = || lines.next().unwrap_or_default();
     let (me, event, room, tag) = (next(), next(), next(), next());
     let rules: Vec<&str> = lines.collect();
-    // Others must have other ids, and may have the same rules.
+    // Other users have other IDs, and may have the same rules.
     let (neighbour, stranger) = (format!("{me}r"), format!("{me}s"));
     let all = [(me, documents(&rules)), (&neighbour, documents(rules.iter().step_by(2)))];
 
-    let event = event_of(event);
-    let (asked, facts, tag) = asked(&event, room, tag);
-    let name = asked.member().display_name;
+    let event = parse_event(event);
+    let (request, facts, tag) = explain_request(&event, room, tag);
+    let name = request.member().display_name;
     let members = [
         (me, json!({"user_id": me, "display_name": name, "profile_tag": tag})),
         (&neighbour, json!({"user_id": neighbour, "display_name": name})),
@@ -60,48 +61,48 @@ pub fn check(input: &[u8]) {
     ];
     let list: Vec<&Value> = members.iter().map(|(_, member)| member).collect();
     let body = json!({"event": event, "room": facts, "members": without_null(&list), "all": true});
-    let many = EvaluateRequest::read(body.to_string().as_bytes()).expect("explain has read it");
+    let many = EvaluateRequest::read(body.to_string().as_bytes())
+        .expect("it was accepted as an explain request");
 
     let compiled: Vec<CompiledRules> = members.iter().map(|(id, _)| compiled(id, &all)).collect();
     let alone: Vec<PushEvaluation<'_>> = compiled
         .iter()
         .zip(&many.members)
-        .map(|(rules, member)| explained(rules, &asked, &event, member.member()))
+        .map(|(rules, member)| evaluate_alone(rules, &request, &event, member.member()))
         .collect();
     let people: Vec<(&str, Member<'_>)> =
         many.members.iter().map(|member| (&*member.user_id, member.member())).collect();
-    assert_eq!(people[0].1, asked.member());
+    assert_eq!(people[0].1, request.member());
 
-    let mut audience = RuleIndex::new();
-    gather(&mut audience, &all);
-    agree(&audience, &many, &people, &alone);
-    answers(&audience, &many, &people);
-    MANY.with_borrow_mut(|audience| {
-        gather(audience, &all);
+    let mut index = RuleIndex::new();
+    insert_all(&mut index, &all);
+    check_index(&index, &many, &people, &alone);
+    check_response(&index, &many, &people);
+    LARGE_INDEX.with_borrow_mut(|index| {
+        insert_all(index, &all);
         for (people, alone) in people.chunks(2).zip(alone.chunks(2)) {
-            agree(audience, &many, people, alone);
+            check_index(index, &many, people, alone);
         }
         for (id, _) in &all {
-            audience.remove(id);
+            index.remove(id);
         }
-        assert_eq!(audience.len(), CROWD);
+        assert_eq!(index.len(), OTHER_USERS);
     });
 }
 
-fn crowd() -> RuleIndex {
-    let mut audience = RuleIndex::new();
-    for number in 0..CROWD {
-        // No user of an input is called so: its id would have to hold a line break.
-        audience.put(&format!("\n{number}"), []);
+fn large_index() -> RuleIndex {
+    let mut index = RuleIndex::new();
+    for number in 0..OTHER_USERS {
+        // No user of an input has such an ID: it would contain a line break.
+        index.insert(&format!("\n{number}"), []);
     }
-    audience
+    index
 }
 
-/// An event as it was written, or a message with that text.
-fn event_of(text: &str) -> Value {
+/// Parses the JSON of an event, or makes a message with that text.
+fn parse_event(text: &str) -> Value {
     let event = json::read(text.as_bytes()).ok().filter(Value::is_object);
     if let Some(event) = &event {
-        Event::from_slice(text.as_bytes()).expect("the strict reader has read it");
         Event::from_value(event.clone()).expect("it is an object");
     }
     event.unwrap_or_else(|| {
@@ -112,8 +113,12 @@ fn event_of(text: &str) -> Value {
     })
 }
 
-/// The question, with as much of what is said about the room and the device as can be believed.
-fn asked(event: &Value, room: &str, tag: &str) -> (ExplainRequest, Value, Option<String>) {
+/// The request, with as much of the room and the profile tag as is valid.
+fn explain_request(
+    event: &Value,
+    room: &str,
+    tag: &str,
+) -> (ExplainRequest, Value, Option<String>) {
     let room = json::read(room.as_bytes()).ok().filter(Value::is_object);
     let tag = Some(tag).filter(|tag| !tag.is_empty());
     let attempts = [(room.as_ref(), tag), (room.as_ref(), None), (None, tag), (None, None)];
@@ -125,13 +130,13 @@ fn asked(event: &Value, room: &str, tag: &str) -> (ExplainRequest, Value, Option
             if let Some(tag) = tag {
                 body["profile_tag"] = json!(tag);
             }
-            let asked = ExplainRequest::read(body.to_string().as_bytes()).ok()?;
-            Some((asked, facts, tag.map(str::to_owned)))
+            let request = ExplainRequest::read(body.to_string().as_bytes()).ok()?;
+            Some((request, facts, tag.map(str::to_owned)))
         })
-        .expect("an event alone is a question")
+        .expect("an event alone is a valid request")
 }
 
-/// What is not known is left out, as in a request.
+/// Omits unknown values, as a client would.
 fn without_null(members: &[&Value]) -> Value {
     let mut members = json!(members);
     for member in members.as_array_mut().into_iter().flatten() {
@@ -144,7 +149,7 @@ fn documents<'a>(lines: impl IntoIterator<Item = &'a &'a str>) -> Documents {
     let mut documents = Documents::new();
     for (number, line) in lines.into_iter().enumerate() {
         let (path, body) = line.split_once(' ').unwrap_or((line, ""));
-        // As the server does it: what is refused has no effect.
+        // A rejected change has no effect, as on the server.
         if put(&mut documents, path, body.as_bytes()).is_none() {
             let body = json!({"pattern": line, "actions": ["notify"]}).to_string();
             let path = format!("global/content/{number}");
@@ -154,7 +159,7 @@ fn documents<'a>(lines: impl IntoIterator<Item = &'a &'a str>) -> Documents {
     documents
 }
 
-/// Carries out what a `PUT` says, refused or not; none if the path names no rule.
+/// Applies a `PUT`; `None` if the path is not that of a rule.
 fn put(documents: &mut Documents, path: &str, body: &[u8]) -> Option<Result<(), RuleError>> {
     let path = RulePath::read(path).ok()?;
     let (RulePath::Rule(name) | RulePath::Enabled(name) | RulePath::Actions(name)) = &path else {
@@ -189,56 +194,56 @@ fn compiled(user: &str, all: &[(&str, Documents)]) -> CompiledRules {
     CompiledRules::new(user, known.iter().flat_map(|(_, documents)| documents.values()))
 }
 
-/// The verdict of one user, having looked at how it is explained.
-fn explained<'a>(
+/// The evaluation for one user, compared with its explanation.
+fn evaluate_alone<'a>(
     rules: &'a CompiledRules,
-    asked: &ExplainRequest,
+    request: &ExplainRequest,
     event: &Value,
     member: Member<'_>,
 ) -> PushEvaluation<'a> {
-    let verdict = rules.verdict(&asked.event, &asked.room, member);
-    let explanation = rules.explain(&asked.event, &asked.room, member);
-    assert_eq!(explanation.verdict, verdict, "of {event}");
-    let won = explanation.walk.last().filter(|step| step.outcome == Outcome::Won);
-    assert_eq!(won.map(|step| step.rule), verdict.rule, "of {event}");
+    let evaluation = rules.evaluate(&request.event, &request.room, member);
+    let explanation = rules.explain(&request.event, &request.room, member);
+    assert_eq!(explanation.evaluation, evaluation, "of {event}");
+    let matched = explanation.walk.last().filter(|step| step.outcome == Outcome::Won);
+    assert_eq!(matched.map(|step| step.rule), evaluation.rule, "of {event}");
     let _ = json::write(&explanation);
-    verdict
+    evaluation
 }
 
-/// Puts the users in, one of them for the second time and with other rules before.
-fn gather(audience: &mut RuleIndex, all: &[(&str, Documents)]) {
+/// Inserts the users, one of them twice with different rules.
+fn insert_all(index: &mut RuleIndex, all: &[(&str, Documents)]) {
     let [(me, mine), (neighbour, _)] = [&all[0], &all[1]];
-    audience.put(neighbour, mine.values());
-    audience.put(me, mine.values());
+    index.insert(neighbour, mine.values());
+    index.insert(me, mine.values());
     for (id, documents) in all {
-        audience.put(id, documents.values());
+        index.insert(id, documents.values());
     }
 }
 
-/// Checks that the audience finds the verdicts that each has alone.
-fn agree(
-    audience: &RuleIndex,
-    asked: &EvaluateRequest,
+/// Checks that the index has the same results as each user alone.
+fn check_index(
+    index: &RuleIndex,
+    request: &EvaluateRequest,
     people: &[(&str, Member<'_>)],
     alone: &[PushEvaluation<'_>],
 ) {
-    let members = audience.members(people.iter().copied());
-    let verdicts = members.verdicts(&asked.event, &asked.room);
+    let members = index.members(people.iter().copied());
+    let evaluation = members.evaluate(&request.event, &request.room);
     for (position, alone) in alone.iter().enumerate() {
-        assert_eq!(verdicts.of(position).as_ref(), Some(alone), "of {:?}", people[position]);
+        assert_eq!(evaluation.get(position).as_ref(), Some(alone), "of {:?}", people[position]);
     }
-    let groups = verdicts.groups();
+    let groups = evaluation.groups();
     assert_eq!(groups.iter().map(|group| group.members.len()).sum::<usize>(), people.len());
 }
 
-/// Checks that the answer is JSON, in which everybody is.
-fn answers(audience: &RuleIndex, asked: &EvaluateRequest, people: &[(&str, Member<'_>)]) {
-    let members = audience.members(people.iter().copied());
+/// Checks that the response is JSON that lists every user.
+fn check_response(index: &RuleIndex, request: &EvaluateRequest, people: &[(&str, Member<'_>)]) {
+    let members = index.members(people.iter().copied());
     let ids: Vec<&str> = people.iter().map(|(id, _)| *id).collect();
-    let mut evaluation = EvaluationResponse::new(asked.all);
-    evaluation.add(&members.verdicts(&asked.event, &asked.room), &ids);
-    let answer = json::read(&evaluation.answer()).expect("an answer is JSON");
-    let groups = answer["groups"].as_array().expect("it has groups");
-    let told = groups.iter().filter_map(|group| group["users"].as_array()).map(Vec::len);
-    assert_eq!(told.sum::<usize>(), people.len());
+    let mut response = EvaluationResponse::new(request.all);
+    response.add(&members.evaluate(&request.event, &request.room), &ids);
+    let response = json::read(&response.to_json()).expect("a response is JSON");
+    let groups = response["groups"].as_array().expect("a response has groups");
+    let users = groups.iter().filter_map(|group| group["users"].as_array()).map(Vec::len);
+    assert_eq!(users.sum::<usize>(), people.len());
 }

@@ -1,5 +1,5 @@
-//! What must hold of belfry-core whatever it is given: each function takes any bytes, and panics
-//! if they break a promise. `cargo xtask fuzz` looks for such bytes; the tests try the seeds.
+//! Fuzz targets for belfry-core: each function takes arbitrary bytes and panics if an invariant is
+//! violated. `cargo xtask fuzz` searches for such bytes; the tests run the seeds.
 
 pub mod evaluation;
 pub mod oauth;

@@ -1,42 +1,43 @@
-//! A glob, and on the lines below it a text: it matches as its definition says.
+//! A glob, and a text on the lines below it: the glob matches as defined.
 
 use belfry_core::rules::pattern::{GlobPattern, Text, lower};
 
-/// So long a glob and a text, and so many wildcards and lines, are compared with the definition;
-/// a pattern that takes more work may give up.
-const LONGEST_GLOB: usize = 48;
-const LONGEST_TEXT: usize = 400;
-const MOST_WILD: usize = 12;
+/// The limits within which the result is compared with the definition; beyond them a pattern may
+/// exceed its step budget.
+const MAX_GLOB: usize = 48;
+const MAX_TEXT: usize = 400;
+const MAX_WILDCARDS: usize = 12;
 
 /// Checks one input.
 pub fn check(input: &[u8]) {
     let input = String::from_utf8_lossy(input);
     let (glob, text) = input.split_once('\n').unwrap_or((&input, ""));
-    // A line break in a glob is written as a tab, which means nothing else here.
+    // A tab in the input is a line break in the glob.
     let glob = glob.replace('\t', "\n");
     let pattern = GlobPattern::new(&glob);
     let lowered = lower(text);
-    let whole = pattern.is_whole(&lowered);
-    let word = pattern.is_word_of(&Text::new(text));
+    let whole = pattern.matches_whole(&lowered);
+    let word = pattern.matches_word(&Text::new(text));
 
     let glob: Vec<char> = lower(&glob).chars().collect();
     let text: Vec<char> = lowered.chars().collect();
     let wild = glob.iter().filter(|c| matches!(c, '?' | '\n')).count();
-    if glob.len() > LONGEST_GLOB || text.len() > LONGEST_TEXT || wild > MOST_WILD {
+    if glob.len() > MAX_GLOB || text.len() > MAX_TEXT || wild > MAX_WILDCARDS {
         return;
     }
     let ends = ends(&glob, &text, |at| at == 0);
     assert_eq!(whole, ends[text.len()], "{glob:?} on the whole of {text:?}");
-    let is_edge = |c: Option<&char>| c.is_none_or(|c| !(c.is_ascii_alphanumeric() || *c == '_'));
-    let starts = |at: usize| at == 0 || is_edge(text.get(at - 1));
+    let is_boundary =
+        |c: Option<&char>| c.is_none_or(|c| !(c.is_ascii_alphanumeric() || *c == '_'));
+    let starts = |at: usize| at == 0 || is_boundary(text.get(at - 1));
     let ends = self::ends(&glob, &text, starts);
-    // The empty pattern is in the empty text alone.
-    let expected = (0..=text.len()).any(|at| ends[at] && is_edge(text.get(at)))
+    // The empty pattern matches only the empty text.
+    let expected = (0..=text.len()).any(|at| ends[at] && is_boundary(text.get(at)))
         && (!glob.is_empty() || text.is_empty());
     assert_eq!(word, expected, "{glob:?} in a word of {text:?}");
 }
 
-/// For each place in the text whether the glob can end there, having begun at a good place.
+/// For each position of the text, whether a match that started at an allowed position can end there.
 fn ends(glob: &[char], text: &[char], starts: impl Fn(usize) -> bool) -> Vec<bool> {
     let mut reached: Vec<bool> = (0..=text.len()).map(starts).collect();
     for part in glob {

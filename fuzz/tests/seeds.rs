@@ -1,38 +1,38 @@
-//! The seeds of the fuzzer, each tried once: what was found stays mended, on any machine.
+//! Runs the seeds of each fuzz target, so that inputs that failed once stay tested.
 
 use std::fs;
 use std::path::Path;
 
-/// Tries all seeds of a target.
-fn hold(target: &str, check: fn(&[u8])) {
+/// Runs all seeds of a target.
+fn run_seeds(target: &str, check: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds").join(target);
-    let mut tried = 0;
-    for entry in fs::read_dir(&folder).expect("the target has seeds") {
-        let path = entry.expect("the folder is read").path();
-        // Named when it fails.
+    let mut count = 0;
+    for entry in fs::read_dir(&folder).expect("the target has a folder of seeds") {
+        let path = entry.expect("the folder is readable").path();
+        // Shown if the seed fails.
         println!("{}", path.display());
         check(&fs::read(&path).expect("a seed is a file"));
-        tried += 1;
+        count += 1;
     }
-    assert!(tried > 0, "{} is empty", folder.display());
+    assert!(count > 0, "{} is empty", folder.display());
 }
 
 #[test]
-fn every_way_to_a_verdict_comes_to_the_same() {
-    hold("evaluation", belfry_fuzz::evaluation::check);
+fn all_ways_of_evaluation_have_the_same_result() {
+    run_seeds("evaluation", belfry_fuzz::evaluation::check);
 }
 
 #[test]
-fn rules_are_read_again_as_they_were_written() {
-    hold("rule", belfry_fuzz::rule::check);
+fn serialised_rules_are_read_back_unchanged() {
+    run_seeds("rule", belfry_fuzz::rule::check);
 }
 
 #[test]
-fn patterns_match_as_they_are_defined() {
-    hold("pattern", belfry_fuzz::pattern::check);
+fn patterns_match_as_defined() {
+    run_seeds("pattern", belfry_fuzz::pattern::check);
 }
 
 #[test]
-fn answers_go_where_the_app_registered() {
-    hold("oauth", belfry_fuzz::oauth::check);
+fn authorization_responses_go_to_registered_redirect_uris() {
+    run_seeds("oauth", belfry_fuzz::oauth::check);
 }

@@ -1,9 +1,8 @@
-//! The rules of those whom events were judged for, indexed together and kept between calls.
+//! Cache of the rule index: the rules of the users that events were evaluated for.
 //!
-//! With the rules of a user it is kept when they were read, and they are believed as long as the
-//! store has heard of no change since. Everybody else must bring their rules. So an event after a
-//! change of rules is judged by the changed rules, on every node, this file needs to hear of no
-//! change, and the rules of those who were judged before are not read again.
+//! Each user's rules are stored with the epoch at which they were read, and are used only while the
+//! store reports that epoch as current. So an evaluation after a change of rules uses the changed
+//! rules, on every node, without a notification to this cache.
 
 use std::collections::HashMap;
 use std::sync::{RwLock, RwLockWriteGuard};
@@ -13,134 +12,133 @@ use belfry_core::rules::index::RuleIndex;
 
 use crate::store::{RulesetsSnapshot, SnapshotEpoch, Store};
 
-/// An audience of users who come as they are asked about.
+/// A bounded [`RuleIndex`] that is filled on demand.
 pub struct RuleIndexCache {
-    /// How many bytes it may have, as they are counted in `Kept`.
-    most: usize,
-    kept: RwLock<Kept>,
+    max_bytes: usize,
+    state: RwLock<CacheState>,
 }
 
-/// A user who is asked about.
+/// A user to evaluate an event for.
 pub struct EvaluatedMember<'a> {
-    /// The user's id.
+    /// The user ID.
     pub user_id: &'a str,
-    /// What is known of the user in the room.
+    /// The user as a member of the room.
     pub member: Member<'a>,
-    /// The user's account. A user has one account at a time, and an account one user.
+    /// The user's account.
     pub account: i64,
-    /// The rules that the user brings; those who are known need not bring any.
-    pub brought: Option<RulesetsSnapshot>,
+    /// The user's rules; not needed if they are cached.
+    pub rulesets: Option<RulesetsSnapshot>,
 }
 
 #[derive(Default)]
-struct Kept {
-    /// Those who have rules of their own.
-    audience: RuleIndex,
-    /// Everybody whose rules were read, by account.
-    known: HashMap<i64, Known>,
-    /// The bytes that the rules are stored in, and a place for everybody.
+struct CacheState {
+    /// The users that have rules of their own.
+    index: RuleIndex,
+    /// All users whose rules were read, by account.
+    entries: HashMap<i64, CacheEntry>,
+    /// The stored size of all rules, plus [`ENTRY_BYTES`] per user.
     bytes: usize,
 }
 
-/// Which rules a user has in the audience.
-struct Known {
+struct CacheEntry {
     epoch: SnapshotEpoch,
     bytes: usize,
 }
 
-/// About what somebody takes who has no rules.
-const PLACE: usize = 64;
+/// The approximate size of an entry without rules.
+const ENTRY_BYTES: usize = 64;
 
 impl RuleIndexCache {
-    /// An audience of at most so many bytes of rules as they are stored, or of those of one call.
+    /// An empty cache. `max_bytes` limits the stored size of the rules; a single evaluation may
+    /// exceed it.
     #[must_use]
-    pub fn new(most: usize) -> Self {
-        Self { most, kept: RwLock::default() }
+    pub fn new(max_bytes: usize) -> Self {
+        Self { max_bytes, state: RwLock::default() }
     }
 
-    /// For each of these accounts, how many bytes its rules are stored in if they are known now.
-    pub fn known(&self, store: &Store, accounts: &[i64]) -> Vec<Option<usize>> {
-        let Ok(kept) = self.kept.read() else { return vec![None; accounts.len()] };
-        accounts.iter().map(|account| Some(kept.current(store, *account)?.bytes)).collect()
+    /// For each of these accounts the stored size of its rules, if they are cached and current.
+    pub fn cached_bytes(&self, store: &Store, accounts: &[i64]) -> Vec<Option<usize>> {
+        let Ok(state) = self.state.read() else { return vec![None; accounts.len()] };
+        accounts.iter().map(|account| Some(state.current(store, *account)?.bytes)).collect()
     }
 
-    /// Asks the audience something while these listeners have the rules that they bring or, if they
-    /// bring none, those that the store has now.
+    /// Runs an evaluation on an index with the given rules of these members, or the current rules
+    /// of the store for members without.
     ///
     /// # Errors
-    /// The positions of those who must bring their rules after all: they changed meanwhile, or the
-    /// audience was full and has been emptied.
-    pub fn with<T>(
+    /// The positions of the members whose rules must be read: they changed meanwhile, or the cache
+    /// was full and has been cleared.
+    pub fn with_members<T>(
         &self,
         store: &Store,
-        listeners: &[EvaluatedMember<'_>],
-        ask: impl FnOnce(&RuleIndex) -> T,
+        members: &[EvaluatedMember<'_>],
+        evaluate: impl FnOnce(&RuleIndex) -> T,
     ) -> Result<T, Vec<usize>> {
-        if let Ok(kept) = self.kept.read()
-            && listeners.iter().all(|listener| kept.has(store, listener))
+        if let Ok(state) = self.state.read()
+            && members.iter().all(|member| state.contains(store, member))
         {
-            return Ok(ask(&kept.audience));
+            return Ok(evaluate(&state.index));
         }
-        let mut kept = self.write();
-        let new = listeners.iter().filter(|listener| !kept.has(store, listener));
-        let new = new.filter_map(|listener| listener.brought.as_ref());
-        let new: usize = new.map(|brought| PLACE + brought.rulesets.bytes()).sum();
-        if kept.bytes.saturating_add(new) > self.most {
-            *kept = Kept::default();
+        let mut state = self.write();
+        let new = members.iter().filter(|member| !state.contains(store, member));
+        let new = new.filter_map(|member| member.rulesets.as_ref());
+        let new: usize = new.map(|snapshot| ENTRY_BYTES + snapshot.rulesets.bytes()).sum();
+        if state.bytes.saturating_add(new) > self.max_bytes {
+            *state = CacheState::default();
         }
         let mut missing = Vec::new();
-        for (at, listener) in listeners.iter().enumerate() {
-            match &listener.brought {
-                _ if kept.has(store, listener) => {}
-                Some(brought) => kept.put(listener, brought),
-                None => missing.push(at),
+        for (position, member) in members.iter().enumerate() {
+            match &member.rulesets {
+                _ if state.contains(store, member) => {}
+                Some(snapshot) => state.insert(member, snapshot),
+                None => missing.push(position),
             }
         }
         if !missing.is_empty() {
             return Err(missing);
         }
-        // Nobody comes between: another call may have read older rules than this one.
-        Ok(ask(&RwLockWriteGuard::downgrade(kept).audience))
+        // Downgraded instead of unlocked: another evaluation may insert older rules in between.
+        Ok(evaluate(&RwLockWriteGuard::downgrade(state).index))
     }
 
-    /// After a panic nothing is known of what is kept.
-    fn write(&self) -> RwLockWriteGuard<'_, Kept> {
-        self.kept.write().unwrap_or_else(|poisoned| {
-            let mut kept = poisoned.into_inner();
-            *kept = Kept::default();
-            self.kept.clear_poison();
-            kept
+    /// Locks for writing. After a panic the state may be inconsistent, so it is cleared.
+    fn write(&self) -> RwLockWriteGuard<'_, CacheState> {
+        self.state.write().unwrap_or_else(|poisoned| {
+            let mut state = poisoned.into_inner();
+            *state = CacheState::default();
+            self.state.clear_poison();
+            state
         })
     }
 }
 
-impl Kept {
-    /// What is known of an account, if nothing has changed since.
-    fn current(&self, store: &Store, account: i64) -> Option<&Known> {
-        self.known.get(&account).filter(|known| store.is_current(account, known.epoch))
+impl CacheState {
+    /// The entry of an account, if its rules have not changed since.
+    fn current(&self, store: &Store, account: i64) -> Option<&CacheEntry> {
+        self.entries.get(&account).filter(|entry| store.is_current(account, entry.epoch))
     }
 
-    fn has(&self, store: &Store, listener: &EvaluatedMember<'_>) -> bool {
-        match &listener.brought {
-            None => self.current(store, listener.account).is_some(),
-            Some(brought) => {
-                let known = self.known.get(&listener.account);
-                known.is_some_and(|known| known.epoch.is_same(brought.epoch))
+    fn contains(&self, store: &Store, member: &EvaluatedMember<'_>) -> bool {
+        match &member.rulesets {
+            None => self.current(store, member.account).is_some(),
+            Some(snapshot) => {
+                let entry = self.entries.get(&member.account);
+                entry.is_some_and(|entry| entry.epoch.is_same(snapshot.epoch))
             }
         }
     }
 
-    fn put(&mut self, listener: &EvaluatedMember<'_>, brought: &RulesetsSnapshot) {
-        let RulesetsSnapshot { rulesets, epoch } = brought;
+    fn insert(&mut self, member: &EvaluatedMember<'_>, snapshot: &RulesetsSnapshot) {
+        let RulesetsSnapshot { rulesets, epoch } = snapshot;
         if rulesets.is_empty() {
-            self.audience.remove(listener.user_id);
+            self.index.remove(member.user_id);
         } else {
-            self.audience.put(listener.user_id, rulesets.documents());
+            self.index.insert(member.user_id, rulesets.documents());
         }
-        let known = Known { epoch: *epoch, bytes: rulesets.bytes() };
-        self.bytes += PLACE + known.bytes;
-        if let Some(before) = self.known.insert(listener.account, known) {
-            self.bytes -= PLACE + before.bytes;
+        let entry = CacheEntry { epoch: *epoch, bytes: rulesets.bytes() };
+        self.bytes += ENTRY_BYTES + entry.bytes;
+        if let Some(old) = self.entries.insert(member.account, entry) {
+            self.bytes -= ENTRY_BYTES + old.bytes;
         }
     }
 }

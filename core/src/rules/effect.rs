@@ -1,24 +1,24 @@
-//! What a rule does when it wins, as a person would say it.
+//! The effect of a rule on its user, for the account pages.
 
 use super::evaluate::tweaks;
 use super::{Action, TweakValue};
 
-/// What the user hears.
+/// How the user is notified when a rule matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing.
+    /// Not at all.
     Silent,
-    /// A notification.
+    /// With a notification.
     Notify {
-        /// With a sound.
+        /// Whether it plays a sound.
         sound: bool,
-        /// BuiltinOverrides out among others.
+        /// Whether it is highlighted.
         highlight: bool,
     },
 }
 
 impl Effect {
-    /// What these actions come to. Tweaks of a notification that is not given come to nothing.
+    /// The effect of these actions. Tweaks without `notify` have none.
     #[must_use]
     pub fn of(actions: &[Action]) -> Self {
         if !actions.contains(&Action::Notify) {
@@ -42,7 +42,7 @@ mod tests {
     use crate::rules::Rule;
 
     #[test]
-    fn what_a_rule_does_is_what_its_actions_come_to() {
+    fn the_effect_follows_from_the_actions() {
         let notify = |sound, highlight| Effect::Notify { sound, highlight };
         for (actions, effect) in [
             (json!([]), Effect::Silent),

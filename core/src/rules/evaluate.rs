@@ -1,4 +1,4 @@
-//! The verdict of a user's rules on an event, and why.
+//! Evaluation of one user's push rules against an event, with an optional explanation.
 
 mod builtin;
 mod condition;
@@ -9,10 +9,11 @@ mod room;
 mod tests;
 
 use std::iter::once;
-use std::sync::Arc;
 
-pub(super) use builtin::{BUILTIN, BuiltinOverrides, MASTER};
-pub(super) use condition::{Check, Facts, Glob, Names, conditions};
+pub(super) use builtin::{BUILTIN_RULES, BuiltinOverrides, MASTER};
+pub(super) use condition::{
+    CompiledCondition, Context, TextPattern, UserNames, effective_conditions,
+};
 pub use explain::{Explanation, Outcome, Step};
 pub(crate) use result::tweaks;
 pub use result::{MatchedRule, PushEvaluation};
@@ -23,96 +24,99 @@ pub(super) use tests::generate;
 use super::event::Event;
 use super::{Action, Condition, Document, Rule, RuleKind, RuleScope, Ruleset, User};
 
-/// What a verdict needs to know of the user in the room.
+/// The user as a member of the room.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Member<'a> {
-    /// The user's name there.
+    /// The user's display name in the room.
     pub display_name: Option<&'a str>,
-    /// The profile tag of the device in question, whose rules then stand above the global ones.
+    /// The profile tag of the device to notify. Its rules rank above the global ones.
     pub profile_tag: Option<&'a str>,
 }
 
-/// The rules of one user, compiled once and asked often.
+/// The push rules of one user, compiled for repeated evaluation.
 #[derive(Debug, Clone)]
 pub struct CompiledRules {
-    user: Names,
-    global: Ruleset<Own>,
-    devices: Vec<(RuleScope, Ruleset<Own>)>,
-    standing: BuiltinOverrides,
+    user: UserNames,
+    global: Ruleset<UserRule>,
+    devices: Vec<(RuleScope, Ruleset<UserRule>)>,
+    overrides: BuiltinOverrides,
 }
 
-/// The documents of a user. If there are two of a scope the first counts.
-pub(super) struct ByScope<'d> {
+/// A user's documents by scope. Of two documents of one scope the first counts.
+pub(super) struct DocumentsByScope<'d> {
     pub(super) global: Option<&'d Document>,
     pub(super) devices: Vec<&'d Document>,
 }
 
-/// A rule of the user.
+/// A rule of the user, with the conditions it was compiled from.
 #[derive(Debug, Clone)]
-struct Own {
+struct UserRule {
     enabled: bool,
-    ready: Ready,
+    compiled: CompiledRule,
     conditions: Vec<Condition>,
 }
 
-/// A rule of anybody, ready to be asked.
+/// A rule whose conditions are compiled.
 #[derive(Debug, Clone)]
-pub(super) struct Ready {
+pub(super) struct CompiledRule {
     pub(super) kind: RuleKind,
     pub(super) rule_id: Box<str>,
-    pub(super) actions: Arc<[Action]>,
-    pub(super) checks: Box<[Check]>,
+    pub(super) actions: Box<[Action]>,
+    pub(super) conditions: Box<[CompiledCondition]>,
 }
 
-/// A rule in its place in the walk.
+/// A rule at its position in the evaluation order.
 #[derive(Clone, Copy)]
-enum Asked<'a> {
-    Own(&'a RuleScope, &'a Own),
-    /// A built-in rule by its index.
+enum RankedRule<'a> {
+    User(&'a RuleScope, &'a UserRule),
+    /// An index into [`BUILTIN_RULES`].
     Builtin(usize),
 }
 
-/// What became of a rule that was asked.
-enum Answer {
+/// The result of one rule.
+enum RuleResult {
     Disabled,
-    /// The event says itself whom it mentions, so a rule that guesses is not asked.
+    /// A legacy mention rule, skipped because the event has `m.mentions`.
     Superseded,
-    /// This condition did not hold.
+    /// The index of the first condition that is not met.
     Failed(usize),
-    Won,
+    Matched,
 }
 
-impl Ready {
+impl CompiledRule {
     pub(super) fn new(kind: RuleKind, rule: &Rule, conditions: &[Condition]) -> Self {
-        Self::with(kind, rule, conditions.iter().map(|condition| Check::new(&condition.kind)))
+        let compile = |condition: &Condition| CompiledCondition::new(&condition.kind);
+        Self::with_conditions(kind, rule, conditions.iter().map(compile).collect())
     }
 
-    fn with(kind: RuleKind, rule: &Rule, checks: impl Iterator<Item = Check>) -> Self {
-        Self {
-            kind,
-            rule_id: rule.rule_id.as_str().into(),
-            actions: rule.actions.as_slice().into(),
-            checks: checks.collect(),
-        }
+    fn with_conditions(kind: RuleKind, rule: &Rule, conditions: Box<[CompiledCondition]>) -> Self {
+        let (rule_id, actions) = (rule.rule_id.as_str().into(), rule.actions.as_slice().into());
+        Self { kind, rule_id, actions, conditions }
     }
 
-    /// The first check that does not hold.
-    pub(super) fn failure(&self, facts: &Facts<'_>) -> Option<usize> {
-        self.checks.iter().position(|check| !check.holds(facts))
+    pub(super) fn matches(&self, context: &Context<'_>) -> bool {
+        self.first_failure(context).is_none()
     }
 
-    /// Whether all checks hold that do not speak of the user.
-    pub(super) fn could_match(&self, facts: &Facts<'_>) -> bool {
-        self.checks.iter().all(|check| check.is_personal() || check.holds(facts))
+    /// The index of the first condition that is not met.
+    fn first_failure(&self, context: &Context<'_>) -> Option<usize> {
+        self.conditions.iter().position(|condition| !condition.is_met(context))
     }
 
-    pub(super) fn name<'a>(&'a self, scope: &'a RuleScope) -> MatchedRule<'a> {
+    /// Whether all conditions are met that do not depend on the user.
+    pub(super) fn can_match(&self, context: &Context<'_>) -> bool {
+        self.conditions
+            .iter()
+            .all(|condition| condition.depends_on_user() || condition.is_met(context))
+    }
+
+    pub(super) fn identify<'a>(&'a self, scope: &'a RuleScope) -> MatchedRule<'a> {
         MatchedRule { scope, kind: self.kind, rule_id: &self.rule_id }
     }
 }
 
-impl<'d> ByScope<'d> {
-    pub(super) fn of(documents: impl IntoIterator<Item = &'d Document>) -> Self {
+impl<'d> DocumentsByScope<'d> {
+    pub(super) fn new(documents: impl IntoIterator<Item = &'d Document>) -> Self {
         let mut by_scope = Self { global: None, devices: Vec::new() };
         for document in documents {
             match document.scope() {
@@ -128,110 +132,109 @@ impl<'d> ByScope<'d> {
 }
 
 impl CompiledRules {
-    /// Compiles the rules of a user: of the global scope, and of as many devices as there are. A
-    /// scope without a document is as the user found it.
+    /// Compiles the documents of a user: the global one and those of devices. A scope without a
+    /// document has no user rules and unchanged built-in rules.
     pub fn new<'d>(user_id: &str, documents: impl IntoIterator<Item = &'d Document>) -> Self {
-        let documents = ByScope::of(documents);
-        let own = |document: &Document| {
+        let documents = DocumentsByScope::new(documents);
+        let compile = |document: &Document| {
             Ruleset::of(|kind| {
-                document.user_rules()[kind].iter().map(|rule| Own::new(kind, rule)).collect()
+                document.user_rules()[kind].iter().map(|rule| UserRule::new(kind, rule)).collect()
             })
         };
+        let devices = documents.devices.iter();
         Self {
-            user: Names::new(User::new(user_id)),
-            global: documents.global.map(own).unwrap_or_default(),
-            devices: documents
-                .devices
-                .iter()
-                .map(|device| (device.scope().clone(), own(device)))
-                .collect(),
-            standing: documents.global.map(BuiltinOverrides::of).unwrap_or_default(),
+            user: UserNames::new(User::new(user_id)),
+            global: documents.global.map(compile).unwrap_or_default(),
+            devices: devices.map(|device| (device.scope().clone(), compile(device))).collect(),
+            overrides: documents.global.map(BuiltinOverrides::new).unwrap_or_default(),
         }
     }
 
-    /// What the rules say of an event.
+    /// Evaluates the rules against an event.
     #[must_use]
-    pub fn verdict(&self, event: &Event, room: &Room, member: Member<'_>) -> PushEvaluation<'_> {
-        self.walk(&Facts { event, room, user: &self.user, member }, |_, _| ())
+    pub fn evaluate(&self, event: &Event, room: &Room, member: Member<'_>) -> PushEvaluation<'_> {
+        self.evaluate_with(&Context { event, room, user: &self.user, member }, |_, _| ())
     }
 
-    /// Asks the rules one by one until one wins, and tells what each answered.
-    fn walk<'a>(
+    /// Evaluates the rules in order until one matches, and reports the result of each.
+    fn evaluate_with<'a>(
         &'a self,
-        facts: &Facts<'_>,
-        mut tell: impl FnMut(Asked<'a>, &Answer),
+        context: &Context<'_>,
+        mut report: impl FnMut(RankedRule<'a>, &RuleResult),
     ) -> PushEvaluation<'a> {
-        if facts.event.sender() == Some(&*self.user.id) {
-            return PushEvaluation::NONE;
+        if context.event.sender() == Some(&*self.user.id) {
+            return PushEvaluation::NO_RULE;
         }
-        let won = self.in_order(facts.member.profile_tag).find(|asked| {
-            let answer = self.answer(*asked, facts);
-            tell(*asked, &answer);
-            matches!(answer, Answer::Won)
+        let matched = self.ranked_rules(context.member.profile_tag).find(|rule| {
+            let result = self.evaluate_rule(*rule, context);
+            report(*rule, &result);
+            matches!(result, RuleResult::Matched)
         });
-        won.map_or(PushEvaluation::NONE, |asked| self.verdict_of(asked))
+        matched.map_or(PushEvaluation::NO_RULE, |rule| match rule {
+            RankedRule::User(_, user_rule) => {
+                PushEvaluation::new(rule.identify(), &user_rule.compiled.actions)
+            }
+            RankedRule::Builtin(index) => {
+                PushEvaluation::new(rule.identify(), self.overrides.actions(index))
+            }
+        })
     }
 
-    /// All rules as they are to be asked: the one that silences everything, those of the device,
-    /// the global ones; of a kind the user's own above the built-in ones.
-    fn in_order(&self, profile_tag: Option<&str>) -> impl Iterator<Item = Asked<'_>> {
+    /// All rules in evaluation order: the master rule, those of the device, the global ones. Within
+    /// a kind, user rules come before built-in rules.
+    fn ranked_rules(&self, profile_tag: Option<&str>) -> impl Iterator<Item = RankedRule<'_>> {
         let device = self.devices.iter().find(|(scope, _)| match scope {
             RuleScope::Device(tag) => Some(tag.as_str()) == profile_tag,
             RuleScope::Global => false,
         });
         let device = device
             .into_iter()
-            .flat_map(|(scope, rules)| rules.iter().map(move |(_, own)| Asked::Own(scope, own)));
+            .flat_map(|(scope, rules)| rules.iter().map(|(_, rule)| RankedRule::User(scope, rule)));
         let global = RuleKind::ALL.into_iter().flat_map(|kind| {
-            let own = self.global[kind].iter().map(|own| Asked::Own(&RuleScope::Global, own));
-            own.chain(BUILTIN.below_master(kind).map(Asked::Builtin))
+            let user =
+                self.global[kind].iter().map(|rule| RankedRule::User(&RuleScope::Global, rule));
+            user.chain(BUILTIN_RULES.of_kind(kind).map(RankedRule::Builtin))
         });
-        once(Asked::Builtin(MASTER)).chain(device).chain(global)
+        once(RankedRule::Builtin(MASTER)).chain(device).chain(global)
     }
 
-    fn answer(&self, asked: Asked<'_>, facts: &Facts<'_>) -> Answer {
-        let (is_enabled, is_superseded) = match asked {
-            Asked::Own(_, own) => (own.enabled, false),
-            Asked::Builtin(index) => {
-                (self.standing.is_enabled(index), BUILTIN.rule(index).is_superseded(facts.event))
+    fn evaluate_rule(&self, rule: RankedRule<'_>, context: &Context<'_>) -> RuleResult {
+        let (enabled, is_superseded) = match rule {
+            RankedRule::User(_, rule) => (rule.enabled, false),
+            RankedRule::Builtin(index) => {
+                let builtin = BUILTIN_RULES.get(index);
+                (self.overrides.is_enabled(index), builtin.is_superseded(context.event))
             }
         };
-        if !is_enabled {
-            return Answer::Disabled;
+        if !enabled {
+            return RuleResult::Disabled;
         }
         if is_superseded {
-            return Answer::Superseded;
+            return RuleResult::Superseded;
         }
-        asked.ready().failure(facts).map_or(Answer::Won, Answer::Failed)
-    }
-
-    fn verdict_of<'a>(&'a self, asked: Asked<'a>) -> PushEvaluation<'a> {
-        let actions = match asked {
-            Asked::Own(_, own) => &own.ready.actions,
-            Asked::Builtin(index) => self.standing.actions(index),
-        };
-        PushEvaluation::of(asked.name(), actions)
+        rule.compiled().first_failure(context).map_or(RuleResult::Matched, RuleResult::Failed)
     }
 }
 
-impl Own {
+impl UserRule {
     fn new(kind: RuleKind, rule: &Rule) -> Self {
-        let conditions = conditions(kind, rule);
-        Self { enabled: rule.enabled, ready: Ready::new(kind, rule, &conditions), conditions }
+        let conditions = effective_conditions(kind, rule);
+        let compiled = CompiledRule::new(kind, rule, &conditions);
+        Self { enabled: rule.enabled, compiled, conditions }
     }
 }
 
-impl<'a> Asked<'a> {
-    fn ready(self) -> &'a Ready {
+impl<'a> RankedRule<'a> {
+    fn compiled(self) -> &'a CompiledRule {
         match self {
-            Self::Own(_, own) => &own.ready,
-            Self::Builtin(index) => &BUILTIN.rule(index).ready,
+            Self::User(_, rule) => &rule.compiled,
+            Self::Builtin(index) => &BUILTIN_RULES.get(index).compiled,
         }
     }
 
-    fn name(self) -> MatchedRule<'a> {
-        self.ready().name(match self {
-            Self::Own(scope, _) => scope,
+    fn identify(self) -> MatchedRule<'a> {
+        self.compiled().identify(match self {
+            Self::User(scope, _) => scope,
             Self::Builtin(_) => &RuleScope::Global,
         })
     }

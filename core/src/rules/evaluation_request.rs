@@ -1,4 +1,4 @@
-//! The bodies of requests for verdicts: an event, its room, and who is asked about it.
+//! The bodies of evaluation requests: an event, its room, and the users to evaluate it for.
 
 use serde_json::Value;
 
@@ -7,75 +7,76 @@ use super::event::Event;
 use super::{ProfileTag, RuleError};
 use crate::json::{self, Fields, Location};
 
-/// What is known of a room, and of the one user who is asked about it.
+/// The `room` of a request for one user: the room, and the user's display name there.
 #[derive(Debug, Default)]
 pub struct RoomFacts {
     /// The room.
     pub room: Room,
-    /// What the user is called there.
+    /// The user's display name in the room.
     pub display_name: Option<String>,
 }
 
-/// A request for one user's verdict, explained.
+/// A request to explain the evaluation of an event for one user.
 #[derive(Debug)]
 pub struct ExplainRequest {
     /// The event.
     pub event: Event,
-    /// The room it is in.
+    /// Its room.
     pub room: Room,
     display_name: Option<String>,
     profile_tag: Option<ProfileTag>,
 }
 
-/// A request for the verdicts of many users.
+/// A request to evaluate an event for many users.
 #[derive(Debug)]
 pub struct EvaluateRequest {
     /// The event.
     pub event: Event,
-    /// The room it is in.
+    /// Its room.
     pub room: Room,
-    /// Who is asked, in the order of the body.
+    /// The users, in the order of the body.
     pub members: Vec<RequestedMember>,
-    /// Whether those are told too who are not notified.
+    /// Whether the response lists users that are not notified.
     pub all: bool,
 }
 
-/// One of many users.
+/// A user in a request for many users.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedMember {
-    /// The user's id.
+    /// The user ID.
     pub user_id: Box<str>,
     display_name: Option<Box<str>>,
     profile_tag: Option<ProfileTag>,
 }
 
 impl RoomFacts {
-    /// Reads what stands in `room` of a request, by itself.
+    /// Parses the JSON of a `room`.
     ///
     /// # Errors
-    /// When it is no JSON object, or has a field of the wrong type.
+    /// When it is not a JSON object, or has a field of the wrong type.
     pub fn read(json: &[u8]) -> Result<Self, RuleError> {
-        Self::of(Fields::of(json::read(json)?, ROOM)?)
+        Self::from_fields(Fields::of(json::read(json)?, ROOM)?)
     }
 
-    fn of(mut facts: Fields) -> Result<Self, RuleError> {
-        Ok(Self { room: known(&mut facts)?, display_name: facts.take_string("display_name")? })
+    fn from_fields(mut fields: Fields) -> Result<Self, RuleError> {
+        let room = read_room(&mut fields)?;
+        Ok(Self { room, display_name: fields.take_string("display_name")? })
     }
 }
 
 impl ExplainRequest {
-    /// Reads the body of a `POST` of `explain`.
+    /// Parses the body of a `POST` to `explain`.
     ///
     /// # Errors
-    /// When it is no JSON object, has no event, or a field of the wrong type.
+    /// When it is not a JSON object, has no event, or a field of the wrong type.
     pub fn read(body: &[u8]) -> Result<Self, RuleError> {
         let mut fields = Fields::read(body)?;
-        let event = event(&mut fields)?;
-        let RoomFacts { room, display_name } = RoomFacts::of(room(&mut fields)?)?;
-        Ok(Self { event, room, display_name, profile_tag: profile_tag(&mut fields)? })
+        let event = take_event(&mut fields)?;
+        let RoomFacts { room, display_name } = RoomFacts::from_fields(take_room(&mut fields)?)?;
+        Ok(Self { event, room, display_name, profile_tag: take_profile_tag(&mut fields)? })
     }
 
-    /// What is known of the user who asks.
+    /// The user as a member of the room.
     #[must_use]
     pub fn member(&self) -> Member<'_> {
         Member {
@@ -86,11 +87,11 @@ impl ExplainRequest {
 }
 
 impl EvaluateRequest {
-    /// Reads the body of a `POST` of `evaluate`. The members are read one by one, so that a
-    /// hundred thousand of them take little more than their names.
+    /// Parses the body of a `POST` to `evaluate`. Members are parsed one by one, because the JSON
+    /// values of 100,000 of them would take several times the memory.
     ///
     /// # Errors
-    /// When it is no JSON object, has no event or members, or a field of the wrong type.
+    /// When it is not a JSON object, has no event or members, or a field of the wrong type.
     pub fn read(body: &[u8]) -> Result<Self, RuleError> {
         let mut members = Vec::new();
         let rest = json::read_streamed(body, "members", |number, value| {
@@ -101,8 +102,8 @@ impl EvaluateRequest {
         if !fields.need("members")?.is_array() {
             return Err(fields.wrong_type("members", "an array").into());
         }
-        let event = event(&mut fields)?;
-        let room = known(&mut room(&mut fields)?)?;
+        let event = take_event(&mut fields)?;
+        let room = read_room(&mut take_room(&mut fields)?)?;
         let all = fields.take_bool("all")?.unwrap_or_default();
         Ok(Self { event, room, members, all })
     }
@@ -114,11 +115,11 @@ impl RequestedMember {
         Ok(Self {
             user_id: fields.need_string("user_id")?.into(),
             display_name: fields.take_string("display_name")?.map(Into::into),
-            profile_tag: profile_tag(&mut fields)?,
+            profile_tag: take_profile_tag(&mut fields)?,
         })
     }
 
-    /// What is known of the user.
+    /// The user as a member of the room.
     #[must_use]
     pub fn member(&self) -> Member<'_> {
         Member {
@@ -128,46 +129,46 @@ impl RequestedMember {
     }
 }
 
-fn event(fields: &mut Fields) -> Result<Event, RuleError> {
+fn take_event(fields: &mut Fields) -> Result<Event, RuleError> {
     let event = Event::from_value(fields.need("event")?);
-    event.map_err(|_| fields.wrong_type("event", "a JSON object").into())
+    event.ok_or_else(|| fields.wrong_type("event", "a JSON object").into())
 }
 
 const ROOM: Location = Location::Field("room");
 
-/// The facts of the room; none when nothing is said of it.
-fn room(fields: &mut Fields) -> Result<Fields, RuleError> {
-    let facts = fields.take("room").unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-    Ok(Fields::of(facts, ROOM)?)
+/// The fields of `room`; none if it is absent.
+fn take_room(fields: &mut Fields) -> Result<Fields, RuleError> {
+    let room = fields.take("room").unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+    Ok(Fields::of(room, ROOM)?)
 }
 
-fn known(facts: &mut Fields) -> Result<Room, RuleError> {
-    let count = facts.take("member_count").map(|count| {
-        count.as_u64().ok_or_else(|| facts.wrong_type("member_count", "a whole number"))
+fn read_room(fields: &mut Fields) -> Result<Room, RuleError> {
+    let member_count = fields.take("member_count").map(|count| {
+        count.as_u64().ok_or_else(|| fields.wrong_type("member_count", "a whole number"))
     });
-    let levels = facts.take("power_levels").map(|levels| power_levels(facts, levels));
-    let creators = facts.take("creators").map(|creators| {
-        let refusal = |_| facts.wrong_type("creators", "an array of user ids");
-        serde_json::from_value(creators).map_err(refusal)
+    let power_levels = fields.take("power_levels").map(|levels| read_power_levels(fields, levels));
+    let creators = fields.take("creators").map(|creators| {
+        let error = |_| fields.wrong_type("creators", "an array of user ids");
+        serde_json::from_value(creators).map_err(error)
     });
     Ok(Room {
-        member_count: count.transpose()?,
-        power_levels: levels.transpose()?,
+        member_count: member_count.transpose()?,
+        power_levels: power_levels.transpose()?,
         creators: creators.transpose()?.unwrap_or_default(),
     })
 }
 
-fn power_levels(facts: &Fields, levels: Value) -> Result<PowerLevels, RuleError> {
+fn read_power_levels(fields: &Fields, levels: Value) -> Result<PowerLevels, RuleError> {
     const WANTED: &str = "the content of an m.room.power_levels event, with integers for levels";
-    let refusal = || RuleError::from(facts.wrong_type("power_levels", WANTED));
-    // serde would read an array as the fields in their order.
+    let error = || RuleError::from(fields.wrong_type("power_levels", WANTED));
+    // serde would accept an array with the fields in order.
     if !levels.is_object() {
-        return Err(refusal());
+        return Err(error());
     }
-    serde_json::from_value(levels).map_err(|_| refusal())
+    serde_json::from_value(levels).map_err(|_| error())
 }
 
-fn profile_tag(fields: &mut Fields) -> Result<Option<ProfileTag>, RuleError> {
+fn take_profile_tag(fields: &mut Fields) -> Result<Option<ProfileTag>, RuleError> {
     Ok(fields.take_string("profile_tag")?.map(|tag| tag.parse()).transpose()?)
 }
 

@@ -1,62 +1,93 @@
-//! The answer to a request for the verdicts of many users: those with the same verdict together.
+//! The response to an evaluation request for many users: users grouped by their results.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
+use serde::Serialize;
+
+use super::evaluate::{PushEvaluation, tweaks};
 use super::index::RoomEvaluation;
+use super::{Action, RuleKind, TweakValue};
 use crate::json;
 
-/// Users by their verdicts, gathered from one part of the members after the other.
-#[derive(Debug, Default)]
+/// The groups of a response, collected from batches of members.
+#[derive(Debug, Default, Serialize)]
 pub struct EvaluationResponse<'a> {
+    groups: Vec<ResponseGroup<'a>>,
+    /// The position of each group, by the JSON of its result.
+    #[serde(skip)]
+    by_result: HashMap<Vec<u8>, usize>,
+    #[serde(skip)]
     all: bool,
-    /// Where the users of each verdict are, by the verdict as it is shown: what looks the same is
-    /// the same.
-    groups: HashMap<Vec<u8>, usize>,
-    users: Vec<Vec<&'a str>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ResponseGroup<'a> {
+    #[serde(flatten)]
+    result: GroupResult,
+    users: Vec<&'a str>,
+}
+
+/// The result that the users of a group have in common. Owned, because the rules may change
+/// between two batches.
+#[derive(Debug, Serialize)]
+struct GroupResult {
+    notify: bool,
+    rule: Option<ResponseRule>,
+    actions: Vec<Action>,
+    tweaks: BTreeMap<String, TweakValue>,
+}
+
+#[derive(Debug, Serialize)]
+struct ResponseRule {
+    scope: String,
+    kind: RuleKind,
+    rule_id: String,
+}
+
+impl GroupResult {
+    fn new(evaluation: &PushEvaluation<'_>) -> Self {
+        let actions = evaluation.limited_actions();
+        let tweaks = tweaks(actions.iter().copied());
+        Self {
+            notify: evaluation.notify(),
+            rule: evaluation.rule.map(|rule| ResponseRule {
+                scope: rule.scope.to_string(),
+                kind: rule.kind,
+                rule_id: rule.rule_id.to_owned(),
+            }),
+            tweaks: tweaks.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            actions: actions.into_iter().cloned().collect(),
+        }
+    }
 }
 
 impl<'a> EvaluationResponse<'a> {
-    /// Of nobody yet. Whether all are wanted, or only those who are notified.
+    /// An empty response. With `all`, users that are not notified are listed too.
     #[must_use]
     pub fn new(all: bool) -> Self {
         Self { all, ..Self::default() }
     }
 
-    /// Adds the verdicts of some members, whose user ids these are, in the same order.
-    pub fn add(&mut self, verdicts: &RoomEvaluation<'_>, users: &[&'a str]) {
-        for group in verdicts.groups() {
-            if !self.all && !group.verdict.notify() {
+    /// Adds the results of a batch of members. `users` are their user IDs, in the same order.
+    pub fn add(&mut self, evaluation: &RoomEvaluation<'_>, users: &[&'a str]) {
+        for group in evaluation.groups() {
+            if !self.all && !group.evaluation.notify() {
                 continue;
             }
-            let verdict = json::write(&group.verdict.in_brief());
-            let same = *self.groups.entry(verdict).or_insert_with(|| {
-                self.users.push(Vec::new());
-                self.users.len() - 1
+            let result = GroupResult::new(&group.evaluation);
+            let position = *self.by_result.entry(json::write(&result)).or_insert_with(|| {
+                self.groups.push(ResponseGroup { result, users: Vec::new() });
+                self.groups.len() - 1
             });
-            self.users[same].extend(group.members.iter().map(|member| users[*member]));
+            let users = group.members.iter().map(|member| users[*member]);
+            self.groups[position].users.extend(users);
         }
     }
 
-    /// The bytes of the answer: groups in the order of the first of each. For each member it has
-    /// the id, and at worst a verdict: the name of a rule and as many actions as are told.
+    /// Serialises the response. Groups are in the order of their first users.
     #[must_use]
-    pub fn answer(self) -> Vec<u8> {
-        let mut groups: Vec<(usize, Vec<u8>)> =
-            self.groups.into_iter().map(|(verdict, number)| (number, verdict)).collect();
-        groups.sort_unstable();
-        let mut answer = br#"{"groups":["#.to_vec();
-        for ((number, verdict), users) in groups.into_iter().zip(self.users) {
-            if number > 0 {
-                answer.push(b',');
-            }
-            // A verdict is an object; the users become its last member.
-            answer.extend_from_slice(verdict.strip_suffix(b"}").unwrap_or(&verdict));
-            answer.extend_from_slice(br#","users":"#);
-            answer.extend(json::write(&users));
-            answer.push(b'}');
-        }
-        answer.extend_from_slice(b"]}");
-        answer
+    pub fn to_json(&self) -> Vec<u8> {
+        json::write(self)
     }
 }
 
@@ -68,81 +99,75 @@ mod tests {
     use crate::rules::evaluate::{Member, Room};
     use crate::rules::event::Event;
     use crate::rules::index::RuleIndex;
-    use crate::rules::{Document, NewRule, Position, RuleKind, RuleScope};
+    use crate::rules::{Document, NewRule, Position, RuleScope};
 
-    /// What is told of a rule with these actions.
-    fn told(actions: &Value) -> Value {
+    /// The group of a user that has a rule with these actions.
+    fn evaluate_actions(actions: &Value) -> Value {
         let rule = json!({"actions": actions}).to_string();
         let rule = NewRule::read(RuleKind::Override, rule.as_bytes()).unwrap();
         let mut document = Document::new(RuleScope::Global);
         document.put(RuleKind::Override, "x".parse().unwrap(), rule, Position::default()).unwrap();
-        let mut audience = RuleIndex::new();
-        audience.put("@ann:x", [&document]);
-        let members = audience.members([("@ann:x", Member::default())]);
-        let mut evaluation = EvaluationResponse::new(true);
+        let mut index = RuleIndex::new();
+        index.insert("@ann:x", [&document]);
+        let members = index.members([("@ann:x", Member::default())]);
+        let mut response = EvaluationResponse::new(true);
         let event = Event::from_value(json!({})).unwrap();
-        evaluation.add(&members.verdicts(&event, &Room::default()), &["@ann:x"]);
-        let answer: Value = serde_json::from_slice(&evaluation.answer()).unwrap();
-        answer["groups"][0].clone()
+        response.add(&members.evaluate(&event, &Room::default()), &["@ann:x"]);
+        let response: Value = serde_json::from_slice(&response.to_json()).unwrap();
+        response["groups"][0].clone()
     }
 
     #[test]
-    fn of_many_actions_those_are_told_that_fit() {
+    fn actions_beyond_the_size_limit_are_omitted_except_notify() {
         let tweak = |name: usize| json!({"set_tweak": name.to_string(), "value": "x".repeat(100)});
         let few: Value = (0..5).map(tweak).collect();
-        assert_eq!(told(&few)["actions"], few);
+        assert_eq!(evaluate_actions(&few)["actions"], few);
 
         let long = json!({"set_tweak": "sound", "value": "x".repeat(1024)});
         let after = json!([long, "coalesce", {"set_tweak": "highlight"}, "notify"]);
-        let found = told(&after);
-        assert_eq!(found["actions"], json!([{"set_tweak": "highlight"}, "notify"]));
-        assert_eq!(found["tweaks"], json!({"highlight": true}));
+        let group = evaluate_actions(&after);
+        assert_eq!(group["actions"], json!([{"set_tweak": "highlight"}, "notify"]));
+        assert_eq!(group["tweaks"], json!({"highlight": true}));
 
         let mut many: Vec<Value> = (0..400).map(tweak).collect();
         many.extend(vec![json!("notify"); 5]);
-        let found = told(&json!(many));
+        let group = evaluate_actions(&json!(many));
         assert_eq!(
-            (&found["notify"], found["rule"]["rule_id"].as_str()),
+            (&group["notify"], group["rule"]["rule_id"].as_str()),
             (&json!(true), Some("x"))
         );
-        let kept = found["actions"].as_array().unwrap();
-        assert!(kept.starts_with(few.as_array().unwrap()) && kept.contains(&json!("notify")));
-        assert!(found.to_string().len() < 3000, "{found}");
+        let actions = group["actions"].as_array().unwrap();
+        assert!(actions.starts_with(few.as_array().unwrap()) && actions.contains(&json!("notify")));
+        assert!(group.to_string().len() < 3000, "{group}");
     }
 
-    fn evaluated(all: bool) -> Value {
+    fn evaluate_in_batches(all: bool) -> EvaluationResponse<'static> {
         let mut document = Document::new(RuleScope::Global);
         let rule = NewRule::read(RuleKind::Content, br#"{"pattern":"cake","actions":[]}"#).unwrap();
-        document
-            .put(RuleKind::Content, "cake".parse().unwrap(), rule, Position::default())
-            .unwrap();
-        let mut audience = RuleIndex::new();
-        audience.put("@quiet:x", [&document]);
-        audience.put("@still:x", [&document]);
+        let id = "cake".parse().unwrap();
+        document.put(RuleKind::Content, id, rule, Position::default()).unwrap();
+        let mut index = RuleIndex::new();
+        index.insert("@quiet:x", [&document]);
+        index.insert("@still:x", [&document]);
         let event = json!({
             "type": "m.room.message", "sender": "@ben:x", "content": {"body": "cake"},
         });
         let event = Event::from_value(event).unwrap();
-        let mut evaluation = EvaluationResponse::new(all);
-        for part in [&["@ann:x", "@quiet:x"][..], &["@ben:x", "@cat:x", "@still:x"]] {
-            let members = audience.members(part.iter().map(|id| (*id, Member::default())));
-            evaluation.add(&members.verdicts(&event, &Room::default()), part);
+        let mut response = EvaluationResponse::new(all);
+        for batch in [&["@ann:x", "@quiet:x"][..], &["@ben:x", "@cat:x", "@still:x"]] {
+            let members = index.members(batch.iter().map(|id| (*id, Member::default())));
+            response.add(&members.evaluate(&event, &Room::default()), batch);
         }
-        serde_json::from_slice(&evaluation.answer()).unwrap()
+        response
     }
 
     #[test]
-    fn those_with_one_verdict_are_together_whichever_part_they_were_in() {
-        let message = json!({
-            "notify": true, "actions": ["notify"], "tweaks": {}, "users": ["@ann:x", "@cat:x"],
-            "rule": {"scope": "global", "kind": "underride", "rule_id": ".m.rule.message"},
-        });
-        let silent = json!({
-            "notify": false, "actions": [], "tweaks": {}, "users": ["@quiet:x", "@still:x"],
-            "rule": {"scope": "global", "kind": "content", "rule_id": "cake"},
-        });
-        let own = json!({"notify": false, "rule": null, "actions": [], "tweaks": {}, "users": ["@ben:x"]});
-        assert_eq!(evaluated(false), json!({"groups": [message]}));
-        assert_eq!(evaluated(true), json!({"groups": [message, silent, own]}));
+    fn users_with_the_same_result_are_grouped_across_batches() {
+        let message = r#"{"notify":true,"rule":{"scope":"global","kind":"underride","rule_id":".m.rule.message"},"actions":["notify"],"tweaks":{},"users":["@ann:x","@cat:x"]}"#;
+        let silent = r#"{"notify":false,"rule":{"scope":"global","kind":"content","rule_id":"cake"},"actions":[],"tweaks":{},"users":["@quiet:x","@still:x"]}"#;
+        let sender = r#"{"notify":false,"rule":null,"actions":[],"tweaks":{},"users":["@ben:x"]}"#;
+        let groups = |all: bool| String::from_utf8(evaluate_in_batches(all).to_json()).unwrap();
+        assert_eq!(groups(false), format!(r#"{{"groups":[{message}]}}"#));
+        assert_eq!(groups(true), format!(r#"{{"groups":[{message},{silent},{sender}]}}"#));
     }
 }

@@ -1,11 +1,11 @@
-//! The rules of many users, indexed together, so that an event finds the users whose own rules it
-//! could match; all others share the verdict of the built-in rules.
+//! An index over the push rules of many users. It finds the members of a room whose rules an event
+//! can match, so that the rules of all others need not be evaluated.
 //!
-//! Equal rules of different users are one rule here, with a list of those who hold it, and it is
-//! asked once. It is looked for by a mark: something that an event must have for the rule to match.
+//! Identical rules of different users are stored and evaluated once, with the users that have them
+//! as subscribers. A rule is found by an index key: a value or a word that an event must have for
+//! the rule to match.
 
 mod evaluate;
-mod interner;
 mod key;
 mod lookup;
 mod members;
@@ -16,112 +16,80 @@ mod tests;
 
 use std::collections::HashMap;
 
-use interner::{Digest, Interner};
 pub use members::Members;
 pub use result::{MemberGroup, RoomEvaluation};
-use rule_table::{RuleTable, Subscriber};
+use rule_table::RuleTable;
+use slab::Slab;
 
 use super::Document;
-use super::evaluate::{BuiltinOverrides, ByScope, Member};
+use super::evaluate::{BuiltinOverrides, DocumentsByScope, Member};
 
-/// The rules of many users.
+/// The push rules of many users.
 #[derive(Debug, Default)]
 pub struct RuleIndex {
-    by_id: HashMap<Box<str>, u32>,
-    users: Vec<User>,
-    /// Places in `users` that nobody has.
-    free: Vec<u32>,
-    shelf: RuleTable,
-    standings: Interner<BuiltinOverrides>,
+    users_by_id: HashMap<Box<str>, usize>,
+    users: Slab<IndexedUser>,
+    rules: RuleTable,
 }
 
-/// What is known of a user.
-#[derive(Debug, Default)]
-struct User {
-    /// What they made of the built-in rules.
-    standing: u32,
-    /// Their own rules that are enabled, in the order of evaluation: of devices, then the global.
-    own: Box<[Slot]>,
-}
-
-/// A rule of a user.
-#[derive(Debug, Clone, Copy)]
-struct Slot {
-    rule: u32,
-    /// Where in the list of the rule's holders this user is.
-    at: u32,
+#[derive(Debug)]
+struct IndexedUser {
+    overrides: BuiltinOverrides,
+    /// The user's enabled rules in evaluation order: those of devices, then the global ones.
+    rules: Box<[usize]>,
 }
 
 impl RuleIndex {
-    /// An audience of nobody.
+    /// An empty index.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many users there are.
+    /// The number of users.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.by_id.len()
+        self.users.len()
     }
 
-    /// Whether there is no user.
+    /// Whether there are no users.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.by_id.is_empty()
+        self.users.is_empty()
     }
 
-    /// Adds a user with the documents of the global scope and of devices, or replaces all that is
-    /// known of them. The time it takes depends on these rules alone, not on the other users.
-    pub fn put<'d>(&mut self, user_id: &str, documents: impl IntoIterator<Item = &'d Document>) {
-        let documents = ByScope::of(documents);
+    /// Adds a user with their documents of all scopes, or replaces the user's rules.
+    pub fn insert<'d>(&mut self, user_id: &str, documents: impl IntoIterator<Item = &'d Document>) {
         self.remove(user_id);
-        let user = self.free.pop().unwrap_or_else(|| {
-            self.users.push(User::default());
-            number(self.users.len() - 1)
-        });
-        let standing = documents.global.map(BuiltinOverrides::of).unwrap_or_default();
-        let digest = Digest::of(&standing);
-        let standing = self.standings.take(digest, || standing);
-        let mut own = Vec::new();
+        let documents = DocumentsByScope::new(documents);
+        let overrides = documents.global.map(BuiltinOverrides::new).unwrap_or_default();
+        let user = self.users.insert(IndexedUser { overrides, rules: Box::default() });
+        let mut rules = Vec::new();
         for document in documents.devices.into_iter().chain(documents.global) {
             for (kind, rule) in document.user_rules().iter().filter(|(_, rule)| rule.enabled) {
-                let holder = Subscriber { user, slot: number(own.len()) };
-                own.extend(self.shelf.take(document.scope(), kind, rule, holder));
+                let rank = rules.len();
+                rules.extend(self.rules.subscribe(document.scope(), kind, rule, user, rank));
             }
         }
-        self.users[user as usize] = User { standing, own: own.into() };
-        self.by_id.insert(user_id.into(), user);
+        self.users[user].rules = rules.into();
+        self.users_by_id.insert(user_id.into(), user);
     }
 
-    /// Forgets a user, who then has the built-in rules like everybody.
+    /// Removes a user, who is then evaluated with unchanged built-in rules.
     pub fn remove(&mut self, user_id: &str) {
-        let Some(user) = self.by_id.remove(user_id) else { return };
-        for slot in 0..self.users[user as usize].own.len() {
-            let slot = self.users[user as usize].own[slot];
-            if let Some((moved, at)) = self.shelf.release(slot) {
-                self.users[moved.user as usize].own[moved.slot as usize].at = at;
-            }
+        let Some(user) = self.users_by_id.remove(user_id) else { return };
+        for rule in self.users.remove(user).rules {
+            self.rules.unsubscribe(rule, user);
         }
-        self.standings.release(self.users[user as usize].standing);
-        self.users[user as usize] = User::default();
-        self.free.push(user);
     }
 
-    /// The members of a room, to be asked about its events. A member who is not in the audience
-    /// has the built-in rules; one with several devices may be named once for each.
+    /// The members of a room, whose rules can then be evaluated against its events. Members that
+    /// are not in the index have unchanged built-in rules. A user with several devices may be
+    /// listed once for each.
     pub fn members<'a>(
         &'a self,
         members: impl IntoIterator<Item = (&'a str, Member<'a>)>,
     ) -> Members<'a> {
         Members::new(self, members)
     }
-}
-
-/// A position as it is kept.
-///
-/// # Panics
-/// When there are more than 2^32 of something, which no memory holds.
-fn number(position: usize) -> u32 {
-    u32::try_from(position).expect("fewer than 2^32 users, and rules, and holders of a rule")
 }

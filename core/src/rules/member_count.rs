@@ -1,10 +1,9 @@
-//! The expression of a `room_member_count` condition: digits, with an operator before them or not.
+//! The expression of a `room_member_count` condition: an optional operator and a number.
 
 use std::str::FromStr;
 
-/// How many members a room must have: `2`, `==2`, `<10`, `>=3`.
-///
-/// A count beyond `u64` is held as the largest `u64`, which no room reaches either.
+/// The allowed numbers of members: `2`, `==2`, `<10`, `>=3`. Numbers beyond `u64` become its
+/// maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MemberCount {
     operator: Operator,
@@ -20,9 +19,8 @@ enum Operator {
     More,
 }
 
-/// Those of two characters first, so that none is taken for the beginning of another; no sign is
-/// the beginning of all.
-const SIGNS: [(&str, Operator); 6] = [
+/// Ordered so that no operator is a prefix of a later one.
+const OPERATORS: [(&str, Operator); 6] = [
     ("==", Operator::Equal),
     ("<=", Operator::AtMost),
     (">=", Operator::AtLeast),
@@ -31,13 +29,13 @@ const SIGNS: [(&str, Operator); 6] = [
     ("", Operator::Equal),
 ];
 
-/// A text that is no count expression.
+/// The text is not a valid member count expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct NoMemberCount;
+pub(super) struct InvalidMemberCount;
 
 impl MemberCount {
-    /// Whether a room with so many members is meant.
-    pub(super) fn holds(self, members: u64) -> bool {
+    /// Whether this number of members is allowed.
+    pub(super) fn includes(self, members: u64) -> bool {
         match self.operator {
             Operator::Equal => members == self.count,
             Operator::AtMost => members <= self.count,
@@ -49,14 +47,14 @@ impl MemberCount {
 }
 
 impl FromStr for MemberCount {
-    type Err = NoMemberCount;
+    type Err = InvalidMemberCount;
 
-    fn from_str(text: &str) -> Result<Self, NoMemberCount> {
-        let stripped = |(sign, operator)| Some((operator, text.strip_prefix(sign)?));
-        let (operator, digits) = SIGNS.into_iter().find_map(stripped).ok_or(NoMemberCount)?;
-        // Digits are looked at one by one because `u64::from_str` takes a `+` too.
+    fn from_str(text: &str) -> Result<Self, InvalidMemberCount> {
+        let strip = |(sign, operator)| Some((operator, text.strip_prefix(sign)?));
+        let (operator, digits) = OPERATORS.into_iter().find_map(strip).ok_or(InvalidMemberCount)?;
+        // Checked here because `u64::from_str` accepts a leading `+`.
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(NoMemberCount);
+            return Err(InvalidMemberCount);
         }
         Ok(Self { operator, count: digits.parse().unwrap_or(u64::MAX) })
     }
@@ -67,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_operator_says_on_which_side_of_the_count_a_room_is() {
+    fn operators_compare_the_number_of_members_with_the_count() {
         for (text, below, at, above) in [
             ("2", false, true, false),
             ("==2", false, true, false),
@@ -78,27 +76,27 @@ mod tests {
             (">=0002", false, true, true),
         ] {
             let count: MemberCount = text.parse().unwrap();
-            assert_eq!([1, 2, 3].map(|n| count.holds(n)), [below, at, above], "{text}");
+            assert_eq!([1, 2, 3].map(|n| count.includes(n)), [below, at, above], "{text}");
         }
     }
 
     #[test]
-    fn anything_else_is_no_count() {
+    fn other_expressions_are_rejected() {
         for text in [
             "", "=2", "=>2", "=<2", "!=2", "<>2", "===2", "<", "==", " 2", "2 ", "< 2", "+2", "-2",
             "2.0", "two", "٢", "2<", "0x2", "==+2",
         ] {
-            assert_eq!(text.parse::<MemberCount>(), Err(NoMemberCount), "{text:?}");
+            assert_eq!(text.parse::<MemberCount>(), Err(InvalidMemberCount), "{text:?}");
         }
     }
 
     #[test]
-    fn a_count_that_no_number_holds_is_more_than_any_room_has() {
+    fn a_count_beyond_u64_is_larger_than_any_room() {
         let huge = "9".repeat(1000);
-        let holds = |text: String| text.parse::<MemberCount>().unwrap().holds(1 << 40);
-        assert!(holds(format!("<{huge}")));
-        assert!(!holds(format!(">{huge}")));
-        assert!(!holds(huge));
-        assert!(holds(format!("{}{}", "0".repeat(100), 1u64 << 40)));
+        let includes = |text: String| text.parse::<MemberCount>().unwrap().includes(1 << 40);
+        assert!(includes(format!("<{huge}")));
+        assert!(!includes(format!(">{huge}")));
+        assert!(!includes(huge));
+        assert!(includes(format!("{}{}", "0".repeat(100), 1u64 << 40)));
     }
 }

@@ -1,5 +1,5 @@
-//! Globs: `*` is any run of characters and `?` exactly one, neither of them a line break; there
-//! are no escapes, and case makes no difference.
+//! Glob patterns: `*` matches any run of characters and `?` exactly one, but no line break. There
+//! are no escapes, and case is ignored.
 
 mod glob;
 mod search;
@@ -10,14 +10,14 @@ mod text;
 use std::borrow::Cow;
 
 use glob::Glob;
-use search::Work;
+use search::StepBudget;
 pub use text::Text;
 
-/// A glob, compiled once and matched often, against texts that [`lower`] has been over.
+/// A compiled glob, matched against text in lower case (see [`lower`]).
 ///
-/// A match takes time linear in the text, whatever the pattern: it has 16 steps for each byte, and
-/// a pattern that would need more counts as not matching. Only one with more than seven groups of
-/// `?` or line breaks, or with pages of text beside a `?`, on a text made for it, comes so far.
+/// Matching takes time linear in pattern and text: it has a budget of 16 steps per byte, and a
+/// pattern that exceeds it does not match. Only patterns with more than seven groups of `?` or line
+/// breaks, or with very long literals next to a `?`, can exceed it, and only on text made for that.
 #[derive(Debug, Clone)]
 pub struct GlobPattern(Form);
 
@@ -28,7 +28,7 @@ enum Form {
 }
 
 impl GlobPattern {
-    /// Compiles a glob as a user wrote it.
+    /// Compiles a glob in any case.
     #[must_use]
     pub fn new(glob: &str) -> Self {
         let lowered = lower(glob);
@@ -39,30 +39,32 @@ impl GlobPattern {
         }
     }
 
-    /// Whether the whole of a lowered text matches.
+    /// Whether the whole of a text in lower case matches.
     #[must_use]
-    pub fn is_whole(&self, lowered: &str) -> bool {
+    pub fn matches_whole(&self, lowered: &str) -> bool {
         match &self.0 {
             Form::Literal(literal) => **literal == *lowered,
-            Form::Glob(glob) => glob.is_whole(lowered, &mut Work::on(glob.bytes(), lowered)),
+            Form::Glob(glob) => {
+                glob.matches_whole(lowered, &mut StepBudget::new(glob.len(), lowered))
+            }
         }
     }
 
-    /// Whether a part of a text matches that begins and ends at a word boundary.
+    /// Whether a part of a text matches that starts and ends at word boundaries.
     #[must_use]
-    pub fn is_word_of(&self, text: &Text) -> bool {
+    pub fn matches_word(&self, text: &Text) -> bool {
         match &self.0 {
-            Form::Literal(literal) => text.has(literal),
+            Form::Literal(literal) => text.contains_word(literal),
             Form::Glob(glob) => {
                 let lowered = text.lowered();
-                glob.is_word_of(lowered, &mut Work::on(glob.bytes(), lowered))
+                glob.matches_word(lowered, &mut StepBudget::new(glob.len(), lowered))
             }
         }
     }
 }
 
-/// A text in lower case, letter by letter: a letter's form must not depend on its neighbours, or
-/// the `Σ` at the end of a pattern and the one within a text would differ.
+/// Converts text to lower case character by character. Unlike [`str::to_lowercase`] it maps `Σ` to
+/// `σ` everywhere: otherwise a `Σ` at the end of a pattern would not match one inside a word.
 #[must_use]
 pub fn lower(text: &str) -> Cow<'_, str> {
     if !text.is_ascii() {
@@ -75,20 +77,7 @@ pub fn lower(text: &str) -> Cow<'_, str> {
     text.into()
 }
 
-/// Whether a byte is part of a word. No byte of a character beyond ASCII is.
+/// Whether a byte belongs to a word: ASCII letters, digits and `_`.
 pub(super) fn is_word_byte(byte: u8) -> bool {
-    WORD_BYTES[usize::from(byte)]
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
-
-/// By the byte: every byte of every text is asked for, and a look takes less than the comparisons.
-static WORD_BYTES: [bool; 256] = {
-    let mut bytes = [false; 256];
-    let mut byte = 0;
-    while byte < bytes.len() {
-        #[expect(clippy::cast_possible_truncation, reason = "it is below 256")]
-        let character = byte as u8;
-        bytes[byte] = character.is_ascii_alphanumeric() || character == b'_';
-        byte += 1;
-    }
-    bytes
-};

@@ -1,4 +1,4 @@
-//! Looks for an input that breaks a promise of [`belfry_fuzz::evaluation`].
+//! Runs the fuzz target [`belfry_fuzz::evaluation`] with libFuzzer.
 
 #![no_main]
 

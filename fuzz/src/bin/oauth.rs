@@ -1,4 +1,4 @@
-//! Looks for an input that breaks a promise of [`belfry_fuzz::oauth`].
+//! Runs the fuzz target [`belfry_fuzz::oauth`] with libFuzzer.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Looks for an input that breaks a promise of [`belfry_fuzz::pattern`].
+//! Runs the fuzz target [`belfry_fuzz::pattern`] with libFuzzer.
 
 #![no_main]
 

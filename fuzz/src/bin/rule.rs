@@ -1,4 +1,4 @@
-//! Looks for an input that breaks a promise of [`belfry_fuzz::rule`].
+//! Runs the fuzz target [`belfry_fuzz::rule`] with libFuzzer.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! `belfry explain`
+//! `belfry explain`: evaluates an event for one account and prints the result of every rule.
 
 mod page;
 
@@ -24,28 +24,28 @@ use crate::store::Store;
 pub(super) struct Arguments {
     /// A file with the JSON of an event, or - for standard input
     event: String,
-    /// The account whose rules are asked
+    /// The account whose rules are evaluated
     #[arg(long, value_name = "NAME")]
     account: String,
-    /// The device whose rules are asked too, above the global ones
+    /// The profile tag of a device; its rules rank above the global ones
     #[arg(long, value_name = "TAG")]
     profile_tag: Option<ProfileTag>,
-    /// A file with what is known of the room, the JSON that is `room` in POST …/pushrules/explain
+    /// A file with the state of the room: the JSON of `room` in POST …/pushrules/explain
     #[arg(long, value_name = "FILE")]
     room: Option<String>,
-    /// How many members the room has
+    /// The number of members of the room
     #[arg(long, value_name = "N")]
     member_count: Option<u64>,
-    /// What the account's owner is called in the room
+    /// The display name of the account in the room
     #[arg(long, value_name = "NAME")]
     display_name: Option<String>,
-    /// Print what POST …/pushrules/explain answers
+    /// Print the JSON that POST …/pushrules/explain returns
     #[arg(long)]
     json: bool,
 }
 
-/// No event and no list of power levels is larger than 64 KiB; what is much larger is some other
-/// file.
+/// The maximum size of a file. Events and power levels are at most 64 KiB, so a much larger file is
+/// the wrong one.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 pub(super) fn run(
@@ -78,11 +78,11 @@ pub(super) fn run(
 
 fn read_event(name: &str) -> Result<Event, Failure> {
     let event = json::read(&read(name)?).map_err(|error| format!("{name}: {error}"))?;
-    Event::from_value(event).map_err(|_| format!("{name}: an event is a JSON object").into())
+    Event::from_value(event).ok_or_else(|| format!("{name}: an event must be a JSON object").into())
 }
 
 fn read_facts(name: &str) -> Result<RoomFacts, Failure> {
-    RoomFacts::read(&read(name)?).map_err(|refusal| format!("{name}: {refusal}").into())
+    RoomFacts::read(&read(name)?).map_err(|error| format!("{name}: {error}").into())
 }
 
 fn read(name: &str) -> Result<Vec<u8>, Failure> {
@@ -95,13 +95,13 @@ fn read(name: &str) -> Result<Vec<u8>, Failure> {
     let read = source.take(MAX_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("cannot read {name}: {error}"))?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(format!("{name} has more than {MAX_BYTES} bytes").into());
+        return Err(format!("{name} is larger than {MAX_BYTES} bytes").into());
     }
     Ok(bytes)
 }
 
-/// On a terminal, unless somebody asked for none: <https://no-color.org>.
+/// Whether the output is a terminal and `NO_COLOR` (<https://no-color.org>) is not set.
 fn wants_colours() -> bool {
-    let none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    stdout().is_terminal() && !none
+    let is_disabled = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    stdout().is_terminal() && !is_disabled
 }

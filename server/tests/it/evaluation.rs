@@ -1,4 +1,4 @@
-//! RoomEvaluation over HTTP and on the command line: one user's, explained, and those of many.
+//! Rule evaluation over HTTP and on the command line, for one user and for many.
 
 mod cache;
 mod command;
@@ -17,11 +17,11 @@ use crate::support::{Answer, Caller, Service, TestDatabase};
 const EXPLAIN: &str = "POST /_service/client/api/v1/pushrules/explain";
 const EVALUATE: &str = "POST /_service/app/v1/evaluate";
 
-/// A product's own code, which may act for everybody.
+/// An application service that may act for all users.
 const PRODUCT: &str = "[[application_services]]\nid = 'product'\nas_token = 'token of product'\n\
     sender_localpart = 'product'\nnamespaces.users = [{ regex = '@.*' }]\n";
 
-/// A service with the product, where no test is stopped by limits.
+/// A service with the application service and without rate limits.
 async fn with_product() -> (Service, Caller) {
     with_settings(PRODUCT).await
 }
@@ -45,7 +45,7 @@ fn message(body: &str) -> Value {
     })
 }
 
-/// A content rule that is silent about a word.
+/// A content rule that does not notify.
 fn silent(pattern: &str) -> Value {
     json!({ "actions": [], "pattern": pattern })
 }
@@ -59,24 +59,24 @@ fn members(names: &[&str]) -> Value {
 }
 
 impl Caller {
-    async fn ask(&self, what: &str, body: &Value) -> Answer {
-        self.call(what, body.to_string()).await
+    async fn send(&self, endpoint: &str, body: &Value) -> Answer {
+        self.call(endpoint, body.to_string()).await
     }
 
-    /// What an explanation says.
-    async fn explained(&self, body: &Value) -> Value {
-        self.ask(EXPLAIN, body).await.expect(StatusCode::OK)
+    /// The response to an explain request.
+    async fn explain(&self, body: &Value) -> Value {
+        self.send(EXPLAIN, body).await.expect(StatusCode::OK)
     }
 
-    /// The groups of an evaluation: the id of the rule, and who is in it.
+    /// The groups of an evaluation: the ID of the rule, and the users.
     async fn groups(&self, body: &Value) -> Vec<(Option<String>, Vec<String>)> {
-        let answer = self.ask(EVALUATE, body).await.expect(StatusCode::OK);
+        let response = self.send(EVALUATE, body).await.expect(StatusCode::OK);
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let group = |group: &Value| {
             let users = group["users"].as_array().unwrap().iter().map(text).collect();
             (group["rule"]["rule_id"].as_str().map(str::to_owned), users)
         };
-        answer["groups"].as_array().unwrap().iter().map(group).collect()
+        response["groups"].as_array().unwrap().iter().map(group).collect()
     }
 }
 

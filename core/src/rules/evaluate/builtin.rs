@@ -1,122 +1,123 @@
-//! The built-in rules, compiled once for all users, and how they stand for one of them.
+//! The built-in rules, compiled once for all users, and a user's overrides of them.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::{Check, Ready, conditions};
-use serde::Serialize;
-
+use super::{CompiledCondition, CompiledRule, effective_conditions};
 use crate::rules::event::Event;
 use crate::rules::{Action, Document, RuleKind, builtin};
 
-/// The built-in rules in the order of evaluation, so that [`MASTER`] is the first.
-pub(crate) static BUILTIN: LazyLock<Builtins> = LazyLock::new(Builtins::new);
+/// The built-in rules in evaluation order.
+pub(crate) static BUILTIN_RULES: LazyLock<BuiltinRules> = LazyLock::new(BuiltinRules::new);
 
-/// The rule that silences everything, above all others of whatever scope.
+/// The index of `.m.rule.master`, which ranks above all other rules of every scope.
 pub(crate) const MASTER: usize = 0;
 
-pub(crate) struct Builtins {
-    rules: Vec<Builtin>,
-    /// Where the rules of each kind are, without [`MASTER`].
+pub(crate) struct BuiltinRules {
+    rules: Vec<BuiltinRule>,
+    /// The indices of the rules of each kind, without [`MASTER`].
     kinds: [Range<usize>; 5],
 }
 
-pub(crate) struct Builtin {
-    pub(crate) ready: Ready,
-    pub(crate) enabled: bool,
-    /// Whether it guesses whom a message mentions.
-    legacy: bool,
+pub(crate) struct BuiltinRule {
+    pub(crate) compiled: CompiledRule,
+    enabled: bool,
+    is_legacy_mention: bool,
 }
 
-impl Builtin {
-    /// Whether the event says itself what the rule would guess.
+impl BuiltinRule {
+    /// Whether this is a legacy mention rule, which does not apply because the event has
+    /// `m.mentions`.
     pub(crate) fn is_superseded(&self, event: &Event) -> bool {
-        self.legacy && event.has_mentions()
+        self.is_legacy_mention && event.has_mentions()
     }
 }
 
-impl Builtins {
+impl BuiltinRules {
     fn new() -> Self {
         let rules = builtin::all().iter().map(|(kind, rule)| {
-            let conditions = conditions(kind, rule);
-            let checks = conditions.iter().map(|condition| Check::shared(&condition.kind));
-            Builtin {
-                ready: Ready::with(kind, rule, checks),
+            let conditions = effective_conditions(kind, rule);
+            let conditions =
+                conditions.iter().map(|condition| CompiledCondition::for_builtin(&condition.kind));
+            BuiltinRule {
+                compiled: CompiledRule::with_conditions(kind, rule, conditions.collect()),
                 enabled: rule.enabled,
-                legacy: builtin::LEGACY_MENTIONS.contains(&rule.rule_id.as_str()),
+                is_legacy_mention: builtin::LEGACY_MENTIONS.contains(&rule.rule_id.as_str()),
             }
         });
-        let rules: Vec<Builtin> = rules.collect();
+        let rules: Vec<BuiltinRule> = rules.collect();
         let kinds = RuleKind::ALL.map(|kind| {
-            let start = rules.partition_point(|rule| rule.ready.kind < kind);
-            let end = rules.partition_point(|rule| rule.ready.kind <= kind);
+            let start = rules.partition_point(|rule| rule.compiled.kind < kind);
+            let end = rules.partition_point(|rule| rule.compiled.kind <= kind);
             start.max(MASTER + 1)..end
         });
         Self { rules, kinds }
     }
 
-    pub(crate) fn rule(&self, index: usize) -> &Builtin {
+    pub(crate) fn get(&self, index: usize) -> &BuiltinRule {
         &self.rules[index]
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = (usize, &Builtin)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &BuiltinRule)> {
         self.rules.iter().enumerate()
     }
 
-    /// The rules of a kind, without the one that silences everything.
-    pub(crate) fn below_master(&self, kind: RuleKind) -> Range<usize> {
+    /// The indices of the rules of a kind, without [`MASTER`].
+    pub(crate) fn of_kind(&self, kind: RuleKind) -> Range<usize> {
         self.kinds[kind as usize].clone()
     }
 }
 
-/// What a user made of the built-in rules.
-#[derive(Debug, Clone, Serialize)]
+/// A user's overrides of the built-in rules.
+#[derive(Debug, Clone)]
 pub(crate) struct BuiltinOverrides {
-    /// A bit for each rule that is asked.
+    /// Bit *n* is set if rule *n* is enabled.
     enabled: u64,
-    /// The actions that are not the built-in ones, by the rules' indices.
+    /// The actions of the rules whose actions the user changed, with the rules' indices.
     actions: Vec<(usize, Box<[Action]>)>,
 }
 
 impl Default for BuiltinOverrides {
     fn default() -> Self {
-        let bits = BUILTIN.all().map(|(index, rule)| u64::from(rule.enabled) << index);
+        let bits = BUILTIN_RULES.iter().map(|(index, rule)| u64::from(rule.enabled) << index);
         Self { enabled: bits.fold(0, |all, bit| all | bit), actions: Vec::new() }
     }
 }
 
 impl BuiltinOverrides {
-    pub(crate) fn of(document: &Document) -> Self {
-        let mut standing = Self::default();
-        for (index, rule) in BUILTIN.all() {
-            let Some(change) = document.patch(&rule.ready.rule_id) else { continue };
-            if let Some(enabled) = change.enabled {
-                standing.enabled &= !(1 << index);
-                standing.enabled |= u64::from(enabled) << index;
+    pub(crate) fn new(document: &Document) -> Self {
+        let mut overrides = Self::default();
+        for (index, rule) in BUILTIN_RULES.iter() {
+            let Some(patch) = document.patch(&rule.compiled.rule_id) else { continue };
+            if let Some(enabled) = patch.enabled {
+                overrides.enabled &= !(1 << index);
+                overrides.enabled |= u64::from(enabled) << index;
             }
-            if let Some(actions) = &change.actions {
-                standing.actions.push((index, actions.as_slice().into()));
+            if let Some(actions) = &patch.actions {
+                overrides.actions.push((index, actions.as_slice().into()));
             }
         }
-        standing
+        overrides
     }
 
     pub(crate) fn is_enabled(&self, index: usize) -> bool {
         self.enabled >> index & 1 == 1
     }
 
-    /// The first of these rules that is asked.
-    pub(crate) fn first(&self, matching: u64) -> Option<u32> {
-        let asked = matching & self.enabled;
-        (asked != 0).then_some(asked.trailing_zeros())
+    /// The index of the first enabled rule among those whose bits are set.
+    pub(crate) fn first_enabled(&self, matching: u64) -> Option<usize> {
+        let enabled = matching & self.enabled;
+        (enabled != 0).then_some(enabled.trailing_zeros() as usize)
     }
 
-    pub(crate) fn rule(&self, index: usize) -> (&'static Ready, &[Action]) {
-        (&BUILTIN.rule(index).ready, self.actions(index))
-    }
-
+    /// The actions of a rule.
     pub(crate) fn actions(&self, index: usize) -> &[Action] {
+        self.changed_actions(index).unwrap_or(&BUILTIN_RULES.get(index).compiled.actions)
+    }
+
+    /// The actions of a rule, if the user changed them.
+    pub(crate) fn changed_actions(&self, index: usize) -> Option<&[Action]> {
         let changed = self.actions.iter().find(|(changed, _)| *changed == index);
-        changed.map_or(&BUILTIN.rule(index).ready.actions, |(_, actions)| actions)
+        changed.map(|(_, actions)| &**actions)
     }
 }

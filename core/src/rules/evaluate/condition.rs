@@ -1,4 +1,4 @@
-//! A condition, compiled: what is asked of an event, its room and the user.
+//! Compiled conditions.
 
 use serde_json::Value;
 
@@ -9,24 +9,24 @@ use crate::rules::pattern::{GlobPattern, lower};
 use crate::rules::property_path::PropertyPath;
 use crate::rules::{Condition, ConditionKind, Rule, RuleKind, Scalar, User, builtin};
 
-/// What a check can ask about.
+/// Everything a condition can depend on.
 #[derive(Clone, Copy)]
-pub(crate) struct Facts<'a> {
+pub(crate) struct Context<'a> {
     pub(crate) event: &'a Event,
     pub(crate) room: &'a Room,
-    pub(crate) user: &'a Names,
+    pub(crate) user: &'a UserNames,
     pub(crate) member: Member<'a>,
 }
 
-/// The names of a user that stand in built-in rules.
+/// The names of a user that built-in rules look for.
 #[derive(Debug, Clone)]
-pub(crate) struct Names {
+pub(crate) struct UserNames {
     pub(crate) id: Box<str>,
     id_pattern: GlobPattern,
     localpart: GlobPattern,
 }
 
-impl Names {
+impl UserNames {
     pub(crate) fn new(user: User<'_>) -> Self {
         Self {
             id: user.id.into(),
@@ -37,167 +37,173 @@ impl Names {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Check {
-    /// A string of the event matches as a whole.
-    Whole { key: PropertyPath, pattern: Glob },
-    /// The text of the message matches in a word.
-    Word(Glob),
-    /// The text of the message has the user's display name in it.
+pub(crate) enum CompiledCondition {
+    /// A string of the event matches a pattern as a whole.
+    WholeValue { path: PropertyPath, pattern: TextPattern },
+    /// The text of the message matches a pattern at word boundaries.
+    BodyWord(TextPattern),
+    /// The text of the message contains the user's display name.
     DisplayName,
-    /// The room has so many members.
-    Members(MemberCount),
-    /// The sender has the power to notify.
-    Permission(Box<str>),
-    /// A property is this.
-    Is { key: PropertyPath, value: Scalar },
-    /// A list has this in it.
-    Contains { key: PropertyPath, value: Scalar },
-    /// A list has the user's id in it.
-    ContainsUser { key: PropertyPath },
-    /// What is not known never holds.
+    /// The number of members of the room is in a range.
+    MemberCount(MemberCount),
+    /// The sender's power level is high enough for this notification key.
+    SenderPermission(Box<str>),
+    /// A property is exactly this value.
+    PropertyIs { path: PropertyPath, value: Scalar },
+    /// An array contains exactly this value.
+    PropertyContains { path: PropertyPath, value: Scalar },
+    /// An array contains the user's ID.
+    PropertyContainsUserId { path: PropertyPath },
+    /// A condition that is never met, such as one of an unknown kind.
     Never,
 }
 
-/// What a string is matched with. Built-in rules are shared by all users, and say only which of a
-/// user's names they mean.
+/// The pattern of an `event_match` condition. Built-in rules are compiled once for all users and
+/// refer to the name of the user.
 #[derive(Debug, Clone)]
-pub(crate) enum Glob {
-    This(GlobPattern),
+pub(crate) enum TextPattern {
+    Fixed(GlobPattern),
     UserId,
     Localpart,
 }
 
-impl Glob {
-    fn of<'a>(&'a self, user: &'a Names) -> &'a GlobPattern {
+impl TextPattern {
+    fn resolve<'a>(&'a self, user: &'a UserNames) -> &'a GlobPattern {
         match self {
-            Self::This(pattern) => pattern,
+            Self::Fixed(pattern) => pattern,
             Self::UserId => &user.id_pattern,
             Self::Localpart => &user.localpart,
         }
     }
 }
 
-/// The conditions of a rule, those included that its kind implies. What a room, sender or content
-/// rule has in `conditions` does not count.
-pub(crate) fn conditions(kind: RuleKind, rule: &Rule) -> Vec<Condition> {
-    let matches = |key: &str, pattern: &str| {
+/// The conditions of a rule. Room, sender and content rules have the one that their kind implies,
+/// and ignore `conditions`.
+pub(crate) fn effective_conditions(kind: RuleKind, rule: &Rule) -> Vec<Condition> {
+    let event_match = |key: &str, pattern: &str| {
         vec![ConditionKind::EventMatch { key: key.to_owned(), pattern: pattern.to_owned() }.into()]
     };
     match kind {
         RuleKind::Override | RuleKind::Underride => rule.conditions.clone().unwrap_or_default(),
-        RuleKind::Room => matches("room_id", &rule.rule_id),
-        RuleKind::Sender => matches("sender", &rule.rule_id),
+        RuleKind::Room => event_match("room_id", &rule.rule_id),
+        RuleKind::Sender => event_match("sender", &rule.rule_id),
         RuleKind::Content => match &rule.pattern {
-            Some(pattern) => matches("content.body", pattern),
-            // No content rule is without one; if it were it should be silent.
+            Some(pattern) => event_match("content.body", pattern),
+            // Not accepted by the API. Such a rule in a stored document never matches.
             None => vec![ConditionKind::Unknown { kind: "content".to_owned() }.into()],
         },
     }
 }
 
-impl Check {
+impl CompiledCondition {
     /// Compiles a condition of a user's rule.
-    pub(crate) fn new(test: &ConditionKind) -> Self {
-        match test {
+    pub(crate) fn new(condition: &ConditionKind) -> Self {
+        match condition {
             ConditionKind::EventMatch { key, pattern } => {
-                Self::matching(PropertyPath::new(key), Glob::This(GlobPattern::new(pattern)))
+                Self::event_match(key, TextPattern::Fixed(GlobPattern::new(pattern)))
             }
             ConditionKind::ContainsDisplayName => Self::DisplayName,
-            ConditionKind::RoomMemberCount { is } => is.parse().map_or(Self::Never, Self::Members),
+            ConditionKind::RoomMemberCount { is } => {
+                is.parse().map_or(Self::Never, Self::MemberCount)
+            }
             ConditionKind::SenderNotificationPermission { key } => {
-                Self::Permission(key.as_str().into())
+                Self::SenderPermission(key.as_str().into())
             }
             ConditionKind::EventPropertyIs { key, value } => {
-                Self::Is { key: PropertyPath::new(key), value: value.clone() }
+                Self::PropertyIs { path: PropertyPath::parse(key), value: value.clone() }
             }
             ConditionKind::EventPropertyContains { key, value } => {
-                Self::Contains { key: PropertyPath::new(key), value: value.clone() }
+                Self::PropertyContains { path: PropertyPath::parse(key), value: value.clone() }
             }
             ConditionKind::Unknown { .. } => Self::Never,
         }
     }
 
-    /// Compiles a condition of a built-in rule, in which a placeholder may stand for the user.
-    pub(crate) fn shared(test: &ConditionKind) -> Self {
-        match test {
+    /// Compiles a condition of a built-in rule, which may contain a placeholder for the user.
+    pub(crate) fn for_builtin(condition: &ConditionKind) -> Self {
+        match condition {
             ConditionKind::EventMatch { key, pattern } if pattern == builtin::USER_ID => {
-                Self::matching(PropertyPath::new(key), Glob::UserId)
+                Self::event_match(key, TextPattern::UserId)
             }
             ConditionKind::EventMatch { key, pattern } if pattern == builtin::LOCALPART => {
-                Self::matching(PropertyPath::new(key), Glob::Localpart)
+                Self::event_match(key, TextPattern::Localpart)
             }
             ConditionKind::EventPropertyContains { key, value: Scalar::String(value) }
                 if value == builtin::USER_ID =>
             {
-                Self::ContainsUser { key: PropertyPath::new(key) }
+                Self::PropertyContainsUserId { path: PropertyPath::parse(key) }
             }
-            _ => Self::new(test),
+            _ => Self::new(condition),
         }
     }
 
-    /// The text of a message is searched for words, everything else is matched as a whole.
-    fn matching(key: PropertyPath, pattern: Glob) -> Self {
-        if key == *BODY { Self::Word(pattern) } else { Self::Whole { key, pattern } }
+    /// Patterns match words of the message text, and other properties as a whole.
+    fn event_match(key: &str, pattern: TextPattern) -> Self {
+        let path = PropertyPath::parse(key);
+        if path == *BODY { Self::BodyWord(pattern) } else { Self::WholeValue { path, pattern } }
     }
 
-    pub(crate) fn holds(&self, facts: &Facts<'_>) -> bool {
-        let Facts { event, room, user, member } = facts;
+    pub(crate) fn is_met(&self, context: &Context<'_>) -> bool {
+        let Context { event, room, user, member } = context;
         match self {
-            Self::Whole { key, pattern } => event
-                .get(key)
+            Self::WholeValue { path, pattern } => event
+                .get(path)
                 .and_then(Property::lowered)
-                .is_some_and(|text| pattern.of(user).is_whole(text)),
-            Self::Word(pattern) => {
-                event.body().is_some_and(|body| pattern.of(user).is_word_of(body))
+                .is_some_and(|text| pattern.resolve(user).matches_whole(text)),
+            Self::BodyWord(pattern) => {
+                event.body().is_some_and(|body| pattern.resolve(user).matches_word(body))
             }
             Self::DisplayName => match (member.display_name, event.body()) {
-                (Some(name), Some(body)) => !name.is_empty() && body.has(&lower(name)),
+                (Some(name), Some(body)) => !name.is_empty() && body.contains_word(&lower(name)),
                 _ => false,
             },
-            Self::Members(count) => room.member_count.is_some_and(|members| count.holds(members)),
-            Self::Permission(key) => {
-                event.sender().is_some_and(|sender| room.may_notify(sender, key))
+            Self::MemberCount(count) => room.member_count.is_some_and(|n| count.includes(n)),
+            Self::SenderPermission(key) => {
+                event.sender().is_some_and(|sender| room.allows_notification(sender, key))
             }
-            Self::Is { key, value } => event.get(key).is_some_and(|property| property.is(value)),
-            Self::Contains { key, value } => event.list(key).contains(value),
-            Self::ContainsUser { key } => event
-                .list(key)
+            Self::PropertyIs { path, value } => {
+                event.get(path).is_some_and(|property| property.is(value))
+            }
+            Self::PropertyContains { path, value } => event.list(path).contains(value),
+            Self::PropertyContainsUserId { path } => event
+                .list(path)
                 .iter()
                 .any(|item| matches!(item, Scalar::String(item) if **item == *user.id)),
             Self::Never => false,
         }
     }
 
-    /// Whether it depends on who is asked.
-    pub(crate) fn is_personal(&self) -> bool {
+    pub(crate) fn depends_on_user(&self) -> bool {
         match self {
-            Self::Whole { pattern, .. } | Self::Word(pattern) => !matches!(pattern, Glob::This(_)),
-            Self::DisplayName | Self::ContainsUser { .. } => true,
-            Self::Members(_)
-            | Self::Permission(_)
-            | Self::Is { .. }
-            | Self::Contains { .. }
+            Self::WholeValue { pattern, .. } | Self::BodyWord(pattern) => {
+                !matches!(pattern, TextPattern::Fixed(_))
+            }
+            Self::DisplayName | Self::PropertyContainsUserId { .. } => true,
+            Self::MemberCount(_)
+            | Self::SenderPermission(_)
+            | Self::PropertyIs { .. }
+            | Self::PropertyContains { .. }
             | Self::Never => false,
         }
     }
 
-    /// What the check looks at, if it is there.
-    pub(crate) fn found(&self, facts: &Facts<'_>) -> Option<Value> {
-        let Facts { event, room, member, .. } = facts;
-        let key = match self {
-            Self::Whole { key, .. }
-            | Self::Is { key, .. }
-            | Self::Contains { key, .. }
-            | Self::ContainsUser { key } => key,
-            Self::Word(_) => &BODY,
+    /// The value that the condition tests, if there is one.
+    pub(crate) fn tested_value(&self, context: &Context<'_>) -> Option<Value> {
+        let Context { event, room, member, .. } = context;
+        let path = match self {
+            Self::WholeValue { path, .. }
+            | Self::PropertyIs { path, .. }
+            | Self::PropertyContains { path, .. }
+            | Self::PropertyContainsUserId { path } => path,
+            Self::BodyWord(_) => &BODY,
             Self::DisplayName => return member.display_name.map(Value::from),
-            Self::Members(_) => return room.member_count.map(Value::from),
-            Self::Permission(_) => {
+            Self::MemberCount(_) => return room.member_count.map(Value::from),
+            Self::SenderPermission(_) => {
                 let levels = room.power_levels.as_ref()?;
-                return Some(levels.of(event.sender()?).0.into());
+                return Some(levels.of_user(event.sender()?).0.into());
             }
             Self::Never => return None,
         };
-        event.get(key).map(Property::to_json)
+        event.get(path).map(Property::to_json)
     }
 }

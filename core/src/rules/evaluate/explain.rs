@@ -1,98 +1,101 @@
-//! The walk through the rules, told.
+//! Evaluation with the result of every rule.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    Answer, Asked, CompiledRules, Facts, MatchedRule, Member, PushEvaluation, Room, conditions,
+    CompiledRules, Context, MatchedRule, Member, PushEvaluation, RankedRule, Room, RuleResult,
+    effective_conditions,
 };
 use crate::rules::event::Event;
 use crate::rules::{Condition, User, builtin};
 
-/// A verdict with all rules that were asked for it, in their order.
+/// An evaluation with the rules that were evaluated for it, in order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation<'a> {
-    /// The verdict.
+    /// The result.
     #[serde(flatten)]
-    pub verdict: PushEvaluation<'a>,
-    /// The rules up to the one that won. Empty for what the user sent, which no rule judges.
+    pub evaluation: PushEvaluation<'a>,
+    /// The rules up to the one that matched. Empty for the user's own events, for which no rule is
+    /// evaluated.
     pub walk: Vec<Step<'a>>,
 }
 
-/// A rule that was asked.
+/// The result of one rule.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step<'a> {
     /// The rule.
     #[serde(flatten)]
     pub rule: MatchedRule<'a>,
-    /// What it answered.
+    /// Its result.
     pub outcome: Outcome,
-    /// The first condition that did not hold. A rule that failed without one is one of those that
-    /// guess whom a message mentions, and the event says that itself.
+    /// The first condition that is not met. Absent for a failed legacy mention rule, which is
+    /// skipped because the event has `m.mentions`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
-    /// What that condition looked at, if it is there; of something long, its beginning. A user has
-    /// a thousand rules, and a message that all of them look at must not be told a thousand times.
+    /// The value that this condition tested, truncated: a thousand rules may test the same long
+    /// message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<Value>,
 }
 
-/// What a rule answered.
+/// The result of a rule in an explanation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It was not asked.
+    /// The rule is disabled.
     Disabled,
-    /// It does not match.
+    /// The rule does not match.
     Failed,
-    /// It decides.
+    /// The rule matches.
     Won,
 }
 
 impl CompiledRules {
-    /// What the rules say of an event, and how they come to it.
+    /// Evaluates the rules against an event and explains the result.
     #[must_use]
     pub fn explain(&self, event: &Event, room: &Room, member: Member<'_>) -> Explanation<'_> {
-        let facts = Facts { event, room, user: &self.user, member };
+        let context = Context { event, room, user: &self.user, member };
         let mut walk = Vec::new();
-        let verdict = self.walk(&facts, |asked, answer| {
-            let outcome = match answer {
-                Answer::Disabled => Outcome::Disabled,
-                Answer::Superseded | Answer::Failed(_) => Outcome::Failed,
-                Answer::Won => Outcome::Won,
+        let evaluation = self.evaluate_with(&context, |rule, result| {
+            let outcome = match result {
+                RuleResult::Disabled => Outcome::Disabled,
+                RuleResult::Superseded | RuleResult::Failed(_) => Outcome::Failed,
+                RuleResult::Matched => Outcome::Won,
             };
-            let (condition, found) = match answer {
-                Answer::Failed(index) => (
-                    match asked {
-                        Asked::Own(_, own) => own.conditions.get(*index).cloned(),
-                        Asked::Builtin(_) => self.builtin_condition(asked.name(), *index),
-                    },
-                    asked.ready().checks[*index].found(&facts).map(beginning),
+            let (condition, found) = match result {
+                RuleResult::Failed(index) => (
+                    self.condition(rule, *index),
+                    rule.compiled().conditions[*index].tested_value(&context).map(truncate),
                 ),
                 _ => (None, None),
             };
-            walk.push(Step { rule: asked.name(), outcome, condition, found });
+            walk.push(Step { rule: rule.identify(), outcome, condition, found });
         });
-        Explanation { verdict, walk }
+        Explanation { evaluation, walk }
     }
 
-    fn builtin_condition(&self, name: MatchedRule<'_>, index: usize) -> Option<Condition> {
-        let rule = builtin::all()[name.kind].iter().find(|rule| rule.rule_id == name.rule_id)?;
+    fn condition(&self, rule: RankedRule<'_>, index: usize) -> Option<Condition> {
+        if let RankedRule::User(_, rule) = rule {
+            return rule.conditions.get(index).cloned();
+        }
+        let MatchedRule { kind, rule_id, .. } = rule.identify();
+        let rule = builtin::all()[kind].iter().find(|rule| rule.rule_id == rule_id)?;
         let rule = builtin::for_user(rule, User::new(&self.user.id));
-        conditions(name.kind, &rule).into_iter().nth(index)
+        effective_conditions(kind, &rule).into_iter().nth(index)
     }
 }
 
-/// How many characters of a text, and items of a list, are told.
-const TOLD: usize = 100;
+/// The maximum number of characters of a string, and of items of an array, in `found`.
+const MAX_FOUND: usize = 100;
 
-fn beginning(value: Value) -> Value {
+fn truncate(value: Value) -> Value {
     match value {
-        Value::String(text) => match text.char_indices().nth(TOLD) {
+        Value::String(text) => match text.char_indices().nth(MAX_FOUND) {
             Some((end, _)) => Value::String(format!("{}…", &text[..end])),
             None => Value::String(text),
         },
-        Value::Array(items) => items.into_iter().take(TOLD).map(beginning).collect(),
+        Value::Array(items) => items.into_iter().take(MAX_FOUND).map(truncate).collect(),
         other => other,
     }
 }

@@ -1,4 +1,4 @@
-//! What the rules say of an event.
+//! The result of evaluating rules against an event.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +8,22 @@ use serde::{Serialize, Serializer};
 use crate::json;
 use crate::rules::{Action, RuleKind, RuleScope, TweakValue};
 
-/// The rule that won, if one did, and what follows from it.
+/// The rule that matched an event, if any, and its actions.
 #[derive(Debug, Clone, Copy)]
 pub struct PushEvaluation<'a> {
-    /// The rule.
+    /// The rule that matched.
     pub rule: Option<MatchedRule<'a>>,
-    /// All its actions, also those without effect.
-    done: &'a [Action],
+    all_actions: &'a [Action],
 }
 
-/// Which rule it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// The scope, kind and ID of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MatchedRule<'a> {
-    /// Where it holds.
+    /// The scope.
     pub scope: &'a RuleScope,
-    /// Its kind.
+    /// The kind.
     pub kind: RuleKind,
-    /// Its id.
+    /// The ID, unique within scope and kind.
     pub rule_id: &'a str,
 }
 
@@ -39,17 +38,17 @@ impl Serialize for MatchedRule<'_> {
 }
 
 impl<'a> PushEvaluation<'a> {
-    /// The verdict when no rule matches, and on what the user sent.
-    pub(crate) const NONE: Self = Self { rule: None, done: &[] };
+    /// The result when no rule matches, and for the user's own events.
+    pub(crate) const NO_RULE: Self = Self { rule: None, all_actions: &[] };
 
-    pub(crate) fn of(rule: MatchedRule<'a>, actions: &'a [Action]) -> Self {
-        Self { rule: Some(rule), done: actions }
+    pub(crate) fn new(rule: MatchedRule<'a>, actions: &'a [Action]) -> Self {
+        Self { rule: Some(rule), all_actions: actions }
     }
 
     /// Whether the user is notified.
     #[must_use]
     pub fn notify(&self) -> bool {
-        self.done.contains(&Action::Notify)
+        self.all_actions.contains(&Action::Notify)
     }
 
     /// The rule's actions, without those that have no effect.
@@ -58,41 +57,35 @@ impl<'a> PushEvaluation<'a> {
             Action::Notify | Action::SetTweak { .. } => true,
             Action::DontNotify | Action::Coalesce | Action::BareSetTweak => false,
         };
-        self.done.iter().filter(has_effect)
+        self.all_actions.iter().filter(has_effect)
     }
 
-    /// How the notification is given. Where a tweak is set twice the last holds; one without a
-    /// value has its default. A `highlight` that is not here is off.
+    /// The tweaks of the notification. The last of several tweaks of one name counts; a tweak
+    /// without a value has its default.
     #[must_use]
     pub fn tweaks(&self) -> BTreeMap<&'a str, TweakValue> {
         tweaks(self.actions())
     }
 
-    /// The verdict as it is told among those of many users: a hundred thousand of them, each with
-    /// a rule as large as a rule may be, would make an answer that no memory holds. Of actions
-    /// with more bytes than a client has use for, those are told that fit; `notify` always does.
-    pub(crate) fn in_brief(self) -> SerializedEvaluation<'a> {
-        let mut left = MOST_ACTIONS_TOLD;
+    /// The actions to report in a response for many users: those that fit into
+    /// [`MAX_ACTION_BYTES`], and always the first `notify`. Without a limit, 100,000 members with
+    /// rules of the maximum size would make a response too large for memory.
+    pub(crate) fn limited_actions(&self) -> Vec<&'a Action> {
+        let mut left = MAX_ACTION_BYTES;
         let mut notifies = false;
-        let fits = |action: &&'a Action| {
-            let is_first = **action == Action::Notify && !notifies;
-            notifies |= is_first;
+        let fits = |action: &&Action| {
+            let is_first_notify = **action == Action::Notify && !notifies;
+            notifies |= is_first_notify;
             let rest = left.checked_sub(json::write(action).len());
             left = rest.unwrap_or(left);
-            is_first || rest.is_some()
+            is_first_notify || rest.is_some()
         };
-        SerializedEvaluation { verdict: self, actions: self.actions().filter(fits).collect() }
+        self.actions().filter(fits).collect()
     }
 }
 
-/// How many bytes of a rule's actions are told where the verdicts of many are.
-const MOST_ACTIONS_TOLD: usize = 1024;
-
-/// A verdict, and those of its actions that are told.
-pub(crate) struct SerializedEvaluation<'a> {
-    verdict: PushEvaluation<'a>,
-    actions: Vec<&'a Action>,
-}
+/// The maximum size of a rule's actions in a response for many users.
+const MAX_ACTION_BYTES: usize = 1024;
 
 impl PartialEq for PushEvaluation<'_> {
     fn eq(&self, other: &Self) -> bool {
@@ -102,37 +95,30 @@ impl PartialEq for PushEvaluation<'_> {
 
 impl Serialize for PushEvaluation<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        SerializedEvaluation { verdict: *self, actions: self.actions().collect() }
-            .serialize(serializer)
-    }
-}
-
-impl Serialize for SerializedEvaluation<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_struct("PushEvaluation", 4)?;
-        object.serialize_field("notify", &self.verdict.notify())?;
-        object.serialize_field("rule", &self.verdict.rule)?;
-        object.serialize_field("actions", &self.actions)?;
-        object.serialize_field("tweaks", &tweaks(self.actions.iter().copied()))?;
+        object.serialize_field("notify", &self.notify())?;
+        object.serialize_field("rule", &self.rule)?;
+        object.serialize_field("actions", &self.actions().collect::<Vec<_>>())?;
+        object.serialize_field("tweaks", &self.tweaks())?;
         object.end()
     }
 }
 
-/// How a notification is given that these actions ask for.
+/// The tweaks that these actions set.
 pub(crate) fn tweaks<'a>(
     actions: impl Iterator<Item = &'a Action>,
 ) -> BTreeMap<&'a str, TweakValue> {
     let tweak = |action: &'a Action| match action {
         Action::SetTweak { name, value, .. } => {
-            Some((name.as_str(), value.clone().unwrap_or_else(|| by_default(name))))
+            Some((name.as_str(), value.clone().unwrap_or_else(|| default_value(name))))
         }
         _ => None,
     };
     actions.filter_map(tweak).collect()
 }
 
-/// What a tweak without a value means.
-fn by_default(tweak: &str) -> TweakValue {
+/// The value of a tweak that is set without one.
+fn default_value(tweak: &str) -> TweakValue {
     match tweak {
         "sound" => TweakValue::String("default".to_owned()),
         _ => TweakValue::Boolean(true),

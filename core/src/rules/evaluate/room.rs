@@ -1,47 +1,46 @@
-//! What a verdict needs to know of the room beside the event.
+//! The state of the room that conditions depend on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
 
-/// The room at the time of the event. A condition on what is not known does not hold.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+/// The room at the time of the event. A condition on unknown state is not met.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Room {
-    /// How many members have joined it.
+    /// The number of joined members.
     pub member_count: Option<u64>,
-    /// Who may do what in it.
+    /// The power levels.
     pub power_levels: Option<PowerLevels>,
-    /// Who made it, and may do everything in it; nobody in a room from before version 12, where
-    /// its creator has a power level like everybody.
+    /// The creators, who have unlimited power. Empty in rooms before version 12, where the creator
+    /// has a power level like other users.
     pub creators: BTreeSet<String>,
 }
 
-/// What a room's `m.room.power_levels` say of notifications.
+/// The parts of `m.room.power_levels` that concern notifications.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct PowerLevels {
-    /// The levels of those users who do not have the default.
+    /// The levels of users whose level is not the default.
     pub users: BTreeMap<String, Level>,
     /// The level of all other users.
     pub users_default: Level,
-    /// The level that it takes to notify, by the key of the notification: `room` for everybody.
+    /// The level required to send a notification, by its key (`room` for `@room`).
     pub notifications: BTreeMap<String, Level>,
 }
 
-/// A power level. Old rooms have them as strings too.
+/// A power level. Old rooms may have it as a string.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Level(pub i64);
 
-/// What it takes to notify where the room does not say.
-const TO_NOTIFY: Level = Level(50);
+/// The level required for a notification key that the room does not list.
+const DEFAULT_REQUIRED: Level = Level(50);
 
 impl Room {
-    /// Whether a user may send notifications of this key.
+    /// Whether a user may send notifications with this key.
     #[must_use]
-    pub fn may_notify(&self, user_id: &str, key: &str) -> bool {
-        let has_power = |levels: &PowerLevels| levels.of(user_id) >= levels.to_notify(key);
+    pub fn allows_notification(&self, user_id: &str, key: &str) -> bool {
+        let has_power = |levels: &PowerLevels| levels.of_user(user_id) >= levels.required(key);
         self.creators.contains(user_id) || self.power_levels.as_ref().is_some_and(has_power)
     }
 }
@@ -49,14 +48,14 @@ impl Room {
 impl PowerLevels {
     /// The level of a user.
     #[must_use]
-    pub fn of(&self, user_id: &str) -> Level {
+    pub fn of_user(&self, user_id: &str) -> Level {
         self.users.get(user_id).copied().unwrap_or(self.users_default)
     }
 
-    /// The level that a notification takes.
+    /// The level required for a notification key.
     #[must_use]
-    pub fn to_notify(&self, key: &str) -> Level {
-        self.notifications.get(key).copied().unwrap_or(TO_NOTIFY)
+    pub fn required(&self, key: &str) -> Level {
+        self.notifications.get(key).copied().unwrap_or(DEFAULT_REQUIRED)
     }
 }
 
@@ -78,22 +77,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_level_that_is_not_said_is_the_default() {
+    fn a_level_that_is_not_listed_is_the_default() {
         let levels: PowerLevels = serde_json::from_value(json!({
             "users": {"@admin:x": 100, "@old:x": " 40 "}, "users_default": 5, "ban": 50,
             "notifications": {"room": 20},
         }))
         .unwrap();
-        assert_eq!(levels.of("@admin:x"), Level(100));
-        assert_eq!(levels.of("@old:x"), Level(40));
-        assert_eq!(levels.of("@else:x"), Level(5));
-        assert_eq!(levels.to_notify("room"), Level(20));
-        assert_eq!(levels.to_notify("moon"), Level(50));
-        assert_eq!(PowerLevels::default().of("@a:x"), Level(0));
+        assert_eq!(levels.of_user("@admin:x"), Level(100));
+        assert_eq!(levels.of_user("@old:x"), Level(40));
+        assert_eq!(levels.of_user("@else:x"), Level(5));
+        assert_eq!(levels.required("room"), Level(20));
+        assert_eq!(levels.required("moon"), Level(50));
+        assert_eq!(PowerLevels::default().of_user("@a:x"), Level(0));
     }
 
     #[test]
-    fn what_is_no_integer_is_no_level() {
+    fn a_level_must_be_an_integer() {
         for level in [json!(1.5), json!("high"), json!(null), json!([1]), json!(u64::MAX)] {
             assert!(serde_json::from_value::<Level>(level.clone()).is_err(), "{level}");
         }

@@ -1,4 +1,4 @@
-//! RoomEvaluation on events, asked as the server asks them. Here is what the tests share.
+//! Tests of evaluation through the same calls that the server makes, and their helpers.
 
 mod builtin;
 mod conditions;
@@ -17,7 +17,7 @@ fn document(scope: &str, stored: &Value) -> Document {
     Document::from_text(scope.parse().unwrap(), &stored.to_string()).unwrap()
 }
 
-/// Rules of the global scope: `[(kind, rule)]`, in order within a kind; nothing is said twice.
+/// The global document with these rules: `[(kind, rule)]`, in order within a kind.
 fn global(rules: &[(&str, Value)]) -> Document {
     scoped("global", rules, &json!({}))
 }
@@ -35,6 +35,16 @@ fn scoped(scope: &str, rules: &[(&str, Value)], changes: &Value) -> Document {
     document(scope, &json!({"rules": kinds, "changes": changes}))
 }
 
+/// A room from its JSON; null is the same as absent.
+fn read_room(room: &Value) -> Room {
+    let creators: Option<_> = serde_json::from_value(room["creators"].clone()).unwrap();
+    Room {
+        member_count: room["member_count"].as_u64(),
+        power_levels: serde_json::from_value(room["power_levels"].clone()).unwrap(),
+        creators: creators.unwrap_or_default(),
+    }
+}
+
 fn message(body: &str) -> Value {
     json!({
         "type": "m.room.message", "room_id": "!r:example.org", "sender": "@bob:example.org",
@@ -42,13 +52,14 @@ fn message(body: &str) -> Value {
     })
 }
 
-struct Asking<'a> {
+/// A user with rules, in a room.
+struct Scenario<'a> {
     documents: Vec<Document>,
     room: Room,
     member: Member<'a>,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> Scenario<'a> {
     fn of(documents: impl Into<Vec<Document>>) -> Self {
         let room = Room { member_count: Some(10), ..Room::default() };
         Self { documents: documents.into(), room, member: Member::default() }
@@ -65,7 +76,7 @@ impl<'a> Asking<'a> {
     }
 
     fn with_room(mut self, room: &Value) -> Self {
-        self.room = serde_json::from_value(room.clone()).unwrap();
+        self.room = read_room(room);
         self
     }
 
@@ -73,16 +84,16 @@ impl<'a> Asking<'a> {
         let compiled = CompiledRules::new(ALICE, &self.documents);
         let event = Event::from_value(event.clone()).unwrap();
         let explanation = compiled.explain(&event, &self.room, self.member);
-        assert_eq!(explanation.verdict, compiled.verdict(&event, &self.room, self.member));
+        assert_eq!(explanation.evaluation, compiled.evaluate(&event, &self.room, self.member));
         json!(explanation)
     }
 
-    /// The id of the rule that wins.
+    /// The ID of the rule that matches.
     fn winner(&self, event: &Value) -> Option<String> {
         Some(self.explain(event)["rule"]["rule_id"].as_str()?.to_owned())
     }
 }
 
 fn winner(rules: &[(&str, Value)], event: &Value) -> Option<String> {
-    Asking::of([global(rules)]).winner(event)
+    Scenario::of([global(rules)]).winner(event)
 }

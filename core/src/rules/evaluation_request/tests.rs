@@ -14,7 +14,7 @@ fn evaluate(body: &Value) -> Result<EvaluateRequest, RuleError> {
 }
 
 #[test]
-fn a_request_to_explain_says_what_is_known() {
+fn an_explain_request_contains_event_room_and_member() {
     let request = explain(&json!({
         "event": {"sender": "@bob:x"}, "profile_tag": "phone", "org.x": [1],
         "room": {
@@ -26,7 +26,7 @@ fn a_request_to_explain_says_what_is_known() {
     assert_eq!(request.event.sender(), Some("@bob:x"));
     assert_eq!(request.room.member_count, Some(5));
     let levels = request.room.power_levels.as_ref().unwrap();
-    assert_eq!((levels.of("@bob:x"), levels.to_notify("room")), (Level(100), Level(20)));
+    assert_eq!((levels.of_user("@bob:x"), levels.required("room")), (Level(100), Level(20)));
     assert_eq!(request.room.creators, ["@bob:x".to_owned()].into());
     let member = Member { display_name: Some("Alice"), profile_tag: Some("phone") };
     assert_eq!(request.member(), member);
@@ -36,7 +36,7 @@ fn a_request_to_explain_says_what_is_known() {
 }
 
 #[test]
-fn a_request_to_evaluate_has_its_members_in_order() {
+fn an_evaluate_request_keeps_the_order_of_members() {
     let request = evaluate(&json!({
         "event": {}, "room": {"member_count": 2}, "all": true,
         "members": [
@@ -57,7 +57,7 @@ fn a_request_to_evaluate_has_its_members_in_order() {
 }
 
 #[test]
-fn what_is_wrong_in_both_is_refused_by_name() {
+fn errors_common_to_both_requests_name_the_field() {
     let levels = "room.power_levels must be the content of an m.room.power_levels event, with \
         integers for levels";
     let creators = "room.creators must be an array of user ids";
@@ -116,7 +116,7 @@ fn what_is_wrong_in_both_is_refused_by_name() {
 }
 
 #[test]
-fn what_is_wrong_in_one_of_them_is_refused_by_name() {
+fn errors_of_one_kind_of_request_name_the_field() {
     for (more, class, text) in [
         (json!({"profile_tag": 1}), MatrixErrorCode::BadJson, "profile_tag must be a string"),
         (json!({"profile_tag": ""}), MatrixErrorCode::InvalidParam, "a name must not be empty"),
@@ -163,7 +163,7 @@ fn what_is_wrong_in_one_of_them_is_refused_by_name() {
 }
 
 #[test]
-fn only_the_members_of_the_body_itself_are_members() {
+fn only_the_top_level_members_are_read_as_members() {
     let request = evaluate(&json!({
         "event": {"members": [1, {"members": ["x"]}], "content": {"members": [2]}},
         "room": {"members": [3]},
@@ -174,7 +174,7 @@ fn only_the_members_of_the_body_itself_are_members() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_reading_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+    fn no_bytes_cause_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         drop(ExplainRequest::read(&bytes));
         drop(EvaluateRequest::read(&bytes));
     }

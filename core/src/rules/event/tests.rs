@@ -1,24 +1,24 @@
 use proptest::prelude::*;
-use serde_json::Map;
 
 use super::*;
+use crate::json::{self, JsonError};
 
 fn event(value: Value) -> Event {
     Event::from_value(value).unwrap()
 }
 
-fn found(event: &Value, key: &str) -> Option<Value> {
-    Event::from_value(event.clone()).unwrap().get(&PropertyPath::new(key)).map(Property::to_json)
+fn find(event: &Value, path: &str) -> Option<Value> {
+    Event::from_value(event.clone()).unwrap().get(&PropertyPath::parse(path)).map(Property::to_json)
 }
 
 #[test]
-fn a_property_is_found_by_its_dotted_key() {
+fn a_property_is_found_by_its_path() {
     let event = json!({
         "type": "m.room.message", "": {"": 1}, "depth": 12, "unsigned": {"age": 1.5},
         "content": {"body": "Hi", "m.mentions": {"user_ids": ["@a:x", 1, {}, [], null, 0.5]}},
         "a": {"b.c": true, "b": {"c": null}}, "big": 9_007_199_254_740_992_i64, "back\\slash": "",
     });
-    for (key, value) in [
+    for (path, value) in [
         ("type", json!("m.room.message")),
         ("depth", json!(12)),
         (".", json!(1)),
@@ -29,9 +29,9 @@ fn a_property_is_found_by_its_dotted_key() {
         (r"back\slash", json!("")),
         (r"back\\slash", json!("")),
     ] {
-        assert_eq!(found(&event, key), Some(value), "{key}");
+        assert_eq!(find(&event, path), Some(value), "{path}");
     }
-    for key in [
+    for path in [
         "",
         "content",
         "body",
@@ -46,7 +46,7 @@ fn a_property_is_found_by_its_dotted_key() {
         "..",
         "Type",
     ] {
-        assert_eq!(found(&event, key), None, "{key}");
+        assert_eq!(find(&event, path), None, "{path}");
     }
 }
 
@@ -64,8 +64,8 @@ fn the_sender_of_an_event_of_the_first_format_is_its_user_id() {
 }
 
 #[test]
-fn an_event_that_mentions_nobody_has_mentions() {
-    for mentions in [json!({}), json!({"user_ids": []}), json!(null), json!(1)] {
+fn empty_mentions_are_mentions() {
+    for mentions in [json!({}), json!({"user_ids": []}), json!(null), json!(1), json!(1.5)] {
         assert!(event(json!({"content": {"m.mentions": mentions}})).has_mentions());
     }
     for content in [json!({}), json!("m.mentions"), json!(["m.mentions"]), json!(null)] {
@@ -75,24 +75,31 @@ fn an_event_that_mentions_nobody_has_mentions() {
 }
 
 #[test]
-fn a_long_path_is_not_repeated_for_each_property_under_it() {
+fn a_long_name_is_not_repeated_for_each_property_below_it() {
+    fn name_bytes(object: &Object) -> usize {
+        let inner = |node: &Node| match node {
+            Node::Object(object) => name_bytes(object),
+            Node::Property(_) => 0,
+        };
+        object.iter().map(|(name, node)| name.capacity() + inner(node)).sum()
+    }
     let members: Map<_, _> = (0..5000).map(|n| (n.to_string(), json!(n))).collect();
     let name = "x".repeat(30_000);
     let event = event(json!({&name: members}));
-    assert!(event.get(&PropertyPath::new(&format!("{name}.4999"))).is_some());
-    assert!(event.names.len() < 60_000);
+    assert!(event.get(&PropertyPath::parse(&format!("{name}.4999"))).is_some());
+    assert!(name_bytes(event.root()) < 90_000);
 }
 
 #[test]
-fn an_event_as_deep_as_json_goes_is_taken_apart() {
-    let nested = |depth: usize| {
+fn an_event_may_be_nested_as_deeply_as_json() {
+    let nested = |depth: usize| -> Option<Value> {
         let json = r#"{"a":"#.repeat(depth) + "1" + &"}".repeat(depth);
-        Event::from_slice(json.as_bytes())
+        serde_json::from_str(&json).ok()
     };
-    let key = PropertyPath::new(&["a"; 127].join("."));
-    assert!(nested(127).unwrap().get(&key).is_some());
-    assert!(nested(128).is_err());
-    assert!(nested(100_000).is_err());
+    let path = PropertyPath::parse(&["a"; 127].join("."));
+    assert!(event(nested(127).unwrap()).get(&path).is_some());
+    assert!(nested(128).is_none());
+    assert!(nested(100_000).is_none());
 }
 
 pub(in crate::rules) fn any_json() -> impl Strategy<Value = Value> {
@@ -112,13 +119,13 @@ pub(in crate::rules) fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What is kept of a value, by the definition.
-fn kept(value: &Value) -> Option<Value> {
+/// The part of a value that can be compared, by the definition.
+fn comparable(value: &Value) -> Option<Value> {
     match value {
         Value::Object(_) => None,
         Value::Array(items) => {
             let items = items.iter().filter(|item| !item.is_array());
-            Some(items.filter_map(kept).collect())
+            Some(items.filter_map(comparable).collect())
         }
         Value::Number(number) => {
             let integer = number.as_i64()?;
@@ -128,27 +135,22 @@ fn kept(value: &Value) -> Option<Value> {
     }
 }
 
-fn walked<'a>(event: &'a Value, key: &PropertyPath) -> Option<&'a Value> {
-    key.parts().iter().try_fold(event, |value, part| value.as_object()?.get(&**part))
+fn descend<'a>(event: &'a Value, path: &PropertyPath) -> Option<&'a Value> {
+    path.parts().iter().try_fold(event, |value, part| value.as_object()?.get(&**part))
 }
 
 proptest! {
     #[test]
-    fn every_property_is_where_a_walk_would_find_it(
-        inner in any_json(),
-        key in "[ab.\\\\]{0,9}",
-    ) {
-        let key = PropertyPath::new(&key);
+    fn a_path_leads_where_its_names_lead(inner in any_json(), path in "[ab.\\\\]{0,9}") {
+        let path = PropertyPath::parse(&path);
         let whole = json!({"a": inner});
-        let walked = walked(&whole, &key).and_then(kept);
-        let from_text = Event::from_slice(whole.to_string().as_bytes()).unwrap();
-        prop_assert_eq!(from_text.get(&key).map(Property::to_json), walked.clone());
-        prop_assert_eq!(event(whole).get(&key).map(Property::to_json), walked);
+        let expected = descend(&whole, &path).and_then(comparable);
+        prop_assert_eq!(event(whole).get(&path).map(Property::to_json), expected);
     }
 }
 
 #[test]
-fn an_event_that_two_readers_could_understand_differently_is_refused() {
+fn events_that_parsers_could_read_differently_are_rejected() {
     for json in [
         r#"{"a":1,"a":1}"#,
         r#"{"a":1.5,"a":1}"#,
@@ -156,11 +158,12 @@ fn an_event_that_two_readers_could_understand_differently_is_refused() {
         r#"{"content":{"body":"x","body":"y"}}"#,
         r#"{"a":{},"a":null}"#,
     ] {
-        let error = Event::from_slice(json.as_bytes()).unwrap_err().to_string();
-        assert!(error.contains("a key stands twice"), "{json}: {error}");
+        let error = json::read(json.as_bytes()).unwrap_err();
+        assert!(matches!(error, JsonError::DuplicateKey { .. }), "{json}: {error}");
     }
-    assert!(Event::from_slice(br#"{"a":{"b":1},"b":{"b":1}}"#).is_ok());
+    let read = |json: &str| Event::from_value(json::read(json.as_bytes()).ok()?);
+    assert!(read(r#"{"a":{"b":1},"b":{"b":1}}"#).is_some());
     for json in ["", "[]", "null", "\"event\"", "{", "{} {}", "{\"a\":\"\\ud800\"}"] {
-        assert!(Event::from_slice(json.as_bytes()).is_err(), "{json}");
+        assert!(read(json).is_none(), "{json}");
     }
 }

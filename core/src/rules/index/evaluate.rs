@@ -1,223 +1,196 @@
-//! How an event is heard among the members of a room.
+//! Evaluation of an event for all members of a room.
 
-use std::cell::OnceCell;
 use std::sync::LazyLock;
 
 use super::key::IndexKey;
 use super::members::{MemberSlot, Members};
-use super::number;
 use super::result::{Decision, RoomEvaluation};
-use crate::rules::evaluate::{BUILTIN, Check, Facts, Glob, MASTER, Member, Names, Room};
+use crate::rules::evaluate::{
+    BUILTIN_RULES, CompiledCondition, Context, MASTER, Member, Room, TextPattern, UserNames,
+};
 use crate::rules::event::{Event, Property};
 use crate::rules::{RuleScope, Scalar, User};
 
-/// An event, and the marks of its text.
-struct EventContext<'a> {
-    facts: Facts<'a>,
-    body: OnceCell<Vec<IndexKey>>,
-}
-
-/// How the users' own rules are found that an event matches.
+/// How to find the user rules that match an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Strategy {
-    /// The rules of each member are tried on the event.
+    /// Evaluate the rules of each member. Faster for a small room in a large index.
     ByMember,
-    /// The event finds the rules, and they their holders.
+    /// Look up the rules that the event could match, and notify their subscribers.
     ByRule,
 }
 
-/// Why a member may have another verdict than most.
-enum Exception {
-    /// They sent the event.
-    Sender,
-    /// These built-in rules match, which speak of the user.
-    Personal(u64),
-    /// A rule of theirs matches.
-    Own { slot: u32, rule: u32 },
+/// The rules that match an event for one member, besides the built-in ones that match for all.
+#[derive(Debug, Clone, Copy, Default)]
+struct MemberMatches {
+    /// Bit *n* is set if built-in rule *n* matches.
+    builtin: u64,
+    /// The rank and the number of the first user rule that matches.
+    user_rule: Option<(usize, usize)>,
 }
 
-/// The members who may have another verdict than most, and why; several times if there are several
-/// reasons.
-type Exceptions = Vec<(u32, Exception)>;
-
-/// The user of whom no rule speaks.
-static NOBODY: LazyLock<Names> = LazyLock::new(|| Names::new(User::new("")));
-
-impl<'a> EventContext<'a> {
-    fn new(event: &'a Event, room: &'a Room) -> Self {
-        let facts = Facts { event, room, user: &NOBODY, member: Member::default() };
-        Self { facts, body: OnceCell::new() }
-    }
-
-    fn body(&self) -> &[IndexKey] {
-        self.body.get_or_init(|| IndexKey::of_body(self.facts.event))
+impl MemberMatches {
+    fn add_user_rule(&mut self, rank: usize, rule: usize) {
+        let found = (rank, rule);
+        self.user_rule = Some(self.user_rule.map_or(found, |first| first.min(found)));
     }
 }
+
+/// The user of a context in which only conditions are evaluated that do not depend on the user.
+static NO_USER: LazyLock<UserNames> = LazyLock::new(|| UserNames::new(User::new("")));
 
 impl Members<'_> {
-    /// What the rules of each member say of an event.
+    /// Evaluates the rules of each member against an event.
     #[must_use]
-    pub fn verdicts(&self, event: &Event, room: &Room) -> RoomEvaluation<'_> {
-        self.hear(event, room, if self.are_few() { Strategy::ByMember } else { Strategy::ByRule })
+    pub fn evaluate(&self, event: &Event, room: &Room) -> RoomEvaluation<'_> {
+        self.evaluate_by(self.choose_strategy(), event, room)
     }
 
-    pub(super) fn hear(&self, event: &Event, room: &Room, way: Strategy) -> RoomEvaluation<'_> {
-        let heard = EventContext::new(event, room);
-        let mut touched = self.senders(event);
-        let shared = self.builtins(&heard, &mut touched);
-        match way {
-            Strategy::ByMember => self.own_by_member(&heard, &mut touched),
-            Strategy::ByRule => self.own_by_rule(&heard, &mut touched),
+    /// The figures come from measurements.
+    fn choose_strategy(&self) -> Strategy {
+        let by_rule_cost = self.index.len() / 1000 + self.index.rules.unkeyed_len() / 25;
+        if self.len() < by_rule_cost { Strategy::ByMember } else { Strategy::ByRule }
+    }
+
+    pub(super) fn evaluate_by(
+        &self,
+        strategy: Strategy,
+        event: &Event,
+        room: &Room,
+    ) -> RoomEvaluation<'_> {
+        let context = Context { event, room, user: &NO_USER, member: Member::default() };
+        let body_keys = IndexKey::all_of_body(event);
+        let mut matches = vec![MemberMatches::default(); self.len()];
+        let common = self.match_builtin_rules(&context, &body_keys, &mut matches);
+        match strategy {
+            Strategy::ByMember => self.match_by_member(&context, &mut matches),
+            Strategy::ByRule => self.match_by_rule(&context, body_keys, &mut matches),
         }
-        touched.sort_unstable_by_key(|(seat, _)| *seat);
-        let exceptions = touched
-            .chunk_by(|one, other| one.0 == other.0)
-            .map(|touches| (touches[0].0, self.choice(touches, shared)))
-            .collect();
-        let standings = 0..number(self.standings.len());
-        let shared = standings.map(|standing| self.builtin(standing, shared)).collect();
-        RoomEvaluation { members: self, shared, exceptions }
+        let sender = event.sender();
+        let decide = |(slot, matches): (&MemberSlot<'_>, MemberMatches)| {
+            if sender == Some(slot.user_id) {
+                return Decision::NoRule;
+            }
+            self.decide(slot, common | matches.builtin, matches.user_rule.map(|(_, rule)| rule))
+        };
+        let decisions = self.slots.iter().zip(matches).map(decide).collect();
+        RoomEvaluation { members: self, decisions }
     }
 
-    fn senders(&self, event: &Event) -> Exceptions {
-        let Some(sender) = event.sender() else { return Vec::new() };
-        let seats = self.ids.at(IndexKey::id(sender));
-        let same = seats.filter(|seat| self.seat(*seat).user_id == sender);
-        same.map(|seat| (seat, Exception::Sender)).collect()
-    }
-
-    /// The built-in rules that match for everybody, as bits. Members are touched for whom one
-    /// matches that speaks of the user.
-    fn builtins(&self, heard: &EventContext<'_>, touched: &mut Exceptions) -> u64 {
-        let mut shared = 0;
-        let mut personal = Vec::new();
-        let mut concerned = Vec::new();
-        for (index, rule) in BUILTIN.all() {
-            let is_superseded = rule.is_superseded(heard.facts.event);
-            if is_superseded || !rule.ready.could_match(&heard.facts) {
+    /// Returns the built-in rules that match for all members, as bits. Those that match for some
+    /// members only are added to the matches of these members.
+    fn match_builtin_rules(
+        &self,
+        context: &Context<'_>,
+        body_keys: &[IndexKey],
+        matches: &mut [MemberMatches],
+    ) -> u64 {
+        let mut common = 0;
+        for (index, rule) in BUILTIN_RULES.iter() {
+            if rule.is_superseded(context.event) || !rule.compiled.can_match(context) {
                 continue;
             }
-            match rule.ready.checks.iter().find(|check| check.is_personal()) {
-                None => shared |= 1 << index,
-                Some(check) => {
-                    personal.push(index);
-                    self.find_concerned(check, heard, &mut concerned);
+            let personal = rule.compiled.conditions.iter().find(|one| one.depends_on_user());
+            let Some(condition) = personal else {
+                common |= 1 << index;
+                continue;
+            };
+            for position in self.find_candidates(condition, context.event, body_keys) {
+                let slot = &self.slots[position];
+                let user = UserNames::new(User::new(slot.user_id));
+                let context = Context { user: &user, member: slot.member, ..*context };
+                if rule.compiled.matches(&context) {
+                    matches[position].builtin |= 1 << index;
                 }
             }
         }
-        concerned.sort_unstable();
-        concerned.dedup();
-        for seat in concerned {
-            let names = Names::new(User::new(self.seat(seat).user_id));
-            let facts = Facts { user: &names, member: self.seat(seat).member, ..heard.facts };
-            let matches = |index: &&usize| BUILTIN.rule(**index).ready.failure(&facts).is_none();
-            let bits = personal.iter().filter(matches).fold(0, |bits, index| bits | 1 << index);
-            touched.push((seat, Exception::Personal(bits)));
-        }
-        shared
+        common
     }
 
-    /// Finds the members for whom a check that speaks of the user could hold.
-    fn find_concerned(&self, check: &Check, heard: &EventContext<'_>, concerned: &mut Vec<u32>) {
-        let event = heard.facts.event;
-        match check {
-            Check::DisplayName => concerned.extend(self.names().at_any(heard.body())),
-            Check::Word(Glob::Localpart) => {
-                concerned.extend(self.localparts().at_any(heard.body()));
+    /// The positions of the members for whom a condition that depends on the user can be met.
+    fn find_candidates(
+        &self,
+        condition: &CompiledCondition,
+        event: &Event,
+        body_keys: &[IndexKey],
+    ) -> Vec<usize> {
+        match condition {
+            CompiledCondition::DisplayName => self.display_names().find(body_keys).collect(),
+            CompiledCondition::BodyWord(TextPattern::Localpart) => {
+                self.localparts().find(body_keys).collect()
             }
-            Check::ContainsUser { key } => {
-                for item in event.list(key) {
-                    if let Scalar::String(id) = item {
-                        concerned.extend(self.ids.at(IndexKey::id(id)));
+            CompiledCondition::PropertyContainsUserId { path } => {
+                let ids = event.list(path).iter().filter_map(|item| match item {
+                    Scalar::String(id) => Some(IndexKey::for_id(id)),
+                    _ => None,
+                });
+                self.ids().find(&ids.collect::<Vec<_>>()).collect()
+            }
+            CompiledCondition::WholeValue { path, pattern: TextPattern::UserId } => {
+                let id = event.get(path).and_then(Property::as_str).map(IndexKey::for_id);
+                self.ids().find(id.as_slice()).collect()
+            }
+            _ => (0..self.len()).collect(),
+        }
+    }
+
+    fn match_by_member(&self, context: &Context<'_>, matches: &mut [MemberMatches]) {
+        for (slot, matches) in self.slots.iter().zip(matches) {
+            let Some(user) = slot.user else { continue };
+            let context = Context { member: slot.member, ..*context };
+            let is_match = |(_, number): &(usize, &usize)| {
+                let rule = self.index.rules.get(**number);
+                rule.applies_to(slot.member) && rule.compiled.matches(&context)
+            };
+            let first = self.index.users[user].rules.iter().enumerate().find(is_match);
+            matches.user_rule = first.map(|(rank, number)| (rank, *number));
+        }
+    }
+
+    fn match_by_rule(
+        &self,
+        context: &Context<'_>,
+        body_keys: Vec<IndexKey>,
+        matches: &mut [MemberMatches],
+    ) {
+        let keys = IndexKey::all_of_event(context.event, body_keys);
+        for (number, rule) in self.index.rules.candidates(&keys) {
+            if !rule.compiled.can_match(context) {
+                continue;
+            }
+            let same_for_all = rule.is_same_for_all();
+            for (user, rank) in self.index.rules.subscribers(number) {
+                for position in self.of_user(user) {
+                    let member = self.slots[*position].member;
+                    let is_match = || {
+                        let context = Context { member, ..*context };
+                        rule.applies_to(member) && rule.compiled.matches(&context)
+                    };
+                    if same_for_all || is_match() {
+                        matches[*position].add_user_rule(rank, number);
                     }
                 }
             }
-            Check::Whole { key, pattern: Glob::UserId } => {
-                let id = event.get(key).and_then(Property::text);
-                concerned.extend(id.into_iter().flat_map(|id| self.ids.at(IndexKey::id(id))));
-                concerned.extend(&self.wild);
+        }
+    }
+
+    /// Chooses between the first built-in rule and the first user rule that match.
+    fn decide(&self, slot: &MemberSlot<'_>, builtin: u64, user_rule: Option<usize>) -> Decision {
+        let wins = |index: &usize| user_rule.is_none_or(|rule| self.outranks(*index, rule));
+        match (slot.overrides.first_enabled(builtin).filter(wins), user_rule) {
+            (Some(index), _) => {
+                let is_changed = slot.overrides.changed_actions(index).is_some();
+                Decision::Builtin { index, changed_by: slot.user.filter(|_| is_changed) }
             }
-            _ => concerned.extend(0..number(self.len())),
+            (None, Some(rule)) => Decision::UserRule(rule),
+            (None, None) => Decision::NoRule,
         }
     }
 
-    /// Whether it takes less to try each member's rules on the event than to find the rules of
-    /// the whole audience that it matches. The figures are from measurement.
-    fn are_few(&self) -> bool {
-        let by_rule = self.audience.users.len() / 1000 + self.audience.shelf.unmarked() / 25;
-        self.len() < by_rule
-    }
-
-    fn own_by_member(&self, heard: &EventContext<'_>, touched: &mut Exceptions) {
-        for (number, seat) in (0..).zip(&self.seats) {
-            let facts = Facts { member: seat.member, ..heard.facts };
-            let first = (0..).zip(self.own(seat)).find(|(_, slot)| {
-                self.audience.shelf.get(slot.rule).is_some_and(|rule| {
-                    rule.is_for(seat.member) && rule.ready.failure(&facts).is_none()
-                })
-            });
-            touched
-                .extend(first.map(|(slot, own)| (number, Exception::Own { slot, rule: own.rule })));
-        }
-    }
-
-    fn own_by_rule(&self, heard: &EventContext<'_>, touched: &mut Exceptions) {
-        let marks = IndexKey::all_of(heard.facts.event, heard.body());
-        for (number, rule) in self.audience.shelf.candidates(&marks) {
-            if !rule.ready.could_match(&heard.facts) {
-                continue;
-            }
-            let for_all = rule.is_for_all();
-            let is_for = |seat: &u32| {
-                let facts = Facts { member: self.seat(*seat).member, ..heard.facts };
-                rule.is_for(facts.member) && rule.ready.failure(&facts).is_none()
-            };
-            for holder in &rule.holders {
-                let touch = || Exception::Own { slot: holder.slot, rule: number };
-                let seats = self.of_user(holder.user).filter(|seat| for_all || is_for(seat));
-                touched.extend(seats.map(|seat| (seat, touch())));
-            }
-        }
-    }
-
-    fn choice(&self, touches: &[(u32, Exception)], shared: u64) -> Decision {
-        let mut bits = shared;
-        let mut first: Option<(u32, u32)> = None;
-        for (_, touch) in touches {
-            match touch {
-                Exception::Sender => return Decision::Nothing,
-                Exception::Personal(more) => bits |= more,
-                Exception::Own { slot, rule } => {
-                    first = Some(first.map_or((*slot, *rule), |first| first.min((*slot, *rule))));
-                }
-            }
-        }
-        let builtin = self.builtin(self.standing[touches[0].0 as usize], bits);
-        match first {
-            Some((_, rule)) if !self.outranks(builtin, rule) => Decision::Own(rule),
-            _ => builtin,
-        }
-    }
-
-    /// The built-in rule that wins among those that match.
-    fn builtin(&self, standing: u32, matching: u64) -> Decision {
-        let first = self.standings[standing as usize].first(matching);
-        first.map_or(Decision::Nothing, |index| Decision::Builtin { standing, index })
-    }
-
-    /// Whether a built-in rule stands above a rule of the user.
-    fn outranks(&self, builtin: Decision, rule: u32) -> bool {
-        let Decision::Builtin { index, .. } = builtin else { return false };
-        let Some(rule) = self.audience.shelf.get(rule) else { return true };
-        let above = BUILTIN.rule(index as usize).ready.kind < rule.ready.kind;
-        index as usize == MASTER || above && rule.scope == RuleScope::Global
-    }
-
-    fn own(&self, seat: &MemberSlot<'_>) -> &[super::Slot] {
-        seat.user.map_or(&[], |user| &self.audience.users[user as usize].own)
-    }
-
-    fn seat(&self, number: u32) -> &MemberSlot<'_> {
-        &self.seats[number as usize]
+    /// Whether a built-in rule ranks above a user rule.
+    fn outranks(&self, builtin: usize, rule: usize) -> bool {
+        let rule = self.index.rules.get(rule);
+        let is_higher_kind = BUILTIN_RULES.get(builtin).compiled.kind < rule.compiled.kind;
+        builtin == MASTER || is_higher_kind && rule.scope == RuleScope::Global
     }
 }

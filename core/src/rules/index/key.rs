@@ -1,164 +1,166 @@
-//! Marks: what an event must have for a rule to match, as a number.
+//! Index keys: hashes of values and words that an event must have for a rule to match.
 //!
-//! A mark only finds candidates, which are then asked in full, so it does no harm if two things
-//! have the same one.
+//! A key only selects candidates, which are then evaluated, so a hash collision does no harm.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::rules::event::{BODY, Event};
+use crate::rules::event::{BODY, Event, Node, Object};
 use crate::rules::pattern::{Text, is_word_byte, lower};
-use crate::rules::property_path::{PropertyPath, Trace};
+use crate::rules::property_path::PropertyPath;
 use crate::rules::{Condition, ConditionKind, Scalar};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct IndexKey(u64);
 
-/// So many characters of a run without ASCII letters are a mark.
-const RUN: usize = 4;
+/// The number of characters of a run of non-word characters that make a key.
+const RUN_LENGTH: usize = 4;
 
 impl IndexKey {
-    /// The mark of a lowered text.
-    fn text(text: &str) -> Self {
+    fn for_text(lowered: &str) -> Self {
         let mut hasher = DefaultHasher::new();
-        text.hash(&mut hasher);
+        lowered.hash(&mut hasher);
         Self(hasher.finish())
     }
 
-    /// The mark of a value at a path. Strings that differ in case have the same.
-    fn value(path: Trace, value: &Scalar) -> Self {
-        Self(match value {
-            Scalar::String(text) => path.mixed_with(&*lower(text)).number(),
-            value => path.mixed_with(value).number(),
-        })
+    /// The key of a value at a path, given the hash of the path. Strings that differ only in case
+    /// have the same key.
+    fn for_value(mut hasher: DefaultHasher, value: &Scalar) -> Self {
+        match value {
+            Scalar::String(text) => lower(text).hash(&mut hasher),
+            value => value.hash(&mut hasher),
+        }
+        Self(hasher.finish())
     }
 
-    /// The mark of a user's id, however it is written.
-    pub(super) fn id(id: &str) -> Self {
-        Self::text(&lower(id))
+    /// The key of a user ID in any case.
+    pub(super) fn for_id(id: &str) -> Self {
+        Self::for_text(&lower(id))
     }
 
-    /// A number smaller than a power of two, spread as well as the mark is.
-    pub(super) fn below(self, power: usize) -> usize {
-        usize::try_from(self.0 & (power as u64 - 1)).unwrap_or(0)
+    /// The key of a rule with these conditions, all of which must be met: the key that the fewest
+    /// events have.
+    pub(super) fn for_rule(conditions: &[Condition]) -> Option<Self> {
+        let keys = conditions.iter().filter_map(|condition| Self::for_condition(&condition.kind));
+        keys.min_by_key(|(frequency, _)| *frequency).map(|(_, key)| key)
     }
 
-    /// The mark of a rule with these conditions, all of which must hold; the one that fewest
-    /// events will have.
-    pub(super) fn of_rule(conditions: &[Condition]) -> Option<Self> {
-        let marks = conditions.iter().filter_map(|condition| Self::of_test(&condition.kind));
-        marks.min_by_key(|(commonness, _)| *commonness).map(|(_, mark)| mark)
-    }
-
-    fn of_test(test: &ConditionKind) -> Option<(Commonness, Self)> {
-        let key = match test {
-            ConditionKind::EventMatch { key, .. }
-            | ConditionKind::EventPropertyIs { key, .. }
-            | ConditionKind::EventPropertyContains { key, .. } => PropertyPath::new(key),
-            _ => return None,
-        };
-        let mark = match test {
-            ConditionKind::EventMatch { pattern, .. } if key == *BODY => {
-                return Some((Commonness::Word, Self::of_pattern(pattern)?));
+    fn for_condition(condition: &ConditionKind) -> Option<(Frequency, Self)> {
+        let (key, value) = match condition {
+            ConditionKind::EventMatch { key, pattern } if PropertyPath::parse(key) == *BODY => {
+                return Some((Frequency::Word, Self::for_pattern(pattern)?));
             }
             ConditionKind::EventMatch { pattern, .. } if pattern.contains(['*', '?']) => {
                 return None;
             }
-            ConditionKind::EventMatch { pattern, .. } => {
-                Self::value(key.trace(), &Scalar::String(pattern.clone()))
-            }
-            ConditionKind::EventPropertyIs { value, .. }
-            | ConditionKind::EventPropertyContains { value, .. } => Self::value(key.trace(), value),
+            ConditionKind::EventMatch { key, pattern } => (key, &Scalar::String(pattern.clone())),
+            ConditionKind::EventPropertyIs { key, value }
+            | ConditionKind::EventPropertyContains { key, value } => (key, value),
             _ => return None,
         };
-        let common = key.is(&["type"]) || key.is(&["content", "msgtype"]);
-        Some((if common { Commonness::Type } else { Commonness::Value }, mark))
+        let is_type = matches!(key.as_str(), "type" | "content.msgtype");
+        let frequency = if is_type { Frequency::Type } else { Frequency::Value };
+        let mut hasher = DefaultHasher::new();
+        for name in PropertyPath::parse(key).parts() {
+            name.hash(&mut hasher);
+        }
+        Some((frequency, Self::for_value(hasher, value)))
     }
 
-    /// The mark of a pattern that is looked for in the text of a message: its longest word, where
-    /// it is sure to be a whole word of the text, or else the beginning of a run of other
-    /// characters.
-    pub(super) fn of_pattern(pattern: &str) -> Option<Self> {
-        Self::of_words(&lower(pattern), &['*', '?'])
+    /// The key of a pattern that is searched in the text of a message: its longest word that must
+    /// be a whole word of the text, or else the start of a run of non-word characters.
+    pub(super) fn for_pattern(pattern: &str) -> Option<Self> {
+        Self::for_longest_word(&lower(pattern), &['*', '?'])
     }
 
-    /// The mark of a text that is looked for as it is.
-    pub(super) fn of_literal(literal: &str) -> Option<Self> {
-        Self::of_words(&lower(literal), &[])
+    /// The key of a text that is searched literally.
+    pub(super) fn for_literal(literal: &str) -> Option<Self> {
+        Self::for_longest_word(&lower(literal), &[])
     }
 
-    fn of_words(lowered: &str, wild: &[char]) -> Option<Self> {
+    fn for_longest_word(lowered: &str, wildcards: &[char]) -> Option<Self> {
         let mut word: Option<&str> = None;
         let mut run: Option<&str> = None;
-        for piece in pieces(lowered) {
-            let (before, after) = (&lowered[..piece.at], &lowered[piece.at + piece.text.len()..]);
+        for piece in split_words(lowered) {
+            let (before, after) =
+                (&lowered[..piece.start], &lowered[piece.start + piece.text.len()..]);
             if !piece.is_word {
-                run = run.or_else(|| piece.text.split(wild).find(|run| !run.is_empty()));
-            } else if !before.ends_with(wild)
-                && !after.starts_with(wild)
+                run = run.or_else(|| piece.text.split(wildcards).find(|run| !run.is_empty()));
+            } else if !before.ends_with(wildcards)
+                && !after.starts_with(wildcards)
                 && word.is_none_or(|longest| longest.len() < piece.text.len())
             {
                 word = Some(piece.text);
             }
         }
-        word.or_else(|| run.map(beginning)).map(Self::text)
+        let start_of_run =
+            |run: &str| run.char_indices().nth(RUN_LENGTH).map_or(run.len(), |(end, _)| end);
+        word.or_else(|| run.map(|run| &run[..start_of_run(run)])).map(Self::for_text)
     }
 
-    /// The marks of all rules that an event could match, given those of its text.
-    pub(super) fn all_of(event: &Event, body: &[Self]) -> Vec<Self> {
-        let values = event.properties().flat_map(|property| {
-            property.values().iter().map(|value| Self::value(property.trace(), value))
-        });
-        let mut marks: Vec<Self> = values.chain(body.iter().copied()).collect();
-        marks.sort_unstable();
-        marks.dedup();
-        marks
+    /// The keys of all rules that an event could match, given those of its text.
+    pub(super) fn all_of_event(event: &Event, body_keys: Vec<Self>) -> Vec<Self> {
+        let mut keys = body_keys;
+        Self::add_keys_of(event.root(), &DefaultHasher::new(), &mut keys);
+        keys.sort_unstable();
+        keys.dedup();
+        keys
     }
 
-    /// The marks of all patterns that could be in the text of a message.
-    pub(super) fn of_body(event: &Event) -> Vec<Self> {
-        let mut marks = Vec::new();
-        for piece in pieces(event.body().map_or("", Text::lowered)) {
+    fn add_keys_of(object: &Object, path: &DefaultHasher, keys: &mut Vec<Self>) {
+        for (name, node) in object {
+            let mut path = path.clone();
+            name.hash(&mut path);
+            match node {
+                Node::Object(inner) => Self::add_keys_of(inner, &path, keys),
+                Node::Property(property) => {
+                    let values = property.values().iter();
+                    keys.extend(values.map(|value| Self::for_value(path.clone(), value)));
+                }
+            }
+        }
+    }
+
+    /// The keys of all patterns that could match the text of a message.
+    pub(super) fn all_of_body(event: &Event) -> Vec<Self> {
+        let mut keys = Vec::new();
+        for piece in split_words(event.body().map_or("", Text::lowered)) {
             if piece.is_word {
-                marks.push(Self::text(piece.text));
+                keys.push(Self::for_text(piece.text));
                 continue;
             }
             for (start, _) in piece.text.char_indices() {
                 let rest = &piece.text[start..];
-                let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).take(RUN);
-                marks.extend(ends.map(|end| Self::text(&rest[..end])));
+                let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).take(RUN_LENGTH);
+                keys.extend(ends.map(|end| Self::for_text(&rest[..end])));
             }
         }
-        marks
+        keys
     }
 }
 
-/// How many events have a mark, from few to many.
+/// How many events have a key, fewest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Commonness {
+enum Frequency {
     Value,
     Word,
     Type,
 }
 
-fn beginning(run: &str) -> &str {
-    run.char_indices().nth(RUN).map_or(run, |(end, _)| &run[..end])
-}
-
-/// A longest run of characters that are all of words, or all not.
+/// A longest run of word characters, or of non-word characters.
 struct Piece<'a> {
-    at: usize,
+    start: usize,
     text: &'a str,
     is_word: bool,
 }
 
-fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
-    let mut at = 0;
+fn split_words(text: &str) -> impl Iterator<Item = Piece<'_>> {
+    let mut start = 0;
     std::iter::from_fn(move || {
-        let rest = &text[at..];
+        let rest = &text[start..];
         let is_word = is_word_byte(*rest.as_bytes().first()?);
         let end = rest.bytes().position(|byte| is_word_byte(byte) != is_word);
-        let piece = Piece { at, text: &rest[..end.unwrap_or(rest.len())], is_word };
-        at += piece.text.len();
+        let piece = Piece { start, text: &rest[..end.unwrap_or(rest.len())], is_word };
+        start += piece.text.len();
         Some(piece)
     })
 }
@@ -176,8 +178,8 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_marked_by_what_must_be_in_the_text() {
-        for (pattern, mark) in [
+    fn the_key_of_a_pattern_is_a_part_that_must_be_in_the_text() {
+        for (pattern, key) in [
             ("Cake", Some("cake")),
             ("piece of cake", Some("piece")),
             ("c++", Some("c")),
@@ -194,7 +196,7 @@ mod tests {
             ("", None),
             ("*", None),
         ] {
-            assert_eq!(IndexKey::of_pattern(pattern), mark.map(IndexKey::text), "{pattern}");
+            assert_eq!(IndexKey::for_pattern(pattern), key.map(IndexKey::for_text), "{pattern}");
         }
     }
 
@@ -202,14 +204,15 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn a_text_that_a_pattern_is_in_has_the_patterns_mark(
+        fn a_text_that_matches_a_pattern_has_its_key(
             pattern in "[abé +*?\n]{0,6}",
             body in "[abAé +\n]{0,14}",
         ) {
             let event = message(&body);
-            let found = event.body().is_some_and(|body| GlobPattern::new(&pattern).is_word_of(body));
-            if found && let Some(mark) = IndexKey::of_pattern(&pattern) {
-                prop_assert!(IndexKey::of_body(&event).contains(&mark));
+            let glob = GlobPattern::new(&pattern);
+            let is_match = event.body().is_some_and(|body| glob.matches_word(body));
+            if is_match && let Some(key) = IndexKey::for_pattern(&pattern) {
+                prop_assert!(IndexKey::all_of_body(&event).contains(&key));
             }
         }
     }

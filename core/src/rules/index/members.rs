@@ -1,123 +1,114 @@
-//! The members of a room among whom an event is heard.
+//! The members of a room, prepared for evaluation.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
+use super::RuleIndex;
 use super::key::IndexKey;
-use super::lookup::{Entry, Index};
-use super::{RuleIndex, number};
+use super::lookup::{Entry, KeyLookup};
 use crate::rules::User;
 use crate::rules::evaluate::{BuiltinOverrides, Member};
 
-/// The members of a room, found in the audience once, to be asked about many events.
+/// The members of a room, looked up in the index once for any number of events.
 #[derive(Debug)]
 pub struct Members<'a> {
-    pub(super) audience: &'a RuleIndex,
-    pub(super) seats: Vec<MemberSlot<'a>>,
-    /// Which of the standings each member has; apart, because this is all that most are asked for.
-    pub(super) standing: Vec<u32>,
-    /// What the members made of the built-in rules, each once.
-    pub(super) standings: Vec<&'a BuiltinOverrides>,
-    /// By the mark of the user's id.
-    pub(super) ids: Index,
-    /// Those whose ids have wildcards in them, and so match more than themselves.
-    pub(super) wild: Vec<u32>,
-    localparts: OnceLock<Index>,
-    names: OnceLock<Index>,
-    users: OnceLock<MemberSlots>,
+    pub(super) index: &'a RuleIndex,
+    pub(super) slots: Vec<MemberSlot<'a>>,
+    ids: OnceCell<KeyLookup>,
+    localparts: OnceCell<KeyLookup>,
+    display_names: OnceCell<KeyLookup>,
+    slots_by_user: OnceCell<HashMap<usize, Vec<usize>>>,
 }
 
-/// One member.
+/// A member at its position in the list.
 #[derive(Debug)]
 pub(super) struct MemberSlot<'a> {
     pub(super) user_id: &'a str,
     pub(super) member: Member<'a>,
-    /// The user in the audience, if they are there.
-    pub(super) user: Option<u32>,
+    /// The user's number in the index.
+    pub(super) user: Option<usize>,
+    pub(super) overrides: &'a BuiltinOverrides,
 }
 
 impl<'a> Members<'a> {
     pub(super) fn new(
-        audience: &'a RuleIndex,
+        index: &'a RuleIndex,
         members: impl IntoIterator<Item = (&'a str, Member<'a>)>,
     ) -> Self {
         static UNCHANGED: LazyLock<BuiltinOverrides> = LazyLock::new(BuiltinOverrides::default);
-        let mut known = HashMap::new();
-        let mut standings: Vec<&BuiltinOverrides> = Vec::new();
-        let mut which = Vec::new();
-        let seats = members.into_iter().map(|(user_id, member)| {
-            let user = audience.by_id.get(user_id).copied();
-            let standing = user.map(|user| audience.users[user as usize].standing);
-            which.push(*known.entry(standing).or_insert_with(|| {
-                let standing = standing.and_then(|standing| audience.standings.get(standing));
-                standings.push(standing.unwrap_or(&UNCHANGED));
-                number(standings.len() - 1)
-            }));
-            MemberSlot { user_id, member, user }
+        let slots = members.into_iter().map(|(user_id, member)| {
+            let user = index.users_by_id.get(user_id).copied();
+            let overrides = user.map_or(&*UNCHANGED, |user| &index.users[user].overrides);
+            MemberSlot { user_id, member, user, overrides }
         });
-        let seats: Vec<MemberSlot<'_>> = seats.collect();
-        let ids = Index::of(seats.iter().map(|seat| Entry::At(IndexKey::id(seat.user_id))));
-        let wild = (0..).zip(&seats).filter(|(_, seat)| seat.user_id.contains(['*', '?']));
-        let wild = wild.map(|(position, _)| position).collect();
-        let (localparts, names, users) = Default::default();
-        Self { audience, seats, standing: which, standings, ids, wild, localparts, names, users }
+        Self {
+            index,
+            slots: slots.collect(),
+            ids: OnceCell::new(),
+            localparts: OnceCell::new(),
+            display_names: OnceCell::new(),
+            slots_by_user: OnceCell::new(),
+        }
     }
 
-    /// How many members there are.
+    /// The number of members.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.seats.len()
+        self.slots.len()
     }
 
     /// Whether there are no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.seats.is_empty()
+        self.slots.is_empty()
     }
 
-    /// By the mark of the local part of the user's id.
-    pub(super) fn localparts(&self) -> &Index {
-        let localpart = |seat: &MemberSlot<'_>| {
-            IndexKey::of_pattern(User::new(seat.user_id).localpart).map_or(Entry::Always, Entry::At)
-        };
-        self.localparts.get_or_init(|| Index::of(self.seats.iter().map(localpart)))
+    /// Positions by user ID. An ID with wildcards matches other IDs too, so it is always found.
+    pub(super) fn ids(&self) -> &KeyLookup {
+        self.ids.get_or_init(|| {
+            self.lookup(|slot| {
+                let is_glob = slot.user_id.contains(['*', '?']);
+                if is_glob { Entry::Always } else { Entry::Key(IndexKey::for_id(slot.user_id)) }
+            })
+        })
     }
 
-    /// By the mark of the display name.
-    pub(super) fn names(&self) -> &Index {
-        let name = |seat: &MemberSlot<'_>| {
-            let name = seat.member.display_name.unwrap_or_default();
-            IndexKey::of_literal(name).map_or(Entry::Never, Entry::At)
-        };
-        self.names.get_or_init(|| Index::of(self.seats.iter().map(name)))
+    /// Positions by the localpart of the user ID.
+    pub(super) fn localparts(&self) -> &KeyLookup {
+        self.localparts.get_or_init(|| {
+            self.lookup(|slot| {
+                let localpart = User::new(slot.user_id).localpart;
+                IndexKey::for_pattern(localpart).map_or(Entry::Always, Entry::Key)
+            })
+        })
     }
 
-    /// Where a user of the audience sits: nowhere, or once for each device.
-    pub(super) fn of_user(&self, user: u32) -> impl Iterator<Item = u32> {
-        let seats =
-            self.users.get_or_init(|| MemberSlots::of(&self.seats, self.audience.users.len()));
-        std::iter::successors(seats.first[user as usize], |seat| seats.next[*seat as usize])
+    /// Positions by display name.
+    pub(super) fn display_names(&self) -> &KeyLookup {
+        self.display_names.get_or_init(|| {
+            self.lookup(|slot| {
+                let name = slot.member.display_name.unwrap_or_default();
+                IndexKey::for_literal(name).map_or(Entry::Never, Entry::Key)
+            })
+        })
     }
-}
 
-/// The seats of each user of the audience. An array, because an event that many rules match asks
-/// for many users.
-#[derive(Debug)]
-struct MemberSlots {
-    /// By the user's number in the audience.
-    first: Vec<Option<u32>>,
-    /// By the seat: the next of the same user.
-    next: Vec<Option<u32>>,
-}
+    fn lookup(&self, entry: impl Fn(&MemberSlot<'_>) -> Entry) -> KeyLookup {
+        KeyLookup::new(self.slots.iter().map(entry))
+    }
 
-impl MemberSlots {
-    fn of(seats: &[MemberSlot<'_>], users: usize) -> Self {
-        let mut all = Self { first: vec![None; users], next: vec![None; seats.len()] };
-        for (position, seat) in (0..).zip(seats) {
-            if let Some(user) = seat.user {
-                all.next[position as usize] = all.first[user as usize].replace(position);
+    /// The positions of a user: one for each device that is listed.
+    pub(super) fn of_user(&self, user: usize) -> &[usize] {
+        let slots = self.slots_by_user.get_or_init(|| {
+            let mut slots: HashMap<usize, Vec<usize>> = HashMap::new();
+            for (position, slot) in self.slots.iter().enumerate() {
+                if let Some(user) = slot.user {
+                    slots.entry(user).or_default().push(position);
+                }
             }
-        }
-        all
+            slots
+        });
+        slots.get(&user).map_or(&[], Vec::as_slice)
     }
 }

@@ -1,142 +1,130 @@
-//! The rules of all users, each once, with those who hold it.
+//! The distinct rules of all users, with their subscribers.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::interner::{Digest, Interner};
+use sha2::{Digest, Sha256};
+use slab::Slab;
+
 use super::key::IndexKey;
-use super::{Slot, number};
-use crate::rules::evaluate::{Check, Member, Ready, conditions};
-use crate::rules::{Action, Condition, ConditionKind, Rule, RuleKind, RuleScope};
+use crate::json;
+use crate::rules::evaluate::{CompiledCondition, CompiledRule, Member, effective_conditions};
+use crate::rules::{Condition, ConditionKind, Rule, RuleKind, RuleScope};
 
 #[derive(Debug, Default)]
 pub(super) struct RuleTable {
-    rules: Interner<IndexedRule>,
-    /// The rules that only an event with this mark can match.
-    marked: HashMap<IndexKey, Vec<u32>>,
+    rules: Slab<IndexedRule>,
+    by_fingerprint: HashMap<Fingerprint, usize>,
+    /// The rules that only an event with this key can match.
+    by_key: BTreeSet<(IndexKey, usize)>,
     /// The rules that any event could match.
-    unmarked: Vec<u32>,
-    actions: Interner<Arc<[Action]>>,
+    unkeyed: BTreeSet<usize>,
+    /// The subscribers of each rule: rule and user, with the rule's rank among the user's rules.
+    subscriptions: BTreeMap<(usize, usize), usize>,
 }
 
-/// A rule, and who has it.
+/// A rule that one or more users have.
 #[derive(Debug)]
 pub(super) struct IndexedRule {
     pub(super) scope: RuleScope,
-    pub(super) ready: Ready,
-    pub(super) holders: Vec<Subscriber>,
-    actions: u32,
-    mark: Option<IndexKey>,
-    /// Where in the list of its mark it is.
-    at: u32,
+    pub(super) compiled: CompiledRule,
+    fingerprint: Fingerprint,
+    key: Option<IndexKey>,
 }
 
-/// A user who has a rule.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Subscriber {
-    pub(super) user: u32,
-    /// Which of the user's rules it is.
-    pub(super) slot: u32,
-}
+/// Identifies a rule by its content. A cryptographic hash, because users could search for
+/// collisions with the rules of others.
+type Fingerprint = [u8; 32];
 
 impl RuleTable {
-    /// Gives a rule to a user. A rule that never matches is not kept.
-    pub(super) fn take(
+    /// Adds a user to the subscribers of a rule and returns the rule's number; `None` if the rule
+    /// can never match.
+    pub(super) fn subscribe(
         &mut self,
         scope: &RuleScope,
         kind: RuleKind,
         rule: &Rule,
-        holder: Subscriber,
-    ) -> Option<Slot> {
+        user: usize,
+        rank: usize,
+    ) -> Option<usize> {
         if never_matches(kind, rule) {
             return None;
         }
-        let digest = Digest::of(&(scope.to_string(), kind, rule));
-        let Self { rules, actions, .. } = self;
-        let mut mark = None;
-        let mut is_new = false;
-        let place = rules.take(digest, || {
-            is_new = true;
-            let conditions = conditions(kind, rule);
-            mark = IndexKey::of_rule(&conditions);
-            let mut ready = Ready::new(kind, rule, &conditions);
-            let actions_at = actions.take(Digest::of(&rule.actions), || Arc::clone(&ready.actions));
-            if let Some(shared) = actions.get(actions_at) {
-                ready.actions = Arc::clone(shared);
-            }
-            let (scope, holders) = (scope.clone(), Vec::new());
-            IndexedRule { scope, ready, holders, actions: actions_at, mark, at: 0 }
-        });
-        if is_new {
-            let list = self.list(mark);
-            let at = number(list.len());
-            list.push(place);
-            if let Some(shelved) = self.rules.get_mut(place) {
-                shelved.at = at;
-            }
-        }
-        let holders = &mut self.rules.get_mut(place)?.holders;
-        holders.push(holder);
-        Some(Slot { rule: place, at: number(holders.len() - 1) })
+        let fingerprint = Sha256::digest(json::write(&(scope.to_string(), kind, rule))).into();
+        let number = match self.by_fingerprint.get(&fingerprint) {
+            Some(number) => *number,
+            None => self.insert(scope, kind, rule, fingerprint),
+        };
+        // A corrupt document may contain a rule twice.
+        self.subscriptions.entry((number, user)).or_insert(rank);
+        Some(number)
     }
 
-    /// Takes a rule from a user. The holder that was last in its list takes the place.
-    pub(super) fn release(&mut self, slot: Slot) -> Option<(Subscriber, u32)> {
-        let holders = &mut self.rules.get_mut(slot.rule)?.holders;
-        holders.swap_remove(slot.at as usize);
-        let moved = holders.get(slot.at as usize).copied();
-        if holders.len() < holders.capacity() / 4 {
-            holders.shrink_to(holders.len() * 2);
-        }
-        if let Some(last) = self.rules.release(slot.rule) {
-            self.take_down(&last);
-        }
-        moved.map(|holder| (holder, slot.at))
+    fn insert(
+        &mut self,
+        scope: &RuleScope,
+        kind: RuleKind,
+        rule: &Rule,
+        fingerprint: Fingerprint,
+    ) -> usize {
+        let conditions = effective_conditions(kind, rule);
+        let key = IndexKey::for_rule(&conditions);
+        let compiled = CompiledRule::new(kind, rule, &conditions);
+        let scope = scope.clone();
+        let number = self.rules.insert(IndexedRule { scope, compiled, fingerprint, key });
+        self.by_fingerprint.insert(fingerprint, number);
+        match key {
+            Some(key) => self.by_key.insert((key, number)),
+            None => self.unkeyed.insert(number),
+        };
+        number
     }
 
-    fn take_down(&mut self, shelved: &IndexedRule) {
-        self.actions.release(shelved.actions);
-        let list = self.list(shelved.mark);
-        list.swap_remove(shelved.at as usize);
-        let moved = list.get(shelved.at as usize).copied();
-        let is_empty = list.is_empty();
-        if let Some(mark) = shelved.mark.filter(|_| is_empty) {
-            self.marked.remove(&mark);
+    /// Removes a user from the subscribers of a rule, and the rule with its last subscriber.
+    pub(super) fn unsubscribe(&mut self, number: usize, user: usize) {
+        let was_subscribed = self.subscriptions.remove(&(number, user)).is_some();
+        if !was_subscribed || self.subscribers(number).next().is_some() {
+            return;
         }
-        if let Some(moved) = moved.and_then(|number| self.rules.get_mut(number)) {
-            moved.at = shelved.at;
-        }
+        let rule = self.rules.remove(number);
+        self.by_fingerprint.remove(&rule.fingerprint);
+        match rule.key {
+            Some(key) => self.by_key.remove(&(key, number)),
+            None => self.unkeyed.remove(&number),
+        };
     }
 
-    fn list(&mut self, mark: Option<IndexKey>) -> &mut Vec<u32> {
-        match mark {
-            Some(mark) => self.marked.entry(mark).or_default(),
-            None => &mut self.unmarked,
-        }
+    pub(super) fn get(&self, number: usize) -> &IndexedRule {
+        &self.rules[number]
     }
 
-    pub(super) fn get(&self, number: u32) -> Option<&IndexedRule> {
-        self.rules.get(number)
+    /// The users that have a rule, each with the rule's rank among the user's rules.
+    pub(super) fn subscribers(&self, number: usize) -> impl Iterator<Item = (usize, usize)> {
+        let subscriptions = self.subscriptions.range((number, 0)..=(number, usize::MAX));
+        subscriptions.map(|((_, user), rank)| (*user, *rank))
     }
 
     #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        self.rules.len() + self.actions.len() + self.marked.len() + self.unmarked.len()
+    pub(super) fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+            && self.by_fingerprint.is_empty()
+            && self.by_key.is_empty()
+            && self.unkeyed.is_empty()
+            && self.subscriptions.is_empty()
     }
 
-    /// How many rules an event has to be tried on whatever it is.
-    pub(super) fn unmarked(&self) -> usize {
-        self.unmarked.len()
+    /// The number of rules that have to be evaluated for every event.
+    pub(super) fn unkeyed_len(&self) -> usize {
+        self.unkeyed.len()
     }
 
-    /// The rules that an event with these marks could match.
+    /// The rules that an event with these keys could match.
     pub(super) fn candidates(
         &self,
-        marks: &[IndexKey],
-    ) -> impl Iterator<Item = (u32, &IndexedRule)> {
-        let marked = marks.iter().filter_map(|mark| self.marked.get(mark)).flatten();
-        let numbers = marked.chain(&self.unmarked).copied();
-        numbers.filter_map(|number| Some((number, self.get(number)?)))
+        keys: &[IndexKey],
+    ) -> impl Iterator<Item = (usize, &IndexedRule)> {
+        let keyed = keys.iter().flat_map(|key| self.by_key.range((*key, 0)..=(*key, usize::MAX)));
+        let numbers = keyed.map(|(_, number)| number).chain(&self.unkeyed);
+        numbers.map(|number| (*number, self.get(*number)))
     }
 }
 
@@ -153,16 +141,17 @@ fn never_matches(kind: RuleKind, rule: &Rule) -> bool {
 }
 
 impl IndexedRule {
-    /// Whether the rule is asked about events for this member.
-    pub(super) fn is_for(&self, member: Member<'_>) -> bool {
+    /// Whether the rule belongs to the scope in which this member is evaluated.
+    pub(super) fn applies_to(&self, member: Member<'_>) -> bool {
         match &self.scope {
             RuleScope::Global => true,
             RuleScope::Device(tag) => Some(tag.as_str()) == member.profile_tag,
         }
     }
 
-    /// Whether it makes no difference which member it is.
-    pub(super) fn is_for_all(&self) -> bool {
-        self.scope == RuleScope::Global && !self.ready.checks.iter().any(Check::is_personal)
+    /// Whether the result is the same for all members.
+    pub(super) fn is_same_for_all(&self) -> bool {
+        self.scope == RuleScope::Global
+            && !self.compiled.conditions.iter().any(CompiledCondition::depends_on_user)
     }
 }

@@ -1,17 +1,17 @@
-//! A pattern with wildcards, cut at its line breaks and then at its `*`.
+//! Patterns with wildcards.
 //!
-//! No wildcard matches a line break, so a line of the pattern has to match within a line of the
-//! text. In a line, what stands between two `*` is looked for from left to right, each as early as
-//! it can be: if that fails nothing else succeeds, so that nothing is ever tried again.
+//! A pattern is split at its line breaks, since no wildcard matches one, and each line at its `*`.
+//! The segments of a line are searched from left to right, each at its first occurrence. If that
+//! fails, no other choice can succeed, so there is no backtracking.
 
 use std::cell::OnceCell;
 
-use super::search::{self, Edge, Work};
+use super::search::{self, Boundary, StepBudget};
 
 #[derive(Debug, Clone)]
 pub(super) struct Glob {
     lines: Box<[Line]>,
-    bytes: usize,
+    len: usize,
 }
 
 /// The segments between the `*` of a line; a line without `*` is one segment.
@@ -21,75 +21,85 @@ struct Line(Box<[Segment]>);
 #[derive(Debug, Clone)]
 enum Segment {
     Literal(Box<str>),
-    /// Literals and groups of `?`, and how many characters they are together.
+    /// Literals and groups of `?`, and their total length in characters.
     Mixed(Box<[Piece]>, usize),
 }
 
 #[derive(Debug, Clone)]
 enum Piece {
-    /// A literal, and how many characters it has.
-    Text(Box<str>, usize),
-    /// So many characters, whichever.
-    Any(usize),
+    /// A literal and its length in characters.
+    Literal(Box<str>, usize),
+    /// This number of `?`.
+    AnyChars(usize),
 }
 
 impl Glob {
     pub(super) fn new(glob: &str) -> Self {
-        Self { lines: glob.split('\n').map(Line::new).collect(), bytes: glob.len() }
+        Self { lines: glob.split('\n').map(Line::new).collect(), len: glob.len() }
     }
 
-    /// The length of the glob as it was written.
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
+    /// The length of the glob's text in bytes.
+    pub(super) fn len(&self) -> usize {
+        self.len
     }
 
-    pub(super) fn is_whole(&self, text: &str, work: &mut Work) -> bool {
-        let mut lines = text.split('\n');
+    pub(super) fn matches_whole(&self, text: &str, budget: &mut StepBudget) -> bool {
+        let mut lines = text.split('\n').map(TextLine::new);
         self.lines
             .iter()
-            .all(|line| lines.next().is_some_and(|text| line.fits(&Text::new(text), WHOLE, work)))
+            .all(|line| lines.next().is_some_and(|text| line.matches(&text, WHOLE, budget)))
             && lines.next().is_none()
     }
 
-    pub(super) fn is_word_of(&self, text: &str, work: &mut Work) -> bool {
-        let texts: Vec<Text<'_>> = text.split('\n').map(Text::new).collect();
+    pub(super) fn matches_word(&self, text: &str, budget: &mut StepBudget) -> bool {
+        let texts: Vec<TextLine<'_>> = text.split('\n').map(TextLine::new).collect();
         match &*self.lines {
-            [line] => texts.iter().any(|text| line.fits(text, (Edge::Word, Edge::Word), work)),
+            [line] => {
+                let word = (Boundary::Word, Boundary::Word);
+                texts.iter().any(|text| line.matches(text, word, budget))
+            }
             [first, whole @ .., last] => texts.windows(self.lines.len()).any(|texts| {
-                let [text, texts @ .., end] = texts else { return false };
-                first.fits(text, (Edge::Word, Edge::Text), work)
-                    && whole.iter().zip(texts).all(|(line, text)| line.fits(text, WHOLE, work))
-                    && last.fits(end, (Edge::Text, Edge::Word), work)
+                let [start, texts @ .., end] = texts else { return false };
+                first.matches(start, (Boundary::Word, Boundary::Text), budget)
+                    && whole.iter().zip(texts).all(|(line, text)| line.matches(text, WHOLE, budget))
+                    && last.matches(end, (Boundary::Text, Boundary::Word), budget)
             }),
             [] => false,
         }
     }
 }
 
-const WHOLE: (Edge, Edge) = (Edge::Text, Edge::Text);
+const WHOLE: (Boundary, Boundary) = (Boundary::Text, Boundary::Text);
 
 impl Line {
     fn new(line: &str) -> Self {
         let segments: Vec<&str> = line.split('*').collect();
         let last = segments.len() - 1;
-        // An empty segment says something only where it is at an edge.
-        let solid = |&(at, segment): &(usize, &&str)| at == 0 || at == last || !segment.is_empty();
-        let segments = segments.iter().enumerate().filter(solid);
+        // An empty segment matters only at the start and at the end of the line.
+        let is_needed =
+            |&(at, segment): &(usize, &&str)| at == 0 || at == last || !segment.is_empty();
+        let segments = segments.iter().enumerate().filter(is_needed);
         Self(segments.map(|(_, segment)| Segment::new(segment)).collect())
     }
 
-    fn fits(&self, text: &Text<'_>, (start, end): (Edge, Edge), work: &mut Work) -> bool {
+    fn matches(
+        &self,
+        text: &TextLine<'_>,
+        (start, end): (Boundary, Boundary),
+        budget: &mut StepBudget,
+    ) -> bool {
+        const ANY: Boundary = Boundary::Anywhere;
         let found = match &*self.0 {
             [] => None,
-            [only] => only.find(text, 0, start, end, work),
+            [only] => only.find(text, 0, (start, end), budget),
             [first, middle @ .., last] => first
-                .find(text, 0, start, Edge::Anywhere, work)
+                .find(text, 0, (start, ANY), budget)
                 .and_then(|at| {
-                    middle.iter().try_fold(at, |at, segment| {
-                        segment.find(text, at, Edge::Anywhere, Edge::Anywhere, work)
-                    })
+                    middle
+                        .iter()
+                        .try_fold(at, |at, segment| segment.find(text, at, (ANY, ANY), budget))
                 })
-                .and_then(|at| last.find(text, at, Edge::Anywhere, end, work)),
+                .and_then(|at| last.find(text, at, (ANY, end), budget)),
         };
         found.is_some()
     }
@@ -103,68 +113,72 @@ impl Segment {
         let mut pieces = Vec::new();
         let mut rest = segment;
         while let Some(first) = rest.chars().next() {
-            let wild = first == '?';
-            let end = rest.find(|c| (c == '?') != wild).unwrap_or(rest.len());
+            let is_wild = first == '?';
+            let end = rest.find(|c| (c == '?') != is_wild).unwrap_or(rest.len());
             let (piece, tail) = rest.split_at(end);
-            pieces.push(if wild {
-                Piece::Any(piece.len())
+            pieces.push(if is_wild {
+                Piece::AnyChars(piece.len())
             } else {
-                Piece::Text(piece.into(), piece.chars().count())
+                Piece::Literal(piece.into(), piece.chars().count())
             });
             rest = tail;
         }
         Self::Mixed(pieces.into(), segment.chars().count())
     }
 
-    /// The end of the first place at or after `from` where the segment is.
+    /// The end of the first match at or after `from`.
     fn find(
         &self,
-        text: &Text<'_>,
+        text: &TextLine<'_>,
         from: usize,
-        start: Edge,
-        end: Edge,
-        work: &mut Work,
+        (start, end): (Boundary, Boundary),
+        budget: &mut StepBudget,
     ) -> Option<usize> {
         let (pieces, length) = match self {
             Self::Literal(literal) => {
-                return search::find(text.line, literal, from, start, end, work);
+                return search::find(text.line, literal, from, (start, end), budget);
             }
             Self::Mixed(pieces, length) => (pieces, *length),
         };
         let from = text.column(from);
         let last = text.columns().checked_sub(length)?;
         let columns = match (start, end) {
-            (Edge::Text, _) => from..=0,
-            (_, Edge::Text) => from.max(last)..=last,
+            (Boundary::Text, _) => from..=0,
+            (_, Boundary::Text) => from.max(last)..=last,
             _ => from..=last,
         };
         for column in columns {
-            work.spend(1)?;
-            let ends = text.byte(column + length)?;
-            if start.starts(text.line, text.byte(column)?)
-                && end.ends(text.line, ends)
-                && are_at(pieces, text, column, work)?
+            budget.spend(1)?;
+            let match_end = text.byte(column + length)?;
+            if start.allows_start(text.line, text.byte(column)?)
+                && end.allows_end(text.line, match_end)
+                && matches_at(pieces, text, column, budget)?
             {
-                return Some(ends);
+                return Some(match_end);
             }
         }
         None
     }
 }
 
-/// So many bytes are compared in the time of a step.
-const COMPARED_AT_ONCE: usize = 64;
+/// The number of bytes of a literal whose comparison counts as one step.
+const BYTES_PER_STEP: usize = 64;
 
-/// Whether the pieces stand in the text one after the other; `None` when there is no work left.
-fn are_at(pieces: &[Piece], text: &Text<'_>, mut column: usize, work: &mut Work) -> Option<bool> {
+/// Whether the pieces match one after the other from a column; `None` if the budget is exceeded.
+fn matches_at(
+    pieces: &[Piece],
+    text: &TextLine<'_>,
+    mut column: usize,
+    budget: &mut StepBudget,
+) -> Option<bool> {
     for piece in pieces {
         match piece {
-            Piece::Any(length) => {
-                work.spend(1)?;
+            Piece::AnyChars(length) => {
+                budget.spend(1)?;
                 column += length;
             }
-            Piece::Text(literal, length) => {
-                work.spend(1 + literal.len() / COMPARED_AT_ONCE)?;
+            Piece::Literal(literal, length) => {
+                budget.spend(1 + literal.len() / BYTES_PER_STEP)?;
                 let rest = text.byte(column).and_then(|at| text.line.get(at..));
                 if !rest.is_some_and(|rest| rest.starts_with(&**literal)) {
                     return Some(false);
@@ -176,14 +190,14 @@ fn are_at(pieces: &[Piece], text: &Text<'_>, mut column: usize, work: &mut Work)
     Some(true)
 }
 
-/// A line of the text, in which a column is the number of characters before it.
-struct Text<'a> {
+/// A line of the text. A column is a position counted in characters.
+struct TextLine<'a> {
     line: &'a str,
-    /// Where each character begins, and where the line ends; empty when all are one byte long.
+    /// The byte position of each column; empty if all characters are one byte long.
     starts: OnceCell<Box<[usize]>>,
 }
 
-impl<'a> Text<'a> {
+impl<'a> TextLine<'a> {
     fn new(line: &'a str) -> Self {
         Self { line, starts: OnceCell::new() }
     }

@@ -1,20 +1,20 @@
-//! Finding a literal in a text, from the left, where its edges are as they must be.
+//! Search for a literal whose start and end must be at certain boundaries.
 
 use super::is_word_byte;
 
-/// What must hold of the place where a match begins or ends.
+/// Where a match may start or end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Edge {
-    /// Nothing.
+pub(super) enum Boundary {
+    /// Anywhere.
     Anywhere,
-    /// It is the start or end of the text.
+    /// Only at the start or end of the text.
     Text,
-    /// It is a word boundary.
+    /// Only at a word boundary.
     Word,
 }
 
-impl Edge {
-    pub(super) fn starts(self, text: &str, at: usize) -> bool {
+impl Boundary {
+    pub(super) fn allows_start(self, text: &str, at: usize) -> bool {
         match self {
             Self::Anywhere => true,
             Self::Text => at == 0,
@@ -22,7 +22,7 @@ impl Edge {
         }
     }
 
-    pub(super) fn ends(self, text: &str, at: usize) -> bool {
+    pub(super) fn allows_end(self, text: &str, at: usize) -> bool {
         match self {
             Self::Anywhere => true,
             Self::Text => at == text.len(),
@@ -31,29 +31,27 @@ impl Edge {
     }
 }
 
-/// How many steps a match may still take.
-pub(super) struct Work {
-    left: usize,
-}
+/// The number of steps that a match may still take.
+pub(super) struct StepBudget(usize);
 
-impl Work {
+impl StepBudget {
     /// Steps for each byte of pattern and text.
     pub(super) const PER_BYTE: usize = 16;
 
-    pub(super) fn on(pattern_bytes: usize, text: &str) -> Self {
-        Self { left: (pattern_bytes + text.len() + 1).saturating_mul(Self::PER_BYTE) }
+    pub(super) fn new(pattern_bytes: usize, text: &str) -> Self {
+        Self((pattern_bytes + text.len() + 1).saturating_mul(Self::PER_BYTE))
     }
 
-    /// Takes steps; `None` when there are not so many left.
+    /// Takes steps from the budget; `None` if it is exceeded.
     pub(super) fn spend(&mut self, steps: usize) -> Option<()> {
-        let left = self.left.checked_sub(steps);
-        self.left = left.unwrap_or(0);
+        let left = self.0.checked_sub(steps);
+        self.0 = left.unwrap_or(0);
         left.map(|_| ())
     }
 
     #[cfg(test)]
     pub(super) fn left(&self) -> usize {
-        self.left
+        self.0
     }
 }
 
@@ -62,40 +60,39 @@ pub(super) fn find(
     text: &str,
     literal: &str,
     from: usize,
-    start: Edge,
-    end: Edge,
-    work: &mut Work,
+    (start, end): (Boundary, Boundary),
+    budget: &mut StepBudget,
 ) -> Option<usize> {
-    let good = |at: usize| start.starts(text, at) && end.ends(text, at + literal.len());
-    if start == Edge::Text || end == Edge::Text {
-        work.spend(literal.len() + 1)?;
-        let at = if start == Edge::Text { 0 } else { text.len().checked_sub(literal.len())? };
-        let here = at >= from && text.get(at..).is_some_and(|rest| rest.starts_with(literal));
-        return (here && good(at)).then_some(at + literal.len());
+    let is_allowed =
+        |at: usize| start.allows_start(text, at) && end.allows_end(text, at + literal.len());
+    budget.spend(literal.len() + 1)?;
+    if start == Boundary::Text || end == Boundary::Text {
+        let at = if start == Boundary::Text { 0 } else { text.len().checked_sub(literal.len())? };
+        let is_here = at >= from && text.get(at..).is_some_and(|rest| rest.starts_with(literal));
+        return (is_here && is_allowed(at)).then_some(at + literal.len());
     }
-    work.spend(literal.len() + 1)?;
     let Some(found) = text[from..].find(literal) else {
-        work.spend(text.len() - from)?;
+        budget.spend(text.len() - from)?;
         return None;
     };
-    work.spend(found)?;
-    if good(from + found) {
+    budget.spend(found)?;
+    if is_allowed(from + found) {
         return Some(from + found + literal.len());
     }
-    next(text, literal, from + found, good, work)
+    find_overlapping(text, literal, from + found, is_allowed, budget)
 }
 
-/// The end of the first good occurrence. Occurrences overlap, so that to search anew after each
-/// would be quadratic: this is Knuth, Morris and Pratt's way, which reads each byte once.
-fn next(
+/// The end of the first allowed occurrence. Occurrences may overlap, and a new search after each
+/// would be quadratic; the Knuth-Morris-Pratt algorithm reads each byte once.
+fn find_overlapping(
     text: &str,
     literal: &str,
     from: usize,
-    good: impl Fn(usize) -> bool,
-    work: &mut Work,
+    is_allowed: impl Fn(usize) -> bool,
+    budget: &mut StepBudget,
 ) -> Option<usize> {
     let literal = literal.as_bytes();
-    work.spend(literal.len() + text.len() - from)?;
+    budget.spend(literal.len() + text.len() - from)?;
     let borders = borders(literal);
     let mut matched = 0;
     for (at, byte) in text.bytes().enumerate().skip(from) {
@@ -105,14 +102,15 @@ fn next(
         if literal.get(matched) == Some(&byte) {
             matched += 1;
         }
-        if matched == literal.len() && good(at + 1 - matched) {
+        if matched == literal.len() && is_allowed(at + 1 - matched) {
             return Some(at + 1);
         }
     }
     None
 }
 
-/// For each beginning of the literal, how long the longest shorter beginning is that ends it.
+/// For each prefix of the literal, the length of its longest border: a shorter prefix that is also
+/// its suffix.
 fn borders(literal: &[u8]) -> Vec<usize> {
     let mut borders = vec![0; literal.len()];
     let mut matched = 0;

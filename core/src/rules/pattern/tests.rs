@@ -1,18 +1,18 @@
 use proptest::prelude::*;
 
-use super::search::Edge;
+use super::search::Boundary;
 use super::*;
 
 fn whole(glob: &str, text: &str) -> bool {
-    GlobPattern::new(glob).is_whole(&lower(text))
+    GlobPattern::new(glob).matches_whole(&lower(text))
 }
 
 fn word(glob: &str, text: &str) -> bool {
-    GlobPattern::new(glob).is_word_of(&Text::new(text))
+    GlobPattern::new(glob).matches_word(&Text::new(text))
 }
 
 #[test]
-fn a_word_begins_and_ends_at_an_ascii_word_boundary() {
+fn a_word_match_starts_and_ends_at_an_ascii_word_boundary() {
     for (glob, body, matches) in [
         ("test", "ütest", true),
         ("тест", "мойтест", true),
@@ -58,7 +58,7 @@ fn a_word_begins_and_ends_at_an_ascii_word_boundary() {
 }
 
 #[test]
-fn the_empty_pattern_is_in_the_empty_text_alone() {
+fn the_empty_pattern_matches_only_the_empty_text() {
     for text in ["a", " ", "a!", "!!", "\n"] {
         assert!(!word("", text), "{text:?}");
         assert!(!whole("", text), "{text:?}");
@@ -68,7 +68,7 @@ fn the_empty_pattern_is_in_the_empty_text_alone() {
 }
 
 #[test]
-fn a_whole_value_matches_from_its_start_to_its_end() {
+fn a_whole_match_covers_the_value_from_start_to_end() {
     for (glob, text, matches) in [
         ("m.room.message", "m.room.message", true),
         ("m.room.message", "M.Room.Message", true),
@@ -97,7 +97,7 @@ fn a_whole_value_matches_from_its_start_to_its_end() {
 }
 
 #[test]
-fn case_makes_no_difference_in_any_script() {
+fn case_is_ignored_in_every_script() {
     for (glob, text) in [
         ("STRAẞE", "straße"),
         ("ПРИВЕТ", "привет"),
@@ -110,19 +110,19 @@ fn case_makes_no_difference_in_any_script() {
     }
 }
 
-/// The steps that a pattern took on a text, and whether it matched as a word.
+/// The steps that a word match took, and whether the pattern matched.
 fn steps(glob: &str, text: &str) -> (usize, bool) {
     let Form::Glob(glob) = GlobPattern::new(glob).0 else { panic!("a glob has wildcards") };
-    let mut work = Work::on(glob.bytes(), text);
-    let all = work.left();
-    let matches = glob.is_word_of(text, &mut work);
-    (all - work.left(), matches)
+    let mut budget = StepBudget::new(glob.len(), text);
+    let all = budget.left();
+    let matches = glob.matches_word(text, &mut budget);
+    (all - budget.left(), matches)
 }
 
 const LONG: usize = 64 * 1024;
 
 #[test]
-fn globs_that_explode_take_a_few_steps_for_each_byte() {
+fn patterns_that_invite_backtracking_take_a_few_steps_per_byte() {
     let a = "a".repeat(LONG);
     let pairs = "a ".repeat(LONG / 2) + "a";
     let accents = format!("_é{pairs}");
@@ -151,7 +151,7 @@ fn globs_that_explode_take_a_few_steps_for_each_byte() {
 }
 
 #[test]
-fn no_pattern_takes_more_than_its_work() {
+fn no_pattern_exceeds_its_step_budget() {
     let a = "a".repeat(LONG / 8);
     let lines = "\n".repeat(LONG / 8);
     for (glob, text) in [
@@ -162,13 +162,13 @@ fn no_pattern_takes_more_than_its_work() {
     ] {
         let (steps, found) = steps(&glob, text);
         assert!(!found);
-        assert!(steps <= Work::PER_BYTE * (text.len() + glob.len() + 1));
+        assert!(steps <= StepBudget::PER_BYTE * (text.len() + glob.len() + 1));
     }
 }
 
 #[test]
-fn a_literal_whose_occurrences_overlap_is_found_in_one_pass() {
-    let has_word = |text: &str, literal: &str| Text::new(text).has(literal);
+fn overlapping_occurrences_of_a_literal_are_found_in_one_pass() {
+    let has_word = |text: &str, literal: &str| Text::new(text).contains_word(literal);
     let text = format!("b{}", " a".repeat(LONG / 2));
     assert!(!has_word(&text, &" a".repeat(LONG / 4)));
     let text = "a ".repeat(LONG / 2) + "a";
@@ -178,18 +178,25 @@ fn a_literal_whose_occurrences_overlap_is_found_in_one_pass() {
     assert!(has_word("x a a", "a a"));
 }
 
-/// What the definition says, tried at every place: for short texts.
-fn plainly(glob: &[char], text: &[char], at: usize, end: &dyn Fn(usize) -> bool) -> bool {
+/// A direct implementation of the definition by backtracking, for short texts.
+fn matches_by_definition(
+    glob: &[char],
+    text: &[char],
+    at: usize,
+    end: &dyn Fn(usize) -> bool,
+) -> bool {
     match glob {
         [] => end(at),
         ['*', rest @ ..] => {
-            plainly(rest, text, at, end)
-                || (text.get(at).is_some_and(|c| *c != '\n') && plainly(glob, text, at + 1, end))
+            matches_by_definition(rest, text, at, end)
+                || (text.get(at).is_some_and(|c| *c != '\n')
+                    && matches_by_definition(glob, text, at + 1, end))
         }
         ['?', rest @ ..] => {
-            text.get(at).is_some_and(|c| *c != '\n') && plainly(rest, text, at + 1, end)
+            text.get(at).is_some_and(|c| *c != '\n')
+                && matches_by_definition(rest, text, at + 1, end)
         }
-        [c, rest @ ..] => text.get(at) == Some(c) && plainly(rest, text, at + 1, end),
+        [c, rest @ ..] => text.get(at) == Some(c) && matches_by_definition(rest, text, at + 1, end),
     }
 }
 
@@ -197,42 +204,42 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn a_pattern_matches_as_its_definition_says(
+    fn a_pattern_matches_as_defined(
         glob in "[ab é?*\n]{1,8}|[ab_é !]{1,5}",
         text in "[ab_ é!\n]{0,12}",
     ) {
         let (pattern, chars) = (GlobPattern::new(&glob), text.chars().collect::<Vec<_>>());
         let glob: Vec<char> = glob.chars().collect();
-        let wordless = |at: usize| chars.get(at).is_none_or(|c| !"ab_".contains(*c));
+        let is_boundary = |at: usize| chars.get(at).is_none_or(|c| !"ab_".contains(*c));
 
-        let whole = plainly(&glob, &chars, 0, &|at| at == chars.len());
-        prop_assert_eq!(pattern.is_whole(&text), whole);
+        let whole = matches_by_definition(&glob, &chars, 0, &|at| at == chars.len());
+        prop_assert_eq!(pattern.matches_whole(&text), whole);
 
         let word = (0..=chars.len())
-            .filter(|at| *at == 0 || wordless(at - 1))
-            .any(|at| plainly(&glob, &chars, at, &wordless));
-        prop_assert_eq!(pattern.is_word_of(&Text::new(&text)), word);
+            .filter(|at| *at == 0 || is_boundary(at - 1))
+            .any(|at| matches_by_definition(&glob, &chars, at, &is_boundary));
+        prop_assert_eq!(pattern.matches_word(&Text::new(&text)), word);
     }
 
     #[test]
-    fn a_literal_is_found_wherever_its_edges_are_right(
+    fn a_literal_is_found_wherever_its_boundaries_are_allowed(
         literal in "[ a!]{1,6}",
         text in "[ ab!]{0,24}",
     ) {
         let found = text.match_indices(&literal[..1]).any(|(at, _)| {
             text[at..].starts_with(&literal)
-                && Edge::Word.starts(&text, at)
-                && Edge::Word.ends(&text, at + literal.len())
+                && Boundary::Word.allows_start(&text, at)
+                && Boundary::Word.allows_end(&text, at + literal.len())
         });
-        let mut work = Work::on(literal.len(), &text);
-        let searched = search::find(&text, &literal, 0, Edge::Word, Edge::Word, &mut work);
+        let mut budget = StepBudget::new(literal.len(), &text);
+        let searched = search::find(&text, &literal, 0, (Boundary::Word, Boundary::Word), &mut budget);
         prop_assert_eq!(searched.is_some(), found);
     }
 
     #[test]
-    fn no_pattern_and_no_text_panics(glob in ".{0,40}", text in "(?s).{0,200}") {
+    fn no_pattern_or_text_causes_a_panic(glob in ".{0,40}", text in "(?s).{0,200}") {
         let pattern = GlobPattern::new(&glob);
         let lowered = lower(&text);
-        let _ = (pattern.is_whole(&lowered), pattern.is_word_of(&Text::new(&text)));
+        let _ = (pattern.matches_whole(&lowered), pattern.matches_word(&Text::new(&text)));
     }
 }

@@ -1,25 +1,18 @@
-//! A text in which words are looked for.
+//! Text prepared for word searches.
 
-use super::search::{self, Edge, Work};
+use super::search::{self, Boundary, StepBudget};
 use super::{is_word_byte, lower};
 
-/// A text in lower case, and where its words are: found once, because many patterns are looked for
-/// in the same text.
+/// A text in lower case with the positions of its words, computed once for many patterns.
 #[derive(Debug)]
 pub struct Text {
     lowered: Box<str>,
-    words: Vec<Word>,
+    /// The byte ranges of the longest runs of word characters.
+    words: Vec<(usize, usize)>,
 }
 
-/// A longest run of ASCII letters, digits and `_`.
-#[derive(Debug)]
-struct Word {
-    start: usize,
-    end: usize,
-}
-
-/// A longer literal is not compared at each word, which could be quadratic.
-const SHORT: usize = 64;
+/// Longer literals are not compared at each word, because that could be quadratic.
+const MAX_COMPARED: usize = 64;
 
 impl Text {
     /// Prepares a text.
@@ -27,13 +20,13 @@ impl Text {
     pub fn new(text: &str) -> Self {
         let lowered: Box<str> = lower(text).into();
         let bytes = lowered.as_bytes();
-        let mut words = Vec::with_capacity(16);
+        let mut words = Vec::new();
         let mut end = 0;
         while let Some(gap) = bytes[end..].iter().position(|byte| is_word_byte(*byte)) {
             let start = end + gap;
             let length = bytes[start..].iter().position(|byte| !is_word_byte(*byte));
             end = length.map_or(bytes.len(), |length| start + length);
-            words.push(Word { start, end });
+            words.push((start, end));
         }
         Self { lowered, words }
     }
@@ -44,25 +37,25 @@ impl Text {
         &self.lowered
     }
 
-    /// Whether a lowered literal is in the text that begins and ends at a word boundary: the start
-    /// or end of the text, or a neighbour other than an ASCII letter, digit or `_`. The empty
-    /// literal is in the empty text alone.
+    /// Whether the text contains a literal in lower case that starts and ends at word boundaries:
+    /// the start or end of the text, or next to a character other than an ASCII letter, digit or
+    /// `_`. The empty literal is contained only in the empty text.
     #[must_use]
-    pub fn has(&self, literal: &str) -> bool {
+    pub fn contains_word(&self, literal: &str) -> bool {
         if literal.is_empty() {
             return self.lowered.is_empty();
         }
         let first = literal.bytes().position(|byte| !is_word_byte(byte)).unwrap_or(literal.len());
-        if first == 0 || literal.len() > SHORT {
-            let mut work = Work::on(literal.len(), &self.lowered);
-            return search::find(&self.lowered, literal, 0, Edge::Word, Edge::Word, &mut work)
-                .is_some();
+        if first == 0 || literal.len() > MAX_COMPARED {
+            let word = (Boundary::Word, Boundary::Word);
+            let mut budget = StepBudget::new(literal.len(), &self.lowered);
+            return search::find(&self.lowered, literal, 0, word, &mut budget).is_some();
         }
-        // It begins at a boundary with a letter, so its first word is a whole word of the text.
-        self.words.iter().any(|word| {
-            word.end - word.start == first
-                && self.lowered.as_bytes()[word.start..].starts_with(literal.as_bytes())
-                && Edge::Word.ends(&self.lowered, word.start + literal.len())
+        // The literal starts with a word, which must be a whole word of the text.
+        self.words.iter().any(|&(start, end)| {
+            end - start == first
+                && self.lowered.as_bytes()[start..].starts_with(literal.as_bytes())
+                && Boundary::Word.allows_end(&self.lowered, start + literal.len())
         })
     }
 }

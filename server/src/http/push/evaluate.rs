@@ -1,4 +1,4 @@
-//! `POST …/app/v1/evaluate`: whom an event notifies, for application services.
+//! `POST …/app/v1/evaluate`: the users that an event notifies, for application services.
 
 use std::sync::Arc;
 
@@ -16,55 +16,56 @@ use crate::http::respond::json::JsonBytes;
 use crate::rule_index::EvaluatedMember;
 use crate::store::StoreError;
 
-/// How many members are judged without a pause for other calls, and how many bytes their rules
-/// may be stored in: so much is in memory at the same time however many there are.
-const PART: usize = 2_000;
-const PART_BYTES: usize = 8 * 1024 * 1024;
+/// The maximum size of a batch, in members and in bytes of stored rules. It bounds the memory for
+/// rules, and the time until other requests are served.
+const BATCH_MEMBERS: usize = 2_000;
+const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
-/// How many members are looked for at once, whose rules then come on top of a part.
-const ASKED: usize = 50;
+/// The number of members that are loaded at once. Their rules may exceed the size of the batch.
+const LOADED_MEMBERS: usize = 50;
 
-/// Tells the members by their verdicts. Left out are those who have no rules here: users of other
-/// servers, and those without an account; and those for whom the service may not act.
+/// Evaluates an event for many members, and returns them grouped by result. Members without rules
+/// on this server (remote users, users without an account) and members that the service may not act
+/// for are omitted.
 pub(crate) async fn evaluate(
     State(state): State<Arc<AppState>>,
     Service(service): Service,
     request: Request,
 ) -> Result<Response, MatrixError> {
-    let most = state.config.rules.max_evaluate_bytes;
-    let Whole(body) = Whole::within(most, request, &state).await?;
-    // A hundred thousand members take a while to read.
-    let reading = tokio::task::spawn_blocking(move || EvaluateRequest::read(&body));
-    let asked = reading.await.map_err(|_| CommonError::Internal)??;
-    let members = asked.members.iter().filter_map(|member| {
+    let max_bytes = state.config.rules.max_evaluate_bytes;
+    let Whole(body) = Whole::within(max_bytes, request, &state).await?;
+    // Parsing 100,000 members takes too long for an async worker.
+    let parsing = tokio::task::spawn_blocking(move || EvaluateRequest::read(&body));
+    let request = parsing.await.map_err(|_| CommonError::Internal)??;
+    let members = request.members.iter().filter_map(|member| {
         let name = matrix::localpart(&member.user_id, state.server_name())?;
         service.may_act_for(name, &member.user_id).then_some((name, member))
     });
     let members: Vec<(&str, &RequestedMember)> = members.collect();
-    let mut evaluation = EvaluationResponse::new(asked.all);
-    let mut part = Part::default();
-    for some in members.chunks(ASKED) {
-        part.add(&state, some).await?;
-        if part.is_full() {
-            std::mem::take(&mut part).judge(&state, &asked, &mut evaluation).await?;
+    let mut response = EvaluationResponse::new(request.all);
+    let mut batch = Batch::default();
+    for members in members.chunks(LOADED_MEMBERS) {
+        batch.add(&state, members).await?;
+        if batch.is_full() {
+            std::mem::take(&mut batch).evaluate(&state, &request, &mut response).await?;
             tokio::task::yield_now().await;
         }
     }
-    part.judge(&state, &asked, &mut evaluation).await?;
-    Ok(JsonBytes(evaluation.answer().into()).into_response())
+    batch.evaluate(&state, &request, &mut response).await?;
+    Ok(JsonBytes(response.to_json().into()).into_response())
 }
 
-/// Members who are judged together.
+/// Members that are evaluated together.
 #[derive(Default)]
-struct Part<'a> {
-    listeners: Vec<EvaluatedMember<'a>>,
-    /// Also those of rules that the audience has: they may have to be brought after all.
+struct Batch<'a> {
+    members: Vec<EvaluatedMember<'a>>,
+    /// The stored size of the members' rules, including cached ones, which may have to be read
+    /// again.
     bytes: usize,
 }
 
-impl<'a> Part<'a> {
-    /// Adds those of these members who have an account. Rules are read of those whom the audience
-    /// does not know.
+impl<'a> Batch<'a> {
+    /// Adds the members that have an account, and reads the rules that are not cached.
     async fn add(
         &mut self,
         state: &AppState,
@@ -72,53 +73,60 @@ impl<'a> Part<'a> {
     ) -> Result<(), StoreError> {
         let names: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
         let accounts = state.store.account_ids(&names).await?;
-        let first = self.listeners.len();
+        let first = self.members.len();
         for ((_, member), account) in members.iter().zip(accounts) {
             let Some(account) = account else { continue };
             let (user_id, member) = (&*member.user_id, member.member());
-            self.listeners.push(EvaluatedMember { user_id, member, account, brought: None });
+            self.members.push(EvaluatedMember { user_id, member, account, rulesets: None });
         }
-        let accounts: Vec<i64> = self.listeners[first..].iter().map(|new| new.account).collect();
-        let mut unknown = Vec::new();
-        for (at, known) in (first..).zip(state.rule_index.known(&state.store, &accounts)) {
-            match known {
+        let accounts: Vec<i64> = self.members[first..].iter().map(|new| new.account).collect();
+        let mut missing = Vec::new();
+        let cached = state.rule_index.cached_bytes(&state.store, &accounts);
+        for (position, cached) in (first..).zip(cached) {
+            match cached {
                 Some(bytes) => self.bytes += bytes,
-                None => unknown.push(at),
+                None => missing.push(position),
             }
         }
-        self.bytes += self.bring(state, &unknown).await?;
+        self.bytes += self.read_rules(state, &missing).await?;
         Ok(())
     }
 
-    /// Reads the rules of those at these positions, and tells in how many bytes they are stored.
-    async fn bring(&mut self, state: &AppState, positions: &[usize]) -> Result<usize, StoreError> {
-        let accounts: Vec<i64> = positions.iter().map(|at| self.listeners[*at].account).collect();
-        let read = state.store.rulesets_for_accounts(&accounts).await?;
-        let bytes = read.iter().map(|read| read.rulesets.bytes()).sum();
-        for (at, read) in positions.iter().zip(read) {
-            self.listeners[*at].brought = Some(read);
+    /// Reads the rules of the members at these positions, and returns their stored size.
+    async fn read_rules(
+        &mut self,
+        state: &AppState,
+        positions: &[usize],
+    ) -> Result<usize, StoreError> {
+        let accounts: Vec<i64> = positions.iter().map(|at| self.members[*at].account).collect();
+        let snapshots = state.store.rulesets_for_accounts(&accounts).await?;
+        let bytes = snapshots.iter().map(|snapshot| snapshot.rulesets.bytes()).sum();
+        for (position, snapshot) in positions.iter().zip(snapshots) {
+            self.members[*position].rulesets = Some(snapshot);
         }
         Ok(bytes)
     }
 
     fn is_full(&self) -> bool {
-        self.listeners.len() >= PART || self.bytes >= PART_BYTES
+        self.members.len() >= BATCH_MEMBERS || self.bytes >= BATCH_BYTES
     }
 
-    async fn judge(
+    async fn evaluate(
         mut self,
         state: &AppState,
-        asked: &EvaluateRequest,
-        evaluation: &mut EvaluationResponse<'a>,
+        request: &EvaluateRequest,
+        response: &mut EvaluationResponse<'a>,
     ) -> Result<(), StoreError> {
-        let users: Vec<&str> = self.listeners.iter().map(|listener| listener.user_id).collect();
-        // Ends: whoever has brought rules once is not missing again.
-        while let Err(missing) = state.rule_index.with(&state.store, &self.listeners, |audience| {
-            let members = self.listeners.iter().map(|listener| (listener.user_id, listener.member));
-            let members = audience.members(members);
-            evaluation.add(&members.verdicts(&asked.event, &asked.room), &users);
-        }) {
-            self.bring(state, &missing).await?;
+        let users: Vec<&str> = self.members.iter().map(|member| member.user_id).collect();
+        // Terminates, because members whose rules were read are never missing again.
+        while let Err(missing) =
+            state.rule_index.with_members(&state.store, &self.members, |index| {
+                let members = self.members.iter().map(|member| (member.user_id, member.member));
+                let members = index.members(members);
+                response.add(&members.evaluate(&request.event, &request.room), &users);
+            })
+        {
+            self.read_rules(state, &missing).await?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `POST …/pushrules/explain`: what the caller's rules say of an event, and why.
+//! `POST …/pushrules/explain`: evaluates an event for one user and explains the result.
 
 use std::sync::Arc;
 
@@ -15,28 +15,28 @@ use crate::http::extract::body::Whole;
 use crate::http::extract::requester::Requester;
 use crate::http::respond::json::JsonBytes;
 
-/// Tells the verdict on an event, and every rule that was asked for it.
+/// Evaluates an event against the requester's rules, and returns the result of every rule.
 pub(crate) async fn explain(
     State(state): State<Arc<AppState>>,
     requester: Requester,
     request: Request,
 ) -> Result<Response, MatrixError> {
     requester.may(RuleAccess::Read)?;
-    // The event and the room's power levels may each be as large as an event may be.
-    let most = state.config.rules.max_body_bytes.saturating_mul(2);
-    let Whole(body) = Whole::within(most, request, &state).await?;
-    let asked = ExplainRequest::read(&body)?;
+    // The event and the room's power levels may each have the maximum size of an event.
+    let max_bytes = state.config.rules.max_body_bytes.saturating_mul(2);
+    let Whole(body) = Whole::within(max_bytes, request, &state).await?;
+    let request = ExplainRequest::read(&body)?;
     let rulesets = state.store.rulesets(requester.account).await?;
     let user_id = requester.user_id(&state);
-    // A thousand rules and a long text take a while, and somebody may have made them for that: in
-    // turn, and where no other call waits for it. The work keeps its turn when its caller has gone.
-    let turn = Arc::clone(&state.explain_permit).acquire_owned().await;
+    // A thousand rules and a long text can take a second, so explanations run on a blocking thread,
+    // one at a time. The thread holds the permit even if the client disconnects.
+    let permit = Arc::clone(&state.explain_permit).acquire_owned().await;
     let explain = move || {
-        let _turn = turn;
+        let _permit = permit;
         let rules = CompiledRules::new(&user_id, rulesets.documents());
-        write(&rules.explain(&asked.event, &asked.room, asked.member()))
+        write(&rules.explain(&request.event, &request.room, request.member()))
     };
-    let explained =
+    let explanation =
         tokio::task::spawn_blocking(explain).await.map_err(|_| CommonError::Internal)?;
-    Ok(JsonBytes(explained.into()).into_response())
+    Ok(JsonBytes(explanation.into()).into_response())
 }

@@ -1,4 +1,4 @@
-//! What is kept of the rules between evaluations: it saves reading, and nobody sees it otherwise.
+//! The cache of the rule index between evaluations.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -13,9 +13,9 @@ use super::many::{people, silence};
 use super::{PRODUCT, group, id, members, message, on, with_product, with_settings};
 use crate::support::{Service, TestDatabase};
 
-/// A node on PostgreSQL whose store remembers the rules of some forty people and no more, while
-/// the audience has a place for hundreds; another node; and a connection of nobody's.
-async fn forgetful() -> Option<(Service, Store, tokio_postgres::Client)> {
+/// A node on PostgreSQL whose store caches the rules of about forty people, while its rule index
+/// has room for hundreds; the store of another node; and a separate connection.
+async fn with_small_cache() -> Option<(Service, Store, tokio_postgres::Client)> {
     let database = TestDatabase::postgres().await?;
     let url = database.url().unwrap().to_owned();
     let other = database.open().await;
@@ -29,13 +29,14 @@ async fn forgetful() -> Option<(Service, Store, tokio_postgres::Client)> {
     Some((service, other, client))
 }
 
-fn question(names: &[String]) -> Value {
+fn request(names: &[String]) -> Value {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     json!({ "event": message("cake"), "members": members(&names), "all": true })
 }
 
-/// Asks until the answer is this one. The bound is far above what it takes.
-async fn comes(service: &Service, body: &Value, expected: &[(Option<String>, Vec<String>)]) {
+/// Repeats the request until the response is the expected one. The limit is far above the usual
+/// number of attempts.
+async fn wait_for(service: &Service, body: &Value, expected: &[(Option<String>, Vec<String>)]) {
     let product = service.anyone().bearing("token of product");
     for _ in 0..4000 {
         if product.groups(body).await == expected {
@@ -43,12 +44,12 @@ async fn comes(service: &Service, body: &Value, expected: &[(Option<String>, Vec
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    panic!("{expected:?} did not come");
+    panic!("the response never was {expected:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_was_judged_before_is_judged_without_the_database() {
-    let Some((service, other, mut client)) = forgetful().await else { return };
+async fn indexed_users_are_evaluated_without_the_database() {
+    let Some((service, other, mut client)) = with_small_cache().await else { return };
     let mut names = people(&service, 201).await;
     for number in 0..100 {
         silence(service.store(), 1000 + number, "cake").await;
@@ -57,42 +58,42 @@ async fn who_was_judged_before_is_judged_without_the_database() {
     let quiet = (Some("cake".to_owned()), ids(0..100));
     let loud = |to| (Some(".m.rule.message".to_owned()), ids(100..to));
     let [before, after] = [[quiet.clone(), loud(201)], [quiet, loud(200)]];
-    let body = question(&names);
-    comes(&service, &body, &before).await;
-    // Changes are heard in their order: who hears of this one has heard of all others, and has
-    // nothing to read again but what this one made stale.
+    let body = request(&names);
+    wait_for(&service, &body, &before).await;
+    // Invalidations arrive in order: when this one has arrived, so have all earlier ones, and only
+    // this account has to be read again.
     other.disable_account(1200, Some(service.now())).await.unwrap();
-    comes(&service, &body, &after).await;
+    wait_for(&service, &body, &after).await;
     names.pop();
-    let body = question(&names);
-    comes(&service, &body, &after).await;
+    let body = request(&names);
+    wait_for(&service, &body, &after).await;
 
     let lock = client.transaction().await.unwrap();
     let both = "lock table accounts, rulesets in access exclusive mode";
     lock.batch_execute(both).await.unwrap();
     let product = service.anyone().bearing("token of product");
-    assert_eq!(product.groups(&body).await, after, "though nobody can read the tables");
+    assert_eq!(product.groups(&body).await, after, "although the tables are locked");
     lock.rollback().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_another_node_changes_counts_soon() {
-    let Some((service, other, _)) = forgetful().await else { return };
-    let body = question(&people(&service, 2).await);
+async fn changes_of_another_node_take_effect_soon() {
+    let Some((service, other, _)) = with_small_cache().await else { return };
+    let body = request(&people(&service, 2).await);
     let one = group(".m.rule.message", &["person_1"]);
-    comes(&service, &body, &[group(".m.rule.message", &["person_0", "person_1"])]).await;
+    wait_for(&service, &body, &[group(".m.rule.message", &["person_0", "person_1"])]).await;
     silence(&other, 1000, "cake").await;
-    comes(&service, &body, &[group("cake", &["person_0"]), one.clone()]).await;
+    wait_for(&service, &body, &[group("cake", &["person_0"]), one.clone()]).await;
     other.disable_account(1000, Some(service.now())).await.unwrap();
-    comes(&service, &body, &[one]).await;
+    wait_for(&service, &body, &[one]).await;
 }
 
 #[tokio::test]
-async fn a_first_rule_and_a_disabled_account_count_at_once() {
+async fn a_first_rule_and_a_disabled_account_take_effect_at_once() {
     let (service, product) = with_product().await;
     let names = people(&service, 3).await;
     let store = service.store();
-    let body = question(&names);
+    let body = request(&names);
     let message = ".m.rule.message";
     assert_eq!(
         product.groups(&body).await,
@@ -110,9 +111,9 @@ async fn a_first_rule_and_a_disabled_account_count_at_once() {
 }
 
 #[tokio::test]
-async fn an_audience_that_is_full_again_and_again_gives_the_same_verdicts() {
-    const MANY: usize = 12;
-    // The audience takes an eighth of it: the rules of a few.
+async fn an_index_that_overflows_repeatedly_gives_the_same_results() {
+    const PEOPLE: usize = 12;
+    // The index may use an eighth of it: the rules of a few users.
     for bytes in [0, 4_000, 8_000] {
         let settings = format!("{PRODUCT}\n[store]\ncache_bytes = {bytes}\n");
         let (service, product) = with_settings(&settings).await;
@@ -120,11 +121,13 @@ async fn an_audience_that_is_full_again_and_again_gives_the_same_verdicts() {
         for number in 0..8 {
             silence(service.store(), 1000 + number, "cake").await;
         }
-        for (first, many) in (0..MANY).flat_map(|first| (1..=MANY).map(move |many| (first, many))) {
-            let places = (0..many).map(|number| (first + number) % MANY);
-            let asked: Vec<String> = places.clone().map(|place| names[place].clone()).collect();
+        for (first, many) in
+            (0..PEOPLE).flat_map(|first| (1..=PEOPLE).map(move |many| (first, many)))
+        {
+            let places = (0..many).map(|number| (first + number) % PEOPLE);
+            let requested: Vec<String> = places.clone().map(|place| names[place].clone()).collect();
             let mut found: Vec<(String, bool)> = Vec::new();
-            for (rule, users) in product.groups(&question(&asked)).await {
+            for (rule, users) in product.groups(&request(&requested)).await {
                 let quiet = rule.as_deref() == Some("cake");
                 found.extend(users.into_iter().map(|user| (user, quiet)));
             }
@@ -136,17 +139,17 @@ async fn an_audience_that_is_full_again_and_again_gives_the_same_verdicts() {
     }
 }
 
-async fn listener(store: &Store, account: i64, name: &'static str) -> EvaluatedMember<'static> {
-    let brought = store.rulesets_for_accounts(&[account]).await.unwrap().pop();
-    EvaluatedMember { user_id: name, member: Member::default(), account, brought }
+async fn with_rules(store: &Store, account: i64, name: &'static str) -> EvaluatedMember<'static> {
+    let rulesets = store.rulesets_for_accounts(&[account]).await.unwrap().pop();
+    EvaluatedMember { user_id: name, member: Member::default(), account, rulesets }
 }
 
-fn nothing(account: i64, name: &'static str) -> EvaluatedMember<'static> {
-    EvaluatedMember { user_id: name, member: Member::default(), account, brought: None }
+fn without_rules(account: i64, name: &'static str) -> EvaluatedMember<'static> {
+    EvaluatedMember { user_id: name, member: Member::default(), account, rulesets: None }
 }
 
 #[tokio::test]
-async fn whoever_is_thought_known_and_is_not_must_bring_rules() {
+async fn stale_cached_users_must_be_reloaded() {
     let service = Service::start().await;
     let store = service.store();
     people(&service, 4).await;
@@ -156,29 +159,35 @@ async fn whoever_is_thought_known_and_is_not_must_bring_rules() {
     let [ann, ben, cat, dan] =
         [(1000, "@ann:x"), (1001, "@ben:x"), (1002, "@cat:x"), (1003, "@dan:x")];
     let bytes = store.rulesets(1000).await.unwrap().bytes();
-    // Those of two people with rules and one without fit.
-    let audience = RuleIndexCache::new(2 * bytes + 3 * 64);
-    let known = || audience.known(store, &[ann.0, ben.0, cat.0, dan.0]);
-    let ask = |listeners: &[EvaluatedMember<'_>]| audience.with(store, listeners, RuleIndex::len);
-    assert_eq!(known(), [None; 4]);
-    assert_eq!(ask(&[nothing(ann.0, ann.1)]), Err(vec![0]));
+    // Enough for two users with rules and one without.
+    let cache = RuleIndexCache::new(2 * bytes + 3 * 64);
+    let cached = || cache.cached_bytes(store, &[ann.0, ben.0, cat.0, dan.0]);
+    let evaluate =
+        |members: &[EvaluatedMember<'_>]| cache.with_members(store, members, RuleIndex::len);
+    assert_eq!(cached(), [None; 4]);
+    assert_eq!(evaluate(&[without_rules(ann.0, ann.1)]), Err(vec![0]));
 
-    let all = [listener(store, ann.0, ann.1).await, listener(store, dan.0, dan.1).await];
-    assert_eq!(ask(&all), Ok(1));
-    assert_eq!(ask(&[listener(store, ben.0, ben.1).await]), Ok(2));
-    assert_eq!(known(), [Some(bytes), Some(bytes), None, Some(0)]);
-    let three = [nothing(dan.0, dan.1), nothing(ann.0, ann.1), nothing(ben.0, ben.1)];
-    assert_eq!(ask(&three), Ok(2));
+    let all = [with_rules(store, ann.0, ann.1).await, with_rules(store, dan.0, dan.1).await];
+    assert_eq!(evaluate(&all), Ok(1));
+    assert_eq!(evaluate(&[with_rules(store, ben.0, ben.1).await]), Ok(2));
+    assert_eq!(cached(), [Some(bytes), Some(bytes), None, Some(0)]);
+    let three =
+        [without_rules(dan.0, dan.1), without_rules(ann.0, ann.1), without_rules(ben.0, ben.1)];
+    assert_eq!(evaluate(&three), Ok(2));
 
-    // After a change, and for others too who happen to be counted together with this one.
+    // After a change. Other users that share its epoch counter may be missing too.
     silence(store, dan.0, "tea").await;
-    assert!(ask(&three).is_err_and(|missing| missing.contains(&0)));
+    assert!(evaluate(&three).is_err_and(|missing| missing.contains(&0)));
 
-    // One more is too many. Only who brings rules is in it then.
-    let full = [nothing(ann.0, ann.1), listener(store, cat.0, cat.1).await, nothing(ben.0, ben.1)];
-    assert_eq!(ask(&full), Err(vec![0, 2]));
-    assert_eq!(known(), [None, None, Some(bytes), None]);
-    let [ann, ben] = [listener(store, ann.0, ann.1).await, listener(store, ben.0, ben.1).await];
+    // One more exceeds the size, and only the users with given rules remain.
+    let full = [
+        without_rules(ann.0, ann.1),
+        with_rules(store, cat.0, cat.1).await,
+        without_rules(ben.0, ben.1),
+    ];
+    assert_eq!(evaluate(&full), Err(vec![0, 2]));
+    assert_eq!(cached(), [None, None, Some(bytes), None]);
+    let [ann, ben] = [with_rules(store, ann.0, ann.1).await, with_rules(store, ben.0, ben.1).await];
     let [_, cat, _] = full;
-    assert_eq!(ask(&[ann, cat, ben]), Ok(3), "those of one call are all in it");
+    assert_eq!(evaluate(&[ann, cat, ben]), Ok(3), "the members of one evaluation are all indexed");
 }

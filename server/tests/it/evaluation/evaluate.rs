@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{EVALUATE, PRODUCT, group, id, members, message, silent, with_product, with_settings};
 
 #[tokio::test]
-async fn those_who_are_notified_are_told_by_their_rules() {
+async fn notified_users_are_grouped_by_rule() {
     let (service, product) = with_product().await;
     for name in ["ann", "ben", "cat"] {
         service.person(name).await;
@@ -21,7 +21,7 @@ async fn those_who_are_notified_are_told_by_their_rules() {
         "members": members(&["ann", "ben", "cat", "dora", "emma"]),
     });
     body["members"][2]["display_name"] = json!("for");
-    let answer = product.ask(EVALUATE, &body).await.expect(StatusCode::OK);
+    let response = product.send(EVALUATE, &body).await.expect(StatusCode::OK);
 
     let highlight = json!([
         "notify", { "set_tweak": "sound", "value": "default" }, { "set_tweak": "highlight" }
@@ -46,7 +46,7 @@ async fn those_who_are_notified_are_told_by_their_rules() {
             "actions": ["notify"], "tweaks": {}, "users": [id("emma")],
         },
     ] });
-    assert_eq!(answer, expected);
+    assert_eq!(response, expected);
 
     body["all"] = json!(true);
     let all = product.groups(&body).await;
@@ -55,7 +55,7 @@ async fn those_who_are_notified_are_told_by_their_rules() {
 }
 
 #[tokio::test]
-async fn whoever_made_the_room_may_notify_it() {
+async fn creators_may_notify_the_room() {
     let (service, product) = with_product().await;
     service.person("ann").await;
     let body = |room: serde_json::Value| json!({ "event": message("hello @room"), "room": room, "members": members(&["ann"]) });
@@ -69,7 +69,7 @@ async fn whoever_made_the_room_may_notify_it() {
 }
 
 #[tokio::test]
-async fn nobody_makes_the_answer_long_with_a_rule() {
+async fn long_actions_are_omitted_from_the_response() {
     let (service, product) = with_product().await;
     let names = ["ann", "ben", "cat"];
     for name in names {
@@ -78,17 +78,17 @@ async fn nobody_makes_the_answer_long_with_a_rule() {
         service.person(name).await.put_ok("global/room/!r:x", &rule).await;
     }
     let body = json!({ "event": message("hello"), "members": members(&names) });
-    let answer = product.ask(EVALUATE, &body).await.expect(StatusCode::OK);
+    let response = product.send(EVALUATE, &body).await.expect(StatusCode::OK);
     let expected = json!({ "groups": [{
         "notify": true, "rule": { "scope": "global", "kind": "room", "rule_id": "!r:x" },
         "actions": [{ "set_tweak": "highlight" }, "notify"], "tweaks": { "highlight": true },
         "users": names.map(id),
     }] });
-    assert_eq!(answer, expected);
+    assert_eq!(response, expected);
 }
 
 #[tokio::test]
-async fn all_are_told_when_all_are_wanted_the_sender_too() {
+async fn all_lists_every_member_and_the_sender() {
     let (service, product) = with_product().await;
     for name in ["ann", "ben"] {
         service.person(name).await;
@@ -103,7 +103,7 @@ async fn all_are_told_when_all_are_wanted_the_sender_too() {
 }
 
 #[tokio::test]
-async fn those_who_have_no_rules_here_are_left_out() {
+async fn users_without_rules_on_this_server_are_omitted() {
     let settings = PRODUCT.replace("@.*", "@in_.*");
     let (service, product) = with_settings(&settings).await;
     for name in ["in_ann", "in_off", "outside", "product"] {
@@ -132,7 +132,7 @@ async fn those_who_have_no_rules_here_are_left_out() {
 }
 
 #[tokio::test]
-async fn a_member_with_several_devices_is_judged_for_each() {
+async fn a_member_with_several_devices_is_evaluated_for_each() {
     let (service, product) = with_product().await;
     let ann = service.person("ann").await;
     ann.put_ok("device/phone/content/cake", &silent("cake")).await;
@@ -146,28 +146,28 @@ async fn a_member_with_several_devices_is_judged_for_each() {
 }
 
 #[tokio::test]
-async fn the_token_of_an_application_service_is_needed() {
+async fn the_token_of_an_application_service_is_required() {
     let (service, product) = with_product().await;
     let alice = service.person("alice").await;
     let body = json!({ "event": message("cake"), "members": [] });
-    let answer = alice.ask(EVALUATE, &body).await;
-    assert_eq!(answer.errcode(), (403, "M_FORBIDDEN".into()));
+    let response = alice.send(EVALUATE, &body).await;
+    assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
     let app = service.issue(None, "read").await;
-    let answer = service.anyone().bearing(app.reveal()).ask(EVALUATE, &body).await;
-    assert_eq!(answer.errcode(), (403, "M_FORBIDDEN".into()));
-    let answer = service.anyone().ask(EVALUATE, &body).await;
-    assert_eq!(answer.errcode(), (401, "M_MISSING_TOKEN".into()));
-    let answer = service.anyone().bearing("made up").ask(EVALUATE, &body).await;
-    assert_eq!(answer.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+    let response = service.anyone().bearing(app.reveal()).send(EVALUATE, &body).await;
+    assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
+    let response = service.anyone().send(EVALUATE, &body).await;
+    assert_eq!(response.errcode(), (401, "M_MISSING_TOKEN".into()));
+    let response = service.anyone().bearing("made up").send(EVALUATE, &body).await;
+    assert_eq!(response.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
 
-    let answer = product.ask("POST /_matrix/app/v1/evaluate", &body).await;
-    assert_eq!(answer.expect(StatusCode::OK), json!({ "groups": [] }));
-    let answer = product.get("/_matrix/app/v1/evaluate").await;
-    assert_eq!(answer.errcode(), (405, "M_UNRECOGNIZED".into()));
+    let response = product.send("POST /_matrix/app/v1/evaluate", &body).await;
+    assert_eq!(response.expect(StatusCode::OK), json!({ "groups": [] }));
+    let response = product.get("/_matrix/app/v1/evaluate").await;
+    assert_eq!(response.errcode(), (405, "M_UNRECOGNIZED".into()));
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_question_is_refused() {
+async fn an_invalid_body_is_rejected() {
     let (_service, product) = with_product().await;
     for (body, errcode) in [
         ("", "M_NOT_JSON"),
@@ -186,17 +186,17 @@ async fn a_body_that_is_no_question_is_refused() {
         (r#"{"event":[],"members":[]}"#, "M_BAD_JSON"),
         (r#"{"event":{},"members":[{"user_id":"@a:x","profile_tag":""}]}"#, "M_INVALID_PARAM"),
     ] {
-        let answer = product.call(EVALUATE, body).await;
-        assert_eq!(answer.errcode(), (400, errcode.to_owned()), "{body}");
+        let response = product.call(EVALUATE, body).await;
+        assert_eq!(response.errcode(), (400, errcode.to_owned()), "{body}");
     }
 }
 
 #[tokio::test]
-async fn the_body_has_a_bound_of_its_own() {
+async fn the_body_has_its_own_size_limit() {
     let settings = format!("{PRODUCT}\n[rules]\nmax_body_bytes = 64\nmax_evaluate_bytes = 400\n");
     let (_service, product) = with_settings(&settings).await;
     let body = |names: &[&str]| json!({ "event": message("x"), "members": members(names) });
-    assert_eq!(product.ask(EVALUATE, &body(&["ann"])).await.status, 200);
-    let answer = product.ask(EVALUATE, &body(&["ann"; 20])).await;
-    assert_eq!(answer.errcode(), (413, "M_TOO_LARGE".into()));
+    assert_eq!(product.send(EVALUATE, &body(&["ann"])).await.status, 200);
+    let response = product.send(EVALUATE, &body(&["ann"; 20])).await;
+    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
 }

@@ -12,7 +12,7 @@ fn outcome(explanation: &Value, rule: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_walk_tells_what_became_of_each_rule() {
+async fn the_walk_lists_the_outcome_of_each_rule() {
     let service = service().await;
     let alice = service.person("alice").await;
     let loud = json!({ "actions": ["notify", { "set_tweak": "highlight" }], "pattern": "cake" });
@@ -21,29 +21,29 @@ async fn the_walk_tells_what_became_of_each_rule() {
     alice.put_ok("global/content/off", &silent("cake")).await;
     alice.put_ok("global/content/off/enabled", &json!(false)).await;
 
-    let told = alice.explained(&json!({ "event": message("There is cake!") })).await;
+    let explanation = alice.explain(&json!({ "event": message("There is cake!") })).await;
 
-    assert_eq!(told["notify"], true);
+    assert_eq!(explanation["notify"], true);
     let rule = json!({ "scope": "global", "kind": "content", "rule_id": "cake" });
-    assert_eq!(told["rule"], rule);
-    assert_eq!(told["actions"], json!(["notify", { "set_tweak": "highlight" }]));
-    assert_eq!(told["tweaks"], json!({ "highlight": true }));
+    assert_eq!(explanation["rule"], rule);
+    assert_eq!(explanation["actions"], json!(["notify", { "set_tweak": "highlight" }]));
+    assert_eq!(explanation["tweaks"], json!({ "highlight": true }));
     let off = json!(
         { "scope": "global", "kind": "content", "rule_id": "off", "outcome": "disabled" }
     );
-    assert_eq!(outcome(&told, "off"), off);
+    assert_eq!(outcome(&explanation, "off"), off);
     let pie = json!({
         "scope": "global", "kind": "content", "rule_id": "pie", "outcome": "failed",
         "condition": { "kind": "event_match", "key": "content.body", "pattern": "pie" },
         "found": "There is cake!",
     });
-    assert_eq!(outcome(&told, "pie"), pie);
-    assert_eq!(outcome(&told, "cake")["outcome"], "won");
-    assert_eq!(told["walk"].as_array().unwrap().last().unwrap()["rule_id"], "cake");
+    assert_eq!(outcome(&explanation, "pie"), pie);
+    assert_eq!(outcome(&explanation, "cake")["outcome"], "won");
+    assert_eq!(explanation["walk"].as_array().unwrap().last().unwrap()["rule_id"], "cake");
 }
 
 #[tokio::test]
-async fn what_is_known_of_the_room_counts() {
+async fn the_state_of_the_room_is_taken_into_account() {
     let service = service().await;
     let alice = service.person("alice").await;
     for (room, rule) in [
@@ -57,76 +57,76 @@ async fn what_is_known_of_the_room_counts() {
         ),
     ] {
         let event = message("@room: the Queen of Hearts has tarts");
-        let told = alice.explained(&json!({ "event": event, "room": room })).await;
-        assert_eq!(told["rule"]["rule_id"], rule, "{room}");
+        let explanation = alice.explain(&json!({ "event": event, "room": room })).await;
+        assert_eq!(explanation["rule"]["rule_id"], rule, "{room}");
     }
 }
 
 #[tokio::test]
-async fn the_rules_of_a_device_count_for_its_profile_tag() {
+async fn device_rules_apply_to_their_profile_tag() {
     let service = service().await;
     let alice = service.person("alice").await;
     alice.put_ok("device/phone/content/cake", &silent("cake")).await;
-    let told = async |tag: &str| {
-        alice.explained(&json!({ "event": message("cake"), "profile_tag": tag })).await
+    let explanation = async |tag: &str| {
+        alice.explain(&json!({ "event": message("cake"), "profile_tag": tag })).await
     };
     let rule = json!({ "scope": "device/phone", "kind": "content", "rule_id": "cake" });
-    assert_eq!(told("phone").await["rule"], rule);
-    assert_eq!(told("phone").await["notify"], false);
-    assert_eq!(told("tablet").await["rule"]["scope"], "global");
+    assert_eq!(explanation("phone").await["rule"], rule);
+    assert_eq!(explanation("phone").await["notify"], false);
+    assert_eq!(explanation("tablet").await["rule"]["scope"], "global");
 }
 
 #[tokio::test]
-async fn nobody_is_notified_of_what_they_sent() {
+async fn users_are_not_notified_of_their_own_events() {
     let service = service().await;
     let alice = service.person("alice").await;
     let mut event = message("alice");
     event["sender"] = json!("@alice:ring.example");
-    let told = alice.explained(&json!({ "event": event })).await;
+    let explanation = alice.explain(&json!({ "event": event })).await;
     let nothing = json!({ "notify": false, "rule": null, "actions": [], "tweaks": {}, "walk": [] });
-    assert_eq!(told, nothing);
+    assert_eq!(explanation, nothing);
 }
 
 #[tokio::test]
-async fn every_prefix_of_the_push_rules_explains_and_only_to_a_post() {
+async fn explain_is_a_post_under_every_prefix_of_the_push_rules() {
     let service = service().await;
     let alice = service.person("alice").await;
     let body = json!({ "event": message("cake") });
     for prefix in ["/_service/client/api/v1", "/_service/client/r0", "/_matrix/client/v3"] {
         let path = format!("{prefix}/pushrules/explain");
-        let answer = alice.ask(&format!("POST {path}"), &body).await;
-        assert_eq!(answer.status, 200, "{path}");
-        assert_eq!(answer.header("access-control-allow-origin"), "*");
-        assert_eq!(answer.header("cache-control"), "private, no-store");
-        let answer = alice.get(&path).await;
-        assert_eq!(answer.errcode(), (405, "M_UNRECOGNIZED".into()), "{path}");
+        let response = alice.send(&format!("POST {path}"), &body).await;
+        assert_eq!(response.status, 200, "{path}");
+        assert_eq!(response.header("access-control-allow-origin"), "*");
+        assert_eq!(response.header("cache-control"), "private, no-store");
+        let response = alice.get(&path).await;
+        assert_eq!(response.errcode(), (405, "M_UNRECOGNIZED".into()), "{path}");
     }
 }
 
 #[tokio::test]
-async fn a_token_that_may_read_is_needed() {
+async fn a_token_with_a_read_scope_is_required() {
     let (service, product) = with_product().await;
     let body = json!({ "event": message("cake") });
     for (scopes, status) in [("read:notifications", 200), ("push", 200), ("write", 403)] {
         let caller = service.person_with("alice", scopes).await;
-        assert_eq!(caller.ask(EXPLAIN, &body).await.status, status, "{scopes}");
+        assert_eq!(caller.send(EXPLAIN, &body).await.status, status, "{scopes}");
     }
-    let answer = service.anyone().ask(EXPLAIN, &body).await;
-    assert_eq!(answer.errcode(), (401, "M_MISSING_TOKEN".into()));
-    let answer = service.anyone().bearing("made up").ask(EXPLAIN, &body).await;
-    assert_eq!(answer.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+    let response = service.anyone().send(EXPLAIN, &body).await;
+    assert_eq!(response.errcode(), (401, "M_MISSING_TOKEN".into()));
+    let response = service.anyone().bearing("made up").send(EXPLAIN, &body).await;
+    assert_eq!(response.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
 
     let alice = service.person("alice").await;
     alice.put_ok("global/content/cake", &silent("cake")).await;
     let as_alice = format!("{EXPLAIN}?user_id=@alice:ring.example");
-    let told = product.ask(&as_alice, &body).await.expect(StatusCode::OK);
-    assert_eq!(told["rule"]["rule_id"], "cake");
+    let explanation = product.send(&as_alice, &body).await.expect(StatusCode::OK);
+    assert_eq!(explanation["rule"]["rule_id"], "cake");
     let as_nobody = format!("{EXPLAIN}?user_id=@nobody:ring.example");
-    assert_eq!(product.ask(&as_nobody, &body).await.errcode(), (403, "M_FORBIDDEN".into()));
+    assert_eq!(product.send(&as_nobody, &body).await.errcode(), (403, "M_FORBIDDEN".into()));
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_question_is_refused() {
+async fn an_invalid_body_is_rejected() {
     let service = service().await;
     let alice = service.person("alice").await;
     for (body, errcode) in [
@@ -141,25 +141,25 @@ async fn a_body_that_is_no_question_is_refused() {
         (r#"{"event":{},"room":{"power_levels":[]}}"#, "M_BAD_JSON"),
         (r#"{"event":{},"profile_tag":"a/b"}"#, "M_INVALID_PARAM"),
     ] {
-        let answer = alice.call(EXPLAIN, body).await;
-        assert_eq!(answer.errcode(), (400, errcode.to_owned()), "{body}");
+        let response = alice.call(EXPLAIN, body).await;
+        assert_eq!(response.errcode(), (400, errcode.to_owned()), "{body}");
     }
 }
 
 #[tokio::test]
-async fn an_event_of_the_largest_size_fits_and_is_not_repeated_by_every_rule() {
+async fn an_event_of_maximum_size_fits_and_is_truncated_in_the_walk() {
     let service = service().await;
     let alice = service.person("alice").await;
     for pattern in ["pie", "tea", "milk"] {
         alice.put_ok(&format!("global/content/{pattern}"), &silent(pattern)).await;
     }
     let body = "cake ".repeat(13_000);
-    let answer = alice.ask(EXPLAIN, &json!({ "event": message(&body) })).await;
-    assert_eq!(answer.status, 200);
-    assert!(answer.text.len() < 16 * 1024, "{}", answer.text.len());
-    let found = outcome(&answer.json(), "pie")["found"].clone();
+    let response = alice.send(EXPLAIN, &json!({ "event": message(&body) })).await;
+    assert_eq!(response.status, 200);
+    assert!(response.text.len() < 16 * 1024, "{}", response.text.len());
+    let found = outcome(&response.json(), "pie")["found"].clone();
     assert_eq!(found, format!("{}…", "cake ".repeat(20)));
 
-    let answer = alice.ask(EXPLAIN, &json!({ "event": message(&"x".repeat(200_000)) })).await;
-    assert_eq!(answer.errcode(), (413, "M_TOO_LARGE".into()));
+    let response = alice.send(EXPLAIN, &json!({ "event": message(&"x".repeat(200_000)) })).await;
+    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
 }

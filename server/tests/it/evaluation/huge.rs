@@ -1,4 +1,4 @@
-//! A room of a hundred thousand, asked of the real process, whose memory can be seen.
+//! Memory of the server process during an evaluation for 100,000 members.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,28 +11,28 @@ use super::{PRODUCT, id, message, silent};
 use crate::support::Process;
 use crate::support::process::run_well;
 
-const MANY: u32 = 100_000;
+const MEMBERS: u32 = 100_000;
 
-/// Little memory for what was read: the rules of the room are many times that.
+/// A small cache: the rules of the members are many times as large.
 const SETTINGS: &str = "base_url = 'https://ring.example'\nlimits.mode = 'off'\n\
     [store]\ncache_bytes = 8388608\n";
 
-/// In MiB; it takes about 100. With the rules of all of them at once it would be more than 300.
-const MOST_FOR_THE_ROOM: u64 = 200;
+/// In MiB. It takes about 100; with the rules of all members in memory it would be over 300.
+const MAX_FOR_THE_ROOM: u64 = 200;
 
-/// In MiB; it takes about 200, most of it while the list of 1,118,471 members grows.
-const MOST_FOR_A_FULL_BODY: u64 = 400;
+/// In MiB. It takes about 200, most of it while the list of 1,118,471 members grows.
+const MAX_FOR_A_FULL_BODY: u64 = 400;
 
 fn name(number: u32) -> String {
     format!("person_{number}")
 }
 
-/// Whether a person hears nothing of cake.
+/// Whether a person has a silent rule for `cake`.
 fn is_quiet(number: u32) -> bool {
     number % 20 == 7
 }
 
-/// The rules of a person, with `NUMBER` in the place of the person's number: two kilobytes.
+/// Two kilobytes of rules, with `NUMBER` as a placeholder for the person's number.
 fn rules(quiet: bool) -> String {
     let mut document = Document::new(RuleScope::Global);
     let mut put = |id: &str, rule: Value| {
@@ -48,51 +48,63 @@ fn rules(quiet: bool) -> String {
     document.to_text()
 }
 
-/// Every other person has rules. They are written past the server: it would take a minute.
-fn furnish(folder: &Path) {
+/// Creates the accounts; every other one has rules. Writes to the database directly, because the API
+/// would take a minute.
+fn create_accounts(folder: &Path) {
     run_well(folder, &["account", "list"]);
     let database = rusqlite::Connection::open(folder.join("data/belfry.db")).unwrap();
     let people = "with recursive people (n) as \
         (select 0 union all select n + 1 from people where n + 1 < ?1) ";
     let accounts = "insert into accounts (id, name, email, password, created_at, disabled_at) \
         select 1000 + n, 'person_' || n, null, 'none', 0, null from people";
-    database.execute(&format!("{people}{accounts}"), [MANY]).unwrap();
+    database.execute(&format!("{people}{accounts}"), [MEMBERS]).unwrap();
     let rulesets = "insert into rulesets (account_id, scope, version, document) \
         select 1000 + n, 'global', 1, \
             replace(case n % 20 when 7 then ?2 else ?3 end, 'NUMBER', n) \
         from people where n % 2 = 1";
-    let documents = rusqlite::params![MANY, rules(true), rules(false)];
+    let documents = rusqlite::params![MEMBERS, rules(true), rules(false)];
     database.execute(&format!("{people}{rulesets}"), documents).unwrap();
 }
 
-/// The most memory that a process ever had, in MiB; 0 where the system does not tell.
-fn peak(process: &Process) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", process.pid())).unwrap_or_default();
+/// The peak memory of a process in MiB.
+///
+/// # Panics
+/// When the system does not report it.
+fn peak_memory(process: &Process) -> u64 {
+    let path = format!("/proc/{}/status", process.pid());
+    let status = fs::read_to_string(&path).expect("this test needs Linux and /proc");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.map_or(0, |line| line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024)
+    let kibibytes = line.expect("the status has VmHWM").trim().trim_end_matches(" kB");
+    let peak = kibibytes.parse::<u64>().unwrap() / 1024;
+    assert!(peak > 0, "a running server uses at least 1 MiB");
+    peak
 }
 
 async fn evaluate(server: &Process, body: String) -> (u16, String) {
     let request = reqwest::Client::new().post(format!("{}/_service/app/v1/evaluate", server.url));
-    let answer = request.bearer_auth("token of product").body(body).send().await.unwrap();
-    (answer.status().as_u16(), answer.text().await.unwrap())
+    let response = request.bearer_auth("token of product").body(body).send().await.unwrap();
+    (response.status().as_u16(), response.text().await.unwrap())
 }
 
 #[tokio::test]
-async fn a_hundred_thousand_members_are_judged_in_bounded_memory() {
+async fn a_hundred_thousand_members_are_evaluated_in_bounded_memory() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("belfry.toml"), format!("{SETTINGS}{PRODUCT}")).unwrap();
-    furnish(folder.path());
+    create_accounts(folder.path());
     let server = Process::start(folder.path(), &[]);
 
-    let members: Value = (0..MANY).map(|number| json!({ "user_id": id(&name(number)) })).collect();
+    let members: Value =
+        (0..MEMBERS).map(|number| json!({ "user_id": id(&name(number)) })).collect();
     let event = message("cake, and for one of you jam_77777!");
     let body = json!({ "event": event, "members": members, "all": true }).to_string();
-    let (question, (status, answer)) = (body.len(), evaluate(&server, body).await);
-    assert_eq!(status, 200, "{answer}");
-    assert!(answer.len() < question, "the members are told once, and three verdicts");
+    let (request_bytes, (status, response)) = (body.len(), evaluate(&server, body).await);
+    assert_eq!(status, 200, "{response}");
+    assert!(
+        response.len() < request_bytes,
+        "each member is listed once, with three results in all"
+    );
     let mut expected: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for number in 0..MANY {
+    for number in 0..MEMBERS {
         let rule = match number {
             77_777 => "jam_77777",
             number if is_quiet(number) => "cake",
@@ -100,20 +112,20 @@ async fn a_hundred_thousand_members_are_judged_in_bounded_memory() {
         };
         expected.entry(rule).or_default().push(id(&name(number)));
     }
-    let answer: Value = serde_json::from_str(&answer).unwrap();
-    let groups = answer["groups"].as_array().unwrap();
+    let response: Value = serde_json::from_str(&response).unwrap();
+    let groups = response["groups"].as_array().unwrap();
     assert_eq!(groups.len(), expected.len());
     for group in groups {
         let rule = group["rule"]["rule_id"].as_str().unwrap();
         assert!(group["users"] == json!(expected[rule]), "{rule}");
     }
 
-    assert!(peak(&server) < MOST_FOR_THE_ROOM, "{} MiB", peak(&server));
+    assert!(peak_memory(&server) < MAX_FOR_THE_ROOM, "{} MiB", peak_memory(&server));
 
-    // The most members that a body can name, none of whom is anybody.
-    let nobody = vec![r#"{"user_id":""}"#; (16 << 20) / 15 - 10].join(",");
-    let (status, answer) =
-        evaluate(&server, format!(r#"{{"event":{{}},"members":[{nobody}]}}"#)).await;
-    assert_eq!((status, answer.as_str()), (200, r#"{"groups":[]}"#));
-    assert!(peak(&server) < MOST_FOR_A_FULL_BODY, "{} MiB", peak(&server));
+    // The most members that fit into a body, none of which has an account.
+    let members = vec![r#"{"user_id":""}"#; (16 << 20) / 15 - 10].join(",");
+    let (status, response) =
+        evaluate(&server, format!(r#"{{"event":{{}},"members":[{members}]}}"#)).await;
+    assert_eq!((status, response.as_str()), (200, r#"{"groups":[]}"#));
+    assert!(peak_memory(&server) < MAX_FOR_A_FULL_BODY, "{} MiB", peak_memory(&server));
 }

@@ -1,4 +1,4 @@
-//! Many members in one call, and rules that change between calls.
+//! Many members in one request, and rules that change between requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::{EVALUATE, PRODUCT, group, id, members, message, silent, with_product, with_settings};
 use crate::support::Service;
 
-/// Adds accounts that nobody can sign in to, which costs no password hash.
+/// Adds accounts without a password hash, which would take long to compute.
 pub(super) async fn people(service: &Service, many: i64) -> Vec<String> {
     let names: Vec<String> = (0..many).map(|number| format!("person_{number}")).collect();
     let adding = (1000..).zip(&names).map(|(id, name)| async move {
@@ -40,18 +40,18 @@ pub(super) async fn silence(store: &Store, account: i64, word: &str) {
     assert_eq!(store.save_ruleset(&read, Draft::new(document)).await.unwrap(), SaveOutcome::Saved);
 }
 
-/// Every twentieth hears nothing of cake, with a rule of its own or that of many.
+/// Every twentieth member has a silent rule for `cake`.
 async fn twenty_thousand_members(settings: &str) {
-    const MANY: i64 = 20_000;
+    const MEMBERS: i64 = 20_000;
     let (service, product) = with_settings(settings).await;
-    let names = people(&service, MANY).await;
-    let quiet = (0..MANY).filter(|number| number % 20 == 7);
+    let names = people(&service, MEMBERS).await;
+    let quiet = (0..MEMBERS).filter(|number| number % 20 == 7);
     join_all(quiet.map(|number| silence(service.store(), 1000 + number, "cake"))).await;
 
     let members: Value = names.iter().map(|name| json!({ "user_id": id(name) })).collect();
     let mut body = json!({ "event": message("cake!"), "members": members, "all": true });
     let expected = |quiet: bool| -> Vec<String> {
-        let chosen = (0..MANY).zip(&names).filter(|(number, _)| (number % 20 == 7) == quiet);
+        let chosen = (0..MEMBERS).zip(&names).filter(|(number, _)| (number % 20 == 7) == quiet);
         chosen.map(|(_, name)| id(name)).collect()
     };
     for _again in 0..2 {
@@ -66,17 +66,17 @@ async fn twenty_thousand_members(settings: &str) {
 }
 
 #[tokio::test]
-async fn twenty_thousand_members_are_judged_in_one_call() {
+async fn twenty_thousand_members_are_evaluated_in_one_request() {
     twenty_thousand_members(PRODUCT).await;
 }
 
 #[tokio::test]
-async fn without_memory_to_keep_anything_the_verdicts_are_the_same() {
+async fn without_a_cache_the_results_are_the_same() {
     twenty_thousand_members(&format!("{PRODUCT}\n[store]\ncache_bytes = 0\n")).await;
 }
 
 #[tokio::test]
-async fn a_change_of_rules_holds_for_the_next_event() {
+async fn a_change_of_rules_takes_effect_for_the_next_event() {
     let (service, product) = with_product().await;
     let [ann, ben] = [service.person("ann").await, service.person("ben").await];
     let body =
@@ -106,7 +106,7 @@ async fn a_change_of_rules_holds_for_the_next_event() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_holds_for_the_next_event_whatever_others_are_asking() {
+async fn a_change_takes_effect_while_other_requests_are_evaluated() {
     let (service, product) = with_product().await;
     let ann = service.person("ann").await;
     people(&service, 200).await;
@@ -118,7 +118,7 @@ async fn a_change_holds_for_the_next_event_whatever_others_are_asking() {
         let (product, body) = (product.clone(), Arc::clone(&body));
         others.spawn(async move {
             loop {
-                product.ask(EVALUATE, &body).await.expect(StatusCode::OK);
+                product.send(EVALUATE, &body).await.expect(StatusCode::OK);
             }
         });
     }
@@ -132,7 +132,7 @@ async fn a_change_holds_for_the_next_event_whatever_others_are_asking() {
 }
 
 #[tokio::test]
-async fn many_together_have_the_verdicts_that_each_has_alone() {
+async fn evaluate_and_explain_have_the_same_results() {
     let (service, product) = with_product().await;
     let mut people = Vec::new();
     for (name, kind, rule) in [
@@ -170,19 +170,19 @@ async fn many_together_have_the_verdicts_that_each_has_alone() {
         let mut body = json!({ "event": event, "room": room });
         let mut alone = Vec::new();
         for (name, person) in &people {
-            let mut told = person.explained(&body).await;
-            told.as_object_mut().unwrap().remove("walk");
-            alone.push((id(name), told));
+            let mut explanation = person.explain(&body).await;
+            explanation.as_object_mut().unwrap().remove("walk");
+            alone.push((id(name), explanation));
         }
         body["members"] = members(&names);
         body["all"] = json!(true);
-        let answer = product.ask(EVALUATE, &body).await.expect(StatusCode::OK);
+        let response = product.send(EVALUATE, &body).await.expect(StatusCode::OK);
         let mut together = Vec::new();
-        for group in answer["groups"].as_array().unwrap() {
-            let mut verdict = group.clone();
-            let users = verdict.as_object_mut().unwrap().remove("users").unwrap();
+        for group in response["groups"].as_array().unwrap() {
+            let mut result = group.clone();
+            let users = result.as_object_mut().unwrap().remove("users").unwrap();
             for user in users.as_array().unwrap() {
-                together.push((user.as_str().unwrap().to_owned(), verdict.clone()));
+                together.push((user.as_str().unwrap().to_owned(), result.clone()));
             }
         }
         together.sort_by(|one, other| one.0.cmp(&other.0));

@@ -1,14 +1,14 @@
-//! The built-in rules: what each matches, and what the user made of them.
+//! The built-in rules and overrides of them.
 
 use serde_json::{Value, json};
 
 use super::{
-    ALICE, Asking, BUILTIN, Event, Facts, MASTER, Member, Names, Own, Room, User, message, scoped,
-    winner,
+    ALICE, BUILTIN_RULES, Context, Event, MASTER, Member, Scenario, User, UserNames, UserRule,
+    message, read_room, scoped, winner,
 };
 
 #[test]
-fn a_user_without_rules_has_the_built_in_ones() {
+fn users_without_rules_have_the_built_in_rules() {
     let members = |count: u64| json!({"member_count": count});
     let state = |kind: &str, key: &str, content: Value| json!({"type": kind, "state_key": key, "sender": "@bob:example.org", "content": content});
     let with =
@@ -99,31 +99,29 @@ fn a_user_without_rules_has_the_built_in_ones() {
             json!(["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]),
         ),
     ] {
-        let told = Asking::of([]).with_room(&room).explain(&event);
-        assert_eq!(told["rule"]["rule_id"], format!(".m.rule.{rule}"), "{event}");
-        assert_eq!(told["actions"], actions, "{event}");
-        assert_eq!(told["notify"], actions.as_array().unwrap().contains(&json!("notify")));
+        let explanation = Scenario::of([]).with_room(&room).explain(&event);
+        assert_eq!(explanation["rule"]["rule_id"], format!(".m.rule.{rule}"), "{event}");
+        assert_eq!(explanation["actions"], actions, "{event}");
+        assert_eq!(explanation["notify"], actions.as_array().unwrap().contains(&json!("notify")));
     }
     assert_eq!(winner(&[], &json!({"type": "m.room.topic", "sender": "@b:x"})), None);
 }
 
 #[test]
-fn the_actions_of_a_built_in_rule_are_those_that_the_user_gave_it() {
+fn a_built_in_rule_has_the_actions_that_the_user_set() {
     let changes = json!({".m.rule.message": {"actions": [{"set_tweak": "sound"}, "coalesce"]}});
-    let told = Asking::of([scoped("global", &[], &changes)]).explain(&message("hi"));
-    assert_eq!(told["rule"]["rule_id"], ".m.rule.message");
-    assert_eq!(told["notify"], false);
-    assert_eq!(told["actions"], json!([{"set_tweak": "sound"}]));
-    assert_eq!(told["tweaks"], json!({"sound": "default"}));
+    let explanation = Scenario::of([scoped("global", &[], &changes)]).explain(&message("hi"));
+    assert_eq!(explanation["rule"]["rule_id"], ".m.rule.message");
+    assert_eq!(explanation["notify"], false);
+    assert_eq!(explanation["actions"], json!([{"set_tweak": "sound"}]));
+    assert_eq!(explanation["tweaks"], json!({"sound": "default"}));
 }
 
 #[test]
-fn the_shared_built_in_rules_ask_what_the_users_own_copies_would() {
+fn shared_built_in_rules_match_like_copies_made_for_the_user() {
     let user = User::new(ALICE);
-    let names = Names::new(user);
-    let room: Room =
-        serde_json::from_value(json!({"member_count": 2, "power_levels": {"users_default": 50}}))
-            .unwrap();
+    let names = UserNames::new(user);
+    let room = read_room(&json!({"member_count": 2, "power_levels": {"users_default": 50}}));
     let member = Member { display_name: Some("Al"), profile_tag: None };
     let events = [
         message("alice"),
@@ -135,13 +133,18 @@ fn the_shared_built_in_rules_ask_what_the_users_own_copies_would() {
         json!({"content": {"m.mentions": {"user_ids": ["<user id>"]}}}),
     ]
     .map(|event| Event::from_value(event).unwrap());
-    assert_eq!(*BUILTIN.rule(MASTER).ready.rule_id, *crate::rules::builtin::MASTER);
-    let rules = crate::rules::builtin::all().iter().zip(BUILTIN.all());
+    assert_eq!(*BUILTIN_RULES.get(MASTER).compiled.rule_id, *crate::rules::builtin::MASTER);
+    let rules = crate::rules::builtin::all().iter().zip(BUILTIN_RULES.iter());
     for ((kind, rule), (_, shared)) in rules {
-        let own = Own::new(kind, &crate::rules::builtin::for_user(rule, user));
+        let copy = UserRule::new(kind, &crate::rules::builtin::for_user(rule, user));
         for event in &events {
-            let facts = Facts { event, room: &room, user: &names, member };
-            assert_eq!(shared.ready.failure(&facts), own.ready.failure(&facts), "{}", rule.rule_id);
+            let context = Context { event, room: &room, user: &names, member };
+            assert_eq!(
+                shared.compiled.first_failure(&context),
+                copy.compiled.first_failure(&context),
+                "{}",
+                rule.rule_id
+            );
         }
     }
 }

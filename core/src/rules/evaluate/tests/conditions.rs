@@ -1,15 +1,15 @@
-//! What each kind of condition asks.
+//! Each kind of condition.
 
 use serde_json::{Value, json};
 
 use super::super::Member;
-use super::{Asking, global, message, winner};
+use super::{Scenario, global, message, winner};
 
-/// Whether an override rule with this condition wins.
-fn holds(condition: &Value, asking: Asking<'_>, event: &Value) -> bool {
+/// Whether an override rule with this condition matches.
+fn is_met(condition: &Value, scenario: Scenario<'_>, event: &Value) -> bool {
     let rule = json!({"rule_id": "x", "conditions": [condition]});
-    let asking = Asking { documents: vec![global(&[("override", rule)])], ..asking };
-    asking.winner(event).as_deref() == Some("x")
+    let scenario = Scenario { documents: vec![global(&[("override", rule)])], ..scenario };
+    scenario.winner(event).as_deref() == Some("x")
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn event_match_needs_a_string() {
         ("o.x.y", "DEEP", false),
     ] {
         let condition = json!({"kind": "event_match", "key": key, "pattern": pattern});
-        assert_eq!(holds(&condition, Asking::of([]), &event), matches, "{key} {pattern}");
+        assert_eq!(is_met(&condition, Scenario::of([]), &event), matches, "{key} {pattern}");
     }
 }
 
@@ -79,13 +79,13 @@ fn a_property_is_compared_with_its_type_and_case() {
     ] {
         for (value, matches) in cases.iter().zip(matches) {
             let condition = json!({"kind": kind, "key": key, "value": value});
-            assert_eq!(holds(&condition, Asking::of([]), &event), matches, "{condition}");
+            assert_eq!(is_met(&condition, Scenario::of([]), &event), matches, "{condition}");
         }
     }
 }
 
 #[test]
-fn the_display_name_is_looked_for_as_it_is() {
+fn the_display_name_is_searched_literally() {
     let condition = json!({"kind": "contains_display_name"});
     for (name, body, matches) in [
         (Some("Al"), "hey al!", true),
@@ -100,17 +100,23 @@ fn the_display_name_is_looked_for_as_it_is() {
         (Some(""), "text", false),
         (None, "text", false),
     ] {
-        let asking =
-            Asking { member: Member { display_name: name, ..Member::default() }, ..Asking::of([]) };
-        assert_eq!(holds(&condition, asking, &message(body)), matches, "{name:?} in {body:?}");
+        let scenario = Scenario {
+            member: Member { display_name: name, ..Member::default() },
+            ..Scenario::of([])
+        };
+        assert_eq!(is_met(&condition, scenario, &message(body)), matches, "{name:?} in {body:?}");
     }
     for content in [json!({}), json!({"body": 1}), json!({"body": ["Al"]})] {
-        assert!(!holds(&condition, Asking::of([]).with_name("Al"), &json!({"content": content})));
+        assert!(!is_met(
+            &condition,
+            Scenario::of([]).with_name("Al"),
+            &json!({"content": content})
+        ));
     }
 }
 
 #[test]
-fn the_sender_needs_the_power_to_notify() {
+fn the_sender_needs_a_sufficient_power_level() {
     let condition = |key: &str| json!({"kind": "sender_notification_permission", "key": key});
     let bob = "@bob:example.org";
     for (levels, key, matches) in [
@@ -124,16 +130,16 @@ fn the_sender_needs_the_power_to_notify() {
         (json!({"notifications": {"room": 0}}), "moon", false),
         (json!({"users": {bob: 50}}), "moon", true),
     ] {
-        let asking = Asking::of([]).with_room(&json!({"power_levels": levels}));
-        assert_eq!(holds(&condition(key), asking, &message("hi")), matches, "{levels} {key}");
+        let scenario = Scenario::of([]).with_room(&json!({"power_levels": levels}));
+        assert_eq!(is_met(&condition(key), scenario, &message("hi")), matches, "{levels} {key}");
     }
-    assert!(!holds(&condition("room"), Asking::of([]), &message("hi")));
-    let asking = Asking::of([]).with_room(&json!({"power_levels": {"users_default": 100}}));
-    assert!(!holds(&condition("room"), asking, &json!({"type": "x"})));
+    assert!(!is_met(&condition("room"), Scenario::of([]), &message("hi")));
+    let scenario = Scenario::of([]).with_room(&json!({"power_levels": {"users_default": 100}}));
+    assert!(!is_met(&condition("room"), scenario, &json!({"type": "x"})));
 }
 
 #[test]
-fn whoever_made_the_room_may_notify_whatever_the_levels_say() {
+fn creators_may_notify_regardless_of_power_levels() {
     let (bob, other) = ("@bob:example.org", "@carol:example.org");
     let levels = json!({"users": {bob: -5}, "notifications": {"room": 1000}});
     for (room, matches) in [
@@ -145,25 +151,25 @@ fn whoever_made_the_room_may_notify_whatever_the_levels_say() {
     ] {
         for key in ["room", "moon"] {
             let condition = json!({"kind": "sender_notification_permission", "key": key});
-            let asking = Asking::of([]).with_room(&room);
-            assert_eq!(holds(&condition, asking, &message("hi")), matches, "{room} {key}");
+            let scenario = Scenario::of([]).with_room(&room);
+            assert_eq!(is_met(&condition, scenario, &message("hi")), matches, "{room} {key}");
         }
     }
 }
 
 #[test]
-fn a_member_count_that_is_not_known_is_none() {
+fn a_condition_on_an_unknown_member_count_is_not_met() {
     for (is, count, matches) in
         [("2", json!(2), true), (">2", json!(2), false), ("<9", json!(null), false)]
     {
         let condition = json!({"kind": "room_member_count", "is": is});
-        let asking = Asking::of([]).with_room(&json!({"member_count": count}));
-        assert_eq!(holds(&condition, asking, &message("hi")), matches, "{is}");
+        let scenario = Scenario::of([]).with_room(&json!({"member_count": count}));
+        assert_eq!(is_met(&condition, scenario, &message("hi")), matches, "{is}");
     }
 }
 
 #[test]
-fn what_a_kind_implies_is_all_that_its_rules_ask() {
+fn room_sender_and_content_rules_have_only_the_implied_condition() {
     let never = json!([{"kind": "org.x.never"}]);
     for (rule, event, wins) in [
         (
@@ -193,27 +199,30 @@ fn what_a_kind_implies_is_all_that_its_rules_ask() {
 }
 
 #[test]
-fn rules_that_guess_mentions_are_off_when_the_event_says_whom_it_mentions() {
+fn legacy_mention_rules_are_skipped_when_the_event_has_mentions() {
     let room = json!({"member_count": 3, "power_levels": {"users_default": 100}});
     for (text, guess) in
         [("alice", "contains_user_name"), ("Al", "contains_display_name"), ("@room", "roomnotif")]
     {
-        let asking = || Asking::of([]).with_name("Al").with_room(&room);
+        let scenario = || Scenario::of([]).with_name("Al").with_room(&room);
         let mut event = message(text);
-        assert_eq!(asking().winner(&event), Some(format!(".m.rule.{guess}")));
+        assert_eq!(scenario().winner(&event), Some(format!(".m.rule.{guess}")));
         event["content"]["m.mentions"] = json!({});
-        assert_eq!(asking().winner(&event).as_deref(), Some(".m.rule.message"));
-        let told = asking().explain(&event);
-        let steps = told["walk"].as_array().unwrap();
+        assert_eq!(scenario().winner(&event).as_deref(), Some(".m.rule.message"));
+        let explanation = scenario().explain(&event);
+        let steps = explanation["walk"].as_array().unwrap();
         let step = steps.iter().find(|step| step["rule_id"] == format!(".m.rule.{guess}")).unwrap();
         assert_eq!((&step["outcome"], step.get("condition")), (&json!("failed"), None));
     }
-    // A rule of the user that looks the same is asked all the same.
-    let own = [(
+    // A user rule with the same condition is still evaluated.
+    let user_rule = [(
         "override",
         json!({"rule_id": "own", "conditions": [{"kind": "contains_display_name"}]}),
     )];
     let mut event = message("Al");
     event["content"]["m.mentions"] = json!({});
-    assert_eq!(Asking::of([global(&own)]).with_name("Al").winner(&event).as_deref(), Some("own"));
+    assert_eq!(
+        Scenario::of([global(&user_rule)]).with_name("Al").winner(&event).as_deref(),
+        Some("own")
+    );
 }

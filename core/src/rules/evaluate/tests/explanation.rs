@@ -1,12 +1,12 @@
-//! What is told of a verdict: its actions and tweaks, and the walk that led to it.
+//! The contents of an explanation.
 
 use serde_json::json;
 
-use super::{ALICE, Asking, global, message};
+use super::{ALICE, Scenario, global, message};
 
 #[test]
-fn tweaks_have_their_defaults_and_the_last_of_a_name_holds() {
-    for (actions, notify, kept, tweaks) in [
+fn tweaks_have_defaults_and_the_last_of_a_name_counts() {
+    for (actions, notify, effective, tweaks) in [
         (json!([]), false, json!([]), json!({})),
         (json!(["dont_notify"]), false, json!([]), json!({})),
         (json!(["coalesce", "set_tweak"]), false, json!([]), json!({})),
@@ -43,20 +43,24 @@ fn tweaks_have_their_defaults_and_the_last_of_a_name_holds() {
         ),
     ] {
         let rule = json!({"rule_id": "x", "conditions": [], "actions": actions});
-        let told = Asking::of([global(&[("override", rule)])]).explain(&message("hi"));
-        assert_eq!(told["notify"], notify, "{actions}");
-        assert_eq!((&told["actions"], &told["tweaks"]), (&kept, &tweaks), "{actions}");
+        let explanation = Scenario::of([global(&[("override", rule)])]).explain(&message("hi"));
+        assert_eq!(explanation["notify"], notify, "{actions}");
+        assert_eq!(
+            (&explanation["actions"], &explanation["tweaks"]),
+            (&effective, &tweaks),
+            "{actions}"
+        );
     }
 }
 
 #[test]
-fn the_explanation_tells_each_rule_up_to_the_one_that_won() {
+fn an_explanation_lists_each_rule_up_to_the_one_that_matched() {
     let rules = [
         ("override", json!({"rule_id": "off", "conditions": [], "enabled": false})),
         ("content", json!({"rule_id": "cake", "pattern": "Cake"})),
     ];
-    let told = Asking::of([global(&rules)]).explain(&message("Hi"));
-    let walk = told["walk"].as_array().unwrap();
+    let explanation = Scenario::of([global(&rules)]).explain(&message("Hi"));
+    let walk = explanation["walk"].as_array().unwrap();
     assert_eq!(
         walk[0],
         json!({"scope": "global", "kind": "override", "rule_id": ".m.rule.master", "outcome": "disabled"})
@@ -81,12 +85,12 @@ fn the_explanation_tells_each_rule_up_to_the_one_that_won() {
     assert_eq!(step(".m.rule.room_one_to_one")["found"], 10);
     assert_eq!(step(".m.rule.contains_user_name")["condition"]["pattern"], "alice");
     assert_eq!(walk.last().unwrap()["outcome"], "won");
-    assert_eq!(walk.last().unwrap()["rule_id"], told["rule"]["rule_id"]);
+    assert_eq!(walk.last().unwrap()["rule_id"], explanation["rule"]["rule_id"]);
     assert_eq!(walk.iter().filter(|step| step["outcome"] == "won").count(), 1);
 }
 
 #[test]
-fn of_something_long_the_explanation_tells_the_beginning() {
+fn long_values_are_truncated() {
     let list: Vec<u32> = (0..500).collect();
     let contains = json!({"kind": "event_property_contains", "key": "content.l", "value": 500});
     let rules = [
@@ -95,8 +99,8 @@ fn of_something_long_the_explanation_tells_the_beginning() {
     ];
     let mut event = message(&"é".repeat(500));
     event["content"]["l"] = json!(list);
-    let told = Asking::of([global(&rules)]).explain(&event);
-    let walk = told["walk"].as_array().unwrap();
+    let explanation = Scenario::of([global(&rules)]).explain(&event);
+    let walk = explanation["walk"].as_array().unwrap();
     let found = |id: &str| &walk.iter().find(|step| step["rule_id"] == id).unwrap()["found"];
     assert_eq!(*found("cake"), format!("{}…", "é".repeat(100)));
     assert_eq!(*found("list"), json!(list[..100]));

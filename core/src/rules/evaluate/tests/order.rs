@@ -1,11 +1,11 @@
-//! Which rule wins when several match.
+//! The order of evaluation.
 
 use serde_json::json;
 
-use super::{ALICE, Asking, global, message, scoped, winner};
+use super::{ALICE, Scenario, global, message, scoped, winner};
 
 #[test]
-fn the_first_rule_that_matches_wins_over_all_kinds() {
+fn the_first_matching_rule_of_all_kinds_wins() {
     let rules = [
         ("override", json!({"rule_id": "over", "conditions": []})),
         ("content", json!({"rule_id": "text", "pattern": "hi"})),
@@ -22,7 +22,7 @@ fn the_first_rule_that_matches_wins_over_all_kinds() {
 }
 
 #[test]
-fn a_users_own_rules_stand_above_the_built_in_ones_of_their_kind() {
+fn user_rules_rank_above_built_in_rules_of_the_same_kind() {
     let under = [("underride", json!({"rule_id": "under", "conditions": []}))];
     assert_eq!(winner(&under, &message("hi")).as_deref(), Some("under"));
     assert_eq!(winner(&under, &message("alice")).as_deref(), Some(".m.rule.contains_user_name"));
@@ -34,20 +34,20 @@ fn a_users_own_rules_stand_above_the_built_in_ones_of_their_kind() {
 }
 
 #[test]
-fn the_master_rule_stands_above_everything() {
+fn the_master_rule_ranks_above_all_others() {
     let over = ("override", json!({"rule_id": "over", "conditions": []}));
     let master = json!({".m.rule.master": {"enabled": true}});
     let documents = [
         scoped("global", std::slice::from_ref(&over), &master),
         scoped("device/phone", &[over], &json!({})),
     ];
-    let told = Asking::of(documents).with_tag("phone").explain(&message("hi"));
-    assert_eq!(told["rule"]["rule_id"], ".m.rule.master");
-    assert_eq!((&told["notify"], &told["actions"]), (&json!(false), &json!([])));
+    let explanation = Scenario::of(documents).with_tag("phone").explain(&message("hi"));
+    assert_eq!(explanation["rule"]["rule_id"], ".m.rule.master");
+    assert_eq!((&explanation["notify"], &explanation["actions"]), (&json!(false), &json!([])));
 }
 
 #[test]
-fn the_rules_of_the_device_stand_above_all_global_ones() {
+fn device_rules_rank_above_global_rules() {
     let documents = || {
         [
             global(&[("override", json!({"rule_id": "g", "conditions": []}))]),
@@ -64,33 +64,36 @@ fn the_rules_of_the_device_stand_above_all_global_ones() {
         ]
     };
     for (tag, winner) in [("phone", "p"), ("desk", "g"), ("unknown", "g"), ("", "g")] {
-        let told = Asking::of(documents()).with_tag(tag).explain(&message("hi"));
-        assert_eq!(told["rule"]["rule_id"], winner, "{tag}");
+        let explanation = Scenario::of(documents()).with_tag(tag).explain(&message("hi"));
+        assert_eq!(explanation["rule"]["rule_id"], winner, "{tag}");
     }
-    assert_eq!(Asking::of(documents()).winner(&message("hi")).as_deref(), Some("g"));
-    let told = Asking::of(documents()).with_tag("phone").explain(&message("hi"));
-    assert_eq!(told["rule"], json!({"scope": "device/phone", "kind": "underride", "rule_id": "p"}));
+    assert_eq!(Scenario::of(documents()).winner(&message("hi")).as_deref(), Some("g"));
+    let explanation = Scenario::of(documents()).with_tag("phone").explain(&message("hi"));
+    assert_eq!(
+        explanation["rule"],
+        json!({"scope": "device/phone", "kind": "underride", "rule_id": "p"})
+    );
 }
 
 #[test]
-fn a_disabled_rule_is_passed_over() {
+fn a_disabled_rule_is_skipped() {
     let rules = [
         ("override", json!({"rule_id": "off", "conditions": [], "enabled": false})),
         ("override", json!({"rule_id": "on", "conditions": []})),
     ];
     assert_eq!(winner(&rules, &message("hi")).as_deref(), Some("on"));
     let off = json!({".m.rule.message": {"enabled": false}});
-    assert_eq!(Asking::of([scoped("global", &[], &off)]).winner(&message("hi")), None);
+    assert_eq!(Scenario::of([scoped("global", &[], &off)]).winner(&message("hi")), None);
 }
 
 #[test]
-fn what_the_user_sent_is_judged_by_no_rule() {
+fn no_rule_is_evaluated_for_the_users_own_events() {
     let rules = [("override", json!({"rule_id": "over", "conditions": []}))];
     for sender in ["sender", "user_id"] {
         let event = json!({"type": "m.room.message", sender: ALICE, "content": {"body": "hi"}});
-        let told = Asking::of([global(&rules)]).explain(&event);
+        let explanation = Scenario::of([global(&rules)]).explain(&event);
         assert_eq!(
-            told,
+            explanation,
             json!({"notify": false, "rule": null, "actions": [], "tweaks": {}, "walk": []})
         );
     }

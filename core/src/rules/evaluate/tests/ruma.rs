@@ -1,5 +1,5 @@
-//! The same rules and events before ruma's evaluator, which is another reading of the same
-//! specification: they agree, except where a test below says why not.
+//! Comparison with the evaluator of ruma. The results are the same, except where a test below
+//! gives the reason.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -12,33 +12,33 @@ use ruma_common::serde::Raw;
 use ruma_common::{RoomId, UserId};
 use serde_json::{Value, json};
 
-use super::{generate, scoped};
+use super::{generate, read_room, scoped};
 use crate::rules::evaluate::{CompiledRules, Level, Member, Room};
 use crate::rules::event::Event;
 use crate::rules::pattern::is_word_byte;
 use crate::rules::{Document, RuleScope, User};
 
-/// Who asks, and where.
-struct Question<'a> {
+/// A user with rules, in a room.
+struct Comparison<'a> {
     user: &'a str,
     name: &'a str,
     room: Room,
     document: Document,
 }
 
-impl Question<'_> {
-    /// Which rule wins: ours, theirs.
+impl Comparison<'_> {
+    /// The rule that matches: ours, ruma's.
     fn winners(&self, event: &Value) -> (Option<String>, Option<String>) {
         let member = Member { display_name: Some(self.name), profile_tag: None };
         let compiled = CompiledRules::new(self.user, [&self.document]);
-        let verdict =
-            compiled.verdict(&Event::from_value(event.clone()).unwrap(), &self.room, member);
-        let ours = verdict.rule.map(|rule| format!("{}/{}", rule.kind, rule.rule_id));
+        let evaluation =
+            compiled.evaluate(&Event::from_value(event.clone()).unwrap(), &self.room, member);
+        let ours = evaluation.rule.map(|rule| format!("{}/{}", rule.kind, rule.rule_id));
 
         let rules = json!(self.document.ruleset(User::new(self.user)));
         let rules: Theirs = serde_json::from_value(rules).unwrap();
         let raw: Raw<Value> = Raw::new(event).unwrap();
-        let theirs = now(rules.get_match(&raw, &self.context(event)));
+        let theirs = poll_ready(rules.get_match(&raw, &self.context(event)));
         let theirs = theirs.map(|rule| format!("{}/{}", kind_of(rule), rule.rule_id()));
         (ours, theirs)
     }
@@ -55,7 +55,7 @@ impl Question<'_> {
         let Some(levels) = &self.room.power_levels else { return context };
         let int = |level: &Level| i32::try_from(level.0).unwrap().into();
         let mut notifications = ruma_common::power_levels::NotificationPowerLevels::new();
-        notifications.room = int(&levels.to_notify("room"));
+        notifications.room = int(&levels.required("room"));
         context.with_power_levels(PushConditionPowerLevelsCtx::new(
             levels
                 .users
@@ -84,51 +84,53 @@ fn kind_of(rule: ruma_common::push::AnyPushRuleRef<'_>) -> &'static str {
     }
 }
 
-/// What a future gives that never waits.
-fn now<T>(future: impl Future<Output = T>) -> T {
+/// The output of a future that is ready at once.
+fn poll_ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
-        Poll::Pending => panic!("it waits"),
+        Poll::Pending => panic!("the future is pending"),
     }
 }
 
-/// A pattern for the text of a message on which the two agree: at its edges are words or `*`.
-fn tame(pattern: &mut Value) {
-    let edge = |byte: Option<u8>| byte.is_some_and(|byte| is_word_byte(byte) || byte == b'*');
+/// Replaces a pattern whose first or last character is not of a word and not `*`: ruma has other
+/// word boundaries for them.
+fn normalize_pattern(pattern: &mut Value) {
+    let is_common = |byte: Option<u8>| byte.is_some_and(|byte| is_word_byte(byte) || byte == b'*');
     let text = pattern.as_str().unwrap();
-    if !edge(text.bytes().next()) || !edge(text.bytes().last()) {
+    if !is_common(text.bytes().next()) || !is_common(text.bytes().last()) {
         *pattern = json!("cake");
     }
 }
 
-/// ruma refuses a sound without a value; the winner does not depend on what it does.
-fn quieten(rule: &mut Value) {
+/// Removes the actions, because ruma rejects a sound without a value. The result does not depend on
+/// them.
+fn remove_actions(rule: &mut Value) {
     if let Some(actions) = rule.get_mut("actions") {
         *actions = json!([]);
     }
 }
 
-/// Rules that ruma can hold, on the common ground.
+/// Rules that ruma accepts and evaluates in the same way.
 fn rules() -> impl Strategy<Value = Document> {
     generate::global().prop_map(|document| {
         let mut stored: Value = serde_json::from_str(&document.to_text()).unwrap();
         for change in stored["changes"].as_object_mut().unwrap().values_mut() {
-            quieten(change);
+            remove_actions(change);
         }
         let rules = &mut stored["rules"];
         for rule in rules.as_object_mut().unwrap().values_mut() {
-            rule.as_array_mut().unwrap().iter_mut().for_each(quieten);
+            rule.as_array_mut().unwrap().iter_mut().for_each(remove_actions);
         }
         for rule in rules["content"].as_array_mut().unwrap() {
-            tame(&mut rule["pattern"]);
+            normalize_pattern(&mut rule["pattern"]);
         }
         for kind in ["override", "underride"] {
             for rule in rules[kind].as_array_mut().unwrap() {
                 for condition in rule["conditions"].as_array_mut().unwrap() {
                     if condition["kind"] == "event_match" && condition["key"] == "content.body" {
-                        tame(&mut condition["pattern"]);
+                        normalize_pattern(&mut condition["pattern"]);
                     }
-                    // ruma knows no level but that of `room`.
+                    // ruma knows no notification key but `room`.
                     if condition["key"] == "moon" {
                         condition["key"] = json!("room");
                     }
@@ -146,7 +148,7 @@ fn rules() -> impl Strategy<Value = Document> {
 fn event() -> impl Strategy<Value = Value> {
     generate::event().prop_map(|mut event| {
         if let Some(body) = event["content"].get("body").and_then(Value::as_str) {
-            // `@room` begins with no word.
+            // `@room` does not start with a word character.
             event["content"]["body"] = json!(body.replace("@room", " @room "));
         }
         if event.get("sender").is_some_and(|id| <&UserId>::try_from(id.as_str().unwrap()).is_err())
@@ -161,7 +163,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
-    fn ruma_finds_the_same_rule(
+    fn ruma_matches_the_same_rule(
         user in select(&["@alice:x", "@al:x", "@bob:x"][..]),
         name in select(&["Al", "Al Bo", "alice"][..]),
         mut room in generate::room(),
@@ -169,28 +171,28 @@ proptest! {
         events in prop::collection::vec(event(), 1..4),
     ) {
         room.member_count = room.member_count.or(Some(3));
-        // ruma knows creators only where it knows levels.
+        // ruma ignores creators if the power levels are unknown.
         if room.power_levels.is_none() {
             room.creators.clear();
         }
-        let question = Question { user, name, room, document };
+        let comparison = Comparison { user, name, room, document };
         for event in events {
-            let (ours, theirs) = question.winners(&event);
+            let (ours, theirs) = comparison.winners(&event);
             prop_assert_eq!(ours, theirs, "{}", event);
         }
     }
 }
 
-/// Whether a rule wins: before us, before ruma.
-fn both(kind: &str, rule: &Value, event: &Value) -> (bool, bool) {
+/// Whether a rule matches: for us, for ruma.
+fn compare(kind: &str, rule: &Value, event: &Value) -> (bool, bool) {
     let room = Room {
         member_count: Some(9),
         power_levels: serde_json::from_value(json!({"users_default": 50})).unwrap(),
         ..Room::default()
     };
     let document = scoped("global", &[(kind, rule.clone())], &json!({}));
-    let question = Question { user: "@alice:x", name: "A*", room, document };
-    let (ours, theirs) = question.winners(event);
+    let comparison = Comparison { user: "@alice:x", name: "A*", room, document };
+    let (ours, theirs) = comparison.winners(event);
     let wins = |winner: Option<String>| winner.as_deref() == Some(&format!("{kind}/x"));
     (wins(ours), wins(theirs))
 }
@@ -200,7 +202,7 @@ fn text(body: &str) -> Value {
 }
 
 #[test]
-fn ruma_takes_a_boundary_inside_the_pattern_for_a_word_boundary() {
+fn ruma_accepts_a_boundary_inside_the_pattern_as_word_boundary() {
     for (pattern, body, ours) in [
         ("@room", "x@room", false),
         ("foo ", "foo bar", false),
@@ -211,12 +213,16 @@ fn ruma_takes_a_boundary_inside_the_pattern_for_a_word_boundary() {
     ] {
         let condition = json!({"kind": "event_match", "key": "content.body", "pattern": pattern});
         let rule = json!({"rule_id": "x", "conditions": [condition]});
-        assert_eq!(both("override", &rule, &text(body)), (ours, true), "{pattern:?} in {body:?}");
+        assert_eq!(
+            compare("override", &rule, &text(body)),
+            (ours, true),
+            "{pattern:?} in {body:?}"
+        );
     }
 }
 
 #[test]
-fn where_ruma_differs_there_is_a_reason() {
+fn intended_differences_from_ruma() {
     let with = |condition: Value| json!({"rule_id": "x", "conditions": [condition]});
     let event = |key: &str, value: Value| {
         let mut event = text("hi");
@@ -232,21 +238,21 @@ fn where_ruma_differs_there_is_a_reason() {
             true,
         ),
         (
-            "a display name is no pattern",
+            "a display name is not a pattern",
             json!({"kind": "contains_display_name"}),
             text("abc"),
             false,
             true,
         ),
         (
-            "every key of a notification has a level, 50 if the room does not say",
+            "every notification key has a required level, 50 by default",
             json!({"kind": "sender_notification_permission", "key": "moon"}),
             text("hi"),
             true,
             false,
         ),
         (
-            "an escape that is not needed makes no other key",
+            "a redundant escape does not change the path",
             json!({"kind": "event_match", "key": r"a\b", "pattern": "c"}),
             event(r"a\b", json!("c")),
             true,
@@ -260,7 +266,7 @@ fn where_ruma_differs_there_is_a_reason() {
             true,
         ),
         (
-            "the form of a letter does not depend on its neighbours",
+            "the lower case of a letter does not depend on its neighbours",
             json!({"kind": "event_match", "key": "topic", "pattern": "ΟΔΥΣ*"}),
             event("topic", json!("Οδυσσεύς")),
             true,
@@ -274,21 +280,21 @@ fn where_ruma_differs_there_is_a_reason() {
             false,
         ),
     ] {
-        assert_eq!(both("override", &with(condition), &event), (ours, theirs), "{reason}");
+        assert_eq!(compare("override", &with(condition), &event), (ours, theirs), "{reason}");
     }
 }
 
 #[test]
-fn ruma_knows_who_made_a_room_only_where_it_knows_the_levels() {
+fn ruma_ignores_creators_if_the_power_levels_are_unknown() {
     let condition = json!({"kind": "sender_notification_permission", "key": "room"});
     let rule = json!({"rule_id": "x", "conditions": [condition]});
     for (levels, theirs) in [(json!({"users_default": -1}), true), (json!(null), false)] {
         let room = json!({"member_count": 9, "power_levels": levels, "creators": ["@b:x"]});
-        let room = serde_json::from_value(room).unwrap();
+        let room = read_room(&room);
         let document = scoped("global", &[("override", rule.clone())], &json!({}));
-        let question = Question { user: "@alice:x", name: "Al", room, document };
+        let comparison = Comparison { user: "@alice:x", name: "Al", room, document };
         let wins = |winner: Option<String>| winner.as_deref() == Some("override/x");
-        let (ours, found) = question.winners(&text("hi"));
+        let (ours, found) = comparison.winners(&text("hi"));
         assert_eq!((wins(ours), wins(found)), (true, theirs), "{levels}");
     }
 }

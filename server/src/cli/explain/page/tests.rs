@@ -4,7 +4,7 @@ use belfry_core::rules::{Document, NewRule, Position, RuleKind};
 
 use super::*;
 
-/// Rules in the order in which they are asked.
+/// A document with these rules, in evaluation order.
 fn document(scope: &str, rules: &[(RuleKind, &str, Value)]) -> Document {
     let mut document = Document::new(scope.parse().unwrap());
     for (kind, id, body) in rules.iter().rev() {
@@ -30,7 +30,7 @@ fn message(body: &str) -> Value {
 }
 
 #[test]
-fn each_rule_has_a_line_that_says_why_it_failed() {
+fn each_rule_has_a_line_with_the_reason_for_its_failure() {
     let condition = |condition: Value| json!({"actions": [], "conditions": [condition]});
     let is = json!({"kind": "event_property_is", "key": "content.msgtype", "value": null});
     let contains = json!({"kind": "event_property_contains", "key": "content.to", "value": 7});
@@ -55,19 +55,19 @@ fn each_rule_has_a_line_that_says_why_it_failed() {
     let loud = json!(["notify", {"set_tweak": "sound"}, {"set_tweak": "highlight"}, "coalesce"]);
     let device = document("device/phone", &[]);
     let mut documents = vec![device, global];
-    let told = lines(&documents, message("cake"), false);
+    let output = lines(&documents, message("cake"), false);
     let line = |rule: &str| {
-        let found = told.iter().find(|line| line.contains(&format!("/{rule} ")));
-        found.unwrap_or_else(|| panic!("{rule}: {told:#?}")).clone()
+        let found = output.iter().find(|line| line.contains(&format!("/{rule} ")));
+        found.unwrap_or_else(|| panic!("{rule}: {output:#?}")).clone()
     };
     for (rule, mark, why) in [
         (".m.rule.master", "–", "is disabled"),
         ("is", "✗", r#"content.msgtype is "m.text", wanted null"#),
         ("contains", "✗", "there is no content.to, wanted 7 in it"),
         ("few", "✗", "the room has 5 members, wanted <3"),
-        ("level", "✗", "power levels are not known; say --room"),
-        ("name", "✗", "no display name is known; say --display-name"),
-        ("later", "✗", r#"the condition "org.later" is not known here"#),
+        ("level", "✗", "the power levels are unknown; use --room"),
+        ("name", "✗", "the display name is unknown; use --display-name"),
+        ("later", "✗", r#"the condition kind "org.later" is unknown"#),
         ("pie", "✗", r#"content.body is "cake", wanted "pie""#),
         (".m.rule.message", "✓", "matches"),
     ] {
@@ -77,7 +77,7 @@ fn each_rule_has_a_line_that_says_why_it_failed() {
         );
     }
     assert_eq!(
-        told[told.len() - 4..],
+        output[output.len() - 4..],
         [
             "",
             "notify, by global/underride/.m.rule.message",
@@ -87,9 +87,9 @@ fn each_rule_has_a_line_that_says_why_it_failed() {
     );
 
     documents[1] = document("global", &[(RuleKind::Room, "!r:x", json!({"actions": loud}))]);
-    let told = lines(&documents, message("cake"), false);
+    let output = lines(&documents, message("cake"), false);
     assert_eq!(
-        told[told.len() - 4..],
+        output[output.len() - 4..],
         [
             "",
             "notify, by global/room/!r:x",
@@ -100,21 +100,21 @@ fn each_rule_has_a_line_that_says_why_it_failed() {
 }
 
 #[test]
-fn a_rule_that_guesses_gives_way_to_what_the_event_says() {
+fn a_legacy_mention_rule_is_skipped_if_the_event_has_mentions() {
     let mut event = message("hello alice");
     event["content"]["m.mentions"] = json!({});
-    let told = lines(&[], event, false);
-    let guess = told.iter().find(|line| line.contains(".m.rule.contains_user_name ")).unwrap();
-    assert!(guess.ends_with("gives way: the event says itself whom it mentions"), "{guess}");
+    let output = lines(&[], event, false);
+    let line = output.iter().find(|line| line.contains(".m.rule.contains_user_name ")).unwrap();
+    assert!(line.ends_with("is skipped: the event has m.mentions"), "{line}");
 }
 
 #[test]
-fn nobody_hears_of_what_they_sent() {
-    let told = lines(&[], json!({"sender": "@alice:x"}), false);
+fn no_rule_is_listed_for_the_users_own_event() {
+    let output = lines(&[], json!({"sender": "@alice:x"}), false);
     assert_eq!(
-        told,
+        output,
         [
-            "no rule is asked about what its own user sent",
+            "no rule is evaluated for the user's own event",
             "do not notify",
             "actions  []",
             "tweaks   {}"
@@ -123,7 +123,7 @@ fn nobody_hears_of_what_they_sent() {
 }
 
 #[test]
-fn colours_are_put_around_the_same_text() {
+fn colours_do_not_change_the_text() {
     let plain = lines(&[], message("cake"), false).join("\n");
     let coloured = lines(&[], message("cake"), true).join("\n");
     assert!(coloured.contains("\u{1b}[1;32m✓\u{1b}[0m"), "{coloured}");
@@ -135,10 +135,10 @@ fn colours_are_put_around_the_same_text() {
 }
 
 #[test]
-fn what_strangers_wrote_does_not_command_the_terminal() {
+fn control_characters_of_untrusted_text_are_escaped() {
     let pattern = json!({"actions": [], "pattern": "\u{1b}]0;x\u{7}"});
     let global = document("global", &[(RuleKind::Content, "a\u{1b}[2J\u{9b}b", pattern)]);
-    let told = lines(&[global], message("\u{1b}[31m\u{9b}1mred"), false).join("\n");
-    assert!(!told.contains(|c: char| c.is_control() && c != '\n'), "{told:?}");
-    assert!(told.contains(r"global/content/a\u{1b}[2J\u{9b}b "), "{told}");
+    let output = lines(&[global], message("\u{1b}[31m\u{9b}1mred"), false).join("\n");
+    assert!(!output.contains(|c: char| c.is_control() && c != '\n'), "{output:?}");
+    assert!(output.contains(r"global/content/a\u{1b}[2J\u{9b}b "), "{output}");
 }
