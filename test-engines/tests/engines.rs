@@ -1,14 +1,13 @@
 //! The engines start, stop, restart, and end with the process that started them.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::env;
-use std::fs::Permissions;
+use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{env, thread};
 
 use test_engines::{Chromedriver, EngineError, Postgres, Proxy, Redis, free_port, programs};
 
@@ -139,9 +138,9 @@ fn engines_stop_when_their_owner_is_killed() {
     if env::var_os("OWN_ENGINES").is_some() {
         return own_engines();
     }
-    // PostgreSQL may run as another user, who must be able to enter the directory.
-    let permissions = Permissions::from_mode(0o755);
-    let dir = tempfile::Builder::new().permissions(permissions).tempdir().unwrap();
+    // Like /tmp: PostgreSQL may run as another user, who removes its own directory at the end.
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), Permissions::from_mode(0o1777)).unwrap();
     let mut owner = Command::new(env::current_exe().unwrap())
         .args(["engines_stop_when_their_owner_is_killed", "--nocapture"])
         .env("OWN_ENGINES", "yes")
@@ -149,8 +148,8 @@ fn engines_stop_when_their_owner_is_killed() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let lines = BufReader::new(owner.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let urls = lines.filter_map(|line| Some(line.split_once("engines at ")?.1.to_owned())).next();
+    let mut lines = BufReader::new(owner.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let urls = lines.find_map(|line| Some(line.split_once("engines at ")?.1.to_owned()));
     let Some(urls) = urls else {
         assert!(owner.wait().unwrap().success(), "the engines did not start");
         return;

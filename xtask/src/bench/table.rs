@@ -26,7 +26,9 @@ pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
         _ => "-".repeat(width - 1) + ":",
     };
     add_line(&widths.iter().enumerate().map(rule).collect::<Vec<_>>());
-    rows.iter().for_each(|row| add_line(row));
+    for row in rows {
+        add_line(row);
+    }
     text
 }
 

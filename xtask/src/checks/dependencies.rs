@@ -51,7 +51,9 @@ pub(super) fn check() -> Result<bool, Box<dyn Error>> {
     let licences = [LICENCES, DEVELOPMENT_LICENCES].concat();
     findings.extend(all.lines().filter_map(|line| check_package(line, &licences)));
     findings.extend(find_unused()?);
-    findings.iter().for_each(|finding| println!("{finding}"));
+    for finding in &findings {
+        println!("{finding}");
+    }
     Ok(findings.is_empty())
 }
 
@@ -91,14 +93,14 @@ fn check_package(line: &str, licences: &[&str]) -> Option<String> {
 fn find_unused() -> Result<Vec<String>, Box<dyn Error>> {
     let direct = ["--workspace", "--all-features", "--depth", "1", "--prefix", "depth"];
     let direct = tree(&direct, "{lib}\t{p}")?;
-    let (mut package, mut source, mut findings) = (String::new(), String::new(), vec![]);
+    let (mut package, mut source, mut findings) = ("", String::new(), vec![]);
     for line in direct.lines() {
         let (depth, rest) = line.split_at(line.find(|c: char| !c.is_ascii_digit()).unwrap_or(0));
         let Some((name, id)) = rest.split_once('\t') else { continue };
         if depth == "0" {
             let dir =
                 id.split_once(" (").map_or("", |(_, path)| path.split(')').next().unwrap_or(""));
-            package = id.split(' ').next().unwrap_or_default().to_owned();
+            package = id.split(' ').next().unwrap_or_default();
             source = read_all(Path::new(dir))?;
         } else if !contains_word(&source, name)
             && !USED_INDIRECTLY.iter().any(|(used, _)| *used == name)

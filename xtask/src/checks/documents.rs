@@ -20,15 +20,21 @@ pub(super) fn check() -> Result<bool, Box<dyn Error>> {
         for file in files_in(&cargo::root().join(path))?.into_iter().filter(is_markdown) {
             let name = file.strip_prefix(cargo::root())?.display().to_string();
             let text = fs::read_to_string(&file)?;
-            let missing = source_paths(&text).filter(|path| !cargo::root().join(path).exists());
-            findings.extend(missing.map(|path| format!("{name}: {path} does not exist")));
+            let dir = file.parent().unwrap_or(cargo::root());
+            let paths = source_paths(&text).map(|path| cargo::root().join(path));
+            let links = link_targets(&text).map(|path| dir.join(path));
+            for path in paths.chain(links).filter(|path| !path.exists()) {
+                findings.push(format!("{name}: {} does not exist", path.display()));
+            }
         }
     }
     let tests = test_functions()?;
     let text = fs::read_to_string(cargo::root().join(THREAT_MODEL))?;
     let missing = named_tests(&text).filter(|name| !tests.contains(*name));
     findings.extend(missing.map(|name| format!("{THREAT_MODEL}: there is no test {name}")));
-    findings.iter().for_each(|finding| println!("{finding}"));
+    for finding in &findings {
+        println!("{finding}");
+    }
     Ok(findings.is_empty())
 }
 
@@ -46,11 +52,19 @@ fn source_paths(text: &str) -> impl Iterator<Item = &str> {
         .filter(|span| span.chars().all(|c| is_word(c) || "/.-".contains(c)))
 }
 
-/// Returns the test names in the tables: at least three words joined by underscores.
+/// Returns the relative targets of Markdown links, without anchors.
+fn link_targets(text: &str) -> impl Iterator<Item = &str> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets
+        .filter(|target| !target.contains("://"))
+        .filter_map(|target| target.split('#').next())
+        .filter(|target| !target.is_empty())
+}
+
+/// Returns the test names in the last column of the tables.
 fn named_tests(text: &str) -> impl Iterator<Item = &str> {
-    let rows = text.lines().filter(|line| line.starts_with('|'));
-    rows.flat_map(code_spans)
-        .filter(|name| name.chars().all(is_word) && name.matches('_').count() >= 2)
+    let rows = text.lines().filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'));
+    rows.filter_map(|row| row.rsplit('|').next()).flat_map(code_spans)
 }
 
 /// Returns the names of all functions in test code.
@@ -82,8 +96,14 @@ mod tests {
     }
 
     #[test]
+    fn relative_links_are_found() {
+        let text = "[a](a.md), [b](../b.md#c), [d](#e), [f](https://example.org/)";
+        assert_eq!(link_targets(text).collect::<Vec<_>>(), ["a.md", "../b.md"]);
+    }
+
+    #[test]
     fn tests_are_named_in_tables() {
-        let text = "`not_in_a_table`\n| `redirect_uri` | `a_code_is_redeemed_once`, `GET /x` |\n";
+        let text = "`not_in_a_table`\n| `redirect_uri` | `a_code_is_redeemed_once` |\n";
         assert_eq!(named_tests(text).collect::<Vec<_>>(), ["a_code_is_redeemed_once"]);
     }
 

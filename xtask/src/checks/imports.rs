@@ -67,7 +67,10 @@ fn without_tests(mut modules: BTreeMap<Module, Source>) -> BTreeMap<Module, Sour
     let test_modules: Vec<Module> = modules
         .iter()
         .flat_map(|(module, source)| {
-            source.test_modules.iter().map(|name| [module.as_slice(), &[name.clone()]].concat())
+            source
+                .test_modules
+                .iter()
+                .map(|name| [module.as_slice(), std::slice::from_ref(name)].concat())
         })
         .collect();
     modules.retain(|module, _| !test_modules.iter().any(|test| module.starts_with(test)));

@@ -7,7 +7,7 @@ use std::{fs, io};
 
 use crate::cargo;
 
-/// The version from PyPI, which has a prebuilt binary for each platform.
+/// The package in the Python index, which has a prebuilt binary for each platform.
 const TYPOS: &str = "typos==1.51.1";
 
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {

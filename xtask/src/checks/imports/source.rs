@@ -198,10 +198,10 @@ mod tests {
 
     #[test]
     fn literals_and_comments_are_skipped() {
-        let text = r####"
+        let text = r##"
             "crate::a" r#"crate::"b"# b"crate::c" '"' '\'' b'\\' 'x' // crate::d
             /* crate::e */ &'static crate::f::G "\" crate::h" '\u{1F600}' crate::i::J
-        "####;
+        "##;
         assert_eq!(paths(text), ["crate::f::G", "crate::i::J"]);
     }
 }
