@@ -1,4 +1,4 @@
-//! The command line: what can be typed, and what runs.
+//! The command line interface.
 
 #![expect(clippy::doc_markdown, reason = "doc comments here are the text of --help")]
 
@@ -10,123 +10,82 @@ mod serve;
 mod token;
 
 use std::error::Error;
+use std::io;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use jiff::Timestamp;
 
 use crate::clock::{Clock, SystemClock};
-use crate::config::{Config, Overrides};
-use crate::store::Store;
+use crate::config::{self, Config, Overrides};
+use crate::store::{Options, SchemaPolicy, Store};
 
-/// Who may ring, how often, and which bells you hear: OAuth 2.0, rate limits and push rules for
-/// your chat, social or collaboration product, in one service.
+/// OAuth 2.0, rate limits and push rules for chat, social and collaboration products, in one
+/// service.
 ///
-/// Without a command it serves. No file, no flag and no other server is needed: data goes into
-/// ./data, and http://127.0.0.1:8080 answers.
+/// Without a command, belfry serves. It needs no configuration and no other server: it stores its
+/// data in ./data and listens on http://127.0.0.1:8080.
 #[derive(Parser)]
 #[command(name = "belfry", version, max_term_width = 100)]
 #[command(
-    after_help = "Settings can also stand in ./belfry.toml; flags beat variables, variables \
-                        beat the file.\nFirst steps: belfry account add alice, then belfry token \
-                        issue alice --scopes \"read write push\"."
+    after_help = "Settings can also be written in ./belfry.toml. Flags take precedence over \
+                  environment variables, and these over the file.\nFirst steps: belfry account \
+                  add alice, then belfry token issue alice --scopes \"read write push\"."
 )]
 struct Cli {
-    #[command(flatten)]
-    common: Common,
-    #[command(flatten)]
-    serve: ServeFlags,
     #[command(subcommand)]
     command: Option<Command>,
 }
 
-/// Where help lists the flags that hold for every command: apart, or they would stand between its own.
-const EVERYWHERE: &str = "Options of every command";
-
-/// Flags that hold for every command, before or after its name.
-#[derive(Args)]
-struct Common {
-    /// The folder of the data [env: BELFRY_DATA] [default: ./data]
-    #[arg(long, global = true, value_name = "DIR", help_heading = EVERYWHERE)]
-    data: Option<String>,
-    /// A PostgreSQL to use instead of SQLite in the data folder: postgres://…
-    /// [env: BELFRY_DATABASE]
-    #[arg(long, global = true, value_name = "URL", help_heading = EVERYWHERE)]
-    database: Option<String>,
-    /// The file of settings [env: BELFRY_CONFIG] [default: ./belfry.toml, if it is there]
-    #[arg(long, global = true, value_name = "FILE", help_heading = EVERYWHERE)]
-    config: Option<String>,
-}
-
-/// Flags of `serve`.
-#[derive(Args, Default)]
-struct ServeFlags {
-    /// The address to listen on [env: BELFRY_LISTEN] [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDR")]
-    listen: Option<String>,
-    /// A Redis or Valkey that counts for all nodes: redis://… or rediss://… [env: BELFRY_REDIS]
-    /// [default: count in this process]
-    #[arg(long, value_name = "URL")]
-    redis: Option<String>,
-    /// The address under which clients reach this service [env: BELFRY_BASE_URL]
-    /// [default: http://LISTEN]
-    #[arg(long, value_name = "URL")]
-    base_url: Option<String>,
-    /// Rate limits: enforce, shadow (count and report, never refuse) or off
-    /// [env: BELFRY_LIMITS] [default: enforce]
-    #[arg(long, value_name = "MODE")]
-    limits: Option<String>,
-    /// Another address for /metrics [env: BELFRY_METRICS_LISTEN] [default: the main one]
-    #[arg(long, value_name = "ADDR")]
-    metrics_listen: Option<String>,
-    /// The certificate for HTTPS, a PEM file [env: BELFRY_TLS_CERTIFICATE] [default: plain HTTP]
-    #[arg(long, value_name = "FILE")]
-    tls_certificate: Option<String>,
-    /// The key of the certificate, a PEM file [env: BELFRY_TLS_KEY]
-    #[arg(long, value_name = "FILE")]
-    tls_key: Option<String>,
-    /// What is logged: error, warn, info, debug or trace [env: BELFRY_LOG_LEVEL] [default: info]
-    #[arg(long, value_name = "LEVEL")]
-    log_level: Option<String>,
-    /// How it is logged: human, json, or auto (human on a terminal) [env: BELFRY_LOG_FORMAT]
-    /// [default: auto]
-    #[arg(long, value_name = "FORMAT")]
-    log_format: Option<String>,
-}
-
 #[derive(Subcommand)]
 enum Command {
-    /// Serve until SIGTERM or SIGINT (also what happens without a command)
-    Serve(ServeFlags),
-    /// Add, list, disable and enable accounts, or change a password
+    /// Serve until SIGTERM or SIGINT (the default command)
+    Serve,
+    /// Manage accounts
     #[command(subcommand)]
     Account(account::Command),
     /// Issue and revoke access tokens
     #[command(subcommand)]
     Token(token::Command),
-    /// List, show, disable and enable registered apps
+    /// Manage registered apps
     #[command(subcommand)]
     App(app::Command),
-    /// Judge an event by an account's push rules, and tell how the verdict comes about
+    /// Evaluate an event against an account's push rules and explain the result
     Explain(explain::Arguments),
-    /// Look at the settings
+    /// Inspect the configuration
     #[command(subcommand)]
     Config(check::Command),
 }
 
-/// What went wrong, for the person at the terminal.
+/// An error message for the terminal.
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// Runs the command that the arguments name.
+/// How a command uses the database.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum DatabaseUse {
+    /// Reads an existing database.
+    Read,
+    /// Writes to an existing database.
+    Write,
+    /// Writes, and creates the database if there is none.
+    Create,
+}
+
+/// Runs the command given by the arguments of the process.
 #[must_use]
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
-    let (env, warnings) = Overrides::from_env(std::env::vars());
-    for warning in warnings {
+    let command = Cli::command()
+        .args(config::global_flags())
+        .args(config::serve_flags())
+        .mut_subcommand("serve", |serve| serve.args(config::serve_flags()));
+    let matches = command.get_matches();
+    for warning in config::misspelt_variables(std::env::vars_os().map(|(name, _)| name)) {
         eprintln!("belfry: warning: {warning}");
     }
-    match run_command(cli, env) {
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    match run_command(cli, Overrides::from_matches(&matches)) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if is_broken_pipe(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("belfry: {failure}");
             ExitCode::FAILURE
@@ -134,66 +93,56 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn run_command(cli: Cli, env: Overrides) -> Result<(), Failure> {
-    let flags = cli.common.overrides();
-    let (command, serve_flags) = match cli.command {
-        None => (None, cli.serve.overrides()),
-        Some(Command::Serve(after)) => (None, after.overrides().or(cli.serve.overrides())),
-        Some(other) => (Some(other), Overrides::default()),
-    };
-    let flags = serve_flags.or(flags);
-    let load = move || Config::load(&flags, &env);
-    match command {
-        None | Some(Command::Serve(_)) => serve::run(load),
-        Some(Command::Account(command)) => with_store(&load()?, account::run(command)),
+fn run_command(cli: Cli, overrides: Overrides) -> Result<(), Failure> {
+    let load = move || Config::load(&overrides);
+    match cli.command {
+        None | Some(Command::Serve) => serve::run(load),
+        Some(Command::Account(command)) => {
+            with_store(&load()?, command.database_use(), account::run(command))
+        }
         Some(Command::Token(command)) => {
             let config = load()?;
-            with_store(&config, token::run(command, config.oauth.token_lifetime))
+            let lifetime = config.oauth.token_lifetime;
+            with_store(&config, DatabaseUse::Write, token::run(command, lifetime))
         }
-        Some(Command::App(command)) => with_store(&load()?, app::run(command)),
+        Some(Command::App(command)) => {
+            with_store(&load()?, command.database_use(), app::run(command))
+        }
         Some(Command::Explain(arguments)) => {
             let config = load()?;
-            with_store(&config, explain::run(arguments, &config))
+            with_store(&config, DatabaseUse::Read, explain::run(arguments, &config))
         }
         Some(Command::Config(check::Command::Check)) => check::run(&load()?),
     }
 }
 
-/// Opens the store, beside a running server or alone, for one command.
+/// Opens the store for one command, which may run beside a server. The schema is never upgraded,
+/// because an older server may be using it.
 fn with_store(
     config: &Config,
+    database_use: DatabaseUse,
     command: impl AsyncFnOnce(&Store, Timestamp) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    let schema = match database_use {
+        DatabaseUse::Read | DatabaseUse::Write => SchemaPolicy::Require,
+        DatabaseUse::Create => SchemaPolicy::Create,
+    };
+    let options = Options { schema, ..config.store };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let now = SystemClock.now();
-        let store = Store::open(&config.database(), &config.store, now).await?;
+        let store = Store::open(&config.database(), &options, now).await?;
         command(&store, now).await?;
-        // A server beside us looks for foreign writes this often; by then it has seen ours.
-        tokio::time::sleep(Store::VISIBILITY_DELAY).await;
+        if database_use != DatabaseUse::Read {
+            // When the command ends, a running server has noticed its writes.
+            tokio::time::sleep(Store::VISIBILITY_DELAY).await;
+        }
         Ok(())
     })
 }
 
-impl Common {
-    fn overrides(self) -> Overrides {
-        let Self { data, database, config } = self;
-        Overrides::from_flags([("data", data), ("database", database), ("config", config)])
-    }
-}
-
-impl ServeFlags {
-    fn overrides(self) -> Overrides {
-        Overrides::from_flags([
-            ("listen", self.listen),
-            ("redis", self.redis),
-            ("base-url", self.base_url),
-            ("limits", self.limits),
-            ("metrics-listen", self.metrics_listen),
-            ("tls-certificate", self.tls_certificate),
-            ("tls-key", self.tls_key),
-            ("log-level", self.log_level),
-            ("log-format", self.log_format),
-        ])
-    }
+/// Whether the reader of our output has gone, as in `belfry account list | head -1`.
+fn is_broken_pipe(failure: &(dyn Error + Send + Sync + 'static)) -> bool {
+    let error = failure.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

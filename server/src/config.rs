@@ -1,4 +1,4 @@
-//! The settings: one struct with defaults, filled from a file, then the environment, then flags.
+//! The configuration: defaults, overridden by `belfry.toml`, environment variables and flags.
 
 mod check;
 mod file;
@@ -17,7 +17,7 @@ use serde::Deserialize;
 use url::Url;
 
 pub use self::limits::Limits;
-pub use self::overrides::Overrides;
+pub use self::overrides::{Overrides, global_flags, misspelt_variables, serve_flags};
 pub use self::registration::{Namespace, Namespaces, Registration, RegistrationSource};
 pub use self::values::{BaseUrl, LimitMode, LogFormat, LogLevel, RegistrationPolicy};
 use crate::store::{self, Database, SecretUrl};
@@ -28,45 +28,46 @@ use crate::store::{self, Database, SecretUrl};
 pub struct Config {
     /// The address to listen on.
     pub listen: SocketAddr,
-    /// The folder of the data.
+    /// The data directory.
     pub data: PathBuf,
-    /// `postgres://…`; the SQLite file in the data folder when unset.
+    /// `postgres://…`; SQLite in the data directory when unset.
     pub database: Option<SecretUrl>,
-    /// `redis://…` or `rediss://…`, where request counters are shared; in this process when unset.
+    /// `redis://…` or `rediss://…` for rate limits shared by several nodes; counted in this process
+    /// when unset.
     pub redis: Option<SecretUrl>,
-    /// The address under which clients reach this service; `http://LISTEN` when unset.
+    /// The public URL; `http://LISTEN` when unset.
     pub base_url: Option<BaseUrl>,
     /// Rate limits.
     pub limits: Limits,
-    /// The addresses of proxies before this service, whose word on who calls is believed.
+    /// Addresses of reverse proxies whose `X-Forwarded-For` and `Forwarded` headers are trusted.
     pub trusted_proxies: TrustedProxies,
     /// The part of a user id after the colon; the host of the base URL when unset.
     pub server_name: Option<String>,
     /// The first path segments under which the push rules are served.
     pub name_segments: Vec<String>,
-    /// Whether strangers can make accounts.
+    /// Who can create accounts.
     pub registration: RegistrationPolicy,
-    /// Bounds on push rules.
+    /// Limits on the size of push rules.
     pub rules: Rules,
-    /// Who may act for users: paths of Matrix registration files, or tables of the same form.
+    /// Application services: paths of Matrix registration files, or tables of the same form.
     pub application_services: Vec<RegistrationSource>,
-    /// Another address for `/metrics`; on the main one when unset.
+    /// A separate address for `/metrics`; the main address when unset.
     pub metrics_listen: Option<SocketAddr>,
     /// The certificate and key for HTTPS; plain HTTP when unset.
     pub tls: Option<Tls>,
-    /// What is logged, and how.
+    /// Log level and format.
     pub log: Log,
-    /// Bounds on connections and requests.
+    /// Limits on connections and requests.
     pub http: Http,
-    /// The database's pool and memory.
+    /// Database connections and cache.
     pub store: store::Options,
     /// Password hashing.
     pub passwords: Passwords,
-    /// What the service says of itself.
+    /// The title and description of the service.
     pub instance: Instance,
-    /// Apps and tokens.
+    /// OAuth tokens and metadata.
     pub oauth: OAuth,
-    /// Browsers in which somebody is signed in.
+    /// Browser sessions.
     pub sessions: Sessions,
 }
 
@@ -102,13 +103,15 @@ impl Default for Config {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
-    /// How many rules of their own an account may have, in all scopes together.
+    /// Maximum number of user-defined rules per account, in all scopes together.
     pub max_rules: usize,
-    /// How many bytes all that is stored of an account's rules may take.
+    /// Maximum size of an account's stored rules, in bytes.
     pub max_bytes: usize,
-    /// How many bytes the body of a request may have.
+    /// Maximum size of a request body, in bytes.
+    #[serde(deserialize_with = "values::positive")]
     pub max_body_bytes: usize,
-    /// How many bytes the body of a request for the verdicts of many users may have.
+    /// Maximum size of the body of an evaluate request, in bytes.
+    #[serde(deserialize_with = "values::positive")]
     pub max_evaluate_bytes: usize,
 }
 
@@ -127,9 +130,9 @@ impl Default for Rules {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
-    /// A PEM file: the certificate, then those that vouch for it.
+    /// A PEM file with the certificate and its chain.
     pub certificate: PathBuf,
-    /// A PEM file: the private key.
+    /// A PEM file with the private key.
     pub key: PathBuf,
 }
 
@@ -137,9 +140,9 @@ pub struct Tls {
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
-    /// The least important lines that are still written.
+    /// The minimum level.
     pub level: LogLevel,
-    /// For people or for programs.
+    /// Text or JSON.
     pub format: LogFormat,
 }
 
@@ -147,24 +150,28 @@ pub struct Log {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Http {
-    /// How many connections may be open; more wait to be accepted.
+    /// Maximum number of open connections; further ones wait to be accepted.
+    #[serde(deserialize_with = "values::positive")]
     pub max_connections: usize,
-    /// How many headers a request may have.
+    /// Maximum number of headers of a request.
+    #[serde(deserialize_with = "values::positive")]
     pub max_headers: usize,
-    /// How many bytes the head of a request may have.
+    /// Maximum size of a request head, in bytes.
+    #[serde(deserialize_with = "values::positive")]
     pub max_header_bytes: usize,
-    /// How many bytes the body of a request may have.
+    /// Maximum size of a request body, in bytes.
+    #[serde(deserialize_with = "values::positive")]
     pub max_body_bytes: usize,
-    /// How long the head of a request may take; found at the latest after twice that time.
+    /// Maximum time to receive a request head; enforced after at most twice that time.
     #[serde(deserialize_with = "crate::duration::deserialize")]
     pub header_timeout: Duration,
-    /// How long the whole body of a request may take.
+    /// Maximum time to receive a whole request body.
     #[serde(deserialize_with = "crate::duration::deserialize")]
     pub body_timeout: Duration,
-    /// How long a connection may be open without a request; also for the TLS handshake.
+    /// Maximum time without a request on an open connection, and of a TLS handshake.
     #[serde(deserialize_with = "crate::duration::deserialize")]
     pub idle_timeout: Duration,
-    /// How long calls in flight may go on after a signal to stop.
+    /// Maximum time for requests in flight after a signal to stop.
     #[serde(deserialize_with = "crate::duration::deserialize")]
     pub shutdown_timeout: Duration,
 }
@@ -188,7 +195,7 @@ impl Default for Http {
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Passwords {
-    /// How many are hashed at the same time, at 19 MiB each; the number of cores when unset.
+    /// Number of passwords hashed concurrently, at 19 MiB each; the number of cores when unset.
     pub parallel: Option<NonZeroUsize>,
 }
 
@@ -196,9 +203,9 @@ pub struct Passwords {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Instance {
-    /// The name of the service, for people.
+    /// The name of the service.
     pub title: String,
-    /// What it is for, in a sentence.
+    /// Its purpose, in a sentence.
     pub description: String,
 }
 
@@ -212,22 +219,21 @@ impl Default for Instance {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OAuth {
-    /// How long a token is good; until it is revoked when unset.
+    /// Lifetime of access tokens; until they are revoked when unset.
     #[serde(deserialize_with = "crate::duration::deserialize_some")]
     pub token_lifetime: Option<Duration>,
-    /// The page that tells developers how to use the service.
+    /// The developer documentation named in the OAuth metadata.
     pub documentation_url: Url,
-    /// The client ids of those who may ask what any token is, not only their own.
+    /// Client ids that may introspect every token, not only their own.
     pub resource_servers: Vec<String>,
 }
 
 impl Default for OAuth {
     fn default() -> Self {
-        // Whoever wrote a client for this interface wrote it by that page.
         let documentation_url = Url::parse("https://docs.joinmastodon.org/api/");
         Self {
             token_lifetime: None,
-            documentation_url: documentation_url.expect("this is a URL"),
+            documentation_url: documentation_url.expect("the URL is valid"),
             resource_servers: Vec::new(),
         }
     }
@@ -237,10 +243,10 @@ impl Default for OAuth {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sessions {
-    /// How long somebody stays signed in without coming back.
+    /// Maximum time without a request.
     #[serde(deserialize_with = "crate::duration::deserialize")]
     pub idle_timeout: Duration,
-    /// How long somebody stays signed in at most.
+    /// Maximum lifetime.
     #[serde(deserialize_with = "crate::duration::deserialize")]
     pub absolute_timeout: Duration,
 }
@@ -254,28 +260,26 @@ impl Default for Sessions {
     }
 }
 
-/// Why the settings cannot be used. Every text names the setting and its place.
+/// An invalid configuration. The message names the setting and where it was found.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(pub String);
 
 impl Config {
-    /// Reads the settings: flags beat the environment, which beats the file, which beats the
-    /// defaults. `flags` or `env` may name the file; `./belfry.toml` is read when it is there.
-    pub fn load(flags: &Overrides, env: &Overrides) -> Result<Self, ConfigError> {
-        let named = flags.config.as_ref().or(env.config.as_ref());
-        let mut config = match named {
-            Some((path, _)) => file::read(Path::new(path))?,
+    /// Loads the configuration. Flags and variables take precedence over the file, which takes
+    /// precedence over the defaults. Without a named file, `./belfry.toml` is read if it exists.
+    pub fn load(overrides: &Overrides) -> Result<Self, ConfigError> {
+        let mut config = match overrides.file() {
+            Some(path) => file::read(path)?,
             None if Path::new(DEFAULT_FILE).exists() => file::read(Path::new(DEFAULT_FILE))?,
             None => Self::default(),
         };
-        env.lay_over(&mut config)?;
-        flags.lay_over(&mut config)?;
+        overrides.apply(&mut config)?;
         config.check()?;
         Ok(config)
     }
 
-    /// Where the data is.
+    /// The database to open.
     #[must_use]
     pub fn database(&self) -> Database {
         match &self.database {
@@ -284,16 +288,16 @@ impl Config {
         }
     }
 
-    /// The part of a user id after the colon, where clients reach this service at this address.
+    /// The part of a user id after the colon: the configured name, or the host of the base URL.
     #[must_use]
     pub fn server_name_for<'a>(&'a self, base_url: &'a BaseUrl) -> &'a str {
         self.server_name.as_deref().unwrap_or_else(|| base_url.host())
     }
 
-    /// The base URL, given the address that was really bound.
+    /// The configured base URL, or the one of the bound address.
     #[must_use]
     pub fn base_url(&self, bound: SocketAddr) -> BaseUrl {
-        self.base_url.clone().unwrap_or_else(|| BaseUrl::of(bound, self.tls.is_some()))
+        self.base_url.clone().unwrap_or_else(|| BaseUrl::from_address(bound, self.tls.is_some()))
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     match parsed.ok().and_then(|length| Duration::try_from(length).ok()) {
         Some(length) if length > Duration::ZERO => Ok(length),
         _ => Err(de::Error::custom(format!(
-            "{text:?} is not a length of time; write \"30s\" or \"5m\""
+            "must be a duration such as \"30s\" or \"5m\", not {text:?}"
         ))),
     }
 }

@@ -35,12 +35,14 @@ use self::cache::Cache;
 pub use self::codes::{Code, Consent};
 pub use self::database::{Database, SecretUrl};
 use self::engine::{Batch, CheckedEngine, Engine, Row, Rows, Statement, sql};
+pub use self::migrations::SchemaPolicy;
 pub use self::requests::Request;
 pub use self::rule_writes::{RuleWriteError, RuleWriter};
 pub use self::rulesets::{
     Draft, RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SnapshotEpoch, StoredRulesets,
 };
 pub use self::sessions::Session;
+pub(crate) use self::sqlite::create_private_directory;
 pub use self::tokens::NewToken;
 use crate::duration;
 
@@ -100,6 +102,9 @@ pub struct Options {
     /// Timeout of a query.
     #[serde(deserialize_with = "duration::deserialize")]
     pub timeout: Duration,
+    /// Whether the schema is created and upgraded.
+    #[serde(skip)]
+    pub schema: SchemaPolicy,
 }
 
 impl Default for Options {
@@ -108,6 +113,7 @@ impl Default for Options {
             cache_bytes: 512 * 1024 * 1024,
             connections: const { NonZeroUsize::new(16).unwrap() },
             timeout: Duration::from_secs(5),
+            schema: SchemaPolicy::Migrate,
         }
     }
 }
@@ -117,7 +123,7 @@ impl Store {
     /// notifies it within milliseconds; a SQLite file is polled.
     pub const VISIBILITY_DELAY: Duration = sqlite::VISIBILITY_DELAY;
 
-    /// Opens the database, creates it if missing, and migrates it.
+    /// Opens the database and, by default, creates or upgrades its schema.
     pub async fn open(
         database: &Database,
         options: &Options,
@@ -135,7 +141,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let cache = Arc::new(Cache::new(options.cache_bytes, true));
-        let engine = sqlite::Sqlite::open(path, Arc::clone(&cache), now).await?;
+        let engine = sqlite::Sqlite::open(path, options.schema, Arc::clone(&cache), now).await?;
         Ok(Self::new(engine, cache))
     }
 

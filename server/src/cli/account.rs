@@ -1,13 +1,13 @@
 //! `belfry account …`
 
-use std::io::Read;
+use std::io::{Read, Write, stdin, stdout};
 
 use belfry_core::oauth::account::{check_email, check_name, check_password};
 use belfry_core::secret::Secret;
 use clap::Subcommand;
 use jiff::Timestamp;
 
-use super::Failure;
+use super::{DatabaseUse, Failure};
 use crate::passwords::Passwords;
 use crate::random;
 use crate::store::{Account, ExistingAccess, Store};
@@ -16,39 +16,50 @@ use crate::store::{Account, ExistingAccess, Store};
 pub(super) enum Command {
     /// Add an account; a generated password is printed once
     Add {
-        /// Its name: a to z, 0 to 9 and _, at most 30 characters
+        /// Account name: a to z, 0 to 9 and _, at most 30 characters
         name: String,
-        /// Its e-mail address
+        /// E-mail address
         #[arg(long)]
         email: Option<String>,
         /// Read the password from standard input instead of generating one
         #[arg(long)]
         password_stdin: bool,
     },
-    /// List the accounts: name, id, e-mail address, when it was made, whether it is disabled
+    /// List accounts: name, id, e-mail address, creation time, state
     List,
-    /// Refuse an account's sign-ins and tokens from now on
+    /// Disable an account: reject its sign-ins and tokens
     Disable {
-        /// Its name
+        /// Account name
         name: String,
     },
-    /// Let a disabled account in again
+    /// Enable a disabled account
     Enable {
-        /// Its name
+        /// Account name
         name: String,
     },
-    /// Give an account another password and end its sessions and tokens; a generated one is printed
-    /// once
+    /// Change a password and revoke sessions and tokens; a generated password is printed once
     Password {
-        /// Its name
+        /// Account name
         name: String,
-        /// Let apps keep their tokens; only the sessions end
+        /// Revoke only the sessions, not the tokens
         #[arg(long)]
         keep_tokens: bool,
         /// Read the password from standard input instead of generating one
         #[arg(long)]
         password_stdin: bool,
     },
+}
+
+impl Command {
+    pub(super) fn database_use(&self) -> DatabaseUse {
+        match self {
+            Self::Add { .. } => DatabaseUse::Create,
+            Self::List => DatabaseUse::Read,
+            Self::Disable { .. } | Self::Enable { .. } | Self::Password { .. } => {
+                DatabaseUse::Write
+            }
+        }
+    }
 }
 
 pub(super) fn run(command: Command) -> impl AsyncFnOnce(&Store, Timestamp) -> Result<(), Failure> {
@@ -74,16 +85,15 @@ async fn add(
     email: Option<String>,
     password_stdin: bool,
 ) -> Result<(), Failure> {
-    check_name(&name).map_err(|problem| format!("the name {problem}"))?;
+    check_name(&name).map_err(|error| format!("the name {error}"))?;
     if let Some(email) = &email {
-        check_email(email).map_err(|problem| format!("the e-mail address {problem}"))?;
+        check_email(email).map_err(|error| format!("the e-mail address {error}"))?;
     }
     let chosen = choose_password(password_stdin)?;
     let password = Passwords::new(None).hash(chosen.secret.clone()).await?;
     let account = store.new_account(now, name, email, password).await??;
-    println!("account {} added, id {}", account.name, account.id);
-    chosen.show();
-    Ok(())
+    writeln!(stdout(), "account {} added, id {}", account.name, account.id)?;
+    chosen.print()
 }
 
 async fn list(store: &Store) -> Result<(), Failure> {
@@ -94,8 +104,8 @@ async fn list(store: &Store) -> Result<(), Failure> {
         for account in &page {
             let email = account.email.as_deref().unwrap_or("-");
             let state = if account.disabled_at.is_some() { "disabled" } else { "active" };
-            let made = account.created_at;
-            println!("{}\t{}\t{email}\t{made}\t{state}", account.name, account.id);
+            let Account { name, id, created_at, .. } = account;
+            writeln!(stdout(), "{name}\t{id}\t{email}\t{created_at}\t{state}")?;
         }
         match page.last() {
             Some(last) => after.clone_from(&last.name),
@@ -107,8 +117,8 @@ async fn list(store: &Store) -> Result<(), Failure> {
 async fn disable(store: &Store, name: &str, at: Option<Timestamp>) -> Result<(), Failure> {
     let account = find(store, name).await?;
     store.disable_account(account.id, at).await?;
-    println!("account {name} {}", if at.is_some() { "disabled" } else { "enabled" });
-    Ok(())
+    let state = if at.is_some() { "disabled" } else { "enabled" };
+    Ok(writeln!(stdout(), "account {name} {state}")?)
 }
 
 async fn password(
@@ -125,39 +135,39 @@ async fn password(
         ExistingAccess::Keep => "its sessions ended",
         ExistingAccess::RevokeAt(_) => "its sessions and tokens ended",
     };
-    println!("password of {name} changed, {ended}");
-    chosen.show();
-    Ok(())
+    writeln!(stdout(), "password of {name} changed, {ended}")?;
+    chosen.print()
 }
 
-/// The account of this name.
+/// Finds an account by its name.
 pub(super) async fn find(store: &Store, name: &str) -> Result<Account, Failure> {
     let found = store.account_by_name(name).await?;
     found.ok_or_else(|| format!("there is no account {name:?}; see belfry account list").into())
 }
 
-struct Chosen {
+struct NewPassword {
     secret: Secret,
     generated: bool,
 }
 
-fn choose_password(from_stdin: bool) -> Result<Chosen, Failure> {
+fn choose_password(from_stdin: bool) -> Result<NewPassword, Failure> {
     if !from_stdin {
-        return Ok(Chosen { secret: Secret::new(random::password()), generated: true });
+        return Ok(NewPassword { secret: Secret::new(random::password()), generated: true });
     }
     let mut text = String::new();
-    std::io::stdin().take(4096).read_to_string(&mut text)?;
-    // What `echo` and editors put behind it is not part of it; spaces are.
+    stdin().take(4096).read_to_string(&mut text)?;
+    // The newline that `echo` and editors add is not part of the password.
     let secret = Secret::new(text.trim_end_matches(['\r', '\n']));
-    check_password(&secret).map_err(|problem| format!("the password {problem}"))?;
-    Ok(Chosen { secret, generated: false })
+    check_password(&secret).map_err(|error| format!("the password {error}"))?;
+    Ok(NewPassword { secret, generated: false })
 }
 
-impl Chosen {
-    /// A generated password is shown here and never again.
-    fn show(&self) {
+impl NewPassword {
+    /// Prints a generated password.
+    fn print(&self) -> Result<(), Failure> {
         if self.generated {
-            println!("password: {}", self.secret.reveal());
+            writeln!(stdout(), "password: {}", self.secret.reveal())?;
         }
+        Ok(())
     }
 }

@@ -1,41 +1,48 @@
 //! `belfry app …`
 
+use std::io::{Write, stdout};
 use std::sync::Arc;
 
 use clap::Subcommand;
 use jiff::Timestamp;
 
-use super::Failure;
+use super::{DatabaseUse, Failure};
 use crate::store::{App, Store};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
-    /// List the apps: id, name, when it was registered, whether it is disabled
+    /// List apps: id, name, registration time, state
     List,
-    /// Show one app
+    /// Show an app
     Show {
-        /// Its id, or its client id
+        /// App id or client id
         id: String,
     },
-    /// Refuse an app's requests, codes and tokens from now on
+    /// Disable an app: reject its requests, codes and tokens
     Disable {
-        /// Its id, or its client id
+        /// App id or client id
         id: String,
     },
-    /// Let a disabled app in again
+    /// Enable a disabled app
     Enable {
-        /// Its id, or its client id
+        /// App id or client id
         id: String,
     },
+}
+
+impl Command {
+    pub(super) fn database_use(&self) -> DatabaseUse {
+        match self {
+            Self::List | Self::Show { .. } => DatabaseUse::Read,
+            Self::Disable { .. } | Self::Enable { .. } => DatabaseUse::Write,
+        }
+    }
 }
 
 pub(super) fn run(command: Command) -> impl AsyncFnOnce(&Store, Timestamp) -> Result<(), Failure> {
     async move |store: &Store, now| match command {
         Command::List => list(store).await,
-        Command::Show { id } => {
-            show(&find(store, &id).await?);
-            Ok(())
-        }
+        Command::Show { id } => show(&find(store, &id).await?),
         Command::Disable { id } => disable(store, &id, Some(now)).await,
         Command::Enable { id } => disable(store, &id, None).await,
     }
@@ -47,7 +54,8 @@ async fn list(store: &Store) -> Result<(), Failure> {
     loop {
         let page = store.apps(after, PAGE).await?;
         for app in &page {
-            println!("{}\t{}\t{}\t{}", app.id, app.name, app.created_at, state(app));
+            let App { id, name, created_at, .. } = app;
+            writeln!(stdout(), "{id}\t{name}\t{created_at}\t{}", state(app))?;
         }
         match page.last() {
             Some(last) => after = last.id,
@@ -56,24 +64,25 @@ async fn list(store: &Store) -> Result<(), Failure> {
     }
 }
 
-fn show(app: &App) {
-    println!("id             {}", app.id);
-    println!("name           {}", app.name);
-    println!("website        {}", app.website.as_deref().unwrap_or("-"));
-    println!("client id      {}", app.client_id);
-    println!("scopes         {}", app.scopes);
+fn show(app: &App) -> Result<(), Failure> {
+    let mut out = stdout().lock();
+    writeln!(out, "id             {}", app.id)?;
+    writeln!(out, "name           {}", app.name)?;
+    writeln!(out, "website        {}", app.website.as_deref().unwrap_or("-"))?;
+    writeln!(out, "client id      {}", app.client_id)?;
+    writeln!(out, "scopes         {}", app.scopes)?;
     for uri in &app.redirect_uris {
-        println!("redirect URI   {uri}");
+        writeln!(out, "redirect URI   {uri}")?;
     }
-    println!("registered     {}", app.created_at);
-    println!("state          {}", state(app));
+    writeln!(out, "registered     {}", app.created_at)?;
+    Ok(writeln!(out, "state          {}", state(app))?)
 }
 
 async fn disable(store: &Store, id: &str, at: Option<Timestamp>) -> Result<(), Failure> {
     let app = find(store, id).await?;
     store.disable_app(app.id, at).await?;
-    println!("app {} ({}) {}", app.id, app.name, if at.is_some() { "disabled" } else { "enabled" });
-    Ok(())
+    let state = if at.is_some() { "disabled" } else { "enabled" };
+    Ok(writeln!(stdout(), "app {} ({}) {state}", app.id, app.name)?)
 }
 
 async fn find(store: &Store, id: &str) -> Result<App, Failure> {

@@ -1,5 +1,7 @@
 //! `belfry config …`
 
+use std::io::{Write, stdout};
+
 use clap::Subcommand;
 
 use super::Failure;
@@ -11,19 +13,20 @@ use crate::store::SecretUrl;
 
 #[derive(Subcommand)]
 pub(super) enum Command {
-    /// Read the settings and say what is wrong, or what is in force; changes nothing
+    /// Validate the configuration and print the effective settings
     Check,
 }
 
-/// Shows the settings in force. That they and the files they name could be loaded is the check.
+/// Prints the effective settings. Loading them and the files they name is the validation.
 pub(super) fn run(config: &Config) -> Result<(), Failure> {
     ApplicationServices::load(&config.application_services)?;
     let tls = config.tls.as_ref();
-    let or = |setting: Option<String>, unset: &str| setting.unwrap_or_else(|| unset.to_owned());
+    let or = |setting: Option<String>, default: &str| setting.unwrap_or_else(|| default.to_owned());
+    let mut out = stdout().lock();
     let rows = [
         ("listen", config.listen.to_string()),
         ("base_url", config.base_url(config.listen).to_string()),
-        ("server_name", or(config.server_name.clone(), "the base URL's host")),
+        ("server_name", or(config.server_name.clone(), "host of the base URL")),
         ("database", config.database().to_string()),
         (
             "redis",
@@ -41,15 +44,14 @@ pub(super) fn run(config: &Config) -> Result<(), Failure> {
         ),
     ];
     for (name, value) in rows {
-        println!("{name:<14} {value}");
+        writeln!(out, "{name:<14} {value}")?;
     }
-    println!("limits");
+    writeln!(out, "limits")?;
     for (name, value) in ActiveLimits::new(config, &LimitMetrics::default()).lines() {
-        println!("  {name:<18} {value}");
+        writeln!(out, "  {name:<18} {value}")?;
     }
-    for doubt in config.warnings() {
-        println!("warning: {doubt}");
+    for warning in config.warnings() {
+        writeln!(out, "warning: {warning}")?;
     }
-    println!("the settings are valid");
-    Ok(())
+    Ok(writeln!(out, "the settings are valid")?)
 }

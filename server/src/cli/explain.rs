@@ -3,7 +3,7 @@
 mod page;
 
 use std::fs::File;
-use std::io::{IsTerminal, Read, stdin, stdout};
+use std::io::{IsTerminal, Read, Write, stdin, stdout};
 
 use belfry_core::json;
 use belfry_core::matrix;
@@ -68,9 +68,9 @@ pub(super) fn run(
         let rules = CompiledRules::new(&user_id, rulesets.documents());
         let explanation = rules.explain(&event, &facts.room, member);
         if arguments.json {
-            println!("{}", serde_json::to_string_pretty(&explanation)?);
+            writeln!(stdout(), "{}", serde_json::to_string_pretty(&explanation)?)?;
         } else {
-            print!("{}", Page { explanation: &explanation, colours: wants_colours() });
+            write!(stdout(), "{}", Page { explanation: &explanation, colours: wants_colours() })?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! `belfry serve`: engines, bind, serve until a signal.
+//! `belfry serve`: opens the store, binds, and serves until a signal.
 
-use std::fs::{self, File, TryLockError};
-use std::io::Write;
+use std::fs::{File, TryLockError};
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,37 +17,37 @@ use crate::config::{Config, ConfigError};
 use crate::http::HttpService;
 use crate::log;
 use crate::serve::serve;
-use crate::store::{Database, Store};
+use crate::store::{Database, Store, create_private_directory};
 use crate::tls::Tls;
 
-/// How often what has ended is removed from the store.
-const SWEEP: Duration = Duration::from_hours(1);
-/// How often windows that have ended are removed from memory.
-const SWEEP_LIMITS: Duration = Duration::from_mins(1);
+/// Interval of deleting expired rows.
+const SWEEP_INTERVAL: Duration = Duration::from_hours(1);
+/// Interval of removing expired rate limit windows from memory.
+const SWEEP_LIMITS_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Reads the settings: flags, environment and file, as they are now.
+/// Loads the configuration, again at each SIGHUP.
 pub(super) trait Load: Fn() -> Result<Config, ConfigError> + Send + 'static {}
 impl<F: Fn() -> Result<Config, ConfigError> + Send + 'static> Load for F {}
 
-/// Serves with what `load` gives; a SIGHUP asks it again.
 pub(super) fn run(load: impl Load) -> Result<(), Failure> {
     let config = load()?;
     log::start(config.log);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(serve_until_signal(config, load));
-    // A hash that is still being made is nobody's any more.
+    // Nobody waits for the result of a password that is still being hashed.
     runtime.shutdown_timeout(Duration::from_secs(1));
     outcome
 }
 
 async fn serve_until_signal(config: Config, load: impl Load) -> Result<(), Failure> {
-    // Signals first: one that comes during the start must not be lost.
+    // First, so that signals during the start are not lost.
     let (stop, reload) = (stop_signal()?, signal(SignalKind::hangup())?);
     let database = config.database();
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let clock = Arc::new(SystemClock);
-    let store = Store::open(&database, &config.store, clock.now()).await?;
+    // Locked before opening, which upgrades the schema: a running server may need the old one.
     let _lock = lock(&database)?;
+    let store = Store::open(&database, &config.store, clock.now()).await?;
     let listener = bind(config.listen).await?;
     let metrics_listener = match config.metrics_listen {
         Some(address) => Some(bind(address).await?),
@@ -56,13 +56,13 @@ async fn serve_until_signal(config: Config, load: impl Load) -> Result<(), Failu
     let bound = listener.local_addr()?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     let base_url = config.base_url(bound);
-    tracing::info!(%database, %base_url, version = env!("CARGO_PKG_VERSION"), "belfry starts");
+    tracing::info!(%database, %base_url, version = env!("CARGO_PKG_VERSION"), "belfry started");
 
-    for doubt in config.warnings() {
-        tracing::warn!("{doubt}");
+    for warning in config.warnings() {
+        tracing::warn!("{warning}");
     }
     let state = Arc::new(AppState::new(config, base_url, store, clock).await?);
-    let side = [
+    let tasks = [
         tokio::spawn(sweep(Arc::clone(&state))),
         tokio::spawn(sweep_limits(Arc::clone(&state))),
         tokio::spawn(reload_limits(Arc::clone(&state), load, reload)),
@@ -74,40 +74,48 @@ async fn serve_until_signal(config: Config, load: impl Load) -> Result<(), Failu
 
     serve(listener, tls, HttpService::new(Arc::clone(&state)), stopped(stop)).await;
 
-    for task in side {
+    for task in tasks {
         task.abort();
     }
-    tracing::info!("belfry stops");
+    tracing::info!("belfry stopped");
     Ok(())
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
-    let bound = TcpListener::bind(address).await;
-    bound.map_err(|error| format!("cannot listen on {address}: {error}").into())
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|error| format!("cannot listen on {address}: {error}").into())
 }
 
-/// Two servers on one SQLite file would not see each other's writes at once; commands may run
-/// beside a server. PostgreSQL tells its nodes itself.
+/// Locks the data directory of SQLite: two servers on one file would not notice each other's
+/// writes at once. Commands may run beside a server.
 fn lock(database: &Database) -> Result<Option<File>, Failure> {
     let Database::Sqlite(path) = database else { return Ok(None) };
-    let path = path.with_extension("lock");
-    let open = fs::OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-    let file = open.map_err(|error| format!("cannot open {}: {error}", path.display()))?;
+    let lock = path.with_extension("lock");
+    let failed = |error: io::Error| {
+        format!(
+            "cannot open the database {}: cannot lock {}: {error}; its directory must be writable",
+            path.display(),
+            lock.display()
+        )
+    };
+    if let Some(directory) = path.parent() {
+        create_private_directory(directory).map_err(failed)?;
+    }
+    let file = File::options().create(true).truncate(false).write(true).open(&lock);
+    let file = file.map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Err(format!(
-            "another belfry serves this data: {} is locked; stop it, choose another --data, or \
-             use PostgreSQL for several nodes",
-            path.display()
+            "another belfry is serving this data: {} is locked; stop it, choose another --data, \
+             or use PostgreSQL for several nodes",
+            lock.display()
         )
         .into()),
-        Err(TryLockError::Error(error)) => {
-            Err(format!("cannot lock {}: {error}", path.display()).into())
-        }
+        Err(TryLockError::Error(error)) => Err(failed(error).into()),
     }
 }
 
-/// Turns true at the first SIGTERM or SIGINT; the second ends the process where it stands.
+/// Becomes true at the first SIGTERM or SIGINT. The second one exits the process at once.
 fn stop_signal() -> Result<watch::Receiver<bool>, Failure> {
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let (stopping, stop) = watch::channel(false);
@@ -128,40 +136,43 @@ fn stop_signal() -> Result<watch::Receiver<bool>, Failure> {
 }
 
 async fn stopped(mut stop: watch::Receiver<bool>) {
-    let _sender_never_goes = stop.wait_for(|stop| *stop).await;
+    // The sender is never dropped.
+    drop(stop.wait_for(|stop| *stop).await);
 }
 
 async fn sweep(state: Arc<AppState>) {
     loop {
-        tokio::time::sleep(SWEEP).await;
+        tokio::time::sleep(SWEEP_INTERVAL).await;
         if let Err(error) = state.store.delete_expired(state.clock.now()).await {
-            tracing::warn!(%error, "what has ended could not be removed");
+            tracing::warn!(%error, "failed to delete expired rows");
         }
     }
 }
 
 async fn sweep_limits(state: Arc<AppState>) {
     loop {
-        tokio::time::sleep(SWEEP_LIMITS).await;
+        tokio::time::sleep(SWEEP_LIMITS_INTERVAL).await;
         let state = Arc::clone(&state);
-        // Millions of keys take a while.
-        let _only_fails_by_a_panic =
+        // A blocking task, because there may be millions of keys.
+        let _panicked =
             tokio::task::spawn_blocking(move || state.limits.sweep(state.clock.now())).await;
     }
 }
 
-/// Puts the limits of the settings in force again at every SIGHUP.
+/// Reloads the rate limits at every SIGHUP.
 async fn reload_limits(state: Arc<AppState>, load: impl Load, mut hangup: Signal) {
     while hangup.recv().await.is_some() {
         match load() {
-            Err(error) => tracing::error!(%error, "SIGHUP: the limits in force stay as they are"),
+            Err(error) => {
+                tracing::error!(%error, "SIGHUP: invalid configuration, rate limits not changed")
+            }
             Ok(config) => {
                 let changes = state.limits.replace(&config, &state.metrics);
                 for change in &changes {
-                    tracing::info!(change, "SIGHUP: a limit is changed");
+                    tracing::info!(change, "SIGHUP: rate limit changed");
                 }
                 if changes.is_empty() {
-                    tracing::info!("SIGHUP: no limit is changed");
+                    tracing::info!("SIGHUP: no rate limit changed");
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! `belfry token …`
 
+use std::io::{Write, stdout};
 use std::time::Duration;
 
 use belfry_core::oauth::app::{MAX_NAME_LENGTH, is_blank};
@@ -15,20 +16,20 @@ use crate::tokens::{COMMAND_LINE, TokenIssuer};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
-    /// Issue an access token of an account, and print it
+    /// Issue an access token for an account and print it
     Issue {
-        /// The name of the account
+        /// Account name
         name: String,
-        /// What it may be used for, separated by spaces
+        /// Scopes, separated by spaces
         #[arg(long, default_value = "read")]
         scopes: String,
-        /// The title of the app that the account's owner will see it under
+        /// Title of the app under which the account's owner sees the token
         #[arg(long, value_name = "TITLE", default_value = "Command line")]
         app: String,
     },
-    /// Revoke an access token at once
+    /// Revoke an access token
     Revoke {
-        /// The token
+        /// Access token
         token: String,
     },
 }
@@ -58,18 +59,16 @@ async fn issue(
         || title.chars().count() > MAX_NAME_LENGTH
         || title.contains(char::is_control)
     {
-        return Err("the title of an app has 1 to 60 characters".into());
+        return Err("the title of an app must have 1 to 60 characters".into());
     }
     let app = (format!("{COMMAND_LINE}{title}"), title);
     let token = issuer.issue_first_party((&app.0, app.1), account.id, None, scopes).await?;
-    println!("{}", token.reveal());
-    Ok(())
+    Ok(writeln!(stdout(), "{}", token.reveal())?)
 }
 
 async fn revoke(store: &Store, now: Timestamp, token: &Secret) -> Result<(), Failure> {
     if !store.revoke_token(token.digest(), now).await? {
         return Err("there is no such token".into());
     }
-    println!("token revoked");
-    Ok(())
+    Ok(writeln!(stdout(), "token revoked")?)
 }

@@ -1,18 +1,18 @@
-//! What no single setting can tell: which of them do not go together, or are hardly meant.
+//! Validates settings that cannot be checked while parsing, and warns of probable mistakes.
 
 use super::{BaseUrl, Config, ConfigError};
 use crate::http::paths::RESERVED_SEGMENTS;
 
 impl Config {
-    /// Refuses what cannot be served.
+    /// Rejects a configuration that cannot be served.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let refuse = |text: String| Err(ConfigError(text));
+        let reject = |text: String| Err(ConfigError(text));
         if self.name_segments.is_empty() {
-            return refuse("name_segments is empty: no push rules would be served".to_owned());
+            return reject("name_segments is empty: no push rules would be served".to_owned());
         }
         for (number, segment) in self.name_segments.iter().enumerate() {
             if self.name_segments[..number].contains(segment) {
-                return refuse(format!("name_segments: {segment:?} is there twice"));
+                return reject(format!("name_segments: {segment:?} is listed twice"));
             }
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
             if segment.is_empty()
@@ -20,9 +20,9 @@ impl Config {
                 || !segment.chars().all(plain)
                 || RESERVED_SEGMENTS.contains(&segment.as_str())
             {
-                return refuse(format!(
-                    "name_segments: {segment:?} cannot be used; take letters, digits, `_`, `-`, \
-                     and not one of {}",
+                return reject(format!(
+                    "name_segments: {segment:?} cannot be used; use letters, digits, `_`, `-` and \
+                     none of {}",
                     RESERVED_SEGMENTS.join(", ")
                 ));
             }
@@ -30,49 +30,49 @@ impl Config {
         if let Some(tls) = &self.tls
             && [&tls.certificate, &tls.key].iter().any(|path| path.as_os_str().is_empty())
         {
-            return refuse("tls: a certificate and a key are needed, both".to_owned());
+            return reject("tls: both a certificate and a key are required".to_owned());
         }
         if let Some(url) = &self.database
             && !matches!(url.scheme(), "postgres" | "postgresql")
         {
-            return refuse(format!(
-                "database: {:?} is not served; write postgres://…, or leave it out for SQLite in \
-                 the data folder",
+            return reject(format!(
+                "database: unsupported scheme {:?}; use postgres://…, or omit it for SQLite in the \
+                 data directory",
                 url.scheme()
             ));
         }
         if let Some(url) = &self.redis
             && !matches!(url.scheme(), "redis" | "rediss")
         {
-            return refuse(format!(
-                "redis: {:?} is not served; write redis://…, or rediss://… with TLS",
+            return reject(format!(
+                "redis: unsupported scheme {:?}; use redis://…, or rediss://… for TLS",
                 url.scheme()
             ));
         }
         if self.redis.as_ref().is_some_and(|url| url.reveal().contains('#')) {
-            // The driver would take `#insecure` for the wish not to know whom it speaks to.
-            return refuse("redis: nothing after # is understood".to_owned());
+            // The driver would accept `#insecure`, which disables certificate verification.
+            return reject("redis: a fragment (#…) is not supported".to_owned());
         }
         if let Some(name) = &self.server_name
             && (name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '/'))
         {
-            return refuse(format!("server_name: {name:?} is not a host name"));
+            return reject(format!("server_name: {name:?} is not a host name"));
         }
         Ok(())
     }
 
-    /// What is allowed, but hardly meant.
+    /// Warnings about settings that are valid but probably a mistake.
     #[must_use]
     pub fn warnings(&self) -> Vec<&'static str> {
         let secure = self.base_url.as_ref().is_some_and(BaseUrl::is_secure);
-        let mut doubts = Vec::new();
+        let mut warnings = Vec::new();
         if secure && self.tls.is_none() && self.trusted_proxies.is_empty() {
-            doubts.push(
-                "base_url is https but this process serves plain HTTP, so a proxy must stand \
-                 before it; without its address in trusted_proxies all clients share one limit",
+            warnings.push(
+                "base_url is https but this process serves plain HTTP, so clients connect through a \
+                 proxy; without its address in trusted_proxies they all share one rate limit",
             );
         }
-        doubts
+        warnings
     }
 }
 
@@ -81,22 +81,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn segments_of_the_push_rules_are_plain_free_and_each_there_once() {
-        let checked = |segments: &[&str]| {
+    fn name_segments_are_plain_unreserved_and_distinct() {
+        let check = |segments: &[&str]| {
             let name_segments = segments.iter().map(|&segment| segment.to_owned()).collect();
             Config { name_segments, ..Config::default() }.check().map_err(|error| error.0)
         };
-        assert_eq!(checked(&["_matrix", "bells.v2"]), Ok(()));
+        assert_eq!(check(&["_matrix", "bells.v2"]), Ok(()));
         for (segments, problem) in [
             (&[] as &[_], "is empty"),
-            (&["a", "b", "a"], "\"a\" is there twice"),
+            (&["a", "b", "a"], "\"a\" is listed twice"),
             (&["a/b"], "\"a/b\" cannot be used"),
             (&[".well-known"], "cannot be used"),
             (&["oauth"], "cannot be used"),
             (&[""], "cannot be used"),
         ] {
-            let refusal = checked(segments).unwrap_err();
-            assert!(refusal.contains(problem), "{segments:?}: {refusal}");
+            let error = check(segments).unwrap_err();
+            assert!(error.contains(problem), "{segments:?}: {error}");
         }
     }
 }

@@ -1,44 +1,66 @@
-//! Reading `belfry.toml`, with errors that say where and what was probably meant.
+//! Reads `belfry.toml`, with errors that name the key, the line and the probable intention.
 
 use std::fs;
 use std::path::Path;
 
+use toml::de::{DeTable, DeValue};
+
 use super::{Config, ConfigError};
 
 pub(super) fn read(path: &Path) -> Result<Config, ConfigError> {
+    let file = path.display().to_string();
     let text = fs::read_to_string(path)
-        .map_err(|error| ConfigError(format!("cannot read {}: {error}", path.display())))?;
-    parse(&text).map_err(|problem| ConfigError(format!("{}: {problem}", path.display())))
+        .map_err(|error| ConfigError(format!("cannot read {file}: {error}")))?;
+    parse(&text, &file)
 }
 
-fn parse(text: &str) -> Result<Config, String> {
+fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
     toml::from_str(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
-        format!("line {line}: {}", suggest(error.message()))
+        let start = error.span().map_or(0, |span| span.start);
+        let line = 1 + text[..start].matches('\n').count();
+        let message = rewrite(error.message());
+        let key = DeTable::parse(text).ok().and_then(|table| key_at(table.get_ref(), start));
+        let message = match key {
+            Some(key) if message.starts_with("must ") => format!("{key} {message}"),
+            Some(key) => format!("{key}: {message}"),
+            None => message,
+        };
+        ConfigError(format!("{message} ({file}, line {line})"))
     })
 }
 
-/// Turns serde's "unknown field `x`, expected one of `a`, `b`" into a suggestion.
-fn suggest(message: &str) -> String {
+/// The dotted key of the value at this position.
+fn key_at(table: &DeTable<'_>, position: usize) -> Option<String> {
+    table.iter().find_map(|(key, value)| match value.get_ref() {
+        DeValue::Table(inner) => {
+            key_at(inner, position).map(|rest| format!("{}.{rest}", key.get_ref()))
+        }
+        _ => value.span().contains(&position).then(|| key.get_ref().to_string()),
+    })
+}
+
+/// Rewrites serde's messages about unknown fields, with a suggestion, and about zero.
+fn rewrite(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     match (message.strip_prefix("unknown field `"), quoted.next()) {
         (Some(_), Some(unknown)) => {
             let known: Vec<&str> = quoted.collect();
             match nearest(unknown, &known) {
                 Some(meant) => format!("unknown key `{unknown}`; did you mean `{meant}`?"),
-                None => format!("unknown key `{unknown}`; known are {}", known.join(", ")),
+                None => format!("unknown key `{unknown}`; known keys: {}", known.join(", ")),
             }
         }
+        _ if message.contains("expected a nonzero") => "must be at least 1".to_owned(),
         _ => message.trim_end().to_owned(),
     }
 }
 
-/// The known name that is most like an unknown one, if any is like it at all.
+/// The known name that is most similar to an unknown one, if any is similar at all.
 pub(super) fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
     known
         .iter()
         .map(|name| (strsim::jaro_winkler(unknown, name), *name))
-        .filter(|(likeness, _)| *likeness > 0.7)
+        .filter(|(similarity, _)| *similarity > 0.7)
         .max_by(|(one, _), (other, _)| one.total_cmp(other))
         .map(|(_, name)| name)
 }
@@ -50,8 +72,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_said_keeps_its_default() {
-        let config = parse("listen = '0.0.0.0:80'\n[http]\nbody_timeout = '1m 30s'\n").unwrap();
+    fn missing_settings_have_their_defaults() {
+        let text = "listen = '0.0.0.0:80'\n[http]\nbody_timeout = '1m 30s'\n";
+        let config = parse(text, "belfry.toml").unwrap();
         assert_eq!(config.listen.to_string(), "0.0.0.0:80");
         assert_eq!(config.http.body_timeout, Duration::from_secs(90));
         assert_eq!(config.http.max_connections, 10_000);
@@ -59,41 +82,59 @@ mod tests {
     }
 
     #[test]
-    fn the_documented_file_is_valid_with_every_line_of_it_in_use() {
+    fn the_documented_file_is_valid_also_with_every_comment_enabled() {
         let docs = include_str!("../../../docs/operating.md");
         let file = docs.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
         let all: Vec<&str> =
             file.lines().map(|line| line.strip_prefix('#').unwrap_or(line)).collect();
         for text in [file.to_owned(), all.join("\n")] {
-            let config = parse(&text).unwrap();
+            let config = parse(&text, "belfry.toml").unwrap();
             assert_eq!(config.base_url.unwrap().to_string(), "https://ring.example");
         }
     }
 
     #[test]
-    fn an_error_names_the_line_and_what_was_meant() {
+    fn an_error_names_the_key_the_line_and_a_similar_key() {
         for (text, problem) in [
-            ("lisen = 'x'", "line 1: unknown key `lisen`; did you mean `listen`?"),
+            ("lisen = 'x'", "unknown key `lisen`; did you mean `listen`? (belfry.toml, line 1)"),
             (
                 "\n[http]\nbody_timout = '1s'",
-                "line 3: unknown key `body_timout`; did you mean `body_timeout`?",
+                "unknown key `body_timout`; did you mean `body_timeout`? (belfry.toml, line 3)",
             ),
-            ("[log]\nzzz = 1", "line 2: unknown key `zzz`; known are level, format"),
+            (
+                "[log]\nzzz = 1",
+                "unknown key `zzz`; known keys: level, format (belfry.toml, line 2)",
+            ),
             (
                 "[limits]\nmode = 'maybe'",
-                "line 2: unknown variant `maybe`, expected one of `enforce`, `shadow`, `off`",
+                "limits.mode: unknown variant `maybe`, expected one of `enforce`, `shadow`, `off` \
+                 (belfry.toml, line 2)",
             ),
             (
                 "[http]\nidle_timeout = '-3s'",
-                "line 2: \"-3s\" is not a length of time; write \"30s\" or \"5m\"",
+                "http.idle_timeout must be a duration such as \"30s\" or \"5m\", not \"-3s\" \
+                 (belfry.toml, line 2)",
             ),
             (
                 "[http]\nidle_timeout = '0s'",
-                "line 2: \"0s\" is not a length of time; write \"30s\" or \"5m\"",
+                "http.idle_timeout must be a duration such as \"30s\" or \"5m\", not \"0s\" \
+                 (belfry.toml, line 2)",
             ),
-            ("listen = 'here'", "line 1: invalid socket address syntax"),
+            (
+                "\nstore.connections = 0",
+                "store.connections must be at least 1 (belfry.toml, line 2)",
+            ),
+            (
+                "[http]\nmax_connections = 0",
+                "http.max_connections must be at least 1 (belfry.toml, line 2)",
+            ),
+            ("listen = 'here'", "listen: invalid socket address syntax (belfry.toml, line 1)"),
+            (
+                "listen = ",
+                "string values must be quoted, expected literal string (belfry.toml, line 1)",
+            ),
         ] {
-            assert_eq!(parse(text).unwrap_err(), problem, "{text}");
+            assert_eq!(parse(text, "belfry.toml").unwrap_err().to_string(), problem, "{text}");
         }
     }
 }

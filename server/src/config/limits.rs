@@ -1,4 +1,4 @@
-//! `[limits]`: how often is too often.
+//! `[limits]`: rate limits.
 
 use std::time::Duration;
 
@@ -6,40 +6,38 @@ use belfry_core::limits::abuse::AbuseLimits;
 use belfry_core::limits::table::LimitTable;
 use serde::Deserialize;
 
-use super::values::LimitMode;
-use crate::limits::memory::Memory;
-use crate::limits::redis::Options;
+use super::values::{self, LimitMode};
 
-/// `[limits]`. The mode, the rows and `own` are read again at a SIGHUP.
+/// `[limits]`. The mode and the limits themselves are reloaded on SIGHUP.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Whether a call over a limit is refused.
+    /// What happens to requests over a limit.
     pub mode: LimitMode,
-    /// The limits of calls: `media = false` removes one, `media = { requests = 60 }` changes it,
-    /// and one of another name is added.
+    /// The limits on requests: `media = false` removes one, `media = { requests = 60 }` changes it,
+    /// and a new name adds one.
     pub rows: LimitTable,
     /// The limits on sign-in attempts, wrong client secrets and app registrations.
     pub own: AbuseLimits,
-    /// How many keys this process holds at most; each costs some 50 bytes.
+    /// Maximum number of keys counted in this process, at about 50 bytes each.
+    #[serde(deserialize_with = "values::positive")]
     pub max_keys: usize,
-    /// What the names of our keys in Redis begin with; services that share one differ in it.
+    /// Prefix of the keys in Redis, to share one Redis between several services.
     pub redis_prefix: String,
-    /// How long a call waits for Redis before this process counts it alone.
+    /// How long a request waits for Redis before it is counted in this process.
     #[serde(deserialize_with = "crate::duration::deserialize")]
     pub redis_timeout: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        let Options { prefix, timeout } = Options::default();
         Self {
             mode: LimitMode::default(),
             rows: LimitTable::default(),
             own: AbuseLimits::default(),
-            max_keys: Memory::KEYS,
-            redis_prefix: prefix,
-            redis_timeout: timeout,
+            max_keys: 2_000_000,
+            redis_prefix: "belfry".to_owned(),
+            redis_timeout: Duration::from_millis(25),
         }
     }
 }

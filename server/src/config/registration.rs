@@ -1,5 +1,5 @@
-//! The registration of an application service, as Matrix writes it: a YAML file, or a table of
-//! the same form in the configuration.
+//! Matrix application service registrations: a YAML file, or a table of the same form in
+//! `belfry.toml`.
 
 use std::fmt;
 use std::fs;
@@ -11,29 +11,29 @@ use serde::de::{self, Deserializer, MapAccess, Visitor, value::MapAccessDeserial
 
 use super::ConfigError;
 
-/// Where a registration is.
+/// The source of a registration.
 #[derive(Debug, Clone)]
 pub enum RegistrationSource {
-    /// In a YAML file.
+    /// A YAML file.
     File(PathBuf),
-    /// In the configuration itself.
+    /// A table in `belfry.toml`.
     Inline(Registration),
 }
 
-/// Who may act for which users. A registration says more, which has no meaning here.
+/// The fields of a registration that Belfry uses.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Registration {
-    /// What the application service is called.
+    /// The id of the application service.
     pub id: String,
-    /// The token that it presents, of which only the digest is kept.
+    /// The digest of its access token.
     #[serde(deserialize_with = "digest")]
     pub as_token: Digest,
-    /// The name of the user that it acts as when it names none.
+    /// The user name it acts as when a request names no other user.
     pub sender_localpart: String,
-    /// The users for whom it may act.
+    /// The users it may act for.
     #[serde(default)]
     pub namespaces: Namespaces,
-    /// Whether limits hold for it; they do when it does not say.
+    /// Whether rate limits apply to it; by default they do.
     #[serde(default)]
     pub rate_limited: Option<bool>,
 }
@@ -41,23 +41,23 @@ pub struct Registration {
 /// The `namespaces` of a registration.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Namespaces {
-    /// Users, by their ids.
+    /// Namespaces of user ids.
     #[serde(default)]
     pub users: Option<Vec<Namespace>>,
 }
 
-/// One of the namespaces.
+/// One namespace.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Namespace {
-    /// Matches the whole of an id.
+    /// Matches the whole id.
     pub regex: String,
-    /// Whether nobody else may have such an account.
+    /// Whether matching accounts are reserved for the application service.
     #[serde(default)]
     pub exclusive: bool,
 }
 
-/// The keys that a registration can have. In a file others are let be, since extensions of Matrix
-/// add some; in the configuration one would be a mistake.
+/// The keys of a registration. Unknown keys are ignored in a file, because Matrix extensions add
+/// some, and rejected in `belfry.toml`.
 const KEYS: [&str; 8] = [
     "id",
     "as_token",
@@ -78,24 +78,24 @@ fn digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error
 }
 
 impl RegistrationSource {
-    /// The registration, read from its file if it is in one.
+    /// Returns the registration, reading its file if it is in one.
     pub fn read(&self) -> Result<Registration, ConfigError> {
         let path = match self {
             Self::Inline(registration) => return Ok(registration.clone()),
             Self::File(path) => path,
         };
-        let failed = |why: String| ConfigError(format!("{}: {why}", path.display()));
+        let failed = |reason: String| ConfigError(format!("{}: {reason}", path.display()));
         let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-        // The parser shows the lines around a mistake, which may hold the token.
+        // The parser would quote the lines around an error, which may contain the token.
         serde_saphyr::from_str(&text).map_err(|error| failed(error.without_snippet().to_string()))
     }
 }
 
 impl<'de> Deserialize<'de> for RegistrationSource {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
+        struct PathOrTable;
 
-        impl<'de> Visitor<'de> for Either {
+        impl<'de> Visitor<'de> for PathOrTable {
             type Value = RegistrationSource;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,7 +116,7 @@ impl<'de> Deserialize<'de> for RegistrationSource {
             }
         }
 
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(PathOrTable)
     }
 }
 
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     const FILE: &str = "\
-# As a bridge writes it.
+# As written by a bridge.
 id: \"IRC Bridge\"
 url: null
 as_token: 30c05ae90a248a4188e620216fa72e349803310ec83e2a77b34fe90be6081f46
@@ -151,7 +151,7 @@ de.sorunome.msc2409.push_ephemeral: true
     }
 
     #[test]
-    fn a_registration_file_is_read_as_it_is() {
+    fn a_matrix_registration_file_is_accepted() {
         let read = read(FILE).unwrap();
         assert_eq!(read.id, "IRC Bridge");
         assert_eq!(read.sender_localpart, "_irc_bot");
@@ -163,7 +163,7 @@ de.sorunome.msc2409.push_ephemeral: true
     }
 
     #[test]
-    fn a_token_that_looks_like_a_number_is_a_text() {
+    fn a_token_that_looks_like_a_number_is_read_as_text() {
         for token in ["12345678901234567890", "1e5", "0x10", "no"] {
             let yaml = format!("id: a\nas_token: {token}\nsender_localpart: b\n");
             assert_eq!(read(&yaml).unwrap().as_token, Secret::new(token).digest(), "{token}");
@@ -171,7 +171,7 @@ de.sorunome.msc2409.push_ephemeral: true
     }
 
     #[test]
-    fn a_mistake_in_a_file_names_it_and_never_shows_the_token() {
+    fn an_error_names_the_file_and_never_shows_the_token() {
         for yaml in ["as_token: hunter2\n", "id: [\nas_token: hunter2", "as_token: hunter2\n  x: y"]
         {
             let problem = read(yaml).unwrap_err().to_string();
@@ -183,7 +183,7 @@ de.sorunome.msc2409.push_ephemeral: true
     }
 
     #[test]
-    fn a_table_of_the_configuration_has_the_same_form() {
+    fn a_table_in_the_configuration_has_the_same_form() {
         #[derive(Debug, Deserialize)]
         struct Sources {
             sources: Vec<RegistrationSource>,

@@ -1,40 +1,40 @@
-//! Small types of single settings: what parses is usable.
+//! Types and parsers of single settings.
 
 use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
 use url::Url;
 
-/// Whether a call over a limit is refused.
+/// What happens to requests over a rate limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LimitMode {
-    /// Count, report, refuse.
+    /// They are counted, reported and rejected.
     #[default]
     Enforce,
-    /// Count and report, never refuse.
+    /// They are counted and reported, but not rejected.
     Shadow,
-    /// Do not even count.
+    /// Requests are not counted.
     Off,
 }
 
-/// Whether strangers can make accounts.
+/// Who can create accounts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RegistrationPolicy {
-    /// Anybody can.
+    /// Anybody, through the API.
     #[default]
     Open,
-    /// Only who runs the server makes accounts.
+    /// Only the operator, by `belfry account add`.
     Closed,
 }
 
-/// The least important log lines that are still written.
+/// The minimum level of log messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names are those of every logger")]
+#[expect(missing_docs, reason = "these are the usual names")]
 pub enum LogLevel {
     Error,
     Warn,
@@ -44,39 +44,39 @@ pub enum LogLevel {
     Trace,
 }
 
-/// Whom log lines are for.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// People, when stderr is a terminal; otherwise programs.
+    /// `Human` if stderr is a terminal, otherwise `Json`.
     #[default]
     Auto,
-    /// People.
+    /// Text for people.
     Human,
-    /// Programs.
+    /// JSON for programs.
     Json,
 }
 
-/// The address under which clients reach the service, without a slash at its end.
+/// The public URL of the service, without a trailing slash.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct BaseUrl(Url);
 
 impl BaseUrl {
-    /// The address of a socket.
-    pub(super) fn of(bound: SocketAddr, secure: bool) -> Self {
+    /// The URL of a socket address.
+    pub(super) fn from_address(bound: SocketAddr, secure: bool) -> Self {
         let scheme = if secure { "https" } else { "http" };
         let url = Url::parse(&format!("{scheme}://{bound}"));
         Self(url.expect("a socket address is a valid authority"))
     }
 
-    /// The host, without its port.
+    /// The host, without the port.
     #[must_use]
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }
 
-    /// Whether clients come over HTTPS, to this process or to a proxy before it.
+    /// Whether clients use HTTPS, to this process or to a proxy in front of it.
     #[must_use]
     pub fn is_secure(&self) -> bool {
         self.0.scheme() == "https"
@@ -93,7 +93,7 @@ impl FromStr for BaseUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let url = Url::parse(text).map_err(|error| format!("{text:?} is no URL: {error}"))?;
+        let url = Url::parse(text).map_err(|error| format!("{text:?} is not a URL: {error}"))?;
         let bare = matches!(url.scheme(), "http" | "https")
             && url.has_host()
             && url.path() == "/"
@@ -104,7 +104,7 @@ impl FromStr for BaseUrl {
         if bare {
             Ok(Self(url))
         } else {
-            Err(format!("{text:?} must be http://HOST or https://HOST, with no path behind it"))
+            Err(format!("{text:?} must be http://HOST or https://HOST, without a path"))
         }
     }
 }
@@ -114,6 +114,14 @@ impl TryFrom<String> for BaseUrl {
 
     fn try_from(text: String) -> Result<Self, String> {
         text.parse()
+    }
+}
+
+/// A number above zero.
+pub(super) fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    match usize::deserialize(deserializer)? {
+        0 => Err(de::Error::custom("must be at least 1")),
+        number => Ok(number),
     }
 }
 

@@ -19,7 +19,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::cache::Cache;
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value, sql};
-use super::migrations;
+use super::migrations::{self, SchemaPolicy};
 use super::{Options, SecretUrl, StoreError};
 
 /// A PostgreSQL database.
@@ -44,7 +44,7 @@ impl Postgres {
         config.application_name("belfry").connect_timeout(options.timeout);
         let tls = tls(&mut config).map_err(failed)?;
 
-        let migrating = migrate(&config, tls.clone(), now, url);
+        let migrating = migrate(&config, tls.clone(), options.schema, now, url);
         tokio::time::timeout(Duration::from_mins(1), migrating)
             .await
             .map_err(|_| failed("no response within 60 seconds".to_owned()))??;
@@ -153,6 +153,7 @@ fn row(row: &tokio_postgres::Row) -> Result<Row, tokio_postgres::Error> {
 async fn migrate(
     config: &Config,
     tls: MakeRustlsConnect,
+    schema: SchemaPolicy,
     now: Timestamp,
     url: &SecretUrl,
 ) -> Result<(), StoreError> {
@@ -172,12 +173,7 @@ async fn migrate(
         return Err(StoreError::Open { database, reason });
     }
     let found = begin_migration(&mut client).map_err(failed).await?;
-    let pending = migrations::pending(found).map_err(|known| StoreError::Newer {
-        database: database.clone(),
-        found,
-        known,
-    })?;
-    for migration in pending {
+    for migration in schema.pending(&database, found)? {
         client.batch_execute(migration.postgres).await.map_err(failed)?;
         let insert =
             sql("insert into migrations values ($1, $2)", [migration.number.into(), now.into()]);

@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 use super::StoreError;
 use super::cache::Cache;
 use super::engine::{Batch, Engine, PARAMETERS, Row, Rows, Statement, Value};
-use super::migrations;
+use super::migrations::{self, SchemaPolicy};
 
 /// Time after which another process that has the file open has noticed a write, also when its writer
 /// was checkpointing the WAL.
@@ -40,24 +40,35 @@ impl Sqlite {
     /// Opens the file, creates it and its directory if missing, and starts the threads.
     pub(super) async fn open(
         path: PathBuf,
+        schema: SchemaPolicy,
         cache: Arc<Cache>,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        let open = tokio::task::spawn_blocking(move || Self::open_blocking(path, cache, now));
+        let open =
+            tokio::task::spawn_blocking(move || Self::open_blocking(path, schema, cache, now));
         open.await.map_err(|panic| StoreError::Failed(panic.to_string()))?
     }
 
-    fn open_blocking(path: PathBuf, cache: Arc<Cache>, now: Timestamp) -> Result<Self, StoreError> {
+    fn open_blocking(
+        path: PathBuf,
+        schema: SchemaPolicy,
+        cache: Arc<Cache>,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
         let path: Arc<Path> = path.into();
         let failed = |error: &dyn std::fmt::Display| StoreError::Open {
             database: path.display().to_string(),
             reason: error.to_string(),
         };
+        if !path.exists() {
+            // Checked first, because opening the file would create it.
+            schema.pending(&path.display().to_string(), 0)?;
+        }
         if let Some(directory) = path.parent() {
-            create_directory(directory).map_err(|error| failed(&error))?;
+            create_private_directory(directory).map_err(|error| failed(&error))?;
         }
         let mut connection = open_writer(&path).map_err(|error| failed(&describe(&error)))?;
-        migrate(&mut connection, &path, now)?;
+        migrate(&mut connection, &path, schema, now)?;
 
         let (writes, jobs) = mpsc::channel();
         let thread = thread::Builder::new()
@@ -150,7 +161,7 @@ fn describe(error: &rusqlite::Error) -> String {
 }
 
 /// Creates the data directory with mode 0700: it holds e-mail addresses and password hashes.
-fn create_directory(directory: &Path) -> std::io::Result<()> {
+pub(crate) fn create_private_directory(directory: &Path) -> std::io::Result<()> {
     if directory.as_os_str().is_empty() || directory.is_dir() {
         return Ok(());
     }
@@ -191,9 +202,15 @@ fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Applies the pending migrations in one transaction. The transaction is also the lock: another
 /// process that starts at the same time waits and then finds nothing to do.
-fn migrate(connection: &mut Connection, path: &Path, now: Timestamp) -> Result<(), StoreError> {
+fn migrate(
+    connection: &mut Connection,
+    path: &Path,
+    schema: SchemaPolicy,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let database = path.display().to_string();
     let failed = |error: rusqlite::Error| StoreError::Open {
-        database: path.display().to_string(),
+        database: database.clone(),
         reason: describe(&error),
     };
     let transaction = connection
@@ -203,12 +220,7 @@ fn migrate(connection: &mut Connection, path: &Path, now: Timestamp) -> Result<(
     let found = transaction
         .query_row("select coalesce(max(number), 0) from migrations", [], |row| row.get(0))
         .map_err(failed)?;
-    let pending = migrations::pending(found).map_err(|known| StoreError::Newer {
-        database: path.display().to_string(),
-        found,
-        known,
-    })?;
-    for migration in pending {
+    for migration in schema.pending(&database, found)? {
         transaction.execute_batch(migration.sqlite).map_err(failed)?;
         transaction
             .execute("insert into migrations values (?1, ?2)", (migration.number, now.as_second()))

@@ -1,11 +1,10 @@
-//! The process: how it starts, what it prints, how it stops, and what it does when its engines
-//! or its disk fail.
+//! The process: start, output, stop, and failures of its database or disk.
 
 mod outage;
-mod places;
+mod paths;
 mod stopping;
 
-use std::time::Duration;
+use std::fs::File;
 
 use serde_json::Value;
 
@@ -13,16 +12,16 @@ use crate::support::Process;
 use crate::support::process::{belfry, run};
 
 #[tokio::test]
-async fn it_serves_with_no_file_no_flag_and_no_server() {
+async fn it_serves_without_a_configuration() {
     let folder = tempfile::tempdir().unwrap();
     let server = Process::start(folder.path(), &[]);
-    let answer = reqwest::get(format!("{}/readyz", server.url)).await.unwrap();
-    assert_eq!(answer.status(), 200);
+    let response = reqwest::get(format!("{}/readyz", server.url)).await.unwrap();
+    assert_eq!(response.status(), 200);
     assert!(folder.path().join("data/belfry.db").exists());
 }
 
 #[test]
-fn it_serves_without_a_command_too() {
+fn it_serves_without_a_command() {
     let folder = tempfile::tempdir().unwrap();
     let command = belfry(folder.path(), &["--listen", "127.0.0.1:0"]);
     let server = Process::launch(command, folder.path());
@@ -30,19 +29,19 @@ fn it_serves_without_a_command_too() {
 }
 
 #[test]
-fn sigterm_and_sigint_end_it_with_zero() {
+fn sigterm_and_sigint_end_it_with_exit_code_zero() {
     for signal in ["TERM", "INT"] {
         let folder = tempfile::tempdir().unwrap();
         let mut server = Process::start(folder.path(), &[]);
         server.signal(signal);
         assert_eq!(server.wait(), Some(0), "{signal}");
-        assert!(server.logged().contains("belfry stops"), "{}", server.logged());
+        assert!(server.log().contains("belfry stopped"), "{}", server.log());
     }
 }
 
-/// Scripts read the address from it.
+/// Scripts read the address from this line.
 #[tokio::test]
-async fn the_ready_line_is_all_that_is_printed() {
+async fn only_the_ready_line_is_printed() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Process::start(folder.path(), &["--log-level", "trace"]);
     for path in ["/healthz", "/nothing", "/metrics", "/oauth/sign_in"] {
@@ -51,46 +50,47 @@ async fn the_ready_line_is_all_that_is_printed() {
     server.signal("HUP");
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
-    assert_eq!(server.printed(), [""; 0]);
-    assert!(server.logged().contains("/healthz"), "what there is to say is in the log");
+    assert_eq!(server.further_output(), [""; 0]);
+    assert!(server.log().contains("/healthz"), "requests are logged");
 }
 
 #[test]
-fn logs_are_json_when_stderr_is_no_terminal() {
+fn logs_are_json_if_stderr_is_not_a_terminal() {
     let folder = tempfile::tempdir().unwrap();
     let server = Process::start(folder.path(), &[]);
-    for line in server.logged().lines() {
+    for line in server.log().lines() {
         let line: Value = serde_json::from_str(line).unwrap();
         assert!(line["timestamp"].is_string() && line["level"].is_string(), "{line}");
     }
-    assert!(server.logged().contains("belfry starts"));
+    assert!(server.log().contains("belfry started"));
 }
 
 #[test]
-fn logs_are_for_people_on_demand() {
+fn logs_are_text_on_demand() {
     let folder = tempfile::tempdir().unwrap();
     let server = Process::start(folder.path(), &["--log-format", "human"]);
-    let logged = server.logged();
-    assert!(logged.contains(" INFO ") && !logged.starts_with('{'), "{logged}");
+    let log = server.log();
+    assert!(log.contains(" INFO ") && !log.starts_with('{'), "{log}");
 }
 
 #[test]
-fn variables_are_read_and_flags_beat_them() {
+fn flags_take_precedence_over_environment_variables() {
     let folder = tempfile::tempdir().unwrap();
-    let mut command = belfry(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
-    command.env("BELFRY_LISTEN", "nonsense").env("BELFRY_DATA", "elsewhere");
-    let outcome = command.output().unwrap();
-    let message = String::from_utf8(outcome.stderr).unwrap();
+    let mut command = belfry(folder.path(), &["serve"]);
+    let output = command.env("BELFRY_LISTEN", "nonsense").output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(message, "belfry: BELFRY_LISTEN: invalid socket address syntax\n");
 
-    let mut command = belfry(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
-    command.env("BELFRY_LISTEN", "192.0.2.1:1").env("BELFRY_DATA", "elsewhere");
-    let _server = Process::launch(command, folder.path());
-    assert!(folder.path().join("elsewhere/belfry.db").exists());
+    for arguments in [["serve", "--listen", "127.0.0.1:0"], ["--listen", "127.0.0.1:0", "serve"]] {
+        let mut command = belfry(folder.path(), &arguments);
+        command.env("BELFRY_LISTEN", "192.0.2.1:1").env("BELFRY_DATA", "elsewhere");
+        let _server = Process::launch(command, folder.path());
+        assert!(folder.path().join("elsewhere/belfry.db").exists());
+    }
 }
 
 #[test]
-fn an_address_in_use_is_named() {
+fn an_address_in_use_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let server = Process::start(folder.path(), &[]);
     let address = server.url.strip_prefix("http://").unwrap();
@@ -101,16 +101,30 @@ fn an_address_in_use_is_named() {
 }
 
 #[test]
-fn a_second_server_on_the_same_sqlite_data_is_refused() {
+fn a_second_server_on_the_same_sqlite_data_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let _first = Process::start(folder.path(), &[]);
     let second = run(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
     let message = String::from_utf8(second.stderr).unwrap();
-    assert!(message.contains("another belfry serves this data: data/belfry.lock"), "{message}");
+    assert!(message.contains("another belfry is serving this data: data/belfry.lock"), "{message}");
+}
+
+/// Otherwise a newer binary would upgrade the schema while an older one is running.
+#[test]
+fn the_lock_is_taken_before_the_database_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    std::fs::create_dir(&data).unwrap();
+    let lock = File::create(data.join("belfry.lock")).unwrap();
+    lock.try_lock().unwrap();
+    let server = run(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    let message = String::from_utf8(server.stderr).unwrap();
+    assert!(message.contains("another belfry is serving this data"), "{message}");
+    assert!(!data.join("belfry.db").exists());
 }
 
 #[test]
-fn a_killed_server_leaves_no_lock_behind() {
+fn a_killed_server_does_not_leave_a_lock() {
     let folder = tempfile::tempdir().unwrap();
     let mut first = Process::start(folder.path(), &[]);
     first.signal("KILL");
@@ -119,7 +133,7 @@ fn a_killed_server_leaves_no_lock_behind() {
 }
 
 #[tokio::test]
-async fn metrics_can_have_an_address_of_their_own() {
+async fn metrics_can_have_a_separate_address() {
     let folder = tempfile::tempdir().unwrap();
     let port = test_engines::free_port().unwrap();
     let address = format!("127.0.0.1:{port}");
@@ -129,20 +143,4 @@ async fn metrics_can_have_an_address_of_their_own() {
     assert_eq!(status(format!("http://{address}/readyz")).await, 404);
     assert_eq!(status(format!("{}/metrics", server.url)).await, 404);
     assert_eq!(status(format!("{}/readyz", server.url)).await, 200);
-}
-
-/// A connection that is open but idle must not hold up the end.
-#[tokio::test]
-async fn idle_connections_do_not_delay_the_end() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut server = Process::start(folder.path(), &[]);
-    let client = reqwest::Client::new();
-    client.get(format!("{}/healthz", server.url)).send().await.unwrap();
-    let address = server.url.strip_prefix("http://").unwrap();
-    let silent = tokio::net::TcpStream::connect(address).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    server.signal("TERM");
-    assert_eq!(server.wait(), Some(0));
-    assert!(!server.logged().contains("shutdown timeout"), "{}", server.logged());
-    drop((client, silent));
 }

@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::app::App;
 use super::tab::{RUNTIME, Tab};
-use crate::support::process::{add_account, run_well};
+use crate::support::process::{add_account, run_successfully};
 use crate::support::{Process, left_out};
 
 /// Everything that a test needs; it goes with the test.
@@ -46,8 +46,8 @@ impl Scene {
     pub(super) async fn furnish(&self) {
         let folder = self.folder.path();
         let issue = ["token", "issue", "alice", "--scopes"];
-        let token = run_well(folder, &[&issue[..], &["read write push"]].concat());
-        run_well(
+        let token = run_successfully(folder, &[&issue[..], &["read write push"]].concat());
+        run_successfully(
             folder,
             &[&issue[..], &["read:statuses", "--app", "The bell ringers’ bot"]].concat(),
         );

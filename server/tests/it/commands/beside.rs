@@ -1,4 +1,4 @@
-//! What a command changes, a server that runs beside it knows.
+//! A running server notices what commands change.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -6,32 +6,32 @@ use std::time::{Duration, Instant};
 use reqwest::Client;
 use serde_json::json;
 
-use super::Desk;
+use super::Workspace;
 use crate::support::Process;
 use crate::support::process::belfry;
 
-/// How long a busy machine may take for what is promised within a second.
+/// Far more than the second within which a server notices a change.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The ways to say which data are meant.
+/// The ways to name the database.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum Source {
     FlagBefore,
     FlagAfter,
     Variable,
     File,
 }
 
-/// A desk with a server, whose commands name their data in every way there is.
-struct Beside {
-    desk: Desk,
+/// A workspace with a server, whose commands name the database in every possible way.
+struct ServedWorkspace {
+    workspace: Workspace,
     server: Process,
     client: Client,
 }
 
-impl Desk {
-    /// The flag and the value that name the data, which are not where they would be looked for.
-    fn place(&self) -> [&str; 2] {
+impl Workspace {
+    /// The flag and value of a database that is not the default one.
+    fn database_flag(&self) -> [&str; 2] {
         match self.flags()[..] {
             [flag, url] => [flag, url],
             _ => ["--data", "elsewhere"],
@@ -39,38 +39,38 @@ impl Desk {
     }
 }
 
-impl Beside {
-    fn start(desk: Desk) -> Self {
-        let server = Process::start(desk.path(), &desk.place());
-        Self { desk, server, client: Client::new() }
+impl ServedWorkspace {
+    fn start(workspace: Workspace) -> Self {
+        let server = Process::start(workspace.path(), &workspace.database_flag());
+        Self { workspace, server, client: Client::new() }
     }
 
-    /// Runs a command that must succeed, and gives what it printed.
+    /// Runs a command that must succeed, and returns its output.
     #[track_caller]
-    fn run(&self, way: Way, arguments: &[&str]) -> String {
-        let output = self.command(way, arguments).output().unwrap();
+    fn run(&self, source: Source, arguments: &[&str]) -> String {
+        let output = self.command(source, arguments).output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{way:?} {arguments:?}: {stderr}");
+        assert!(output.status.success(), "{source:?} {arguments:?}: {stderr}");
         String::from_utf8(output.stdout).unwrap()
     }
 
-    fn command(&self, way: Way, arguments: &[&str]) -> Command {
-        let place = self.desk.place();
-        let name = place[0].trim_start_matches('-');
-        let with = |arguments: &[&str]| belfry(self.desk.path(), arguments);
-        match way {
-            Way::FlagBefore => with(&[&place, arguments].concat()),
-            Way::FlagAfter => with(&[arguments, &place].concat()),
-            Way::Variable => {
+    fn command(&self, source: Source, arguments: &[&str]) -> Command {
+        let flag = self.workspace.database_flag();
+        let name = flag[0].trim_start_matches('-');
+        let with = |arguments: &[&str]| belfry(self.workspace.path(), arguments);
+        match source {
+            Source::FlagBefore => with(&[&flag, arguments].concat()),
+            Source::FlagAfter => with(&[arguments, &flag].concat()),
+            Source::Variable => {
                 let mut command = with(arguments);
-                command.env(format!("BELFRY_{}", name.to_uppercase()), place[1]);
+                command.env(format!("BELFRY_{}", name.to_uppercase()), flag[1]);
                 command
             }
-            Way::File => {
-                let text = format!("{name} = '{}'", place[1]);
-                std::fs::write(self.desk.path().join("place.toml"), text).unwrap();
+            Source::File => {
+                let text = format!("{name} = '{}'", flag[1]);
+                std::fs::write(self.workspace.path().join("other.toml"), text).unwrap();
                 let mut command = with(arguments);
-                command.env("BELFRY_CONFIG", "place.toml");
+                command.env("BELFRY_CONFIG", "other.toml");
                 command
             }
         }
@@ -84,7 +84,7 @@ impl Beside {
     async fn until_status(&self, token: &str, wanted: u16) {
         let began = Instant::now();
         while self.status(token).await != wanted {
-            assert!(began.elapsed() < PATIENCE, "the server does not know: {wanted}");
+            assert!(began.elapsed() < PATIENCE, "the server did not notice the change to {wanted}");
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
@@ -96,58 +96,58 @@ impl Beside {
     }
 }
 
-async fn a_server_knows_what_a_command_did(desk: Desk) {
-    let beside = Beside::start(desk);
+async fn a_server_notices_changes_by_commands(workspace: Workspace) {
+    let served = ServedWorkspace::start(workspace);
     let password = |printed: &str| {
         let found = printed.lines().find_map(|line| line.strip_prefix("password: "));
         found.unwrap_or_else(|| panic!("{printed}")).to_owned()
     };
-    let old = password(&beside.run(Way::Variable, &["account", "add", "alice"]));
+    let old = password(&served.run(Source::Variable, &["account", "add", "alice"]));
     let issue = ["token", "issue", "alice", "--scopes", "push"];
-    let token = beside.run(Way::File, &issue).trim_end().to_owned();
-    let other = beside.run(Way::FlagBefore, &issue).trim_end().to_owned();
+    let token = served.run(Source::File, &issue).trim_end().to_owned();
+    let other = served.run(Source::FlagBefore, &issue).trim_end().to_owned();
     for token in [&token, &other] {
-        assert_eq!(beside.status(token).await, 200, "and it is in the server's memory now");
+        assert_eq!(served.status(token).await, 200, "the token is cached now");
     }
-    assert_eq!(beside.sign_in(&old).await, 200);
+    assert_eq!(served.sign_in(&old).await, 200);
 
-    beside.run(Way::FlagBefore, &["account", "disable", "alice"]);
-    beside.until_status(&token, 403).await;
-    assert_eq!(beside.sign_in(&old).await, 403);
-    beside.run(Way::File, &["account", "enable", "alice"]);
-    beside.until_status(&token, 200).await;
+    served.run(Source::FlagBefore, &["account", "disable", "alice"]);
+    served.until_status(&token, 403).await;
+    assert_eq!(served.sign_in(&old).await, 403);
+    served.run(Source::File, &["account", "enable", "alice"]);
+    served.until_status(&token, 200).await;
 
-    beside.run(Way::Variable, &["token", "revoke", &token]);
-    beside.until_status(&token, 401).await;
-    assert_eq!(beside.status(&other).await, 200, "no other token is revoked");
+    served.run(Source::Variable, &["token", "revoke", &token]);
+    served.until_status(&token, 401).await;
+    assert_eq!(served.status(&other).await, 200, "the other token is still valid");
 
     let keep = ["account", "password", "alice", "--keep-tokens"];
-    let new = password(&beside.run(Way::FlagAfter, &keep));
-    assert_eq!(beside.sign_in(&old).await, 403);
-    assert_eq!(beside.sign_in(&new).await, 200);
-    assert_eq!(beside.status(&other).await, 200, "tokens are kept");
+    let new = password(&served.run(Source::FlagAfter, &keep));
+    assert_eq!(served.sign_in(&old).await, 403);
+    assert_eq!(served.sign_in(&new).await, 200);
+    assert_eq!(served.status(&other).await, 200, "the token is still valid");
 
-    let apps = beside.run(Way::FlagBefore, &["app", "list"]);
+    let apps = served.run(Source::FlagBefore, &["app", "list"]);
     let app = apps.lines().find(|line| line.contains("\tCommand line\t")).unwrap();
     let app = app.split('\t').next().unwrap();
-    beside.run(Way::Variable, &["app", "disable", app]);
-    beside.until_status(&other, 401).await;
-    beside.run(Way::File, &["app", "enable", app]);
-    beside.until_status(&other, 200).await;
+    served.run(Source::Variable, &["app", "disable", app]);
+    served.until_status(&other, 401).await;
+    served.run(Source::File, &["app", "enable", app]);
+    served.until_status(&other, 200).await;
 
-    beside.run(Way::FlagBefore, &["account", "password", "alice"]);
-    beside.until_status(&other, 401).await;
-    assert!(!beside.desk.path().join("data").exists(), "nothing was looked for elsewhere");
+    served.run(Source::FlagBefore, &["account", "password", "alice"]);
+    served.until_status(&other, 401).await;
+    assert!(!served.workspace.path().join("data").exists(), "the default database was created");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_knows_what_a_command_did_on_sqlite() {
-    a_server_knows_what_a_command_did(Desk::sqlite()).await;
+async fn a_server_notices_changes_by_commands_on_sqlite() {
+    a_server_notices_changes_by_commands(Workspace::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_knows_what_a_command_did_on_postgres() {
-    if let Some(desk) = Desk::postgres().await {
-        a_server_knows_what_a_command_did(desk).await;
+async fn a_server_notices_changes_by_commands_on_postgres() {
+    if let Some(workspace) = Workspace::postgres().await {
+        a_server_notices_changes_by_commands(workspace).await;
     }
 }

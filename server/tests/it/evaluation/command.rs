@@ -6,20 +6,20 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::support::process::{belfry, run, run_well};
+use crate::support::process::{belfry, run, run_successfully};
 
 /// The event of `docs/evaluation.md`.
 const EVENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/event.json");
 
 fn with_account() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    run_well(folder.path(), &["account", "add", "alice"]);
+    run_successfully(folder.path(), &["account", "add", "alice"]);
     folder
 }
 
 #[track_caller]
 fn explain(folder: &Path, more: &[&str]) -> String {
-    run_well(folder, &[&["explain", "--account", "alice", EVENT], more].concat())
+    run_successfully(folder, &[&["explain", "--account", "alice", EVENT], more].concat())
 }
 
 #[test]

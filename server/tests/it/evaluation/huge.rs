@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{PRODUCT, id, message, silent};
 use crate::support::Process;
-use crate::support::process::run_well;
+use crate::support::process::run_successfully;
 
 const MEMBERS: u32 = 100_000;
 
@@ -51,7 +51,7 @@ fn rules(quiet: bool) -> String {
 /// Creates the accounts; every other one has rules. Writes to the database directly, because the API
 /// would take a minute.
 fn create_accounts(folder: &Path) {
-    run_well(folder, &["account", "list"]);
+    run_successfully(folder, &["account", "list"]);
     let database = rusqlite::Connection::open(folder.join("data/belfry.db")).unwrap();
     let people = "with recursive people (n) as \
         (select 0 union all select n + 1 from people where n + 1 < ?1) ";

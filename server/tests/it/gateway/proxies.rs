@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use test_engines::{EngineError, Proxy, free_port};
 
 use self::upstream::Upstream;
-use crate::support::process::run_well;
+use crate::support::process::run_successfully;
 use crate::support::{Process, left_out};
 
 const GUIDE: &str = include_str!("../../../../docs/gateway.md");
@@ -35,8 +35,9 @@ impl Gate {
         let settings = "trusted_proxies = ['127.0.0.1']\n[limits.rows]\nip = { requests = 1000 }\n";
         std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
         let belfry = Process::start(folder.path(), &[]);
-        run_well(folder.path(), &["account", "add", "alice"]);
-        let token = run_well(folder.path(), &["token", "issue", "alice", "--scopes", "read write"]);
+        run_successfully(folder.path(), &["account", "add", "alice"]);
+        let token =
+            run_successfully(folder.path(), &["token", "issue", "alice", "--scopes", "read write"]);
         let upstream = Upstream::start().await;
         let port = free_port().unwrap();
         let (_, block) = GUIDE.split_once(&format!("```{language}\n")).unwrap();

@@ -7,7 +7,7 @@ use belfry_core::limits::forwarded::TrustedProxies;
 use super::{admitted, is_admitted};
 use crate::support::Service;
 use crate::support::caller::address;
-use crate::support::process::{Process, run_well};
+use crate::support::process::{Process, run_successfully};
 use crate::support::service::config;
 
 async fn behind(ranges: &[&str]) -> Service {
@@ -97,9 +97,9 @@ async fn a_slash_64_is_one_address_and_a_mapped_ipv4_is_ipv4() {
 async fn a_proxy_that_nobody_configured_is_warned_of() {
     let folder = tempfile::tempdir().unwrap();
     let secure = ["--base-url", "https://ring.example"];
-    let doubt = "without its address in trusted_proxies all clients share one limit";
+    let doubt = "without its address in trusted_proxies they all share one rate limit";
     let server = Process::start(folder.path(), &secure);
-    assert!(server.logged().contains(doubt), "{}", server.logged());
+    assert!(server.log().contains(doubt), "{}", server.log());
 
     let call = async |server: &Process| {
         let client = reqwest::Client::new();
@@ -108,10 +108,10 @@ async fn a_proxy_that_nobody_configured_is_warned_of() {
         request.send().await.unwrap();
     };
     let warning = "a peer names the clients it speaks for";
-    assert!(!server.logged().contains(warning));
+    assert!(!server.log().contains(warning));
     call(&server).await;
     call(&server).await;
-    assert_eq!(server.logged().matches(warning).count(), 1, "{}", server.logged());
+    assert_eq!(server.log().matches(warning).count(), 1, "{}", server.log());
     drop(server);
 
     let file = folder.path().join("belfry.toml");
@@ -120,11 +120,11 @@ async fn a_proxy_that_nobody_configured_is_warned_of() {
     std::fs::remove_file(folder.path().join("belfry.log")).unwrap();
     let server = Process::start(folder.path(), &[]);
     call(&server).await;
-    assert!(!server.logged().contains("WARN"), "{}", server.logged());
-    let checked = run_well(folder.path(), &["config", "check"]);
+    assert!(!server.log().contains("WARN"), "{}", server.log());
+    let checked = run_successfully(folder.path(), &["config", "check"]);
     assert!(checked.contains("trusted_proxies    127.0.0.1/32, ::1/128\n"), "{checked}");
     assert!(!checked.contains("warning"), "{checked}");
     std::fs::write(&file, "base_url = 'https://ring.example'").unwrap();
-    let checked = run_well(folder.path(), &["config", "check"]);
+    let checked = run_successfully(folder.path(), &["config", "check"]);
     assert!(checked.contains("warning: base_url is https"), "{checked}");
 }

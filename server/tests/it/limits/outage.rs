@@ -96,7 +96,7 @@ rows.ip = { requests = 20 }
         ("192.0.2.3", |redis| redis.pause().unwrap(), |redis| redis.resume().unwrap()),
     ];
     for (number, (client, begin, end)) in outages.into_iter().enumerate() {
-        let said = |text: &str| server.logged().matches(text).count();
+        let said = |text: &str| server.log().matches(text).count();
         begin(&mut redis);
         until(async || has_metric(&server, "belfry_redis_up 0").await).await;
         load.goes_on().await;

@@ -4,7 +4,7 @@ use belfry::config::Config;
 
 use super::{admitted, is_admitted};
 use crate::support::Service;
-use crate::support::process::{Process, run, run_well};
+use crate::support::process::{Process, run, run_successfully};
 use crate::support::service::config;
 
 const SETTINGS: &str = "\
@@ -45,7 +45,7 @@ async fn rows_are_changed_removed_and_added() {
 fn config_check_shows_the_table_in_force() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("belfry.toml"), SETTINGS).unwrap();
-    let shown = run_well(folder.path(), &["config", "check"]);
+    let shown = run_successfully(folder.path(), &["config", "check"]);
     let expected = "\
 limits
   mode               enforce
@@ -71,14 +71,17 @@ fn config_check_says_what_is_wrong_and_where() {
         ("[limits.rows.media]\nrequests = -1", "line 2"),
         (
             "[limits.rows.media]\nrequets = 1",
-            "line 2: unknown key `requets`; did you mean `requests`?",
+            "unknown key `requets`; did you mean `requests`? (belfry.toml, line 2)",
         ),
-        ("[limits.rows]\nmedia = { window = '1x' }", "line 2: \"1x\" is not a duration"),
+        (
+            "[limits.rows]\nmedia = { window = '1x' }",
+            "limits.rows.media.window: \"1x\" is not a duration",
+        ),
         (
             "\ntrusted_proxies = ['10.0.0.0/99']",
-            "line 2: \"10.0.0.0/99\" is not a valid CIDR range",
+            "trusted_proxies: \"10.0.0.0/99\" is not a valid CIDR range",
         ),
-        ("[limits]\nredis_timeout = '0s'", "line 2: \"0s\" is not a length of time"),
+        ("[limits]\nredis_timeout = '0s'", "limits.redis_timeout must be a duration such as"),
     ] {
         std::fs::write(folder.path().join("belfry.toml"), text).unwrap();
         let outcome = run(folder.path(), &["config", "check"]);
@@ -145,24 +148,24 @@ async fn a_hangup_puts_the_file_in_force_without_a_restart() {
         std::fs::write(&file, text).unwrap();
         server.signal("HUP");
         for _ in 0..1000 {
-            if server.logged().contains(expected) {
+            if server.log().contains(expected) {
                 return;
             }
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
-        panic!("{expected} is not in {}", server.logged());
+        panic!("{expected} is not in {}", server.log());
     };
     assert_eq!(calls(7).await, 5);
     let changed = "ip: 8 in 5m per ip: * (was 5 in 5m per ip: *)";
     hang_up("[limits.rows]\nip = { requests = 8 }\n", changed).await;
     assert_eq!(calls(7).await, 3, "what was counted stays");
 
-    let kept = "the limits in force stay as they are";
+    let kept = "invalid configuration, rate limits not changed";
     hang_up("[limits.rows]\nip = { requests = ", kept).await;
-    assert!(server.logged().contains("belfry.toml: line 2"), "{}", server.logged());
+    assert!(server.log().contains("(belfry.toml, line 2)"), "{}", server.log());
     assert_eq!(calls(2).await, 0);
 
     hang_up("[limits]\nmode = 'off'\n", "mode: off (was enforce)").await;
     assert_eq!(calls(20).await, 20);
-    hang_up("[limits]\nmode = 'off'\n", "no limit is changed").await;
+    hang_up("[limits]\nmode = 'off'\n", "no rate limit changed").await;
 }

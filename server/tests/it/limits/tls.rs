@@ -52,7 +52,7 @@ async fn processes_count_together_over_tls() {
     let one = node("one", folder.path(), &url, &trusted);
     let two = node("two", folder.path(), &url, &trusted);
     for node in [&one, &two] {
-        assert!(ready(node).await.contains("\"redis\":\"ok\""), "{}", node.logged());
+        assert!(ready(node).await.contains("\"redis\":\"ok\""), "{}", node.log());
     }
     assert_eq!(passed(&one, "192.0.2.1", 15).await, 15);
     assert_eq!(passed(&two, "192.0.2.1", 15).await, 5);
@@ -67,7 +67,7 @@ async fn a_redis_whose_certificate_is_not_trusted_does_not_count() {
     std::fs::write(&another, made.cert.pem()).unwrap();
     let node = node("one", folder.path(), &url, &another);
     assert!(ready(&node).await.contains("this process counts alone"));
-    assert!(node.logged().contains("invalid peer certificate"), "{}", node.logged());
+    assert!(node.log().contains("invalid peer certificate"), "{}", node.log());
 }
 
 #[test]

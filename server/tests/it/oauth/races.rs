@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 
 use crate::support::browser::form;
 use crate::support::client::{CALLBACK, error_of, refused, token_of};
-use crate::support::process::run_well;
+use crate::support::process::run_successfully;
 use crate::support::service::unlimited;
 use crate::support::{Browser, Process, Service, TestDatabase};
 
@@ -57,7 +57,7 @@ async fn of_200_exchanges_of_one_code_over_two_nodes_one_succeeds() {
     let nodes =
         [Process::start(folder.path(), &arguments), Process::start(folder.path(), &arguments)];
     let password =
-        run_well(folder.path(), &["account", "add", "alice", arguments[0], arguments[1]]);
+        run_successfully(folder.path(), &["account", "add", "alice", arguments[0], arguments[1]]);
     let password = password.lines().find_map(|line| line.strip_prefix("password: ")).unwrap();
 
     let http = reqwest::Client::new();

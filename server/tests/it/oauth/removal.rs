@@ -8,7 +8,7 @@ use super::account::{ACCOUNT, app_named, let_in, with_alice, words};
 use super::pages::guarded;
 use crate::support::browser::form;
 use crate::support::client::{error_of, refused};
-use crate::support::process::{add_account, run_well};
+use crate::support::process::{add_account, run_successfully};
 use crate::support::{Answer, Browser, Client, Process, Service};
 
 const REMOVE: &str = "/oauth/account/remove_app";
@@ -195,7 +195,7 @@ async fn a_removal_is_one_line_in_the_log() {
     let password = add_account(folder.path(), "alice");
     let server = Process::start(folder.path(), &[]);
     let tokens = ["read", "push"]
-        .map(|it| run_well(folder.path(), &["token", "issue", "alice", "--scopes", it]));
+        .map(|it| run_successfully(folder.path(), &["token", "issue", "alice", "--scopes", it]));
     let mut browser = Browser::over_http(&server.url);
     let page = browser.get("/oauth/sign_in").await;
     let fields = [("username", "alice"), ("password", &*password)];
@@ -206,7 +206,7 @@ async fn a_removal_is_one_line_in_the_log() {
     for _ in 0..2 {
         assert_eq!(remove(&mut browser, &page, app).await.status, 303);
     }
-    let log = std::fs::read_to_string(&server.log).unwrap();
+    let log = server.log();
     let lines: Vec<&str> = log.lines().filter(|line| line.contains("access of an app")).collect();
     let [line] = *lines else { panic!("{log}") };
     let told: Value = serde_json::from_str(line).unwrap();

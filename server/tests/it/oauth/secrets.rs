@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::browser::with_query;
 use crate::support::client::CALLBACK;
-use crate::support::process::run_well;
+use crate::support::process::run_successfully;
 use crate::support::{Browser, Process};
 
 /// Everything under a folder: the database, its write-ahead log, and what else there may be.
@@ -29,7 +29,7 @@ fn holds(bytes: &[u8], text: &str) -> bool {
 async fn no_secret_of_a_whole_flow_is_found_in_the_data_or_in_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::start(folder.path(), &["--log-level", "trace", "--limits", "off"]);
-    let output = run_well(folder.path(), &["account", "add", "alice"]);
+    let output = run_successfully(folder.path(), &["account", "add", "alice"]);
     let password = output.lines().find_map(|line| line.strip_prefix("password: ")).unwrap();
     let mut secrets = vec![("password", password.to_owned())];
 
@@ -119,7 +119,7 @@ async fn no_secret_of_a_whole_flow_is_found_in_the_data_or_in_the_log() {
     }
 
     process.signal("TERM");
-    let (data, log) = (contents(&folder.path().join("data")), process.logged());
+    let (data, log) = (contents(&folder.path().join("data")), process.log());
     assert!(holds(&data, "alice") && holds(&data, &id), "the data are there to be searched");
     assert!(log.contains("/oauth/token"), "the log is there to be searched: {log}");
     for (name, secret) in secrets {

@@ -158,7 +158,7 @@ async fn an_application_service_is_configured_in_belfry_toml() {
                     namespaces.users = [{ regex = '@b_.*' }]\n";
     std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
     let process = Process::start(folder.path(), &["--limits", "off"]);
-    process::run_well(folder.path(), &["account", "add", "b_ann"]);
+    process::run_successfully(folder.path(), &["account", "add", "b_ann"]);
     let url = format!("{}{}", process.url, pushrules("?user_id=@b_ann:x.example"));
     let response =
         reqwest::Client::new().get(url).bearer_auth("token of bot").send().await.unwrap();

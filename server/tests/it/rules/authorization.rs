@@ -276,8 +276,9 @@ async fn the_method_cannot_be_overridden_by_a_header_or_a_parameter() {
 async fn credentials_are_not_logged() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::start(folder.path(), &["--log-level", "debug", "--limits", "off"]);
-    process::run_well(folder.path(), &["account", "add", "alice"]);
-    let token = process::run_well(folder.path(), &["token", "issue", "alice", "--scopes", "read"]);
+    process::run_successfully(folder.path(), &["account", "add", "alice"]);
+    let token =
+        process::run_successfully(folder.path(), &["token", "issue", "alice", "--scopes", "read"]);
     let token = token.trim();
     let client = reqwest::Client::new();
     for (header, query) in [
@@ -298,7 +299,7 @@ async fn credentials_are_not_logged() {
         let url = format!("{}/oauth/token{query}", process.url);
         client.post(url).header("authorization", &header).send().await.unwrap();
     }
-    let logged = process.logged();
+    let logged = process.log();
     assert!(logged.contains("pushrules") && logged.contains("/oauth/token"), "{logged}");
     assert!(!logged.contains(token) && !logged.contains("hunter2hunter2"), "{logged}");
 }
@@ -308,8 +309,9 @@ async fn credentials_are_not_logged() {
 async fn a_token_in_the_query_does_not_leak() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::start(folder.path(), &["--log-level", "trace", "--limits", "off"]);
-    process::run_well(folder.path(), &["account", "add", "alice"]);
-    let token = process::run_well(folder.path(), &["token", "issue", "alice", "--scopes", "push"]);
+    process::run_successfully(folder.path(), &["account", "add", "alice"]);
+    let token =
+        process::run_successfully(folder.path(), &["token", "issue", "alice", "--scopes", "push"]);
     let token = token.trim();
     let mut responses = String::new();
     for path in ["", "global", "global/room/a", "%zz/", "global/room/a%2Fb"] {
@@ -322,7 +324,7 @@ async fn a_token_in_the_query_does_not_leak() {
     }
     let metrics = reqwest::get(format!("{}/metrics", process.url)).await.unwrap();
     responses.push_str(&metrics.text().await.unwrap());
-    let logged = process.logged();
+    let logged = process.log();
     assert!(logged.contains("pushrules"), "requests are logged: {logged}");
     for text in [&responses, &logged] {
         assert!(!text.contains(token) && !text.contains("hunter2hunter2"), "{text}");

@@ -31,7 +31,7 @@ impl Nodes {
         let serve = ["--database", &url, "--limits", "off"];
         let servers =
             [Process::start(folder.path(), &serve), Process::start(folder.path(), &serve)];
-        process::run_well(folder.path(), &["account", "add", "alice", "--database", &url]);
+        process::run_successfully(folder.path(), &["account", "add", "alice", "--database", &url]);
         let token = issue(&folder, &url);
         Some(Self { folder, url, servers, token, client: Client::new() })
     }
@@ -76,7 +76,7 @@ impl Nodes {
 
 fn issue(folder: &TempDir, url: &str) -> String {
     let arguments = ["token", "issue", "alice", "--scopes", "push", "--database", url];
-    process::run_well(folder.path(), &arguments).trim().to_owned()
+    process::run_successfully(folder.path(), &arguments).trim().to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

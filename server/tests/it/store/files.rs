@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::cases::{account, at, digest, token, with_alice};
 use crate::support::TestDatabase;
 use crate::support::databases::options;
-use crate::support::process::{add_account, run_well};
+use crate::support::process::{add_account, run_successfully};
 
 async fn open(database: &TestDatabase) -> Result<Store, StoreError> {
     Store::open(&database.database, &options(), Timestamp::UNIX_EPOCH).await
@@ -133,7 +133,7 @@ async fn a_token_issued_on_the_command_line_has_the_configured_lifetime() {
         [("", None), ("[oauth]\ntoken_lifetime = \"1h\"\n", Some(SignedDuration::from_hours(1)))]
     {
         std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
-        let token = run_well(folder.path(), &["token", "issue", "alice"]);
+        let token = run_successfully(folder.path(), &["token", "issue", "alice"]);
         let database = Database::Sqlite(folder.path().join("data").join("belfry.db"));
         let store = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await.unwrap();
         let token = store.token(Secret::new(token.trim()).digest()).await.unwrap().unwrap();

@@ -1,20 +1,20 @@
-//! Places that cannot be written: the message names the path, and nothing is damaged.
+//! Paths that cannot be written: the message names the path, and no data is lost.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
-use crate::support::process::{belfry, run, run_well};
+use crate::support::process::{belfry, run, run_successfully};
 
-/// A user who is not root, if the test runs as root (to whom no folder is read-only).
+/// An unprivileged user, for tests that run as root, to whom no directory is read-only.
 const NOBODY: u32 = 65_534;
 
 fn as_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
-/// Runs a command as a user who may not write into the folder.
+/// Runs a command that must fail, as a user who cannot write to the directory.
 fn run_as_nobody(folder: &Path, arguments: &[&str]) -> String {
     let mut command = belfry(folder, arguments);
     if as_root() {
@@ -30,7 +30,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn a_read_only_data_folder_is_named() {
+fn a_read_only_data_directory_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     set_mode(folder.path(), 0o755);
     let data = folder.path().join("data");
@@ -45,19 +45,21 @@ fn a_read_only_data_folder_is_named() {
 }
 
 #[test]
-fn a_data_folder_that_cannot_be_made_is_named() {
+fn a_data_directory_that_cannot_be_created_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     set_mode(folder.path(), 0o555);
-    let message = run_as_nobody(folder.path(), &["account", "list"]);
-    assert!(message.contains("cannot open the database data/belfry.db"), "{message}");
+    for arguments in [["serve", "--listen", "127.0.0.1:0"], ["account", "add", "alice"]] {
+        let message = run_as_nobody(folder.path(), &arguments);
+        assert!(message.contains("cannot open the database data/belfry.db"), "{message}");
+    }
     set_mode(folder.path(), 0o755);
 }
 
 #[test]
-fn a_read_only_database_is_named_and_left_as_it_is() {
+fn a_read_only_database_is_reported_and_not_changed() {
     let folder = tempfile::tempdir().unwrap();
     set_mode(folder.path(), 0o755);
-    run_well(folder.path(), &["account", "add", "alice"]);
+    run_successfully(folder.path(), &["account", "add", "alice"]);
     let data = folder.path().join("data");
     for file in fs::read_dir(&data).unwrap() {
         let file = file.unwrap().path();
@@ -73,19 +75,19 @@ fn a_read_only_database_is_named_and_left_as_it_is() {
     for file in fs::read_dir(&data).unwrap() {
         set_mode(&file.unwrap().path(), 0o644);
     }
-    assert!(run_well(folder.path(), &["account", "list"]).starts_with("alice\t"));
+    assert!(run_successfully(folder.path(), &["account", "list"]).starts_with("alice\t"));
 }
 
-/// A disk that is full, played by a limit on the size of files. What was acknowledged before
-/// stays, what does not fit is refused with a message, and with room again all goes on.
+/// A full disk, simulated by a limit on the size of files. Acknowledged writes are kept, failed ones
+/// are reported, and writes succeed again when there is space.
 #[test]
-fn a_full_disk_is_named_and_nothing_acknowledged_is_lost() {
+fn a_full_disk_is_reported_and_acknowledged_writes_are_kept() {
     let folder = tempfile::tempdir().unwrap();
-    run_well(folder.path(), &["account", "add", "before"]);
+    run_successfully(folder.path(), &["account", "add", "before"]);
     let binary = env!("CARGO_BIN_EXE_belfry");
     let script = format!(
         "trap '' XFSZ; ulimit -f $(( $(stat -c %s data/belfry.db) / 1024 + 8 )); \
-         for n in $(seq 200); do {binary} account add full$n || exit 9; echo kept$n; done"
+         for n in $(seq 200); do {binary} account add full$n || exit 9; echo added$n; done"
     );
     let output = std::process::Command::new("bash")
         .args(["-c", &script])
@@ -94,16 +96,16 @@ fn a_full_disk_is_named_and_nothing_acknowledged_is_lost() {
         .output()
         .unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(9), "the disk never was full: {message}");
+    assert_eq!(output.status.code(), Some(9), "the disk was never full: {message}");
     assert!(message.contains("data/belfry.db"), "{message}");
 
-    let listed = run_well(folder.path(), &["account", "list"]);
+    let listed = run_successfully(folder.path(), &["account", "list"]);
     let names: Vec<&str> = listed.lines().filter_map(|line| line.split('\t').next()).collect();
     let printed = String::from_utf8(output.stdout).unwrap();
-    for kept in printed.lines().filter_map(|line| line.strip_prefix("kept")) {
-        assert!(names.contains(&format!("full{kept}").as_str()), "full{kept} is lost");
+    for added in printed.lines().filter_map(|line| line.strip_prefix("added")) {
+        assert!(names.contains(&format!("full{added}").as_str()), "full{added} is lost");
     }
     assert!(names.contains(&"before"));
-    run_well(folder.path(), &["account", "add", "after"]);
+    run_successfully(folder.path(), &["account", "add", "after"]);
     assert!(run(folder.path(), &["account", "list"]).status.success());
 }

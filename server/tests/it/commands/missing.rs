@@ -1,0 +1,50 @@
+//! Commands without a database: only `serve` and `account add` create one.
+
+use super::Workspace;
+
+fn commands_that_need_a_database_report_that_there_is_none(workspace: &Workspace) {
+    for arguments in [
+        &["account", "list"][..],
+        &["account", "disable", "alice"],
+        &["account", "enable", "alice"],
+        &["account", "password", "alice"],
+        &["token", "issue", "alice"],
+        &["token", "revoke", "x"],
+        &["app", "list"],
+        &["app", "show", "1"],
+        &["app", "disable", "1"],
+        &["app", "enable", "1"],
+        &["explain", "-", "--account", "alice"],
+    ] {
+        let message = workspace.fail(arguments);
+        let advice =
+            "it does not exist or is empty; create it with belfry serve or belfry account add\n";
+        assert!(message.starts_with("belfry: cannot open the database "), "{message}");
+        assert!(message.ends_with(advice), "{arguments:?}: {message}");
+        assert!(!workspace.path().join("data").exists(), "{arguments:?}");
+    }
+    workspace.run(&["account", "add", "alice"]);
+    assert!(workspace.run(&["account", "list"]).starts_with("alice\t"));
+}
+
+#[test]
+fn commands_do_not_create_a_database_on_sqlite() {
+    commands_that_need_a_database_report_that_there_is_none(&Workspace::sqlite());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_do_not_create_a_database_on_postgres() {
+    if let Some(workspace) = Workspace::postgres().await {
+        commands_that_need_a_database_report_that_there_is_none(&workspace);
+    }
+}
+
+#[test]
+fn an_empty_file_is_not_turned_into_a_database() {
+    let workspace = Workspace::sqlite();
+    std::fs::create_dir(workspace.path().join("data")).unwrap();
+    std::fs::write(workspace.path().join("data/belfry.db"), "").unwrap();
+    let message = workspace.fail(&["account", "list"]);
+    assert!(message.contains("data/belfry.db: it does not exist or is empty"), "{message}");
+    workspace.run(&["account", "add", "alice"]);
+}
