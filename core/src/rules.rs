@@ -36,7 +36,7 @@ pub use action::{Action, TweakValue};
 pub use body::NewRule;
 pub use builtin::User;
 pub use condition::{Condition, ConditionKind, Scalar};
-pub use document::{Document, Unreadable};
+pub use document::Document;
 pub use effect::Effect;
 pub use error::RuleError;
 pub use id::{IdError, MAX_ID_BYTES, RuleId};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{JsonError, read};
@@ -18,13 +19,6 @@ pub(crate) enum Location {
 }
 
 impl Location {
-    fn field(self, name: &str) -> String {
-        match self {
-            Self::Body => name.to_owned(),
-            Self::Field(_) | Self::Item(..) => format!("{self}.{name}"),
-        }
-    }
-
     pub(crate) fn wrong_type(self, expected: &'static str) -> JsonError {
         JsonError::WrongType { field: self.to_string(), expected }
     }
@@ -69,37 +63,34 @@ impl Fields {
         self.take(name).ok_or_else(|| JsonError::MissingField(self.path(name)))
     }
 
-    /// Removes a required string.
-    pub(crate) fn need_string(&mut self, name: &str) -> Result<String, JsonError> {
-        let value = self.need(name)?;
-        self.string(name, value)
+    /// Removes an optional field of a type that is described as `expected` in the error.
+    pub(crate) fn take_as<T: DeserializeOwned>(
+        &mut self,
+        name: &str,
+        expected: &'static str,
+    ) -> Result<Option<T>, JsonError> {
+        let Some(value) = self.take(name) else { return Ok(None) };
+        serde_json::from_value(value).map(Some).map_err(|_| self.wrong_type(name, expected))
     }
 
     /// Removes an optional string.
     pub(crate) fn take_string(&mut self, name: &str) -> Result<Option<String>, JsonError> {
-        self.take(name).map(|value| self.string(name, value)).transpose()
+        self.take_as(name, "a string")
     }
 
-    /// Removes a required boolean.
-    pub(crate) fn need_bool(&mut self, name: &str) -> Result<bool, JsonError> {
-        let value = self.need(name)?;
-        self.bool(name, &value)
+    /// Removes a required string.
+    pub(crate) fn need_string(&mut self, name: &str) -> Result<String, JsonError> {
+        self.take_string(name)?.ok_or_else(|| JsonError::MissingField(self.path(name)))
     }
 
     /// Removes an optional boolean.
     pub(crate) fn take_bool(&mut self, name: &str) -> Result<Option<bool>, JsonError> {
-        self.take(name).map(|value| self.bool(name, &value)).transpose()
+        self.take_as(name, "a boolean")
     }
 
-    fn bool(&self, name: &str, value: &Value) -> Result<bool, JsonError> {
-        value.as_bool().ok_or_else(|| self.wrong_type(name, "a boolean"))
-    }
-
-    fn string(&self, name: &str, value: Value) -> Result<String, JsonError> {
-        match value {
-            Value::String(text) => Ok(text),
-            _ => Err(self.wrong_type(name, "a string")),
-        }
+    /// Removes a required boolean.
+    pub(crate) fn need_bool(&mut self, name: &str) -> Result<bool, JsonError> {
+        self.take_bool(name)?.ok_or_else(|| JsonError::MissingField(self.path(name)))
     }
 
     /// The error for a field of the wrong type.
@@ -109,7 +100,10 @@ impl Fields {
 
     /// The path of a field, for an error.
     pub(crate) fn path(&self, name: &str) -> String {
-        self.location.field(name)
+        match self.location {
+            Location::Body => name.to_owned(),
+            Location::Field(_) | Location::Item(..) => format!("{}.{name}", self.location),
+        }
     }
 
     /// The fields that were not removed. A new map is returned if there are none, because an

@@ -46,19 +46,6 @@ pub enum TweakValue {
 }
 
 impl Action {
-    /// Sets a tweak to its default value.
-    #[must_use]
-    pub fn tweak(name: &str) -> Self {
-        Self::SetTweak { name: name.to_owned(), value: None, extra: Extra::new() }
-    }
-
-    /// Sets a tweak to a string.
-    #[must_use]
-    pub fn tweak_to(name: &str, value: &str) -> Self {
-        let value = Some(TweakValue::String(value.to_owned()));
-        Self::SetTweak { name: name.to_owned(), value, extra: Extra::new() }
-    }
-
     pub(super) fn from_json(value: Value, location: Location) -> Result<Self, RuleError> {
         match value {
             Value::String(name) => Ok(match name.as_str() {

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use super::{Action, Condition, ConditionKind, Extra, Rule, RuleKind, Ruleset, Scalar};
+use super::{ConditionKind, Rule, Ruleset, Scalar};
 
 /// The rule that disables all notifications. It precedes all other rules.
 pub const MASTER: &str = ".m.rule.master";
@@ -49,92 +49,78 @@ impl<'a> User<'a> {
     }
 }
 
+/// The rules in the format of the API, in the order of evaluation, with placeholders.
+const RULES: &str = r#"{
+"override": [
+  {"rule_id": ".m.rule.master", "enabled": false, "conditions": [], "actions": []},
+  {"rule_id": ".m.rule.suppress_notices", "enabled": true, "actions": [], "conditions": [
+    {"kind": "event_match", "key": "content.msgtype", "pattern": "m.notice"}]},
+  {"rule_id": ".m.rule.invite_for_me", "enabled": true, "conditions": [
+    {"kind": "event_match", "key": "type", "pattern": "m.room.member"},
+    {"kind": "event_match", "key": "content.membership", "pattern": "invite"},
+    {"kind": "event_match", "key": "state_key", "pattern": "<user id>"}],
+    "actions": ["notify", {"set_tweak": "sound", "value": "default"}]},
+  {"rule_id": ".m.rule.member_event", "enabled": true, "actions": [], "conditions": [
+    {"kind": "event_match", "key": "type", "pattern": "m.room.member"}]},
+  {"rule_id": ".m.rule.is_user_mention", "enabled": true, "conditions": [
+    {"kind": "event_property_contains",
+      "key": "content.m\\.mentions.user_ids", "value": "<user id>"}],
+    "actions": ["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]},
+  {"rule_id": ".m.rule.contains_display_name", "enabled": true, "conditions": [
+    {"kind": "contains_display_name"}],
+    "actions": ["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]},
+  {"rule_id": ".m.rule.is_room_mention", "enabled": true, "conditions": [
+    {"kind": "event_property_is", "key": "content.m\\.mentions.room", "value": true},
+    {"kind": "sender_notification_permission", "key": "room"}],
+    "actions": ["notify", {"set_tweak": "highlight"}]},
+  {"rule_id": ".m.rule.roomnotif", "enabled": true, "conditions": [
+    {"kind": "event_match", "key": "content.body", "pattern": "@room"},
+    {"kind": "sender_notification_permission", "key": "room"}],
+    "actions": ["notify", {"set_tweak": "highlight"}]},
+  {"rule_id": ".m.rule.tombstone", "enabled": true, "conditions": [
+    {"kind": "event_match", "key": "type", "pattern": "m.room.tombstone"},
+    {"kind": "event_match", "key": "state_key", "pattern": ""}],
+    "actions": ["notify", {"set_tweak": "highlight"}]},
+  {"rule_id": ".m.rule.reaction", "enabled": true, "actions": [], "conditions": [
+    {"kind": "event_match", "key": "type", "pattern": "m.reaction"}]},
+  {"rule_id": ".m.rule.room.server_acl", "enabled": true, "actions": [], "conditions": [
+    {"kind": "event_match", "key": "type", "pattern": "m.room.server_acl"},
+    {"kind": "event_match", "key": "state_key", "pattern": ""}]},
+  {"rule_id": ".m.rule.suppress_edits", "enabled": true, "actions": [], "conditions": [
+    {"kind": "event_property_is",
+      "key": "content.m\\.relates_to.rel_type", "value": "m.replace"}]}
+],
+"content": [
+  {"rule_id": ".m.rule.contains_user_name", "enabled": true, "pattern": "<localpart>",
+    "actions": ["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]}
+],
+"underride": [
+  {"rule_id": ".m.rule.call", "enabled": true, "conditions": [
+    {"kind": "event_match", "key": "type", "pattern": "m.call.invite"}],
+    "actions": ["notify", {"set_tweak": "sound", "value": "ring"}]},
+  {"rule_id": ".m.rule.encrypted_room_one_to_one", "enabled": true, "conditions": [
+    {"kind": "room_member_count", "is": "2"},
+    {"kind": "event_match", "key": "type", "pattern": "m.room.encrypted"}],
+    "actions": ["notify", {"set_tweak": "sound", "value": "default"}]},
+  {"rule_id": ".m.rule.room_one_to_one", "enabled": true, "conditions": [
+    {"kind": "room_member_count", "is": "2"},
+    {"kind": "event_match", "key": "type", "pattern": "m.room.message"}],
+    "actions": ["notify", {"set_tweak": "sound", "value": "default"}]},
+  {"rule_id": ".m.rule.message", "enabled": true, "actions": ["notify"], "conditions": [
+    {"kind": "event_match", "key": "type", "pattern": "m.room.message"}]},
+  {"rule_id": ".m.rule.encrypted", "enabled": true, "actions": ["notify"], "conditions": [
+    {"kind": "event_match", "key": "type", "pattern": "m.room.encrypted"}]}
+]}"#;
+
 /// The built-in rules in the order of evaluation, with placeholders that [`for_user`] replaces.
+///
+/// # Panics
+/// Never, because the definitions are valid.
 #[must_use]
 pub fn all() -> &'static Ruleset {
-    static ALL: LazyLock<Ruleset> = LazyLock::new(|| Ruleset::of(of_kind));
+    static ALL: LazyLock<Ruleset> =
+        LazyLock::new(|| serde_json::from_str(RULES).expect("the definitions are valid"));
     &ALL
-}
-
-fn of_kind(kind: RuleKind) -> Vec<Rule> {
-    use Action::Notify;
-    let sound = || Action::tweak_to("sound", "default");
-    let ring = || Action::tweak_to("sound", "ring");
-    let highlight = || Action::tweak("highlight");
-
-    match kind {
-        RuleKind::Override => vec![
-            Rule { enabled: false, ..rule(MASTER, [], []) },
-            rule(".m.rule.suppress_notices", [matches("content.msgtype", "m.notice")], []),
-            rule(
-                ".m.rule.invite_for_me",
-                [
-                    matches("type", "m.room.member"),
-                    matches("content.membership", "invite"),
-                    matches("state_key", USER_ID),
-                ],
-                [Notify, sound()],
-            ),
-            rule(".m.rule.member_event", [matches("type", "m.room.member")], []),
-            rule(
-                ".m.rule.is_user_mention",
-                [contains(r"content.m\.mentions.user_ids", USER_ID)],
-                [Notify, sound(), highlight()],
-            ),
-            rule(
-                ".m.rule.contains_display_name",
-                [ConditionKind::ContainsDisplayName],
-                [Notify, sound(), highlight()],
-            ),
-            rule(
-                ".m.rule.is_room_mention",
-                [is(r"content.m\.mentions.room", Scalar::Boolean(true)), may_notify_room()],
-                [Notify, highlight()],
-            ),
-            rule(
-                ".m.rule.roomnotif",
-                [matches("content.body", "@room"), may_notify_room()],
-                [Notify, highlight()],
-            ),
-            rule(
-                ".m.rule.tombstone",
-                [matches("type", "m.room.tombstone"), matches("state_key", "")],
-                [Notify, highlight()],
-            ),
-            rule(".m.rule.reaction", [matches("type", "m.reaction")], []),
-            rule(
-                ".m.rule.room.server_acl",
-                [matches("type", "m.room.server_acl"), matches("state_key", "")],
-                [],
-            ),
-            rule(
-                ".m.rule.suppress_edits",
-                [is(r"content.m\.relates_to.rel_type", Scalar::String("m.replace".into()))],
-                [],
-            ),
-        ],
-        RuleKind::Content => vec![Rule {
-            conditions: None,
-            pattern: Some(LOCALPART.into()),
-            ..rule(".m.rule.contains_user_name", [], [Notify, sound(), highlight()])
-        }],
-        RuleKind::Room | RuleKind::Sender => vec![],
-        RuleKind::Underride => vec![
-            rule(".m.rule.call", [matches("type", "m.call.invite")], [Notify, ring()]),
-            rule(
-                ".m.rule.encrypted_room_one_to_one",
-                [two_members(), matches("type", "m.room.encrypted")],
-                [Notify, sound()],
-            ),
-            rule(
-                ".m.rule.room_one_to_one",
-                [two_members(), matches("type", "m.room.message")],
-                [Notify, sound()],
-            ),
-            rule(".m.rule.message", [matches("type", "m.room.message")], [Notify]),
-            rule(".m.rule.encrypted", [matches("type", "m.room.encrypted")], [Notify]),
-        ],
-    }
 }
 
 /// Replaces the placeholders of a built-in rule. A rule without placeholders is borrowed.
@@ -146,11 +132,14 @@ pub fn for_user<'r>(rule: &'r Rule, user: User<'_>) -> Cow<'r, Rule> {
     }
     for (index, condition) in rule.conditions.iter().flatten().enumerate() {
         let kind = match &condition.kind {
-            ConditionKind::EventMatch { key, pattern } => {
-                user.replace(pattern).map(|text| matches(key, text))
-            }
+            ConditionKind::EventMatch { key, pattern } => user.replace(pattern).map(|text| {
+                ConditionKind::EventMatch { key: key.clone(), pattern: text.to_owned() }
+            }),
             ConditionKind::EventPropertyContains { key, value: Scalar::String(value) } => {
-                user.replace(value).map(|text| contains(key, text))
+                user.replace(value).map(|text| ConditionKind::EventPropertyContains {
+                    key: key.clone(),
+                    value: Scalar::String(text.to_owned()),
+                })
             }
             _ => None,
         };
@@ -161,44 +150,6 @@ pub fn for_user<'r>(rule: &'r Rule, user: User<'_>) -> Cow<'r, Rule> {
         }
     }
     personal
-}
-
-fn rule<const C: usize, const A: usize>(
-    id: &str,
-    conditions: [ConditionKind; C],
-    actions: [Action; A],
-) -> Rule {
-    Rule {
-        rule_id: id.to_owned(),
-        enabled: true,
-        actions: actions.into(),
-        conditions: Some(conditions.map(Condition::from).into()),
-        pattern: None,
-        extra: Extra::new(),
-    }
-}
-
-fn matches(key: &str, pattern: &str) -> ConditionKind {
-    ConditionKind::EventMatch { key: key.to_owned(), pattern: pattern.to_owned() }
-}
-
-fn is(key: &str, value: Scalar) -> ConditionKind {
-    ConditionKind::EventPropertyIs { key: key.to_owned(), value }
-}
-
-fn contains(key: &str, value: &str) -> ConditionKind {
-    ConditionKind::EventPropertyContains {
-        key: key.to_owned(),
-        value: Scalar::String(value.to_owned()),
-    }
-}
-
-fn may_notify_room() -> ConditionKind {
-    ConditionKind::SenderNotificationPermission { key: "room".to_owned() }
-}
-
-fn two_members() -> ConditionKind {
-    ConditionKind::RoomMemberCount { is: "2".to_owned() }
 }
 
 #[cfg(test)]

@@ -6,10 +6,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use super::{
-    Action, NewRule, Position, Rule, RuleError, RuleId, RuleKind, RulePatch, RuleScope, Ruleset,
+    Action, NewRule, Position, RuleError, RuleId, RuleKind, RulePatch, RuleScope, Ruleset,
 };
 
 mod view;
@@ -38,11 +37,6 @@ struct Stored {
     patches: BTreeMap<String, RulePatch>,
 }
 
-/// A stored document that cannot be parsed.
-#[derive(Debug, Error)]
-#[error("the stored rules cannot be read: {0}")]
-pub struct Unreadable(#[from] serde_json::Error);
-
 impl Document {
     /// Creates the document of a user without rules.
     #[must_use]
@@ -54,7 +48,7 @@ impl Document {
     ///
     /// # Errors
     /// If the text has another format.
-    pub fn from_text(scope: RuleScope, text: &str) -> Result<Self, Unreadable> {
+    pub fn from_text(scope: RuleScope, text: &str) -> serde_json::Result<Self> {
         Ok(Self { scope, stored: serde_json::from_str(text)? })
     }
 
@@ -147,11 +141,7 @@ impl Document {
         id: &str,
         enabled: bool,
     ) -> Result<(), RuleError> {
-        match self.target(kind, id)? {
-            Target::User(rule) => rule.enabled = enabled,
-            Target::Builtin(patch) => patch.enabled = Some(enabled),
-        }
-        Ok(())
+        self.change(kind, id, RulePatch { enabled: Some(enabled), actions: None })
     }
 
     /// Replaces the actions of a user's or built-in rule.
@@ -164,11 +154,7 @@ impl Document {
         id: &str,
         actions: Vec<Action>,
     ) -> Result<(), RuleError> {
-        match self.target(kind, id)? {
-            Target::User(rule) => rule.actions = actions,
-            Target::Builtin(patch) => patch.actions = Some(actions),
-        }
-        Ok(())
+        self.change(kind, id, RulePatch { enabled: None, actions: Some(actions) })
     }
 
     fn index_of(&self, kind: RuleKind, id: &str) -> Option<usize> {
@@ -195,21 +181,16 @@ impl Document {
             .ok_or_else(|| RuleError::UnknownNeighbour { kind, id: neighbour.to_owned() })
     }
 
-    fn target(&mut self, kind: RuleKind, id: &str) -> Result<Target<'_>, RuleError> {
+    fn change(&mut self, kind: RuleKind, id: &str, change: RulePatch) -> Result<(), RuleError> {
         if let Some(index) = self.index_of(kind, id) {
-            return Ok(Target::User(&mut self.stored.rules[kind][index]));
+            change.apply(&mut self.stored.rules[kind][index]);
+        } else if self.builtin_rules(kind).any(|rule| rule.rule_id == id) {
+            self.stored.patches.entry(id.to_owned()).or_default().merge(change);
+        } else {
+            return Err(no_such_rule(kind, id));
         }
-        if self.builtin_rules(kind).any(|rule| rule.rule_id == id) {
-            return Ok(Target::Builtin(self.stored.patches.entry(id.to_owned()).or_default()));
-        }
-        Err(no_such_rule(kind, id))
+        Ok(())
     }
-}
-
-/// The part of a document that a change of a rule is written to.
-enum Target<'a> {
-    User(&'a mut Rule),
-    Builtin(&'a mut RulePatch),
 }
 
 fn no_such_rule(kind: RuleKind, id: &str) -> RuleError {

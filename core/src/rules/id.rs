@@ -1,6 +1,5 @@
 //! Rule ids, and the rules for names that also apply to profile tags.
 
-use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
@@ -66,12 +65,6 @@ impl FromStr for RuleId {
         }
         check(text)?;
         Ok(Self(text.to_owned()))
-    }
-}
-
-impl fmt::Display for RuleId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

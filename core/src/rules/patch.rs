@@ -17,6 +17,12 @@ pub struct RulePatch {
 }
 
 impl RulePatch {
+    /// Adds the attributes of a later change.
+    pub(super) fn merge(&mut self, later: Self) {
+        self.enabled = later.enabled.or(self.enabled);
+        self.actions = later.actions.or_else(|| self.actions.take());
+    }
+
     pub(super) fn apply(&self, rule: &mut Rule) {
         if let Some(enabled) = self.enabled {
             rule.enabled = enabled;
