@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 
 use super::Bench;
-use super::measure::{Limit, Line, median};
-use super::setup::{Setup, Target};
+use super::measure::{Line, Target, median};
+use super::setup::{Instance, Setup};
 use super::wrk;
 
 /// Two processes of the same program differ by a few percent as long as they run. New processes are
@@ -47,7 +47,7 @@ impl Comparison {
         &self,
         bench: &Bench,
         name: &str,
-        limit: Option<Limit>,
+        target: Option<Target>,
     ) -> io::Result<Line> {
         let mut ours = self.setup.start(&bench.current)?;
         let mut reference = match (&bench.other, &self.reference) {
@@ -58,11 +58,11 @@ impl Comparison {
         let (mut our_loads, mut reference_loads) = (vec![], vec![]);
         for round in 1..=bench.rounds {
             if round == 1 || (self.restart && (round - 1) % ROUNDS_PER_PROCESS == 0) {
-                for target in [&mut ours, &mut reference] {
+                for instance in [&mut ours, &mut reference] {
                     if round > 1 {
-                        target.restart()?;
+                        instance.restart()?;
                     }
-                    self.load(target, 0, self.warm_up)?;
+                    self.load(instance, 0, self.warm_up)?;
                 }
             }
             // The order changes in each round, so that a drift of the machine affects both sides.
@@ -75,17 +75,17 @@ impl Comparison {
             }
         }
         // A different build has no target, only a difference.
-        let limit = limit.filter(|_| bench.other.is_none());
-        Ok(line(name, limit, &our_loads, &reference_loads))
+        let target = target.filter(|_| bench.other.is_none());
+        Ok(line(name, target, &our_loads, &reference_loads))
     }
 
-    fn load(&self, target: &Target, round: u32, seconds: u32) -> io::Result<Load> {
-        let script = target.dir().join("load.lua");
-        fs::write(&script, target.request.script(round))?;
-        let server = target.server()?;
+    fn load(&self, instance: &Instance, round: u32, seconds: u32) -> io::Result<Load> {
+        let script = instance.dir().join("load.lua");
+        fs::write(&script, instance.request.script(round))?;
+        let server = instance.server()?;
         let cpu_before = server.cpu_us();
         let report = wrk::load(server.address, &script, self.connections, seconds)?;
-        let unexpected = if target.request.expects_success() { report.unsuccessful } else { 0 };
+        let unexpected = if instance.request.expects_success() { report.unsuccessful } else { 0 };
         Ok(Load {
             per_second: report.per_second,
             cpu_us: (server.cpu_us() - cpu_before) / report.requests,
@@ -94,7 +94,7 @@ impl Comparison {
     }
 }
 
-fn line(name: &str, limit: Option<Limit>, ours: &[Load], reference: &[Load]) -> Line {
+fn line(name: &str, target: Option<Target>, ours: &[Load], reference: &[Load]) -> Line {
     let rate = |loads: &[Load]| median(loads.iter().map(|load| load.per_second));
     let cpu = |loads: &[Load]| median(loads.iter().map(|load| load.cpu_us));
     let text = |loads: &[Load]| format!("{:.0}/s, {:.1} µs CPU", rate(loads), cpu(loads));
@@ -105,7 +105,7 @@ fn line(name: &str, limit: Option<Limit>, ours: &[Load], reference: &[Load]) -> 
         reference: text(reference),
         value: median(pairs.map(|(ours, other)| ours.per_second / other.per_second)),
         unit: String::new(),
-        limit,
+        target,
         errors: ours.iter().map(|load| load.errors).sum(),
     }
 }
@@ -122,11 +122,11 @@ mod tests {
     fn the_ratio_is_the_median_of_the_ratios_of_the_rounds() {
         let bare = [load(100.0, 0), load(1000.0, 0), load(200.0, 0)];
         let ours = [load(80.0, 0), load(900.0, 0), load(2.0, 0)];
-        let row = line("GET /", Some(Limit::AtLeast(0.75)), &ours, &bare);
+        let row = line("GET /", Some(Target::AtLeast(0.75)), &ours, &bare);
         let cells =
             ["GET /", "80/s, 9.5 µs CPU", "200/s, 9.5 µs CPU", "0.80", "at least 0.75", "ok"];
         assert_eq!(row.cells(), cells);
-        let row = line("GET /", Some(Limit::AtLeast(0.75)), &[load(70.0, 0)], &bare);
+        let row = line("GET /", Some(Target::AtLeast(0.75)), &[load(70.0, 0)], &bare);
         assert!(!row.passed());
     }
 

@@ -20,7 +20,7 @@ pub(super) struct Row {
     pub name: &'static str,
     pub kind: Kind,
     /// The performance target, if there is one.
-    pub limit: Option<Limit>,
+    pub target: Option<Target>,
 }
 
 /// How a row is measured.
@@ -37,7 +37,7 @@ pub(super) enum Kind {
 
 /// A performance target.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Limit {
+pub(super) enum Target {
     AtLeast(f64),
     AtMost(f64),
 }
@@ -52,28 +52,28 @@ pub(super) struct Line {
     pub reference: String,
     pub value: f64,
     pub unit: String,
-    pub limit: Option<Limit>,
+    pub target: Option<Target>,
     /// Requests that failed or had an unexpected status.
     pub errors: u64,
 }
 
 impl Line {
-    fn figure(name: &str, value: f64, unit: &str, limit: Option<Limit>) -> Self {
+    fn figure(name: &str, value: f64, unit: &str, target: Option<Target>) -> Self {
         Self {
             name: name.to_owned(),
             measured: String::new(),
             reference: String::new(),
             value,
             unit: unit.to_owned(),
-            limit,
+            target,
             errors: 0,
         }
     }
 
     pub(super) fn passed(&self) -> bool {
-        let within = match self.limit {
-            Some(Limit::AtLeast(limit)) => self.value >= limit,
-            Some(Limit::AtMost(limit)) => self.value <= limit,
+        let within = match self.target {
+            Some(Target::AtLeast(target)) => self.value >= target,
+            Some(Target::AtMost(target)) => self.value <= target,
             None => true,
         };
         within && self.errors == 0
@@ -82,12 +82,12 @@ impl Line {
     pub(super) fn cells(&self) -> Vec<String> {
         let with_unit = |number: String| format!("{number} {}", self.unit).trim_end().to_owned();
         let decimals = if self.unit.is_empty() { 2 } else { 1 };
-        let limit = match self.limit {
-            Some(Limit::AtLeast(limit)) => with_unit(format!("at least {limit}")),
-            Some(Limit::AtMost(limit)) => with_unit(format!("at most {limit}")),
+        let target = match self.target {
+            Some(Target::AtLeast(target)) => with_unit(format!("at least {target}")),
+            Some(Target::AtMost(target)) => with_unit(format!("at most {target}")),
             None => String::new(),
         };
-        let outcome = match (self.errors, self.limit) {
+        let outcome = match (self.errors, self.target) {
             (1.., _) => format!("{} errors", self.errors),
             (0, None) => String::new(),
             (0, Some(_)) if self.passed() => "ok".to_owned(),
@@ -99,7 +99,7 @@ impl Line {
             self.measured.clone(),
             self.reference.clone(),
             value,
-            limit,
+            target,
             outcome,
         ]
     }
@@ -115,7 +115,7 @@ impl Row {
     pub(super) fn measure(&self, bench: &Bench) -> Result<Vec<Line>, Box<dyn Error>> {
         let (unit, figure): (_, fn(&Path) -> io::Result<f64>) = match &self.kind {
             Kind::Throughput(comparison) => {
-                return Ok(vec![comparison.measure(bench, self.name, self.limit)?]);
+                return Ok(vec![comparison.measure(bench, self.name, self.target)?]);
             }
             Kind::Part(_) if bench.other.is_some() => {
                 return Err("not measured: it has no reference in another build".into());
@@ -124,7 +124,7 @@ impl Row {
             Kind::IdleMemory => ("MB", idle_memory),
             Kind::StartTime => ("ms", start_time),
         };
-        let mut line = Line::figure(self.name, figure(&bench.current.belfry)?, unit, self.limit);
+        let mut line = Line::figure(self.name, figure(&bench.current.belfry)?, unit, self.target);
         if let Some(other) = &bench.other {
             line.reference = format!("{:.1} {unit}", figure(&other.belfry)?);
         }
@@ -175,9 +175,10 @@ fn parse_line(line: &str) -> Option<Line> {
     let mut cells = line.split('\t');
     let (name, value, unit) = (cells.next()?, cells.next()?.parse().ok()?, cells.next()?);
     let (unit, target) = unit.split_once(" (").unwrap_or((unit, ""));
-    let limit = |suffix: &str| target.strip_suffix(suffix)?.trim().parse::<f64>().ok();
-    let at_least = limit(" or more)").map(Limit::AtLeast);
-    Some(Line::figure(name, value, unit, at_least.or(limit(" or less)").map(Limit::AtMost))))
+    let number = |suffix: &str| target.strip_suffix(suffix)?.trim().parse::<f64>().ok();
+    let at_least = number(" or more)").map(Target::AtLeast);
+    let target = at_least.or_else(|| number(" or less)").map(Target::AtMost));
+    Some(Line::figure(name, value, unit, target))
 }
 
 /// Returns the median, or NaN without values.

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::compare::{Comparison, Reference};
-use super::measure::{Kind, Limit, Row};
+use super::measure::{Kind, Row, Target};
 use super::request::Request;
 use super::setup::{Belfry, Setup};
 
@@ -63,7 +63,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "GET /pushrules/",
         kind: Kind::Throughput(Comparison { setup: READ_RULES, ..COMPARISON }),
-        limit: Some(Limit::AtLeast(0.75)),
+        target: Some(Target::AtLeast(0.75)),
     },
     Row {
         name: "GET one rule",
@@ -74,7 +74,7 @@ pub(super) const ROWS: &[Row] = &[
             },
             ..COMPARISON
         }),
-        limit: Some(Limit::AtLeast(0.70)),
+        target: Some(Target::AtLeast(0.70)),
     },
     Row {
         name: "GET /pushrules/, limits on against off",
@@ -83,7 +83,7 @@ pub(super) const ROWS: &[Row] = &[
             reference: Reference::Belfry(Setup { arguments: &["--limits", "off"], ..READ_RULES }),
             ..COMPARISON
         }),
-        limit: Some(Limit::AtLeast(0.85)),
+        target: Some(Target::AtLeast(0.85)),
     },
     Row {
         name: "PUT rule, 64 connections, 64 accounts",
@@ -92,7 +92,7 @@ pub(super) const ROWS: &[Row] = &[
             connections: 64,
             ..COMPARISON
         }),
-        limit: Some(Limit::AtLeast(0.35)),
+        target: Some(Target::AtLeast(0.35)),
     },
     Row {
         name: "POST token, client_credentials, 64 connections",
@@ -101,7 +101,7 @@ pub(super) const ROWS: &[Row] = &[
             connections: 64,
             ..COMPARISON
         }),
-        limit: Some(Limit::AtLeast(0.35)),
+        target: Some(Target::AtLeast(0.35)),
     },
     Row {
         name: "rejected request (429)",
@@ -109,7 +109,7 @@ pub(super) const ROWS: &[Row] = &[
             setup: Setup { settings: NARROW_LIMITS, prepare: rejected, ..DEFAULT_SETUP },
             ..COMPARISON
         }),
-        limit: Some(Limit::AtLeast(0.9)),
+        target: Some(Target::AtLeast(0.9)),
     },
     Row {
         name: "GET /pushrules/, 1,000,000 accounts against 1,000",
@@ -121,14 +121,18 @@ pub(super) const ROWS: &[Row] = &[
             restart: false,
             ..COMPARISON
         }),
-        limit: Some(Limit::AtLeast(0.9)),
+        target: Some(Target::AtLeast(0.9)),
     },
-    Row { name: "push rule evaluation, against ruma", kind: Kind::Part("evaluation"), limit: None },
-    Row { name: "idle memory", kind: Kind::IdleMemory, limit: Some(Limit::AtMost(25.0)) },
+    Row {
+        name: "push rule evaluation, against ruma",
+        kind: Kind::Part("evaluation"),
+        target: None,
+    },
+    Row { name: "idle memory", kind: Kind::IdleMemory, target: Some(Target::AtMost(25.0)) },
     Row {
         name: "start to ready, empty data",
         kind: Kind::StartTime,
-        limit: Some(Limit::AtMost(100.0)),
+        target: Some(Target::AtMost(100.0)),
     },
     // Without a target.
     Row {
@@ -137,7 +141,7 @@ pub(super) const ROWS: &[Row] = &[
             setup: Setup { prepare: |_| Ok(Request::new("GET", "/healthz")), ..DEFAULT_SETUP },
             ..COMPARISON
         }),
-        limit: None,
+        target: None,
     },
     Row {
         name: "GET metadata",
@@ -148,7 +152,7 @@ pub(super) const ROWS: &[Row] = &[
             },
             ..COMPARISON
         }),
-        limit: None,
+        target: None,
     },
     Row {
         name: "GET /pushrules/, limits in Redis against memory",
@@ -157,7 +161,7 @@ pub(super) const ROWS: &[Row] = &[
             reference: Reference::Belfry(READ_RULES),
             ..COMPARISON
         }),
-        limit: None,
+        target: None,
     },
     Row {
         name: "POST evaluate, 10,000 members with 10 rules each",
@@ -172,11 +176,11 @@ pub(super) const ROWS: &[Row] = &[
             connections: 2,
             ..COMPARISON
         }),
-        limit: None,
+        target: None,
     },
-    Row { name: "store, durable writes", kind: Kind::Part("store"), limit: None },
-    Row { name: "rate limit counters in memory", kind: Kind::Part("counters"), limit: None },
-    Row { name: "evaluation without the network", kind: Kind::Part("evaluate"), limit: None },
+    Row { name: "store, durable writes", kind: Kind::Part("store"), target: None },
+    Row { name: "rate limit counters in memory", kind: Kind::Part("counters"), target: None },
+    Row { name: "evaluation without the network", kind: Kind::Part("evaluate"), target: None },
 ];
 
 /// Creates an account with one push rule and reads its rules at this path.

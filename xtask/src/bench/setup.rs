@@ -32,7 +32,7 @@ pub(super) struct Setup {
 }
 
 /// A server that can be loaded, and the request for it.
-pub(super) struct Target {
+pub(super) struct Instance {
     server: Option<Server>,
     command: Box<dyn Fn() -> Command>,
     dir: PathBuf,
@@ -43,7 +43,7 @@ pub(super) struct Target {
 
 impl Setup {
     /// Creates the data and starts Belfry.
-    pub(super) fn start(&self, build: &Build) -> io::Result<Target> {
+    pub(super) fn start(&self, build: &Build) -> io::Result<Instance> {
         let dir = tempfile::tempdir()?;
         fs::write(dir.path().join("belfry.toml"), self.settings)?;
         let token =
@@ -64,7 +64,7 @@ impl Setup {
         let server = Server::start(command(), dir.path())?;
         let belfry = Belfry { server: &server, program: &build.belfry, dir: dir.path() };
         let request = (self.prepare)(&belfry)?.with_accounts(self.accounts, &token);
-        Ok(Target {
+        Ok(Instance {
             server: Some(server),
             command: Box::new(command),
             dir: dir.path().to_owned(),
@@ -91,7 +91,7 @@ impl Setup {
     }
 }
 
-impl Target {
+impl Instance {
     /// Starts a bare server that returns the same response as this one.
     pub(super) fn bare_copy(&self, program: &Path) -> io::Result<Self> {
         let response = self.request.send(self.server()?.address)?;
