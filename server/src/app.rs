@@ -77,6 +77,12 @@ impl AppState {
         TokenIssuer { store: &self.store, now: self.clock.now(), lifetime }
     }
 
+    /// The URI that identifies an account. It never changes and is never reused.
+    #[must_use]
+    pub fn account_uri(&self, account: i64) -> String {
+        format!("{}/users/{account}", self.base_url)
+    }
+
     /// The part of a user id after the colon.
     #[must_use]
     pub fn server_name(&self) -> &str {

@@ -3,3 +3,4 @@
 pub(super) mod page;
 pub(super) mod password;
 pub(super) mod sign_in;
+pub(super) mod sign_out;

@@ -6,9 +6,9 @@ use axum::response::{IntoResponse, Response};
 use crate::http::error::CommonError;
 use crate::pages::assets::Asset;
 
-/// A file's name changes with its content, so a browser may keep it for ever.
+/// Returns a file. Its name changes with its content, so caches may store it for ever.
 pub(super) async fn asset(uri: Uri) -> Response {
-    let Some(asset) = Asset::at(uri.path()) else { return CommonError::NoSuchPath.into_response() };
+    let Some(asset) = Asset::at(uri.path()) else { return CommonError::NotFound.into_response() };
     let headers = [
         (header::CONTENT_TYPE, asset.content_type()),
         (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),

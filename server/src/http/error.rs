@@ -1,4 +1,4 @@
-//! What a failure says: here and in the folder beside it are all the status codes of failures.
+//! Errors of handlers. This module and its children hold all status codes and texts of failures.
 
 pub(crate) mod format;
 mod gateway;
@@ -22,45 +22,45 @@ use crate::http::respond::json::JsonBytes;
 use crate::passwords::Busy;
 use crate::store::StoreError;
 
-/// A failure that can happen anywhere. Its answer takes the shape of the area that was called.
+/// An error that any endpoint can return. The layer of the area writes it in the format of the area.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CommonError {
     /// No route has this path.
-    NoSuchPath,
-    /// The route of this path has other methods.
-    WrongMethod,
+    NotFound,
+    /// The route of this path does not have this method.
+    MethodNotAllowed,
     /// The body is larger than this many bytes.
-    TooLarge(usize),
+    BodyTooLarge(usize),
     /// The body did not arrive in time.
-    TooSlow,
-    /// The body broke off.
-    Broken,
-    /// The limits have no room for the call.
-    TooMany(LimitExceeded),
-    /// What was sent cannot be read, and why.
+    BodyTimeout,
+    /// The connection closed before the whole body arrived.
+    BodyIncomplete,
+    /// A rate limit is exceeded.
+    LimitExceeded(LimitExceeded),
+    /// The request cannot be parsed, for this reason.
     Malformed(String),
-    /// The body is no form, multipart form or JSON, or in another charset than UTF-8.
-    MediaType,
-    /// Something that is needed does not answer, or too many ask for it.
+    /// The body is not a form, a multipart form or JSON in UTF-8.
+    UnsupportedMediaType,
+    /// The database is unreachable or the server is overloaded.
     Unavailable(&'static str),
-    /// A mistake of ours; the log says which.
+    /// An error of the server; its cause is in the log.
     Internal,
 }
 
 impl CommonError {
-    /// The answer, in the shape of an area.
-    pub(crate) fn answer(&self, format: ErrorFormat) -> Response {
+    /// The response in this format.
+    pub(crate) fn to_response(&self, format: ErrorFormat) -> Response {
         let (status, codes) = match self {
-            Self::TooMany(refused) => return too_many(format, refused.wait()),
-            Self::NoSuchPath => (StatusCode::NOT_FOUND, UNRECOGNIZED),
-            Self::WrongMethod => (StatusCode::METHOD_NOT_ALLOWED, UNRECOGNIZED),
-            Self::TooLarge(_) => (
+            Self::LimitExceeded(exceeded) => return too_many_requests(format, exceeded.wait()),
+            Self::NotFound => (StatusCode::NOT_FOUND, UNRECOGNIZED),
+            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, UNRECOGNIZED),
+            Self::BodyTooLarge(_) => (
                 StatusCode::PAYLOAD_TOO_LARGE,
                 Codes { matrix: "M_TOO_LARGE", oauth: "invalid_request" },
             ),
-            Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, UNKNOWN_REQUEST),
-            Self::Broken | Self::Malformed(_) => (StatusCode::BAD_REQUEST, UNKNOWN_REQUEST),
-            Self::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, UNKNOWN_REQUEST),
+            Self::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, UNKNOWN_REQUEST),
+            Self::BodyIncomplete | Self::Malformed(_) => (StatusCode::BAD_REQUEST, UNKNOWN_REQUEST),
+            Self::UnsupportedMediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, UNKNOWN_REQUEST),
             Self::Unavailable(_) => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 Codes { matrix: "M_UNKNOWN", oauth: "temporarily_unavailable" },
@@ -70,27 +70,29 @@ impl CommonError {
                 Codes { matrix: "M_UNKNOWN", oauth: "server_error" },
             ),
         };
-        let mut answer = format.error(status, codes, &self.text());
+        let mut response = format.error(status, codes, &self.text());
         if matches!(self, Self::Unavailable(_)) {
-            answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
         }
-        answer
+        response
     }
 
     fn text(&self) -> String {
         match self {
-            Self::NoSuchPath => "There is nothing at this path".to_owned(),
-            Self::WrongMethod => "This path cannot be called with this method".to_owned(),
-            Self::TooLarge(most) => format!("The body may have at most {most} bytes"),
-            Self::TooSlow => "The body did not arrive in time".to_owned(),
-            Self::Broken => "The body broke off".to_owned(),
-            Self::TooMany(_) => TOO_MANY.to_owned(),
-            Self::Malformed(why) => why.clone(),
-            Self::MediaType => "Send the body as application/x-www-form-urlencoded, \
+            Self::NotFound => "There is nothing at this path".to_owned(),
+            Self::MethodNotAllowed => "This path cannot be called with this method".to_owned(),
+            Self::BodyTooLarge(limit) => format!("The body may have at most {limit} bytes"),
+            Self::BodyTimeout => "The body did not arrive in time".to_owned(),
+            Self::BodyIncomplete => {
+                "The connection closed before the whole body arrived".to_owned()
+            }
+            Self::LimitExceeded(_) => TOO_MANY.to_owned(),
+            Self::Malformed(reason) => reason.clone(),
+            Self::UnsupportedMediaType => "Send the body as application/x-www-form-urlencoded, \
                 multipart/form-data or application/json, in UTF-8, and say so in Content-Type"
                 .to_owned(),
-            Self::Unavailable(why) => (*why).to_owned(),
-            Self::Internal => "Something went wrong here; it has been logged".to_owned(),
+            Self::Unavailable(reason) => (*reason).to_owned(),
+            Self::Internal => "Internal server error; the cause has been logged".to_owned(),
         }
     }
 }
@@ -100,8 +102,8 @@ const UNKNOWN_REQUEST: Codes = Codes { matrix: "M_UNKNOWN", oauth: "invalid_requ
 
 const TOO_MANY: &str = "Too many requests";
 
-/// The refusal of a limit, which must cost as little as can be: most areas have one body for all.
-fn too_many(format: ErrorFormat, wait: Duration) -> Response {
+/// The response to a request over a limit. Written by hand, because it must stay cheap under load.
+fn too_many_requests(format: ErrorFormat, wait: Duration) -> Response {
     let body = match format {
         ErrorFormat::Matrix => {
             let wait = wait.as_nanos().div_ceil(1_000_000).max(1);
@@ -112,28 +114,26 @@ fn too_many(format: ErrorFormat, wait: Duration) -> Response {
             Bytes::from_static(br#"{"error":"Too many requests"}"#)
         }
     };
-    let mut answer = JsonBytes(body).into_response();
-    *answer.status_mut() = StatusCode::TOO_MANY_REQUESTS;
-    answer.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
-    answer
+    let retry_after = [(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)))];
+    (StatusCode::TOO_MANY_REQUESTS, retry_after, JsonBytes(body)).into_response()
 }
 
-/// A problem travels in the answer's extensions until `site.rs`, which knows the area, writes it.
+/// Stores the error in the extensions of the response; the layer of the area writes the body.
 impl IntoResponse for CommonError {
     fn into_response(self) -> Response {
-        let mut answer = Response::default();
-        answer.extensions_mut().insert(self);
-        answer
+        let mut response = Response::default();
+        response.extensions_mut().insert(self);
+        response
     }
 }
 
-/// The client is told whether another try makes sense, the log what happened.
+/// The client learns whether to try again, the log has the cause.
 impl From<StoreError> for CommonError {
     fn from(error: StoreError) -> Self {
         if matches!(error, StoreError::Nul) {
-            return Self::Malformed("A NUL character cannot be kept".to_owned());
+            return Self::Malformed("NUL characters are not allowed".to_owned());
         }
-        tracing::error!(%error, "the store failed");
+        tracing::error!(%error, "database error");
         match error {
             StoreError::Unavailable(_) => {
                 Self::Unavailable("The database cannot be used at the moment; try again soon")
@@ -151,12 +151,12 @@ impl From<FormError> for CommonError {
 
 impl From<Busy> for CommonError {
     fn from(_: Busy) -> Self {
-        Self::Unavailable("Too many people are signing in at this moment; try again soon")
+        Self::Unavailable("Too many sign-ins at the moment; try again soon")
     }
 }
 
 impl From<LimitExceeded> for CommonError {
-    fn from(refused: LimitExceeded) -> Self {
-        Self::TooMany(refused)
+    fn from(exceeded: LimitExceeded) -> Self {
+        Self::LimitExceeded(exceeded)
     }
 }

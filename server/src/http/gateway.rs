@@ -67,7 +67,7 @@ pub(crate) async fn check(
         // A check that names no call is a call like any other.
         Err(_) => (own_method, uri.path(), None),
     };
-    let peer = client::peer(request.extensions());
+    let peer = client::peer_address(request.extensions());
     let call = LimitedRequest { method, target, query, headers, peer };
     let (active, now) = (state.limits.active(), state.clock.now());
     let (client, decision) = rate_limit::judge(&state, &active, &call, now).await;
@@ -118,12 +118,12 @@ fn pass(credential: Credential, uri: &Uri, now: Timestamp) -> Result<Response, D
     let needed = needed(uri)?;
     let token = match credential {
         Credential::Token(_, token) => token,
-        Credential::Nothing => return Err(Denied::NoToken),
-        Credential::Unknown | Credential::Service(_) => {
+        Credential::Missing => return Err(Denied::NoToken),
+        Credential::Unknown | Credential::ApplicationService(_) => {
             return Err(Denied::Token("The access token is invalid"));
         }
-        Credential::Several => return Err(Denied::Several),
-        Credential::Unanswered(problem) => return Err(Denied::Common(problem)),
+        Credential::Multiple => return Err(Denied::Several),
+        Credential::LookupFailed(problem) => return Err(Denied::Common(problem)),
     };
     token.check(now).map_err(|error| match error {
         TokenError::Revoked => Denied::Token("The access token was revoked"),

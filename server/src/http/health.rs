@@ -1,4 +1,4 @@
-//! `GET /healthz`, `GET /readyz`, `GET /metrics`: for those who keep the service running.
+//! `GET /healthz`, `GET /readyz` and `GET /metrics`, for operators.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,23 +14,22 @@ use crate::http::respond::json::Json;
 use crate::limits::Place;
 use crate::store::StoreError;
 
-/// How long an engine may take to say that it is there.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The time that an engine has to respond.
+const PING_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// `GET /healthz`: the process answers.
+/// `GET /healthz`: whether the process responds.
 pub(super) async fn healthz() -> Response {
-    let json = [(header::CONTENT_TYPE, "application/json")];
-    (json, r#"{"status":"ok"}"#).into_response()
+    Json(json!({ "status": "ok" })).into_response()
 }
 
-/// `GET /readyz`: the engines answer, each by its name. Without its Redis a process counts alone,
-/// and is ready all the same.
+/// `GET /readyz`: whether the engines respond, each by name. Without Redis a node counts locally, and
+/// is ready all the same.
 pub(super) async fn readyz(State(state): State<Arc<AppState>>) -> Response {
-    let database = match timeout(PATIENCE, state.store.ping()).await {
+    let database = match timeout(PING_TIMEOUT, state.store.ping()).await {
         Ok(Ok(())) => "ok".to_owned(),
         Ok(Err(StoreError::Unavailable(why))) => why,
         Ok(Err(error)) => error.to_string(),
-        Err(_) => format!("no answer within {} s", PATIENCE.as_secs()),
+        Err(_) => format!("no answer within {} s", PING_TIMEOUT.as_secs()),
     };
     let (status, word) = if database == "ok" {
         (StatusCode::OK, "ready")
@@ -46,7 +45,7 @@ pub(super) async fn readyz(State(state): State<Arc<AppState>>) -> Response {
     (status, Json(body)).into_response()
 }
 
-/// `GET /metrics`: what is counted, as Prometheus reads it.
+/// `GET /metrics`: metrics in the format of Prometheus.
 pub(super) async fn metrics(State(state): State<Arc<AppState>>) -> Response {
     state.metrics.cache_in_use.set(state.store.is_cache_enabled().into());
     state.metrics.limits.observe(state.limits.state());

@@ -1,4 +1,4 @@
-//! What Matrix clients ask beside the push rules, under the same prefixes.
+//! Endpoints that Matrix clients need besides the push rules, below the same prefixes.
 
 pub(super) mod login;
 pub(super) mod register;
@@ -18,12 +18,12 @@ use crate::http::extract::raw_path::RawPath;
 use crate::http::extract::requester::Requester;
 use crate::http::respond::json::{Json, JsonBytes};
 
-/// `GET versions`: for clients that ask first.
+/// `GET versions`: the supported versions of the Matrix specification.
 pub(super) async fn versions() -> Json<Value> {
     Json(json!({ "versions": VERSIONS, "unstable_features": {} }))
 }
 
-/// `GET account/whoami`: whose token this is.
+/// `GET account/whoami`: the user of the token.
 pub(super) async fn whoami(
     State(state): State<Arc<AppState>>,
     requester: Requester,
@@ -31,27 +31,27 @@ pub(super) async fn whoami(
     Json(json!({ "user_id": requester.user_id(&state), "is_guest": false }))
 }
 
-/// `POST logout`: the token is good for nothing from now on.
+/// `POST logout`: revokes the token.
 pub(super) async fn logout(
     State(state): State<Arc<AppState>>,
     requester: Requester,
 ) -> Result<Json<Value>, MatrixError> {
-    let token = requester.token.ok_or(MatrixError::NoLogout)?;
+    let token = requester.token.ok_or(MatrixError::LogoutOfService)?;
     state.store.revoke_token(token, state.clock.now()).await?;
     Ok(Json(json!({})))
 }
 
-/// `GET user/{userId}/account_data/m.push_rules`: the same as all rulesets, for their owner.
+/// `GET user/{userId}/account_data/m.push_rules`: all rulesets of the user.
 pub(super) async fn account_data(
     State(state): State<Arc<AppState>>,
     requester: Requester,
     path: RawPath,
 ) -> Result<Response, MatrixError> {
-    requester.may(RuleAccess::Read)?;
+    requester.require(RuleAccess::Read)?;
     let named = percent::decode_segment(path.parameter("{user}").unwrap_or_default())?;
     let user_id = requester.user_id(&state);
     if named != user_id {
-        return Err(MatrixError::Foreign);
+        return Err(MatrixError::OtherUser);
     }
     let rulesets = state.store.rulesets(requester.account).await?;
     Ok(JsonBytes(rulesets.response(User::new(&user_id))).into_response())

@@ -10,7 +10,7 @@ use axum::Router;
 use axum::routing::{any, get, post};
 
 pub(crate) use self::area_router::{AreaRouter, join};
-use super::account::{page, sign_in};
+use super::account::{page, sign_in, sign_out};
 use super::api::{accounts, apps, instance};
 use super::error::format::ErrorFormat;
 use super::layer::area::{Area, LimitClass, TrailingSlash};
@@ -125,15 +125,15 @@ fn oauth_areas() -> [AreaRouter; 3] {
             paths::AUTHORIZE,
             get(authorize::begin)
                 .post(authorize::decide)
-                .head(async || authorize::no_head("GET,POST")),
+                .head(async || authorize::head_not_allowed("GET,POST")),
         )
         .route(
             paths::AUTHORIZE_RESUME,
-            get(authorize::resume).head(async || authorize::no_head("GET")),
+            get(authorize::resume).head(async || authorize::head_not_allowed("GET")),
         )
-        .route(paths::OUT_OF_BAND_CODE, get(out_of_band::native))
+        .route(paths::OUT_OF_BAND_CODE, get(out_of_band::show_code_page))
         .route(paths::SIGN_IN, get(sign_in::sign_in_page).post(sign_in::sign_in))
-        .route(paths::SIGN_OUT, get(sign_in::sign_out_page).post(sign_in::sign_out))
+        .route(paths::SIGN_OUT, get(sign_out::sign_out_page).post(sign_out::sign_out))
         .route(paths::ACCOUNT, get(page::account_page))
         .route(paths::REMOVE_APP, post(page::remove_app))
         .not_found_under(paths::AUTHORIZE)
@@ -155,7 +155,7 @@ fn matrix_area(segment: &str) -> AreaRouter {
         area = area
             .route(&at("/pushrules/explain"), post(explain::explain))
             .route(&at("/versions"), get(matrix::versions))
-            .route(&at("/login"), get(login::flows).post(login::login))
+            .route(&at("/login"), get(login::get_login_flows).post(login::login))
             .route(&at("/register"), post(register::register))
             .route(&at("/logout"), post(matrix::logout))
             .route(&at("/account/whoami"), get(matrix::whoami))

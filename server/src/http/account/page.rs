@@ -1,4 +1,4 @@
-//! `/oauth/account`: who is signed in, which apps they have let in, and their rules.
+//! `/oauth/account`: the account, its authorised apps and its push rules.
 
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -9,31 +9,31 @@ use crate::http::error::PageError;
 use crate::http::extract::form::{Form, Query, value};
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::{ACCOUNT, REMOVE_APP, SIGN_IN, SIGN_OUT};
-use crate::http::respond::page::{Forms, answer, in_language, redirect, show};
+use crate::http::respond::page::{FormTargets, redirect, respond, show_page, with_language};
 use crate::pages::{self, AccountPage, ListedApp};
 use crate::store::AuthorizedApp;
 use crate::tokens::FirstPartyApp;
 
-/// `GET /oauth/account`: shows all of it, to who is signed in.
+/// `GET /oauth/account`: redirects to the sign-in page unless the browser is signed in.
 pub(crate) async fn account_page(session: BrowserSession, Query(pairs): Query) -> Response {
     let lang = Some(value(&pairs, "lang"));
-    let outcome = show_account(&session, lang).await;
-    answer(&session, lang, outcome)
+    let result = show_account(&session, lang).await;
+    respond(&session, lang, result)
 }
 
 async fn show_account(session: &BrowserSession, lang: Option<&str>) -> Result<Response, PageError> {
     let Some(account) = session.account() else {
-        return redirect(session, &in_language(SIGN_IN, lang));
+        return redirect(session, &with_language(SIGN_IN, lang));
     };
     let (store, now) = (&session.state.store, session.state.clock.now());
     let mut apps: Vec<ListedApp> =
-        store.authorized_apps(account.id, now).await?.into_iter().map(let_in).collect();
+        store.authorized_apps(account.id, now).await?.into_iter().map(listed_app).collect();
     apps.sort_by_cached_key(|app| (app.name.to_lowercase(), app.id));
     let rulesets = store.rulesets(account.id).await?;
     let mut rules: Vec<&Document> = rulesets.documents().collect();
     rules.sort_by_key(|document| document.scope());
-    let csrf = session.csrf();
-    let [sign_out, remove_app] = [SIGN_OUT, REMOVE_APP].map(|action| in_language(action, lang));
+    let csrf = session.csrf_token();
+    let [sign_out, remove_app] = [SIGN_OUT, REMOVE_APP].map(|action| with_language(action, lang));
     let page = AccountPage {
         layout: session.layout(lang),
         account: &account.name,
@@ -42,10 +42,10 @@ async fn show_account(session: &BrowserSession, lang: Option<&str>) -> Result<Re
         apps: &apps,
         rules: &rules,
     };
-    show(session, StatusCode::OK, &page, Forms::Stay)
+    show_page(session, StatusCode::OK, &page, FormTargets::SameOrigin)
 }
 
-fn let_in(app: AuthorizedApp) -> ListedApp {
+fn listed_app(app: AuthorizedApp) -> ListedApp {
     ListedApp {
         id: app.app,
         own: FirstPartyApp::from_client_id(&app.client_id),
@@ -56,30 +56,30 @@ fn let_in(app: AuthorizedApp) -> ListedApp {
     }
 }
 
-/// `POST /oauth/account/remove_app`: ends the access of the app that the field `app` names. Where
-/// there is none to end, the answer is the same.
+/// `POST /oauth/account/remove_app`: revokes the access of the app in the field `app`. The response
+/// is the same if it has none.
 pub(crate) async fn remove_app(
     session: BrowserSession,
     Query(query): Query,
     Form(pairs): Form,
 ) -> Response {
     let lang = Some(value(&query, "lang"));
-    let outcome = remove(&session, lang, &pairs).await;
-    answer(&session, lang, outcome)
+    let result = revoke_access(&session, lang, &pairs).await;
+    respond(&session, lang, result)
 }
 
-async fn remove(
+async fn revoke_access(
     session: &BrowserSession,
     lang: Option<&str>,
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
-    session.check(pairs)?;
+    session.check_form(pairs)?;
     if let (Some(account), Ok(app)) = (session.account(), value(pairs, "app").parse::<i64>()) {
         let (store, now) = (&session.state.store, session.state.clock.now());
         let tokens = store.revoke_access(account.id, app, now).await?;
         if tokens > 0 {
-            tracing::info!(account = account.name, app, tokens, "the access of an app was removed");
+            tracing::info!(account = account.name, app, tokens, "revoked the access of an app");
         }
     }
-    redirect(session, &in_language(ACCOUNT, lang))
+    redirect(session, &with_language(ACCOUNT, lang))
 }

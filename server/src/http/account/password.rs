@@ -1,4 +1,4 @@
-//! Whether a password is that of an account: for the page that asks for it and for Matrix clients.
+//! Verifying passwords, for the sign-in page and for Matrix clients.
 
 use belfry_core::secret::Secret;
 
@@ -6,26 +6,26 @@ use crate::app::AppState;
 use crate::passwords::{Busy, is_weak};
 use crate::store::Account;
 
-/// The account, if this is its password. Nobody's costs the same time, so that the time does not
-/// tell who has an account. What it opens must be opened with the hash that is given back: to
-/// compare takes a while, in which the password may have become another.
-pub(crate) async fn proved(
+/// Returns the account if this is its password. A missing account costs the same time, so that
+/// timing does not reveal which accounts exist. What the caller then grants must depend on the
+/// returned hash: the password may have been changed during the verification.
+pub(crate) async fn verify_password(
     state: &AppState,
     account: Option<Account>,
     password: Secret,
 ) -> Result<Option<Account>, Busy> {
     let hash = account.as_ref().map(|account| account.password.clone());
-    let right = state.passwords.verify(password.clone(), hash).await?;
-    match account.filter(|_| right) {
+    let is_correct = state.passwords.verify(password.clone(), hash).await?;
+    match account.filter(|_| is_correct) {
         Some(account) if is_weak(&account.password) => {
-            Box::pin(strengthen(state, account, password)).await
+            Box::pin(rehash(state, account, password)).await
         }
-        proved => Ok(proved),
+        verified => Ok(verified),
     }
 }
 
-/// Hashes a password as it is done today. If that fails, there is a next time.
-async fn strengthen(
+/// Hashes a password with the current parameters. A failure is ignored: the next sign-in tries again.
+async fn rehash(
     state: &AppState,
     account: Account,
     password: Secret,
@@ -33,16 +33,16 @@ async fn strengthen(
     let Ok(hash) = state.passwords.hash(password.clone()).await else { return Ok(Some(account)) };
     match state.store.rehash_password(account.id, &account.password, &hash).await {
         Ok(true) => {
-            tracing::info!(account = account.id, "a password was hashed anew");
+            tracing::info!(account = account.id, "rehashed a password");
             Ok(Some(Account { password: hash, ..account }))
         }
-        // Somebody else did it in the same moment, or the account has another password.
+        // Another request rehashed it at the same time, or the password was changed.
         Ok(false) => match state.store.account(account.id).await {
-            Ok(now) => proved(state, now, password).await,
+            Ok(account) => verify_password(state, account, password).await,
             Err(_) => Ok(Some(account)),
         },
         Err(error) => {
-            tracing::warn!(%error, "a password could not be hashed anew");
+            tracing::warn!(%error, "failed to rehash a password");
             Ok(Some(account))
         }
     }

@@ -1,4 +1,4 @@
-//! `/api/v1/accounts`: signing up, and who one is.
+//! `/api/v1/accounts`: sign-up and the account of a token.
 
 use std::sync::Arc;
 
@@ -21,16 +21,16 @@ use crate::http::respond::json::Json;
 use crate::pages::assets::BELL;
 use crate::store::{Account, Taken};
 
-/// `POST /api/v1/accounts`: a new account, and a token of it for the app that brought the person.
+/// `POST /api/v1/accounts`: creates an account and returns a token for the app.
 pub(crate) async fn sign_up(
     State(state): State<Arc<AppState>>,
     bearer: Bearer,
     format: PageFormat,
     Form(pairs): Form,
 ) -> Result<Json<TokenResponse>, ApiError> {
-    bearer.demand(&[Scope::WriteAccounts])?;
+    bearer.require_scope(&[Scope::WriteAccounts])?;
     if bearer.account().is_some() {
-        return Err(ApiError::NotAnApp);
+        return Err(ApiError::AppTokenRequired);
     }
     if state.config.registration == RegistrationPolicy::Closed {
         return Err(ApiError::RegistrationClosed);
@@ -38,13 +38,13 @@ pub(crate) async fn sign_up(
     let app = state.store.app(bearer.app()).await?.ok_or(CommonError::Internal)?.to_core();
     let invalid = |invalid| ApiError::invalid_account(&invalid, &format);
     let sign_up = SignUp::from_pairs(pairs).validate().map_err(invalid)?;
-    let account = add(&state, sign_up).await?.map_err(invalid)?;
+    let account = create_account(&state, sign_up).await?.map_err(invalid)?;
     let scopes = app.sign_up_scopes();
     let issued = state.token_issuer().issue(app.id, Some(account), scopes).await?;
     Ok(Json(issued.into()))
 }
 
-async fn add(
+async fn create_account(
     state: &AppState,
     sign_up: SignUp,
 ) -> Result<Result<i64, ValidationErrors<AccountError>>, CommonError> {
@@ -66,26 +66,27 @@ pub(crate) async fn verify_credentials(
     State(state): State<Arc<AppState>>,
     bearer: Bearer,
 ) -> Result<Json<Value>, ApiError> {
-    bearer.demand(&[Scope::Profile, Scope::ReadAccounts])?;
-    let account = state.store.account(bearer.user()?.id).await?.ok_or(ApiError::InvalidToken)?;
-    Ok(Json(shown(&state, &account)))
+    bearer.require_scope(&[Scope::Profile, Scope::ReadAccounts])?;
+    let account =
+        state.store.account(bearer.require_user()?.id).await?.ok_or(ApiError::InvalidToken)?;
+    Ok(Json(credential_account(&state, &account)))
 }
 
-/// The page of a person, by their name.
-pub(crate) fn profile(state: &AppState, name: &str) -> String {
+/// The URL of a profile.
+pub(crate) fn profile_url(state: &AppState, name: &str) -> String {
     format!("{}/@{name}", state.base_url)
 }
 
-/// The picture of everybody: nobody can give another here.
-pub(crate) fn avatar(state: &AppState) -> String {
+/// The URL of the avatar, which is the same for all accounts.
+pub(crate) fn avatar_url(state: &AppState) -> String {
     format!("{}{}", state.base_url, BELL.path())
 }
 
-/// An account as its owner sees it. Belfry keeps no profiles, so most of what clients expect here
-/// is what a new account of Mastodon has.
-fn shown(state: &AppState, account: &Account) -> Value {
-    let (url, picture) = (profile(state, &account.name), avatar(state));
-    // Mastodon tells the day alone, as a moment.
+/// Mastodon's `CredentialAccount`. Belfry has no profiles, so most fields have the values of a new
+/// account.
+fn credential_account(state: &AppState, account: &Account) -> Value {
+    let (url, picture) = (profile_url(state, &account.name), avatar_url(state));
+    // Mastodon truncates the time to midnight.
     let created_at = format!("{}T00:00:00.000Z", account.created_at.strftime("%Y-%m-%d"));
     json!({
         "id": account.id.to_string(),
@@ -100,7 +101,7 @@ fn shown(state: &AppState, account: &Account) -> Value {
         "created_at": created_at,
         "note": "",
         "url": url,
-        "uri": crate::http::oauth::userinfo::subject(state, account.id),
+        "uri": state.account_uri(account.id),
         "avatar": picture,
         "avatar_static": picture,
         "header": picture,

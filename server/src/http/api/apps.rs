@@ -1,4 +1,4 @@
-//! `/api/v1/apps`: registration of an app, and what it said of itself.
+//! `/api/v1/apps`: registration of apps.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::http::respond::json::Json;
 use crate::random;
 use crate::store::App;
 
-/// An app, as its maker sees it. The fields and their order are Mastodon's.
+/// Mastodon's `CredentialApplication`, with its fields in the same order.
 #[derive(Serialize)]
 pub(crate) struct Application {
     id: String,
@@ -26,7 +26,7 @@ pub(crate) struct Application {
     website: Option<String>,
     scopes: Vec<String>,
     redirect_uris: Vec<String>,
-    /// No web push is sent from here; clients expect the field.
+    /// Empty, because Belfry sends no web push; clients expect the field.
     vapid_key: &'static str,
     redirect_uri: String,
     #[serde(flatten)]
@@ -81,7 +81,7 @@ pub(crate) async fn register(
     Ok(Json(Application::new(app, Some(&secret))))
 }
 
-/// `GET /api/v1/apps/verify_credentials`: for any good token of the app, whatever its scopes.
+/// `GET /api/v1/apps/verify_credentials`: for any valid token of the app, whatever its scopes.
 pub(crate) async fn verify_credentials(
     State(state): State<Arc<AppState>>,
     bearer: Bearer,

@@ -1,7 +1,7 @@
-//! `/api/v1/instance`, `/api/v2/instance` and nodeinfo: what clients ask before anything else.
+//! `/api/v1/instance`, `/api/v2/instance` and nodeinfo: what clients request first.
 //!
-//! Belfry has no statuses, media or polls; what is said of them is what a Mastodon says, so that a
-//! client that asks can go on.
+//! Belfry has no statuses, media or polls. Their fields have Mastodon's values, because clients
+//! expect them.
 
 use std::sync::Arc;
 
@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 
 use crate::app::AppState;
 use crate::config::RegistrationPolicy;
+use crate::http::api::accounts::avatar_url;
 use crate::http::paths;
 use crate::http::respond::json::constant;
 
-/// Clients read the first number to learn what a server can do.
+/// The version of Mastodon whose features clients may expect, then our own.
 const VERSION: &str = concat!("4.3.0 (compatible; Belfry ", env!("CARGO_PKG_VERSION"), ")");
 
 /// `GET /api/v1/instance`
@@ -28,7 +29,7 @@ pub(crate) fn v1(state: &AppState) -> MethodRouter<Arc<AppState>> {
         "version": VERSION,
         "urls": {},
         "stats": { "user_count": 0, "status_count": 0, "domain_count": 0 },
-        "thumbnail": picture(state),
+        "thumbnail": avatar_url(state),
         "languages": ["en"],
         "registrations": is_open(state),
         "approval_required": false,
@@ -49,7 +50,7 @@ pub(crate) fn v2(state: &AppState) -> MethodRouter<Arc<AppState>> {
         "source_url": "",
         "description": instance.description,
         "usage": { "users": { "active_month": 0 } },
-        "thumbnail": { "url": picture(state) },
+        "thumbnail": { "url": avatar_url(state) },
         "icon": [],
         "languages": ["en"],
         "configuration": configuration(),
@@ -65,7 +66,7 @@ pub(crate) fn v2(state: &AppState) -> MethodRouter<Arc<AppState>> {
     }))
 }
 
-/// `GET /.well-known/nodeinfo`: where the next one is.
+/// `GET /.well-known/nodeinfo`: the link to the document.
 pub(crate) fn nodeinfo_links(state: &AppState) -> MethodRouter<Arc<AppState>> {
     constant(&json!({
         "links": [{
@@ -93,10 +94,6 @@ pub(crate) fn nodeinfo(state: &AppState) -> MethodRouter<Arc<AppState>> {
 
 fn is_open(state: &AppState) -> bool {
     state.config.registration == RegistrationPolicy::Open
-}
-
-fn picture(state: &AppState) -> String {
-    super::accounts::avatar(state)
 }
 
 fn configuration() -> Value {

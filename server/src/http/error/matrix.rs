@@ -1,4 +1,4 @@
-//! What a failure of the push rules says.
+//! Errors in the Matrix format: `{"errcode": "M_…", "error": "…"}`.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -16,7 +16,7 @@ use crate::passwords::Busy;
 use crate::store::{RuleWriteError, StoreError};
 use crate::tokens::IssueError;
 
-/// A failure of the push rules, and of what Matrix clients ask beside them.
+/// An error of the push rules or of the other endpoints for Matrix clients.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum MatrixError {
     #[error("{0:?}")]
@@ -31,45 +31,45 @@ pub(crate) enum MatrixError {
     Json(#[from] JsonError),
     #[error(transparent)]
     Bearer(#[from] BearerError),
-    #[error("An access token is needed")]
+    #[error("An access token is required")]
     MissingToken,
-    #[error("The access token is not known, or is no longer good")]
+    #[error("The access token is unknown or no longer valid")]
     UnknownToken,
     #[error("This account has been deactivated")]
     Deactivated,
-    #[error("This token is that of an app; the token of a user is needed")]
-    NoUser,
-    #[error("This token lacks the scope {}; push would do too", .0.scope())]
+    #[error("This token belongs to an app; the token of a user is required")]
+    UserRequired,
+    #[error("This token lacks the scope {} or push", .0.scope())]
     Scope(RuleAccess),
     #[error("This user is not in the namespace of the application service")]
     OutsideNamespace,
-    #[error("The application service has no account of this name")]
+    #[error("There is no account of this name")]
     NoAccount,
-    #[error("user_id may be given once")]
+    #[error("user_id may be given only once")]
     RepeatedUser,
-    #[error("This is for application services; the token of a user is of no use here")]
-    NoService,
+    #[error("This endpoint requires the token of an application service")]
+    ApplicationServiceRequired,
     #[error("This belongs to another user")]
-    Foreign,
-    #[error("This is for users; an application service has nothing to sign out of")]
-    NoLogout,
+    OtherUser,
+    #[error("An application service cannot log out")]
+    LogoutOfService,
     #[error("The name or the password is wrong")]
     WrongPassword,
     #[error("{0}")]
     Login(LoginError),
-    #[error("This server does not let strangers make accounts")]
+    #[error("Registration is closed on this server")]
     RegistrationClosed,
     #[error("Matrix clients cannot sign in to this server: its operator has disabled them")]
     ClientsDisabled,
-    #[error("This server has no guests")]
+    #[error("Guest accounts are not supported")]
     Guest,
     #[error("The user name {0}")]
     Username(account::FieldError),
     #[error("The password {0}")]
     Password(account::FieldError),
-    #[error("This user name is kept for an application service")]
+    #[error("This user name is reserved for an application service")]
     Exclusive,
-    /// The registration has another stage to go through; true if it went through an unknown one.
+    /// The registration has a stage left; `unknown` if the client completed an unknown one.
     #[error("Complete one of the flows")]
     Stages { session: String, unknown: bool },
 }
@@ -91,16 +91,16 @@ impl MatrixError {
             Self::MissingToken => (StatusCode::UNAUTHORIZED, "M_MISSING_TOKEN"),
             Self::UnknownToken => (StatusCode::UNAUTHORIZED, "M_UNKNOWN_TOKEN"),
             Self::Stages { .. } => (StatusCode::UNAUTHORIZED, "M_UNRECOGNIZED"),
-            // Not 401: clients would forget all they know of an account that may come back.
+            // Not 401: clients would delete their data of an account that may be enabled again.
             Self::Deactivated => (StatusCode::FORBIDDEN, "M_USER_DEACTIVATED"),
             Self::Guest => (StatusCode::FORBIDDEN, "M_GUEST_ACCESS_FORBIDDEN"),
-            Self::NoUser
+            Self::UserRequired
             | Self::Scope(_)
             | Self::OutsideNamespace
             | Self::NoAccount
-            | Self::NoService
-            | Self::Foreign
-            | Self::NoLogout
+            | Self::ApplicationServiceRequired
+            | Self::OtherUser
+            | Self::LogoutOfService
             | Self::WrongPassword
             | Self::ClientsDisabled
             | Self::RegistrationClosed => (StatusCode::FORBIDDEN, "M_FORBIDDEN"),
@@ -114,7 +114,7 @@ impl MatrixError {
         }
     }
 
-    /// What the header says to clients that know OAuth and not Matrix.
+    /// The `WWW-Authenticate` header for OAuth clients (RFC 6750 section 3).
     fn challenge(&self) -> Option<HeaderValue> {
         match self {
             Self::MissingToken => Some(HeaderValue::from_static("Bearer")),
@@ -143,8 +143,8 @@ fn status_of(code: MatrixErrorCode) -> (StatusCode, &'static str) {
 
 impl IntoResponse for MatrixError {
     fn into_response(self) -> Response {
-        if let Self::Common(problem) = self {
-            return problem.into_response();
+        if let Self::Common(error) = self {
+            return error.into_response();
         }
         let (status, errcode) = self.status();
         let mut body = json!({ "errcode": errcode, "error": self.to_string() });
@@ -161,17 +161,17 @@ impl IntoResponse for MatrixError {
             }
             _ => {}
         }
-        let mut answer = (status, Json(body)).into_response();
+        let mut response = (status, Json(body)).into_response();
         if let Some(challenge) = self.challenge() {
-            answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
         }
-        answer
+        response
     }
 }
 
 impl From<CommonError> for MatrixError {
-    fn from(problem: CommonError) -> Self {
-        Self::Common(problem)
+    fn from(error: CommonError) -> Self {
+        Self::Common(error)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a failure of OAuth says: to programs, to apps, and to people.
+//! Errors of the OAuth endpoints, of the API and of the pages.
 
 use std::time::Duration;
 
@@ -21,74 +21,74 @@ use crate::pages::{ErrorCause, SignInAlert};
 use crate::passwords::Busy;
 use crate::store::StoreError;
 
-/// A failure of an OAuth endpoint: `{"error": "code", "error_description": "…"}`.
+/// An error of an OAuth endpoint: `{"error": "code", "error_description": "…"}`.
 #[derive(Debug)]
 pub(crate) enum OAuthApiError {
-    /// The protocol says no.
-    Refused(OAuthError),
-    /// Something that can happen anywhere.
+    /// An error that the protocol defines.
+    Protocol(OAuthError),
+    /// An error that any endpoint can return.
     Common(CommonError),
 }
 
 impl IntoResponse for OAuthApiError {
     fn into_response(self) -> Response {
-        let refusal = match self {
-            Self::Refused(refusal) => refusal,
-            Self::Common(problem) => return problem.into_response(),
+        let error = match self {
+            Self::Protocol(error) => error,
+            Self::Common(error) => return error.into_response(),
         };
-        let status = status_of(refusal);
+        let status = status_of(error);
         let body = json!({
-            "error": refusal.code().as_str(),
-            "error_description": refusal.to_string(),
+            "error": error.code().as_str(),
+            "error_description": error.to_string(),
         });
-        let mut answer = (status, Json(body)).into_response();
+        let mut response = (status, Json(body)).into_response();
         if status == StatusCode::UNAUTHORIZED {
-            demand(&mut answer, "Basic realm=\"belfry\"");
+            add_challenge(&mut response, "Basic realm=\"belfry\"");
         }
-        answer
+        response
     }
 }
 
-/// The status of a refusal that is answered, not redirected.
-fn status_of(refusal: OAuthError) -> StatusCode {
-    match refusal.code() {
+/// The status of an error that is not sent to a redirect URI.
+fn status_of(error: OAuthError) -> StatusCode {
+    match error.code() {
         ErrorCode::InvalidClient => StatusCode::UNAUTHORIZED,
         ErrorCode::UnauthorizedClient => StatusCode::FORBIDDEN,
         _ => StatusCode::BAD_REQUEST,
     }
 }
 
-/// A failure of the API: `{"error": "…"}`. The texts are Mastodon's; clients compare them.
+/// An error of the API: `{"error": "…"}`. The texts are Mastodon's, because clients compare them.
 #[derive(Debug)]
 pub(crate) enum ApiError {
-    /// There is no token.
+    /// The request has no token.
     MissingToken,
-    /// The token is unknown, or no token at all.
+    /// The token is unknown or malformed.
     InvalidToken,
     /// The token was revoked.
     RevokedToken,
-    /// The token's time is over.
+    /// The token has expired.
     ExpiredToken,
     /// The token's account is disabled.
     DisabledAccount,
-    /// The token may not be used for this.
+    /// The token lacks the scope.
     OutsideScopes,
-    /// The token is an app's own, and this is for people.
-    NoUser,
-    /// The token is a person's, and this is for apps.
-    NotAnApp,
-    /// Strangers may not make accounts.
+    /// The token belongs to an app, and a user's token is required.
+    UserRequired,
+    /// The token belongs to a user, and an app's token is required.
+    AppTokenRequired,
+    /// Registration is closed.
     RegistrationClosed,
-    /// What was sent is wrong: the sentence, and what is wrong with each field.
+    /// Validation failed: a sentence, and the errors of each field.
     Invalid(String, Option<Value>),
-    /// Something that can happen anywhere.
+    /// An error that any endpoint can return.
     Common(CommonError),
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, text) = match self {
-            Self::Common(problem) => return problem.into_response(),
+            Self::Common(error) => return error.into_response(),
             Self::Invalid(error, details) => {
                 let mut body = json!({ "error": error });
                 if let Some(details) = details {
@@ -105,57 +105,57 @@ impl IntoResponse for ApiError {
             Self::OutsideScopes => {
                 (StatusCode::FORBIDDEN, "This action is outside the authorized scopes")
             }
-            Self::NoUser => {
+            Self::UserRequired => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "This method requires an authenticated user")
             }
-            Self::NotAnApp => {
+            Self::AppTokenRequired => {
                 (StatusCode::FORBIDDEN, "This method requires an client credentials authentication")
             }
             Self::RegistrationClosed => {
                 (StatusCode::FORBIDDEN, "Registration is closed on this server")
             }
         };
-        let mut answer = (status, Json(json!({ "error": text }))).into_response();
+        let mut response = (status, Json(json!({ "error": text }))).into_response();
         match self {
-            // Who sent no token is told what is needed, not what was wrong (RFC 6750, section 3.1).
-            Self::MissingToken => demand(&mut answer, "Bearer realm=\"belfry\""),
-            _ if status == StatusCode::UNAUTHORIZED => demand(
-                &mut answer,
+            // Without a token, the challenge has no error code (RFC 6750 section 3.1).
+            Self::MissingToken => add_challenge(&mut response, "Bearer realm=\"belfry\""),
+            _ if status == StatusCode::UNAUTHORIZED => add_challenge(
+                &mut response,
                 &format!(
                     "Bearer realm=\"belfry\", error=\"invalid_token\", error_description=\"{text}\""
                 ),
             ),
             _ => {}
         }
-        answer
+        response
     }
 }
 
-/// Says how a caller can prove who they are.
-fn demand(answer: &mut Response, challenge: &str) {
+/// Adds a `WWW-Authenticate` header.
+fn add_challenge(response: &mut Response, challenge: &str) {
     let challenge = HeaderValue::from_str(challenge).expect("the texts are plain ASCII");
-    answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+    response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
 }
 
 impl From<OAuthError> for OAuthApiError {
-    fn from(refusal: OAuthError) -> Self {
-        Self::Refused(refusal)
+    fn from(error: OAuthError) -> Self {
+        Self::Protocol(error)
     }
 }
 
 impl From<GrantError> for OAuthApiError {
     fn from(error: GrantError) -> Self {
-        Self::Refused(error.into())
+        Self::Protocol(error.into())
     }
 }
 
 impl ApiError {
-    /// What is wrong with a registration, in the reader's language.
+    /// The errors of an app registration, localised.
     pub(crate) fn invalid_app(invalid: &ValidationErrors<AppError>, format: &PageFormat) -> Self {
         Self::Invalid(invalid.localize(format.0), None)
     }
 
-    /// What is wrong with a sign-up, and with each of its fields.
+    /// The errors of a sign-up, localised, also by field.
     pub(crate) fn invalid_account(
         invalid: &ValidationErrors<AccountError>,
         format: &PageFormat,
@@ -170,16 +170,16 @@ impl ApiError {
     }
 }
 
-/// A failure that a person sees, as a page.
+/// An error that a person sees as a page.
 #[derive(Debug)]
 pub(crate) enum PageError {
-    /// The protocol says no, and there is nowhere to send the answer.
-    Refused(OAuthError),
-    /// The request is not this browser's, or no longer open.
+    /// An OAuth error that cannot be sent to a redirect URI.
+    OAuth(OAuthError),
+    /// The authorization request belongs to another browser, is completed, or has expired.
     Expired,
-    /// The form may not be one of ours.
-    Unchecked,
-    /// Something that can happen anywhere.
+    /// The form may come from another site: its CSRF token or origin is wrong.
+    ForgedForm,
+    /// An error that any endpoint can return.
     Common(CommonError),
 }
 
@@ -187,21 +187,21 @@ impl PageError {
     /// The status of the page.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
-            Self::Refused(refusal) => status_of(*refusal),
+            Self::OAuth(error) => status_of(*error),
             Self::Expired => StatusCode::BAD_REQUEST,
-            Self::Unchecked => StatusCode::FORBIDDEN,
-            Self::Common(problem) => problem.answer(ErrorFormat::Page).status(),
+            Self::ForgedForm => StatusCode::FORBIDDEN,
+            Self::Common(error) => error.to_response(ErrorFormat::Page).status(),
         }
     }
 
-    /// What the page is about.
+    /// The cause that the page explains.
     pub(crate) fn cause(&self) -> ErrorCause {
         match self {
-            Self::Refused(refusal) => ErrorCause::Refused(*refusal),
+            Self::OAuth(error) => ErrorCause::Refused(*error),
             Self::Expired => ErrorCause::Expired,
-            Self::Unchecked => ErrorCause::Unchecked,
-            Self::Common(CommonError::TooMany(_)) => ErrorCause::TooMany,
-            Self::Common(CommonError::NoSuchPath) => ErrorCause::NotFound,
+            Self::ForgedForm => ErrorCause::Unchecked,
+            Self::Common(CommonError::LimitExceeded(_)) => ErrorCause::TooMany,
+            Self::Common(CommonError::NotFound) => ErrorCause::NotFound,
             Self::Common(CommonError::Unavailable(_) | CommonError::Internal) => {
                 ErrorCause::Internal
             }
@@ -209,26 +209,26 @@ impl PageError {
         }
     }
 
-    /// The same for a program.
-    pub(crate) fn answer(self) -> Response {
+    /// The response for a client that wants JSON.
+    pub(crate) fn into_json(self) -> Response {
         let invalid = |text| ErrorFormat::Page.error(self.status(), UNKNOWN_REQUEST, text);
         match self {
-            Self::Refused(refusal) => OAuthApiError::Refused(refusal).into_response(),
-            Self::Common(problem) => problem.into_response(),
-            Self::Expired => invalid("The request has been answered or is too old"),
-            Self::Unchecked => invalid("The form does not come from a page of this server"),
+            Self::OAuth(error) => OAuthApiError::Protocol(error).into_response(),
+            Self::Common(error) => error.into_response(),
+            Self::Expired => invalid("The authorization request is completed or has expired"),
+            Self::ForgedForm => invalid("The form does not come from a page of this server"),
         }
     }
 }
 
-/// Why somebody was not signed in, and sees the page again.
+/// The reason why a sign-in failed and the page is shown again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SignInError {
-    /// There is no such account, or its password is another.
-    Wrong,
+    /// The account does not exist, or the password is wrong.
+    WrongPassword,
     /// Too many passwords are being hashed.
     Busy,
-    /// Too many attempts; the next one may be made after this time.
+    /// Too many attempts; the next one is allowed after this time.
     TooMany(Duration),
 }
 
@@ -236,13 +236,13 @@ impl SignInError {
     /// The status of the page.
     pub(crate) fn status(self) -> StatusCode {
         match self {
-            Self::Wrong => StatusCode::UNAUTHORIZED,
+            Self::WrongPassword => StatusCode::UNAUTHORIZED,
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
             Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
         }
     }
 
-    /// What the page says.
+    /// The alert on the page.
     pub(crate) fn alert(self) -> SignInAlert {
         let minutes = self.wait().map(|wait| wait.as_secs().div_ceil(60).try_into());
         match minutes {
@@ -251,10 +251,10 @@ impl SignInError {
         }
     }
 
-    /// How long to wait before the next attempt.
+    /// The time to wait before the next attempt.
     pub(crate) fn wait(self) -> Option<Duration> {
         match self {
-            Self::Wrong => None,
+            Self::WrongPassword => None,
             Self::Busy => Some(Duration::from_secs(5)),
             Self::TooMany(wait) => Some(wait),
         }
@@ -262,13 +262,13 @@ impl SignInError {
 }
 
 impl From<OAuthError> for PageError {
-    fn from(refusal: OAuthError) -> Self {
-        Self::Refused(refusal)
+    fn from(error: OAuthError) -> Self {
+        Self::OAuth(error)
     }
 }
 
-/// What can happen anywhere can happen to these too.
-macro_rules! can_be_a_problem {
+/// Implements conversions of errors that any endpoint can return.
+macro_rules! from_common {
     ($($error:ident from $($cause:ident),*;)*) => {$($(
         impl From<$cause> for $error {
             fn from(cause: $cause) -> Self {
@@ -278,7 +278,7 @@ macro_rules! can_be_a_problem {
     )*)*};
 }
 
-can_be_a_problem! {
+from_common! {
     OAuthApiError from CommonError, StoreError, LimitExceeded;
     ApiError from CommonError, StoreError, Busy, LimitExceeded;
     PageError from CommonError, StoreError;

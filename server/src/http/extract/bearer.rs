@@ -1,4 +1,4 @@
-//! The access token of a call to the API, and whether it is good.
+//! The access token of an API request.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::app::AppState;
 use crate::http::error::ApiError;
 use crate::http::extract::client::{Client, Credential};
 
-/// A call with a good token; a handler that takes one is closed to everyone else.
+/// A valid access token. Handlers that extract it reject requests without one.
 pub(crate) struct Bearer(Arc<Token>);
 
 impl FromRequestParts<Arc<AppState>> for Bearer {
@@ -24,13 +24,13 @@ impl FromRequestParts<Arc<AppState>> for Bearer {
         parts: &mut Parts,
         state: &Arc<AppState>,
     ) -> Result<Self, ApiError> {
-        let secret = token_of(&parts.headers)?;
-        let credential = Client::look(parts, state, |client| client.credential.clone()).await;
-        // The token that the limits counted and no other: a second one in the query counts for
-        // nobody, so it opens nothing.
+        let secret = bearer_token(&parts.headers)?;
+        let credential = Client::inspect(parts, state, |client| client.credential.clone()).await;
+        // Only the token that the rate limits counted: with a second one in the query, the request
+        // was counted for the address alone.
         let token = match credential {
             Credential::Token(digest, token) if digest == secret.digest() => token,
-            Credential::Unanswered(problem) => return Err(problem.into()),
+            Credential::LookupFailed(error) => return Err(error.into()),
             _ => return Err(ApiError::InvalidToken),
         };
         token.check(state.clock.now()).map_err(|error| match error {
@@ -48,30 +48,30 @@ impl Bearer {
         self.0.app_id
     }
 
-    /// What the token may be used for.
+    /// The scopes of the token.
     pub(crate) fn scopes(&self) -> &Scopes {
         &self.0.scopes
     }
 
-    /// Demands a scope that opens one of these.
-    pub(crate) fn demand(&self, any: &[Scope]) -> Result<(), ApiError> {
+    /// Requires a scope that covers one of these.
+    pub(crate) fn require_scope(&self, any: &[Scope]) -> Result<(), ApiError> {
         let allowed = any.iter().any(|scope| self.0.scopes.allows(*scope));
         if allowed { Ok(()) } else { Err(ApiError::OutsideScopes) }
     }
 
-    /// The account that the token speaks for, if it speaks for one.
+    /// The account of the token; none for a token of an app.
     pub(crate) fn account(&self) -> Option<&TokenAccount> {
         self.0.account.as_ref()
     }
 
-    /// The account that the token speaks for.
-    pub(crate) fn user(&self) -> Result<&TokenAccount, ApiError> {
-        self.account().ok_or(ApiError::NoUser)
+    /// Requires the token of a user.
+    pub(crate) fn require_user(&self) -> Result<&TokenAccount, ApiError> {
+        self.account().ok_or(ApiError::UserRequired)
     }
 }
 
-/// The token of the `Authorization` header, the only place where the API looks for one.
-fn token_of(headers: &HeaderMap) -> Result<Secret, ApiError> {
+/// The token in the `Authorization` header. The API accepts none in the query.
+fn bearer_token(headers: &HeaderMap) -> Result<Secret, ApiError> {
     let all = headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes);
     extract_token(all, []).map_err(|_| ApiError::InvalidToken)?.ok_or(ApiError::MissingToken)
 }

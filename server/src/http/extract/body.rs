@@ -1,4 +1,4 @@
-//! Bodies: read whole, within a size and a time.
+//! Request bodies, read whole within limits of size and time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use crate::app::AppState;
 use crate::http::error::CommonError;
 
 /// The whole body of a request.
-pub(crate) struct Whole(pub(crate) Bytes);
+pub(crate) struct FullBody(pub(crate) Bytes);
 
-impl FromRequest<Arc<AppState>> for Whole {
+impl FromRequest<Arc<AppState>> for FullBody {
     type Rejection = CommonError;
 
     async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, CommonError> {
@@ -24,28 +24,28 @@ impl FromRequest<Arc<AppState>> for Whole {
     }
 }
 
-impl Whole {
-    /// The body, if it has at most so many bytes.
+impl FullBody {
+    /// Reads a body of at most this many bytes.
     pub(crate) async fn within(
-        most: usize,
+        limit: usize,
         request: Request,
         state: &AppState,
     ) -> Result<Self, CommonError> {
-        let told = request.headers().get(header::CONTENT_LENGTH);
-        let told = told.and_then(|length| length.to_str().ok()?.parse().ok());
-        if told.is_some_and(|length: usize| length > most) {
-            return Err(CommonError::TooLarge(most));
+        let length = request.headers().get(header::CONTENT_LENGTH);
+        let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+        if length.is_some_and(|length: usize| length > limit) {
+            return Err(CommonError::BodyTooLarge(limit));
         }
-        read(request.into_body(), most, state.config.http.body_timeout).await.map(Self)
+        read(request.into_body(), limit, state.config.http.body_timeout).await.map(Self)
     }
 }
 
-async fn read(body: Body, most: usize, deadline: Duration) -> Result<Bytes, CommonError> {
-    let reading = Limited::new(body, most).collect();
+async fn read(body: Body, limit: usize, deadline: Duration) -> Result<Bytes, CommonError> {
+    let reading = Limited::new(body, limit).collect();
     match timeout(deadline, reading).await {
         Ok(Ok(whole)) => Ok(whole.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(CommonError::TooLarge(most)),
-        Ok(Err(_)) => Err(CommonError::Broken),
-        Err(_) => Err(CommonError::TooSlow),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(CommonError::BodyTooLarge(limit)),
+        Ok(Err(_)) => Err(CommonError::BodyIncomplete),
+        Err(_) => Err(CommonError::BodyTimeout),
     }
 }

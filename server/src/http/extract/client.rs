@@ -1,4 +1,4 @@
-//! Who calls: from which address, and with which token. Found once for every call.
+//! The client of a request: its address and its credential, resolved once per request.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
 use belfry_core::oauth::bearer::{self, BearerError};
 use belfry_core::oauth::token::Token;
+use belfry_core::percent;
 use belfry_core::secret::{Digest, Secret};
 use jiff::Timestamp;
-use url::form_urlencoded;
 
 use crate::app::AppState;
 use crate::http::error::CommonError;
@@ -21,60 +21,60 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
-/// Who calls.
+/// The client of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
-    /// When the call came.
+    /// The time of the request.
     pub(crate) now: Timestamp,
-    /// The client's address, also behind a proxy.
+    /// The address; behind a trusted proxy, the one that it forwards.
     pub(crate) address: IpAddr,
-    /// The token.
+    /// The access token.
     pub(crate) credential: Credential,
 }
 
-/// The token that a call presents, in its header or its query.
+/// The access token in the header or the query of a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Credential {
-    /// None.
-    Nothing,
-    /// More than one, or one in two places.
-    Several,
-    /// One that was never issued.
+    /// No token.
+    Missing,
+    /// More than one token.
+    Multiple,
+    /// A token that was never issued.
     Unknown,
-    /// That of an application service.
-    Service(Digest),
-    /// One that was issued. Whether it is still good, [`Token::check`] says.
+    /// The token of an application service.
+    ApplicationService(Digest),
+    /// An issued token, which may be revoked or expired.
     Token(Digest, Arc<Token>),
-    /// One that could not be looked up.
-    Unanswered(CommonError),
+    /// The database failed to look the token up.
+    LookupFailed(CommonError),
 }
 
 impl Client {
-    /// Looks at who calls: at what the limits have found, or else it is found now.
-    pub(crate) async fn look<T>(
+    /// Reads the client that the rate limits resolved; resolves it now if they are off.
+    pub(crate) async fn inspect<T>(
         parts: &Parts,
         state: &AppState,
-        look: impl FnOnce(&Self) -> T,
+        read: impl FnOnce(&Self) -> T,
     ) -> T {
         match parts.extensions.get::<Self>() {
-            Some(found) => look(found),
-            // In a box: where limits are on, as by default, nobody need carry the room for this.
-            None => look(&Box::pin(Self::find(parts, state)).await),
+            Some(client) => read(client),
+            // Boxed to keep the future small in the common case, with limits on.
+            None => read(&Box::pin(Self::resolve(parts, state)).await),
         }
     }
 
-    async fn find(parts: &Parts, state: &AppState) -> Self {
+    async fn resolve(parts: &Parts, state: &AppState) -> Self {
         let now = state.clock.now();
         let active = state.limits.active();
-        let address = address(&active, peer(&parts.extensions), &parts.headers);
-        match Self::known(state, now, address, &parts.headers, parts.uri.query()) {
-            Ok(known) => known,
-            Err(digest) => Self { now, address, credential: look_up(state, digest).await },
+        let address = client_address(&active, peer_address(&parts.extensions), &parts.headers);
+        match Self::resolve_cached(state, now, address, &parts.headers, parts.uri.query()) {
+            Ok(client) => client,
+            Err(digest) => Self { now, address, credential: look_up_token(state, digest).await },
         }
     }
 
-    /// Who calls, if the database need not be asked; or else the token to ask it about.
-    pub(crate) fn known(
+    /// The client, if its token is cached; otherwise the digest to look up in the database.
+    pub(crate) fn resolve_cached(
         state: &AppState,
         now: Timestamp,
         address: IpAddr,
@@ -83,10 +83,10 @@ impl Client {
     ) -> Result<Self, Digest> {
         let credential = match token(headers, query).map(|token| token.map(|token| token.digest()))
         {
-            Err(BearerError::Several) => Credential::Several,
-            Ok(None) => Credential::Nothing,
+            Err(BearerError::Several) => Credential::Multiple,
+            Ok(None) => Credential::Missing,
             Ok(Some(digest)) if state.application_services.by_token(digest).is_some() => {
-                Credential::Service(digest)
+                Credential::ApplicationService(digest)
             }
             Ok(Some(digest)) => {
                 Credential::Token(digest, state.store.cached_token(&digest).ok_or(digest)?)
@@ -96,13 +96,13 @@ impl Client {
     }
 }
 
-/// Who is at the other end. Only a call from within this process has nobody there.
-pub(crate) fn peer(extensions: &Extensions) -> IpAddr {
+/// The address of the peer. Requests made inside the process have none.
+pub(crate) fn peer_address(extensions: &Extensions) -> IpAddr {
     extensions.get::<Peer>().map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0.ip())
 }
 
-/// The client: the peer, or whom a proxy of ours speaks for.
-pub(crate) fn address(active: &ActiveLimits, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+/// The address of the client: the peer, or the one that a trusted proxy forwards.
+pub(crate) fn client_address(active: &ActiveLimits, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     if active.proxies.contains(peer) {
         let lines = |name| headers.get_all(name).iter().map(HeaderValue::as_bytes);
         return active.proxies.client_address(
@@ -117,22 +117,20 @@ pub(crate) fn address(active: &ActiveLimits, peer: IpAddr, headers: &HeaderMap) 
     peer
 }
 
-/// The one token that is credential, if there is one.
+/// The access token of a request. A query that cannot be parsed holds no token.
 fn token(headers: &HeaderMap, query: Option<&str>) -> Result<Option<Secret>, BearerError> {
     let authorization = headers.get_all(header::AUTHORIZATION).iter();
     let authorization = authorization.map(HeaderValue::as_bytes);
-    let parameters: Vec<_> = form_urlencoded::parse(query.unwrap_or_default().as_bytes())
-        .filter(|(name, _)| name == "access_token")
-        .map(|(_, value)| value)
-        .collect();
-    bearer::extract_token(authorization, parameters.iter().map(AsRef::as_ref))
+    let query = percent::parse_query(query.unwrap_or_default()).unwrap_or_default();
+    let parameters = query.iter().filter(|(name, _)| name == "access_token");
+    bearer::extract_token(authorization, parameters.map(|(_, value)| value.as_str()))
 }
 
-/// What the database knows of a token.
-pub(crate) async fn look_up(state: &AppState, digest: Digest) -> Credential {
+/// Looks a token up in the cache and the database.
+pub(crate) async fn look_up_token(state: &AppState, digest: Digest) -> Credential {
     match state.store.token(digest).await {
         Ok(Some(token)) => Credential::Token(digest, token),
         Ok(None) => Credential::Unknown,
-        Err(error) => Credential::Unanswered(error.into()),
+        Err(error) => Credential::LookupFailed(error.into()),
     }
 }

@@ -1,23 +1,22 @@
-//! Cookies: read from a request, written into an answer. All that are used are ours, so a few
-//! lines do.
+//! The two cookies of the pages. Written by hand, because both hold a secret in a known format.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use belfry_core::secret::Secret;
 
 use crate::config::BaseUrl;
 
-/// A cookie of ours, by its plain name.
+/// A cookie of the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cookie {
-    /// Which browser this is, and thereby who is signed in there.
+    /// Identifies the browser and its session.
     Browser,
-    /// The code that the page for codes is to show.
+    /// The authorization code that the out-of-band page shows.
     Code,
 }
 
 impl Cookie {
-    /// Over HTTPS the prefix makes browsers see to it that no other host and no plain connection
-    /// has set the cookie.
+    /// With HTTPS, the prefix `__Host-` makes browsers reject a cookie that another host or a plain
+    /// connection set (RFC 6265bis section 4.1.3).
     fn name(self, base_url: &BaseUrl) -> &'static str {
         match (self, base_url.is_secure()) {
             (Self::Browser, true) => "__Host-belfry",
@@ -27,8 +26,7 @@ impl Cookie {
         }
     }
 
-    /// The value that a browser sent. A cookie that came twice is as good as none: one of them is
-    /// not ours.
+    /// The value of the cookie. None if it was sent twice, since one of the two may be planted.
     pub(crate) fn read(self, headers: &HeaderMap, base_url: &BaseUrl) -> Option<Secret> {
         let name = self.name(base_url);
         let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -38,15 +36,15 @@ impl Cookie {
             .filter(|(found, _)| *found == name)
             .map(|(_, value)| value);
         let value = values.next()?;
-        (values.next().is_none() && is_ours(value)).then(|| Secret::new(value))
+        (values.next().is_none() && is_secret(value)).then(|| Secret::new(value))
     }
 
-    /// The header that sets it, for so many seconds.
+    /// The header that sets the cookie, with its lifetime in seconds.
     pub(crate) fn set(self, base_url: &BaseUrl, value: &Secret, seconds: u64) -> HeaderValue {
         self.write(base_url, value.reveal(), seconds)
     }
 
-    /// The header that removes it.
+    /// The header that removes the cookie.
     pub(crate) fn remove(self, base_url: &BaseUrl) -> HeaderValue {
         self.write(base_url, "", 0)
     }
@@ -62,8 +60,8 @@ impl Cookie {
     }
 }
 
-/// Whether it can be a value that we set.
-fn is_ours(value: &str) -> bool {
+/// Whether a value has the format of our secrets.
+fn is_secret(value: &str) -> bool {
     let of_base64url = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
     value.len() == Secret::LENGTH && value.bytes().all(of_base64url)
 }
@@ -81,9 +79,8 @@ mod tests {
         Cookie::Browser.read(&map, &base_url).map(|secret| secret.reveal().to_owned())
     }
 
-    // Attack 103.
     #[test]
-    fn a_cookie_counts_when_it_is_there_once_and_could_be_ours() {
+    fn a_cookie_is_read_if_it_was_sent_once_and_has_the_format_of_a_secret() {
         let [value, other] = ["a", "b"].map(|letter| letter.repeat(51));
         let one = format!("__Host-belfry={value}");
         assert_eq!(read(&[&one]), Some(value.clone()));
@@ -98,9 +95,8 @@ mod tests {
         assert_eq!(read(&[&one, &one]), None);
     }
 
-    // Attack 101.
     #[test]
-    fn a_cookie_is_for_this_host_and_no_script() {
+    fn a_cookie_is_limited_to_this_host_and_hidden_from_scripts() {
         let value = Secret::new("a secret");
         let set = |base_url: &str| {
             let header = Cookie::Browser.set(&base_url.parse().unwrap(), &value, 60);

@@ -1,4 +1,4 @@
-//! The pairs that a request brings: a form, a multipart form or JSON, it makes no difference.
+//! Form fields of a request, from a URL-encoded form, a multipart form or a JSON object.
 
 use std::convert::Infallible;
 use std::future::ready;
@@ -14,17 +14,17 @@ use futures_util::stream;
 
 use crate::app::AppState;
 use crate::http::error::CommonError;
-use crate::http::extract::body::Whole;
+use crate::http::extract::body::FullBody;
 
-/// The pairs of a body. They can hold secrets, so they have no `Debug`.
+/// The fields of a body. Not `Debug`, because they may hold secrets.
 pub(crate) struct Form(pub(crate) Pairs);
 
 impl FromRequest<Arc<AppState>> for Form {
     type Rejection = CommonError;
 
     async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, CommonError> {
-        let media = Media::of(request.headers());
-        let Whole(body) = Whole::from_request(request, state).await?;
+        let media = Media::from_headers(request.headers());
+        let FullBody(body) = FullBody::from_request(request, state).await?;
         match media {
             _ if body.is_empty() => Ok(Self(Vec::new())),
             Some(Media::Form) => Ok(Self(form::parse(&body)?)),
@@ -33,12 +33,12 @@ impl FromRequest<Arc<AppState>> for Form {
                 let json = json::read(&body).map_err(|e| CommonError::Malformed(e.to_string()))?;
                 Ok(Self(form::from_json(json)?))
             }
-            None => Err(CommonError::MediaType),
+            None => Err(CommonError::UnsupportedMediaType),
         }
     }
 }
 
-/// The pairs of a query string.
+/// The fields of a query string.
 pub(crate) struct Query(pub(crate) Pairs);
 
 impl<S: Sync> FromRequestParts<S> for Query {
@@ -49,12 +49,12 @@ impl<S: Sync> FromRequestParts<S> for Query {
     }
 }
 
-/// The last value of this name; for fields of our own forms, which hold each once.
+/// The last value of a field, or an empty string. For fields of our own forms, which send each once.
 pub(crate) fn value<'a>(pairs: &'a Pairs, name: &str) -> &'a str {
     pairs.iter().rfind(|(found, _)| found == name).map_or("", |(_, value)| value)
 }
 
-/// The ways to write pairs.
+/// The media type of a form.
 #[derive(Debug, PartialEq, Eq)]
 enum Media {
     Form,
@@ -63,10 +63,10 @@ enum Media {
 }
 
 impl Media {
-    /// What the header says. Only UTF-8 is read.
-    fn of(headers: &HeaderMap) -> Option<Self> {
-        let told = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
-        let (essence, parameters) = told.split_once(';').unwrap_or((told, ""));
+    /// The media type of the `Content-Type` header. Charsets other than UTF-8 are not supported.
+    fn from_headers(headers: &HeaderMap) -> Option<Self> {
+        let content_type = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+        let (essence, parameters) = content_type.split_once(';').unwrap_or((content_type, ""));
         let charset = parameters.split(';').find_map(|parameter| {
             let (name, value) = parameter.split_once('=')?;
             name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
@@ -77,22 +77,22 @@ impl Media {
         match essence.trim().to_ascii_lowercase().as_str() {
             "application/x-www-form-urlencoded" => Some(Self::Form),
             "application/json" => Some(Self::Json),
-            "multipart/form-data" => multer::parse_boundary(told).ok().map(Self::Multipart),
+            "multipart/form-data" => multer::parse_boundary(content_type).ok().map(Self::Multipart),
             _ => None,
         }
     }
 }
 
-/// The body is in memory, so only the parser is asked, not its own reading of bodies and limits.
+/// Parses a multipart form. The body is in memory already, so the size limits of multer are unused.
 async fn multipart(body: Bytes, boundary: String) -> Result<Pairs, CommonError> {
-    let broken =
+    let malformed =
         |error: multer::Error| CommonError::Malformed(format!("The multipart body: {error}"));
     let body = stream::once(ready(Ok::<_, Infallible>(body)));
     let mut fields = multer::Multipart::new(body, boundary);
     let mut pairs = Vec::new();
-    while let Some(field) = fields.next_field().await.map_err(broken)? {
+    while let Some(field) = fields.next_field().await.map_err(malformed)? {
         let name = field.name().unwrap_or_default().to_owned();
-        let value = field.bytes().await.map_err(broken)?;
+        let value = field.bytes().await.map_err(malformed)?;
         let value = String::from_utf8(value.into()).map_err(|_| FormError::NotUtf8)?;
         pairs.push((name, value));
     }
@@ -103,11 +103,10 @@ async fn multipart(body: Bytes, boundary: String) -> Result<Pairs, CommonError> 
 mod tests {
     use super::*;
 
-    // Attack 62.
     #[test]
-    fn a_body_is_read_as_what_its_header_says_it_is() {
+    fn the_content_type_decides_how_a_body_is_parsed() {
         let boundary = |text: &str| Some(Media::Multipart(text.to_owned()));
-        for (told, media) in [
+        for (content_type, media) in [
             ("application/x-www-form-urlencoded", Some(Media::Form)),
             ("Application/X-WWW-Form-Urlencoded; Charset=UTF-8", Some(Media::Form)),
             ("application/json;charset=\"utf-8\"", Some(Media::Json)),
@@ -120,9 +119,9 @@ mod tests {
             ("", None),
         ] {
             let mut headers = HeaderMap::new();
-            headers.insert(header::CONTENT_TYPE, told.parse().unwrap());
-            assert_eq!(Media::of(&headers), media, "{told}");
+            headers.insert(header::CONTENT_TYPE, content_type.parse().unwrap());
+            assert_eq!(Media::from_headers(&headers), media, "{content_type}");
         }
-        assert_eq!(Media::of(&HeaderMap::new()), None);
+        assert_eq!(Media::from_headers(&HeaderMap::new()), None);
     }
 }

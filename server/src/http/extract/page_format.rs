@@ -1,4 +1,4 @@
-//! Who reads an answer, as far as the request itself tells.
+//! The format that a client wants: its language, and a page or JSON.
 
 use std::convert::Infallible;
 
@@ -9,12 +9,12 @@ use url::form_urlencoded;
 
 use crate::language::Language;
 
-/// The language that the query's `lang` names, or else the one that the caller prefers.
+/// The language of a page: the query's `lang`, or else the one in `Accept-Language`.
 pub(crate) struct PageFormat(pub(crate) Language);
 
 impl PageFormat {
-    /// The reader of the answer to a request, also to one whose query is broken elsewhere.
-    pub(crate) fn of(uri: &Uri, headers: &HeaderMap) -> Self {
+    /// Negotiates the format. A malformed query is no error here, since it may be the one to report.
+    pub(crate) fn negotiate(uri: &Uri, headers: &HeaderMap) -> Self {
         let query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
         let lang = query.filter(|(name, _)| name == "lang").last().map(|(_, lang)| lang);
         let accept = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
@@ -26,12 +26,12 @@ impl<S: Sync> FromRequestParts<S> for PageFormat {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self::of(&parts.uri, &parts.headers))
+        Ok(Self::negotiate(&parts.uri, &parts.headers))
     }
 }
 
-/// Whether a program reads, to whom an error is an object and not a page.
+/// Whether the client wants errors as JSON instead of a page.
 pub(crate) fn wants_json(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    accept.is_some_and(|it| it.contains("application/json") && !it.contains("text/html"))
+    accept.is_some_and(|types| types.contains("application/json") && !types.contains("text/html"))
 }

@@ -34,7 +34,7 @@ impl<S: Sync> FromRequestParts<S> for RawPath {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, CommonError> {
         let route = parts.extensions.get::<MatchedPath>().cloned();
-        let route = route.ok_or(CommonError::NoSuchPath)?;
+        let route = route.ok_or(CommonError::NotFound)?;
         Ok(Self { uri: parts.uri.clone(), route })
     }
 }

@@ -1,4 +1,4 @@
-//! Who calls the push rules: a user, or an application service that acts for one.
+//! The authenticated user of a push rules request, or the application service acting for one.
 
 use std::sync::Arc;
 
@@ -17,26 +17,26 @@ use crate::application_services::ApplicationService;
 use crate::http::error::MatrixError;
 use crate::http::extract::client::{Client, Credential};
 
-/// The user whose rules are meant; a handler that takes one is closed to everyone else.
+/// The user that a request acts for. Handlers that extract it reject unauthenticated requests.
 pub(crate) struct Requester {
-    /// The account.
+    /// The id of the account.
     pub(crate) account: i64,
-    /// Its name.
+    /// The name of the account.
     pub(crate) name: String,
-    /// The token, if it is the user's own and not that of an application service.
+    /// The token; none for an application service.
     pub(crate) token: Option<Digest>,
-    /// What the token may be used for; an application service may do everything.
+    /// The scopes of the token; none for an application service, which has all.
     scopes: Option<Scopes>,
 }
 
 impl Requester {
-    /// Whether the caller may do that.
-    pub(crate) fn may(&self, access: RuleAccess) -> Result<(), MatrixError> {
+    /// Requires a scope that allows this access.
+    pub(crate) fn require(&self, access: RuleAccess) -> Result<(), MatrixError> {
         let Some(scopes) = &self.scopes else { return Ok(()) };
         if access.is_granted_by(scopes.iter()) { Ok(()) } else { Err(MatrixError::Scope(access)) }
     }
 
-    /// The user's id.
+    /// The Matrix user id.
     pub(crate) fn user_id(&self, state: &AppState) -> String {
         matrix::user_id(&self.name, state.server_name())
     }
@@ -50,58 +50,58 @@ impl FromRequestParts<Arc<AppState>> for Requester {
         state: &Arc<AppState>,
     ) -> Result<Self, MatrixError> {
         let query = percent::parse_query(parts.uri.query().unwrap_or_default())?;
-        match holder(parts, state).await? {
-            Holder::User(requester) => Ok(requester),
-            Holder::Service(service) => acting(&service, &query, state).await,
+        match authenticate(parts, state).await? {
+            TokenOwner::User(requester) => Ok(requester),
+            TokenOwner::Service(service) => resolve_user(&service, &query, state).await,
         }
     }
 }
 
-/// An application service that asks for itself; a handler that takes one is closed to users.
-pub(crate) struct Service(pub(crate) Arc<ApplicationService>);
+/// The application service that sent a request. Handlers that extract it reject users.
+pub(crate) struct RequestingService(pub(crate) Arc<ApplicationService>);
 
-impl FromRequestParts<Arc<AppState>> for Service {
+impl FromRequestParts<Arc<AppState>> for RequestingService {
     type Rejection = MatrixError;
 
     async fn from_request_parts(
         parts: &mut Parts,
         state: &Arc<AppState>,
     ) -> Result<Self, MatrixError> {
-        match holder(parts, state).await? {
-            Holder::Service(service) => Ok(Self(service)),
-            Holder::User(..) => Err(MatrixError::NoService),
+        match authenticate(parts, state).await? {
+            TokenOwner::Service(service) => Ok(Self(service)),
+            TokenOwner::User(..) => Err(MatrixError::ApplicationServiceRequired),
         }
     }
 }
 
-/// Who holds the token of a call.
-enum Holder {
+/// The owner of the token of a request.
+enum TokenOwner {
     User(Requester),
     Service(Arc<ApplicationService>),
 }
 
-async fn holder(parts: &Parts, state: &AppState) -> Result<Holder, MatrixError> {
-    Client::look(parts, state, |client| match &client.credential {
+async fn authenticate(parts: &Parts, state: &AppState) -> Result<TokenOwner, MatrixError> {
+    Client::inspect(parts, state, |client| match &client.credential {
         Credential::Token(digest, token) => match token.check(client.now) {
-            Ok(()) => user(*digest, token).map(Holder::User),
+            Ok(()) => token_user(*digest, token).map(TokenOwner::User),
             Err(TokenError::Revoked | TokenError::Expired) => Err(MatrixError::UnknownToken),
             Err(TokenError::AccountDisabled) => Err(MatrixError::Deactivated),
         },
-        Credential::Service(digest) => {
+        Credential::ApplicationService(digest) => {
             let service = state.application_services.by_token(*digest);
-            service.cloned().map(Holder::Service).ok_or(MatrixError::UnknownToken)
+            service.cloned().map(TokenOwner::Service).ok_or(MatrixError::UnknownToken)
         }
-        Credential::Nothing => Err(MatrixError::MissingToken),
-        Credential::Several => Err(BearerError::Several.into()),
+        Credential::Missing => Err(MatrixError::MissingToken),
+        Credential::Multiple => Err(BearerError::Several.into()),
         Credential::Unknown => Err(MatrixError::UnknownToken),
-        Credential::Unanswered(problem) => Err(problem.clone().into()),
+        Credential::LookupFailed(error) => Err(error.clone().into()),
     })
     .await
 }
 
-/// The user of a good token.
-fn user(digest: Digest, token: &Token) -> Result<Requester, MatrixError> {
-    let account = token.account.as_ref().ok_or(MatrixError::NoUser)?;
+/// The user of a valid token.
+fn token_user(digest: Digest, token: &Token) -> Result<Requester, MatrixError> {
+    let account = token.account.as_ref().ok_or(MatrixError::UserRequired)?;
     Ok(Requester {
         account: account.id,
         name: account.name.clone(),
@@ -110,14 +110,14 @@ fn user(digest: Digest, token: &Token) -> Result<Requester, MatrixError> {
     })
 }
 
-/// The user for whom an application service acts: the one that it names, or its own.
-async fn acting(
+/// The user for whom an application service acts: the query's `user_id`, or its own user.
+async fn resolve_user(
     service: &ApplicationService,
     query: &[(String, String)],
     state: &AppState,
 ) -> Result<Requester, MatrixError> {
-    let mut named = values(query, "user_id");
-    let name = match (named.next(), named.next()) {
+    let mut ids = query.iter().filter(|(name, _)| name == "user_id").map(|(_, id)| id.as_str());
+    let name = match (ids.next(), ids.next()) {
         (None, _) => service.sender.as_str(),
         (Some(id), None) => matrix::localpart(id, state.server_name())
             .filter(|name| service.may_act_for(name, id))
@@ -129,8 +129,4 @@ async fn acting(
         return Err(MatrixError::Deactivated);
     }
     Ok(Requester { account: account.id, name: account.name, token: None, scopes: None })
-}
-
-fn values<'a>(query: &'a [(String, String)], name: &'a str) -> impl Iterator<Item = &'a str> {
-    query.iter().filter(move |(found, _)| found == name).map(|(_, value)| value.as_str())
 }

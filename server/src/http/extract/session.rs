@@ -1,4 +1,4 @@
-//! Who looks at a page: a browser with its cookie, the person signed in there, their language.
+//! The browser session of a page request: cookie, signed-in account, language.
 
 use std::sync::Arc;
 
@@ -21,20 +21,20 @@ use crate::pages::Layout;
 use crate::random;
 use crate::store::{Account, Session};
 
-/// How often it is noted that a session is in use, in seconds.
-const NOTED: i64 = 60;
+/// Minimum seconds between two updates of a session's last use.
+const TOUCH_INTERVAL: i64 = 60;
 
-/// A browser, and who is signed in there.
+/// A browser, and the account that is signed in.
 pub(crate) struct BrowserSession {
     pub(crate) state: Arc<AppState>,
-    /// The cookie that the browser has, or is to get.
+    /// The cookie that the browser has, or that the response sets.
     cookie: Secret,
     has_cookie: bool,
     signed_in: Option<SignedIn>,
     accept_language: Option<String>,
     wants_json: bool,
-    /// Whether the browser says, or does not deny, that a page of ours made it call.
-    from_us: bool,
+    /// Whether the request comes from our own pages, as far as the browser tells.
+    same_origin: bool,
 }
 
 struct SignedIn {
@@ -52,7 +52,7 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
         let headers = &parts.headers;
         let cookie = Cookie::Browser.read(headers, &state.base_url);
         let signed_in = match &cookie {
-            Some(cookie) => signed_in(state, cookie.digest()).await?,
+            Some(cookie) => load_session(state, cookie.digest()).await?,
             None => None,
         };
         Ok(Self {
@@ -62,67 +62,66 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
             signed_in,
             accept_language: text(headers, header::ACCEPT_LANGUAGE).map(str::to_owned),
             wants_json: wants_json(headers),
-            from_us: is_from_us(headers, &state.base_url),
+            same_origin: is_same_origin(headers, &state.base_url),
         })
     }
 }
 
 impl BrowserSession {
-    /// What the browser's requests are bound to.
+    /// The digest of the cookie, to which authorization requests are bound.
     pub(crate) fn digest(&self) -> Digest {
         self.cookie.digest()
     }
 
-    /// Who is signed in.
+    /// The signed-in account.
     pub(crate) fn account(&self) -> Option<&Account> {
         self.signed_in.as_ref().map(|signed_in| &signed_in.account)
     }
 
-    /// What a form of ours carries, and a form of nobody else can: it is made from the cookie.
-    pub(crate) fn csrf(&self) -> String {
+    /// The CSRF token of forms, derived from the cookie.
+    pub(crate) fn csrf_token(&self) -> String {
         Secret::new(format!("csrf {}", self.cookie.reveal())).digest().to_text()
     }
 
-    /// Whether no other site made the browser call, as far as it tells.
-    pub(crate) fn is_from_us(&self) -> bool {
-        self.from_us
+    /// Whether the request comes from our own pages, as far as the browser tells.
+    pub(crate) fn is_same_origin(&self) -> bool {
+        self.same_origin
     }
 
-    /// Demands that a form is one of ours, by its origin and by its token.
-    pub(crate) fn check(&self, pairs: &Pairs) -> Result<(), PageError> {
-        let expected = Secret::new(self.csrf()).digest();
+    /// Requires that a form comes from our own pages, by its origin and its CSRF token.
+    pub(crate) fn check_form(&self, pairs: &Pairs) -> Result<(), PageError> {
+        let expected = Secret::new(self.csrf_token()).digest();
         let token = Secret::new(value(pairs, "csrf")).digest();
-        if self.from_us && self.has_cookie && token == expected {
+        if self.same_origin && self.has_cookie && token == expected {
             Ok(())
         } else {
-            Err(PageError::Unchecked)
+            Err(PageError::ForgedForm)
         }
     }
 
-    /// Language and server, where a request may wish for a language.
+    /// The layout of a page, in the language of `lang`, the session or the browser.
     pub(crate) fn layout(&self, lang: Option<&str>) -> Layout<'_> {
         let session = self.signed_in.as_ref().and_then(|signed_in| signed_in.language);
         let language = Language::negotiate(lang, session, self.accept_language.as_deref());
         Layout { language, server: self.state.server_name() }
     }
 
-    /// Whether errors are to be objects and not pages.
+    /// Whether errors are returned as JSON.
     pub(crate) fn wants_json(&self) -> bool {
         self.wants_json
     }
 
-    /// The answer, with the cookie if the browser does not have it yet.
-    pub(crate) fn greeted(&self, mut answer: Response) -> Response {
+    /// Adds the cookie to a response, if the browser does not have it yet.
+    pub(crate) fn with_cookie(&self, mut response: Response) -> Response {
         if !self.has_cookie {
             let cookie = self.cookie_header();
-            answer.headers_mut().append(header::SET_COOKIE, cookie);
+            response.headers_mut().append(header::SET_COOKIE, cookie);
         }
-        answer
+        response
     }
 
-    /// Signs somebody in who has proved to be the account's owner, unless its password is another
-    /// since then. The browser gets another cookie, so that nobody who knew the old one is signed
-    /// in with it.
+    /// Signs an account in after its password was verified. Returns false if the password has been
+    /// changed since. The browser gets a new cookie, against session fixation.
     pub(crate) async fn sign_in(
         &mut self,
         account: Account,
@@ -134,7 +133,7 @@ impl BrowserSession {
             account: account.id,
             created_at: now,
             seen_at: now,
-            expires_at: end(now, now, self.state.config.sessions),
+            expires_at: session_expiry(now, now, self.state.config.sessions),
             lang: language.map(|language| language.code().to_owned()),
         };
         let cookie = random::secret(now);
@@ -148,7 +147,7 @@ impl BrowserSession {
         Ok(true)
     }
 
-    /// Ends the session, if there is one, and gives the browser another cookie.
+    /// Ends the session, if there is one, and gives the browser a new cookie.
     pub(crate) async fn sign_out(&mut self) -> Result<(), CommonError> {
         if self.signed_in.take().is_some() {
             self.state.store.end_session(self.digest()).await?;
@@ -164,24 +163,24 @@ impl BrowserSession {
     }
 }
 
-/// Who is signed in by this cookie. That the session is in use is noted now and then.
-async fn signed_in(state: &AppState, cookie: Digest) -> Result<Option<SignedIn>, CommonError> {
+/// Loads the session of a cookie, and records its use from time to time.
+async fn load_session(state: &AppState, cookie: Digest) -> Result<Option<SignedIn>, CommonError> {
     let now = state.clock.now();
     let Some(session) = state.store.session(cookie, now).await? else { return Ok(None) };
     let account = state.store.account(session.account).await?;
     let Some(account) = account.filter(|account| account.disabled_at.is_none()) else {
         return Ok(None);
     };
-    if now.as_second() - session.seen_at.as_second() >= NOTED {
-        let expires_at = end(session.created_at, now, state.config.sessions);
+    if now.as_second() - session.seen_at.as_second() >= TOUCH_INTERVAL {
+        let expires_at = session_expiry(session.created_at, now, state.config.sessions);
         state.store.touch_session(cookie, now, expires_at).await?;
     }
     let language = session.lang.as_deref().and_then(Language::from_tag);
     Ok(Some(SignedIn { account, language }))
 }
 
-/// When a session ends that began then and is used now.
-fn end(created_at: Timestamp, now: Timestamp, sessions: Sessions) -> Timestamp {
+/// The end of a session that was created and last used at these times.
+fn session_expiry(created_at: Timestamp, now: Timestamp, sessions: Sessions) -> Timestamp {
     let after = |time: Timestamp, length| time.checked_add(length).unwrap_or(Timestamp::MAX);
     after(created_at, sessions.absolute_timeout).min(after(now, sessions.idle_timeout))
 }
@@ -190,9 +189,10 @@ fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// A browser says which site made it call; an older one says which origin, and our pages make it
-/// say `null`. Where it says nothing, the form's token alone protects.
-fn is_from_us(headers: &HeaderMap, base_url: &BaseUrl) -> bool {
+/// Whether a request comes from our own pages. Older browsers send no `Sec-Fetch-Site` but an
+/// `Origin`, which our `Referrer-Policy` turns into `null`. Without either header, the CSRF token
+/// alone protects.
+fn is_same_origin(headers: &HeaderMap, base_url: &BaseUrl) -> bool {
     if let Some(site) = headers.get("sec-fetch-site") {
         return site == "same-origin" || site == "none";
     }
@@ -208,11 +208,10 @@ mod tests {
 
     use super::*;
 
-    // Attack 95.
     #[test]
-    fn a_call_from_another_site_is_not_from_us() {
+    fn requests_from_other_sites_are_recognised() {
         let base_url: BaseUrl = "https://ring.example".parse().unwrap();
-        for (name, told, from_us) in [
+        for (name, value, same_origin) in [
             ("sec-fetch-site", "same-origin", true),
             ("sec-fetch-site", "none", true),
             ("sec-fetch-site", "same-site", false),
@@ -226,21 +225,20 @@ mod tests {
             ("x-other", "", true),
         ] {
             let mut headers = HeaderMap::new();
-            headers.insert(name, told.parse().unwrap());
-            assert_eq!(is_from_us(&headers, &base_url), from_us, "{name}: {told}");
+            headers.insert(name, value.parse().unwrap());
+            assert_eq!(is_same_origin(&headers, &base_url), same_origin, "{name}: {value}");
         }
     }
 
-    // Attack 105.
     #[test]
-    fn a_session_ends_when_it_is_idle_and_when_it_is_old() {
+    fn a_session_has_an_idle_and_an_absolute_timeout() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let sessions = Sessions {
             idle_timeout: Duration::from_secs(10),
             absolute_timeout: Duration::from_secs(100),
         };
-        assert_eq!(end(at(0), at(0), sessions), at(10));
-        assert_eq!(end(at(0), at(50), sessions), at(60));
-        assert_eq!(end(at(0), at(95), sessions), at(100));
+        assert_eq!(session_expiry(at(0), at(0), sessions), at(10));
+        assert_eq!(session_expiry(at(0), at(50), sessions), at(60));
+        assert_eq!(session_expiry(at(0), at(95), sessions), at(100));
     }
 }

@@ -116,7 +116,7 @@ struct ErrorWriter<'a> {
 impl<'a> ErrorWriter<'a> {
     fn new(format: ErrorFormat, request: &Request, state: &'a AppState) -> Self {
         let is_page = format == ErrorFormat::Page && !wants_json(request.headers());
-        let page = is_page.then(|| PageFormat::of(request.uri(), request.headers()));
+        let page = is_page.then(|| PageFormat::negotiate(request.uri(), request.headers()));
         Self { format, page, state }
     }
 
@@ -134,8 +134,8 @@ impl<'a> ErrorWriter<'a> {
 
     fn write(&self, error: CommonError) -> Response {
         match &self.page {
-            Some(format) => page::of_problem(self.state, format, error),
-            None => error.answer(self.format),
+            Some(format) => page::error_page(self.state, format, error),
+            None => error.to_response(self.format),
         }
     }
 }

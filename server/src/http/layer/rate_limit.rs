@@ -47,7 +47,7 @@ pub(crate) async fn enter(
         target: request.uri().path(),
         query: request.uri().query(),
         headers: request.headers(),
-        peer: client::peer(request.extensions()),
+        peer: client::peer_address(request.extensions()),
     };
     let now = state.clock.now();
     let (client, decision) = match judge_at_once(state, &active, &call, now) {
@@ -73,8 +73,8 @@ pub(crate) async fn judge(
     call: &LimitedRequest<'_>,
     now: Timestamp,
 ) -> (Client, RateLimitDecision) {
-    let address = client::address(active, call.peer, call.headers);
-    let client = match Client::known(state, now, address, call.headers, call.query) {
+    let address = client::client_address(active, call.peer, call.headers);
+    let client = match Client::resolve_cached(state, now, address, call.headers, call.query) {
         Ok(known) => known,
         Err(digest) => match look_up(state, active, call, address, digest, now).await {
             Ok(credential) => Client { now, address, credential },
@@ -96,8 +96,8 @@ fn judge_at_once(
     now: Timestamp,
 ) -> Option<(Client, RateLimitDecision)> {
     let here = state.limits.here()?;
-    let address = client::address(active, call.peer, call.headers);
-    let client = Client::known(state, now, address, call.headers, call.query).ok()?;
+    let address = client::client_address(active, call.peer, call.headers);
+    let client = Client::resolve_cached(state, now, address, call.headers, call.query).ok()?;
     let buckets = buckets(state, active, call, &client);
     let decision = here.judge(active, CountMode::Check, &buckets, now);
     Some((client, decision))
@@ -120,7 +120,7 @@ async fn look_up(
             return Err(decision);
         }
     }
-    Ok(client::look_up(state, digest).await)
+    Ok(client::look_up_token(state, digest).await)
 }
 
 /// What a call draws on.
@@ -131,7 +131,7 @@ fn buckets<'a>(
     client: &Client,
 ) -> Buckets<'a> {
     let account = match &client.credential {
-        Credential::Service(token) if is_free(state, *token) => return Buckets::new(),
+        Credential::ApplicationService(token) if is_free(state, *token) => return Buckets::new(),
         Credential::Token(_, token) if token.check(client.now).is_ok() => token.account.as_ref(),
         _ => None,
     };

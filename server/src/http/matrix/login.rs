@@ -1,4 +1,4 @@
-//! `login`: a password for a token.
+//! `login`: exchanges a password for a token.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use belfry_core::oauth::scope::{Scope, Scopes};
 use serde_json::{Value, json};
 
 use crate::app::AppState;
-use crate::http::account::password::proved;
+use crate::http::account::password::verify_password;
 use crate::http::error::{CommonError, MatrixError};
-use crate::http::extract::body::Whole;
+use crate::http::extract::body::FullBody;
 use crate::http::layer::rate_limit::guard::Guard;
 use crate::http::respond::json::Json;
 use crate::random;
 use crate::store::Account;
 use crate::tokens::{self, MATRIX};
 
-/// `GET login`: the ways to sign in.
-pub(crate) async fn flows() -> Json<Value> {
+/// `GET login`: the supported login types.
+pub(crate) async fn get_login_flows() -> Json<Value> {
     Json(json!({ "flows": [{ "type": LOGIN_PASSWORD }] }))
 }
 
@@ -26,27 +26,27 @@ pub(crate) async fn flows() -> Json<Value> {
 pub(crate) async fn login(
     State(state): State<Arc<AppState>>,
     guard: Guard,
-    Whole(body): Whole,
+    FullBody(body): FullBody,
 ) -> Result<Json<Value>, MatrixError> {
     let login = LoginRequest::read(&body)?;
     let name = localpart(&login.user, state.server_name()).unwrap_or(&login.user);
     guard.sign_in(name).await.map_err(CommonError::from)?;
     let account = state.store.account_by_name(name).await?;
-    let account = proved(&state, account, login.password).await?;
+    let account = verify_password(&state, account, login.password).await?;
     let account = account.ok_or(MatrixError::WrongPassword)?;
     if account.disabled_at.is_some() {
         return Err(MatrixError::Deactivated);
     }
-    signed_in(&state, &account, login.device_id).await
+    login_response(&state, &account, login.device_id).await
 }
 
-/// Whether Matrix clients get tokens at all.
-pub(super) async fn check_app(state: &AppState) -> Result<(), MatrixError> {
+/// Rejects the request if the operator has disabled Matrix clients.
+pub(super) async fn check_clients_enabled(state: &AppState) -> Result<(), MatrixError> {
     Ok(tokens::first_party_app(&state.store, state.clock.now(), MATRIX).await.map(drop)?)
 }
 
-/// Issues a token, and says what a client wants to know of it.
-pub(super) async fn signed_in(
+/// Issues a token and returns the response of a login.
+pub(super) async fn login_response(
     state: &AppState,
     account: &Account,
     device: Option<String>,

@@ -1,4 +1,4 @@
-//! `/oauth/authorize`: an app asks, and its user decides.
+//! `/oauth/authorize`: authorization requests, and the decision of the user.
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -11,37 +11,37 @@ use crate::http::extract::form::{Form, Query, value};
 use crate::http::extract::session::BrowserSession;
 use crate::http::oauth::consent;
 use crate::http::oauth::pending::PendingAuthorization;
-use crate::http::respond::page::answer;
+use crate::http::respond::page::respond;
 
-/// `GET /oauth/authorize`: an app sends its user.
+/// `GET /oauth/authorize`: starts an authorization.
 pub(crate) async fn begin(session: BrowserSession, Query(pairs): Query) -> Response {
-    let outcome =
+    let result =
         async { proceed(&session, PendingAuthorization::new(&session, &pairs).await?).await };
-    answer(&session, Some(value(&pairs, "lang")), outcome.await)
+    respond(&session, Some(value(&pairs, "lang")), result.await)
 }
 
-/// `GET /oauth/authorize/resume`: the user has signed in or out, and the request goes on. What its
-/// URL holds is of use in this browser only.
+/// `GET /oauth/authorize/resume`: continues after the user has signed in or out. The handle in the
+/// URL is valid in this browser only.
 pub(crate) async fn resume(session: BrowserSession, Query(pairs): Query) -> Response {
     let handle = Secret::new(value(&pairs, "request"));
-    let outcome =
-        async { proceed(&session, PendingAuthorization::kept(&session, handle).await?).await };
-    answer(&session, None, outcome.await)
+    let result =
+        async { proceed(&session, PendingAuthorization::load(&session, handle).await?).await };
+    respond(&session, None, result.await)
 }
 
-/// `POST /oauth/authorize`: the user decides. The form only names the request; what was asked is
-/// what we kept.
+/// `POST /oauth/authorize`: the decision of the user. The form holds only the handle; the request
+/// itself is stored.
 pub(crate) async fn decide(session: BrowserSession, Form(pairs): Form) -> Response {
-    let outcome = async {
-        session.check(&pairs)?;
+    let result = async {
+        session.check_form(&pairs)?;
         let handle = Secret::new(value(&pairs, "request"));
         match value(&pairs, "decision") {
-            "allow" => PendingAuthorization::taken(&session, handle).await?.allow(&session).await,
-            "deny" => PendingAuthorization::taken(&session, handle).await?.deny(&session),
-            _ => Err(PageError::Unchecked),
+            "allow" => PendingAuthorization::consume(&session, handle).await?.allow(&session).await,
+            "deny" => PendingAuthorization::consume(&session, handle).await?.deny(&session),
+            _ => Err(PageError::ForgedForm),
         }
     };
-    answer(&session, None, outcome.await)
+    respond(&session, None, result.await)
 }
 
 /// Takes the next step of an authorization.
@@ -50,14 +50,16 @@ async fn proceed(
     mut pending: PendingAuthorization,
 ) -> Result<Response, PageError> {
     match pending.next_step(session).await? {
-        NextStep::SignIn => sign_in::ask(session, None, Some(&mut pending), "", None).await,
-        NextStep::AskConsent => consent::ask(session, &mut pending).await,
+        NextStep::SignIn => {
+            sign_in::show_sign_in_page(session, None, Some(&mut pending), "", None).await
+        }
+        NextStep::AskConsent => consent::show_consent_page(session, &mut pending).await,
         NextStep::Reject(_) | NextStep::Approve => pending.complete_unasked(session).await,
     }
 }
 
-/// `HEAD` of what may give a code: only who reads the answer may be given one.
-pub(crate) fn no_head(allowed: &'static str) -> Response {
+/// Rejects `HEAD` where a response may hold a code, which would be issued but never read.
+pub(crate) fn head_not_allowed(allowed: &'static str) -> Response {
     let allow = [(header::ALLOW, HeaderValue::from_static(allowed))];
-    (allow, CommonError::WrongMethod).into_response()
+    (allow, CommonError::MethodNotAllowed).into_response()
 }

@@ -1,4 +1,4 @@
-//! The app that calls an OAuth endpoint, once it has proved who it is.
+//! Authentication of OAuth clients by id and secret.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use belfry_core::oauth::app::App;
@@ -9,13 +9,13 @@ use crate::app::AppState;
 use crate::http::error::OAuthApiError;
 use crate::http::layer::rate_limit::guard::Guard;
 
-/// The `Authorization` header, if there is one; two are refused.
+/// The `Authorization` header; more than one is an error.
 pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&[u8]>, OAuthError> {
     single_header(headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes))
 }
 
-/// The app of these credentials. An unknown app, a wrong secret and a disabled app are the same to
-/// the caller, and whoever guesses too often is not heard any more.
+/// Finds the app of these credentials. An unknown app, a wrong secret and a disabled app give the
+/// same error, and wrong guesses are rate limited.
 pub(crate) async fn authenticate(
     state: &AppState,
     guard: &Guard,
@@ -24,9 +24,9 @@ pub(crate) async fn authenticate(
     let client_id = &credentials.client_id;
     guard.client_secret(client_id).await?;
     let app = state.store.app_by_client_id(client_id).await?;
-    let credential = credentials.client_secret.digest();
-    let proved = app.filter(|app| app.secret == credential && app.disabled_at.is_none());
-    if let Some(app) = proved {
+    let digest = credentials.client_secret.digest();
+    let authenticated = app.filter(|app| app.secret == digest && app.disabled_at.is_none());
+    if let Some(app) = authenticated {
         return Ok(app.to_core());
     }
     guard.wrong_client_secret(client_id).await;

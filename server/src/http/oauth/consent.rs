@@ -1,4 +1,4 @@
-//! The page that asks whether an app may be let in.
+//! The consent page.
 
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -7,18 +7,18 @@ use crate::http::error::PageError;
 use crate::http::extract::session::BrowserSession;
 use crate::http::oauth::pending::PendingAuthorization;
 use crate::http::paths;
-use crate::http::respond::page::show;
+use crate::http::respond::page::show_page;
 use crate::pages::{ConsentPage, Form};
 
-/// Asks the user.
-pub(crate) async fn ask(
+/// Shows the consent page of an authorization.
+pub(crate) async fn show_consent_page(
     session: &BrowserSession,
     pending: &mut PendingAuthorization,
 ) -> Result<Response, PageError> {
     let handle = pending.handle(session).await?;
     let account = session.account().ok_or(PageError::Expired)?;
-    let asked = pending.request.requested.as_ref().map_err(|refusal| *refusal)?;
-    let csrf = session.csrf();
+    let requested = pending.request.requested.as_ref().map_err(|error| *error)?;
+    let csrf = session.csrf_token();
     let form = |action| Form { action, csrf: &csrf, request: Some(handle.reveal()) };
     let page = ConsentPage {
         layout: session.layout(pending.lang()),
@@ -26,8 +26,8 @@ pub(crate) async fn ask(
         switch: form(paths::SIGN_OUT),
         app: &pending.app.details,
         account: &account.name,
-        scopes: &asked.scopes,
+        scopes: &requested.scopes,
         redirect_uri: &pending.request.target.redirect_uri,
     };
-    show(session, StatusCode::OK, &page, pending.forms())
+    show_page(session, StatusCode::OK, &page, pending.forms())
 }

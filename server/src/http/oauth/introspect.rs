@@ -1,4 +1,4 @@
-//! `POST /oauth/introspect`: is this token good, whose is it, and for what?
+//! `POST /oauth/introspect`: token introspection (RFC 7662).
 
 use std::sync::Arc;
 
@@ -15,10 +15,9 @@ use crate::http::error::OAuthApiError;
 use crate::http::extract::form::Form;
 use crate::http::layer::rate_limit::guard::Guard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
-use crate::http::oauth::userinfo::subject;
 use crate::http::respond::json::Json;
 
-/// A token that is no good, unknown, or none of the client's business is simply not active.
+/// Describes a token. One that is invalid, unknown or of another client is reported as inactive.
 pub(crate) async fn introspect(
     State(state): State<Arc<AppState>>,
     guard: Guard,
@@ -37,7 +36,7 @@ pub(crate) async fn introspect(
         return inactive;
     }
     let Some(owner) = state.store.app(token.app_id).await? else { return inactive };
-    let mut answer = json!({
+    let mut response = json!({
         "active": true,
         "scope": token.scopes,
         "client_id": owner.client_id,
@@ -46,11 +45,11 @@ pub(crate) async fn introspect(
         "iss": issuer(&state.base_url.to_string()),
     });
     if let Some(end) = token.expires_at.map(Timestamp::as_second) {
-        answer["exp"] = end.into();
+        response["exp"] = end.into();
     }
     if let Some(account) = &token.account {
-        answer["username"] = (&*account.name).into();
-        answer["sub"] = subject(&state, account.id).into();
+        response["username"] = (&*account.name).into();
+        response["sub"] = state.account_uri(account.id).into();
     }
-    Ok(Json(answer))
+    Ok(Json(response))
 }

@@ -1,6 +1,6 @@
-//! `GET /oauth/authorize/native`: shows a code to a user whose app has no address of its own.
+//! `GET /oauth/authorize/native`: shows a code to the user of an app without a redirect URI.
 //!
-//! The code comes in a cookie: what stands in a URL stays in the browser's history.
+//! The code is in a cookie, because a URL would stay in the browser's history.
 
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -12,11 +12,11 @@ use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::{Query, value};
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::ACCOUNT;
-use crate::http::respond::page::{Forms, answer, in_language, show};
+use crate::http::respond::page::{FormTargets, respond, show_page, with_language};
 use crate::pages::CodePage;
 
-/// A code that a caller already has may also be given as `code`, to see whether it is still good.
-pub(crate) async fn native(
+/// Shows the code of the cookie, or of the parameter `code` if it is still valid.
+pub(crate) async fn show_code_page(
     session: BrowserSession,
     headers: HeaderMap,
     Query(pairs): Query,
@@ -24,12 +24,12 @@ pub(crate) async fn native(
     let lang = Some(value(&pairs, "lang"));
     let sent = Some(value(&pairs, "code")).filter(|code| !code.is_empty()).map(Secret::new);
     let code = sent.or_else(|| Cookie::Code.read(&headers, &session.state.base_url));
-    let outcome = show_code(&session, lang, code).await;
-    answer(&session, lang, outcome)
+    let result = show_code(&session, lang, code).await;
+    respond(&session, lang, result)
 }
 
-/// Only a code that can still be spent is shown, and only to who agreed to it: whoever sends
-/// somebody here with a code of their own must not get it shown in our name.
+/// Only a redeemable code is shown, and only to the account that approved it: otherwise a link could
+/// show a code of an attacker as if this server had issued it to the user.
 async fn show_code(
     session: &BrowserSession,
     lang: Option<&str>,
@@ -39,12 +39,12 @@ async fn show_code(
     let viewer = session.account().map(|account| account.id);
     let code = code.ok_or(OAuthError::InvalidGrant)?;
     let found = store.code(code.digest()).await?;
-    let good = found.filter(|found| {
+    let valid = found.filter(|found| {
         found.token.is_none() && found.expires_at > now && Some(found.account) == viewer
     });
-    let app = store.app(good.ok_or(OAuthError::InvalidGrant)?.app).await?;
+    let app = store.app(valid.ok_or(OAuthError::InvalidGrant)?.app).await?;
     let app = app.ok_or(OAuthError::InvalidGrant)?.name;
-    let account = in_language(ACCOUNT, lang);
+    let account = with_language(ACCOUNT, lang);
     let page = CodePage { layout: session.layout(lang), app: &app, code: &code, account: &account };
-    show(session, StatusCode::OK, &page, Forms::Stay)
+    show_page(session, StatusCode::OK, &page, FormTargets::SameOrigin)
 }

@@ -1,4 +1,4 @@
-//! An authorization request on its way: kept while its user signs in and decides, then answered.
+//! A pending authorization: stored while the user signs in and decides, then completed.
 
 use axum::http::{StatusCode, header};
 use axum::response::Response;
@@ -18,26 +18,26 @@ use crate::http::error::{CommonError, PageError};
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::{AUTHORIZE_RESUME, OUT_OF_BAND_CODE};
-use crate::http::respond::page::{Forms, redirect, show};
+use crate::http::respond::page::{FormTargets, redirect, show_page};
 use crate::pages::FormPostPage;
 use crate::random;
 use crate::store::{self, Code, Consent, StoreError};
 
-/// How long a user may take to sign in and decide.
-const OPEN: SignedDuration = SignedDuration::from_hours(1);
+/// The time that a user has to sign in and decide.
+const LIFETIME: SignedDuration = SignedDuration::from_hours(1);
 
-/// A request, and how far its user has come with it.
+/// An authorization request and its progress.
 pub(crate) struct PendingAuthorization {
     pub(crate) app: App,
     pub(crate) request: AuthorizationRequest,
-    /// The account that has signed in for it.
+    /// The account that is signed in for the request.
     account: Option<i64>,
-    /// What the user's browser knows it by, once it is kept.
+    /// The handle in the browser, once the request is stored.
     handle: Option<Secret>,
 }
 
 impl PendingAuthorization {
-    /// A request as an app sends it, through a browser.
+    /// Parses the request that an app sends through the browser.
     pub(crate) async fn new(session: &BrowserSession, pairs: &Pairs) -> Result<Self, PageError> {
         let parameters = Parameters::new(pairs);
         let client_id = request::client_id(parameters)?;
@@ -46,65 +46,68 @@ impl PendingAuthorization {
         let request = AuthorizationRequest::parse(parameters, app.as_ref())?;
         let app = app.ok_or(OAuthError::InvalidClient)?;
         let account = session.account().map(|account| account.id);
-        // A session is not enough where the password is wanted again.
+        // With `force_login`, a session is not enough.
         let account = account.filter(|_| !request.force_login);
         Ok(Self { app, request, account, handle: None })
     }
 
-    /// The request that this browser knows by a handle.
-    pub(crate) async fn kept(session: &BrowserSession, handle: Secret) -> Result<Self, PageError> {
+    /// Loads the request of a handle of this browser.
+    pub(crate) async fn load(session: &BrowserSession, handle: Secret) -> Result<Self, PageError> {
         let (store, now) = (&session.state.store, session.state.clock.now());
-        let kept = store.request(handle.digest(), session.digest(), now).await?;
-        Self::read(session, handle, kept).await
+        let stored = store.request(handle.digest(), session.digest(), now).await?;
+        Self::read(session, handle, stored).await
     }
 
-    /// The same, but to answer it: nobody else can take it after that.
-    pub(crate) async fn taken(session: &BrowserSession, handle: Secret) -> Result<Self, PageError> {
+    /// Loads and deletes the request, so that it is completed only once.
+    pub(crate) async fn consume(
+        session: &BrowserSession,
+        handle: Secret,
+    ) -> Result<Self, PageError> {
         let (store, now) = (&session.state.store, session.state.clock.now());
-        let taken = store.consume_request(handle.digest(), session.digest(), now).await?;
-        Self::read(session, handle, taken).await
+        let stored = store.consume_request(handle.digest(), session.digest(), now).await?;
+        Self::read(session, handle, stored).await
     }
 
     async fn read(
         session: &BrowserSession,
         handle: Secret,
-        kept: Option<store::Request>,
+        stored: Option<store::Request>,
     ) -> Result<Self, PageError> {
-        let kept = kept.ok_or(PageError::Expired)?;
-        let app = session.state.store.app(kept.app).await?;
+        let stored = stored.ok_or(PageError::Expired)?;
+        let app = session.state.store.app(stored.app).await?;
         let app = app.filter(|app| app.disabled_at.is_none()).ok_or(OAuthError::InvalidClient)?;
-        let request = serde_json::from_str(&kept.details);
+        let request = serde_json::from_str(&stored.details);
         let request = request.map_err(|_| StoreError::Unreadable("request"))?;
         let signed_in = session.account().map(|account| account.id);
-        let account = kept.account.filter(|account| Some(*account) == signed_in);
+        let account = stored.account.filter(|account| Some(*account) == signed_in);
         Ok(Self { app: app.to_core(), request, account, handle: Some(handle) })
     }
 
-    /// The language that the app wishes for its user.
+    /// The language that the app requests.
     pub(crate) fn lang(&self) -> Option<&str> {
         self.request.lang.as_deref()
     }
 
-    /// Where the forms of the pages about it may lead.
-    pub(crate) fn forms(&self) -> Forms<'_> {
-        Forms::LeadTo(&self.request.target.redirect_uri)
+    /// The targets of the forms on its pages.
+    pub(crate) fn forms(&self) -> FormTargets<'_> {
+        FormTargets::App(&self.request.target.redirect_uri)
     }
 
-    /// What the browser knows it by; it is kept from now on.
+    /// The handle; stores the request if it is not stored yet.
     pub(crate) async fn handle(&mut self, session: &BrowserSession) -> Result<Secret, PageError> {
         if let Some(handle) = &self.handle {
             return Ok(handle.clone());
         }
         let now = session.state.clock.now();
         let handle = random::secret(now);
-        let kept = store::Request {
+        let stored = store::Request {
             app: self.app.id,
             browser: session.digest(),
             account: self.account,
             details: serde_json::to_string(&self.request).map_err(|_| CommonError::Internal)?,
-            expires_at: now.checked_add(OPEN).unwrap_or(Timestamp::MAX),
+            expires_at: now.checked_add(LIFETIME).unwrap_or(Timestamp::MAX),
         };
-        session.state.store.add_request(handle.digest(), &kept).await?;
+        session.state.store.add_request(handle.digest(), &stored).await?;
         self.handle = Some(handle.clone());
         Ok(handle)
     }
@@ -121,19 +124,19 @@ impl PendingAuthorization {
         session: &BrowserSession,
     ) -> Result<Response, PageError> {
         let last = match self.handle.take() {
-            Some(handle) => Self::taken(session, handle).await?,
+            Some(handle) => Self::consume(session, handle).await?,
             None => self,
         };
         last.approve(session, Some(session.state.clock.now())).await
     }
 
-    /// The user agrees.
+    /// Completes the request with the consent of the user.
     pub(crate) async fn allow(self, session: &BrowserSession) -> Result<Response, PageError> {
         self.approve(session, None).await
     }
 
-    /// The user agrees, or has agreed before and the app has access at this time; if there is
-    /// anything to agree to, the app gets its code.
+    /// Issues a code, or delivers the error of the request. `unasked` is the time at which an earlier
+    /// grant must still be valid, if the user is not requested again.
     async fn approve(
         self,
         session: &BrowserSession,
@@ -141,16 +144,16 @@ impl PendingAuthorization {
     ) -> Result<Response, PageError> {
         let account = self.account.ok_or(PageError::Expired)?;
         match &self.request.requested {
-            Ok(asked) => {
+            Ok(requested) => {
                 let consent = Consent { session: session.digest(), unasked };
-                let code = self.issue_code(session, account, asked, consent).await?;
+                let code = self.issue_code(session, account, requested, consent).await?;
                 self.deliver(session, AuthorizationResponse::Code(&code))
             }
-            Err(refusal) => self.deliver(session, AuthorizationResponse::Error(*refusal)),
+            Err(error) => self.deliver(session, AuthorizationResponse::Error(*error)),
         }
     }
 
-    /// The user does not agree.
+    /// Completes the request with `access_denied`.
     pub(crate) fn deny(self, session: &BrowserSession) -> Result<Response, PageError> {
         self.account.ok_or(PageError::Expired)?;
         self.deliver(session, AuthorizationResponse::Error(OAuthError::AccessDenied))
@@ -167,17 +170,17 @@ impl PendingAuthorization {
         &self,
         session: &BrowserSession,
         account: i64,
-        asked: &RequestedGrant,
+        requested: &RequestedGrant,
         consent: Consent,
     ) -> Result<Secret, PageError> {
         let now = session.state.clock.now();
         let code = random::secret(now);
         let redirect_uri = self.request.target.redirect_uri.as_str().to_owned();
-        let binding = Binding { redirect_uri, challenge: asked.challenge };
+        let binding = Binding { redirect_uri, challenge: requested.challenge };
         let granted = Code {
             app: self.app.id,
             account,
-            scopes: asked.scopes.to_string(),
+            scopes: requested.scopes.to_string(),
             details: serde_json::to_string(&binding).map_err(|_| CommonError::Internal)?,
             expires_at: Grant::expiry(now),
             token: None,
@@ -189,25 +192,25 @@ impl PendingAuthorization {
     fn deliver(
         &self,
         session: &BrowserSession,
-        answer: AuthorizationResponse<'_>,
+        response: AuthorizationResponse<'_>,
     ) -> Result<Response, PageError> {
         let issuer = issuer(&session.state.base_url.to_string());
-        match (self.request.target.deliver(&issuer, answer), answer) {
+        match (self.request.target.deliver(&issuer, response), response) {
             (Delivery::Redirect(location), _) => redirect(session, &location),
             (Delivery::Post { action, fields }, _) => {
                 let layout = session.layout(self.lang());
                 let app = &self.app.details.name;
                 let page = FormPostPage { layout, app, action: &action, fields: &fields };
-                show(session, StatusCode::OK, &page, self.forms())
+                show_page(session, StatusCode::OK, &page, self.forms())
             }
             (Delivery::Show, AuthorizationResponse::Code(code)) => {
-                let mut answer = redirect(session, &out_of_band_path(self.lang()))?;
+                let mut response = redirect(session, &out_of_band_path(self.lang()))?;
                 let seconds = belfry_core::oauth::grant::CODE_LIFETIME.as_secs();
                 let cookie = Cookie::Code.set(&session.state.base_url, code, seconds);
-                answer.headers_mut().append(header::SET_COOKIE, cookie);
-                Ok(answer)
+                response.headers_mut().append(header::SET_COOKIE, cookie);
+                Ok(response)
             }
-            (Delivery::Show, AuthorizationResponse::Error(refusal)) => Err(refusal.into()),
+            (Delivery::Show, AuthorizationResponse::Error(error)) => Err(error.into()),
         }
     }
 }

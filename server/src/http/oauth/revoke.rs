@@ -1,4 +1,4 @@
-//! `POST /oauth/revoke`: ends a token, for the app that it was issued to.
+//! `POST /oauth/revoke`: token revocation (RFC 7009).
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::http::layer::rate_limit::guard::Guard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
 use crate::http::respond::json::Json;
 
-/// Whatever is wrong with client or token, the answer is one and the same: who guesses learns
-/// nothing.
+/// Revokes a token of the client. Every error has the same response, so that it reveals nothing
+/// about tokens and clients.
 pub(crate) async fn revoke(
     State(state): State<Arc<AppState>>,
     guard: Guard,
@@ -26,7 +26,7 @@ pub(crate) async fn revoke(
 ) -> Result<Json<Value>, OAuthApiError> {
     let request = RevokeRequest::parse(authorization(&headers)?, Parameters::new(&pairs))?;
     let app = match authenticate(&state, &guard, &request.credentials).await {
-        Err(OAuthApiError::Refused(_)) => return Err(OAuthError::UnauthorizedRevocation.into()),
+        Err(OAuthApiError::Protocol(_)) => return Err(OAuthError::UnauthorizedRevocation.into()),
         authenticated => authenticated?,
     };
     let digest = request.token.digest();

@@ -1,4 +1,4 @@
-//! `POST /oauth/token`: a code, or an app's own word, for an access token.
+//! `POST /oauth/token`: exchanges a code or client credentials for an access token.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl From<IssuedToken> for TokenResponse {
     }
 }
 
-/// Nothing is read from the query string: it ends in logs.
+/// Issues a token. Parameters in the query string are ignored, because URLs end up in logs.
 pub(crate) async fn token(
     State(state): State<Arc<AppState>>,
     guard: Guard,
@@ -82,7 +82,7 @@ async fn redeem(
     };
     let grant = grant_of(&found)?;
     if let Err(why) = grant.check_redemption(attempt, found.token.is_some(), now) {
-        tracing::info!(app = attempt.app_id, %why, "a code was not spent");
+        tracing::info!(app = attempt.app_id, %why, "rejected the redemption of a code");
         if why == GrantError::Replayed {
             revoke_first(state, &found, now).await?;
         }
@@ -115,7 +115,7 @@ fn grant_of(code: &Code) -> Result<Grant, CommonError> {
     })
 }
 
-/// Whoever spent the code first may have stolen it.
+/// Revokes the token of the first redemption, which may have been a theft (RFC 6749 section 4.1.2).
 async fn revoke_first(state: &AppState, code: &Code, now: Timestamp) -> Result<(), StoreError> {
     if let Some(token) = code.token {
         state.store.revoke_token(token, now).await?;

@@ -1,4 +1,4 @@
-//! `GET|POST /oauth/userinfo`: who the token speaks for.
+//! `GET|POST /oauth/userinfo`: the user of a token.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use belfry_core::oauth::scope::Scope;
 use serde_json::{Value, json};
 
 use crate::app::AppState;
-use crate::http::api::accounts::{avatar, profile};
+use crate::http::api::accounts::{avatar_url, profile_url};
 use crate::http::error::ApiError;
 use crate::http::extract::bearer::Bearer;
 use crate::http::respond::json::Json;
 
-/// Only for `profile` itself: a token that may read everything was not asked for to sign in with.
+/// Requires the scope `profile` itself: `read` does not cover signing in with this server.
 pub(crate) async fn userinfo(
     State(state): State<Arc<AppState>>,
     bearer: Bearer,
@@ -21,18 +21,13 @@ pub(crate) async fn userinfo(
     if !bearer.scopes().contains(Scope::Profile) {
         return Err(ApiError::OutsideScopes);
     }
-    let account = bearer.user()?;
+    let account = bearer.require_user()?;
     Ok(Json(json!({
         "iss": issuer(&state.base_url.to_string()),
-        "sub": subject(&state, account.id),
+        "sub": state.account_uri(account.id),
         "name": &*account.name,
         "preferred_username": &*account.name,
-        "profile": profile(&state, &account.name),
-        "picture": avatar(&state),
+        "profile": profile_url(&state, &account.name),
+        "picture": avatar_url(&state),
     })))
-}
-
-/// What never changes of an account and is never another's, nor an app's.
-pub(crate) fn subject(state: &AppState, account: i64) -> String {
-    format!("{}/users/{account}", state.base_url)
 }

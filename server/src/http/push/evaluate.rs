@@ -10,8 +10,8 @@ use belfry_core::rules::evaluation_response::EvaluationResponse;
 
 use crate::app::AppState;
 use crate::http::error::{CommonError, MatrixError};
-use crate::http::extract::body::Whole;
-use crate::http::extract::requester::Service;
+use crate::http::extract::body::FullBody;
+use crate::http::extract::requester::RequestingService;
 use crate::http::respond::json::JsonBytes;
 use crate::rule_index::EvaluatedMember;
 use crate::store::StoreError;
@@ -29,11 +29,11 @@ const LOADED_MEMBERS: usize = 50;
 /// for are omitted.
 pub(crate) async fn evaluate(
     State(state): State<Arc<AppState>>,
-    Service(service): Service,
+    RequestingService(service): RequestingService,
     request: Request,
 ) -> Result<Response, MatrixError> {
     let max_bytes = state.config.rules.max_evaluate_bytes;
-    let Whole(body) = Whole::within(max_bytes, request, &state).await?;
+    let FullBody(body) = FullBody::within(max_bytes, request, &state).await?;
     // Parsing 100,000 members takes too long for an async worker.
     let parsing = tokio::task::spawn_blocking(move || EvaluateRequest::read(&body));
     let request = parsing.await.map_err(|_| CommonError::Internal)??;

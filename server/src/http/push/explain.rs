@@ -11,7 +11,7 @@ use belfry_core::rules::evaluation_request::ExplainRequest;
 
 use crate::app::AppState;
 use crate::http::error::{CommonError, MatrixError};
-use crate::http::extract::body::Whole;
+use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::Requester;
 use crate::http::respond::json::JsonBytes;
 
@@ -21,10 +21,10 @@ pub(crate) async fn explain(
     requester: Requester,
     request: Request,
 ) -> Result<Response, MatrixError> {
-    requester.may(RuleAccess::Read)?;
+    requester.require(RuleAccess::Read)?;
     // The event and the room's power levels may each have the maximum size of an event.
     let max_bytes = state.config.rules.max_body_bytes.saturating_mul(2);
-    let Whole(body) = Whole::within(max_bytes, request, &state).await?;
+    let FullBody(body) = FullBody::within(max_bytes, request, &state).await?;
     let request = ExplainRequest::read(&body)?;
     let rulesets = state.store.rulesets(requester.account).await?;
     let user_id = requester.user_id(&state);

@@ -17,7 +17,7 @@ impl<S: Sync> FromRequestParts<S> for ValidPath {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, MatrixError> {
         let path = RawPath::from_request_parts(parts, state).await?;
-        let path = path.after("/pushrules/").ok_or(CommonError::NoSuchPath)?;
+        let path = path.after("/pushrules/").ok_or(CommonError::NotFound)?;
         Ok(Self(rules::RulePath::read(path)?))
     }
 }
@@ -59,10 +59,10 @@ extractor! {
 
 /// Rejects a path that no route has, with the reason.
 pub(crate) async fn unknown(_: Requester, _: ValidPath) -> CommonError {
-    CommonError::NoSuchPath
+    CommonError::NotFound
 }
 
 /// Rejects a method that the path does not have; the router adds those that it has.
 pub(crate) async fn wrong_method(_: Requester, _: ValidPath) -> CommonError {
-    CommonError::WrongMethod
+    CommonError::MethodNotAllowed
 }

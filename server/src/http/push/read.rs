@@ -97,7 +97,7 @@ struct UserRules {
 
 impl UserRules {
     async fn load(state: &AppState, requester: &Requester) -> Result<Self, MatrixError> {
-        requester.may(RuleAccess::Read)?;
+        requester.require(RuleAccess::Read)?;
         let rulesets = state.store.rulesets(requester.account).await?;
         Ok(Self { user_id: requester.user_id(state), rulesets })
     }

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use super::path::RulePath;
 use crate::app::AppState;
 use crate::http::error::MatrixError;
-use crate::http::extract::body::Whole;
+use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::Requester;
 use crate::http::respond::json::JsonBytes;
 
@@ -25,7 +25,7 @@ pub(crate) async fn put_rule(
     RulePath(RuleRef { scope, kind, id }): RulePath,
     request: Request,
 ) -> Result<Response, MatrixError> {
-    requester.may(RuleAccess::Write)?;
+    requester.require(RuleAccess::Write)?;
     let id: RuleId = id.parse().map_err(RuleError::from)?;
     let query = percent::parse_query(request.uri().query().unwrap_or_default())?;
     Position::read(&query)?;
@@ -42,7 +42,7 @@ pub(crate) async fn delete_rule(
     requester: Requester,
     RulePath(RuleRef { scope, kind, id }): RulePath,
 ) -> Result<Response, MatrixError> {
-    requester.may(RuleAccess::Write)?;
+    requester.require(RuleAccess::Write)?;
     change(&state, &requester, scope, move |document| document.remove(kind, &id)).await
 }
 
@@ -53,7 +53,7 @@ pub(crate) async fn put_rule_enabled(
     RulePath(RuleRef { scope, kind, id }): RulePath,
     request: Request,
 ) -> Result<Response, MatrixError> {
-    requester.may(RuleAccess::Write)?;
+    requester.require(RuleAccess::Write)?;
     let enabled = read_enabled(&read_body(&state, request).await?)?;
     change(&state, &requester, scope, move |document| document.set_enabled(kind, &id, enabled))
         .await
@@ -66,7 +66,7 @@ pub(crate) async fn put_rule_actions(
     RulePath(RuleRef { scope, kind, id }): RulePath,
     request: Request,
 ) -> Result<Response, MatrixError> {
-    requester.may(RuleAccess::Write)?;
+    requester.require(RuleAccess::Write)?;
     let actions = read_actions(&read_body(&state, request).await?)?;
     change(&state, &requester, scope, move |document| {
         document.set_actions(kind, &id, actions.clone())
@@ -75,7 +75,8 @@ pub(crate) async fn put_rule_actions(
 }
 
 async fn read_body(state: &AppState, request: Request) -> Result<Bytes, MatrixError> {
-    let Whole(body) = Whole::within(state.config.rules.max_body_bytes, request, state).await?;
+    let FullBody(body) =
+        FullBody::within(state.config.rules.max_body_bytes, request, state).await?;
     Ok(body)
 }
 

@@ -1,4 +1,4 @@
-//! A page as an answer: what surrounds its HTML, for every page in one place.
+//! Page responses: HTML, redirects and error pages, with their security headers.
 
 use askama::Template;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -13,116 +13,117 @@ use crate::http::extract::session::BrowserSession;
 use crate::language::Language;
 use crate::pages::{ErrorPage, Layout};
 
-/// Where the forms of a page may lead.
+/// The targets that the forms of a page may submit and redirect to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Forms<'a> {
-    /// To us.
-    Stay,
-    /// To us, and from there to the app.
-    LeadTo(&'a RedirectUri),
+pub(crate) enum FormTargets<'a> {
+    /// This server.
+    SameOrigin,
+    /// This server, and from there the app.
+    App(&'a RedirectUri),
 }
 
-impl Forms<'_> {
+impl FormTargets<'_> {
     /// The sources of `form-action`.
     ///
-    /// Chrome judges every redirect that follows a form by it, also those of the app's own server,
-    /// so a whole scheme is named: an origin would stop an app that sends its user on to another.
+    /// Chrome applies it to every redirect after a form, also to those of the app's own server. So
+    /// it allows a whole scheme: an origin would break apps that redirect to another one.
     fn sources(self) -> String {
         match self {
-            Self::LeadTo(uri) if !uri.is_oob() => {
+            Self::App(uri) if !uri.is_oob() => {
                 let scheme = uri.as_str().split(':').next().unwrap_or_default();
-                let own = if scheme == "https" { String::new() } else { format!(" {scheme}:") };
-                format!("'self' https:{own}")
+                let other = if scheme == "https" { String::new() } else { format!(" {scheme}:") };
+                format!("'self' https:{other}")
             }
             _ => "'self'".to_owned(),
         }
     }
 }
 
-/// A path of ours, in the language that the reader wishes for, if it is one.
-pub(crate) fn in_language(path: &str, lang: Option<&str>) -> String {
+/// A path with the requested language as its query, if that language is supported.
+pub(crate) fn with_language(path: &str, lang: Option<&str>) -> String {
     match lang.and_then(Language::from_tag) {
         Some(language) => format!("{path}?lang={}", language.code()),
         None => path.to_owned(),
     }
 }
 
-/// Shows a page.
-pub(crate) fn show(
+/// A page as the response to a browser.
+pub(crate) fn show_page(
     session: &BrowserSession,
     status: StatusCode,
     page: &impl Template,
-    forms: Forms<'_>,
+    forms: FormTargets<'_>,
 ) -> Result<Response, PageError> {
-    Ok(session.greeted(written(&session.state, status, page, forms)?))
+    Ok(session.with_cookie(render(&session.state, status, page, forms)?))
 }
 
-fn written(
+fn render(
     state: &AppState,
     status: StatusCode,
     page: &impl Template,
-    forms: Forms<'_>,
+    forms: FormTargets<'_>,
 ) -> Result<Response, CommonError> {
     let html = page.render().map_err(|error| {
-        tracing::error!(%error, "a page was not written");
+        tracing::error!(%error, "template rendering failed");
         CommonError::Internal
     })?;
     let html = ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], html);
-    let mut answer = guarded(state, (status, html).into_response());
+    let mut response = with_security_headers(state, (status, html).into_response());
     let policy = format!(
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
          base-uri 'none'; frame-ancestors 'none'; form-action {}",
         forms.sources()
     );
     let policy = HeaderValue::from_str(&policy).expect("a scheme is plain ASCII");
-    answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-    Ok(answer)
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    Ok(response)
 }
 
-/// Sends the browser elsewhere: with a GET, whatever it did before.
+/// Redirects the browser with a GET request, also after a POST.
 pub(crate) fn redirect(session: &BrowserSession, location: &str) -> Result<Response, PageError> {
     let location = HeaderValue::from_str(location).map_err(|_| CommonError::Internal)?;
-    let answer = (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response();
-    Ok(session.greeted(guarded(&session.state, answer)))
+    let response = (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response();
+    Ok(session.with_cookie(with_security_headers(&session.state, response)))
 }
 
-/// The answer of a handler, or the page that says what went wrong.
-pub(crate) fn answer(
+/// The response of a handler, or its error as a page or JSON.
+pub(crate) fn respond(
     session: &BrowserSession,
     lang: Option<&str>,
-    outcome: Result<Response, PageError>,
+    result: Result<Response, PageError>,
 ) -> Response {
-    let error = match outcome {
-        Ok(answer) => return answer,
+    let error = match result {
+        Ok(response) => return response,
         Err(error) => error,
     };
     if session.wants_json() {
-        return error.answer();
+        return error.into_json();
     }
     let layout = session.layout(lang);
-    if let PageError::Common(problem) = error {
-        return of_problem(&session.state, &PageFormat(layout.language), problem);
+    if let PageError::Common(error) = error {
+        return error_page(&session.state, &PageFormat(layout.language), error);
     }
     let page = ErrorPage { layout, cause: error.cause() };
-    show(session, error.status(), &page, Forms::Stay)
+    show_page(session, error.status(), &page, FormTargets::SameOrigin)
         .unwrap_or_else(|_| CommonError::Internal.into_response())
 }
 
-/// The page that says what went wrong before anybody was asked who looks at it.
-pub(crate) fn of_problem(state: &AppState, format: &PageFormat, problem: CommonError) -> Response {
-    let told = problem.answer(ErrorFormat::Page);
+/// The page of an error that can happen before the session is known.
+pub(crate) fn error_page(state: &AppState, format: &PageFormat, error: CommonError) -> Response {
+    let plain = error.to_response(ErrorFormat::Page);
     let layout = Layout { language: format.0, server: state.server_name() };
-    let page = ErrorPage { layout, cause: PageError::from(problem).cause() };
-    let Ok(mut answer) = written(state, told.status(), &page, Forms::Stay) else { return told };
-    if let Some(wait) = told.headers().get(header::RETRY_AFTER) {
-        answer.headers_mut().insert(header::RETRY_AFTER, wait.clone());
+    let page = ErrorPage { layout, cause: PageError::from(error).cause() };
+    let rendered = render(state, plain.status(), &page, FormTargets::SameOrigin);
+    let Ok(mut response) = rendered else { return plain };
+    if let Some(wait) = plain.headers().get(header::RETRY_AFTER) {
+        response.headers_mut().insert(header::RETRY_AFTER, wait.clone());
     }
-    answer
+    response
 }
 
-/// What keeps a page, or the way to one, to its reader: no frame, no cache, no referrer, no opener.
-fn guarded(state: &AppState, mut answer: Response) -> Response {
-    let headers = answer.headers_mut();
+/// Adds headers against framing, caching, referrers and openers.
+fn with_security_headers(state: &AppState, mut response: Response) -> Response {
+    let headers = response.headers_mut();
     for (name, value) in [
         (header::X_FRAME_OPTIONS, "DENY"),
         (header::REFERRER_POLICY, "no-referrer"),
@@ -137,17 +138,16 @@ fn guarded(state: &AppState, mut answer: Response) -> Response {
         let year = HeaderValue::from_static("max-age=31536000");
         headers.insert(header::STRICT_TRANSPORT_SECURITY, year);
     }
-    answer
+    response
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    // Attack 100.
     #[test]
-    fn a_form_may_lead_to_us_and_to_the_app() {
-        assert_eq!(Forms::Stay.sources(), "'self'");
+    fn forms_may_lead_to_this_server_and_to_the_app() {
+        assert_eq!(FormTargets::SameOrigin.sources(), "'self'");
         for (uri, sources) in [
             ("https://app.example/cb", "'self' https:"),
             ("http://127.0.0.1:4000/cb", "'self' https: http:"),
@@ -157,7 +157,7 @@ mod tests {
             ("urn:ietf:wg:oauth:2.0:oob", "'self'"),
         ] {
             let uri = RedirectUri::new(uri).unwrap();
-            assert_eq!(Forms::LeadTo(&uri).sources(), sources, "{uri}");
+            assert_eq!(FormTargets::App(&uri).sources(), sources, "{uri}");
         }
     }
 }

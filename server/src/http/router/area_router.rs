@@ -38,7 +38,7 @@ impl AreaRouter {
 
     /// Assigns this path and all unknown paths below it to the area: they are not found.
     pub(crate) fn not_found_under(self, prefix: &str) -> Self {
-        let not_found = || any(async || CommonError::NoSuchPath);
+        let not_found = || any(async || CommonError::NotFound);
         let mut this = self.unknown_under(prefix, not_found());
         this.unknown = this.unknown.route(prefix, not_found());
         this.unknown = this.unknown.route(&format!("{prefix}/"), not_found());
@@ -69,12 +69,12 @@ impl AreaRouter {
 
 /// Joins areas to one router. Paths that no area has belong to the area `elsewhere`.
 pub(crate) fn join(areas: Vec<AreaRouter>, elsewhere: Area, state: &Arc<AppState>) -> Router {
-    let nowhere = Router::new().fallback(async || CommonError::NoSuchPath);
+    let nowhere = Router::new().fallback(async || CommonError::NotFound);
     let mut unknown = with_area(nowhere, elsewhere, state);
     let mut routes = Router::new();
     for area in areas {
         let area_routes =
-            area.routes.method_not_allowed_fallback(async || CommonError::WrongMethod);
+            area.routes.method_not_allowed_fallback(async || CommonError::MethodNotAllowed);
         routes = routes.merge(with_area(area_routes, area.area, state));
         unknown = unknown.merge(with_area(area.unknown, area.area, state));
     }

@@ -110,7 +110,7 @@ impl FromRequestParts<Arc<AppState>> for Guard {
         parts: &mut Parts,
         state: &Arc<AppState>,
     ) -> Result<Self, Infallible> {
-        let address = Client::look(parts, state, |client| client.address).await;
+        let address = Client::inspect(parts, state, |client| client.address).await;
         let overheard = parts.extensions.get::<GuardOutcome>().cloned().unwrap_or_default();
         Ok(Self { overheard, ..Self::new(Arc::clone(state), address) })
     }
