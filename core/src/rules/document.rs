@@ -23,7 +23,8 @@ pub struct Document {
 /// The stored format, which later versions must be able to read:
 ///
 /// ```json
-/// {"rules":{"override":[],"content":[],"room":[],"sender":[],"underride":[]},
+/// {"version":"1",
+///  "rules":{"override":[],"content":[],"room":[],"sender":[],"underride":[]},
 ///  "changes":{".m.rule.master":{"enabled":true,"actions":[]}}}
 /// ```
 ///
@@ -32,9 +33,20 @@ pub struct Document {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
+    #[serde(default)]
+    version: FormatVersion,
     rules: Ruleset,
     #[serde(rename = "changes")]
     patches: BTreeMap<String, RulePatch>,
+}
+
+/// Version of the stored format. Documents of other versions are rejected.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+enum FormatVersion {
+    /// Also the version of documents without a version.
+    #[default]
+    #[serde(rename = "1")]
+    V1,
 }
 
 impl Document {

@@ -272,7 +272,7 @@ fn the_response_lists_devices_with_a_rule() {
     );
 }
 
-/// A document as stored by the first version. It must stay readable.
+/// A document as stored before the format had a version. It must stay readable.
 const STORED: &str = concat!(
     r#"{"rules":{"override":[{"rule_id":"a","default":false,"enabled":false,"actions":["notify","#,
     r#"{"set_tweak":"sound","value":"bell"}],"conditions":[{"kind":"room_member_count","is":"<9"},"#,
@@ -283,16 +283,17 @@ const STORED: &str = concat!(
 );
 
 #[test]
-fn the_stored_format_is_unchanged() {
+fn stored_documents_stay_readable() {
     let document = Document::from_text(RuleScope::Global, STORED).unwrap();
-    assert_eq!(document.to_text(), STORED);
+    assert_eq!(document.to_text(), STORED.replacen('{', r#"{"version":"1","#, 1));
+    assert_eq!(Document::from_text(RuleScope::Global, &document.to_text()).unwrap(), document);
     assert_eq!(document.len(), 2);
     assert!(document.rule(RuleKind::Override, builtin::MASTER, alice()).unwrap().enabled);
     assert_eq!(
         global().to_text(),
         concat!(
-            r#"{"rules":{"override":[],"content":[],"room":[],"sender":[],"underride":[]},"#,
-            r#""changes":{}}"#
+            r#"{"version":"1","rules":{"override":[],"content":[],"room":[],"sender":[],"#,
+            r#""underride":[]},"changes":{}}"#
         )
     );
 }
@@ -311,6 +312,7 @@ fn a_document_of_an_unknown_format_is_rejected() {
         "[]",
         "{}",
         r#"{"rules":{},"changes":{},"more":1}"#,
+        r#"{"version":"2","rules":{},"changes":{}}"#,
         r#"{"rules":{"postcontent":[]},"changes":{}}"#,
         r#"{"rules":{"room":[{}]},"changes":{}}"#,
         r#"{"rules":{},"changes":{".m.rule.master":{"enabled":1}}}"#,
