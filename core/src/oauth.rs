@@ -1,5 +1,4 @@
-//! OAuth 2.0 as far as it can be decided without waiting: who may ask for what, and what is
-//! answered.
+//! OAuth 2.0 with Mastodon's API: requests, grants, scopes and responses, without I/O.
 
 pub mod account;
 pub mod app;
@@ -22,5 +21,5 @@ pub mod scope;
 pub mod sign_up;
 pub mod token;
 pub mod token_request;
-mod uri;
+pub mod uri;
 pub mod validation;

@@ -1,62 +1,62 @@
-//! Percent-encoding in addresses, read strictly: what is no escape or no text is refused, so that
-//! nobody can name one thing in two ways that different readers understand differently.
+//! Percent-encoding of URL parts and forms.
+//!
+//! Decoding is strict by default: a malformed escape or invalid UTF-8 is an error, because two
+//! programs could otherwise read the same bytes differently.
 
 use std::borrow::Cow;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use thiserror::Error;
 
-/// Why a part of an address is not read.
+/// Every character but the unreserved ones (RFC 3986, section 2.3).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Why a text is not valid percent-encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum PercentError {
-    /// A `%` without two hexadecimal digits behind it.
-    #[error("a % in an address must have two hexadecimal digits behind it; write %25 for a %")]
+    /// A `%` without two hexadecimal digits after it.
+    #[error("a % in a URL must be followed by two hexadecimal digits; write %25 for a %")]
     InvalidEscape,
-    /// The bytes are no text.
-    #[error("the address is not UTF-8 when its escapes are read")]
+    /// The decoded bytes are not UTF-8.
+    #[error("the URL is not UTF-8 after percent-decoding")]
     NotUtf8,
 }
 
-/// One segment of a path. A `+` is a plus.
-///
-/// # Errors
-/// When an escape is broken, or the bytes are not UTF-8.
+/// Decodes one segment of a path. A `+` is a plus sign.
 pub fn decode_segment(text: &str) -> Result<Cow<'_, str>, PercentError> {
-    if text.contains('%') { decode(text, false).map(Cow::Owned) } else { Ok(Cow::Borrowed(text)) }
+    let is_escape = |rest: &str| matches!(rest.as_bytes(), [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
+    if !text.split('%').skip(1).all(is_escape) {
+        return Err(PercentError::InvalidEscape);
+    }
+    percent_decode_str(text).decode_utf8().map_err(|_| PercentError::NotUtf8)
 }
 
-/// The pairs of a query, in their order. A `+` is a space, and a name without `=` has no value.
-///
-/// # Errors
-/// When an escape is broken, or the bytes are not UTF-8.
+/// Decodes the pairs of a query or form, in order. A `+` is a space, and a name without `=` has an
+/// empty value.
 pub fn parse_query(text: &str) -> Result<Vec<(String, String)>, PercentError> {
+    let decode = |text: &str| decode_segment(&text.replace('+', " ")).map(Cow::into_owned);
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     pairs
         .map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Ok((decode(name, true)?, decode(value, true)?))
+            Ok((decode(name)?, decode(value)?))
         })
         .collect()
 }
 
-fn decode(text: &str, plus_is_space: bool) -> Result<String, PercentError> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let (byte, after) = match (first, tail) {
-            (b'+', _) if plus_is_space => (b' ', tail),
-            (b'%', [high, low, after @ ..]) => (digit(*high)? << 4 | digit(*low)?, after),
-            (b'%', _) => return Err(PercentError::InvalidEscape),
-            _ => (*first, tail),
-        };
-        bytes.push(byte);
-        rest = after;
-    }
-    String::from_utf8(bytes).map_err(|_| PercentError::NotUtf8)
+/// Decodes a form value and leaves a malformed escape as it is, for text from clients that do not
+/// encode what they should. `None` if the decoded bytes are not UTF-8.
+#[must_use]
+pub fn decode_lenient(text: &str) -> Option<String> {
+    percent_decode_str(&text.replace('+', " ")).decode_utf8().ok().map(Cow::into_owned)
 }
 
-fn digit(hex: u8) -> Result<u8, PercentError> {
-    let value = char::from(hex).to_digit(16).and_then(|value| u8::try_from(value).ok());
-    value.ok_or(PercentError::InvalidEscape)
+/// Encodes a value for a query, a fragment or a form.
+///
+/// A space becomes `%20`, which is also understood where `+` is not.
+#[must_use]
+pub fn encode(value: &str) -> String {
+    utf8_percent_encode(value, RESERVED).to_string()
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_segment_is_decoded_or_refused() {
+    fn a_segment_is_decoded_strictly() {
         use PercentError::{InvalidEscape, NotUtf8};
         for (text, value) in [
             ("cake", Ok("cake")),
@@ -79,6 +79,7 @@ mod tests {
             ("%4", Err(InvalidEscape)),
             ("%zz", Err(InvalidEscape)),
             ("%+1", Err(InvalidEscape)),
+            ("%4%41", Err(InvalidEscape)),
             ("%D1", Err(NotUtf8)),
             ("%C0%AF", Err(NotUtf8)),
             ("%ED%A0%80", Err(NotUtf8)),
@@ -88,27 +89,50 @@ mod tests {
     }
 
     #[test]
-    fn a_query_is_pairs_in_their_order() {
+    fn a_query_is_decoded_to_ordered_pairs() {
         let pairs = parse_query("b=1+2&&a=%26&b=&c&=x").unwrap();
-        let shown: Vec<(&str, &str)> =
+        let pairs: Vec<(&str, &str)> =
             pairs.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-        assert_eq!(shown, [("b", "1 2"), ("a", "&"), ("b", ""), ("c", ""), ("", "x")]);
+        assert_eq!(pairs, [("b", "1 2"), ("a", "&"), ("b", ""), ("c", ""), ("", "x")]);
         assert_eq!(parse_query("a=%"), Err(PercentError::InvalidEscape));
         assert_eq!(parse_query("%FF=a"), Err(PercentError::NotUtf8));
     }
 
+    #[test]
+    fn lenient_decoding_keeps_malformed_escapes() {
+        for (text, value) in [
+            ("a+b%20c", Some("a b c")),
+            ("%2D%5f", Some("-_")),
+            ("100%", Some("100%")),
+            ("%4", Some("%4")),
+            ("%zz%41", Some("%zzA")),
+            ("%C3%A9", Some("é")),
+            ("%C3", None),
+            ("%00", Some("\0")),
+        ] {
+            assert_eq!(decode_lenient(text).as_deref(), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn everything_but_unreserved_characters_is_encoded() {
+        assert_eq!(encode("aZ09-._~"), "aZ09-._~");
+        assert_eq!(encode("a b&c=d#e\"'+%é\r\n\0"), "a%20b%26c%3Dd%23e%22%27%2B%25%C3%A9%0D%0A%00");
+    }
+
     proptest! {
         #[test]
-        fn any_text_is_decoded_or_refused(text in any::<String>()) {
-            let _ = decode_segment(&text);
-            let _ = parse_query(&text);
+        fn decoding_never_panics(text in any::<String>()) {
+            let _ = (decode_segment(&text), parse_query(&text), decode_lenient(&text));
         }
 
         #[test]
-        fn what_is_written_with_escapes_is_read_back(text in any::<String>()) {
-            let written: Vec<String> = text.bytes().map(|byte| format!("%{byte:02x}")).collect();
-            let written = written.concat();
-            prop_assert_eq!(decode_segment(&written).unwrap(), text.as_str());
+        fn an_escaped_text_is_decoded_to_itself(text in any::<String>()) {
+            let escaped: String = text.bytes().map(|byte| format!("%{byte:02x}")).collect();
+            prop_assert_eq!(decode_segment(&escaped).unwrap(), text.as_str());
+            let encoded = encode(&text);
+            prop_assert_eq!(decode_segment(&encoded).unwrap(), text.as_str());
+            prop_assert_eq!(decode_lenient(&encoded), Some(text));
         }
     }
 }

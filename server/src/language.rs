@@ -1,6 +1,7 @@
 //! The languages of the pages and of the errors.
 
 mod localize;
+pub(crate) mod messages;
 mod negotiation;
 mod text;
 

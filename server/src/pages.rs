@@ -22,9 +22,8 @@ use std::borrow::Cow;
 
 use belfry_core::oauth::consent::items;
 use belfry_core::oauth::scope::Scopes;
-use url::Url;
 
-use crate::language::Language;
+use crate::language::{Language, messages};
 pub use crate::tokens::FirstPartyApp;
 
 /// What every page has around its own content.
@@ -49,14 +48,9 @@ impl Layout<'_> {
 
     /// What scopes allow, to people or to those who run the server.
     fn allowed(&self, scopes: &Scopes, admin: bool) -> Vec<Cow<'static, str>> {
-        let lines = items(scopes).into_iter().filter(|line| line.admin == admin);
-        lines.map(|line| self.text(&line.key())).collect()
+        let items = items(scopes).into_iter().filter(|item| item.admin == admin);
+        items.map(|item| self.text(&messages::consent_item(&item))).collect()
     }
-}
-
-/// The host of a website, in ASCII, so that no letter looks like another.
-fn host(website: &str) -> Option<String> {
-    Url::parse(website).ok()?.host_str().map(str::to_owned)
 }
 
 /// Where a form goes, and what it carries unseen.

@@ -1,37 +1,37 @@
-//! Who can have an account: what is checked of a name, an e-mail address and a password.
+//! Validation of account names, e-mail addresses and passwords.
 
 use thiserror::Error;
 
 use crate::secret::Secret;
 
-/// The longest name of an account, in characters.
+/// The maximum length of an account name, in characters.
 pub const MAX_NAME_LENGTH: usize = 30;
-/// The longest e-mail address, in characters.
+/// The maximum length of an e-mail address, in characters.
 pub const MAX_EMAIL_LENGTH: usize = 320;
-/// The shortest password, in characters.
+/// The minimum length of a password, in characters.
 pub const MIN_PASSWORD_LENGTH: usize = 8;
-/// The longest password, in characters. Nothing is cut off, and nobody can make the server hash a
-/// book.
+/// The maximum length of a password, in characters, which bounds the cost of hashing. Passwords are
+/// never truncated.
 pub const MAX_PASSWORD_LENGTH: usize = 128;
 
-/// Names that could be taken for the service itself or for those who run it.
+/// Names that could be mistaken for the service or its operators.
 const RESERVED: &str = "abuse account accounts admin administrator administrators admins api \
     belfry help helpdesk hostmaster instance mod moderator moderators mods noreply oauth owner \
     postmaster root security staff support system webmaster";
 
-/// In small letters, one to a line.
+/// Common passwords in lower case, one per line.
 const COMMON: &str = include_str!("account/common.txt");
 
-/// What can be wrong with what a person gives for an account.
+/// Why a field of an account is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum FieldError {
-    /// Nothing was given.
+    /// The field is empty.
     #[error("can't be blank")]
     Blank,
-    /// A name with other characters than small letters, digits and underscores.
+    /// A name with characters other than lower-case letters, digits and underscores.
     #[error("must contain only small letters, numbers and underscores")]
     NameInvalid,
-    /// Not an address.
+    /// Not an e-mail address.
     #[error("is not a valid e-mail address")]
     EmailInvalid,
     /// More than this many characters.
@@ -40,22 +40,22 @@ pub enum FieldError {
     /// Fewer than this many characters.
     #[error("is too short (minimum is {0} characters)")]
     TooShort(usize),
-    /// A password that whoever guesses tries first.
+    /// A password that attackers try first.
     #[error("is too common; take one that nobody else would")]
     PasswordCommon,
-    /// A name that the service keeps for itself.
+    /// A name that is reserved for the service.
     #[error("is reserved")]
     Reserved,
-    /// Another account has it.
+    /// Another account has this name or address.
     #[error("has already been taken")]
     Taken,
-    /// The rules were not agreed to.
+    /// The agreement was not accepted.
     #[error("must be accepted")]
     NotAccepted,
 }
 
 impl FieldError {
-    /// The code that stands in `details`.
+    /// The error code in the `details` of Mastodon's API.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -69,23 +69,7 @@ impl FieldError {
         }
     }
 
-    /// The key of its text in the caller's language.
-    #[must_use]
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Blank => "account-blank",
-            Self::NameInvalid => "account-name-invalid",
-            Self::EmailInvalid => "account-email-invalid",
-            Self::TooLong(_) => "account-too-long",
-            Self::TooShort(_) => "account-too-short",
-            Self::PasswordCommon => "account-password-common",
-            Self::Reserved => "account-reserved",
-            Self::Taken => "account-taken",
-            Self::NotAccepted => "account-not-accepted",
-        }
-    }
-
-    /// The number that the text names, if it names one.
+    /// The length that the text names, if any.
     #[must_use]
     pub const fn count(self) -> Option<usize> {
         match self {
@@ -95,14 +79,10 @@ impl FieldError {
     }
 }
 
-/// Checks the form of a name: 1 to 30 small letters, digits and underscores.
+/// Checks the syntax of an account name: 1 to 30 lower-case letters, digits and underscores.
 ///
-/// Capital letters are refused, not lowered: a name is part of an identifier that others write
-/// down, and nobody should learn later that it is not what they typed.
-///
-/// # Errors
-/// The first thing that is wrong with the name. Whether it is reserved is not asked: who runs the
-/// server may use any name.
+/// Upper-case letters are rejected rather than converted, so that the name in the user ID is always
+/// the one that was typed. Reserved names are valid here: operators may use them.
 pub fn check_name(name: &str) -> Result<(), FieldError> {
     if name.is_empty() {
         return Err(FieldError::Blank);
@@ -116,10 +96,7 @@ pub fn check_name(name: &str) -> Result<(), FieldError> {
     Ok(())
 }
 
-/// Checks a name that a stranger asks for: its form, and that it is not reserved.
-///
-/// # Errors
-/// The first thing that is wrong with the name.
+/// Checks the syntax of an account name for registration, and that it is not reserved.
 pub fn check_free_name(name: &str) -> Result<(), FieldError> {
     check_name(name)?;
     if RESERVED.split_ascii_whitespace().any(|reserved| reserved == name) {
@@ -128,10 +105,7 @@ pub fn check_free_name(name: &str) -> Result<(), FieldError> {
     Ok(())
 }
 
-/// Checks the form of an e-mail address; only a letter to it could tell whether it works.
-///
-/// # Errors
-/// The first thing that is wrong with the address.
+/// Checks the syntax of an e-mail address.
 pub fn check_email(email: &str) -> Result<(), FieldError> {
     if email.trim().is_empty() {
         return Err(FieldError::Blank);
@@ -146,11 +120,12 @@ pub fn check_email(email: &str) -> Result<(), FieldError> {
             && !label.ends_with('-')
             && label.chars().all(inside)
     };
-    let is_strange = |c: char| c.is_whitespace() || c.is_control() || "@\"(),:;<>[\\]".contains(c);
+    let is_forbidden =
+        |c: char| c.is_whitespace() || c.is_control() || "@\"(),:;<>[\\]".contains(c);
     match email.rsplit_once('@') {
         Some((local, domain))
             if !local.is_empty()
-                && !local.contains(is_strange)
+                && !local.contains(is_forbidden)
                 && domain.split('.').all(is_label) =>
         {
             Ok(())
@@ -159,11 +134,7 @@ pub fn check_email(email: &str) -> Result<(), FieldError> {
     }
 }
 
-/// Checks a password that somebody chooses: its length, and that it is not one of those that
-/// everybody chooses.
-///
-/// # Errors
-/// The first thing that is wrong with the password.
+/// Checks a new password: its length, and that it is not a common one.
 pub fn check_password(password: &Secret) -> Result<(), FieldError> {
     if password.reveal().trim().is_empty() {
         return Err(FieldError::Blank);
@@ -178,8 +149,7 @@ pub fn check_password(password: &Secret) -> Result<(), FieldError> {
     }
 }
 
-/// One character again and again, or one of a few hundred that every list of leaked passwords
-/// begins with.
+/// Whether a password is one repeated character or tops the lists of leaked passwords.
 fn is_common(password: &str) -> bool {
     let password = password.to_lowercase();
     let first = password.chars().next();

@@ -1,4 +1,4 @@
-//! Applications: what one must say of itself to be registered, and what it may then ask for.
+//! Apps (OAuth clients): their registration, redirect URIs and scopes.
 
 use thiserror::Error;
 
@@ -8,81 +8,80 @@ use super::scope::{Scope, Scopes};
 use super::uri;
 use super::validation::ValidationErrors;
 
-/// The longest name of an app, in characters.
+/// The maximum length of an app's name, in characters.
 pub const MAX_NAME_LENGTH: usize = 60;
-/// The longest list of redirect URIs and the longest website, in characters.
+/// The maximum length of a website and of all redirect URIs together, in characters.
 pub const MAX_URIS_LENGTH: usize = 2000;
 
-/// A registered application, without its secret.
+/// A registered app, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct App {
-    /// The key of its record.
+    /// The database ID.
     pub id: i64,
-    /// The name by which it is known to the protocol.
+    /// The public identifier in OAuth requests.
     pub client_id: String,
-    /// What it said of itself.
+    /// The registered data.
     pub details: AppDetails,
 }
 
 impl App {
-    /// The redirect URI that a request named, if the app registered it.
+    /// The requested redirect URI, if it matches a registered one.
     #[must_use]
-    pub fn find_redirect_uri(&self, sent: &str) -> Option<RedirectUri> {
-        self.details.redirect_uris.iter().find_map(|registered| registered.match_requested(sent))
+    pub fn find_redirect_uri(&self, requested: &str) -> Option<RedirectUri> {
+        self.details.redirect_uris.iter().find_map(|uri| uri.match_requested(requested))
     }
 
-    /// The scopes that are granted when these are asked for: all of them, or none. Nothing asked
-    /// for means `read`.
+    /// The scopes to grant for a `scope` parameter; `read` if it is absent.
     ///
     /// # Errors
-    /// [`OAuthError::InvalidScope`] for a scope that is malformed, unknown, not covered by those that
-    /// the app declared, or for admins: no account has that role, so nobody could grant it.
+    /// [`OAuthError::InvalidScope`] if a scope is malformed, unknown, not covered by those that the
+    /// app declared, or an admin scope: no account has that role.
     pub fn resolve_scopes(&self, requested: Option<&str>) -> Result<Scopes, OAuthError> {
         let requested: Scopes =
             requested.unwrap_or_default().parse().map_err(|_| OAuthError::InvalidScope)?;
         let requested = requested.or_read();
-        let may_be_granted =
+        let is_grantable =
             self.details.scopes.covers_all(&requested) && !requested.iter().any(Scope::is_admin);
-        if may_be_granted { Ok(requested) } else { Err(OAuthError::InvalidScope) }
+        if is_grantable { Ok(requested) } else { Err(OAuthError::InvalidScope) }
     }
 
-    /// The scopes of a token for who signs up through the app: all that it may be granted.
+    /// The scopes of the token for a user who signs up through the app: all that can be granted.
     #[must_use]
     pub fn sign_up_scopes(&self) -> Scopes {
         self.details.scopes.iter().filter(|scope| !scope.is_admin()).collect()
     }
 }
 
-/// What an app says of itself.
+/// The registered data of an app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppDetails {
     /// The name that users see.
     pub name: String,
-    /// The page of the app.
+    /// The URL of the app's website.
     pub website: Option<String>,
-    /// Where answers may be sent; at least one.
+    /// The registered redirect URIs; at least one.
     pub redirect_uris: Vec<RedirectUri>,
-    /// The scopes that it may ask for; at least one.
+    /// The scopes that it may request; at least one.
     pub scopes: Scopes,
 }
 
-/// A registration as it was sent.
+/// An app registration request, not yet validated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Registration {
     /// The name of the app.
     pub client_name: String,
-    /// Redirect URIs, any number of them in each text, separated by white space.
+    /// Redirect URIs. Each text may contain several, separated by white space.
     pub redirect_uris: Vec<String>,
-    /// Scopes, any number of them in each text, separated by spaces.
+    /// Scopes. Each text may contain several, separated by spaces.
     pub scopes: Vec<String>,
-    /// The page of the app, or nothing.
+    /// The URL of the app's website, or empty.
     pub website: String,
 }
 
-/// What can be wrong with a registration.
+/// Why a registration is invalid, worded as Mastodon does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum AppError {
-    /// No name, or one that nobody could see.
+    /// No name, or one without a visible character.
     #[error("Application name can't be blank")]
     NameBlank,
     /// No redirect URI.
@@ -94,13 +93,13 @@ pub enum AppError {
     /// A scope that is malformed or unknown.
     #[error("Scopes doesn't match those configured on the server.")]
     Scopes,
-    /// A control character, or one that turns the direction of writing.
+    /// A control character, or one that changes the direction of text.
     #[error("Application name is invalid")]
     NameInvalid,
     /// More than [`MAX_NAME_LENGTH`] characters.
     #[error("Application name is too long (maximum is {MAX_NAME_LENGTH} characters)")]
     NameTooLong,
-    /// No address of a page.
+    /// Not the URL of a web page.
     #[error("Application website is not a valid URL")]
     WebsiteInvalid,
     /// More than [`MAX_URIS_LENGTH`] characters.
@@ -111,32 +110,8 @@ pub enum AppError {
     RedirectUriTooLong,
 }
 
-impl AppError {
-    /// The key of its text in the caller's language.
-    #[must_use]
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::NameBlank => "app-name-blank",
-            Self::RedirectUriBlank => "app-redirect-uri-blank",
-            Self::RedirectUri(RedirectUriError::Forbidden) => "app-redirect-uri-forbidden",
-            Self::RedirectUri(RedirectUriError::Invalid) => "app-redirect-uri-invalid",
-            Self::RedirectUri(RedirectUriError::Relative) => "app-redirect-uri-relative",
-            Self::RedirectUri(RedirectUriError::Opaque) => "app-redirect-uri-opaque",
-            Self::RedirectUri(RedirectUriError::Fragment) => "app-redirect-uri-fragment",
-            Self::RedirectUri(RedirectUriError::UserInfo) => "app-redirect-uri-user-info",
-            Self::RedirectUri(RedirectUriError::Wildcard) => "app-redirect-uri-wildcard",
-            Self::Scopes => "app-scopes",
-            Self::NameInvalid => "app-name-invalid",
-            Self::NameTooLong => "app-name-too-long",
-            Self::WebsiteInvalid => "app-website-invalid",
-            Self::WebsiteTooLong => "app-website-too-long",
-            Self::RedirectUriTooLong => "app-redirect-uri-too-long",
-        }
-    }
-}
-
 impl Registration {
-    /// Takes a registration from decoded pairs, where a list is `redirect_uris[]` again and again.
+    /// Collects the fields of a registration. Lists are repeated fields like `redirect_uris[]`.
     #[must_use]
     pub fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut registration = Self::default();
@@ -152,15 +127,15 @@ impl Registration {
         registration
     }
 
-    /// Checks the whole registration.
+    /// Validates the registration.
     ///
     /// # Errors
-    /// Everything that is wrong with it, in the order in which Mastodon tells it.
+    /// All errors, in Mastodon's order.
     pub fn validate(self) -> Result<AppDetails, ValidationErrors<AppError>> {
-        let mut wrong = Vec::new();
+        let mut errors = Vec::new();
         let is_blank = is_blank(&self.client_name);
         if is_blank {
-            wrong.push(AppError::NameBlank);
+            errors.push(AppError::NameBlank);
         }
 
         let length: usize = self.redirect_uris.iter().map(|text| text.chars().count() + 1).sum();
@@ -170,55 +145,55 @@ impl Registration {
             for text in self.redirect_uris.iter().flat_map(|text| text.split_ascii_whitespace()) {
                 match RedirectUri::new(text).map_err(AppError::RedirectUri) {
                     Ok(uri) => redirect_uris.push(uri),
-                    Err(error) if wrong.contains(&error) => {}
-                    Err(error) => wrong.push(error),
+                    Err(error) if errors.contains(&error) => {}
+                    Err(error) => errors.push(error),
                 }
             }
             if redirect_uris.is_empty()
-                && !wrong.iter().any(|error| matches!(error, AppError::RedirectUri(_)))
+                && !errors.iter().any(|error| matches!(error, AppError::RedirectUri(_)))
             {
-                wrong.push(AppError::RedirectUriBlank);
+                errors.push(AppError::RedirectUriBlank);
             }
         }
 
         let scopes = Scopes::from_texts(&self.scopes).map(Scopes::or_read);
         if scopes.is_err() {
-            wrong.push(AppError::Scopes);
+            errors.push(AppError::Scopes);
         }
         if !is_blank && self.client_name.chars().any(is_unprintable) {
-            wrong.push(AppError::NameInvalid);
+            errors.push(AppError::NameInvalid);
         }
         if self.client_name.chars().count() > MAX_NAME_LENGTH {
-            wrong.push(AppError::NameTooLong);
+            errors.push(AppError::NameTooLong);
         }
 
         let website = Some(self.website).filter(|website| !website.trim().is_empty());
         if let Some(website) = &website {
             if !uri::is_web_address(website) {
-                wrong.push(AppError::WebsiteInvalid);
+                errors.push(AppError::WebsiteInvalid);
             }
             if website.chars().count() > MAX_URIS_LENGTH {
-                wrong.push(AppError::WebsiteTooLong);
+                errors.push(AppError::WebsiteTooLong);
             }
         }
         if too_long {
-            wrong.push(AppError::RedirectUriTooLong);
+            errors.push(AppError::RedirectUriTooLong);
         }
 
         let scopes = scopes.unwrap_or_default();
         let details = AppDetails { name: self.client_name, website, redirect_uris, scopes };
-        ValidationErrors::into_result(wrong, details)
+        ValidationErrors::into_result(errors, details)
     }
 }
 
-/// Whether nothing of a name would be seen on a page.
+/// Whether a name has no visible character.
 #[must_use]
 pub fn is_blank(name: &str) -> bool {
     name.chars().all(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
 }
 
-/// Unicode's `Default_Ignorable_Code_Point`, which are drawn as nothing, and two more that are: the
-/// marks of interlinear annotations, and the empty pattern of Braille.
+/// Whether a character is rendered as nothing: `Default_Ignorable_Code_Point` of Unicode, interlinear
+/// annotation marks, and the blank Braille pattern.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
@@ -228,7 +203,7 @@ fn is_invisible(c: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Control characters, and those with which a name could rewrite the sentence around it.
+/// Whether a character is a control character or changes the direction of the text around it.
 fn is_unprintable(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

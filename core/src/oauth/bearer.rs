@@ -1,22 +1,19 @@
-//! The access token that a request presents: in its `Authorization` header or in its query.
+//! Bearer tokens in the `Authorization` header or the query (RFC 6750).
 
 use thiserror::Error;
 
 use crate::secret::Secret;
 
-/// Why a request does not tell which token it presents.
+/// Why the access token of a request is ambiguous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum BearerError {
-    /// More than one token, or one in two places. Which of them counts would be anybody's guess.
+    /// More than one token, or one in two places.
     #[error("send the access token once: in the Authorization header or as access_token")]
     Several,
 }
 
-/// The token of a request, given its `Authorization` headers and the `access_token` parameters of
-/// its query. None when it presents none; another scheme than `Bearer` presents none.
-///
-/// # Errors
-/// When it presents more than one.
+/// Extracts the access token from the `Authorization` headers and the `access_token` query
+/// parameters of a request. `None` if there is none; schemes other than `Bearer` are ignored.
 pub fn extract_token<'a>(
     headers: impl IntoIterator<Item = &'a [u8]>,
     parameters: impl IntoIterator<Item = &'a str>,
@@ -35,7 +32,7 @@ pub fn extract_token<'a>(
     Ok(found.filter(|token| !token.reveal().is_empty()))
 }
 
-/// What stands behind `Bearer` and one space. What is no token will be found to be nobody's.
+/// The text after `Bearer` and one space.
 fn bearer(header: &[u8]) -> Option<&str> {
     let header = str::from_utf8(header).ok()?;
     let (scheme, token) = header.split_once(' ')?;
@@ -47,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_presents_one_token_or_none() {
+    fn a_request_has_at_most_one_token() {
         type Case<'a> = (&'a [&'a str], &'a [&'a str], Result<Option<&'a str>, BearerError>);
         let cases: [Case<'_>; 16] = [
             (&[], &[], Ok(None)),

@@ -1,29 +1,30 @@
-//! How a client proves who it is: HTTP Basic, or its id and secret in the body; never both.
+//! Client authentication: HTTP Basic, or ID and secret in the body, but not both (RFC 6749,
+//! section 2.3.1).
 
 use base64ct::{Base64, Base64Unpadded, Encoding};
 
 use super::error::OAuthError;
-use super::form;
 use super::parameter::Parameter;
 use super::parameters::Parameters;
+use crate::percent::decode_lenient;
 use crate::secret::Secret;
 
-/// What a client presents. Whether it is right is for the store to say.
+/// The credentials that a client sent, not yet verified.
 #[derive(Debug, Clone)]
 pub struct Credentials {
-    /// The client that it says it is.
+    /// The public identifier.
     pub client_id: String,
-    /// Its proof.
+    /// The secret.
     pub client_secret: Secret,
 }
 
 impl Credentials {
-    /// Reads the credentials of a request from its `Authorization` header and its body. A header
-    /// of another scheme than Basic is none.
+    /// Parses the credentials of a request from its `Authorization` header and its body. A header
+    /// with a scheme other than Basic is ignored.
     ///
     /// # Errors
-    /// [`OAuthError::TwoAuthentications`] when both are used or two clients are named;
-    /// [`OAuthError::InvalidClient`] when something is missing or cannot be read.
+    /// [`OAuthError::TwoAuthentications`] if both are used or two client IDs are sent;
+    /// [`OAuthError::InvalidClient`] if something is missing or malformed.
     pub fn parse(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
@@ -49,10 +50,10 @@ impl Credentials {
     }
 }
 
-/// The one `Authorization` header of a request, if it has one.
+/// The `Authorization` header of a request, if it has one.
 ///
 /// # Errors
-/// [`OAuthError::TwoAuthentications`] when it has more: which of them counts would be anybody's guess.
+/// [`OAuthError::TwoAuthentications`] if it has several.
 pub fn single_header<'a>(
     headers: impl IntoIterator<Item = &'a [u8]>,
 ) -> Result<Option<&'a [u8]>, OAuthError> {
@@ -61,7 +62,7 @@ pub fn single_header<'a>(
     if headers.next().is_some() { Err(OAuthError::TwoAuthentications) } else { Ok(header) }
 }
 
-/// What stands after the scheme, if that is Basic.
+/// The text after the scheme, if that is Basic.
 fn basic(header: &[u8]) -> Option<&[u8]> {
     let header = header.trim_ascii();
     let end = header.iter().position(u8::is_ascii_whitespace).unwrap_or(header.len());
@@ -69,18 +70,18 @@ fn basic(header: &[u8]) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"basic").then(|| rest.trim_ascii_start())
 }
 
-/// Id and secret were form-encoded before they were joined (RFC 6749, section 2.3.1), so the first
-/// colon is the one between them. Secrets of this server look the same encoded and not, so clients
-/// that forget to encode are served as well.
+/// Decodes Basic credentials. ID and secret are form-encoded before they are joined, so the first
+/// colon separates them. Our secrets are the same encoded and not, so clients that forget to encode
+/// work as well.
 fn decode(encoded: &[u8]) -> Option<Credentials> {
     let encoded = std::str::from_utf8(encoded).ok()?;
     let bytes =
         Base64::decode_vec(encoded).or_else(|_| Base64Unpadded::decode_vec(encoded)).ok()?;
     let (client_id, client_secret) = std::str::from_utf8(&bytes).ok()?.split_once(':')?;
-    // No body can hold a NUL either, and not every database can look one up.
+    // PostgreSQL cannot look up a text with a NUL.
     let usable = |text: &String| !text.is_empty() && !text.contains('\0');
-    let client_id = form::decode(client_id).filter(usable)?;
-    let client_secret = form::decode(client_secret).filter(usable)?;
+    let client_id = decode_lenient(client_id).filter(usable)?;
+    let client_secret = decode_lenient(client_secret).filter(usable)?;
     Some(Credentials { client_id, client_secret: Secret::new(client_secret) })
 }
 
@@ -89,6 +90,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::percent::encode;
 
     fn read(header: Option<&str>, body: &[(&str, &str)]) -> Result<(String, String), OAuthError> {
         let pairs: Vec<_> = body.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())).collect();
@@ -105,16 +107,15 @@ mod tests {
     }
 
     #[test]
-    fn the_body_may_hold_id_and_secret() {
+    fn the_body_may_contain_id_and_secret() {
         assert_eq!(
             read(None, &[("client_id", "a"), ("client_secret", "s:+%20")]),
             Ok(pair("a", "s:+%20"))
         );
     }
 
-    // Attacks 76 and 77.
     #[test]
-    fn a_request_has_one_header_or_none() {
+    fn a_second_authorization_header_is_rejected() {
         let single_header = |headers: &[&'static str]| {
             single_header(headers.iter().map(|header| header.as_bytes()))
         };
@@ -127,14 +128,13 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_rfc_6749_section_2_3_1_is_read() {
+    fn the_example_of_rfc_6749_section_2_3_1_is_parsed() {
         let header = "Basic czZCaGRSa3F0MzpnWDFmQmF0M2JW";
         assert_eq!(read(Some(header), &[]), Ok(pair("s6BhdRkqt3", "gX1fBat3bV")));
     }
 
-    // Attack 78.
     #[test]
-    fn basic_is_read_however_it_is_written() {
+    fn basic_credentials_are_parsed_in_every_spelling() {
         for (header, id, secret) in [
             (encoded("a:s"), "a", "s"),
             (encoded("a:s").replace("Basic", "basic"), "a", "s"),
@@ -148,9 +148,8 @@ mod tests {
         }
     }
 
-    // Attack 78.
     #[test]
-    fn what_cannot_be_read_is_an_invalid_client() {
+    fn malformed_basic_credentials_are_an_invalid_client() {
         for header in [
             "Basic".to_owned(),
             "Basic ".to_owned(),
@@ -171,9 +170,8 @@ mod tests {
         assert_eq!(not_text.map(|_| ()), Err(OAuthError::InvalidClient));
     }
 
-    // Attack 82.
     #[test]
-    fn who_presents_nothing_or_half_is_an_invalid_client() {
+    fn missing_credentials_are_an_invalid_client() {
         for body in [
             &[][..],
             &[("client_id", "a")],
@@ -184,9 +182,9 @@ mod tests {
         }
     }
 
-    // Attack 76.
+    // RFC 6749, section 2.3.
     #[test]
-    fn two_ways_at_once_are_refused_even_when_they_agree() {
+    fn basic_and_body_together_are_rejected_even_when_equal() {
         let body = [("client_id", "a"), ("client_secret", "s")];
         for header in [encoded("a:s"), encoded("b:t"), "Basic ?".to_owned()] {
             assert_eq!(read(Some(&header), &body), Err(OAuthError::TwoAuthentications), "{header}");
@@ -195,9 +193,8 @@ mod tests {
         assert_eq!(read(Some(&encoded("a:s")), &only_secret), Err(OAuthError::TwoAuthentications));
     }
 
-    // Attack 77.
     #[test]
-    fn beside_basic_the_body_may_name_only_the_same_client() {
+    fn with_basic_the_body_may_contain_only_the_same_client_id() {
         let header = encoded("a%2Db:s");
         assert_eq!(read(Some(&header), &[("client_id", "a-b")]), Ok(pair("a-b", "s")));
         assert_eq!(read(Some(&header), &[("client_id", "")]), Ok(pair("a-b", "s")));
@@ -208,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn another_scheme_is_no_authentication_of_a_client() {
+    fn other_authorization_schemes_are_ignored() {
         let body = [("client_id", "a"), ("client_secret", "s")];
         for header in ["Bearer abc", "", "Basicabc", "Digest x"] {
             assert_eq!(read(Some(header), &body), Ok(pair("a", "s")), "{header}");
@@ -217,14 +214,14 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_credential_is_refused() {
+    fn a_repeated_credential_is_rejected() {
         let twice = [("client_id", "a"), ("client_id", "a"), ("client_secret", "s")];
         assert_eq!(read(None, &twice), Err(OAuthError::Repeated(Parameter::ClientId)));
     }
 
     proptest! {
         #[test]
-        fn any_header_is_read_or_refused(
+        fn parsing_a_header_never_panics(
             header in prop::collection::vec(any::<u8>(), 0..60),
             basic in any::<bool>(),
         ) {
@@ -233,8 +230,8 @@ mod tests {
         }
 
         #[test]
-        fn what_a_client_encodes_is_what_is_read(id in "[^\0]+", secret in "[^\0]+") {
-            let header = encoded(&format!("{}:{}", form::encode(&id), form::encode(&secret)));
+        fn encoded_credentials_are_parsed_to_themselves(id in "[^\0]+", secret in "[^\0]+") {
+            let header = encoded(&format!("{}:{}", encode(&id), encode(&secret)));
             prop_assert_eq!(read(Some(&header), &[]), Ok((id, secret)));
         }
     }

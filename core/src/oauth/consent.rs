@@ -1,32 +1,30 @@
-//! What the consent page says of the scopes that an app asks for: one line per resource, not per
-//! scope.
+//! The permissions that the consent page lists for requested scopes, one item per resource.
 
 use super::scope::{Scope, Scopes};
 
-/// What may be done with a resource.
+/// The access to a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessLevel {
-    /// It may be seen.
+    /// Read only.
     Read,
-    /// It may be changed.
+    /// Write only.
     Write,
-    /// It may be seen and changed.
+    /// Read and write.
     Both,
 }
 
-/// One line of the consent page.
+/// One item of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConsentItem {
-    /// Whether it is about what only those who run the server see.
+    /// Whether the permission is reserved for admins.
     pub admin: bool,
-    /// What it is about: `accounts`, `notifications`, …; `all` for everything at once.
+    /// The resource: `accounts`, `notifications`, …; `all` for all of them.
     pub resource: &'static str,
-    /// What may be done with it.
+    /// The requested access.
     pub access: AccessLevel,
 }
 
 impl ConsentItem {
-    /// The line for one scope alone.
     fn from_scope(scope: Scope) -> Self {
         let text = scope.as_str();
         let (admin, text) = match text.strip_prefix("admin:") {
@@ -38,57 +36,48 @@ impl ConsentItem {
             "read" => (resource, AccessLevel::Read),
             "write" => (resource, AccessLevel::Write),
             "profile" => (verb, AccessLevel::Read),
-            // `follow` and `push`: no half of them can be asked for.
+            // `follow` and `push` cannot be requested for reading or writing only.
             _ => (verb, AccessLevel::Both),
         };
         Self { admin, resource, access }
     }
 
-    /// The key of its text in the reader's language.
-    #[must_use]
-    pub fn key(&self) -> String {
-        let admin = if self.admin { "admin-" } else { "" };
-        let access = match self.access {
-            AccessLevel::Read => "read",
-            AccessLevel::Write => "write",
-            AccessLevel::Both => "both",
-        };
-        format!("consent-{admin}{}-{access}", self.resource)
-    }
-
-    /// Every line that can ever be shown.
+    /// Every item that any set of scopes can produce.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        let mut all: Vec<Self> = Scope::ALL.iter().copied().map(Self::from_scope).collect();
         let mut merged = Vec::new();
         for &scope in Scope::ALL {
             add(&mut merged, Self::from_scope(scope));
         }
-        all.extend(merged.into_iter().filter(|line| line.access == AccessLevel::Both));
-        all.sort_by_key(Self::key);
-        all.dedup();
+        let mut all: Vec<Self> = Vec::new();
+        for item in Scope::ALL.iter().map(|&scope| Self::from_scope(scope)).chain(merged) {
+            if !all.contains(&item) {
+                all.push(item);
+            }
+        }
         all
     }
 }
 
-/// The lines for these scopes, in the order of the server's list of scopes. What another of the
-/// scopes covers is not said twice.
+/// The items for these scopes, in the order of [`Scope::ALL`]. Scopes that another one covers are
+/// omitted.
 #[must_use]
 pub fn items(scopes: &Scopes) -> Vec<ConsentItem> {
-    let mut lines = Vec::new();
+    let mut items = Vec::new();
     for &scope in Scope::ALL.iter().filter(|&&scope| scopes.contains(scope)) {
         if !scopes.iter().any(|other| other != scope && other.covers(scope)) {
-            add(&mut lines, ConsentItem::from_scope(scope));
+            add(&mut items, ConsentItem::from_scope(scope));
         }
     }
-    lines
+    items
 }
 
-fn add(lines: &mut Vec<ConsentItem>, new: ConsentItem) {
-    match lines.iter_mut().find(|line| (line.admin, line.resource) == (new.admin, new.resource)) {
-        Some(line) if line.access != new.access => line.access = AccessLevel::Both,
+/// Adds an item, merged with an existing one for the same resource.
+fn add(items: &mut Vec<ConsentItem>, new: ConsentItem) {
+    match items.iter_mut().find(|item| (item.admin, item.resource) == (new.admin, new.resource)) {
+        Some(item) if item.access != new.access => item.access = AccessLevel::Both,
         Some(_) => {}
-        None => lines.push(new),
+        None => items.push(new),
     }
 }
 
@@ -98,61 +87,61 @@ mod tests {
 
     use super::*;
 
-    fn keys(scopes: &str) -> Vec<String> {
-        items(&scopes.parse().unwrap()).iter().map(ConsentItem::key).collect()
+    fn describe(item: &ConsentItem) -> String {
+        let admin = if item.admin { "admin " } else { "" };
+        format!("{admin}{} {:?}", item.resource, item.access)
+    }
+
+    fn described(scopes: &str) -> Vec<String> {
+        items(&scopes.parse().unwrap()).iter().map(describe).collect()
     }
 
     #[test]
-    fn scopes_are_grouped_by_what_they_are_about() {
+    fn scopes_are_grouped_by_resource() {
         for (scopes, expected) in [
-            ("read", vec!["consent-all-read"]),
-            ("write", vec!["consent-all-write"]),
-            ("write read", vec!["consent-all-both"]),
-            ("read:accounts write:accounts", vec!["consent-accounts-both"]),
-            ("read write:media", vec!["consent-all-read", "consent-media-write"]),
-            ("profile", vec!["consent-profile-read"]),
-            ("push follow", vec!["consent-follow-both", "consent-push-both"]),
-            ("admin:read:ip_blocks", vec!["consent-admin-ip_blocks-read"]),
-            ("admin:read admin:write read", vec!["consent-all-read", "consent-admin-all-both"]),
-            (
-                "admin:write:accounts read:accounts",
-                vec!["consent-accounts-read", "consent-admin-accounts-write"],
-            ),
+            ("read", vec!["all Read"]),
+            ("write", vec!["all Write"]),
+            ("write read", vec!["all Both"]),
+            ("read:accounts write:accounts", vec!["accounts Both"]),
+            ("read write:media", vec!["all Read", "media Write"]),
+            ("profile", vec!["profile Read"]),
+            ("push follow", vec!["follow Both", "push Both"]),
+            ("admin:read:ip_blocks", vec!["admin ip_blocks Read"]),
+            ("admin:read admin:write read", vec!["all Read", "admin all Both"]),
+            ("admin:write:accounts read:accounts", vec!["accounts Read", "admin accounts Write"]),
             ("", vec![]),
         ] {
-            assert_eq!(keys(scopes), expected, "{scopes}");
+            assert_eq!(described(scopes), expected, "{scopes}");
         }
     }
 
     #[test]
-    fn what_is_covered_is_not_said_twice() {
-        assert_eq!(keys("read:accounts read read:lists"), ["consent-all-read"]);
-        assert_eq!(
-            keys("read read:accounts write:accounts"),
-            ["consent-all-read", "consent-accounts-write"]
-        );
+    fn a_covered_scope_is_omitted() {
+        assert_eq!(described("read:accounts read read:lists"), ["all Read"]);
+        assert_eq!(described("read read:accounts write:accounts"), ["all Read", "accounts Write"]);
     }
 
     #[test]
-    fn what_can_only_be_read_is_never_shown_as_written() {
-        let all: Vec<String> = ConsentItem::all().iter().map(ConsentItem::key).collect();
-        assert!(all.contains(&"consent-search-read".to_owned()));
-        assert!(!all.contains(&"consent-search-both".to_owned()));
-        assert!(!all.contains(&"consent-profile-both".to_owned()));
+    fn a_read_only_resource_has_no_item_for_writing() {
+        let all: Vec<String> = ConsentItem::all().iter().map(describe).collect();
+        assert!(all.contains(&"search Read".to_owned()));
+        assert!(!all.contains(&"search Both".to_owned()));
+        assert!(!all.contains(&"profile Both".to_owned()));
     }
 
     proptest! {
         #[test]
-        fn every_line_is_one_of_all_and_each_thing_has_one(
+        fn each_resource_has_at_most_one_item(
             chosen in prop::collection::vec(prop::sample::select(Scope::ALL), 0..45),
         ) {
             let all = ConsentItem::all();
-            let shown = items(&chosen.iter().copied().collect());
-            prop_assert_eq!(shown.is_empty(), chosen.is_empty());
-            for (place, line) in shown.iter().enumerate() {
-                prop_assert!(all.contains(line));
-                let same = |other: &ConsentItem| (other.admin, other.resource) == (line.admin, line.resource);
-                prop_assert!(!shown[place + 1..].iter().any(same));
+            let items = items(&chosen.iter().copied().collect());
+            prop_assert_eq!(items.is_empty(), chosen.is_empty());
+            for (index, item) in items.iter().enumerate() {
+                prop_assert!(all.contains(item));
+                let is_same =
+                    |other: &ConsentItem| (other.admin, other.resource) == (item.admin, item.resource);
+                prop_assert!(!items[index + 1..].iter().any(is_same));
             }
         }
     }

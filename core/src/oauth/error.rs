@@ -1,33 +1,33 @@
-//! What an OAuth endpoint refuses, by its own name, with the protocol's code and description.
+//! Errors of the OAuth endpoints, with their protocol codes and descriptions.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
 
-/// The codes of RFC 6749 that stand in the field `error`.
+/// The value of `error` in a response (RFC 6749, sections 4.1.2.1 and 5.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCode {
-    /// The request itself is wrong.
+    /// The request is malformed.
     InvalidRequest,
-    /// The client did not prove who it is.
+    /// Client authentication failed.
     InvalidClient,
-    /// The code cannot be spent so.
+    /// The authorization code cannot be redeemed.
     InvalidGrant,
     /// The client may not do this.
     UnauthorizedClient,
-    /// A grant type other than those of the metadata.
+    /// A grant type that the metadata does not list.
     UnsupportedGrantType,
     /// A response type other than `code`.
     UnsupportedResponseType,
     /// A scope that is malformed, unknown or not declared by the app.
     InvalidScope,
-    /// The user said no.
+    /// The user denied the request.
     AccessDenied,
 }
 
 impl ErrorCode {
-    /// The code as it is written.
+    /// The code on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -43,68 +43,68 @@ impl ErrorCode {
     }
 }
 
-/// Why an OAuth request is refused. Its text is the `error_description`.
+/// Why an OAuth request is rejected. Its text is the `error_description`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OAuthError {
     /// A required parameter is absent or empty.
     #[error("Missing required parameter: {0}.")]
     Missing(Parameter),
-    /// A known parameter is there more than once.
+    /// A known parameter occurs more than once.
     #[error("The parameter {0} was sent more than once.")]
     Repeated(Parameter),
-    /// A known parameter is sent as a list or a map, like `scope[]`.
+    /// A known parameter is a list or a map, like `scope[]`.
     #[error("The parameter {0} must be one value, not a list.")]
     NotOneValue(Parameter),
-    /// The state is longer than is kept.
+    /// The state exceeds [`MAX_STATE_LENGTH`].
     #[error("The parameter state is too long (maximum is {MAX_STATE_LENGTH} bytes).")]
     StateTooLong,
-    /// The client is unknown, or its secret is wrong or absent: one answer for all.
+    /// The client is unknown, or its secret is wrong or absent. The response does not say which.
     #[error(
         "Client authentication failed due to unknown client, no client authentication included, \
          or unsupported authentication method."
     )]
     InvalidClient,
-    /// The client authenticates in two ways, or names two clients.
+    /// The client authenticates in two ways, or sends two client IDs.
     #[error("The request utilizes more than one mechanism for authenticating the client.")]
     TwoAuthentications,
-    /// The redirect URI is not one that the app registered.
+    /// The app did not register the redirect URI.
     #[error("The redirect uri included is not valid.")]
     InvalidRedirectUri,
     /// A response type other than `code`.
     #[error("The authorization server does not support this response type.")]
     UnsupportedResponseType,
-    /// A response mode other than those of the metadata.
+    /// A response mode that the metadata does not list.
     #[error("The authorization server does not support this response mode.")]
     UnsupportedResponseMode,
     /// A scope that is malformed, unknown or not declared by the app.
     #[error("The requested scope is invalid, unknown, or malformed.")]
     InvalidScope,
-    /// A challenge with another method, or with none, which would mean `plain`.
+    /// A PKCE challenge with another method, or with none, which would mean `plain`.
     #[error("The code_challenge_method must be S256.")]
     InvalidChallengeMethod,
-    /// A challenge that no SHA-256 can have.
+    /// A PKCE challenge that is not a SHA-256 digest.
     #[error("The code_challenge must be a SHA-256 digest as 43 characters of base64url.")]
     InvalidChallenge,
-    /// The user said no.
+    /// The user denied the request.
     #[error("The resource owner or authorization server denied the request.")]
     AccessDenied,
-    /// A grant type other than those of the metadata.
+    /// A grant type that the metadata does not list.
     #[error("The authorization grant type is not supported by the authorization server.")]
     UnsupportedGrantType,
-    /// The code cannot be spent so; why is for the log, not for the caller.
+    /// The code cannot be redeemed. The reason is logged, not sent.
     #[error(
         "The provided authorization grant is invalid, expired, revoked, does not match the \
          redirection URI used in the authorization request, or was issued to another client."
     )]
     InvalidGrant,
-    /// Revocation of a token that is not the caller's, or by a caller who is nobody.
+    /// The client may not revoke the token, or did not authenticate.
     #[error("You are not authorized to revoke this token")]
     UnauthorizedRevocation,
 }
 
 impl OAuthError {
-    /// The protocol's code for it.
+    /// The protocol's error code.
     #[must_use]
     pub const fn code(self) -> ErrorCode {
         match self {
@@ -127,30 +127,7 @@ impl OAuthError {
         }
     }
 
-    /// The key of its text in the reader's language, for the pages that show it.
-    #[must_use]
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Missing(_) => "refusal-missing",
-            Self::Repeated(_) => "refusal-repeated",
-            Self::NotOneValue(_) => "refusal-not-one-value",
-            Self::StateTooLong => "refusal-state-too-long",
-            Self::InvalidClient => "refusal-invalid-client",
-            Self::TwoAuthentications => "refusal-two-authentications",
-            Self::InvalidRedirectUri => "refusal-invalid-redirect-uri",
-            Self::UnsupportedResponseType => "refusal-unsupported-response-type",
-            Self::UnsupportedResponseMode => "refusal-unsupported-response-mode",
-            Self::InvalidScope => "refusal-invalid-scope",
-            Self::InvalidChallengeMethod => "refusal-invalid-challenge-method",
-            Self::InvalidChallenge => "refusal-invalid-challenge",
-            Self::AccessDenied => "refusal-access-denied",
-            Self::UnsupportedGrantType => "refusal-unsupported-grant-type",
-            Self::InvalidGrant => "refusal-invalid-grant",
-            Self::UnauthorizedRevocation => "refusal-not-your-token",
-        }
-    }
-
-    /// The parameter that the text names, if it names one.
+    /// The parameter that the description names, if any.
     #[must_use]
     pub const fn parameter(self) -> Option<Parameter> {
         match self {
@@ -185,25 +162,17 @@ mod tests {
 
     // RFC 6749, sections 4.1.2.1 and 5.2: printable ASCII without quote and backslash.
     #[test]
-    fn a_description_holds_only_characters_that_the_protocol_allows() {
-        for refusal in ALL {
-            let text = refusal.to_string();
+    fn a_description_contains_only_characters_that_the_protocol_allows() {
+        for error in ALL {
+            let text = error.to_string();
             let allowed = |b| matches!(b, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~');
             assert!(!text.is_empty() && text.bytes().all(allowed), "{text}");
         }
     }
 
     #[test]
-    fn no_two_refusals_share_a_key() {
-        let mut keys: Vec<&str> = ALL.iter().map(|refusal| refusal.key()).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        assert_eq!(keys.len(), ALL.len());
-    }
-
-    #[test]
-    fn the_codes_are_those_of_the_protocol() {
-        for (refusal, code) in [
+    fn every_error_has_its_protocol_code() {
+        for (error, code) in [
             (OAuthError::Missing(Parameter::ClientId), "invalid_request"),
             (OAuthError::InvalidClient, "invalid_client"),
             (OAuthError::TwoAuthentications, "invalid_request"),
@@ -216,20 +185,20 @@ mod tests {
             (OAuthError::InvalidGrant, "invalid_grant"),
             (OAuthError::UnauthorizedRevocation, "unauthorized_client"),
         ] {
-            assert_eq!(refusal.code().as_str(), code);
+            assert_eq!(error.code().as_str(), code);
         }
     }
 
     #[test]
-    fn a_refusal_that_is_kept_is_read_back() {
-        for refusal in ALL {
-            let json = serde_json::to_string(&refusal).unwrap();
-            assert_eq!(serde_json::from_str::<OAuthError>(&json).unwrap(), refusal, "{json}");
+    fn an_error_is_deserialized_to_itself() {
+        for error in ALL {
+            let json = serde_json::to_string(&error).unwrap();
+            assert_eq!(serde_json::from_str::<OAuthError>(&json).unwrap(), error, "{json}");
         }
     }
 
     #[test]
-    fn the_text_names_the_parameter() {
+    fn the_description_names_the_parameter() {
         let missing = OAuthError::Missing(Parameter::GrantType);
         assert_eq!(missing.to_string(), "Missing required parameter: grant_type.");
         assert_eq!(missing.parameter(), Some(Parameter::GrantType));

@@ -1,4 +1,4 @@
-//! The grant behind an authorization code, and who may spend it.
+//! Grants behind authorization codes, and the checks when a code is redeemed.
 
 use std::time::Duration;
 
@@ -11,45 +11,45 @@ use super::pkce::{Challenge, Verifier};
 use super::scope::Scopes;
 use crate::secret::Secret;
 
-/// How long a code can be spent.
+/// How long a code is valid.
 pub const CODE_LIFETIME: Duration = Duration::from_mins(10);
 
-/// What a user granted to an app, until the app fetches its token.
+/// A user's grant to an app, represented by a code until the app redeems it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// The app that may spend the code.
+    /// The app that may redeem the code.
     pub app_id: i64,
-    /// The user who agreed.
+    /// The user who approved the request.
     pub account_id: i64,
-    /// The scopes of the token to come.
+    /// The granted scopes.
     pub scopes: Scopes,
-    /// What else the token request must match.
+    /// The values that the token request must match.
     pub binding: Binding,
-    /// The first moment at which the code is no longer good.
+    /// When the code expires; it is invalid at this time.
     pub expires_at: Timestamp,
 }
 
-/// What ties a code to the authorization request that it answers.
+/// The values that bind a code to its authorization request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
-    /// The redirect URI of that request, port and all.
+    /// The redirect URI, including the port.
     pub redirect_uri: String,
-    /// Its challenge, if it had one.
+    /// The PKCE challenge, if any.
     pub challenge: Option<Challenge>,
 }
 
-/// An attempt to spend a code, by an app that has proved who it is.
+/// An attempt to redeem a code, by an authenticated app.
 #[derive(Debug, Clone)]
 pub struct Redemption<'a> {
     /// The app.
     pub app_id: i64,
-    /// The redirect URI that it names.
+    /// The redirect URI of the token request.
     pub redirect_uri: &'a str,
-    /// The verifier, if it sent one.
+    /// The PKCE verifier, if any.
     pub verifier: Option<&'a Secret>,
 }
 
-/// Why a code cannot be spent. The caller is told the same of each; the log may tell them apart.
+/// Why a code cannot be redeemed. The client gets the same response for each; the log has the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum GrantError {
     /// The code was issued to another app.
@@ -58,23 +58,24 @@ pub enum GrantError {
     /// The redirect URI is not the one of the authorization request.
     #[error("the redirect URI is not the one of the authorization request")]
     OtherRedirectUri,
-    /// There was a challenge, and there is no verifier.
-    #[error("the code was asked for with a challenge and is spent without a verifier")]
+    /// The authorization request had a challenge, but the token request has no verifier.
+    #[error("the code was requested with a challenge and redeemed without a verifier")]
     MissingVerifier,
-    /// The verifier has another length or alphabet than a verifier has.
+    /// The verifier has an invalid length or character.
     #[error("the verifier is not 43 to 128 unreserved characters")]
     MalformedVerifier,
-    /// The verifier does not meet the challenge.
-    #[error("the verifier does not meet the challenge")]
+    /// The verifier does not match the challenge.
+    #[error("the verifier does not match the challenge")]
     WrongVerifier,
-    /// There is a verifier, and there was no challenge: somebody took it out of the request.
-    #[error("the code was asked for without a challenge and is spent with a verifier")]
+    /// The token request has a verifier, but the authorization request had no challenge: somebody
+    /// may have removed it (PKCE downgrade, RFC 9700, section 4.8).
+    #[error("the code was requested without a challenge and redeemed with a verifier")]
     UnexpectedVerifier,
-    /// All is right, but the code has been spent: whoever was first may have stolen it, so the
-    /// token of that first use must be revoked.
-    #[error("the code has been spent before")]
+    /// Everything matches, but the code has been redeemed before. One of the two clients may be an
+    /// attacker, so the token of the first redemption must be revoked (RFC 6749, section 4.1.2).
+    #[error("the code has been redeemed before")]
     Replayed,
-    /// The code is too old.
+    /// The code has expired.
     #[error("the code has expired")]
     Expired,
 }
@@ -86,30 +87,30 @@ impl From<GrantError> for OAuthError {
 }
 
 impl Grant {
-    /// When a code that is issued now is no longer good.
+    /// The expiry of a code that is issued now.
     #[must_use]
     pub fn expiry(now: Timestamp) -> Timestamp {
         now.checked_add(CODE_LIFETIME).unwrap_or(Timestamp::MAX)
     }
 
-    /// Whether this attempt may spend the code, which was spent before or not.
+    /// Checks whether the code may be redeemed. `redeemed`: whether that has happened before.
     ///
-    /// # Errors
-    /// Why it may not. Only who gets everything else right can replay a code: a wrong attempt must
-    /// not cost the right owner a token. A spent code is replayed however old it is.
+    /// [`GrantError::Replayed`] is returned only if everything else matches, so that an attacker
+    /// without the verifier or the client secret cannot have the user's token revoked. The age of a
+    /// redeemed code does not matter.
     pub fn check_redemption(
         &self,
-        attempt: &Redemption<'_>,
-        spent: bool,
+        redemption: &Redemption<'_>,
+        redeemed: bool,
         now: Timestamp,
     ) -> Result<(), GrantError> {
-        if attempt.app_id != self.app_id {
+        if redemption.app_id != self.app_id {
             return Err(GrantError::OtherApp);
         }
-        if attempt.redirect_uri != self.binding.redirect_uri {
+        if redemption.redirect_uri != self.binding.redirect_uri {
             return Err(GrantError::OtherRedirectUri);
         }
-        match (&self.binding.challenge, attempt.verifier) {
+        match (&self.binding.challenge, redemption.verifier) {
             (None, None) => {}
             (None, Some(_)) => return Err(GrantError::UnexpectedVerifier),
             (Some(_), None) => return Err(GrantError::MissingVerifier),
@@ -121,7 +122,7 @@ impl Grant {
                 }
             }
         }
-        if spent {
+        if redeemed {
             return Err(GrantError::Replayed);
         }
         if now >= self.expires_at {
@@ -158,58 +159,60 @@ mod tests {
         }
     }
 
-    fn attempt(verifier: Option<&Secret>) -> Redemption<'_> {
+    fn redemption(verifier: Option<&Secret>) -> Redemption<'_> {
         Redemption { app_id: 1, redirect_uri: CALLBACK, verifier }
     }
 
     #[test]
-    fn the_app_that_asked_may_spend_the_code() {
-        assert_eq!(grant(None).check_redemption(&attempt(None), false, at(1000)), Ok(()));
+    fn the_app_that_requested_the_code_may_redeem_it() {
+        assert_eq!(grant(None).check_redemption(&redemption(None), false, at(1000)), Ok(()));
         let verifier = Secret::new(VERIFIER);
-        let proved = attempt(Some(&verifier));
-        assert_eq!(grant(Some(CHALLENGE)).check_redemption(&proved, false, at(1000)), Ok(()));
+        let with_verifier = redemption(Some(&verifier));
+        assert_eq!(
+            grant(Some(CHALLENGE)).check_redemption(&with_verifier, false, at(1000)),
+            Ok(())
+        );
     }
 
-    // Attack 49.
     #[test]
-    fn a_code_is_good_for_ten_minutes() {
-        for (now, found) in [
+    fn a_code_is_valid_for_ten_minutes() {
+        for (now, expected) in [
             (0, Ok(())), // a clock that was set back
             (1599, Ok(())),
             (1600, Err(GrantError::Expired)),
             (99_999_999, Err(GrantError::Expired)),
         ] {
             assert_eq!(
-                grant(None).check_redemption(&attempt(None), false, at(now)),
-                found,
+                grant(None).check_redemption(&redemption(None), false, at(now)),
+                expected,
                 "{now}"
             );
         }
     }
 
-    // Attack 47.
+    // RFC 6749, section 4.1.3.
     #[test]
-    fn the_code_of_another_app_is_refused() {
-        let other = Redemption { app_id: 3, ..attempt(None) };
+    fn the_code_of_another_app_is_rejected() {
+        let other = Redemption { app_id: 3, ..redemption(None) };
         assert_eq!(
             grant(None).check_redemption(&other, false, at(1000)),
             Err(GrantError::OtherApp)
         );
     }
 
-    // Attack 48: here the port counts too.
+    // RFC 6749, section 4.1.3. Here even the port of a loopback address must be equal.
     #[test]
-    fn another_redirect_uri_is_refused() {
+    fn another_redirect_uri_is_rejected() {
         for redirect_uri in ["", "http://127.0.0.1:5001/cb", "http://127.0.0.1/cb"] {
-            let other = Redemption { redirect_uri, ..attempt(None) };
-            let found = grant(None).check_redemption(&other, false, at(1000));
-            assert_eq!(found, Err(GrantError::OtherRedirectUri), "{redirect_uri}");
+            let other = Redemption { redirect_uri, ..redemption(None) };
+            let result = grant(None).check_redemption(&other, false, at(1000));
+            assert_eq!(result, Err(GrantError::OtherRedirectUri), "{redirect_uri}");
         }
     }
 
-    // Attacks 50, 51, 53 and 54.
+    // RFC 7636, section 4.6.
     #[test]
-    fn a_verifier_must_be_there_exactly_when_there_was_a_challenge() {
+    fn a_verifier_is_required_if_and_only_if_there_was_a_challenge() {
         for (challenge, verifier, error) in [
             (Some(CHALLENGE), None, GrantError::MissingVerifier),
             (Some(CHALLENGE), Some(CHALLENGE), GrantError::WrongVerifier),
@@ -218,45 +221,43 @@ mod tests {
             (None, Some("short"), GrantError::UnexpectedVerifier),
         ] {
             let verifier = verifier.map(Secret::new);
-            let found =
-                grant(challenge).check_redemption(&attempt(verifier.as_ref()), false, at(1000));
-            assert_eq!(found, Err(error));
+            let result =
+                grant(challenge).check_redemption(&redemption(verifier.as_ref()), false, at(1000));
+            assert_eq!(result, Err(error));
         }
     }
 
-    // Attack 44.
     #[test]
-    fn a_right_attempt_on_a_spent_code_is_a_replay_however_late() {
+    fn a_valid_second_redemption_is_a_replay_at_any_time() {
         for now in [1000, 1600, 99_999_999] {
-            let found = grant(None).check_redemption(&attempt(None), true, at(now));
-            assert_eq!(found, Err(GrantError::Replayed), "{now}");
+            let result = grant(None).check_redemption(&redemption(None), true, at(now));
+            assert_eq!(result, Err(GrantError::Replayed), "{now}");
         }
     }
 
-    // Attack 45.
     #[test]
-    fn a_wrong_attempt_on_a_spent_code_is_no_replay() {
+    fn an_invalid_second_redemption_is_not_a_replay() {
         let wrong = Secret::new(CHALLENGE);
-        for attempt in [
-            attempt(None),
-            attempt(Some(&wrong)),
-            Redemption { app_id: 3, ..attempt(None) },
-            Redemption { redirect_uri: "", ..attempt(None) },
+        for invalid in [
+            redemption(None),
+            redemption(Some(&wrong)),
+            Redemption { app_id: 3, ..redemption(None) },
+            Redemption { redirect_uri: "", ..redemption(None) },
         ] {
-            let found = grant(Some(CHALLENGE)).check_redemption(&attempt, true, at(1000));
-            assert!(!matches!(found, Ok(()) | Err(GrantError::Replayed)), "{attempt:?}");
+            let result = grant(Some(CHALLENGE)).check_redemption(&invalid, true, at(1000));
+            assert!(!matches!(result, Ok(()) | Err(GrantError::Replayed)), "{invalid:?}");
         }
     }
 
     #[test]
-    fn the_caller_is_told_the_same_of_each() {
+    fn every_grant_error_is_reported_as_invalid_grant() {
         for error in [GrantError::OtherApp, GrantError::MissingVerifier, GrantError::Replayed] {
             assert_eq!(OAuthError::from(error), OAuthError::InvalidGrant);
         }
     }
 
     #[test]
-    fn a_binding_that_is_kept_is_read_back() {
+    fn a_binding_is_deserialized_to_itself() {
         for challenge in [None, Some(CHALLENGE)] {
             let binding = grant(challenge).binding;
             let json = serde_json::to_string(&binding).unwrap();
@@ -266,15 +267,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_verifier_and_uri_are_judged(
+        fn an_arbitrary_verifier_or_uri_is_rejected(
             verifier in prop::option::of(any::<String>()),
             redirect_uri in any::<String>(),
-            spent in any::<bool>(),
+            redeemed in any::<bool>(),
         ) {
             let verifier = verifier.map(Secret::new);
-            let attempt =
+            let redemption =
                 Redemption { app_id: 1, redirect_uri: &redirect_uri, verifier: verifier.as_ref() };
-            prop_assert!(grant(Some(CHALLENGE)).check_redemption(&attempt, spent, at(1000)).is_err());
+            prop_assert!(grant(Some(CHALLENGE)).check_redemption(&redemption, redeemed, at(1000)).is_err());
         }
 
         #[test]

@@ -1,4 +1,4 @@
-//! What a token is, told to who may know (RFC 7662).
+//! Token introspection (RFC 7662).
 
 use super::app::App;
 use super::client_auth::Credentials;
@@ -7,21 +7,20 @@ use super::parameter::Parameter;
 use super::parameters::Parameters;
 use crate::secret::Secret;
 
-/// A question about a token, by a client that says who it is.
+/// An introspection request.
 #[derive(Debug, Clone)]
 pub struct IntrospectRequest {
-    /// The client that says it asks.
+    /// The credentials of the client, not yet verified.
     pub credentials: Credentials,
-    /// The token that it was shown.
+    /// The token to introspect.
     pub token: Secret,
 }
 
 impl IntrospectRequest {
-    /// Checks a request by its `Authorization` header and its body.
+    /// Parses a request from its `Authorization` header and its body.
     ///
     /// # Errors
-    /// What is wrong with the client, then whether the token is missing: who is nobody learns
-    /// nothing.
+    /// Errors of client authentication precede a missing token.
     pub fn parse(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
@@ -32,11 +31,11 @@ impl IntrospectRequest {
     }
 }
 
-/// Whether an app may know about a token: its own, or any if the server's settings name it among
-/// the resource servers.
+/// Whether an app may introspect a token: one of its own, or any if it is configured as a resource
+/// server.
 #[must_use]
-pub fn may_introspect(app: &App, token_of: i64, resource_servers: &[String]) -> bool {
-    app.id == token_of || resource_servers.contains(&app.client_id)
+pub fn may_introspect(app: &App, token_app_id: i64, resource_servers: &[String]) -> bool {
+    app.id == token_app_id || resource_servers.contains(&app.client_id)
 }
 
 #[cfg(test)]
@@ -44,23 +43,23 @@ mod tests {
     use super::*;
     use crate::oauth::app::Registration;
 
-    // Attack 74.
+    // RFC 7662, section 2.1: against token scanning.
     #[test]
-    fn a_client_is_asked_for_before_a_token_is() {
-        let check = |pairs: &[(&str, &str)]| {
+    fn missing_credentials_are_reported_before_a_missing_token() {
+        let parse = |pairs: &[(&str, &str)]| {
             let pairs: Vec<_> = pairs.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())).collect();
             let request = IntrospectRequest::parse(None, Parameters::new(&pairs));
             request.map(|request| request.token.reveal().to_owned())
         };
         let client = [("client_id", "a"), ("client_secret", "s")];
-        assert_eq!(check(&[]), Err(OAuthError::InvalidClient));
-        assert_eq!(check(&[("token", "t")]), Err(OAuthError::InvalidClient));
-        assert_eq!(check(&client), Err(OAuthError::Missing(Parameter::Token)));
-        assert_eq!(check(&[client[0], client[1], ("token", "t")]), Ok("t".to_owned()));
+        assert_eq!(parse(&[]), Err(OAuthError::InvalidClient));
+        assert_eq!(parse(&[("token", "t")]), Err(OAuthError::InvalidClient));
+        assert_eq!(parse(&client), Err(OAuthError::Missing(Parameter::Token)));
+        assert_eq!(parse(&[client[0], client[1], ("token", "t")]), Ok("t".to_owned()));
     }
 
     #[test]
-    fn a_client_may_know_of_its_own_tokens_and_a_resource_server_of_all() {
+    fn a_client_may_introspect_its_own_tokens_and_a_resource_server_all() {
         let registration = Registration {
             client_name: "Api".into(),
             redirect_uris: vec!["https://a.example/".into()],

@@ -1,4 +1,4 @@
-//! What the server says of itself at `/.well-known/oauth-authorization-server` (RFC 8414).
+//! Authorization server metadata (RFC 8414).
 
 use serde::Serialize;
 
@@ -6,16 +6,16 @@ use super::pkce;
 use super::response::ResponseMode;
 use super::scope::Scope;
 
-/// The name by which the server calls itself, in the metadata and in every answer to an
-/// authorization request (RFC 9207), where clients compare it byte by byte.
+/// The issuer identifier. Clients compare the one in the metadata with the one in each authorization
+/// response (RFC 9207), byte by byte.
 #[must_use]
 pub fn issuer(base_url: &str) -> String {
     format!("{}/", base_url.trim_end_matches('/'))
 }
 
-/// The discovery document.
+/// The metadata document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the protocol's")]
+#[expect(missing_docs, reason = "the protocol names them")]
 pub struct Metadata {
     pub issuer: String,
     pub service_documentation: String,
@@ -36,7 +36,7 @@ pub struct Metadata {
 
 /// The paths of the endpoints, below the base URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are the protocol's")]
+#[expect(missing_docs, reason = "the protocol names them")]
 pub struct EndpointPaths<'a> {
     pub authorization: &'a str,
     pub token: &'a str,
@@ -47,7 +47,7 @@ pub struct EndpointPaths<'a> {
 }
 
 impl Metadata {
-    /// The document of the server at this base URL, documented at that one.
+    /// Creates the document of the server at this base URL.
     #[must_use]
     pub fn new(base_url: &str, endpoints: &EndpointPaths<'_>, documentation_url: &str) -> Self {
         let issuer = issuer(base_url);
@@ -88,7 +88,7 @@ mod tests {
     };
 
     #[test]
-    fn the_document_holds_exactly_these_fields() {
+    fn the_document_has_exactly_these_fields() {
         let scopes: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
         let document = Metadata::new("https://belfry.example", &ENDPOINTS, "https://docs.example/");
         assert_eq!(
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slash_at_the_end_of_the_base_url_makes_no_difference() {
+    fn a_trailing_slash_of_the_base_url_is_ignored() {
         assert_eq!(
             Metadata::new("http://a:1/", &ENDPOINTS, "d"),
             Metadata::new("http://a:1", &ENDPOINTS, "d")

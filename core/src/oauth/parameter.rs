@@ -10,7 +10,7 @@ pub const MAX_STATE_LENGTH: usize = 8192;
 /// A parameter that some OAuth endpoint reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names are the protocol's")]
+#[expect(missing_docs, reason = "the protocol names them")]
 pub enum Parameter {
     ClientId,
     ClientSecret,
@@ -30,7 +30,7 @@ pub enum Parameter {
 }
 
 impl Parameter {
-    /// The name as it is written.
+    /// The name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

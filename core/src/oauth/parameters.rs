@@ -3,22 +3,22 @@
 use super::error::OAuthError;
 use super::parameter::Parameter;
 
-/// The decoded pairs of a request, in the order in which they came. They can hold secrets, so
-/// they have no `Debug`.
+/// The decoded name-value pairs of a request, in order. Has no `Debug`, because values can be
+/// secrets.
 #[derive(Clone, Copy)]
 pub struct Parameters<'a>(&'a [(String, String)]);
 
 impl<'a> Parameters<'a> {
-    /// Takes the pairs of a query string or of a body, or of both one after the other.
+    /// Wraps the pairs of a query, of a body, or of both in sequence.
     #[must_use]
     pub const fn new(pairs: &'a [(String, String)]) -> Self {
         Self(pairs)
     }
 
-    /// The value of a parameter. An empty value counts as none, as RFC 6749 asks in section 3.1.
+    /// The value of a parameter. An empty value counts as absent (RFC 6749, section 3.1).
     ///
     /// # Errors
-    /// When the parameter is there more than once, even with one value, or is a list or a map.
+    /// If the parameter occurs more than once, even with equal values, or is a list or a map.
     pub fn optional(self, parameter: Parameter) -> Result<Option<&'a str>, OAuthError> {
         let mut found = None;
         for (name, value) in self.0 {
@@ -33,10 +33,10 @@ impl<'a> Parameters<'a> {
         Ok(found.filter(|value| !value.is_empty()))
     }
 
-    /// The value of a parameter that must be there.
+    /// The value of a required parameter.
     ///
     /// # Errors
-    /// As for an optional one, and when it is absent or empty.
+    /// As for [`optional`](Self::optional), and if the parameter is absent or empty.
     pub fn required(self, parameter: Parameter) -> Result<&'a str, OAuthError> {
         self.optional(parameter)?.ok_or(OAuthError::Missing(parameter))
     }
@@ -52,15 +52,15 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_value_counts_as_none() {
+    fn an_empty_value_counts_as_absent() {
         assert_eq!(scope(&[("scope", "")]), Ok(None));
         assert_eq!(scope(&[]), Ok(None));
         assert_eq!(scope(&[("scope", "read")]), Ok(Some("read".into())));
     }
 
-    // Attacks 12, 23 and 24.
+    // RFC 6749, section 3.1.
     #[test]
-    fn a_known_parameter_is_there_at_most_once() {
+    fn a_repeated_parameter_is_rejected() {
         let repeated = Err(OAuthError::Repeated(Parameter::Scope));
         for pairs in [
             [("scope", "read"), ("scope", "write")],
@@ -72,25 +72,23 @@ mod tests {
         }
     }
 
-    // Attack 26.
     #[test]
-    fn unknown_parameters_are_ignored_however_often_they_come() {
+    fn unknown_parameters_are_ignored_even_when_repeated() {
         let mut pairs = vec![("colour", "red"); 1000];
         pairs.extend([("scope", "read"), ("scopes", "write"), ("Scope", "push"), ("", "x")]);
         assert_eq!(scope(&pairs), Ok(Some("read".into())));
     }
 
-    // Attack 27.
     #[test]
-    fn a_list_or_a_map_is_not_one_value() {
+    fn a_list_or_a_map_is_rejected() {
         for name in ["scope[]", "scope[a]", "scope[", "scope[0][a]"] {
-            let refused = Err(OAuthError::NotOneValue(Parameter::Scope));
-            assert_eq!(scope(&[(name, "read")]), refused, "{name}");
+            let rejected = Err(OAuthError::NotOneValue(Parameter::Scope));
+            assert_eq!(scope(&[(name, "read")]), rejected, "{name}");
         }
     }
 
     #[test]
-    fn what_is_required_must_have_a_value() {
+    fn a_required_parameter_must_have_a_value() {
         let pairs = [("code".to_owned(), String::new())];
         let missing = Err(OAuthError::Missing(Parameter::Code));
         assert_eq!(Parameters::new(&pairs).required(Parameter::Code), missing);

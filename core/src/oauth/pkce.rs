@@ -1,24 +1,24 @@
-//! Proof that who spends a code is who asked for it (RFC 7636), by S256 only.
+//! PKCE: proves that the client redeeming a code is the one that requested it (RFC 7636).
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::secret::{Digest, Secret};
 
-/// The one method that is supported. `plain` would show the verifier to whoever sees the request.
+/// The only supported method. `plain` would reveal the verifier to anyone who sees the request.
 pub const METHOD: &str = "S256";
 
-/// The `code_challenge` of an authorization request: the SHA-256 of a verifier yet to come.
+/// The `code_challenge` of an authorization request: the SHA-256 digest of the verifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Challenge(Digest);
 
 impl Challenge {
-    /// Reads 43 characters of base64url, and nothing else.
+    /// Parses 43 characters of base64url.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Digest::from_text(text).map(Self)
     }
 
-    /// Whether the verifier is the one that the challenge was made from, in constant time.
+    /// Whether the challenge is the digest of this verifier, compared in constant time.
     #[must_use]
     pub fn matches(&self, verifier: &Verifier) -> bool {
         self.0 == Digest::sha_256(verifier.0.reveal())
@@ -43,7 +43,7 @@ impl<'de> Deserialize<'de> for Challenge {
 pub struct Verifier(Secret);
 
 impl Verifier {
-    /// Takes a verifier of the right length and alphabet.
+    /// Validates length and characters.
     #[must_use]
     pub fn new(secret: Secret) -> Option<Self> {
         let text = secret.reveal();
@@ -69,21 +69,19 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_rfc_7636_appendix_b_is_met() {
+    fn the_example_of_rfc_7636_appendix_b_matches() {
         let challenge = Challenge::parse(CHALLENGE).unwrap();
         assert!(challenge.matches(&verifier(VERIFIER).unwrap()));
     }
 
-    // Attack 54.
     #[test]
-    fn another_verifier_does_not_meet_the_challenge() {
+    fn another_verifier_does_not_match() {
         let challenge = Challenge::parse(CHALLENGE).unwrap();
         for wrong in [CHALLENGE, &VERIFIER.to_lowercase(), &format!("{VERIFIER}A")] {
             assert!(!challenge.matches(&verifier(wrong).unwrap()), "{wrong}");
         }
     }
 
-    // Attack 53.
     #[test]
     fn a_challenge_is_43_characters_of_base64url() {
         let almost = &CHALLENGE[..42];
@@ -106,10 +104,9 @@ mod tests {
         }
     }
 
-    // Attack 53.
     #[test]
     fn a_verifier_is_43_to_128_unreserved_characters() {
-        for (text, taken) in [
+        for (text, is_valid) in [
             ("a".repeat(42), false),
             ("a".repeat(43), true),
             ("-._~".repeat(32), true),
@@ -120,12 +117,12 @@ mod tests {
             ("a".repeat(42) + "é", false),
             ("a".repeat(42) + "\n", false),
         ] {
-            assert_eq!(verifier(&text).is_some(), taken, "{text}");
+            assert_eq!(verifier(&text).is_some(), is_valid, "{text}");
         }
     }
 
     #[test]
-    fn a_challenge_that_is_kept_is_read_back() {
+    fn a_challenge_is_deserialized_to_itself() {
         let challenge = Challenge::parse(CHALLENGE).unwrap();
         let json = serde_json::to_string(&challenge).unwrap();
         assert_eq!(json, format!("\"{CHALLENGE}\""));
@@ -133,9 +130,9 @@ mod tests {
         assert!(serde_json::from_str::<Challenge>("\"short\"").is_err());
     }
 
-    // A client may choose a verifier that looks like a secret of ours.
+    // Also for a verifier that has the length of our own secrets.
     #[test]
-    fn a_verifier_of_any_length_is_digested_as_the_rfc_says() {
+    fn a_verifier_of_any_length_is_hashed_with_sha_256() {
         for length in 43..=128 {
             let text = "a".repeat(length);
             let sha_256 = Base64UrlUnpadded::encode_string(&Sha256::digest(&text));
@@ -146,12 +143,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in any::<String>()) {
+        fn parsing_never_panics(text in any::<String>()) {
             let _ = (Challenge::parse(&text), verifier(&text));
         }
 
         #[test]
-        fn a_verifier_meets_its_own_challenge(text in "[A-Za-z0-9._~-]{43,128}") {
+        fn a_verifier_matches_its_own_challenge(text in "[A-Za-z0-9._~-]{43,128}") {
             let challenge = Challenge(Digest::sha_256(&text));
             prop_assert!(challenge.matches(&verifier(&text).unwrap()));
         }

@@ -1,17 +1,20 @@
-//! Where an answer may be sent: what a redirect URI must be, and when one matches another.
+//! Redirect URIs: which ones an app may register, and when a requested one matches.
 
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::num::NonZeroU16;
 
+use fluent_uri::UriRef;
+use fluent_uri::component::Scheme;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::uri::{Uri, UriError};
+use super::uri::{has_plain_host, is_web, web_host};
 
-/// The URI that asks for the code to be shown to the user instead.
+/// The redirect URI of an app that has the code shown to its user (out of band).
 pub const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
 
-/// Schemes that run code, read what is local, or lead to no app at all.
+/// Schemes that run code, read local data or never lead to an app.
 const FORBIDDEN: &[&str] = &[
     "about",
     "blob",
@@ -30,7 +33,7 @@ const FORBIDDEN: &[&str] = &[
     "wss",
 ];
 
-/// A redirect URI that an app may register, kept character by character as it was given.
+/// A valid redirect URI, stored exactly as it was given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RedirectUri(String);
@@ -38,16 +41,16 @@ pub struct RedirectUri(String);
 /// Why a text cannot be registered as a redirect URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum RedirectUriError {
-    /// A scheme that runs code, reads what is local or leads to no app.
+    /// A scheme that runs code, reads local data or never leads to an app.
     #[error("is forbidden by the server.")]
     Forbidden,
-    /// A character that is not ASCII or not allowed in a URI, or a web address without a host.
+    /// Not a URI by RFC 3986, or a web address whose host browsers read in another way.
     #[error("must be a valid URI.")]
     Invalid,
     /// No scheme.
     #[error("must be an absolute URI.")]
     Relative,
-    /// A scheme that nothing but a name follows, like `myapp:callback` or `localhost:3000`.
+    /// A scheme with neither an authority nor an absolute path, like `myapp:callback`.
     #[error("must specify a scheme.")]
     Opaque,
     /// A `#`, even with nothing after it.
@@ -56,13 +59,13 @@ pub enum RedirectUriError {
     /// A user name or a password before the host.
     #[error("cannot contain a user name or password.")]
     UserInfo,
-    /// A `*`: URIs are compared as they stand.
+    /// A `*`. URIs are compared literally, so a wildcard would not work.
     #[error("cannot contain a wildcard.")]
     Wildcard,
 }
 
 impl RedirectUri {
-    /// Takes a URI that may be registered.
+    /// Validates a URI for registration.
     ///
     /// # Errors
     /// The first thing that is wrong with it.
@@ -77,34 +80,47 @@ impl RedirectUri {
         &self.0
     }
 
-    /// Whether the code is to be shown instead of sent.
+    /// Whether the code is shown to the user instead of sent to the app.
     #[must_use]
     pub fn is_oob(&self) -> bool {
         self.0 == OOB
     }
 
-    /// The URI that was sent, if this registered one stands for it: equal in every character, but
-    /// for the port of a loopback address, which an app on a desk cannot know beforehand
-    /// (RFC 8252, section 7.3). The name `localhost` is no such address.
+    /// The requested URI, if it matches this registered one: equal in every character, except for
+    /// the port of a loopback IP address, which a native app learns only when it starts (RFC 8252,
+    /// section 7.3). The name `localhost` is not such an address.
     #[must_use]
-    pub fn match_requested(&self, sent: &str) -> Option<Self> {
-        let same_loopback = || loopback(&self.0).is_some_and(|own| loopback(sent) == Some(own));
-        (self.0 == sent || same_loopback()).then(|| Self(sent.to_owned()))
+    pub fn match_requested(&self, requested: &str) -> Option<Self> {
+        let is_same_loopback =
+            || split_loopback(&self.0).is_some_and(|own| split_loopback(requested) == Some(own));
+        (self.0 == requested || is_same_loopback()).then(|| Self(requested.to_owned()))
+    }
+
+    /// The host that the response is sent to. `None` if it stays on the user's device: a scheme of
+    /// an app's own, a loopback address or `localhost`.
+    #[must_use]
+    pub fn remote_host(&self) -> Option<String> {
+        let host = web_host(&self.0)?;
+        let is_local = host == "[::1]"
+            || host == "localhost"
+            || host.ends_with(".localhost")
+            || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback());
+        (!is_local).then_some(host)
     }
 }
 
-/// A loopback address and what follows its port.
-fn loopback(uri: &str) -> Option<(&str, &str)> {
+/// The loopback address that a URI begins with, and what follows its port.
+fn split_loopback(uri: &str) -> Option<(&str, &str)> {
     let host = ["http://127.0.0.1", "http://[::1]"].into_iter().find(|h| uri.starts_with(h))?;
     let rest = &uri[host.len()..];
     let (port, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    let only_a_port = match port.strip_prefix(':') {
+    let is_port = match port.strip_prefix(':') {
         Some(port) => {
             port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<NonZeroU16>().is_ok()
         }
         None => port.is_empty(),
     };
-    only_a_port.then_some((host, rest))
+    is_port.then_some((host, rest))
 }
 
 fn check(text: &str) -> Result<(), RedirectUriError> {
@@ -115,37 +131,42 @@ fn check(text: &str) -> Result<(), RedirectUriError> {
     if has_forbidden_scheme(text) {
         return Err(Forbidden);
     }
-    let uri = Uri::parse(text).map_err(|error| match error {
-        UriError::Malformed => Invalid,
-        UriError::Relative => Relative,
+    let uri = UriRef::parse(text).map_err(|_| {
+        // `127.0.0.1:3000` is meant as a relative reference, which needs `./` before it (RFC 3986,
+        // section 4.2), because the part before the colon is not a scheme.
+        let has_scheme = text.split(':').next().is_some_and(|text| Scheme::new(text).is_some());
+        let is_relative = !has_scheme && UriRef::parse(format!("./{text}")).is_ok();
+        if is_relative { Relative } else { Invalid }
     })?;
-    if uri.fragment.is_some() {
+    let Some(scheme) = uri.scheme() else { return Err(Relative) };
+    if uri.has_fragment() {
         return Err(Fragment);
     }
-    // Who writes `localhost:/callback` forgot the scheme.
-    let is_opaque = uri.authority.is_none() && !uri.path.starts_with('/');
-    if is_opaque || uri.scheme.eq_ignore_ascii_case("localhost") {
+    let authority = uri.authority();
+    // In `localhost:/callback` the scheme was forgotten.
+    let is_opaque = authority.is_none() && uri.path().is_rootless();
+    if is_opaque || scheme.as_str().eq_ignore_ascii_case("localhost") {
         return Err(Opaque);
     }
-    if uri.has_userinfo() {
+    if authority.is_some_and(|authority| authority.has_userinfo()) {
         return Err(UserInfo);
     }
     if text.contains('*') {
         return Err(Wildcard);
     }
-    let bracketed = uri.authority.is_some_and(|authority| authority.contains(['[', ']']));
-    if (uri.is_web() || bracketed) && !uri.has_plain_host() {
+    let is_ip_literal = authority.is_some_and(|authority| authority.host().starts_with('['));
+    if (is_web(scheme) || is_ip_literal) && !authority.is_some_and(has_plain_host) {
         return Err(Invalid);
     }
     Ok(())
 }
 
-/// Whether a browser would find a forbidden scheme, which it does after dropping what is blank
-/// or a control character.
+/// Whether a browser finds a forbidden scheme, which it does after it removes white space and
+/// control characters.
 fn has_forbidden_scheme(text: &str) -> bool {
     let Some((scheme, _)) = text.split_once(':') else { return false };
-    let seen: String = scheme.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
-    FORBIDDEN.iter().any(|forbidden| seen.eq_ignore_ascii_case(forbidden))
+    let scheme: String = scheme.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
+    FORBIDDEN.iter().any(|forbidden| scheme.eq_ignore_ascii_case(forbidden))
 }
 
 impl fmt::Display for RedirectUri {

@@ -1,4 +1,4 @@
-//! The authorization request, checked as a whole.
+//! The authorization request (RFC 6749, section 4.1.1).
 
 use serde::{Deserialize, Serialize};
 
@@ -10,93 +10,94 @@ use super::pkce::{self, Challenge};
 use super::response::{ResponseMode, ResponseTarget};
 use super::scope::Scopes;
 
-/// A request of a known app with a redirect URI of its own.
+/// A request of a known app with a redirect URI that the app registered.
 ///
-/// What else is wrong with it is the app's to hear, at that URI; but only after the user has
-/// signed in, so that nobody can use the server to send a stranger's browser elsewhere.
+/// Every other error is sent to that URI, but only after the user has signed in, so that the server
+/// is not an open redirector (RFC 9700, section 4.11.2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthorizationRequest {
-    /// The app that asks.
+    /// The app that sent the request.
     pub app_id: i64,
-    /// Where and how it is answered.
+    /// Where and how the response is sent.
     #[serde(rename = "reply")]
     pub target: ResponseTarget,
-    /// What is asked, or why that is refused.
+    /// The requested grant, or the error to send to the app.
     #[serde(rename = "asked")]
     pub requested: Result<RequestedGrant, OAuthError>,
-    /// Whether the user must give the password again.
+    /// Whether the user must enter the password again.
     pub force_login: bool,
-    /// The language that the app wishes for its user.
+    /// The language that the app requests for the pages.
     pub lang: Option<String>,
 }
 
-/// What an app asks of a user.
+/// The grant that an app requests from a user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestedGrant {
-    /// The scopes of the token to come.
+    /// The requested scopes.
     pub scopes: Scopes,
-    /// What the token request must prove.
+    /// The PKCE challenge, if any.
     pub challenge: Option<Challenge>,
 }
 
-/// What is to be done with a request.
+/// The next step of an authorization request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextStep {
-    /// Ask who the user is, by name and password.
+    /// Ask the user to sign in.
     SignIn,
-    /// Tell the app why nothing can be granted.
+    /// Send the error to the app.
     Reject(OAuthError),
-    /// Ask the user.
+    /// Ask the user for consent.
     AskConsent,
-    /// Give the app a code: the user has agreed to the very same before.
+    /// Issue a code without asking: the user has approved the same scopes before.
     Approve,
 }
 
-/// The client that a request names, to be looked up before the rest is read.
+/// The client ID of a request, with which the app is looked up.
 ///
 /// # Errors
-/// When it names none or several. Like every refusal from here and from [`AuthorizationRequest::parse`], this
-/// is for a page and never for a redirect: nobody has vouched for the redirect URI.
+/// If there is none or several. Like every error of [`AuthorizationRequest::parse`] it is shown on
+/// a page and never redirected, because the redirect URI has not been verified.
 pub fn client_id(parameters: Parameters<'_>) -> Result<&str, OAuthError> {
     parameters.required(Parameter::ClientId)
 }
 
 impl AuthorizationRequest {
-    /// Checks a request, given the app that [`client_id`] led to.
+    /// Parses a request, given the app that was found for its [`client_id`].
     ///
     /// # Errors
-    /// An unknown client, or a redirect URI that is missing, repeated or not the app's.
+    /// An unknown client, or a redirect URI that is missing, repeated or not registered.
     pub fn parse(parameters: Parameters<'_>, app: Option<&App>) -> Result<Self, OAuthError> {
         let app = app.ok_or(OAuthError::InvalidClient)?;
-        let sent = parameters.required(Parameter::RedirectUri)?;
-        let redirect_uri = app.find_redirect_uri(sent).ok_or(OAuthError::InvalidRedirectUri)?;
+        let redirect_uri = parameters.required(Parameter::RedirectUri)?;
+        let redirect_uri =
+            app.find_redirect_uri(redirect_uri).ok_or(OAuthError::InvalidRedirectUri)?;
 
-        // A refusal still goes by the mode and with the state that can be read.
+        // Errors are sent with the mode and the state, if these are valid.
         let mode = response_mode(parameters);
         let state = state(parameters);
-        let readable_state = state.ok().flatten().map(str::to_owned);
+        let valid_state = state.ok().flatten().map(str::to_owned);
         Ok(Self {
             app_id: app.id,
             target: ResponseTarget {
                 redirect_uri,
                 mode: mode.unwrap_or_default(),
-                state: readable_state,
+                state: valid_state,
             },
             requested: response_type(parameters)
                 .and(mode)
                 .and_then(|_| RequestedGrant::parse(parameters, app))
-                .and_then(|asked| state.and(Ok(asked)))
-                .and_then(|asked| single(parameters).and(Ok(asked))),
+                .and_then(|requested| state.and(Ok(requested)))
+                .and_then(|requested| reject_repeated(parameters).and(Ok(requested))),
             force_login: parameters
                 .optional(Parameter::ForceLogin)
                 .is_ok_and(|value| value.is_some_and(is_true)),
-            lang: parameters.optional(Parameter::Lang).ok().flatten().and_then(language),
+            lang: parameters.optional(Parameter::Lang).ok().flatten().and_then(normalize_language),
         })
     }
 
-    /// What is to be done now. `signed_in` is whether the user has proved who they are for this
-    /// request; a session will do, unless the request forces a login. `granted` is what the user
-    /// granted this app before and did not take back.
+    /// Determines the next step. `signed_in`: whether the user has signed in for this request; a
+    /// session suffices, unless the request forces a login. `granted`: the scopes of the user's
+    /// live grants to this app.
     #[must_use]
     pub fn next_step<'a>(
         &self,
@@ -105,18 +106,18 @@ impl AuthorizationRequest {
     ) -> NextStep {
         match self.requested {
             _ if !signed_in => NextStep::SignIn,
-            Err(refusal) => NextStep::Reject(refusal),
+            Err(error) => NextStep::Reject(error),
             Ok(_) if self.needs_consent(granted) => NextStep::AskConsent,
             Ok(_) => NextStep::Approve,
         }
     }
 
-    /// Whether the user must be asked, given the scopes of what the user granted this app before
-    /// and did not take back.
+    /// Whether the user must be asked for consent, given the scopes of the user's live grants to
+    /// this app.
     #[must_use]
     pub fn needs_consent<'a>(&self, granted: impl IntoIterator<Item = &'a Scopes>) -> bool {
-        let Ok(asked) = &self.requested else { return false };
-        self.force_login || !granted.into_iter().any(|scopes| *scopes == asked.scopes)
+        let Ok(requested) = &self.requested else { return false };
+        self.force_login || !granted.into_iter().any(|scopes| *scopes == requested.scopes)
     }
 }
 
@@ -125,7 +126,7 @@ impl RequestedGrant {
         let scopes = app.resolve_scopes(parameters.optional(Parameter::Scope)?)?;
         let method = parameters.optional(Parameter::CodeChallengeMethod)?;
         let challenge = match parameters.optional(Parameter::CodeChallenge)? {
-            // No method would mean `plain`.
+            // A missing method means `plain` (RFC 7636, section 4.3).
             Some(_) if method != Some(pkce::METHOD) => {
                 return Err(OAuthError::InvalidChallengeMethod);
             }
@@ -155,21 +156,21 @@ fn state(parameters: Parameters<'_>) -> Result<Option<&str>, OAuthError> {
     Ok(state)
 }
 
-/// Refuses those parameters that are read leniently when they are there twice.
-fn single(parameters: Parameters<'_>) -> Result<(), OAuthError> {
+/// Rejects repeated parameters among those whose values are parsed leniently.
+fn reject_repeated(parameters: Parameters<'_>) -> Result<(), OAuthError> {
     parameters.optional(Parameter::ForceLogin)?;
     parameters.optional(Parameter::Lang)?;
     Ok(())
 }
 
-/// Clients write their language's idea of false: `False`, `0`, `None`.
+/// Whether the value is true. Clients send false as their language prints it: `False`, `0`, `None`.
 fn is_true(text: &str) -> bool {
     let text = text.trim().to_ascii_lowercase();
     !matches!(text.as_str(), "" | "0" | "f" | "false" | "n" | "no" | "none" | "null" | "off")
 }
 
-/// A language tag like `de` or `pt-BR`; anything else is as good as none.
-fn language(text: &str) -> Option<String> {
+/// Normalizes a language tag like `de` or `pt_BR`; `None` for anything else.
+fn normalize_language(text: &str) -> Option<String> {
     let mut parts = text.split(['-', '_']);
     let primary = parts.next().unwrap_or_default();
     let is_primary =

@@ -1,4 +1,4 @@
-//! How an authorization request is answered: by a redirect, by a form, or on a page.
+//! Authorization responses: where they are sent, and how their parameters are encoded.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,11 +6,11 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::error::OAuthError;
-use super::form;
 use super::redirect::RedirectUri;
+use crate::percent::{decode_lenient, encode};
 use crate::secret::Secret;
 
-/// Where in the answer the parameters stand.
+/// How the parameters of a response are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseMode {
@@ -27,7 +27,7 @@ impl ResponseMode {
     /// Every mode, in the order of the metadata.
     pub const ALL: &[Self] = &[Self::Query, Self::Fragment, Self::FormPost];
 
-    /// The mode as it is written.
+    /// The mode on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -47,44 +47,44 @@ impl FromStr for ResponseMode {
     }
 }
 
-/// Where and how the answer to a request goes.
+/// Where and how the response to an authorization request is sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponseTarget {
-    /// The app's URI, as the request named it.
+    /// The redirect URI of the request.
     pub redirect_uri: RedirectUri,
-    /// Where the parameters stand.
+    /// How the parameters are sent.
     pub mode: ResponseMode,
-    /// What the app wants to see again.
+    /// The opaque value that the app gets back.
     pub state: Option<String>,
 }
 
-/// What is answered.
+/// The outcome of an authorization request.
 #[derive(Debug, Clone, Copy)]
 pub enum AuthorizationResponse<'a> {
-    /// The user agreed.
+    /// The user approved the request.
     Code(&'a Secret),
-    /// The user did not agree, or was not asked.
+    /// The user denied the request, or it was invalid.
     Error(OAuthError),
 }
 
-/// What is to be done so that the app gets the answer.
+/// How the browser brings the response to the app.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Delivery {
-    /// Send the browser there.
+    /// Redirect to this URL.
     Redirect(String),
-    /// Let the browser post these fields there.
+    /// Submit a form.
     Post {
-        /// Where the form goes.
+        /// The URL that the form is posted to.
         action: String,
-        /// Its fields, not yet escaped.
+        /// The fields, not HTML-escaped.
         fields: Vec<(&'static str, String)>,
     },
-    /// Show the answer to the user, who carries it to the app.
+    /// Show the response to the user, who copies it to the app.
     Show,
 }
 
 impl fmt::Debug for Delivery {
-    /// Without what it delivers: that can be a code.
+    /// Omits the contents, which can be a code.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Redirect(_) => "Redirect(..)",
@@ -94,26 +94,26 @@ impl fmt::Debug for Delivery {
     }
 }
 
-/// Every parameter that an answer can have.
+/// Every parameter that a response can have.
 const NAMES: [&str; 5] = ["code", "error", "error_description", "state", "iss"];
 
 impl ResponseTarget {
-    /// Says how to deliver an answer of the server whose issuer this is.
+    /// Determines how a response is delivered. `issuer` is sent as `iss` (RFC 9207).
     #[must_use]
-    pub fn deliver(&self, issuer: &str, answer: AuthorizationResponse<'_>) -> Delivery {
+    pub fn deliver(&self, issuer: &str, response: AuthorizationResponse<'_>) -> Delivery {
         if self.redirect_uri.is_oob() {
             return Delivery::Show;
         }
-        let fields = self.fields(issuer, answer);
-        let target = without_answer(self.redirect_uri.as_str());
+        let fields = self.fields(issuer, response);
+        let target = strip_response_parameters(self.redirect_uri.as_str());
         match self.mode {
             ResponseMode::Query => {
-                let link = match target.split_once('?') {
+                let separator = match target.split_once('?') {
                     None => "?",
                     Some((_, "")) => "",
                     Some(_) => "&",
                 };
-                Delivery::Redirect(target + link + &join(&fields))
+                Delivery::Redirect(target + separator + &join(&fields))
             }
             ResponseMode::Fragment => Delivery::Redirect(target + "#" + &join(&fields)),
             ResponseMode::FormPost => Delivery::Post { action: target, fields },
@@ -123,13 +123,13 @@ impl ResponseTarget {
     fn fields(
         &self,
         issuer: &str,
-        answer: AuthorizationResponse<'_>,
+        response: AuthorizationResponse<'_>,
     ) -> Vec<(&'static str, String)> {
-        let mut fields = match answer {
+        let mut fields = match response {
             AuthorizationResponse::Code(code) => vec![("code", code.reveal().to_owned())],
-            AuthorizationResponse::Error(refusal) => vec![
-                ("error", refusal.code().as_str().to_owned()),
-                ("error_description", refusal.to_string()),
+            AuthorizationResponse::Error(error) => vec![
+                ("error", error.code().as_str().to_owned()),
+                ("error_description", error.to_string()),
             ],
         };
         fields.extend(self.state.clone().map(|state| ("state", state)));
@@ -140,24 +140,24 @@ impl ResponseTarget {
 
 fn join(fields: &[(&str, String)]) -> String {
     let pairs: Vec<String> =
-        fields.iter().map(|(name, value)| format!("{name}={}", form::encode(value))).collect();
+        fields.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
     pairs.join("&")
 }
 
-/// The URI without those parameters of its own that could be taken for the server's answer.
-fn without_answer(uri: &str) -> String {
+/// Removes query parameters of the redirect URI that could be mistaken for ours.
+fn strip_response_parameters(uri: &str) -> String {
     let Some((before, query)) = uri.split_once('?') else { return uri.to_owned() };
     let is_ours = |pair: &&str| {
         let name = pair.split('=').next().unwrap_or_default();
-        form::decode(name).is_some_and(|name| NAMES.contains(&name.as_str()))
+        decode_lenient(name).is_some_and(|name| NAMES.contains(&name.as_str()))
     };
     let pairs: Vec<&str> = query.split('&').collect();
-    let kept: Vec<&str> = pairs.iter().copied().filter(|pair| !is_ours(pair)).collect();
-    if kept.len() == pairs.len() {
+    let other: Vec<&str> = pairs.iter().copied().filter(|pair| !is_ours(pair)).collect();
+    if other.len() == pairs.len() {
         return uri.to_owned();
     }
-    let link = if kept.is_empty() { "" } else { "?" };
-    [before, link, &kept.join("&")].concat()
+    let separator = if other.is_empty() { "" } else { "?" };
+    [before, separator, &other.join("&")].concat()
 }
 
 #[cfg(test)]

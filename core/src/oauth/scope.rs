@@ -1,4 +1,4 @@
-//! The scopes an app can declare, ask for and be granted.
+//! OAuth scopes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 macro_rules! scopes {
     ($($variant:ident = $text:literal,)*) => {
-        /// One scope. The order is the one in which the server lists them.
+        /// A scope. The order is that of the metadata.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "&'static str")]
         pub enum Scope {
@@ -19,7 +19,7 @@ macro_rules! scopes {
             /// Every scope, in order.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The scope as it is written.
+            /// The scope on the wire.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -79,21 +79,21 @@ scopes! {
 }
 
 impl Scope {
-    /// Whether who has this scope also has the other: itself, and its children by name.
+    /// Whether this scope includes the other: itself, or a child like `read:accounts` of `read`.
     #[must_use]
     pub fn covers(self, other: Self) -> bool {
         let rest = other.as_str().strip_prefix(self.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
     }
 
-    /// Whether it opens what only those who run the server may see and change.
+    /// Whether the scope is reserved for admins.
     #[must_use]
     pub fn is_admin(self) -> bool {
         self.as_str().starts_with("admin:")
     }
 
-    /// Whether the old scope `follow`, which is no parent by name, opens what this scope opens.
-    fn is_opened_by_follow(self) -> bool {
+    /// Whether the deprecated scope `follow` includes this one.
+    fn is_covered_by_follow(self) -> bool {
         use Scope::{ReadBlocks, ReadFollows, ReadMutes, WriteBlocks, WriteFollows, WriteMutes};
         matches!(
             self,
@@ -102,13 +102,13 @@ impl Scope {
     }
 }
 
-/// Why a text is no scope, or no list of scopes.
+/// Why a text is not a scope or a list of scopes.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ScopeError {
     /// The text breaks the grammar of RFC 6749, section 3.3.
-    #[error("scopes are separated by one space each and hold no quotes or control characters")]
+    #[error("scopes are separated by single spaces and contain no quotes or control characters")]
     Malformed,
-    /// A well-formed name that this server does not know.
+    /// A well-formed but unknown scope.
     #[error("unknown scope {0:?}")]
     Unknown(String),
 }
@@ -117,7 +117,7 @@ impl FromStr for Scope {
     type Err = ScopeError;
 
     fn from_str(text: &str) -> Result<Self, ScopeError> {
-        // The grammar: printable ASCII without the quote and the backslash.
+        // Printable ASCII without quote and backslash.
         let well_formed = |b| matches!(b, b'!' | b'#'..=b'[' | b']'..=b'~');
         if text.is_empty() || !text.bytes().all(well_formed) {
             return Err(ScopeError::Malformed);
@@ -147,18 +147,13 @@ impl TryFrom<String> for Scope {
     }
 }
 
-/// A set of scopes that is shown in the order in which they were given, each once.
-///
-/// The order is for the reader only: sets are equal when they hold the same scopes.
+/// A set of scopes that preserves insertion order. Equality ignores the order.
 #[derive(Debug, Clone, Default, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Scopes(Vec<Scope>);
 
 impl Scopes {
-    /// Reads a list of texts, each of which holds any number of scopes.
-    ///
-    /// # Errors
-    /// As for reading one text: the first scope that is malformed or unknown.
+    /// Parses several texts, each with any number of scopes.
     pub fn from_texts<T: AsRef<str>>(
         texts: impl IntoIterator<Item = T>,
     ) -> Result<Self, ScopeError> {
@@ -169,48 +164,48 @@ impl Scopes {
         Ok(scopes)
     }
 
-    /// Reads scopes that were stored, and leaves out those that this server does not know, as a
-    /// newer one may.
+    /// Parses stored scopes and omits unknown ones, which a newer release may have written.
     #[must_use]
     pub fn parse_known(text: &str) -> Self {
         text.split(' ').filter_map(|scope| scope.parse().ok()).collect()
     }
 
-    /// These scopes, or `read` when there is none.
+    /// These scopes, or `read` if the set is empty.
     #[must_use]
     pub fn or_read(self) -> Self {
         if self.is_empty() { Self::from_iter([Scope::Read]) } else { self }
     }
 
-    /// The scopes, in the order in which they were given.
+    /// The scopes, in insertion order.
     #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Scope> + '_ {
         self.0.iter().copied()
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether this very scope is among them.
+    /// Whether the set contains exactly this scope.
     #[must_use]
     pub fn contains(&self, scope: Scope) -> bool {
         self.0.contains(&scope)
     }
 
-    /// Whether an app that declared these scopes may ask for those.
+    /// Whether an app that declared these scopes may request those.
     #[must_use]
-    pub fn covers_all(&self, asked: &Self) -> bool {
-        asked.iter().all(|one| self.iter().any(|own| own.covers(one)))
+    pub fn covers_all(&self, requested: &Self) -> bool {
+        requested.iter().all(|scope| self.iter().any(|own| own.covers(scope)))
     }
 
-    /// Whether a token with these scopes may do what needs that scope.
+    /// Whether a token with these scopes may be used where `needed` is required.
     #[must_use]
     pub fn allows(&self, needed: Scope) -> bool {
-        self.iter()
-            .any(|own| own.covers(needed) || (own == Scope::Follow && needed.is_opened_by_follow()))
+        self.iter().any(|own| {
+            own.covers(needed) || (own == Scope::Follow && needed.is_covered_by_follow())
+        })
     }
 }
 
@@ -241,7 +236,7 @@ impl FromIterator<Scope> for Scopes {
 impl FromStr for Scopes {
     type Err = ScopeError;
 
-    /// Reads scopes separated by one space each; the empty text holds none.
+    /// Parses scopes separated by single spaces; an empty text is the empty set.
     fn from_str(text: &str) -> Result<Self, ScopeError> {
         if text.is_empty() {
             return Ok(Self::default());
@@ -252,8 +247,8 @@ impl FromStr for Scopes {
 
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, scope) in self.iter().enumerate() {
-            let space = if place == 0 { "" } else { " " };
+        for (index, scope) in self.iter().enumerate() {
+            let space = if index == 0 { "" } else { " " };
             write!(f, "{space}{scope}")?;
         }
         Ok(())

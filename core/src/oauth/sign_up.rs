@@ -1,4 +1,4 @@
-//! The sign-up of a new account, checked as a whole.
+//! The sign-up of a new account through the API.
 
 use std::fmt;
 
@@ -17,12 +17,12 @@ pub enum Field {
     Email,
     /// The password.
     Password,
-    /// Whether the rules of the server are agreed to.
+    /// Whether the server's rules are accepted.
     Agreement,
 }
 
 impl Field {
-    /// The field as it is sent.
+    /// The field name in the request.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -30,17 +30,6 @@ impl Field {
             Self::Email => "email",
             Self::Password => "password",
             Self::Agreement => "agreement",
-        }
-    }
-
-    /// The key of its name in the caller's language.
-    #[must_use]
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Username => "account-field-username",
-            Self::Email => "account-field-email",
-            Self::Password => "account-field-password",
-            Self::Agreement => "account-field-agreement",
         }
     }
 }
@@ -56,17 +45,17 @@ impl fmt::Display for Field {
     }
 }
 
-/// A field and what is wrong with it.
+/// An invalid field of a sign-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{field} {error}")]
 pub struct AccountError {
     /// The field.
     pub field: Field,
-    /// What is wrong.
+    /// The error.
     pub error: FieldError,
 }
 
-/// A sign-up as it was sent, and then as it was checked.
+/// The fields of a sign-up.
 #[derive(Debug, Clone)]
 pub struct SignUp {
     /// The name of the account.
@@ -75,41 +64,41 @@ pub struct SignUp {
     pub email: String,
     /// The password.
     pub password: Secret,
-    /// Whether the rules of the server are agreed to: `true` or `1`.
+    /// Whether the server's rules are accepted: `true` or `1`.
     pub agreement: String,
 }
 
 impl SignUp {
-    /// Takes a sign-up from decoded pairs.
+    /// Collects the fields of a sign-up.
     #[must_use]
     pub fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut fields = [const { String::new() }; 4];
         let names = [Field::Username, Field::Email, Field::Password, Field::Agreement];
         for (name, value) in pairs {
-            if let Some(place) = names.iter().position(|field| field.as_str() == name) {
-                fields[place] = value;
+            if let Some(index) = names.iter().position(|field| field.as_str() == name) {
+                fields[index] = value;
             }
         }
         let [username, email, password, agreement] = fields;
         Self { username, email, password: Secret::new(password), agreement }
     }
 
-    /// Checks the whole sign-up. Whether name and address are free is for the store to say.
+    /// Validates the fields. The store checks whether name and address are free.
     ///
     /// # Errors
-    /// What is wrong with each field, the first thing of each.
+    /// The first error of each field.
     pub fn validate(self) -> Result<Self, ValidationErrors<AccountError>> {
-        let wrong = [
+        let results = [
             (Field::Username, check_free_name(&self.username)),
             (Field::Email, check_email(&self.email)),
             (Field::Password, check_password(&self.password)),
             (Field::Agreement, check_agreement(&self.agreement)),
         ];
-        let wrong = wrong
+        let errors = results
             .into_iter()
-            .filter_map(|(field, found)| found.err().map(|error| AccountError { field, error }))
+            .filter_map(|(field, result)| result.err().map(|error| AccountError { field, error }))
             .collect();
-        ValidationErrors::into_result(wrong, self)
+        ValidationErrors::into_result(errors, self)
     }
 }
 
@@ -133,16 +122,13 @@ mod tests {
     }
 
     #[test]
-    fn a_good_sign_up_is_taken() {
-        let checked = good().validate().unwrap();
-        assert_eq!(
-            (checked.username.as_str(), checked.email.as_str()),
-            ("alice", "alice@a.example")
-        );
+    fn a_valid_sign_up_is_accepted() {
+        let valid = good().validate().unwrap();
+        assert_eq!((valid.username.as_str(), valid.email.as_str()), ("alice", "alice@a.example"));
     }
 
     #[test]
-    fn the_rules_must_be_agreed_to() {
+    fn the_agreement_must_be_accepted() {
         for (agreement, accepted) in [
             ("true", true),
             ("1", true),
@@ -152,13 +138,13 @@ mod tests {
             ("yes", false),
             ("TRUE", false),
         ] {
-            let found = SignUp { agreement: agreement.into(), ..good() }.validate();
-            assert_eq!(found.is_ok(), accepted, "{agreement}");
+            let result = SignUp { agreement: agreement.into(), ..good() }.validate();
+            assert_eq!(result.is_ok(), accepted, "{agreement}");
         }
     }
 
     #[test]
-    fn all_that_is_wrong_is_said_at_once() {
+    fn all_errors_are_reported() {
         let pairs =
             [("username", "admin"), ("email", "nope"), ("password", "short"), ("locale", "en")];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -170,24 +156,22 @@ mod tests {
              Password is too short (minimum is 8 characters), \
              Service agreement must be accepted"
         );
-        let details: Vec<(&str, &str, &str)> = invalid
-            .iter()
-            .map(|error| (error.field.as_str(), error.error.code(), error.error.key()))
-            .collect();
+        let details: Vec<(&str, &str)> =
+            invalid.iter().map(|it| (it.field.as_str(), it.error.code())).collect();
         assert_eq!(
             details,
             [
-                ("username", "ERR_RESERVED", "account-reserved"),
-                ("email", "ERR_INVALID", "account-email-invalid"),
-                ("password", "ERR_TOO_SHORT", "account-too-short"),
-                ("agreement", "ERR_ACCEPTED", "account-not-accepted"),
+                ("username", "ERR_RESERVED"),
+                ("email", "ERR_INVALID"),
+                ("password", "ERR_TOO_SHORT"),
+                ("agreement", "ERR_ACCEPTED"),
             ]
         );
     }
 
-    // As Mastodon was recorded to answer.
+    // Recorded from Mastodon.
     #[test]
-    fn a_sign_up_without_password_and_agreement_is_refused_in_mastodons_words() {
+    fn missing_password_and_agreement_are_reported_as_mastodon_does() {
         let sign_up = SignUp { password: Secret::new(""), agreement: String::new(), ..good() };
         assert_eq!(
             sign_up.validate().unwrap_err().to_string(),
@@ -196,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_taken_name_is_told_like_the_rest() {
+    fn a_taken_name_is_reported_like_other_errors() {
         let taken = AccountError { field: Field::Username, error: FieldError::Taken };
         let invalid = ValidationErrors::single(taken);
         assert_eq!(invalid.to_string(), "Validation failed: Username has already been taken");
@@ -205,7 +189,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_sign_up_is_taken_or_refused(
+        fn validation_never_panics(
             username in any::<String>(),
             email in any::<String>(),
             password in any::<String>(),

@@ -1,4 +1,4 @@
-//! The token request, checked as a whole.
+//! The token request (RFC 6749, sections 4.1.3 and 4.4.2).
 
 use super::client_auth::Credentials;
 use super::error::OAuthError;
@@ -6,39 +6,39 @@ use super::parameter::Parameter;
 use super::parameters::Parameters;
 use crate::secret::Secret;
 
-/// A token request of which every part is there.
+/// A token request with all required parameters.
 #[derive(Debug, Clone)]
 pub struct TokenRequest {
-    /// The client that says it asks.
+    /// The credentials of the client, not yet verified.
     pub credentials: Credentials,
-    /// What it asks for.
+    /// The grant that is exchanged for a token.
     pub grant: GrantRequest,
 }
 
-/// What a client asks for, by its grant type.
+/// The parameters of a token request, by grant type.
 #[derive(Debug, Clone)]
 pub enum GrantRequest {
-    /// `authorization_code`: a token of the user who agreed.
+    /// `authorization_code`: a token for the user who approved the request.
     AuthorizationCode {
-        /// The code that the client was sent.
+        /// The authorization code.
         code: Secret,
-        /// The redirect URI that it was sent to.
+        /// The redirect URI that the code was sent to.
         redirect_uri: String,
-        /// The proof that this client asked for it.
+        /// The PKCE verifier, if any.
         verifier: Option<Secret>,
     },
-    /// `client_credentials`: a token of the app itself.
+    /// `client_credentials`: a token for the app itself.
     ClientCredentials {
-        /// The scopes as they were sent; they are judged by the app that turns out to ask.
+        /// The requested scopes, resolved once the app is known.
         scope: Option<String>,
     },
 }
 
 impl TokenRequest {
-    /// Checks a request by its `Authorization` header and its body.
+    /// Parses a request from its `Authorization` header and its body.
     ///
     /// # Errors
-    /// The first thing that is wrong: the request itself before the client that sends it.
+    /// The first error; those of the request precede those of client authentication.
     pub fn parse(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
@@ -59,7 +59,7 @@ impl TokenRequest {
             "authorization_code" => {
                 let code = parameters.required(Parameter::Code)?;
                 let credentials = Credentials::parse(authorization, parameters);
-                // What the request contradicts in itself is told before its client is judged.
+                // A contradictory request is reported before a missing redirect URI.
                 if let Err(OAuthError::TwoAuthentications) = credentials {
                     return Err(OAuthError::TwoAuthentications);
                 }
@@ -93,11 +93,11 @@ mod tests {
         [("grant_type", "authorization_code"), ("code", "c"), ("redirect_uri", "https://a/cb")];
     const APP: (&str, &str) = ("grant_type", "client_credentials");
 
-    fn check(pairs: &[(&str, &str)]) -> Result<TokenRequest, OAuthError> {
-        check_with(None, pairs)
+    fn parse(pairs: &[(&str, &str)]) -> Result<TokenRequest, OAuthError> {
+        parse_with(None, pairs)
     }
 
-    fn check_with(
+    fn parse_with(
         header: Option<&str>,
         pairs: &[(&str, &str)],
     ) -> Result<TokenRequest, OAuthError> {
@@ -106,39 +106,38 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_brought_with_its_redirect_uri_and_verifier() {
+    fn a_code_is_parsed_with_its_redirect_uri_and_verifier() {
         let request =
-            check(&[&CODE[..], &CLIENT, &[("code_verifier", "v"), ("scope", "read")]].concat());
+            parse(&[&CODE[..], &CLIENT, &[("code_verifier", "v"), ("scope", "read")]].concat());
         let request = request.unwrap();
         assert_eq!(request.credentials.client_id, "a");
-        // Attack 59: a scope is of no effect here.
+        // The scope parameter has no effect here.
         let GrantRequest::AuthorizationCode { code, redirect_uri, verifier } = request.grant else {
-            panic!("a code was brought");
+            panic!("expected a code");
         };
         assert_eq!((code.reveal(), redirect_uri.as_str()), ("c", "https://a/cb"));
         assert_eq!(verifier.unwrap().reveal(), "v");
     }
 
     #[test]
-    fn an_app_asks_for_itself_with_or_without_scopes() {
-        for (more, asked) in [
+    fn client_credentials_may_have_scopes() {
+        for (more, expected) in [
             (&[][..], None),
             (&[("scope", "read write")], Some("read write")),
             (&[("scope", "")], None),
-            // Not needed for this grant, and not looked at.
+            // Not used by this grant type.
             (&[("redirect_uri", "nonsense"), ("code", "c")], None),
         ] {
-            let request = check(&[&[APP][..], &CLIENT, more].concat()).unwrap();
+            let request = parse(&[&[APP][..], &CLIENT, more].concat()).unwrap();
             let GrantRequest::ClientCredentials { scope } = request.grant else {
-                panic!("no code was brought")
+                panic!("expected client credentials")
             };
-            assert_eq!(scope.as_deref(), asked);
+            assert_eq!(scope.as_deref(), expected);
         }
     }
 
-    // Attack 56.
     #[test]
-    fn any_other_grant_type_is_refused() {
+    fn other_grant_types_are_rejected() {
         for wrong in [
             "password",
             "refresh_token",
@@ -147,19 +146,19 @@ mod tests {
             "authorization_code ",
             "urn:ietf:params:oauth:grant-type:jwt-bearer",
         ] {
-            let found = check(&[&[("grant_type", wrong)][..], &CLIENT].concat());
-            assert_eq!(found.map(|_| ()), Err(OAuthError::UnsupportedGrantType), "{wrong}");
+            let result = parse(&[&[("grant_type", wrong)][..], &CLIENT].concat());
+            assert_eq!(result.map(|_| ()), Err(OAuthError::UnsupportedGrantType), "{wrong}");
         }
         for missing in [&[][..], &[("grant_type", "")]] {
-            let found = check(&[missing, &CLIENT].concat()).map(|_| ());
-            assert_eq!(found, Err(OAuthError::Missing(Parameter::GrantType)));
+            let result = parse(&[missing, &CLIENT].concat()).map(|_| ());
+            assert_eq!(result, Err(OAuthError::Missing(Parameter::GrantType)));
         }
     }
 
     #[test]
-    fn what_is_wrong_first_is_told() {
+    fn the_first_error_is_reported() {
         let grant_type = CODE[0];
-        for (header, pairs, refusal) in [
+        for (header, pairs, error) in [
             (None, vec![], OAuthError::Missing(Parameter::GrantType)),
             (None, vec![grant_type], OAuthError::Missing(Parameter::Code)),
             (None, vec![grant_type, ("code", "")], OAuthError::Missing(Parameter::Code)),
@@ -175,21 +174,21 @@ mod tests {
             (None, vec![APP, ("scope", "nope")], OAuthError::InvalidClient),
             (Some("Basic YTpz"), vec![APP, CLIENT[1]], OAuthError::TwoAuthentications),
         ] {
-            let found = check_with(header, &pairs).map(|_| ());
-            assert_eq!(found, Err(refusal), "{pairs:?}");
+            let result = parse_with(header, &pairs).map(|_| ());
+            assert_eq!(result, Err(error), "{pairs:?}");
         }
     }
 
     #[test]
-    fn basic_serves_as_well_as_the_body() {
-        assert_eq!(check_with(Some("Basic YTpz"), &CODE).unwrap().credentials.client_id, "a");
-        assert_eq!(check_with(Some("Basic YTpz"), &[APP]).unwrap().credentials.client_id, "a");
+    fn basic_authentication_is_accepted() {
+        assert_eq!(parse_with(Some("Basic YTpz"), &CODE).unwrap().credentials.client_id, "a");
+        assert_eq!(parse_with(Some("Basic YTpz"), &[APP]).unwrap().credentials.client_id, "a");
     }
 
     #[test]
-    fn a_known_parameter_twice_is_refused() {
+    fn a_repeated_parameter_is_rejected() {
         for (name, parameter) in [
-            ("grant_type", Parameter::GrantType), // attack 56
+            ("grant_type", Parameter::GrantType),
             ("code", Parameter::Code),
             ("client_id", Parameter::ClientId),
             ("client_secret", Parameter::ClientSecret),
@@ -197,31 +196,30 @@ mod tests {
             ("code_verifier", Parameter::CodeVerifier),
             ("scope", Parameter::Scope),
         ] {
-            let found = check(&[&CODE[..], &CLIENT, &[(name, "x"), (name, "x")]].concat());
-            assert_eq!(found.map(|_| ()), Err(OAuthError::Repeated(parameter)), "{name}");
+            let result = parse(&[&CODE[..], &CLIENT, &[(name, "x"), (name, "x")]].concat());
+            assert_eq!(result.map(|_| ()), Err(OAuthError::Repeated(parameter)), "{name}");
         }
-        // Attack 27.
-        let found = check(&[&[APP][..], &CLIENT, &[("scope[a]", "b")]].concat());
-        assert_eq!(found.map(|_| ()), Err(OAuthError::NotOneValue(Parameter::Scope)));
+        let result = parse(&[&[APP][..], &CLIENT, &[("scope[a]", "b")]].concat());
+        assert_eq!(result.map(|_| ()), Err(OAuthError::NotOneValue(Parameter::Scope)));
     }
 
     #[test]
-    fn unknown_parameters_are_ignored_however_often_they_come() {
+    fn unknown_parameters_are_ignored_even_when_repeated() {
         let unknown = vec![("resource", "x"); 1000];
-        assert!(check(&[&CODE[..], &CLIENT, &unknown].concat()).is_ok());
+        assert!(parse(&[&CODE[..], &CLIENT, &unknown].concat()).is_ok());
     }
 
     #[test]
-    fn a_request_is_printed_without_its_secrets() {
+    fn the_debug_output_contains_no_secrets() {
         let pairs = [CODE[0], ("code", "hidden"), CODE[2], ("code_verifier", "hidden")];
         let client = [("client_id", "a"), ("client_secret", "hidden")];
-        let request = check(&[&pairs[..], &client].concat()).unwrap();
+        let request = parse(&[&pairs[..], &client].concat()).unwrap();
         assert!(!format!("{request:?}").contains("hidden"));
     }
 
     proptest! {
         #[test]
-        fn any_pairs_are_answered(
+        fn parsing_never_panics(
             pairs in prop::collection::vec((
                 prop::sample::select(vec![
                     "grant_type", "code", "client_id", "client_secret", "redirect_uri", "scope",
@@ -236,7 +234,7 @@ mod tests {
             header in prop::option::of(any::<String>()),
         ) {
             let pairs: Vec<(&str, &str)> = pairs.iter().map(|(n, v)| (*n, v.as_str())).collect();
-            let _ = check_with(header.as_deref(), &pairs);
+            let _ = parse_with(header.as_deref(), &pairs);
         }
     }
 }

@@ -1,123 +1,54 @@
-//! The parts of a URI by RFC 3986, cut from the text as it stands: nothing is normalised.
+//! Hosts of web addresses, restricted to forms that browsers and RFC 3986 read the same way.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use fluent_uri::Uri;
+use fluent_uri::component::{Authority, Host, Scheme};
 
-/// An absolute URI of which every character is one that a URI can hold.
-pub(super) struct Uri<'a> {
-    pub(super) scheme: &'a str,
-    /// What stands after `//`, if that is there.
-    pub(super) authority: Option<&'a str>,
-    pub(super) path: &'a str,
-    pub(super) fragment: Option<&'a str>,
-}
-
-/// Why a text is no absolute URI.
-pub(super) enum UriError {
-    /// It holds a character that no URI holds there, or a broken percent sign.
-    Malformed,
-    /// It has no scheme.
-    Relative,
-}
-
-impl<'a> Uri<'a> {
-    pub(super) fn parse(text: &'a str) -> Result<Self, UriError> {
-        let (rest, fragment) = cut(text, '#');
-        let (rest, query) = cut(rest, '?');
-        let Some((scheme, rest)) = rest.split_once(':').filter(|(scheme, _)| is_scheme(scheme))
-        else {
-            return Err(if holds(text, b"[]#") { UriError::Relative } else { UriError::Malformed });
-        };
-        let (authority, path) = match rest.strip_prefix("//") {
-            Some(rest) => {
-                let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-                (Some(authority), path)
-            }
-            None => (None, rest),
-        };
-        let well_formed = holds(authority.unwrap_or_default(), b"[]")
-            && [path, query.unwrap_or_default(), fragment.unwrap_or_default()]
-                .iter()
-                .all(|part| holds(part, b""));
-        if !well_formed {
-            return Err(UriError::Malformed);
-        }
-        Ok(Self { scheme, authority, path, fragment })
-    }
-
-    /// Whether it is for the web: `http` or `https`.
-    pub(super) fn is_web(&self) -> bool {
-        ["http", "https"].iter().any(|web| self.scheme.eq_ignore_ascii_case(web))
-    }
-
-    /// Whether it names a user before the host.
-    pub(super) fn has_userinfo(&self) -> bool {
-        self.authority.is_some_and(|authority| authority.contains('@'))
-    }
-
-    /// Whether the authority is a host with or without a port, such that every browser reads it
-    /// as the same host as we do.
-    pub(super) fn has_plain_host(&self) -> bool {
-        let Some(authority) = self.authority else { return false };
-        let (host, port) = match authority.rfind(':').filter(|_| !authority.ends_with(']')) {
-            Some(colon) => (&authority[..colon], Some(&authority[colon + 1..])),
-            None => (authority, None),
-        };
-        let good_port = port.is_none_or(|port| {
-            port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok()
-        });
-        good_port && is_host(host)
-    }
-}
-
-fn cut(text: &str, at: char) -> (&str, Option<&str>) {
-    match text.split_once(at) {
-        Some((before, after)) => (before, Some(after)),
-        None => (text, None),
-    }
-}
-
-fn is_scheme(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
-}
-
-/// Whether the text holds only unreserved characters, delimiters, whole percent signs, and what
-/// else may stand in its part.
-fn holds(text: &str, also: &[u8]) -> bool {
-    let bytes = text.as_bytes();
-    bytes.iter().enumerate().all(|(at, byte)| match byte {
-        b'%' => {
-            let hex = |b: Option<&u8>| b.is_some_and(u8::is_ascii_hexdigit);
-            hex(bytes.get(at + 1)) && hex(bytes.get(at + 2))
-        }
-        byte => {
-            byte.is_ascii_alphanumeric()
-                || b"-._~:/?@!$&'()*+,;=".contains(byte)
-                || also.contains(byte)
-        }
+/// Whether the text is the URL of a web page: `http` or `https`, a host, and no user name.
+pub(super) fn is_web_address(text: &str) -> bool {
+    Uri::parse(text).is_ok_and(|uri| {
+        let has_host =
+            |authority: Authority<'_>| !authority.has_userinfo() && has_plain_host(authority);
+        is_web(uri.scheme()) && uri.authority().is_some_and(has_host)
     })
 }
 
-fn is_host(host: &str) -> bool {
-    if let Some(address) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        return address.parse::<Ipv6Addr>().is_ok();
-    }
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_".contains(&b);
-    let is_name = host.split('.').all(|label| !label.is_empty() && label.bytes().all(plain));
-    is_name && (!looks_numeric(host) || host.parse::<Ipv4Addr>().is_ok())
+/// The host of a web address as a browser shows it, in lower case; `None` for any other scheme.
+#[must_use]
+pub fn web_host(text: &str) -> Option<String> {
+    let uri = Uri::parse(text).ok().filter(|uri| is_web(uri.scheme()))?;
+    let authority = uri.authority()?;
+    Some(match authority.host_parsed() {
+        Host::Ipv6(address) => format!("[{address}]"),
+        _ => authority.host().to_ascii_lowercase(),
+    })
 }
 
-/// Whether a browser takes the name for an IPv4 address: `127.1`, `2130706433`, `0x7f.1`.
-fn looks_numeric(host: &str) -> bool {
+/// Whether the scheme is `http` or `https`.
+pub(super) fn is_web(scheme: &Scheme) -> bool {
+    ["http", "https"].iter().any(|web| scheme.as_str().eq_ignore_ascii_case(web))
+}
+
+/// Whether every browser finds the host in this authority that RFC 3986 finds: an IP address in its
+/// usual form, or labels of letters, digits, hyphens and underscores. The port must fit 16 bits.
+pub(super) fn has_plain_host(authority: Authority<'_>) -> bool {
+    let is_label = |label: &str| {
+        !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+    };
+    let is_plain = match authority.host_parsed() {
+        Host::Ipv4(_) | Host::Ipv6(_) => true,
+        Host::RegName(name) => name.as_str().split('.').all(is_label) && !is_numeric(name.as_str()),
+        _ => false,
+    };
+    let has_port_number = !authority.port().is_some_and(|port| port.is_empty());
+    is_plain && has_port_number && authority.port_to_u16().is_ok()
+}
+
+/// Whether a browser reads the name as an IPv4 address: `127.1`, `2130706433`, `0x7f.1`.
+fn is_numeric(host: &str) -> bool {
     let last = host.rsplit('.').next().unwrap_or_default();
     let hex = last.strip_prefix("0x").or_else(|| last.strip_prefix("0X"));
     last.bytes().all(|b| b.is_ascii_digit())
         || hex.is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))
-}
-
-/// Whether the text is the address of a web page: `http` or `https`, a host, and no user.
-pub(super) fn is_web_address(text: &str) -> bool {
-    Uri::parse(text).is_ok_and(|uri| uri.is_web() && !uri.has_userinfo() && uri.has_plain_host())
 }
 
 #[cfg(test)]
@@ -127,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_web_address_has_a_scheme_and_a_host() {
+    fn a_web_address_has_a_web_scheme_and_a_plain_host() {
         for good in [
             "http://a",
             "https://app.example/about?x=1#top",
@@ -182,12 +113,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_cut_or_refused(text in any::<String>()) {
+        fn parsing_never_panics(text in any::<String>()) {
             is_web_address(&text);
         }
 
         #[test]
-        fn any_text_like_a_uri_is_cut_or_refused(text in r"[a-z0-9:/?#@%.\[\]\\]{0,40}") {
+        fn parsing_a_uri_like_text_never_panics(text in r"[a-z0-9:/?#@%.\[\]\\]{0,40}") {
             is_web_address(&text);
         }
     }

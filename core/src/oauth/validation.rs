@@ -1,24 +1,24 @@
-//! Everything that is wrong with a form at once, as the API words it.
+//! All validation errors of a form, in the text of Mastodon's API.
 
 use std::fmt;
 
-/// All that is wrong, in the order in which it is told. At least one thing is.
+/// One or more validation errors, in the order in which they are reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValidationErrors<E>(Vec<E>);
 
 impl<E> ValidationErrors<E> {
-    /// What was found to be wrong, or the value when nothing was.
-    pub(super) fn into_result<T>(wrong: Vec<E>, value: T) -> Result<T, Self> {
-        if wrong.is_empty() { Ok(value) } else { Err(Self(wrong)) }
+    /// The value if there are no errors.
+    pub(super) fn into_result<T>(errors: Vec<E>, value: T) -> Result<T, Self> {
+        if errors.is_empty() { Ok(value) } else { Err(Self(errors)) }
     }
 
-    /// One thing that is wrong, found later than all the others.
+    /// A single error, such as one that only the store can find.
     #[must_use]
-    pub fn single(wrong: E) -> Self {
-        Self(vec![wrong])
+    pub fn single(error: E) -> Self {
+        Self(vec![error])
     }
 
-    /// The things that are wrong.
+    /// The errors, in order.
     pub fn iter(&self) -> std::slice::Iter<'_, E> {
         self.0.iter()
     }
@@ -36,9 +36,9 @@ impl<'a, E> IntoIterator for &'a ValidationErrors<E> {
 impl<E: fmt::Display> fmt::Display for ValidationErrors<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Validation failed")?;
-        for (place, wrong) in self.iter().enumerate() {
-            let link = if place == 0 { ": " } else { ", " };
-            write!(f, "{link}{wrong}")?;
+        for (index, error) in self.iter().enumerate() {
+            let separator = if index == 0 { ": " } else { ", " };
+            write!(f, "{separator}{error}")?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use belfry_core::oauth::parameter::{MAX_STATE_LENGTH, Parameter};
 use belfry_core::oauth::sign_up::AccountError;
 use belfry_core::oauth::validation::ValidationErrors;
 
-use super::{Language, Value};
+use super::{Language, Value, messages};
 
 /// What can be told to a reader in their language.
 pub trait Localize {
@@ -21,7 +21,10 @@ impl Localize for OAuthError {
         let parameter = self.parameter().map(Parameter::as_str);
         let count = matches!(self, Self::StateTooLong).then_some(MAX_STATE_LENGTH);
         let parameter = parameter.map(|name| ("parameter", Value::Own(name)));
-        language.text_with_all(self.key(), parameter.into_iter().chain(counted(count)))
+        language.text_with_all(
+            messages::oauth_error(*self),
+            parameter.into_iter().chain(counted(count)),
+        )
     }
 }
 
@@ -32,19 +35,19 @@ impl Localize for AppError {
             Self::WebsiteTooLong | Self::RedirectUriTooLong => Some(app::MAX_URIS_LENGTH),
             _ => None,
         };
-        language.text_with_all(self.key(), counted(count))
+        language.text_with_all(messages::app_error(*self), counted(count))
     }
 }
 
 impl Localize for FieldError {
     fn localize(&self, language: Language) -> String {
-        language.text_with_all(self.key(), counted(self.count()))
+        language.text_with_all(messages::field_error(*self), counted(self.count()))
     }
 }
 
 impl Localize for AccountError {
     fn localize(&self, language: Language) -> String {
-        let field = language.text(self.field.key());
+        let field = language.text(messages::field(self.field));
         let problem = self.error.localize(language);
         let gaps = [("field", Value::Own(&field)), ("problem", Value::Own(&problem))];
         language.text_with_all("account-error", gaps)

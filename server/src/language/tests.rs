@@ -15,7 +15,7 @@ use belfry_core::secret::Secret;
 use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
 use fluent_syntax::parser;
 
-use super::{Language, Localize, Value};
+use super::{Language, Localize, Value, messages};
 use crate::pages::samples;
 
 thread_local! {
@@ -173,7 +173,7 @@ fn what_is_asked_for_is_what_there_is() {
     ASKED.take();
     samples::all(Language::English, "Tusky").unwrap();
     for line in ConsentItem::all() {
-        let _ = Language::English.text(&line.key());
+        let _ = Language::English.text(&messages::consent_item(&line));
     }
     let _ = refusals().map(|error| error.localize(Language::English));
     let _ = app_errors().map(|error| error.localize(Language::English));
@@ -201,7 +201,7 @@ fn english_says_what_the_api_says() {
         assert_eq!(error.localize(english), error.to_string());
     }
     for field in fields() {
-        assert_eq!(english.text(field.key()), field.to_string());
+        assert_eq!(english.text(messages::field(field)), field.to_string());
     }
     for error in account_errors() {
         assert_eq!(error.localize(english), error.to_string());

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use askama::Template;
 use belfry_core::oauth::scope::Scopes;
+use belfry_core::oauth::uri::web_host;
 use belfry_core::rules::{Document, Effect, Rule, RuleKind, RuleScope};
 use jiff::Timestamp;
 
-use super::{FirstPartyApp, Form, Layout, host};
+use super::{FirstPartyApp, Form, Layout};
 use crate::language::isolated;
 
 /// `templates/account.html`: you are this one, these are your apps and your rules.
@@ -60,7 +61,7 @@ impl ListedApp {
         match self.own {
             Some(FirstPartyApp::Matrix) => Some(layout.text("apps-matrix-note").into_owned()),
             Some(FirstPartyApp::CommandLine) => Some(layout.text("apps-issued-note").into_owned()),
-            None => host(self.website.as_deref()?).map(|host| isolated(&host)),
+            None => web_host(self.website.as_deref()?).map(|host| isolated(&host)),
         }
     }
 

@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn a_name_is_1_to_30_small_letters_digits_and_underscores() {
-    for (name, found) in [
+fn a_name_is_1_to_30_lower_case_letters_digits_and_underscores() {
+    for (name, expected) in [
         ("a", Ok(())),
         ("alice_2", Ok(())),
         ("_", Ok(())),
@@ -23,12 +23,12 @@ fn a_name_is_1_to_30_small_letters_digits_and_underscores() {
         ("alice\n", Err(FieldError::NameInvalid)),
         ("alice\0", Err(FieldError::NameInvalid)),
     ] {
-        assert_eq!(check_name(name), found, "{name:?}");
+        assert_eq!(check_name(name), expected, "{name:?}");
     }
 }
 
 #[test]
-fn a_reserved_name_is_for_those_who_run_the_server() {
+fn only_operators_may_use_a_reserved_name() {
     for name in ["admin", "root", "support", "webmaster"] {
         assert_eq!(check_name(name), Ok(()));
         assert_eq!(check_free_name(name), Err(FieldError::Reserved), "{name}");
@@ -38,14 +38,14 @@ fn a_reserved_name_is_for_those_who_run_the_server() {
 }
 
 #[test]
-fn every_reserved_name_could_be_asked_for() {
+fn every_reserved_name_is_valid() {
     for name in RESERVED.split_ascii_whitespace() {
         assert_eq!(check_name(name), Ok(()), "{name}");
     }
 }
 
 #[test]
-fn an_address_has_two_sides() {
+fn an_email_address_has_a_local_part_and_a_domain() {
     for good in [
         "a@b",
         "a@localhost",
@@ -82,10 +82,9 @@ fn an_address_has_two_sides() {
     assert_eq!(check_email(&longer), Err(FieldError::TooLong(320)));
 }
 
-// Attack 114.
 #[test]
-fn a_password_has_8_to_128_characters_whatever_they_are() {
-    for (password, found) in [
+fn a_password_is_8_to_128_arbitrary_characters() {
+    for (password, expected) in [
         (String::new(), Err(FieldError::Blank)),
         (" ".repeat(10), Err(FieldError::Blank)),
         ("1234567".into(), Err(FieldError::TooShort(8))),
@@ -96,17 +95,16 @@ fn a_password_has_8_to_128_characters_whatever_they_are() {
         ("é".repeat(129), Err(FieldError::TooLong(128))),
         ("a".repeat(65_536), Err(FieldError::TooLong(128))),
     ] {
-        assert_eq!(check_password(&Secret::new(password.as_str())), found, "{password:?}");
+        assert_eq!(check_password(&Secret::new(password.as_str())), expected, "{password:?}");
     }
 }
 
-// Attack 116.
 #[test]
-fn a_password_that_everybody_takes_is_refused() {
+fn a_common_password_is_rejected() {
     for common in ["12345678", "password1", "PassWord1", "qwertyuiop", "aaaaaaaaaa", "ñññññññññ"]
     {
-        let found = check_password(&Secret::new(common));
-        assert_eq!(found, Err(FieldError::PasswordCommon), "{common}");
+        let result = check_password(&Secret::new(common));
+        assert_eq!(result, Err(FieldError::PasswordCommon), "{common}");
     }
     for uncommon in ["correct horse", "password1 of mine", "aaaaaaaab"] {
         assert_eq!(check_password(&Secret::new(uncommon)), Ok(()), "{uncommon}");
@@ -114,7 +112,7 @@ fn a_password_that_everybody_takes_is_refused() {
 }
 
 #[test]
-fn the_list_of_common_passwords_holds_what_could_be_chosen() {
+fn every_listed_common_password_has_a_valid_length() {
     let listed: Vec<&str> = COMMON.lines().collect();
     assert!(listed.len() > 300);
     assert!(listed.is_sorted());
@@ -129,7 +127,7 @@ fn the_list_of_common_passwords_holds_what_could_be_chosen() {
 
 proptest! {
     #[test]
-    fn an_address_that_is_taken_is_one_line(email in ".{0,5}@.{0,5}") {
+    fn a_valid_email_address_has_one_at_sign_and_no_control_character(email in ".{0,5}@.{0,5}") {
         if check_email(&email).is_ok() {
             prop_assert!(!email.contains(char::is_control));
             prop_assert_eq!(email.matches('@').count(), 1);

@@ -12,7 +12,7 @@ fn good() -> Registration {
     }
 }
 
-fn refusal(registration: Registration) -> String {
+fn error(registration: Registration) -> String {
     registration.validate().unwrap_err().to_string()
 }
 
@@ -26,7 +26,7 @@ fn app(redirect_uris: &str, scopes: &str) -> App {
 }
 
 #[test]
-fn a_good_registration_is_taken_as_it_is() {
+fn a_valid_registration_is_unchanged() {
     let details = good().validate().unwrap();
     assert_eq!(details.name, "Tusky");
     assert_eq!(details.website.as_deref(), Some("https://app.example"));
@@ -35,7 +35,7 @@ fn a_good_registration_is_taken_as_it_is() {
 }
 
 #[test]
-fn redirect_uris_are_a_text_with_white_space_or_a_list() {
+fn redirect_uris_are_separated_by_white_space_or_listed() {
     let listed = vec!["https://a.example/", OOB];
     for texts in [
         vec!["https://a.example/\nurn:ietf:wg:oauth:2.0:oob"],
@@ -50,16 +50,16 @@ fn redirect_uris_are_a_text_with_white_space_or_a_list() {
 }
 
 #[test]
-fn scopes_are_a_text_or_a_list_and_read_by_default() {
-    for (texts, scopes) in [
+fn scopes_are_a_text_or_a_list_and_default_to_read() {
+    for (texts, expected) in [
         (vec![], "read"),
         (vec![""], "read"),
         (vec!["read write push"], "read write push"),
         (vec!["write", "read:accounts", "write"], "write read:accounts"),
     ] {
-        let scopes_sent = texts.into_iter().map(str::to_owned).collect();
-        let details = Registration { scopes: scopes_sent, ..good() }.validate().unwrap();
-        assert_eq!(details.scopes.to_string(), scopes);
+        let scopes = texts.into_iter().map(str::to_owned).collect();
+        let details = Registration { scopes, ..good() }.validate().unwrap();
+        assert_eq!(details.scopes.to_string(), expected);
     }
 }
 
@@ -72,7 +72,7 @@ fn a_blank_website_is_none() {
 }
 
 #[test]
-fn a_registration_is_read_from_pairs() {
+fn a_registration_is_collected_from_pairs() {
     let pairs = [
         ("client_name", "Tusky"),
         ("redirect_uris[]", "https://app.example/cb"),
@@ -89,7 +89,7 @@ fn a_registration_is_read_from_pairs() {
 }
 
 #[test]
-fn each_thing_that_is_wrong_is_said_in_the_words_of_mastodon() {
+fn each_error_has_the_text_of_mastodon() {
     let long_uri = format!("https://app.example/{}", "a".repeat(1981));
     for (registration, message) in [
         (Registration { client_name: String::new(), ..good() }, "Application name can't be blank"),
@@ -97,7 +97,7 @@ fn each_thing_that_is_wrong_is_said_in_the_words_of_mastodon() {
             Registration { client_name: " \u{a0}".into(), ..good() },
             "Application name can't be blank",
         ),
-        // Attack 99: nobody could see who asks.
+        // An invisible name would hide the app from the user.
         (
             Registration { client_name: "\u{200b}\u{feff}\u{2060}".into(), ..good() },
             "Application name can't be blank",
@@ -111,7 +111,6 @@ fn each_thing_that_is_wrong_is_said_in_the_words_of_mastodon() {
             "Application name is too long (maximum is 60 characters)",
         ),
         (Registration { client_name: "a\0b".into(), ..good() }, "Application name is invalid"),
-        // Attack 84.
         (
             Registration { client_name: "a\u{202e}b".into(), ..good() },
             "Application name is invalid",
@@ -166,12 +165,12 @@ fn each_thing_that_is_wrong_is_said_in_the_words_of_mastodon() {
             "Application website is too long (maximum is 2000 characters)",
         ),
     ] {
-        assert_eq!(refusal(registration), format!("Validation failed: {message}"));
+        assert_eq!(error(registration), format!("Validation failed: {message}"));
     }
 }
 
 #[test]
-fn all_that_is_wrong_is_said_at_once_in_order() {
+fn all_errors_are_reported_in_order() {
     let registration = Registration {
         client_name: String::new(),
         redirect_uris: vec!["/a /b data:x".into()],
@@ -179,7 +178,7 @@ fn all_that_is_wrong_is_said_at_once_in_order() {
         website: "nope".into(),
     };
     assert_eq!(
-        refusal(registration),
+        error(registration),
         "Validation failed: Application name can't be blank, \
          Redirect URI must be an absolute URI., Redirect URI is forbidden by the server., \
          Scopes doesn't match those configured on the server., \
@@ -188,7 +187,7 @@ fn all_that_is_wrong_is_said_at_once_in_order() {
 }
 
 #[test]
-fn the_limits_themselves_are_allowed() {
+fn values_of_the_maximum_length_are_accepted() {
     let start = "https://app.example/";
     let registration = Registration {
         client_name: "é".repeat(MAX_NAME_LENGTH),
@@ -199,21 +198,19 @@ fn the_limits_themselves_are_allowed() {
     assert!(registration.validate().is_ok());
 }
 
-// Attack 21.
 #[test]
-fn ten_thousand_uris_or_a_very_long_one_are_refused() {
+fn too_many_or_too_long_redirect_uris_are_rejected() {
     let too_long = "Validation failed: Redirect URI is too long (maximum is 2000 characters)";
     let many = vec!["https://a.example/".to_owned(); 10_001];
-    assert_eq!(refusal(Registration { redirect_uris: many, ..good() }), too_long);
+    assert_eq!(error(Registration { redirect_uris: many, ..good() }), too_long);
     let one = vec![format!("https://a.example/{}", "a".repeat(100_000))];
-    assert_eq!(refusal(Registration { redirect_uris: one, ..good() }), too_long);
+    assert_eq!(error(Registration { redirect_uris: one, ..good() }), too_long);
 }
 
-// Attacks 1, 15 and 22.
 #[test]
-fn only_a_registered_uri_is_found() {
+fn only_a_registered_redirect_uri_is_found() {
     let app = app("https://a.example/cb http://127.0.0.1/cb", "read");
-    for (sent, found) in [
+    for (requested, is_found) in [
         ("https://a.example/cb", true),
         ("http://127.0.0.1:5000/cb", true),
         ("https://b.example/cb", false),
@@ -221,17 +218,16 @@ fn only_a_registered_uri_is_found() {
         ("", false),
     ] {
         assert_eq!(
-            app.find_redirect_uri(sent).is_some_and(|uri| uri.as_str() == sent),
-            found,
-            "{sent}"
+            app.find_redirect_uri(requested).is_some_and(|uri| uri.as_str() == requested),
+            is_found,
+            "{requested}"
         );
     }
 }
 
-// Attacks 27, 28 and 30.
 #[test]
-fn an_app_is_granted_what_it_declared_or_nothing() {
-    for (declared, asked, granted) in [
+fn only_declared_scopes_are_granted() {
+    for (declared, requested, granted) in [
         ("read write", None, Some("read")),
         ("read write", Some(""), Some("read")),
         ("read write", Some("write read"), Some("write read")),
@@ -244,15 +240,19 @@ fn an_app_is_granted_what_it_declared_or_nothing() {
         ("read", Some("\"read\""), None),
         ("read", Some("\0"), None),
     ] {
-        let found = app("https://a.example/cb", declared).resolve_scopes(asked);
+        let found = app("https://a.example/cb", declared).resolve_scopes(requested);
         let expected = granted.map(str::to_owned).ok_or(OAuthError::InvalidScope);
-        assert_eq!(found.map(|scopes| scopes.to_string()), expected, "{declared} for {asked:?}");
+        assert_eq!(
+            found.map(|scopes| scopes.to_string()),
+            expected,
+            "{declared} for {requested:?}"
+        );
     }
 }
 
 proptest! {
     #[test]
-    fn any_registration_is_taken_or_refused(
+    fn validation_never_panics(
         client_name in any::<String>(),
         redirect_uris in prop::collection::vec(any::<String>(), 0..4),
         scopes in prop::collection::vec(any::<String>(), 0..4),
@@ -262,21 +262,26 @@ proptest! {
     }
 }
 
-// Attacks 29 and 57.
 #[test]
-fn scopes_of_admins_may_be_declared_and_are_never_granted() {
+fn admin_scopes_may_be_declared_but_are_never_granted() {
     let app = app("https://a.example/", "read admin:read admin:write:accounts");
     assert_eq!(app.details.scopes.to_string(), "read admin:read admin:write:accounts");
-    for asked in ["admin:read", "read admin:read", "admin:read:accounts", "admin:write:accounts"] {
-        assert_eq!(app.resolve_scopes(Some(asked)), Err(OAuthError::InvalidScope), "{asked}");
+    for requested in
+        ["admin:read", "read admin:read", "admin:read:accounts", "admin:write:accounts"]
+    {
+        assert_eq!(
+            app.resolve_scopes(Some(requested)),
+            Err(OAuthError::InvalidScope),
+            "{requested}"
+        );
     }
     assert_eq!(app.resolve_scopes(Some("read")).unwrap().to_string(), "read");
     assert_eq!(app.sign_up_scopes().to_string(), "read");
 }
 
 #[test]
-fn a_name_that_joins_its_letters_by_invisible_ones_is_a_name() {
-    // Persian, a family and a flag need them.
+fn a_name_may_contain_invisible_joiners() {
+    // Persian words, family emoji and flags need them.
     for name in ["می\u{200c}خواهم", "👨\u{200d}👩\u{200d}👧", "🏴\u{e0067}\u{e007f}", "❤\u{fe0f}"]
     {
         let registration = Registration { client_name: name.into(), ..good() };

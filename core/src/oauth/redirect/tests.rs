@@ -7,7 +7,7 @@ fn registered(text: &str) -> RedirectUri {
 }
 
 #[test]
-fn what_apps_register_is_taken() {
+fn redirect_uris_of_real_apps_are_accepted() {
     for text in [
         OOB,
         "https://app.example/callback",
@@ -18,7 +18,7 @@ fn what_apps_register_is_taken() {
         "http://127.0.0.1/callback",
         "http://[::1]:8080/callback",
         "HTTPS://App.Example/callback",
-        // Attack 14: schemes of an app's own.
+        // Private-use schemes (RFC 8252, section 7.1).
         "com.example.app:/callback",
         "com.example.app://callback",
         "oauth2redirect://com.keylesspalace.tusky/",
@@ -30,7 +30,7 @@ fn what_apps_register_is_taken() {
 }
 
 #[test]
-fn what_must_not_be_registered_is_refused_by_name() {
+fn an_invalid_redirect_uri_is_rejected_with_its_reason() {
     use RedirectUriError::{Forbidden, Fragment, Invalid, Opaque, Relative, UserInfo, Wildcard};
     for (text, error) in [
         ("", Relative),
@@ -38,21 +38,21 @@ fn what_must_not_be_registered_is_refused_by_name() {
         ("/callback", Relative),
         ("//app.example/callback", Relative),
         ("app.example/callback?a:b", Relative),
-        // Attack 6.
+        ("127.0.0.1:3000/callback", Relative),
+        // RFC 6749, section 3.1.2.
         ("https://app.example/callback#x", Fragment),
         ("https://app.example/callback#", Fragment),
         ("com.example.app:/callback#", Fragment),
-        // Attack 5.
+        // The user name hides the host from a reader.
         ("https://a@evil.example/callback", UserInfo),
         ("http://evil@127.0.0.1/callback", UserInfo),
         ("https://a:b@evil.example/", UserInfo),
         ("app://a@b/", UserInfo),
-        // Attack 20.
         ("https://*.example/callback", Wildcard),
         ("https://app.example/*", Wildcard),
         ("https://app.example/callback?x=*", Wildcard),
         ("https://app.example/.+(callback|x)^", Invalid),
-        // Attack 22: only the URN itself, in its own letters.
+        // Only the exact URN is accepted.
         ("urn:ietf:wg:oauth:2.0:oob:auto", Opaque),
         ("URN:IETF:WG:OAUTH:2.0:OOB", Opaque),
         ("urn:ietf:wg:oauth:2.0:oob#", Fragment),
@@ -68,16 +68,16 @@ fn what_must_not_be_registered_is_refused_by_name() {
         ("https://:443/callback", Invalid),
         ("https://app.example:99999/", Invalid),
         ("app://[zz]/", Invalid),
-        // Attack 9: forms of an address that only a browser understands.
+        // IPv4 addresses in forms that only browsers understand.
         ("http://127.1/callback", Invalid),
         ("http://2130706433/callback", Invalid),
         ("http://0x7f000001/callback", Invalid),
-        // Attack 11.
+        // Homographs and invisible characters.
         ("https://аpple.example/", Invalid),
         ("https://apple。example/", Invalid),
         ("https://app\u{200b}le.example/", Invalid),
         ("https://app.example/\u{202e}", Invalid),
-        // Attack 16.
+        // Header and markup injection.
         ("https://app.example/\r\nSet-Cookie: a=b", Invalid),
         ("https://app.example/\0", Invalid),
         (" https://app.example/", Invalid),
@@ -91,9 +91,8 @@ fn what_must_not_be_registered_is_refused_by_name() {
     }
 }
 
-// Attack 7.
 #[test]
-fn a_scheme_that_runs_code_is_forbidden_however_it_is_written() {
+fn a_dangerous_scheme_is_forbidden_in_every_spelling() {
     for scheme in [
         "javascript",
         "data",
@@ -120,12 +119,12 @@ fn a_scheme_that_runs_code_is_forbidden_however_it_is_written() {
     }
 }
 
-// Attacks 2, 3 and 4.
+// RFC 9700, section 4.1.3.
 #[test]
-fn uris_match_character_by_character() {
+fn uris_are_compared_as_exact_strings() {
     let own = registered("https://a.example/cb");
     assert_eq!(own.match_requested("https://a.example/cb"), Some(own.clone()));
-    for sent in [
+    for requested in [
         "",
         "https://a.example/cb/",
         "https://a.example/cb?x=1",
@@ -147,7 +146,7 @@ fn uris_match_character_by_character() {
         "https://a.example@evil.example/cb",
         "https://a.example.evil.example/cb",
     ] {
-        assert_eq!(own.match_requested(sent), None, "{sent:?}");
+        assert_eq!(own.match_requested(requested), None, "{requested:?}");
     }
     assert_eq!(
         registered("https://a.example/x%2Fy").match_requested("https://a.example/x%2fy"),
@@ -155,10 +154,10 @@ fn uris_match_character_by_character() {
     );
 }
 
-// Attack 8.
+// RFC 8252, section 7.3.
 #[test]
-fn the_port_of_a_loopback_address_is_free() {
-    for (own, sent) in [
+fn the_port_of_a_loopback_address_may_differ() {
+    for (own, requested) in [
         ("http://127.0.0.1/cb", "http://127.0.0.1:51234/cb"),
         ("http://127.0.0.1:8080/cb", "http://127.0.0.1:51234/cb"),
         ("http://127.0.0.1:8080/cb", "http://127.0.0.1/cb"),
@@ -166,16 +165,15 @@ fn the_port_of_a_loopback_address_is_free() {
         ("http://[::1]:1/cb?x=1", "http://[::1]:65535/cb?x=1"),
         ("http://127.0.0.1", "http://127.0.0.1:51234"),
     ] {
-        let matched = registered(own).match_requested(sent);
-        assert_eq!(matched.as_ref().map(RedirectUri::as_str), Some(sent), "{own}");
+        let matched = registered(own).match_requested(requested);
+        assert_eq!(matched.as_ref().map(RedirectUri::as_str), Some(requested), "{own}");
     }
 }
 
-// Attacks 5, 9 and 10.
 #[test]
-fn nothing_else_of_a_loopback_uri_is_free() {
+fn nothing_but_the_port_of_a_loopback_uri_may_differ() {
     let own = registered("http://127.0.0.1/cb");
-    for sent in [
+    for requested in [
         "http://127.0.0.1:51234/other",
         "http://127.0.0.1:51234/cb/",
         "http://127.0.0.1:51234/cb?x",
@@ -203,9 +201,9 @@ fn nothing_else_of_a_loopback_uri_is_free() {
         "http://127.0.0.1:80#/cb",
         "http://127.0.0.1:80 /cb",
     ] {
-        assert_eq!(own.match_requested(sent), None, "{sent:?}");
+        assert_eq!(own.match_requested(requested), None, "{requested:?}");
     }
-    for (own, sent) in [
+    for (own, requested) in [
         ("https://127.0.0.1/cb", "https://127.0.0.1:51234/cb"),
         ("http://localhost/cb", "http://localhost:51234/cb"),
         ("http://localhost/cb", "http://localhost.evil.example/cb"),
@@ -213,11 +211,10 @@ fn nothing_else_of_a_loopback_uri_is_free() {
         ("http://127.0.0.2/cb", "http://127.0.0.2:51234/cb"),
         ("http://app.example/cb", "http://app.example:51234/cb"),
     ] {
-        assert_eq!(registered(own).match_requested(sent), None, "{own} for {sent}");
+        assert_eq!(registered(own).match_requested(requested), None, "{own} for {requested}");
     }
 }
 
-// Attack 22.
 #[test]
 fn the_oob_urn_matches_only_itself() {
     let own = registered(OOB);
@@ -228,7 +225,7 @@ fn the_oob_urn_matches_only_itself() {
 }
 
 #[test]
-fn a_uri_that_is_kept_is_checked_when_it_is_read_back() {
+fn a_deserialized_uri_is_validated() {
     let own = registered("https://a.example/cb?x=%2F");
     let json = serde_json::to_string(&own).unwrap();
     assert_eq!(json, r#""https://a.example/cb?x=%2F""#);
@@ -236,9 +233,32 @@ fn a_uri_that_is_kept_is_checked_when_it_is_read_back() {
     assert!(serde_json::from_str::<RedirectUri>(r#""javascript:x""#).is_err());
 }
 
+#[test]
+fn the_remote_host_is_that_of_a_web_address() {
+    for (uri, host) in [
+        ("https://app.example/callback?next=evil.example", Some("app.example")),
+        ("https://app.example:8443/", Some("app.example")),
+        ("https://APP.example", Some("app.example")),
+        ("https://xn--pple-43d.com/cb", Some("xn--pple-43d.com")),
+        ("http://192.0.2.7/cb", Some("192.0.2.7")),
+        ("https://[2001:db8::7]/cb", Some("[2001:db8::7]")),
+        ("https://localhost.evil.example/cb", Some("localhost.evil.example")),
+        ("http://127.0.0.1:4000/cb", None),
+        ("http://[::1]/cb", None),
+        ("http://[0:0::1]/cb", None),
+        ("http://localhost/cb", None),
+        ("http://app.localhost/cb", None),
+        ("tusky://oauth.evil.example/cb", None),
+        ("com.example.app:/oauth2redirect", None),
+        (OOB, None),
+    ] {
+        assert_eq!(registered(uri).remote_host().as_deref(), host, "{uri}");
+    }
+}
+
 proptest! {
     #[test]
-    fn any_text_is_taken_or_refused(text in any::<String>()) {
+    fn an_accepted_uri_is_unchanged_printable_ascii(text in any::<String>()) {
         if let Ok(uri) = RedirectUri::new(text.as_str()) {
             prop_assert!(text.is_ascii() && !text.contains(['\r', '\n', '\0', ' ', '#']));
             prop_assert_eq!(uri.as_str(), text);
@@ -252,17 +272,17 @@ proptest! {
     ) {
         if let Ok(uri) = RedirectUri::new(one.as_str()) {
             prop_assert_eq!(uri.match_requested(&one), Some(uri.clone()));
-            let sent = one.replacen("/c", &format!(":{port}/c"), 1);
-            if let Some(matched) = uri.match_requested(&sent) {
+            let requested = one.replacen("/c", &format!(":{port}/c"), 1);
+            if let Some(matched) = uri.match_requested(&requested) {
                 prop_assert!(matched.match_requested(&one).is_some());
-                // Whatever matched could have been registered.
-                prop_assert!(RedirectUri::new(sent).is_ok());
+                // Every URI that matches could have been registered.
+                prop_assert!(RedirectUri::new(requested).is_ok());
             }
         }
     }
 
     #[test]
-    fn any_text_can_be_sent(sent in any::<String>()) {
-        prop_assert_eq!(registered("http://127.0.0.1/cb").match_requested(&sent), None);
+    fn an_arbitrary_requested_uri_does_not_match(requested in any::<String>()) {
+        prop_assert_eq!(registered("http://127.0.0.1/cb").match_requested(&requested), None);
     }
 }

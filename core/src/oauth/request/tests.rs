@@ -16,7 +16,7 @@ fn app() -> App {
     App { id: 7, client_id: "a".into(), details: registration.validate().unwrap() }
 }
 
-/// The pairs of a good request, and then these.
+/// The pairs of a valid request, and these.
 fn with(more: &[(&str, &str)]) -> Vec<(String, String)> {
     let good = [("response_type", "code"), ("client_id", "a"), ("redirect_uri", CALLBACK)];
     owned(&[&good, more].concat())
@@ -26,34 +26,34 @@ fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-fn check(pairs: &[(String, String)]) -> Result<AuthorizationRequest, OAuthError> {
+fn parse(pairs: &[(String, String)]) -> Result<AuthorizationRequest, OAuthError> {
     AuthorizationRequest::parse(Parameters::new(pairs), Some(&app()))
 }
 
 fn request(more: &[(&str, &str)]) -> AuthorizationRequest {
-    check(&with(more)).unwrap()
+    parse(&with(more)).unwrap()
 }
 
-/// Why what is asked is refused, at the app's own URI.
-fn refusal(more: &[(&str, &str)]) -> OAuthError {
+/// The error that is sent to the app.
+fn error(more: &[(&str, &str)]) -> OAuthError {
     request(more).requested.unwrap_err()
 }
 
 #[test]
-fn the_least_that_can_be_asked_is_read() {
+fn a_minimal_request_is_parsed() {
     let request = request(&[]);
     assert_eq!(request.app_id, 7);
     assert_eq!(request.target.redirect_uri.as_str(), CALLBACK);
     assert_eq!(request.target.mode, ResponseMode::Query);
     assert_eq!(request.target.state, None);
-    let asked = request.requested.unwrap();
-    assert_eq!((asked.scopes.to_string().as_str(), asked.challenge), ("read", None));
+    let requested = request.requested.unwrap();
+    assert_eq!((requested.scopes.to_string().as_str(), requested.challenge), ("read", None));
     assert!(!request.force_login);
     assert_eq!(request.lang, None);
 }
 
 #[test]
-fn every_parameter_of_the_contract_is_read() {
+fn every_parameter_is_parsed() {
     let request = request(&[
         ("scope", "write:statuses read"),
         ("state", "s"),
@@ -63,19 +63,18 @@ fn every_parameter_of_the_contract_is_read() {
         ("lang", "de"),
         ("response_mode", "form_post"),
     ]);
-    let asked = request.requested.unwrap();
-    assert_eq!(asked.scopes.to_string(), "write:statuses read");
-    assert_eq!(asked.challenge, Challenge::parse(CHALLENGE));
+    let requested = request.requested.unwrap();
+    assert_eq!(requested.scopes.to_string(), "write:statuses read");
+    assert_eq!(requested.challenge, Challenge::parse(CHALLENGE));
     assert_eq!(request.target.state.as_deref(), Some("s"));
     assert_eq!(request.target.mode, ResponseMode::FormPost);
     assert!(request.force_login);
     assert_eq!(request.lang.as_deref(), Some("de"));
 }
 
-// Attack 23.
 #[test]
-fn a_request_names_one_client() {
-    for (pairs, named) in [
+fn a_request_has_one_client_id() {
+    for (pairs, expected) in [
         (vec![("client_id", "a")], Ok("a")),
         (vec![], Err(OAuthError::Missing(Parameter::ClientId))),
         (vec![("client_id", "")], Err(OAuthError::Missing(Parameter::ClientId))),
@@ -86,21 +85,21 @@ fn a_request_names_one_client() {
         (vec![("client_id[]", "a")], Err(OAuthError::NotOneValue(Parameter::ClientId))),
     ] {
         let pairs = owned(&pairs);
-        assert_eq!(client_id(Parameters::new(&pairs)), named, "{pairs:?}");
+        assert_eq!(client_id(Parameters::new(&pairs)), expected, "{pairs:?}");
     }
 }
 
 #[test]
-fn an_unknown_client_gets_a_page() {
+fn an_unknown_client_is_rejected() {
     let pairs = with(&[]);
-    let refused = AuthorizationRequest::parse(Parameters::new(&pairs), None);
-    assert_eq!(refused, Err(OAuthError::InvalidClient));
+    let rejected = AuthorizationRequest::parse(Parameters::new(&pairs), None);
+    assert_eq!(rejected, Err(OAuthError::InvalidClient));
 }
 
-// Attacks 1, 12, 13, 15 and 22.
+// RFC 6749, section 4.1.2.1: such an error must not be redirected.
 #[test]
-fn a_bad_redirect_uri_gets_a_page_whatever_else_is_wrong() {
-    for (uris, refused) in [
+fn an_invalid_redirect_uri_is_rejected_before_everything_else() {
+    for (uris, error) in [
         (vec![], OAuthError::Missing(Parameter::RedirectUri)),
         (vec![("redirect_uri", "")], OAuthError::Missing(Parameter::RedirectUri)),
         (vec![("redirect_uri", CALLBACK); 2], OAuthError::Repeated(Parameter::RedirectUri)),
@@ -108,30 +107,27 @@ fn a_bad_redirect_uri_gets_a_page_whatever_else_is_wrong() {
         (vec![("redirect_uri", "https://evil.example/cb")], OAuthError::InvalidRedirectUri),
         (vec![("redirect_uri", "https://a.example/cb/")], OAuthError::InvalidRedirectUri),
         (vec![("redirect_uri", "urn:ietf:wg:oauth:2.0:oob")], OAuthError::InvalidRedirectUri),
-        // Attack 16.
         (vec![("redirect_uri", "https://a.example/cb\r\nX: y")], OAuthError::InvalidRedirectUri),
     ] {
         let pairs = owned(&[&[("client_id", "a"), ("response_type", "token")], &*uris].concat());
-        assert_eq!(check(&pairs), Err(refused), "{pairs:?}");
+        assert_eq!(parse(&pairs), Err(error), "{pairs:?}");
     }
 }
 
-// Attack 25.
 #[test]
 fn the_only_response_type_is_code() {
     let good = [("client_id", "a"), ("redirect_uri", CALLBACK)];
-    let missing = check(&owned(&good)).unwrap().requested;
+    let missing = parse(&owned(&good)).unwrap().requested;
     assert_eq!(missing, Err(OAuthError::Missing(Parameter::ResponseType)));
     for wrong in ["token", "id_token", "code token", "Code", "code ", " code", "none"] {
         let pairs = owned(&[&good[..], &[("response_type", wrong)]].concat());
-        let refused = check(&pairs).unwrap().requested;
-        assert_eq!(refused, Err(OAuthError::UnsupportedResponseType), "{wrong}");
+        let rejected = parse(&pairs).unwrap().requested;
+        assert_eq!(rejected, Err(OAuthError::UnsupportedResponseType), "{wrong}");
     }
 }
 
-// Attack 36.
 #[test]
-fn an_unknown_response_mode_is_refused_in_the_query() {
+fn an_unknown_response_mode_is_rejected_in_the_query() {
     for wrong in ["query.jwt", "web_message", "Query"] {
         let request = request(&[("response_mode", wrong)]);
         assert_eq!(request.requested, Err(OAuthError::UnsupportedResponseMode), "{wrong}");
@@ -142,39 +138,37 @@ fn an_unknown_response_mode_is_refused_in_the_query() {
     assert_eq!(in_fragment.requested, Err(OAuthError::InvalidScope));
 }
 
-// Attacks 27, 28 and 30.
 #[test]
-fn a_scope_beyond_the_apps_own_is_refused() {
+fn a_scope_that_the_app_did_not_declare_is_rejected() {
     for wrong in
         ["push", "read push", "admin:read", "nope", "read  write", "read\twrite", "\0", "\"read\""]
     {
-        assert_eq!(refusal(&[("scope", wrong)]), OAuthError::InvalidScope, "{wrong:?}");
+        assert_eq!(error(&[("scope", wrong)]), OAuthError::InvalidScope, "{wrong:?}");
     }
     for name in ["scope[]", "scope[a]"] {
-        assert_eq!(refusal(&[(name, "read")]), OAuthError::NotOneValue(Parameter::Scope));
+        assert_eq!(error(&[(name, "read")]), OAuthError::NotOneValue(Parameter::Scope));
     }
 }
 
-// Attacks 52 and 53.
+// RFC 7636, section 4.4.1.
 #[test]
-fn a_challenge_needs_its_method_and_its_form() {
+fn a_challenge_must_be_well_formed_and_have_its_method() {
     let challenge = ("code_challenge", CHALLENGE);
-    assert_eq!(refusal(&[challenge]), OAuthError::InvalidChallengeMethod);
+    assert_eq!(error(&[challenge]), OAuthError::InvalidChallengeMethod);
     for method in ["", "plain", "s256", "S512", "S256 "] {
-        let refused = refusal(&[challenge, ("code_challenge_method", method)]);
-        assert_eq!(refused, OAuthError::InvalidChallengeMethod, "{method}");
+        let rejected = error(&[challenge, ("code_challenge_method", method)]);
+        assert_eq!(rejected, OAuthError::InvalidChallengeMethod, "{method}");
     }
     for malformed in ["short", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw+cM"] {
         let pairs = [("code_challenge", malformed), ("code_challenge_method", "S256")];
-        assert_eq!(refusal(&pairs), OAuthError::InvalidChallenge, "{malformed}");
+        assert_eq!(error(&pairs), OAuthError::InvalidChallenge, "{malformed}");
     }
-    // A method without a challenge asks for nothing.
+    // A method without a challenge has no effect.
     assert_eq!(request(&[("code_challenge_method", "S256")]).requested.unwrap().challenge, None);
 }
 
-// Attack 31.
 #[test]
-fn a_state_is_carried_through_up_to_its_limit() {
+fn a_state_is_accepted_up_to_its_maximum_length() {
     for state in ["a&b#c\"d'é🔔\r\n\0", "None", &"s".repeat(MAX_STATE_LENGTH)] {
         let request = request(&[("state", state)]);
         assert_eq!(request.target.state.as_deref(), Some(state));
@@ -186,9 +180,8 @@ fn a_state_is_carried_through_up_to_its_limit() {
     assert_eq!(request(&[("state", "")]).target.state, None);
 }
 
-// Attacks 18 and 23.
 #[test]
-fn a_repeated_parameter_is_refused_at_the_apps_own_uri() {
+fn a_repeated_parameter_is_an_error_for_the_app() {
     for (name, value, parameter) in [
         ("response_type", "code", Parameter::ResponseType),
         ("response_mode", "query", Parameter::ResponseMode),
@@ -199,22 +192,21 @@ fn a_repeated_parameter_is_refused_at_the_apps_own_uri() {
         ("force_login", "true", Parameter::ForceLogin),
         ("lang", "de", Parameter::Lang),
     ] {
-        let refused = refusal(&[(name, value), (name, value)]);
-        assert_eq!(refused, OAuthError::Repeated(parameter), "{name}");
+        let rejected = error(&[(name, value), (name, value)]);
+        assert_eq!(rejected, OAuthError::Repeated(parameter), "{name}");
     }
-    let answered = request(&[("scope", "read"), ("scope", "write"), ("state", "s")]);
-    assert_eq!(answered.target.state.as_deref(), Some("s"));
+    let rejected = request(&[("scope", "read"), ("scope", "write"), ("state", "s")]);
+    assert_eq!(rejected.target.state.as_deref(), Some("s"));
 }
 
-// Attack 26.
 #[test]
-fn unknown_parameters_are_ignored_however_often_they_come() {
+fn unknown_parameters_are_ignored_even_when_repeated() {
     let pairs = vec![("nonce", "n"); 1000];
     assert!(request(&pairs).requested.is_ok());
 }
 
 #[test]
-fn what_is_wrong_first_is_told() {
+fn the_first_error_is_reported() {
     let all_wrong = [
         ("response_mode", "nope"),
         ("scope", "nope"),
@@ -228,12 +220,12 @@ fn what_is_wrong_first_is_told() {
         OAuthError::StateTooLong,
     ];
     for (from, expected) in order.into_iter().enumerate() {
-        assert_eq!(refusal(&all_wrong[from..]), expected);
+        assert_eq!(error(&all_wrong[from..]), expected);
     }
 }
 
 #[test]
-fn force_login_is_false_in_every_language() {
+fn force_login_accepts_the_spellings_of_false() {
     for no in ["", " ", "0", "false", "False", "FALSE", "f", "F", "off", "OFF", "no", "None"] {
         assert!(!request(&[("force_login", no)]).force_login, "{no:?}");
     }
@@ -242,10 +234,9 @@ fn force_login_is_false_in_every_language() {
     }
 }
 
-// Attack 32.
 #[test]
-fn a_language_is_a_tag_or_nothing() {
-    for (sent, lang) in [
+fn a_malformed_language_tag_is_ignored() {
+    for (text, lang) in [
         ("de", Some("de")),
         ("pt-BR", Some("pt-BR")),
         ("pt_BR", Some("pt-BR")),
@@ -261,27 +252,26 @@ fn a_language_is_a_tag_or_nothing() {
         ("дe", None),
         ("de-aaaaaaaa-aaaaaaaa-aaaaaaaa-aaaaaaaa", None),
     ] {
-        assert_eq!(request(&[("lang", sent)]).lang.as_deref(), lang, "{sent:?}");
+        assert_eq!(request(&[("lang", text)]).lang.as_deref(), lang, "{text:?}");
     }
 }
 
 #[test]
 fn consent_is_asked_for_unless_exactly_these_scopes_were_granted() {
     let scopes = |text: &str| text.parse::<Scopes>().unwrap();
-    let asks = request(&[("scope", "read write")]);
-    assert!(asks.needs_consent([]));
-    assert!(asks.needs_consent(&[scopes("read")]));
-    assert!(asks.needs_consent(&[scopes("read"), scopes("read write push")]));
-    assert!(!asks.needs_consent(&[scopes("push"), scopes("write read")]));
+    let request_both = request(&[("scope", "read write")]);
+    assert!(request_both.needs_consent([]));
+    assert!(request_both.needs_consent(&[scopes("read")]));
+    assert!(request_both.needs_consent(&[scopes("read"), scopes("read write push")]));
+    assert!(!request_both.needs_consent(&[scopes("push"), scopes("write read")]));
     let forced = request(&[("scope", "read write"), ("force_login", "1")]);
     assert!(forced.needs_consent(&[scopes("read write")]));
-    // There is nothing to agree to.
+    // An invalid request has nothing to approve.
     assert!(!request(&[("scope", "nope")]).needs_consent([]));
 }
 
-// Attacks 19 and 33.
 #[test]
-fn nothing_is_refused_asked_or_approved_before_the_user_has_signed_in() {
+fn the_first_step_is_to_sign_in() {
     let granted = ["read".parse::<Scopes>().unwrap()];
     for (more, then) in [
         (&[][..], NextStep::Approve),
@@ -296,7 +286,7 @@ fn nothing_is_refused_asked_or_approved_before_the_user_has_signed_in() {
 }
 
 #[test]
-fn a_request_that_is_kept_is_read_back() {
+fn a_request_is_deserialized_to_itself() {
     for more in [
         &[][..],
         &[("state", "\0"), ("code_challenge", CHALLENGE), ("code_challenge_method", "S256")],
@@ -311,7 +301,7 @@ fn a_request_that_is_kept_is_read_back() {
 
 proptest! {
     #[test]
-    fn any_pairs_are_answered(
+    fn parsing_never_accepts_another_redirect_uri(
         pairs in prop::collection::vec((
             prop::sample::select(vec![
                 "response_type", "client_id", "redirect_uri", "scope", "scope[]", "state", "lang",
@@ -322,7 +312,7 @@ proptest! {
     ) {
         let pairs: Vec<_> = pairs.into_iter().map(|(n, v): (&str, String)| (n.to_owned(), v)).collect();
         let _ = client_id(Parameters::new(&pairs));
-        if let Ok(request) = check(&pairs) {
+        if let Ok(request) = parse(&pairs) {
             prop_assert_eq!(request.target.redirect_uri.as_str(), CALLBACK);
         }
     }

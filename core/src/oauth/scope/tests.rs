@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The list of the contract, as it stands there.
+/// The scopes of the contract, in its order.
 const LISTED: &str = "read write write:accounts write:blocks write:bookmarks write:conversations \
     write:favourites write:filters write:follows write:lists write:media write:mutes \
     write:notifications write:reports write:statuses read:accounts read:blocks read:bookmarks \
@@ -33,7 +33,7 @@ fn a_scope_covers_itself_and_its_children() {
         ("write", "write:statuses", true),
         ("admin:read", "admin:read:accounts", true),
         ("push", "push", true),
-        // Attack 30: a child does not give its parent.
+        // A child does not include its parent.
         ("write:statuses", "write", false),
         ("read", "write:accounts", false),
         ("read", "admin:read", false),
@@ -51,35 +51,39 @@ fn a_scope_covers_itself_and_its_children() {
 }
 
 #[test]
-fn an_app_may_ask_for_what_its_scopes_cover_and_for_nothing_else() {
-    for (declared, asked, covered) in [
+fn an_app_may_request_only_scopes_that_its_own_cover() {
+    for (declared, requested, covered) in [
         ("read write", "read", true),
         ("read write", "write:statuses read:accounts", true),
         ("read write", "", true),
-        ("read", "read write", false), // attack 28
+        ("read", "read write", false),
         ("read", "push", false),
-        ("write:statuses", "write", false), // attack 30
+        ("write:statuses", "write", false),
         ("", "read", false),
     ] {
-        assert_eq!(scopes(declared).covers_all(&scopes(asked)), covered, "{declared} for {asked}");
+        assert_eq!(
+            scopes(declared).covers_all(&scopes(requested)),
+            covered,
+            "{declared} for {requested}"
+        );
     }
 }
 
 #[test]
-fn follow_opens_follows_blocks_and_mutes_but_nothing_more() {
-    let opened: Vec<&str> = Scope::ALL
+fn follow_allows_follows_blocks_and_mutes_only() {
+    let allowed: Vec<&str> = Scope::ALL
         .iter()
         .filter(|&&needed| scopes("follow").allows(needed))
         .map(|scope| scope.as_str())
         .collect();
     assert_eq!(
-        opened.join(" "),
+        allowed.join(" "),
         "write:blocks write:follows write:mutes read:blocks read:follows read:mutes follow"
     );
 }
 
 #[test]
-fn a_token_may_do_what_its_scopes_cover() {
+fn a_token_allows_what_its_scopes_cover() {
     for (held, needed, allowed) in [
         ("read", Scope::ReadAccounts, true),
         ("profile", Scope::ReadAccounts, false),
@@ -93,20 +97,20 @@ fn a_token_may_do_what_its_scopes_cover() {
 }
 
 #[test]
-fn duplicates_collapse_and_the_order_given_is_kept() {
+fn duplicates_are_removed_and_the_order_is_preserved() {
     assert_eq!(scopes("write read write").to_string(), "write read");
     assert_eq!(scopes("read:accounts write:statuses").to_string(), "read:accounts write:statuses");
 }
 
 #[test]
-fn sets_are_equal_whatever_their_order() {
+fn equality_ignores_the_order() {
     assert_eq!(scopes("read write"), scopes("write read"));
     assert_ne!(scopes("read write"), scopes("read"));
     assert_ne!(scopes("read write"), scopes("read push"));
 }
 
 #[test]
-fn a_list_of_texts_is_read_like_one_text() {
+fn a_list_of_texts_is_parsed_like_one_text() {
     assert_eq!(Scopes::from_texts(["read", "write"]), Ok(scopes("read write")));
     assert_eq!(Scopes::from_texts(["read push", "", "read"]), Ok(scopes("read push")));
     assert_eq!(Scopes::from_texts(Vec::<String>::new()), Ok(Scopes::default()));
@@ -114,14 +118,14 @@ fn a_list_of_texts_is_read_like_one_text() {
 }
 
 #[test]
-fn no_scope_at_all_means_read() {
+fn an_empty_set_defaults_to_read() {
     assert_eq!(scopes("").or_read().to_string(), "read");
     assert_eq!(scopes("push").or_read().to_string(), "push");
 }
 
-// Attack 27.
+// RFC 6749, section 3.3.
 #[test]
-fn what_breaks_the_grammar_is_malformed() {
+fn a_text_that_violates_the_grammar_is_malformed() {
     for text in [
         " ",
         " read",
@@ -143,7 +147,7 @@ fn what_breaks_the_grammar_is_malformed() {
 }
 
 #[test]
-fn a_name_that_is_not_listed_is_unknown() {
+fn an_unlisted_scope_is_unknown() {
     for text in ["READ", "Read", "read:", ":read", "read:account", "admin", "crypto", "read+write"]
     {
         let unknown = Err(ScopeError::Unknown(text.to_owned()));
@@ -153,7 +157,7 @@ fn a_name_that_is_not_listed_is_unknown() {
 }
 
 #[test]
-fn scopes_are_one_string_in_json() {
+fn scopes_are_serialized_as_one_string() {
     let json = serde_json::to_string(&scopes("read write:media")).unwrap();
     assert_eq!(json, r#""read write:media""#);
     assert_eq!(serde_json::from_str::<Scopes>(&json).unwrap(), scopes("read write:media"));
@@ -163,12 +167,12 @@ fn scopes_are_one_string_in_json() {
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused(text in any::<String>()) {
+    fn parsing_never_panics(text in any::<String>()) {
         let _ = text.parse::<Scopes>();
     }
 
     #[test]
-    fn what_is_written_is_read_back(
+    fn a_displayed_set_is_parsed_to_itself(
         chosen in prop::collection::vec(prop::sample::select(Scope::ALL), 0..60),
     ) {
         let set: Scopes = chosen.into_iter().collect();
