@@ -56,12 +56,6 @@ struct Build {
     bench: PathBuf,
 }
 
-impl Build {
-    fn in_dir(dir: &Path) -> Self {
-        Self { belfry: dir.join("belfry"), bench: dir.join("belfry-bench") }
-    }
-}
-
 /// The programs to measure, and the length of the measurements.
 struct Bench {
     current: Build,
@@ -90,7 +84,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     }
     let release = cargo::target_dir()?.join("release");
     let bench = Bench {
-        current: Build::in_dir(&release),
+        current: Build { belfry: release.join("belfry"), bench: release.join("belfry-bench") },
         other: options.against.as_deref().map(other_build).transpose()?,
         bare: release.join("bare"),
         rounds: options.rounds,
@@ -120,17 +114,9 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     Ok(passed)
 }
 
-/// The build that contains this `belfry`. Its own `belfry-bench` fills the database if there is one,
-/// because the stored formats may differ between the builds.
+/// Returns the build that contains this `belfry`. Its own `belfry-bench` fills the database of rows
+/// with accounts, because the stored formats may differ between the builds.
 fn other_build(belfry: &Path) -> Result<Build, Box<dyn Error>> {
     let belfry = belfry.canonicalize().map_err(|error| format!("{}: {error}", belfry.display()))?;
-    let build = Build::in_dir(belfry.parent().unwrap_or(&belfry));
-    if !build.bench.is_file() {
-        return Err(format!(
-            "{} is missing: build it with `cargo build --release -p belfry -p belfry-bench --bins`",
-            build.bench.display()
-        )
-        .into());
-    }
-    Ok(Build { belfry, ..build })
+    Ok(Build { bench: belfry.with_file_name("belfry-bench"), belfry })
 }

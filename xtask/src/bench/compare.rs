@@ -98,13 +98,16 @@ fn line(name: &str, target: Option<Target>, ours: &[Load], reference: &[Load]) -
     let rate = |loads: &[Load]| median(loads.iter().map(|load| load.per_second));
     let cpu = |loads: &[Load]| median(loads.iter().map(|load| load.cpu_us));
     let text = |loads: &[Load]| format!("{:.0}/s, {:.1} µs CPU", rate(loads), cpu(loads));
-    let pairs = ours.iter().zip(reference);
+    let ratio = |figure: fn(&Load) -> f64| {
+        median(ours.iter().zip(reference).map(|(ours, other)| figure(ours) / figure(other)))
+    };
     Line {
         name: name.to_owned(),
         measured: text(ours),
         reference: text(reference),
-        value: median(pairs.map(|(ours, other)| ours.per_second / other.per_second)),
+        value: ratio(|load| load.per_second),
         unit: String::new(),
+        cpu_ratio: ratio(|load| load.cpu_us),
         target,
         errors: ours.iter().map(|load| load.errors).sum(),
     }
@@ -123,8 +126,15 @@ mod tests {
         let bare = [load(100.0, 0), load(1000.0, 0), load(200.0, 0)];
         let ours = [load(80.0, 0), load(900.0, 0), load(2.0, 0)];
         let row = line("GET /", Some(Target::AtLeast(0.75)), &ours, &bare);
-        let cells =
-            ["GET /", "80/s, 9.5 µs CPU", "200/s, 9.5 µs CPU", "0.80", "at least 0.75", "ok"];
+        let cells = [
+            "GET /",
+            "80/s, 9.5 µs CPU",
+            "200/s, 9.5 µs CPU",
+            "0.80",
+            "1.00",
+            "at least 0.75",
+            "ok",
+        ];
         assert_eq!(row.cells(), cells);
         let row = line("GET /", Some(Target::AtLeast(0.75)), &[load(70.0, 0)], &bare);
         assert!(!row.passed());

@@ -42,7 +42,8 @@ pub(super) enum Target {
     AtMost(f64),
 }
 
-pub(super) const HEADER: &[&str] = &["row", "measured", "reference", "result", "target", ""];
+pub(super) const HEADER: &[&str] =
+    &["row", "measured", "reference", "result", "CPU ratio", "target", ""];
 
 /// A line of the table.
 pub(super) struct Line {
@@ -52,6 +53,8 @@ pub(super) struct Line {
     pub reference: String,
     pub value: f64,
     pub unit: String,
+    /// CPU time per request relative to the reference; NaN if it was not measured.
+    pub cpu_ratio: f64,
     pub target: Option<Target>,
     /// Requests that failed or had an unexpected status.
     pub errors: u64,
@@ -65,6 +68,7 @@ impl Line {
             reference: String::new(),
             value,
             unit: unit.to_owned(),
+            cpu_ratio: f64::NAN,
             target,
             errors: 0,
         }
@@ -93,12 +97,15 @@ impl Line {
             (0, Some(_)) if self.passed() => "ok".to_owned(),
             (0, Some(_)) => "FAILED".to_owned(),
         };
+        let cpu_ratio = Some(self.cpu_ratio).filter(|ratio| !ratio.is_nan());
+        let cpu_ratio = cpu_ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"));
         let value = with_unit(format!("{:.decimals$}", self.value));
         vec![
             self.name.clone(),
             self.measured.clone(),
             self.reference.clone(),
             value,
+            cpu_ratio,
             target,
             outcome,
         ]
@@ -212,16 +219,16 @@ mod tests {
         for (text, expected, passed) in [
             (
                 "ratio\t113.0\ttimes (100 or more)",
-                ["113.0 times", "at least 100 times", "ok"],
+                ["113.0 times", "", "at least 100 times", "ok"],
                 true,
             ),
             (
                 "ratio\t90\ttimes (100 or more)",
-                ["90.0 times", "at least 100 times", "FAILED"],
+                ["90.0 times", "", "at least 100 times", "FAILED"],
                 false,
             ),
-            ("ratio\t1.2\ttimes (1.5 or less)", ["1.2 times", "at most 1.5 times", "ok"], true),
-            ("writes\t54000\tper second", ["54000.0 per second", "", ""], true),
+            ("ratio\t1.2\ttimes (1.5 or less)", ["1.2 times", "", "at most 1.5 times", "ok"], true),
+            ("writes\t54000\tper second", ["54000.0 per second", "", "", ""], true),
         ] {
             let line = parse_line(text).unwrap();
             assert_eq!(

@@ -81,7 +81,9 @@ impl Setup {
         if self.rules {
             command.arg("--rules");
         }
-        let output = command.output()?;
+        let output = command
+            .output()
+            .map_err(|error| io::Error::other(format!("{}: {error}", bench.display())))?;
         if !output.status.success() {
             let error = String::from_utf8_lossy(&output.stderr);
             return Err(io::Error::other(format!("cannot add accounts: {error}")));
