@@ -76,8 +76,8 @@ pub fn read(bytes: &[u8]) -> Result<Value, JsonError> {
 }
 
 /// Parses an object and passes the items of one of its arrays to `on_item`, each with its index,
-/// instead of collecting them. The array is empty in the returned object. Memory use is therefore
-/// independent of the length of the array.
+/// instead of collecting them, so that memory use is independent of the length of the array. The
+/// array is empty in the returned object.
 ///
 /// # Errors
 /// If [`read`] would fail, or with the first error of `on_item`.
@@ -157,7 +157,8 @@ impl Strict<'_> {
         E::custom("rejected")
     }
 
-    fn deeper<E: serde::de::Error>(self) -> Result<Self, E> {
+    /// Enters an array or an object.
+    fn descend<E: serde::de::Error>(self) -> Result<Self, E> {
         if self.depth == MAX_DEPTH {
             return Err(self.reject(Rejection::TooDeep));
         }
@@ -204,12 +205,8 @@ impl<'de> Visitor<'de> for Strict<'_> {
         Ok(Value::String(value.to_owned()))
     }
 
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let item = Self { streamed: None, ..self.deeper()? };
+        let item = Self { streamed: None, ..self.descend()? };
         let mut array = Vec::new();
         let mut index = 0;
         while let Some(value) = items.next_element_seed(item)? {
@@ -227,7 +224,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let member = self.deeper()?;
+        let member = self.descend()?;
         let mut object = Map::new();
         while let Some(key) = members.next_key::<String>()? {
             if object.contains_key(&key) {

@@ -46,6 +46,7 @@ impl Fields {
         Self::of(read(body)?, Location::Body)
     }
 
+    /// Wraps a value that must be an object.
     pub(crate) fn of(value: Value, location: Location) -> Result<Self, JsonError> {
         match value {
             Value::Object(object) => Ok(Self { location, object }),
