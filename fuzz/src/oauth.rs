@@ -1,5 +1,5 @@
-//! A form, on the next line an `Authorization` header, and then anything: all readers of OAuth and
-//! of limits read it or refuse it, and no answer leaves for a place that the app did not register.
+//! A form, an `Authorization` header on the next line, then arbitrary bytes: no parser of OAuth and
+//! rate limits panics, and authorization responses go only to registered redirect URIs.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -28,12 +28,12 @@ pub fn check(input: &[u8]) {
     let mut next = || lines.next().unwrap_or_default();
     let (query, header, rest) = (next(), next(), next());
     if let Ok(pairs) = form::parse(query) {
-        read_all(&pairs, header);
+        parse_all(&pairs, header);
     }
     if let Ok(pairs) =
         json::read(rest).map_err(drop).and_then(|json| form::from_json(json).map_err(drop))
     {
-        read_all(&pairs, header);
+        parse_all(&pairs, header);
     }
     let _ = (LoginRequest::read(rest), RegisterRequest::read(rest));
     let text = String::from_utf8_lossy(rest);
@@ -46,11 +46,11 @@ pub fn check(input: &[u8]) {
     let _ = proxies.client_address(proxy, [header].into_iter(), [rest].into_iter());
 }
 
-/// Lets everybody read the pairs who reads any.
-fn read_all(pairs: &Pairs, header: &[u8]) {
+/// Runs all parsers of form parameters.
+fn parse_all(pairs: &Pairs, header: &[u8]) {
     let parameters = Parameters::new(pairs);
-    let named = pairs.iter().filter(|(name, _)| name == "access_token");
-    let _ = bearer::extract_token([header], named.map(|(_, token)| token.as_str()));
+    let tokens = pairs.iter().filter(|(name, _)| name == "access_token");
+    let _ = bearer::extract_token([header], tokens.map(|(_, token)| token.as_str()));
     let _ = TokenRequest::parse(Some(header), parameters);
     let _ = RevokeRequest::parse(Some(header), parameters);
     let _ = SignUp::from_pairs(pairs.clone()).validate();
@@ -61,18 +61,19 @@ fn read_all(pairs: &Pairs, header: &[u8]) {
             assert!(scopes.covers_all(&scopes));
         }
         if let Ok(uri) = RedirectUri::new(value.as_str()) {
-            leads_where_it_says(&uri);
+            check_redirect_uri(&uri);
         }
     }
-    // The app is what the same pairs say of one, if they say enough.
-    let details = Registration::from_pairs(pairs.clone()).validate().unwrap_or_else(|_| known());
+    // The app is registered with the same parameters, if they are valid.
+    let details =
+        Registration::from_pairs(pairs.clone()).validate().unwrap_or_else(|_| default_app());
     let app = App { id: 1, client_id: "app".to_owned(), details };
     if let Ok(request) = AuthorizationRequest::parse(parameters, Some(&app)) {
-        is_answered(&request, &app);
+        check_response(&request, &app);
     }
 }
 
-fn known() -> AppDetails {
+fn default_app() -> AppDetails {
     let uris = ["https://a.example/cb?x=1", "http://127.0.0.1/cb", "app://cb", "http://[::1]:1/"];
     AppDetails {
         name: "App".to_owned(),
@@ -82,8 +83,8 @@ fn known() -> AppDetails {
     }
 }
 
-/// Checks that a browser finds the host that is written there, and no user.
-fn leads_where_it_says(uri: &RedirectUri) {
+/// Checks that a browser would contact the host in the text, without credentials.
+fn check_redirect_uri(uri: &RedirectUri) {
     let Ok(url) = Url::parse(uri.as_str()) else { return };
     assert_eq!(url.fragment(), None, "{uri}");
     assert!(url.username().is_empty() && url.password().is_none(), "{uri}");
@@ -99,41 +100,41 @@ fn leads_where_it_says(uri: &RedirectUri) {
     assert_eq!(url.host_str(), host.as_deref(), "{uri}");
 }
 
-/// Checks that the answer goes where the app registered, once in each part.
-fn is_answered(request: &AuthorizationRequest, app: &App) {
-    let reply = &request.target;
+/// Checks that the response goes to a registered redirect URI, with each parameter once.
+fn check_response(request: &AuthorizationRequest, app: &App) {
+    let target = &request.target;
     let stored = serde_json::to_string(request).expect("a request is stored as JSON");
     assert_eq!(serde_json::from_str::<AuthorizationRequest>(&stored).ok().as_ref(), Some(request));
-    assert!(app.find_redirect_uri(reply.redirect_uri.as_str()).is_some());
-    if let Ok(asked) = &request.requested {
-        assert!(app.details.scopes.covers_all(&asked.scopes));
+    assert!(app.find_redirect_uri(target.redirect_uri.as_str()).is_some());
+    if let Ok(grant) = &request.requested {
+        assert!(app.details.scopes.covers_all(&grant.scopes));
     }
     let code = Secret::new("c0de");
-    let delivery = reply.deliver("https://belfry.example", AuthorizationResponse::Code(&code));
+    let delivery = target.deliver("https://belfry.example", AuthorizationResponse::Code(&code));
     match delivery {
-        Delivery::Show => assert!(reply.redirect_uri.is_oob()),
+        Delivery::Show => assert!(target.redirect_uri.is_oob()),
         Delivery::Post { action, fields } => {
-            is_same_place(&action, reply);
+            check_location(&action, target);
             assert!(fields.contains(&("code", "c0de".to_owned())));
         }
         Delivery::Redirect(location) => {
-            is_same_place(&location, reply);
-            let cut = if reply.mode == ResponseMode::Query { '?' } else { '#' };
-            let (_, answer) = location.split_once(cut).expect("it has an answer");
-            let named = |wanted: &str| -> Vec<String> {
-                let pairs = answer.split('&').filter_map(|pair| percent::parse_query(pair).ok());
+            check_location(&location, target);
+            let separator = if target.mode == ResponseMode::Query { '?' } else { '#' };
+            let (_, response) = location.split_once(separator).expect("it has parameters");
+            let values = |wanted: &str| -> Vec<String> {
+                let pairs = response.split('&').filter_map(|pair| percent::parse_query(pair).ok());
                 pairs.flatten().filter(|(name, _)| name == wanted).map(|(_, value)| value).collect()
             };
-            assert_eq!(named("code"), ["c0de"], "{location}");
-            assert_eq!(named("iss"), ["https://belfry.example"], "{location}");
-            assert_eq!(named("state"), Vec::from_iter(reply.state.clone()), "{location}");
+            assert_eq!(values("code"), ["c0de"], "{location}");
+            assert_eq!(values("iss"), ["https://belfry.example"], "{location}");
+            assert_eq!(values("state"), Vec::from_iter(target.state.clone()), "{location}");
         }
     }
 }
 
-/// Checks that an answer goes to the page that the redirect URI names.
-fn is_same_place(location: &str, reply: &ResponseTarget) {
+/// Checks that a location differs from the redirect URI only in query and fragment.
+fn check_location(location: &str, target: &ResponseTarget) {
     let page = |uri: &str| uri.split(['?', '#']).next().map(str::to_owned);
-    assert_eq!(page(location), page(reply.redirect_uri.as_str()));
+    assert_eq!(page(location), page(target.redirect_uri.as_str()));
     assert!(location.bytes().all(|byte| byte.is_ascii_graphic()), "{location:?}");
 }

@@ -42,12 +42,6 @@ pub struct CompiledRules {
     overrides: BuiltinOverrides,
 }
 
-/// A user's documents by scope. Of two documents of one scope the first counts.
-pub(super) struct DocumentsByScope<'d> {
-    pub(super) global: Option<&'d Document>,
-    pub(super) devices: Vec<&'d Document>,
-}
-
 /// A rule of the user, with the conditions it was compiled from.
 #[derive(Debug, Clone)]
 struct UserRule {
@@ -115,38 +109,31 @@ impl CompiledRule {
     }
 }
 
-impl<'d> DocumentsByScope<'d> {
-    pub(super) fn new(documents: impl IntoIterator<Item = &'d Document>) -> Self {
-        let mut by_scope = Self { global: None, devices: Vec::new() };
-        for document in documents {
-            match document.scope() {
-                RuleScope::Global => by_scope.global = by_scope.global.or(Some(document)),
-                scope if by_scope.devices.iter().all(|device| device.scope() != scope) => {
-                    by_scope.devices.push(document);
-                }
-                RuleScope::Device(_) => {}
-            }
-        }
-        by_scope
-    }
+/// Splits the documents of a user into the global one and those of devices.
+pub(super) fn split_scopes<'d>(
+    documents: impl IntoIterator<Item = &'d Document>,
+) -> (Option<&'d Document>, Vec<&'d Document>) {
+    let is_global = |document: &&Document| *document.scope() == RuleScope::Global;
+    let (global, devices): (Vec<_>, Vec<_>) = documents.into_iter().partition(is_global);
+    (global.first().copied(), devices)
 }
 
 impl CompiledRules {
     /// Compiles the documents of a user: the global one and those of devices. A scope without a
     /// document has no user rules and unchanged built-in rules.
     pub fn new<'d>(user_id: &str, documents: impl IntoIterator<Item = &'d Document>) -> Self {
-        let documents = DocumentsByScope::new(documents);
+        let (global, devices) = split_scopes(documents);
         let compile = |document: &Document| {
             Ruleset::of(|kind| {
                 document.user_rules()[kind].iter().map(|rule| UserRule::new(kind, rule)).collect()
             })
         };
-        let devices = documents.devices.iter();
+        let devices = devices.into_iter();
         Self {
             user: UserNames::new(User::new(user_id)),
-            global: documents.global.map(compile).unwrap_or_default(),
+            global: global.map(compile).unwrap_or_default(),
             devices: devices.map(|device| (device.scope().clone(), compile(device))).collect(),
-            overrides: documents.global.map(BuiltinOverrides::new).unwrap_or_default(),
+            overrides: global.map(BuiltinOverrides::new).unwrap_or_default(),
         }
     }
 

@@ -22,7 +22,7 @@ use rule_table::RuleTable;
 use slab::Slab;
 
 use super::Document;
-use super::evaluate::{BuiltinOverrides, DocumentsByScope, Member};
+use super::evaluate::{BuiltinOverrides, Member, split_scopes};
 
 /// The push rules of many users.
 #[derive(Debug, Default)]
@@ -61,11 +61,11 @@ impl RuleIndex {
     /// Adds a user with their documents of all scopes, or replaces the user's rules.
     pub fn insert<'d>(&mut self, user_id: &str, documents: impl IntoIterator<Item = &'d Document>) {
         self.remove(user_id);
-        let documents = DocumentsByScope::new(documents);
-        let overrides = documents.global.map(BuiltinOverrides::new).unwrap_or_default();
+        let (global, devices) = split_scopes(documents);
+        let overrides = global.map(BuiltinOverrides::new).unwrap_or_default();
         let user = self.users.insert(IndexedUser { overrides, rules: Box::default() });
         let mut rules = Vec::new();
-        for document in documents.devices.into_iter().chain(documents.global) {
+        for document in devices.into_iter().chain(global) {
             for (kind, rule) in document.user_rules().iter().filter(|(_, rule)| rule.enabled) {
                 let rank = rules.len();
                 rules.extend(self.rules.subscribe(document.scope(), kind, rule, user, rank));

@@ -27,10 +27,10 @@ async fn with_product() -> (Service, Caller) {
 }
 
 async fn with_settings(settings: &str) -> (Service, Caller) {
-    on(TestDatabase::sqlite(), settings).await
+    start_on(TestDatabase::sqlite(), settings).await
 }
 
-async fn on(database: TestDatabase, settings: &str) -> (Service, Caller) {
+async fn start_on(database: TestDatabase, settings: &str) -> (Service, Caller) {
     let mut config: Config = toml::from_str(settings).unwrap();
     config.limits.mode = LimitMode::Off;
     let service = Service::on(database, config).await;
@@ -46,16 +46,16 @@ fn message(body: &str) -> Value {
 }
 
 /// A content rule that does not notify.
-fn silent(pattern: &str) -> Value {
+fn silent_rule(pattern: &str) -> Value {
     json!({ "actions": [], "pattern": pattern })
 }
 
-fn id(name: &str) -> String {
+fn user_id(name: &str) -> String {
     format!("@{name}:ring.example")
 }
 
 fn members(names: &[&str]) -> Value {
-    names.iter().map(|name| json!({ "user_id": id(name) })).collect()
+    names.iter().map(|name| json!({ "user_id": user_id(name) })).collect()
 }
 
 impl Caller {
@@ -81,5 +81,5 @@ impl Caller {
 }
 
 fn group(rule: &str, names: &[&str]) -> (Option<String>, Vec<String>) {
-    (Some(rule.to_owned()), names.iter().map(|name| id(name)).collect())
+    (Some(rule.to_owned()), names.iter().map(|name| user_id(name)).collect())
 }

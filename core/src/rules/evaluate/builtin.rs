@@ -1,6 +1,5 @@
 //! The built-in rules, compiled once for all users, and a user's overrides of them.
 
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::{CompiledCondition, CompiledRule, effective_conditions};
@@ -15,8 +14,6 @@ pub(crate) const MASTER: usize = 0;
 
 pub(crate) struct BuiltinRules {
     rules: Vec<BuiltinRule>,
-    /// The indices of the rules of each kind, without [`MASTER`].
-    kinds: [Range<usize>; 5],
 }
 
 pub(crate) struct BuiltinRule {
@@ -45,13 +42,7 @@ impl BuiltinRules {
                 is_legacy_mention: builtin::LEGACY_MENTIONS.contains(&rule.rule_id.as_str()),
             }
         });
-        let rules: Vec<BuiltinRule> = rules.collect();
-        let kinds = RuleKind::ALL.map(|kind| {
-            let start = rules.partition_point(|rule| rule.compiled.kind < kind);
-            let end = rules.partition_point(|rule| rule.compiled.kind <= kind);
-            start.max(MASTER + 1)..end
-        });
-        Self { rules, kinds }
+        Self { rules: rules.collect() }
     }
 
     pub(crate) fn get(&self, index: usize) -> &BuiltinRule {
@@ -63,8 +54,9 @@ impl BuiltinRules {
     }
 
     /// The indices of the rules of a kind, without [`MASTER`].
-    pub(crate) fn of_kind(&self, kind: RuleKind) -> Range<usize> {
-        self.kinds[kind as usize].clone()
+    pub(crate) fn of_kind(&self, kind: RuleKind) -> impl Iterator<Item = usize> {
+        let of_kind = self.iter().filter(move |(_, rule)| rule.compiled.kind == kind);
+        of_kind.map(|(index, _)| index).filter(|index| *index != MASTER)
     }
 }
 

@@ -46,31 +46,30 @@ impl RuleTable {
         user: usize,
         rank: usize,
     ) -> Option<usize> {
-        if never_matches(kind, rule) {
+        let conditions = effective_conditions(kind, rule);
+        let is_unknown =
+            |condition: &Condition| matches!(condition.kind, ConditionKind::Unknown { .. });
+        if conditions.iter().any(is_unknown) {
             return None;
         }
         let fingerprint = Sha256::digest(json::write(&(scope.to_string(), kind, rule))).into();
         let number = match self.by_fingerprint.get(&fingerprint) {
             Some(number) => *number,
-            None => self.insert(scope, kind, rule, fingerprint),
+            None => {
+                let key = IndexKey::for_rule(&conditions);
+                let compiled = CompiledRule::new(kind, rule, &conditions);
+                let scope = scope.clone();
+                self.insert(IndexedRule { scope, compiled, fingerprint, key })
+            }
         };
         // A corrupt document may contain a rule twice.
         self.subscriptions.entry((number, user)).or_insert(rank);
         Some(number)
     }
 
-    fn insert(
-        &mut self,
-        scope: &RuleScope,
-        kind: RuleKind,
-        rule: &Rule,
-        fingerprint: Fingerprint,
-    ) -> usize {
-        let conditions = effective_conditions(kind, rule);
-        let key = IndexKey::for_rule(&conditions);
-        let compiled = CompiledRule::new(kind, rule, &conditions);
-        let scope = scope.clone();
-        let number = self.rules.insert(IndexedRule { scope, compiled, fingerprint, key });
+    fn insert(&mut self, rule: IndexedRule) -> usize {
+        let (fingerprint, key) = (rule.fingerprint, rule.key);
+        let number = self.rules.insert(rule);
         self.by_fingerprint.insert(fingerprint, number);
         match key {
             Some(key) => self.by_key.insert((key, number)),
@@ -125,18 +124,6 @@ impl RuleTable {
         let keyed = keys.iter().flat_map(|key| self.by_key.range((*key, 0)..=(*key, usize::MAX)));
         let numbers = keyed.map(|(_, number)| number).chain(&self.unkeyed);
         numbers.map(|number| (*number, self.get(*number)))
-    }
-}
-
-fn never_matches(kind: RuleKind, rule: &Rule) -> bool {
-    let is_unknown =
-        |condition: &Condition| matches!(condition.kind, ConditionKind::Unknown { .. });
-    match kind {
-        RuleKind::Override | RuleKind::Underride => {
-            rule.conditions.iter().flatten().any(is_unknown)
-        }
-        RuleKind::Content => rule.pattern.is_none(),
-        RuleKind::Room | RuleKind::Sender => false,
     }
 }
 

@@ -9,8 +9,8 @@ use belfry_core::rules::evaluate::Member;
 use belfry_core::rules::index::RuleIndex;
 use serde_json::{Value, json};
 
-use super::many::{people, silence};
-use super::{PRODUCT, group, id, members, message, on, with_product, with_settings};
+use super::many::{add_accounts, add_silent_rule};
+use super::{PRODUCT, group, members, message, start_on, user_id, with_product, with_settings};
 use crate::support::{Service, TestDatabase};
 
 /// A node on PostgreSQL whose store caches the rules of about forty people, while its rule index
@@ -20,7 +20,7 @@ async fn with_small_cache() -> Option<(Service, Store, tokio_postgres::Client)> 
     let url = database.url().unwrap().to_owned();
     let other = database.open().await;
     let settings = format!("{PRODUCT}\n[store]\ncache_bytes = {}\n", 1 << 20);
-    let (service, _) = on(database, &settings).await;
+    let (service, _) = start_on(database, &settings).await;
     while !service.store().is_cache_enabled() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -50,11 +50,11 @@ async fn wait_for(service: &Service, body: &Value, expected: &[(Option<String>, 
 #[tokio::test(flavor = "multi_thread")]
 async fn indexed_users_are_evaluated_without_the_database() {
     let Some((service, other, mut client)) = with_small_cache().await else { return };
-    let mut names = people(&service, 201).await;
+    let mut names = add_accounts(&service, 201).await;
     for number in 0..100 {
-        silence(service.store(), 1000 + number, "cake").await;
+        add_silent_rule(service.store(), 1000 + number, "cake").await;
     }
-    let ids = |numbers: Range<usize>| names[numbers].iter().map(|name| id(name)).collect();
+    let ids = |numbers: Range<usize>| names[numbers].iter().map(|name| user_id(name)).collect();
     let quiet = (Some("cake".to_owned()), ids(0..100));
     let loud = |to| (Some(".m.rule.message".to_owned()), ids(100..to));
     let [before, after] = [[quiet.clone(), loud(201)], [quiet, loud(200)]];
@@ -79,10 +79,10 @@ async fn indexed_users_are_evaluated_without_the_database() {
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_of_another_node_take_effect_soon() {
     let Some((service, other, _)) = with_small_cache().await else { return };
-    let body = request(&people(&service, 2).await);
+    let body = request(&add_accounts(&service, 2).await);
     let one = group(".m.rule.message", &["person_1"]);
     wait_for(&service, &body, &[group(".m.rule.message", &["person_0", "person_1"])]).await;
-    silence(&other, 1000, "cake").await;
+    add_silent_rule(&other, 1000, "cake").await;
     wait_for(&service, &body, &[group("cake", &["person_0"]), one.clone()]).await;
     other.disable_account(1000, Some(service.now())).await.unwrap();
     wait_for(&service, &body, &[one]).await;
@@ -91,7 +91,7 @@ async fn changes_of_another_node_take_effect_soon() {
 #[tokio::test]
 async fn a_first_rule_and_a_disabled_account_take_effect_at_once() {
     let (service, product) = with_product().await;
-    let names = people(&service, 3).await;
+    let names = add_accounts(&service, 3).await;
     let store = service.store();
     let body = request(&names);
     let message = ".m.rule.message";
@@ -100,7 +100,7 @@ async fn a_first_rule_and_a_disabled_account_take_effect_at_once() {
         [group(message, &["person_0", "person_1", "person_2"])]
     );
 
-    silence(store, 1001, "cake").await;
+    add_silent_rule(store, 1001, "cake").await;
     let [loud, quiet] = [group(message, &["person_0", "person_2"]), group("cake", &["person_1"])];
     assert_eq!(product.groups(&body).await, [loud.clone(), quiet.clone()]);
 
@@ -117,9 +117,9 @@ async fn an_index_that_overflows_repeatedly_gives_the_same_results() {
     for bytes in [0, 4_000, 8_000] {
         let settings = format!("{PRODUCT}\n[store]\ncache_bytes = {bytes}\n");
         let (service, product) = with_settings(&settings).await;
-        let names = people(&service, 12).await;
+        let names = add_accounts(&service, 12).await;
         for number in 0..8 {
-            silence(service.store(), 1000 + number, "cake").await;
+            add_silent_rule(service.store(), 1000 + number, "cake").await;
         }
         for (first, many) in
             (0..PEOPLE).flat_map(|first| (1..=PEOPLE).map(move |many| (first, many)))
@@ -131,7 +131,8 @@ async fn an_index_that_overflows_repeatedly_gives_the_same_results() {
                 let quiet = rule.as_deref() == Some("cake");
                 found.extend(users.into_iter().map(|user| (user, quiet)));
             }
-            let mut expected: Vec<_> = places.map(|place| (id(&names[place]), place < 8)).collect();
+            let mut expected: Vec<_> =
+                places.map(|place| (user_id(&names[place]), place < 8)).collect();
             found.sort();
             expected.sort();
             assert_eq!(found, expected, "{bytes} bytes, {many} from {first}");
@@ -152,9 +153,9 @@ fn without_rules(account: i64, name: &'static str) -> EvaluatedMember<'static> {
 async fn stale_cached_users_must_be_reloaded() {
     let service = Service::start().await;
     let store = service.store();
-    people(&service, 4).await;
+    add_accounts(&service, 4).await;
     for account in [1000, 1001, 1002] {
-        silence(store, account, "cake").await;
+        add_silent_rule(store, account, "cake").await;
     }
     let [ann, ben, cat, dan] =
         [(1000, "@ann:x"), (1001, "@ben:x"), (1002, "@cat:x"), (1003, "@dan:x")];
@@ -176,7 +177,7 @@ async fn stale_cached_users_must_be_reloaded() {
     assert_eq!(evaluate(&three), Ok(2));
 
     // After a change. Other users that share its epoch counter may be missing too.
-    silence(store, dan.0, "tea").await;
+    add_silent_rule(store, dan.0, "tea").await;
     assert!(evaluate(&three).is_err_and(|missing| missing.contains(&0)));
 
     // One more exceeds the size, and only the users with given rules remain.

@@ -97,7 +97,7 @@ fn an_event_is_read_from_standard_input() {
     child.stdin.take().unwrap().write_all(event).unwrap();
     let output = child.wait_with_output().unwrap();
     let output = String::from_utf8(output.stdout).unwrap();
-    assert!(output.starts_with("no rule is asked about what its own user sent\n"), "{output}");
+    assert!(output.starts_with("no rule is evaluated for the user's own event\n"), "{output}");
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use axum::http::StatusCode;
 use serde_json::json;
 
-use super::{EVALUATE, PRODUCT, group, id, members, message, silent, with_product, with_settings};
+use super::{
+    EVALUATE, PRODUCT, group, members, message, silent_rule, user_id, with_product, with_settings,
+};
 
 #[tokio::test]
 async fn notified_users_are_grouped_by_rule() {
@@ -12,7 +14,7 @@ async fn notified_users_are_grouped_by_rule() {
         service.person(name).await;
     }
     let dora = service.person("dora").await;
-    dora.put_ok("global/content/cake", &silent("cake")).await;
+    dora.put_ok("global/content/cake", &silent_rule("cake")).await;
     let emma = service.person("emma").await;
     emma.put_ok("global/content/cake", &json!({ "actions": ["notify"], "pattern": "cake" })).await;
 
@@ -31,19 +33,19 @@ async fn notified_users_are_grouped_by_rule() {
     let expected = json!({ "groups": [
         {
             "notify": true, "rule": rule("underride", ".m.rule.message"),
-            "actions": ["notify"], "tweaks": {}, "users": [id("ann")],
+            "actions": ["notify"], "tweaks": {}, "users": [user_id("ann")],
         },
         {
             "notify": true, "rule": rule("content", ".m.rule.contains_user_name"),
-            "actions": highlight, "tweaks": tweaks, "users": [id("ben")],
+            "actions": highlight, "tweaks": tweaks, "users": [user_id("ben")],
         },
         {
             "notify": true, "rule": rule("override", ".m.rule.contains_display_name"),
-            "actions": highlight, "tweaks": tweaks, "users": [id("cat")],
+            "actions": highlight, "tweaks": tweaks, "users": [user_id("cat")],
         },
         {
             "notify": true, "rule": rule("content", "cake"),
-            "actions": ["notify"], "tweaks": {}, "users": [id("emma")],
+            "actions": ["notify"], "tweaks": {}, "users": [user_id("emma")],
         },
     ] });
     assert_eq!(response, expected);
@@ -82,7 +84,7 @@ async fn long_actions_are_omitted_from_the_response() {
     let expected = json!({ "groups": [{
         "notify": true, "rule": { "scope": "global", "kind": "room", "rule_id": "!r:x" },
         "actions": [{ "set_tweak": "highlight" }, "notify"], "tweaks": { "highlight": true },
-        "users": names.map(id),
+        "users": names.map(user_id),
     }] });
     assert_eq!(response, expected);
 }
@@ -94,9 +96,9 @@ async fn all_lists_every_member_and_the_sender() {
         service.person(name).await;
     }
     let mut event = message("hello");
-    event["sender"] = json!(id("ann"));
+    event["sender"] = json!(user_id("ann"));
     let mut body = json!({ "event": event, "members": members(&["ann", "ben"]), "all": true });
-    let sender = (None, vec![id("ann")]);
+    let sender = (None, vec![user_id("ann")]);
     assert_eq!(product.groups(&body).await, [sender, group(".m.rule.message", &["ben"])]);
     body["all"] = json!(false);
     assert_eq!(product.groups(&body).await, [group(".m.rule.message", &["ben"])]);
@@ -113,8 +115,8 @@ async fn users_without_rules_on_this_server_are_omitted() {
     let body = json!({
         "event": message("hello"), "all": true,
         "members": [
-            { "user_id": id("in_ann") }, { "user_id": id("outside") }, { "user_id": id("product") },
-            { "user_id": id("in_off") }, { "user_id": id("in_nobody") }, { "user_id": "" },
+            { "user_id": user_id("in_ann") }, { "user_id": user_id("outside") }, { "user_id": user_id("product") },
+            { "user_id": user_id("in_off") }, { "user_id": user_id("in_nobody") }, { "user_id": "" },
             { "user_id": "@in_ann:elsewhere.example" }, { "user_id": "in_ann" },
             { "user_id": "@in_\0:ring.example" }, { "user_id": "@in_ann" },
         ],
@@ -135,11 +137,11 @@ async fn users_without_rules_on_this_server_are_omitted() {
 async fn a_member_with_several_devices_is_evaluated_for_each() {
     let (service, product) = with_product().await;
     let ann = service.person("ann").await;
-    ann.put_ok("device/phone/content/cake", &silent("cake")).await;
-    let member = |tag: &str| json!({ "user_id": id("ann"), "profile_tag": tag });
+    ann.put_ok("device/phone/content/cake", &silent_rule("cake")).await;
+    let member = |tag: &str| json!({ "user_id": user_id("ann"), "profile_tag": tag });
     let body = json!({
         "event": message("cake"), "all": true,
-        "members": [member("phone"), member("tablet"), { "user_id": id("ann") }],
+        "members": [member("phone"), member("tablet"), { "user_id": user_id("ann") }],
     });
     let groups = product.groups(&body).await;
     assert_eq!(groups, [group("cake", &["ann"]), group(".m.rule.message", &["ann", "ann"])]);

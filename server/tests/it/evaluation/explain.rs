@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{EXPLAIN, message, silent, with_product};
+use super::{EXPLAIN, message, silent_rule, with_product};
 use crate::rules::service;
 
 fn outcome(explanation: &Value, rule: &str) -> Value {
@@ -17,8 +17,8 @@ async fn the_walk_lists_the_outcome_of_each_rule() {
     let alice = service.person("alice").await;
     let loud = json!({ "actions": ["notify", { "set_tweak": "highlight" }], "pattern": "cake" });
     alice.put_ok("global/content/cake", &loud).await;
-    alice.put_ok("global/content/pie", &silent("pie")).await;
-    alice.put_ok("global/content/off", &silent("cake")).await;
+    alice.put_ok("global/content/pie", &silent_rule("pie")).await;
+    alice.put_ok("global/content/off", &silent_rule("cake")).await;
     alice.put_ok("global/content/off/enabled", &json!(false)).await;
 
     let explanation = alice.explain(&json!({ "event": message("There is cake!") })).await;
@@ -66,7 +66,7 @@ async fn the_state_of_the_room_is_taken_into_account() {
 async fn device_rules_apply_to_their_profile_tag() {
     let service = service().await;
     let alice = service.person("alice").await;
-    alice.put_ok("device/phone/content/cake", &silent("cake")).await;
+    alice.put_ok("device/phone/content/cake", &silent_rule("cake")).await;
     let explanation = async |tag: &str| {
         alice.explain(&json!({ "event": message("cake"), "profile_tag": tag })).await
     };
@@ -117,7 +117,7 @@ async fn a_token_with_a_read_scope_is_required() {
     assert_eq!(response.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
 
     let alice = service.person("alice").await;
-    alice.put_ok("global/content/cake", &silent("cake")).await;
+    alice.put_ok("global/content/cake", &silent_rule("cake")).await;
     let as_alice = format!("{EXPLAIN}?user_id=@alice:ring.example");
     let explanation = product.send(&as_alice, &body).await.expect(StatusCode::OK);
     assert_eq!(explanation["rule"]["rule_id"], "cake");
@@ -151,7 +151,7 @@ async fn an_event_of_maximum_size_fits_and_is_truncated_in_the_walk() {
     let service = service().await;
     let alice = service.person("alice").await;
     for pattern in ["pie", "tea", "milk"] {
-        alice.put_ok(&format!("global/content/{pattern}"), &silent(pattern)).await;
+        alice.put_ok(&format!("global/content/{pattern}"), &silent_rule(pattern)).await;
     }
     let body = "cake ".repeat(13_000);
     let response = alice.send(EXPLAIN, &json!({ "event": message(&body) })).await;

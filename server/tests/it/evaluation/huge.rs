@@ -7,7 +7,7 @@ use std::path::Path;
 use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
 use serde_json::{Value, json};
 
-use super::{PRODUCT, id, message, silent};
+use super::{PRODUCT, message, silent_rule, user_id};
 use crate::support::Process;
 use crate::support::process::run_successfully;
 
@@ -43,7 +43,7 @@ fn rules(quiet: bool) -> String {
         put(word, json!({ "actions": ["notify"], "pattern": word, "note": "x".repeat(900) }));
     }
     if quiet {
-        put("cake", silent("cake"));
+        put("cake", silent_rule("cake"));
     }
     document.to_text()
 }
@@ -94,7 +94,7 @@ async fn a_hundred_thousand_members_are_evaluated_in_bounded_memory() {
     let server = Process::start(folder.path(), &[]);
 
     let members: Value =
-        (0..MEMBERS).map(|number| json!({ "user_id": id(&name(number)) })).collect();
+        (0..MEMBERS).map(|number| json!({ "user_id": user_id(&name(number)) })).collect();
     let event = message("cake, and for one of you jam_77777!");
     let body = json!({ "event": event, "members": members, "all": true }).to_string();
     let (request_bytes, (status, response)) = (body.len(), evaluate(&server, body).await);
@@ -110,7 +110,7 @@ async fn a_hundred_thousand_members_are_evaluated_in_bounded_memory() {
             number if is_quiet(number) => "cake",
             _ => ".m.rule.message",
         };
-        expected.entry(rule).or_default().push(id(&name(number)));
+        expected.entry(rule).or_default().push(user_id(&name(number)));
     }
     let response: Value = serde_json::from_str(&response).unwrap();
     let groups = response["groups"].as_array().unwrap();

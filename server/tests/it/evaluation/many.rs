@@ -10,11 +10,13 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{EVALUATE, PRODUCT, group, id, members, message, silent, with_product, with_settings};
+use super::{
+    EVALUATE, PRODUCT, group, members, message, silent_rule, user_id, with_product, with_settings,
+};
 use crate::support::Service;
 
 /// Adds accounts without a password hash, which would take long to compute.
-pub(super) async fn people(service: &Service, many: i64) -> Vec<String> {
+pub(super) async fn add_accounts(service: &Service, many: i64) -> Vec<String> {
     let names: Vec<String> = (0..many).map(|number| format!("person_{number}")).collect();
     let adding = (1000..).zip(&names).map(|(id, name)| async move {
         let account = Account {
@@ -32,9 +34,9 @@ pub(super) async fn people(service: &Service, many: i64) -> Vec<String> {
 }
 
 /// Gives an account a silent rule for a word.
-pub(super) async fn silence(store: &Store, account: i64, word: &str) {
+pub(super) async fn add_silent_rule(store: &Store, account: i64, word: &str) {
     let mut document = Document::new(RuleScope::Global);
-    let rule = NewRule::read(RuleKind::Content, silent(word).to_string().as_bytes()).unwrap();
+    let rule = NewRule::read(RuleKind::Content, silent_rule(word).to_string().as_bytes()).unwrap();
     document.put(RuleKind::Content, word.parse().unwrap(), rule, Position::default()).unwrap();
     let read = store.rulesets_for_update(account).await.unwrap();
     assert_eq!(store.save_ruleset(&read, Draft::new(document)).await.unwrap(), SaveOutcome::Saved);
@@ -44,15 +46,15 @@ pub(super) async fn silence(store: &Store, account: i64, word: &str) {
 async fn twenty_thousand_members(settings: &str) {
     const MEMBERS: i64 = 20_000;
     let (service, product) = with_settings(settings).await;
-    let names = people(&service, MEMBERS).await;
+    let names = add_accounts(&service, MEMBERS).await;
     let quiet = (0..MEMBERS).filter(|number| number % 20 == 7);
-    join_all(quiet.map(|number| silence(service.store(), 1000 + number, "cake"))).await;
+    join_all(quiet.map(|number| add_silent_rule(service.store(), 1000 + number, "cake"))).await;
 
-    let members: Value = names.iter().map(|name| json!({ "user_id": id(name) })).collect();
+    let members: Value = names.iter().map(|name| json!({ "user_id": user_id(name) })).collect();
     let mut body = json!({ "event": message("cake!"), "members": members, "all": true });
     let expected = |quiet: bool| -> Vec<String> {
         let chosen = (0..MEMBERS).zip(&names).filter(|(number, _)| (number % 20 == 7) == quiet);
-        chosen.map(|(_, name)| id(name)).collect()
+        chosen.map(|(_, name)| user_id(name)).collect()
     };
     for _again in 0..2 {
         let groups: BTreeMap<_, _> = product.groups(&body).await.into_iter().collect();
@@ -84,11 +86,11 @@ async fn a_change_of_rules_takes_effect_for_the_next_event() {
     let both = [group(".m.rule.message", &["ann", "ben"])];
     assert_eq!(product.groups(&body).await, both);
 
-    ann.put_ok("global/content/cake", &silent("cake")).await;
+    ann.put_ok("global/content/cake", &silent_rule("cake")).await;
     let [quiet, loud] = [group("cake", &["ann"]), group(".m.rule.message", &["ben"])];
     assert_eq!(product.groups(&body).await, [quiet, loud]);
 
-    ben.put_ok("global/content/cake", &silent("cake")).await;
+    ben.put_ok("global/content/cake", &silent_rule("cake")).await;
     assert_eq!(product.groups(&body).await, [group("cake", &["ann", "ben"])]);
 
     ann.put_ok("global/content/cake/enabled", &json!(false)).await;
@@ -109,7 +111,7 @@ async fn a_change_of_rules_takes_effect_for_the_next_event() {
 async fn a_change_takes_effect_while_other_requests_are_evaluated() {
     let (service, product) = with_product().await;
     let ann = service.person("ann").await;
-    people(&service, 200).await;
+    add_accounts(&service, 200).await;
     let body = Arc::new(json!({
         "event": message("cake"), "members": members(&["ann", "person_1", "person_2"]),
     }));
@@ -163,7 +165,7 @@ async fn evaluate_and_explain_have_the_same_results() {
     let names: Vec<&str> = people.iter().map(|(name, _)| *name).collect();
     let mut invite = message("");
     invite["type"] = json!("m.room.member");
-    invite["state_key"] = json!(id("ann"));
+    invite["state_key"] = json!(user_id("ann"));
     invite["content"] = json!({ "membership": "invite" });
     for event in [message("tea?"), message("dan"), message(""), invite, json!({})] {
         let room = json!({ "member_count": 5 });
@@ -172,7 +174,7 @@ async fn evaluate_and_explain_have_the_same_results() {
         for (name, person) in &people {
             let mut explanation = person.explain(&body).await;
             explanation.as_object_mut().unwrap().remove("walk");
-            alone.push((id(name), explanation));
+            alone.push((user_id(name), explanation));
         }
         body["members"] = members(&names);
         body["all"] = json!(true);

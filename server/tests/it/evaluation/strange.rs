@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{EVALUATE, EXPLAIN, id, members, silent, with_product};
+use super::{EVALUATE, EXPLAIN, members, silent_rule, user_id, with_product};
 
 fn nested(depth: usize) -> Value {
     (0..depth).fold(json!("cake"), |inner, _| json!({ "content": inner }))
@@ -12,9 +12,9 @@ fn nested(depth: usize) -> Value {
 async fn every_event_is_evaluated_or_rejected() {
     let (service, product) = with_product().await;
     let alice = service.person("alice").await;
-    alice.put_ok("global/content/stars", &silent(&"*a".repeat(200))).await;
-    alice.put_ok("global/content/marks", &silent(&"?".repeat(1000))).await;
-    alice.put_ok("global/content/empty", &silent("")).await;
+    alice.put_ok("global/content/stars", &silent_rule(&"*a".repeat(200))).await;
+    alice.put_ok("global/content/marks", &silent_rule(&"?".repeat(1000))).await;
+    alice.put_ok("global/content/empty", &silent_rule("")).await;
     for (id, condition) in [
         ("dots", json!({ "kind": "event_match", "key": "....\\", "pattern": "\\" })),
         ("list", json!({ "kind": "event_property_contains", "key": "content.l", "value": null })),
@@ -33,7 +33,7 @@ async fn every_event_is_evaluated_or_rejected() {
         json!({ "content": { "body": "👩‍👩‍👧".repeat(2000), "m.mentions": [] } }),
         json!({ "content": { "l": [null, [null], {}, 1.5, -0.0, u64::MAX, i64::MIN] } }),
         json!({ "content.body": "a", "content": { "body": { "body": "a" } } }),
-        json!({ "sender": id("alice"), "user_id": 5 }),
+        json!({ "sender": user_id("alice"), "user_id": 5 }),
         json!({ "type": "m.room.member", "state_key": "*", "content": { "membership": "?" } }),
         nested(90),
         nested(120),
