@@ -1,5 +1,5 @@
-//! Writes every page, with sample data, into a folder, to look at them in a browser:
-//! `cargo run -p belfry --example pages -- FOLDER [LANGUAGE…]`.
+//! Writes every page with sample data into a directory, to view them in a browser:
+//! `cargo run -p belfry --example pages -- DIRECTORY [LANGUAGE…]`.
 
 use std::{env, error, fs, path::PathBuf};
 
@@ -14,7 +14,7 @@ mod samples;
 
 fn main() -> Result<(), Box<dyn error::Error>> {
     let mut arguments = env::args().skip(1);
-    let folder = PathBuf::from(arguments.next().ok_or("into which folder?")?);
+    let folder = PathBuf::from(arguments.next().ok_or("missing argument: DIRECTORY")?);
     let mut languages: Vec<Language> =
         arguments.filter_map(|tag| Language::from_tag(&tag)).collect();
     if languages.is_empty() {
@@ -26,8 +26,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     }
     for language in languages {
         for (name, page) in samples::all(language, "Tusky")? {
-            // As files they stand beside the others, not below a root; and the page that sends
-            // itself away is to stay.
+            // Paths relative to the file, and without the script that would submit `form_post`.
             let page = page.replace("\"/static/", "\"static/").replace("static/submit-", "absent-");
             fs::write(folder.join(format!("{name}.{}.html", language.code())), page)?;
         }

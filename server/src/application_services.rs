@@ -1,4 +1,4 @@
-//! Application services: programs of the operator's that act for many users.
+//! Matrix application services: programs of the operator that act for many users.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,54 +8,54 @@ use regex_lite::Regex;
 
 use crate::config::{ConfigError, Registration, RegistrationSource};
 
-/// Those that are configured, by the digests of their tokens.
+/// The configured application services, by the digests of their tokens.
 #[derive(Debug, Default)]
 pub struct ApplicationServices(HashMap<Digest, Arc<ApplicationService>>);
 
-/// One of them.
+/// An application service.
 #[derive(Debug)]
 pub struct ApplicationService {
-    /// What it is called.
+    /// Its id.
     pub id: String,
-    /// The name of the account that it acts as when it names no user.
+    /// The account name it acts as when a request names no other user.
     pub sender: String,
-    /// Whether limits hold for it.
+    /// Whether rate limits apply to it.
     pub rate_limited: bool,
-    users: Vec<Users>,
+    users: Vec<UserNamespace>,
 }
 
 #[derive(Debug)]
-struct Users {
+struct UserNamespace {
     ids: Regex,
-    /// Whether these are plainly all users, so that nothing need be matched.
-    everybody: bool,
+    /// Whether it contains all users, so that matching can be skipped.
+    all: bool,
     exclusive: bool,
 }
 
 impl ApplicationServices {
-    /// Reads the registrations.
+    /// Loads the registrations.
     pub fn load(sources: &[RegistrationSource]) -> Result<Self, ConfigError> {
         let mut services = HashMap::new();
         for source in sources {
             let registration = source.read()?;
-            let refuse = |why: String| {
-                ConfigError(format!("application_services: {:?}: {why}", registration.id))
+            let reject = |reason: String| {
+                ConfigError(format!("application_services: {:?}: {reason}", registration.id))
             };
-            let service = ApplicationService::new(&registration).map_err(refuse)?;
+            let service = ApplicationService::new(&registration).map_err(reject)?;
             if let Some(other) = services.insert(registration.as_token, Arc::new(service)) {
-                return Err(refuse(format!("has the as_token of {:?}", other.id)));
+                return Err(reject(format!("has the as_token of {:?}", other.id)));
             }
         }
         Ok(Self(services))
     }
 
-    /// Whose token this is.
+    /// The application service with this token.
     #[must_use]
     pub fn by_token(&self, token: Digest) -> Option<&Arc<ApplicationService>> {
-        if self.0.is_empty() { None } else { self.0.get(&token) }
+        self.0.get(&token)
     }
 
-    /// Whether one of them keeps an id for itself, so that nobody else may have such an account.
+    /// Whether a user id is in an exclusive namespace, so that nobody can register it.
     #[must_use]
     pub fn is_reserved(&self, user_id: &str) -> bool {
         let all = self.0.values().flat_map(|service| &service.users);
@@ -69,8 +69,8 @@ impl ApplicationService {
         let users = namespaces.map(|namespace| {
             let whole = format!(r"\A(?:{})\z", namespace.regex);
             let ids = Regex::new(&whole).map_err(|error| format!("users.regex: {error}"))?;
-            let everybody = matches!(namespace.regex.as_str(), ".*" | "@.*" | "@.*:.*");
-            Ok(Users { ids, everybody, exclusive: namespace.exclusive })
+            let all = matches!(namespace.regex.as_str(), ".*" | "@.*" | "@.*:.*");
+            Ok(UserNamespace { ids, all, exclusive: namespace.exclusive })
         });
         Ok(Self {
             id: registration.id.clone(),
@@ -80,11 +80,11 @@ impl ApplicationService {
         })
     }
 
-    /// Whether it may act for an account of this name and id: its own, or one of its namespaces.
+    /// Whether it may act for the account of this name and id: its own, or one in its namespaces.
     #[must_use]
     pub fn may_act_for(&self, name: &str, user_id: &str) -> bool {
         let mut users = self.users.iter();
-        name == self.sender || users.any(|users| users.everybody || users.ids.is_match(user_id))
+        name == self.sender || users.any(|users| users.all || users.ids.is_match(user_id))
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
         namespaces.users = [{ regex = '@irc_.*:x', exclusive = true }, { regex = '@ann|@ben' }]";
 
     #[test]
-    fn a_service_acts_for_itself_and_for_whole_ids_of_its_namespaces() {
+    fn a_service_acts_for_itself_and_for_the_ids_in_its_namespaces() {
         let services = load(&[BRIDGE]).unwrap();
         let token = belfry_core::secret::Secret::new("t").digest();
         let service = services.by_token(token).unwrap();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_of_everybody_is_one_of_everybody() {
+    fn a_namespace_can_contain_all_users() {
         for regex in [".*", "@.*", "@.*:.*", "@.+"] {
             let service = format!(
                 "id = 'a'\nas_token = 't'\nsender_localpart = 'b'\n\
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_refused_by_name() {
+    fn an_invalid_registration_is_rejected_by_its_id() {
         for (registrations, problem) in [
             (&[BRIDGE, BRIDGE][..], "\"irc\": has the as_token of \"irc\""),
             (

@@ -1,4 +1,4 @@
-//! The languages of the pages and of the errors.
+//! The languages of pages and error messages.
 
 mod localize;
 pub(crate) mod messages;
@@ -6,12 +6,12 @@ mod negotiation;
 mod text;
 
 pub use localize::Localize;
-pub use text::Value;
-pub(crate) use text::isolated;
+pub use text::Argument;
+pub(crate) use text::isolate;
 
-/// A language that every text is written in. The order is the one in which they came.
+/// A supported language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub enum Language {
     #[default]
     English,
@@ -43,7 +43,7 @@ impl Language {
         Self::Arabic,
     ];
 
-    /// Its two letters, by which it is asked for and remembered.
+    /// Its two-letter code, used in requests and sessions.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -61,8 +61,8 @@ impl Language {
         }
     }
 
-    /// What a browser or a screen reader must know to pick letters and a voice: which Chinese and
-    /// which Portuguese it is.
+    /// Its tag in HTML, by which browsers and screen readers choose fonts and voices: with the script
+    /// of Chinese and the region of Portuguese.
     #[must_use]
     pub const fn tag(self) -> &'static str {
         match self {
@@ -72,7 +72,7 @@ impl Language {
         }
     }
 
-    /// The direction of its writing, as HTML names it.
+    /// Its text direction, as an HTML attribute.
     #[must_use]
     pub const fn direction(self) -> &'static str {
         match self {

@@ -1,7 +1,7 @@
-//! Belfry: who may ring, how often, and which bells you hear.
+//! Belfry: OAuth 2.0, rate limits and push rules in one service.
 //!
-//! The library is everything that waits: configuration, storage, HTTP, commands. What is decided
-//! is in `belfry-core`. The binary is `main.rs`.
+//! This crate has everything with I/O: configuration, storage, HTTP and commands. Protocol decisions
+//! are in `belfry-core`.
 
 pub mod app;
 pub mod application_services;

@@ -1,4 +1,4 @@
-//! Log lines: to stderr, for people on a terminal, as JSON otherwise.
+//! Logging to stderr: text on a terminal, otherwise JSON.
 
 use std::io::{IsTerminal, stderr};
 
@@ -10,7 +10,7 @@ use tracing_subscriber::{Layer, fmt};
 
 use crate::config::{Log, LogFormat, LogLevel};
 
-/// Begins to log. Only the first call of a process counts.
+/// Starts logging. Only the first call in a process has an effect.
 pub fn start(log: Log) {
     let level = match log.level {
         LogLevel::Error => LevelFilter::ERROR,
@@ -19,16 +19,15 @@ pub fn start(log: Log) {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,
     };
-    // Libraries below us see requests and statements in the clear; what they have to say at the
-    // finer levels would put tokens into the log.
-    let quiet = level.min(LevelFilter::WARN);
-    let targets = Targets::new().with_target("belfry", level).with_default(quiet);
+    // At finer levels, libraries would log requests and statements with their tokens.
+    let library_level = level.min(LevelFilter::WARN);
+    let targets = Targets::new().with_target("belfry", level).with_default(library_level);
     let human = match log.format {
         LogFormat::Auto => stderr().is_terminal(),
         LogFormat::Human => true,
         LogFormat::Json => false,
     };
-    let lines = if human {
+    let layer = if human {
         fmt::layer()
             .with_writer(stderr)
             .with_ansi(stderr().is_terminal())
@@ -38,5 +37,5 @@ pub fn start(log: Log) {
         fmt::layer().with_writer(stderr).json().flatten_event(true).boxed()
     };
     let _already_started =
-        tracing_subscriber::registry().with(lines.with_filter(targets)).try_init();
+        tracing_subscriber::registry().with(layer.with_filter(targets)).try_init();
 }

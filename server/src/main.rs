@@ -1,10 +1,10 @@
-//! The binary: reads the arguments and runs a command.
+//! The `belfry` binary.
 
 use std::process::ExitCode;
 
 use mimalloc::MiMalloc;
 
-/// A call needs many small pieces of memory for a short time, and this allocator is made for that.
+/// Requests make many small, short-lived allocations, for which this allocator is fast.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

@@ -1,5 +1,4 @@
-//! The pages that people see, each a struct with its template. What a page says is decided here,
-//! when it is shown is not.
+//! The HTML pages, each a struct with its template.
 
 mod account;
 pub mod assets;
@@ -26,41 +25,41 @@ use belfry_core::oauth::scope::Scopes;
 use crate::language::{Language, messages};
 pub use crate::tokens::FirstPartyApp;
 
-/// What every page has around its own content.
+/// What all pages have in common.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout<'a> {
-    /// The language of the reader.
+    /// The language of the page.
     pub language: Language,
-    /// The name of this server, the part of a user id after the colon.
+    /// The server name: the part of a user id after the colon.
     pub server: &'a str,
 }
 
 impl Layout<'_> {
-    /// The text of this key.
+    /// The message of this key.
     fn text(&self, key: &str) -> Cow<'static, str> {
         self.language.text(key)
     }
 
-    /// The text of this key about this app.
+    /// The message of this key with the name of an app.
     fn text_for(&self, key: &str, app: &str) -> String {
         self.language.text_with(key, "app", app)
     }
 
-    /// What scopes allow, to people or to those who run the server.
+    /// Descriptions of the scopes, either the administrative ones or the others.
     fn allowed(&self, scopes: &Scopes, admin: bool) -> Vec<Cow<'static, str>> {
         let items = items(scopes).into_iter().filter(|item| item.admin == admin);
         items.map(|item| self.text(&messages::consent_item(&item))).collect()
     }
 }
 
-/// Where a form goes, and what it carries unseen.
+/// The target and the hidden fields of a form.
 #[derive(Clone, Copy)]
 pub struct Form<'a> {
-    /// The path that it is posted to.
+    /// The path it is posted to.
     pub action: &'a str,
-    /// The field `csrf`: shows that the form came from a page of ours.
+    /// The field `csrf`: proves that the form came from one of our pages.
     pub csrf: &'a str,
-    /// The field `request`: the handle of the authorization request that is kept on the server.
+    /// The field `request`: the handle of the stored authorization request.
     pub request: Option<&'a str>,
 }
 

@@ -1,10 +1,11 @@
-//! HTTPS from a certificate and a key file, read again when they change.
+//! HTTPS with a certificate and a key file, which are reloaded when they change.
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use arc_swap::ArcSwap;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -12,18 +13,17 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::config;
 
-/// How often the files are looked at.
-const LOOK: Duration = Duration::from_secs(1);
+/// Interval of checking the files for changes.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Makes a connection secure, with the newest certificate. Connections that are open keep the one
-/// they began with.
+/// The current certificate. Open connections keep the one they started with.
 #[derive(Clone)]
 pub struct Tls {
     files: config::Tls,
-    current: Arc<RwLock<Arc<ServerConfig>>>,
+    current: Arc<ArcSwap<ServerConfig>>,
 }
 
-/// Why the certificate or key cannot be used.
+/// An unusable certificate or key.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use {path} for TLS: {reason}")]
 pub struct TlsError {
@@ -32,43 +32,67 @@ pub struct TlsError {
 }
 
 impl Tls {
-    /// Reads the files.
+    /// Loads the files.
     pub fn load(files: config::Tls) -> Result<Self, TlsError> {
-        let current = Arc::new(RwLock::new(Arc::new(read(&files)?)));
+        let current = Arc::new(ArcSwap::from_pointee(read(&files)?));
         Ok(Self { files, current })
     }
 
-    /// What secures the next connection.
+    /// The acceptor of the next connection.
     #[must_use]
     pub fn acceptor(&self) -> TlsAcceptor {
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        TlsAcceptor::from(Arc::clone(&current))
+        TlsAcceptor::from(self.current.load_full())
     }
 
-    /// Reads the files again whenever they change, for ever. Files that cannot be used, because
-    /// only one of the two has been replaced yet, leave the old certificate in place.
+    /// Reloads the files whenever they change, forever.
     pub async fn watch(self) {
-        let mut seen = changed_at(&self.files);
+        let mut changes = Changes::new(&self.files);
         loop {
-            tokio::time::sleep(LOOK).await;
-            let now = changed_at(&self.files);
-            if now == seen {
-                continue;
-            }
-            match read(&self.files) {
-                Ok(config) => {
-                    *self.current.write().unwrap_or_else(PoisonError::into_inner) =
-                        Arc::new(config);
+            tokio::time::sleep(CHECK_INTERVAL).await;
+            match changes.check() {
+                Some(Ok(config)) => {
+                    self.current.store(Arc::new(config));
                     tracing::info!(certificate = %self.files.certificate.display(), "certificate reloaded");
-                    seen = now;
                 }
-                Err(error) => tracing::warn!(%error, "the old certificate stays in use"),
+                Some(Err(error)) => tracing::warn!(%error, "certificate not reloaded"),
+                None => {}
             }
         }
     }
 }
 
-fn changed_at(files: &config::Tls) -> [Option<SystemTime>; 2] {
+/// Detects changes of the files by their modification times.
+struct Changes<'a> {
+    files: &'a config::Tls,
+    loaded: [Option<SystemTime>; 2],
+    /// The last change that made the files unusable, to report it once. Reading is tried again,
+    /// because a file may be written in several steps within one tick of the file system's clock.
+    reported: Option<[Option<SystemTime>; 2]>,
+}
+
+impl<'a> Changes<'a> {
+    fn new(files: &'a config::Tls) -> Self {
+        Self { files, loaded: modification_times(files), reported: None }
+    }
+
+    /// The new configuration if the files have changed, or an error if they became unusable, such
+    /// as a new certificate whose key has not been replaced yet.
+    fn check(&mut self) -> Option<Result<ServerConfig, TlsError>> {
+        let now = modification_times(self.files);
+        if now == self.loaded {
+            return None;
+        }
+        let result = read(self.files);
+        if result.is_ok() {
+            self.loaded = now;
+        } else if self.reported.replace(now) == Some(now) {
+            return None;
+        }
+        Some(result)
+    }
+}
+
+fn modification_times(files: &config::Tls) -> [Option<SystemTime>; 2] {
     [&files.certificate, &files.key].map(|path| fs::metadata(path).ok()?.modified().ok())
 }
 
@@ -79,7 +103,7 @@ fn read(files: &config::Tls) -> Result<ServerConfig, TlsError> {
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| failed(&files.certificate, error.to_string()))?;
     if certificates.is_empty() {
-        return Err(failed(&files.certificate, "there is no certificate in it".to_owned()));
+        return Err(failed(&files.certificate, "it contains no certificate".to_owned()));
     }
     let key = PrivateKeyDer::from_pem_file(&files.key)
         .map_err(|error| failed(&files.key, error.to_string()))?;
@@ -89,4 +113,43 @@ fn read(files: &config::Tls) -> Result<ServerConfig, TlsError> {
         .map_err(|error| failed(&files.certificate, error.to_string()))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unusable_pair_is_reported_once_per_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = config::Tls {
+            certificate: folder.path().join("certificate.pem"),
+            key: folder.path().join("key.pem"),
+        };
+        let mut second = 0;
+        let mut write = |path: &Path, text: &str| {
+            fs::write(path, text).unwrap();
+            second += 1;
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+            fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+        };
+        let [old, new] =
+            [(); 2].map(|()| rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap());
+        write(&files.certificate, &old.cert.pem());
+        write(&files.key, &old.signing_key.serialize_pem());
+        let mut changes = Changes::new(&files);
+        assert!(changes.check().is_none());
+
+        write(&files.key, &new.signing_key.serialize_pem());
+        assert!(changes.check().is_some_and(|result| result.is_err()));
+        assert!(changes.check().is_none());
+        write(&files.key, "not a key");
+        assert!(changes.check().is_some_and(|result| result.is_err()));
+        assert!(changes.check().is_none());
+
+        write(&files.certificate, &new.cert.pem());
+        write(&files.key, &new.signing_key.serialize_pem());
+        assert!(changes.check().is_some_and(|result| result.is_ok()));
+        assert!(changes.check().is_none());
+    }
 }

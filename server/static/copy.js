@@ -1,8 +1,8 @@
-// The copy button of the page that shows a code. Without this script the button stays hidden, and
-// the code is selected by hand.
+// The copy button of the code page. Without this script it stays hidden, and the user selects the
+// code.
 const code = document.getElementById("code");
 const button = document.getElementById("copy");
-const said = document.getElementById("copied");
+const notice = document.getElementById("copied");
 
 code.addEventListener("focus", () => code.select());
 if (document.activeElement === code) code.select();
@@ -11,9 +11,9 @@ button.addEventListener("click", async () => {
   try {
     await navigator.clipboard.writeText(code.value);
   } catch {
-    // Browsers have no clipboard where there is no HTTPS, but the old way.
+    // Without HTTPS browsers have no clipboard API, only the older command.
     if (!document.execCommand("copy")) return;
   }
-  said.textContent = button.dataset.copied;
+  notice.textContent = button.dataset.copied;
 });
 button.hidden = false;

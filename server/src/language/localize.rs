@@ -1,5 +1,4 @@
-//! The errors of the OAuth interface in the reader's language. In English they are the texts that
-//! the errors have themselves.
+//! Localised messages of OAuth errors. The English messages equal those of the API.
 
 use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::app::{self, AppError};
@@ -8,11 +7,11 @@ use belfry_core::oauth::parameter::{MAX_STATE_LENGTH, Parameter};
 use belfry_core::oauth::sign_up::AccountError;
 use belfry_core::oauth::validation::ValidationErrors;
 
-use super::{Language, Value, messages};
+use super::{Argument, Language, messages};
 
-/// What can be told to a reader in their language.
+/// An error with a message in every language.
 pub trait Localize {
-    /// Its text in this language.
+    /// Its message in this language.
     fn localize(&self, language: Language) -> String;
 }
 
@@ -20,10 +19,10 @@ impl Localize for OAuthError {
     fn localize(&self, language: Language) -> String {
         let parameter = self.parameter().map(Parameter::as_str);
         let count = matches!(self, Self::StateTooLong).then_some(MAX_STATE_LENGTH);
-        let parameter = parameter.map(|name| ("parameter", Value::Own(name)));
+        let parameter = parameter.map(|name| ("parameter", Argument::Trusted(name)));
         language.text_with_all(
             messages::oauth_error(*self),
-            parameter.into_iter().chain(counted(count)),
+            parameter.into_iter().chain(count_argument(count)),
         )
     }
 }
@@ -35,13 +34,13 @@ impl Localize for AppError {
             Self::WebsiteTooLong | Self::RedirectUriTooLong => Some(app::MAX_URIS_LENGTH),
             _ => None,
         };
-        language.text_with_all(messages::app_error(*self), counted(count))
+        language.text_with_all(messages::app_error(*self), count_argument(count))
     }
 }
 
 impl Localize for FieldError {
     fn localize(&self, language: Language) -> String {
-        language.text_with_all(messages::field_error(*self), counted(self.count()))
+        language.text_with_all(messages::field_error(*self), count_argument(self.count()))
     }
 }
 
@@ -49,23 +48,25 @@ impl Localize for AccountError {
     fn localize(&self, language: Language) -> String {
         let field = language.text(messages::field(self.field));
         let problem = self.error.localize(language);
-        let gaps = [("field", Value::Own(&field)), ("problem", Value::Own(&problem))];
-        language.text_with_all("account-error", gaps)
+        let arguments =
+            [("field", Argument::Trusted(&field)), ("problem", Argument::Trusted(&problem))];
+        language.text_with_all("account-error", arguments)
     }
 }
 
 impl<E: Localize> Localize for ValidationErrors<E> {
     fn localize(&self, language: Language) -> String {
         let join = |all: String, next: String| {
-            let gaps = [("problems", Value::Own(&all)), ("problem", Value::Own(&next))];
-            language.text_with_all("validation-list", gaps)
+            let arguments =
+                [("problems", Argument::Trusted(&all)), ("problem", Argument::Trusted(&next))];
+            language.text_with_all("validation-list", arguments)
         };
         let problems = self.iter().map(|error| error.localize(language)).reduce(join);
         let problems = problems.unwrap_or_default();
-        language.text_with("validation-failed", "problems", Value::Own(&problems))
+        language.text_with("validation-failed", "problems", Argument::Trusted(&problems))
     }
 }
 
-fn counted(count: Option<usize>) -> Option<(&'static str, Value<'static>)> {
-    count.map(|count| ("count", Value::Number(count)))
+fn count_argument(count: Option<usize>) -> Option<(&'static str, Argument<'static>)> {
+    count.map(|count| ("count", Argument::Number(count)))
 }

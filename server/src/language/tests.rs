@@ -1,4 +1,4 @@
-//! The files of texts: none is missing, none is idle, none disagrees with the English one.
+//! The message files: complete, without unused messages, consistent with English.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,19 +15,19 @@ use belfry_core::secret::Secret;
 use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
 use fluent_syntax::parser;
 
-use super::{Language, Localize, Value, messages};
+use super::{Argument, Language, Localize, messages};
 use crate::pages::samples;
 
 thread_local! {
-    static ASKED: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
+    static USED: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
 }
 
-/// Keeps the keys that this thread asks for.
-pub(super) fn note(key: &str) {
-    ASKED.with_borrow_mut(|asked| asked.insert(key.to_owned()));
+/// Records the keys that this thread uses.
+pub(super) fn record(key: &str) {
+    USED.with_borrow_mut(|used| used.insert(key.to_owned()));
 }
 
-/// Every value of an enum of the core, and a match that does not compile when one is missing.
+/// Lists every variant of an enum of the core; fails to compile if one is missing.
 macro_rules! every {
     ($type:ty: $($pattern:pat => $value:expr),+ $(,)?) => {{
         let _ = |value: $type| match value { $($pattern => (),)+ };
@@ -35,7 +35,7 @@ macro_rules! every {
     }};
 }
 
-fn refusals() -> [OAuthError; 16] {
+fn oauth_errors() -> [OAuthError; 16] {
     use OAuthError::*;
     every![OAuthError:
         Missing(_) => Missing(Parameter::ClientId),
@@ -78,7 +78,7 @@ fn app_errors() -> [AppError; 15] {
     ]
 }
 
-fn problems() -> [FieldError; 9] {
+fn field_errors() -> [FieldError; 9] {
     every![FieldError:
         FieldError::Blank => FieldError::Blank,
         FieldError::NameInvalid => FieldError::NameInvalid,
@@ -102,10 +102,10 @@ fn fields() -> [Field; 4] {
 }
 
 fn account_errors() -> impl Iterator<Item = AccountError> {
-    fields().into_iter().flat_map(|field| problems().map(|error| AccountError { field, error }))
+    fields().into_iter().flat_map(|field| field_errors().map(|error| AccountError { field, error }))
 }
 
-/// Two forms with several mistakes each.
+/// The errors of two forms with several mistakes each.
 fn invalid() -> (ValidationErrors<AppError>, ValidationErrors<AccountError>) {
     let registration = Registration { website: "no".into(), ..Registration::default() };
     let sign_up = SignUp {
@@ -117,87 +117,91 @@ fn invalid() -> (ValidationErrors<AppError>, ValidationErrors<AccountError>) {
     (registration.validate().unwrap_err(), sign_up.validate().unwrap_err())
 }
 
-/// The texts of a language: their keys, and the gaps in each.
-fn texts(language: Language) -> BTreeMap<String, BTreeSet<String>> {
+/// The messages of a language: their keys and variables.
+fn messages(language: Language) -> BTreeMap<String, BTreeSet<String>> {
     let file = parser::parse(language.source()).unwrap_or_else(|(_, errors)| {
         panic!("{}: {errors:?}", language.code());
     });
-    let mut texts = BTreeMap::new();
+    let mut messages = BTreeMap::new();
     for entry in file.body {
         match entry {
             Entry::Message(message) => {
-                let mut gaps = BTreeSet::new();
-                gather(&message.value.expect("a message has a text"), &mut gaps);
+                let mut variables = BTreeSet::new();
+                collect_variables(&message.value.expect("a message has a value"), &mut variables);
                 let key = message.id.name.to_owned();
-                assert!(texts.insert(key, gaps).is_none(), "{} twice", message.id.name);
+                assert!(
+                    messages.insert(key, variables).is_none(),
+                    "{} is defined twice",
+                    message.id.name
+                );
             }
             Entry::Term(_) | Entry::Junk { .. } => panic!("{}: {entry:?}", language.code()),
             Entry::Comment(_) | Entry::GroupComment(_) | Entry::ResourceComment(_) => {}
         }
     }
-    texts
+    messages
 }
 
-fn gather(pattern: &Pattern<&str>, gaps: &mut BTreeSet<String>) {
+fn collect_variables(pattern: &Pattern<&str>, variables: &mut BTreeSet<String>) {
     for element in &pattern.elements {
         let PatternElement::Placeable { expression } = element else { continue };
         let (Expression::Inline(inline) | Expression::Select { selector: inline, .. }) = expression;
         let InlineExpression::VariableReference { id } = inline else {
-            panic!("only plain gaps are used: {inline:?}");
+            panic!("only plain variables are supported: {inline:?}");
         };
-        gaps.insert(id.name.to_owned());
+        variables.insert(id.name.to_owned());
         if let Expression::Select { variants, .. } = expression {
             for variant in variants {
-                gather(&variant.value, gaps);
+                collect_variables(&variant.value, variables);
             }
         }
     }
 }
 
 #[test]
-fn every_language_has_the_texts_of_english_with_the_same_gaps() {
-    let english = texts(Language::English);
+fn every_language_has_the_messages_of_english_with_the_same_variables() {
+    let english = messages(Language::English);
     for language in Language::ALL {
-        let own = texts(language);
-        for (key, gaps) in &english {
-            assert_eq!(own.get(key), Some(gaps), "{}: {key}", language.code());
+        let messages = messages(language);
+        for (key, variables) in &english {
+            assert_eq!(messages.get(key), Some(variables), "{}: {key}", language.code());
         }
-        for key in own.keys() {
+        for key in messages.keys() {
             assert!(english.contains_key(key), "{}: {key} is not in English", language.code());
         }
     }
 }
 
 #[test]
-fn what_is_asked_for_is_what_there_is() {
-    ASKED.take();
+fn every_message_is_used_and_every_used_message_exists() {
+    USED.take();
     samples::all(Language::English, "Tusky").unwrap();
     for line in ConsentItem::all() {
         let _ = Language::English.text(&messages::consent_item(&line));
     }
-    let _ = refusals().map(|error| error.localize(Language::English));
+    let _ = oauth_errors().map(|error| error.localize(Language::English));
     let _ = app_errors().map(|error| error.localize(Language::English));
     let _: Vec<String> = account_errors().map(|error| error.localize(Language::English)).collect();
     let _ = invalid().0.localize(Language::English);
 
-    let asked = ASKED.take();
-    let there: BTreeSet<String> = texts(Language::English).into_keys().collect();
-    let missing: Vec<&String> = asked.difference(&there).collect();
-    let idle: Vec<&String> = there.difference(&asked).collect();
+    let used = USED.take();
+    let defined: BTreeSet<String> = messages(Language::English).into_keys().collect();
+    let missing: Vec<&String> = used.difference(&defined).collect();
+    let unused: Vec<&String> = defined.difference(&used).collect();
     assert!(missing.is_empty(), "missing: {missing:?}");
-    assert!(idle.is_empty(), "never shown: {idle:?}");
+    assert!(unused.is_empty(), "unused: {unused:?}");
 }
 
 #[test]
-fn english_says_what_the_api_says() {
+fn english_messages_equal_those_of_the_api() {
     let english = Language::English;
-    for error in refusals() {
+    for error in oauth_errors() {
         assert_eq!(error.localize(english), error.to_string());
     }
     for error in app_errors() {
         assert_eq!(error.localize(english), error.to_string());
     }
-    for error in problems() {
+    for error in field_errors() {
         assert_eq!(error.localize(english), error.to_string());
     }
     for field in fields() {
@@ -212,12 +216,12 @@ fn english_says_what_the_api_says() {
 }
 
 #[test]
-fn errors_are_whole_in_every_language() {
+fn errors_are_complete_in_every_language() {
     for language in Language::ALL {
         let (app, account) = invalid();
-        let refusals = refusals().map(|it| it.localize(language));
+        let oauth_errors = oauth_errors().map(|it| it.localize(language));
         let forms = [app.localize(language), account.localize(language)];
-        for text in refusals.into_iter().chain(forms) {
+        for text in oauth_errors.into_iter().chain(forms) {
             assert!(!text.contains(['{', '$']) && !text.is_empty(), "{text}");
         }
         let missing = OAuthError::Missing(Parameter::GrantType).localize(language);
@@ -229,7 +233,7 @@ fn errors_are_whole_in_every_language() {
 
 #[test]
 fn numbers_follow_the_grammar_of_the_language() {
-    let said = |language: Language, minutes: usize| {
+    let message = |language: Language, minutes: usize| {
         language.text_with("sign-in-too-many", "minutes", minutes)
     };
     for (language, minutes, expected) in [
@@ -244,23 +248,23 @@ fn numbers_follow_the_grammar_of_the_language() {
         (Language::Arabic, 15, "بعد 15 دقيقة."),
         (Language::Japanese, 1, "1 分後に"),
     ] {
-        let text = said(language, minutes);
+        let text = message(language, minutes);
         assert!(text.contains(expected), "{text}");
     }
 }
 
 #[test]
-fn only_what_is_foreign_is_set_apart() {
-    let text = |value: Value<'_>| Language::English.text_with("consent-allow", "app", value);
-    assert_eq!(text(Value::Foreign("Tusky")), "Let \u{2068}Tusky\u{2069} in");
-    assert_eq!(text(Value::Own("Tusky")), "Let Tusky in");
-    // Attack 99: a name that would end its isolation, or turn the rest of the sentence.
+fn only_untrusted_text_is_isolated() {
+    let text = |value: Argument<'_>| Language::English.text_with("consent-allow", "app", value);
+    assert_eq!(text(Argument::Untrusted("Tusky")), "Let \u{2068}Tusky\u{2069} in");
+    assert_eq!(text(Argument::Trusted("Tusky")), "Let Tusky in");
+    // Names that would end their isolation or change the direction of the sentence.
     for name in ["\u{2069}\u{202e}Tusky", "Tus\u{202a}ky\u{2066}", "\u{2067}Tusky\u{202c}"] {
-        assert_eq!(text(Value::Foreign(name)), text(Value::Foreign("Tusky")), "{name:?}");
+        assert_eq!(text(Argument::Untrusted(name)), text(Argument::Untrusted("Tusky")), "{name:?}");
     }
 }
 
 #[test]
-fn a_key_that_is_nowhere_is_shown_as_it_is() {
+fn an_unknown_key_is_shown_itself() {
     assert_eq!(Language::Arabic.text("no-such-key"), "no-such-key");
 }

@@ -1,4 +1,4 @@
-//! The texts of each language, from `locales/`, compiled in and read when first needed.
+//! The messages of each language from `locales/`, compiled in and parsed at first use.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -10,77 +10,77 @@ use super::Language;
 
 type Bundle = FluentBundle<FluentResource>;
 
-/// What stands in a text where it leaves a gap.
+/// The value of a variable in a message.
 #[derive(Debug, Clone, Copy)]
-pub enum Value<'a> {
-    /// Words that others chose, like the name of an app. They are set apart, so that they cannot
-    /// turn the direction of the sentence around them.
-    Foreign(&'a str),
-    /// Words of ours.
-    Own(&'a str),
-    /// A number, by which the text may choose its grammar.
+pub enum Argument<'a> {
+    /// Text from outside, such as the name of an app. It is isolated, so that it cannot change the
+    /// direction of the text around it.
+    Untrusted(&'a str),
+    /// Text of ours.
+    Trusted(&'a str),
+    /// A number, which may select a plural form.
     Number(usize),
 }
 
-impl<'a> From<&'a str> for Value<'a> {
+impl<'a> From<&'a str> for Argument<'a> {
     fn from(text: &'a str) -> Self {
-        Self::Foreign(text)
+        Self::Untrusted(text)
     }
 }
 
-impl From<usize> for Value<'_> {
+impl From<usize> for Argument<'_> {
     fn from(number: usize) -> Self {
         Self::Number(number)
     }
 }
 
-impl<'a> From<Value<'a>> for FluentValue<'a> {
-    fn from(value: Value<'a>) -> Self {
+impl<'a> From<Argument<'a>> for FluentValue<'a> {
+    fn from(value: Argument<'a>) -> Self {
         match value {
-            Value::Foreign(text) => isolated(text).into(),
-            Value::Own(text) => text.into(),
-            Value::Number(number) => number.into(),
+            Argument::Untrusted(text) => isolate(text).into(),
+            Argument::Trusted(text) => text.into(),
+            Argument::Number(number) => number.into(),
         }
     }
 }
 
-/// The text between the marks that isolate it, without marks of its own that could end that.
+/// Encloses text in bidirectional isolation characters and removes those that it contains.
 ///
-/// Marks and not `<bdi>`, because a title and an attribute hold no elements.
-pub(crate) fn isolated(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    format!("\u{2068}{}\u{2069}", text.replace(turns, ""))
+/// Not `<bdi>`, because titles and attributes cannot contain elements.
+pub(crate) fn isolate(text: &str) -> String {
+    let is_control = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    format!("\u{2068}{}\u{2069}", text.replace(is_control, ""))
 }
 
 impl Language {
-    /// The text of this key.
+    /// The message of this key.
     #[must_use]
     pub fn text(self, key: &str) -> Cow<'static, str> {
-        self.filled(key, None)
+        self.format(key, None)
     }
 
-    /// The text of this key, with a value in the gap of this name.
+    /// The message of this key with one argument.
     #[must_use]
-    pub fn text_with<'a>(self, key: &str, gap: &'a str, value: impl Into<Value<'a>>) -> String {
-        self.text_with_all(key, [(gap, value.into())])
+    pub fn text_with<'a>(self, key: &str, name: &'a str, value: impl Into<Argument<'a>>) -> String {
+        self.text_with_all(key, [(name, value.into())])
     }
 
-    /// The text of this key, with a value in each of its gaps.
+    /// The message of this key with arguments.
     pub(super) fn text_with_all<'a>(
         self,
         key: &str,
-        gaps: impl IntoIterator<Item = (&'a str, Value<'a>)>,
+        arguments: impl IntoIterator<Item = (&'a str, Argument<'a>)>,
     ) -> String {
         let args: FluentArgs<'a> =
-            gaps.into_iter().map(|(gap, value)| (gap, FluentValue::from(value))).collect();
-        self.filled(key, Some(&args)).into_owned()
+            arguments.into_iter().map(|(name, value)| (name, FluentValue::from(value))).collect();
+        self.format(key, Some(&args)).into_owned()
     }
 
-    /// A text that is missing is given in English, or else as its key: no reader is served by an
-    /// error about it. Tests see to it that none is missing.
-    fn filled(self, key: &str, args: Option<&FluentArgs<'_>>) -> Cow<'static, str> {
+    /// Formats a message. A missing one falls back to English, then to its key, because an error
+    /// would not help the reader. Tests check that none is missing.
+    fn format(self, key: &str, args: Option<&FluentArgs<'_>>) -> Cow<'static, str> {
         #[cfg(test)]
-        super::tests::note(key);
+        super::tests::record(key);
         let found = [self, Self::English].into_iter().find_map(|language| {
             let bundle = language.bundle();
             Some((bundle, bundle.get_message(key)?.value()?))
@@ -94,19 +94,19 @@ impl Language {
     fn bundle(self) -> &'static Bundle {
         static BUNDLES: [OnceLock<Bundle>; Language::ALL.len()] =
             [const { OnceLock::new() }; Language::ALL.len()];
-        BUNDLES[self as usize].get_or_init(|| self.read())
+        BUNDLES[self as usize].get_or_init(|| self.parse())
     }
 
-    fn read(self) -> Bundle {
+    fn parse(self) -> Bundle {
         let mut bundle = Bundle::new_concurrent(vec![self.tag().parse().unwrap_or_default()]);
-        // Only what is foreign is isolated, and `Value` does that.
+        // `Argument` isolates only untrusted text.
         bundle.set_use_isolating(false);
         let (Ok(resource) | Err((resource, _))) = FluentResource::try_new(self.source().to_owned());
         bundle.add_resource_overriding(resource);
         bundle
     }
 
-    /// The file of its texts.
+    /// Its message file.
     pub(super) const fn source(self) -> &'static str {
         match self {
             Self::English => include_str!("../../locales/en.ftl"),

@@ -1,4 +1,4 @@
-//! The page that says who is signed in, which apps they have let in, and which rules they have.
+//! The account page: the signed-in account, its authorised apps and its push rules.
 
 use std::borrow::Cow;
 
@@ -9,42 +9,40 @@ use belfry_core::rules::{Document, Effect, Rule, RuleKind, RuleScope};
 use jiff::Timestamp;
 
 use super::{FirstPartyApp, Form, Layout};
-use crate::language::isolated;
+use crate::language::isolate;
 
-/// `templates/account.html`: you are this one, these are your apps and your rules.
-///
-/// Posts `app`, the number of the app to be removed.
+/// `templates/account.html`. Posts `app`, the id of the app to be removed.
 #[derive(Template)]
 #[template(path = "account.html")]
 pub struct AccountPage<'a> {
-    /// Language and server.
+    /// Language and server name.
     pub layout: Layout<'a>,
-    /// The name of the account that is signed in.
+    /// The name of the signed-in account.
     pub account: &'a str,
-    /// Where the wish to sign out goes.
+    /// The form that signs out.
     pub sign_out: Form<'a>,
-    /// Where the wish to remove an app goes.
+    /// The form that removes an app.
     pub remove: Form<'a>,
-    /// The apps that have access.
+    /// The authorised apps.
     pub apps: &'a [ListedApp],
     /// The rules of each scope.
     pub rules: &'a [&'a Document],
 }
 
-/// An app that has access.
+/// An authorised app.
 #[derive(Debug, Clone)]
 pub struct ListedApp {
-    /// Its number.
+    /// Its id.
     pub id: i64,
-    /// Which of our own it is, if it never registered.
+    /// Which first-party app it is, if it is one.
     pub own: Option<FirstPartyApp>,
     /// Its name.
     pub name: String,
     /// Its home page.
     pub website: Option<String>,
-    /// What it may do, all of its tokens together.
+    /// The scopes of all of its tokens.
     pub scopes: Scopes,
-    /// Since when it has access.
+    /// When it was authorised first.
     pub since: Timestamp,
 }
 
@@ -52,16 +50,16 @@ impl ListedApp {
     fn name(&self, layout: &Layout<'_>) -> String {
         match self.own {
             Some(FirstPartyApp::Matrix) => layout.text("apps-matrix").into_owned(),
-            Some(FirstPartyApp::CommandLine) | None => isolated(&self.name),
+            Some(FirstPartyApp::CommandLine) | None => isolate(&self.name),
         }
     }
 
-    /// Where it comes from: the host of its website, or what we know of our own.
+    /// The host of its website, or a note about a first-party app.
     fn origin(&self, layout: &Layout<'_>) -> Option<String> {
         match self.own {
             Some(FirstPartyApp::Matrix) => Some(layout.text("apps-matrix-note").into_owned()),
             Some(FirstPartyApp::CommandLine) => Some(layout.text("apps-issued-note").into_owned()),
-            None => web_host(self.website.as_deref()?).map(|host| isolated(&host)),
+            None => web_host(self.website.as_deref()?).map(|host| isolate(&host)),
         }
     }
 
@@ -72,35 +70,35 @@ impl ListedApp {
 }
 
 /// The rules of one scope.
-struct Place {
+struct ScopeRules {
     title: String,
     groups: Vec<Group>,
 }
 
-/// Rules that stand under one heading.
+/// Rules under one heading.
 struct Group {
     title: Cow<'static, str>,
-    rules: Vec<Line>,
+    rules: Vec<RuleRow>,
 }
 
 /// One rule.
-struct Line {
+struct RuleRow {
     id: String,
-    /// The word that it looks for, where its id does not say so.
+    /// Its pattern, unless it equals the id.
     pattern: Option<String>,
     enabled: bool,
-    /// What it does.
+    /// Its effects.
     effects: Vec<Cow<'static, str>>,
 }
 
 impl AccountPage<'_> {
-    /// What the user has said of rules, by scope and by kind.
-    fn places(&self) -> Vec<Place> {
-        let places = self.rules.iter().map(|document| self.place(document));
-        places.filter(|place| !place.groups.is_empty()).collect()
+    /// The user's own rules and changes of built-in ones, by scope and kind.
+    fn scopes(&self) -> Vec<ScopeRules> {
+        let scopes = self.rules.iter().map(|document| self.scope_rules(document));
+        scopes.filter(|scope| !scope.groups.is_empty()).collect()
     }
 
-    fn place(&self, document: &Document) -> Place {
+    fn scope_rules(&self, document: &Document) -> ScopeRules {
         let title = match document.scope() {
             RuleScope::Global => self.layout.text("rules-everywhere").into_owned(),
             RuleScope::Device(tag) => {
@@ -108,19 +106,20 @@ impl AccountPage<'_> {
             }
         };
         let own = RuleKind::ALL.map(|kind| {
-            let rules = document.user_rules()[kind].iter().map(|rule| self.line(rule)).collect();
+            let rules =
+                document.user_rules()[kind].iter().map(|rule| self.rule_row(rule)).collect();
             Group { title: self.layout.text(heading(kind)), rules }
         });
         let changed = RuleKind::ALL.into_iter().flat_map(|kind| document.patched_builtins(kind));
         let changed = Group {
             title: self.layout.text("rules-builtin"),
-            rules: changed.map(|rule| self.line(&Rule { pattern: None, ..rule })).collect(),
+            rules: changed.map(|rule| self.rule_row(&Rule { pattern: None, ..rule })).collect(),
         };
         let groups = own.into_iter().chain([changed]);
-        Place { title, groups: groups.filter(|group| !group.rules.is_empty()).collect() }
+        ScopeRules { title, groups: groups.filter(|group| !group.rules.is_empty()).collect() }
     }
 
-    fn line(&self, rule: &Rule) -> Line {
+    fn rule_row(&self, rule: &Rule) -> RuleRow {
         let keys = match Effect::of(&rule.actions) {
             Effect::Silent => vec!["rules-silent"],
             Effect::Notify { sound, highlight } => {
@@ -130,17 +129,17 @@ impl AccountPage<'_> {
             }
         };
         let pattern = rule.pattern.as_deref().filter(|pattern| *pattern != rule.rule_id);
-        let looks_for = |text| self.layout.language.text_with("rules-pattern", "pattern", text);
-        Line {
-            id: isolated(&rule.rule_id),
-            pattern: pattern.map(looks_for),
+        let describe = |text| self.layout.language.text_with("rules-pattern", "pattern", text);
+        RuleRow {
+            id: isolate(&rule.rule_id),
+            pattern: pattern.map(describe),
             enabled: rule.enabled,
             effects: keys.into_iter().map(|key| self.layout.text(key)).collect(),
         }
     }
 }
 
-/// The key of the heading over the rules of a kind.
+/// The message key of the heading of a kind.
 const fn heading(kind: RuleKind) -> &'static str {
     match kind {
         RuleKind::Override => "rules-override",

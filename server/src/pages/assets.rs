@@ -1,11 +1,11 @@
-//! The files that pages load: compiled in, and named by their content, so that a browser may keep
-//! them for ever.
+//! Static files, compiled in. Their paths contain a hash of the content, so that browsers can cache
+//! them forever.
 
 use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
-/// A file that pages load.
+/// A static file.
 #[derive(Debug)]
 pub struct Asset {
     name: &'static str,
@@ -15,32 +15,33 @@ pub struct Asset {
     path: OnceLock<String>,
 }
 
-/// The look of the pages.
+/// The style sheet.
 pub static STYLE: Asset = Asset::new("belfry", "css", include_str!("../../static/belfry.css"));
-/// The icon of the pages.
+/// The icon.
 pub static BELL: Asset = Asset::new("bell", "svg", include_str!("../../static/bell.svg"));
 /// The copy button of the code page.
 pub static COPY: Asset = Asset::new("copy", "js", include_str!("../../static/copy.js"));
-/// What sends the form of `form_post`.
+/// Submits the form of `form_post`.
 pub static SUBMIT: Asset = Asset::new("submit", "js", include_str!("../../static/submit.js"));
-/// What keeps a stray click from deciding.
-pub static STEADY: Asset = Asset::new("steady", "js", include_str!("../../static/steady.js"));
+/// Ignores accidental clicks on the consent page.
+pub static CLICK_GUARD: Asset =
+    Asset::new("click-guard", "js", include_str!("../../static/click-guard.js"));
 
 /// Every file.
-pub static ALL: [&Asset; 5] = [&STYLE, &BELL, &COPY, &SUBMIT, &STEADY];
+pub static ALL: [&Asset; 5] = [&STYLE, &BELL, &COPY, &SUBMIT, &CLICK_GUARD];
 
 impl Asset {
     const fn new(name: &'static str, extension: &'static str, content: &'static str) -> Self {
         Self { name, extension, content, path: OnceLock::new() }
     }
 
-    /// The file at this path of the server.
+    /// The file at this path.
     #[must_use]
     pub fn at(path: &str) -> Option<&'static Self> {
         ALL.into_iter().find(|asset| asset.path() == path)
     }
 
-    /// Its path on the server: `/static/belfry-0123abcd.css`.
+    /// Its path, such as `/static/belfry-0123abcd.css`.
     pub fn path(&self) -> &str {
         self.path.get_or_init(|| {
             let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(self.content).into();
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_found_by_the_path_that_pages_name() {
+    fn a_file_is_found_by_its_path() {
         for asset in ALL {
             assert_eq!(Asset::at(asset.path()).unwrap().content, asset.content);
         }
@@ -77,13 +78,13 @@ mod tests {
     #[test]
     fn a_path_changes_with_the_content() {
         let old = Asset::new("a", "css", "");
-        // SHA-256 of nothing.
+        // The SHA-256 of the empty string begins with these digits.
         assert_eq!(old.path(), "/static/a-e3b0c442.css");
         assert_ne!(Asset::new("a", "css", " ").path(), old.path());
     }
 
     #[test]
-    fn no_file_loads_anything_from_elsewhere() {
+    fn no_file_loads_anything_from_another_origin() {
         for asset in ALL {
             let content = asset.content.replace("http://www.w3.org/2000/svg", "");
             for reference in ["http:", "https:", "//cdn", "url(", "@import", "import "] {

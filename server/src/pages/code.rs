@@ -1,20 +1,20 @@
-//! The page that shows a code, for an app that has no address to send it to.
+//! The page that shows an authorization code, for apps without a redirect URI.
 
 use askama::Template;
 use belfry_core::secret::Secret;
 
 use super::Layout;
 
-/// `templates/code.html`: carry this to the app.
+/// `templates/code.html`.
 #[derive(Template)]
 #[template(path = "code.html")]
 pub struct CodePage<'a> {
-    /// Language and server.
+    /// Language and server name.
     pub layout: Layout<'a>,
     /// The name of the app.
     pub app: &'a str,
-    /// The code. This page is the answer that hands it over.
+    /// The authorization code.
     pub code: &'a Secret,
-    /// The path of the page where its access can be taken back.
+    /// The path of the account page, where the app can be removed.
     pub account: &'a str,
 }

@@ -1,4 +1,4 @@
-//! The page that asks whether an app may be let in.
+//! The consent page.
 
 use askama::Template;
 use belfry_core::oauth::app::AppDetails;
@@ -8,25 +8,23 @@ use belfry_core::oauth::uri::web_host;
 
 use super::{Form, Layout};
 
-/// `templates/consent.html`: may this app have these scopes?
-///
-/// Posts `decision`, which is `allow` or `deny`.
+/// `templates/consent.html`. Posts `decision`, which is `allow` or `deny`.
 #[derive(Template)]
 #[template(path = "consent.html")]
 pub struct ConsentPage<'a> {
-    /// Language and server.
+    /// Language and server name.
     pub layout: Layout<'a>,
-    /// Where the decision goes.
+    /// The form of the decision.
     pub form: Form<'a>,
-    /// Where the wish for another account goes.
+    /// The form that switches to another account.
     pub switch: Form<'a>,
-    /// The app that is asking.
+    /// The app that requests access.
     pub app: &'a AppDetails,
-    /// The name of the account that is signed in.
+    /// The name of the signed-in account.
     pub account: &'a str,
-    /// What the app asks for.
+    /// The requested scopes.
     pub scopes: &'a Scopes,
-    /// Where the answer goes.
+    /// Where the response is sent.
     pub redirect_uri: &'a RedirectUri,
 }
 
@@ -36,8 +34,8 @@ impl ConsentPage<'_> {
         web_host(self.app.website.as_deref()?)
     }
 
-    /// What happens after the button is pressed.
-    fn then(&self) -> String {
+    /// What happens after the decision.
+    fn next_step(&self) -> String {
         if self.redirect_uri.is_oob() {
             return self.layout.text_for("consent-then-code", &self.app.name);
         }

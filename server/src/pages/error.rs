@@ -1,4 +1,4 @@
-//! The page for what cannot be done: what is wrong, and what the reader can do.
+//! The error page: what is wrong, and what the user can do.
 
 use std::borrow::Cow;
 
@@ -8,38 +8,38 @@ use belfry_core::oauth::error::{ErrorCode, OAuthError};
 use super::Layout;
 use crate::language::Localize;
 
-/// `templates/error.html`: what is wrong, and what to do.
+/// `templates/error.html`.
 #[derive(Template)]
 #[template(path = "error.html")]
 pub struct ErrorPage<'a> {
-    /// Language and server.
+    /// Language and server name.
     pub layout: Layout<'a>,
-    /// What is wrong.
+    /// What went wrong.
     pub cause: ErrorCause,
 }
 
-/// What an error page can be about.
+/// The cause of an error page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCause {
-    /// A request that the app got wrong, or that the reader refused where nothing can be sent back.
+    /// An invalid request of the app, or a denial that cannot be sent to the app.
     Refused(OAuthError),
-    /// A request that is not kept, or no longer.
+    /// An unknown or expired authorization request.
     Expired,
-    /// A form that may not be the reader's own: its token or its origin is not ours.
+    /// A form with a wrong CSRF token or origin.
     Unchecked,
-    /// A request that cannot be read.
+    /// A malformed request.
     Malformed,
-    /// A limit was exceeded.
+    /// A rate limit was exceeded.
     TooMany,
-    /// A mistake of ours.
+    /// An internal error.
     Internal,
-    /// An address where nothing is.
+    /// An unknown path.
     NotFound,
 }
 
 impl ErrorPage<'_> {
-    /// What the keys of its texts begin with.
-    const fn stem(&self) -> &'static str {
+    /// The prefix of its message keys.
+    const fn prefix(&self) -> &'static str {
         match self.cause {
             ErrorCause::Refused(OAuthError::AccessDenied) => "denied",
             ErrorCause::Refused(_) | ErrorCause::Malformed => "refused",
@@ -52,29 +52,29 @@ impl ErrorPage<'_> {
     }
 
     fn title(&self) -> Cow<'static, str> {
-        self.layout.text(&format!("{}-title", self.stem()))
+        self.layout.text(&format!("{}-title", self.prefix()))
     }
 
     fn sentence(&self) -> Cow<'static, str> {
-        match (self.mistake(), self.cause) {
+        match (self.app_error(), self.cause) {
             (Some(refusal), _) => refusal.localize(self.layout.language).into(),
             (None, ErrorCause::Malformed) => self.layout.text("malformed-sentence"),
-            (None, _) => self.layout.text(&format!("{}-sentence", self.stem())),
+            (None, _) => self.layout.text(&format!("{}-sentence", self.prefix())),
         }
     }
 
     fn advice(&self) -> Cow<'static, str> {
-        self.layout.text(&format!("{}-advice", self.stem()))
+        self.layout.text(&format!("{}-advice", self.prefix()))
     }
 
-    /// The protocol's code, by which the makers of the app find their mistake.
+    /// The OAuth error code, for the developers of the app.
     fn code(&self) -> Option<&'static str> {
         let malformed = (self.cause == ErrorCause::Malformed).then_some(ErrorCode::InvalidRequest);
-        self.mistake().map(OAuthError::code).or(malformed).map(ErrorCode::as_str)
+        self.app_error().map(OAuthError::code).or(malformed).map(ErrorCode::as_str)
     }
 
-    /// What the app got wrong, if it did: that the reader said no is no mistake.
-    fn mistake(&self) -> Option<OAuthError> {
+    /// The error of the app. A denial by the user is not one.
+    fn app_error(&self) -> Option<OAuthError> {
         match self.cause {
             ErrorCause::Refused(OAuthError::AccessDenied) => None,
             ErrorCause::Refused(refusal) => Some(refusal),

@@ -1,20 +1,19 @@
-//! The page that posts an answer to the app: the response mode `form_post`.
+//! The page that posts the authorization response to the app (`response_mode=form_post`).
 
 use askama::Template;
 
 use super::Layout;
 
-/// `templates/form_post.html`: a form that sends itself, or waits for its button where there is
-/// no JavaScript.
+/// `templates/form_post.html`: a form that submits itself, or has a button without JavaScript.
 #[derive(Template)]
 #[template(path = "form_post.html")]
 pub struct FormPostPage<'a> {
-    /// Language and server.
+    /// Language and server name.
     pub layout: Layout<'a>,
     /// The name of the app.
     pub app: &'a str,
     /// The app's redirect URI.
     pub action: &'a str,
-    /// The fields of the answer, not yet escaped.
+    /// The parameters of the response, not yet escaped.
     pub fields: &'a [(&'static str, String)],
 }

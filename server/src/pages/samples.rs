@@ -1,5 +1,4 @@
-//! Every page in every state, filled with the names of examples: for the tests, and for whoever
-//! wants to look at them (`cargo run --example pages`).
+//! Every page in every state with sample data, for tests and for `cargo run --example pages`.
 
 use askama::Template;
 use belfry_core::oauth::app::AppDetails;
@@ -32,14 +31,14 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         ("form-post", form_post(layout, app)?),
         ("signed-out", SignedOutPage { layout, sign_in: "/auth/sign_in" }.render()?),
     ];
-    for (name, app, typed, alert) in [
+    for (name, app, entered, alert) in [
         ("sign-in", None, "", None),
         ("sign-in-app", Some(app), "", None),
         ("sign-in-wrong", Some(app), "alice", Some(SignInAlert::Wrong)),
         ("sign-in-too-many", None, "alice", Some(SignInAlert::TooMany { minutes: 5 })),
     ] {
         let form = Form { action: "/auth/sign_in", csrf: "c", request: app.map(|_| "r") };
-        let page = SignInPage { layout, form, app, name: typed, alert };
+        let page = SignInPage { layout, form, app, name: entered, alert };
         pages.push((name, page.render()?));
     }
     for (name, scopes, redirect_uri) in [
@@ -101,7 +100,7 @@ fn apps(name: &str) -> Vec<ListedApp> {
     ]
 }
 
-/// Rules of every kind and of every effect, of a user who also changed a built-in one.
+/// Rules of every kind and effect, and a changed built-in rule.
 fn rules(id: &str) -> Result<Vec<Document>, askama::Error> {
     let rule = |id: &str, enabled: bool, actions: Value| json!({ "rule_id": id, "enabled": enabled, "actions": actions });
     let content = |id: &str, pattern: &str| {

@@ -1,33 +1,31 @@
-//! The page that asks who is there.
+//! The sign-in page.
 
 use askama::Template;
 
 use super::{Form, Layout};
 
-/// `templates/sign_in.html`: name and password, please.
-///
-/// Posts `username` and `password`.
+/// `templates/sign_in.html`. Posts `username` and `password`.
 #[derive(Template)]
 #[template(path = "sign_in.html")]
 pub struct SignInPage<'a> {
-    /// Language and server.
+    /// Language and server name.
     pub layout: Layout<'a>,
-    /// Where the form goes.
+    /// The target of the form.
     pub form: Form<'a>,
-    /// The name of the app that is asking, when one is.
+    /// The name of the app that requests access, if there is one.
     pub app: Option<&'a str>,
-    /// The name that was typed before.
+    /// The name entered before.
     pub name: &'a str,
-    /// Why the reader sees the page again.
+    /// Why the page is shown again.
     pub alert: Option<SignInAlert>,
 }
 
-/// Why someone was not signed in.
+/// Why a sign-in failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignInAlert {
-    /// There is no such account, or its password is another. Which of both is not told.
+    /// Unknown account or wrong password; which of them is not revealed.
     Wrong,
-    /// Too many attempts; the next one may be made after this many minutes.
+    /// Too many attempts; the next one is possible after some minutes.
     TooMany {
         /// At least one.
         minutes: usize,
@@ -46,7 +44,7 @@ impl SignInAlert {
 }
 
 impl SignInPage<'_> {
-    /// Whether the fields themselves are to be marked.
+    /// Whether the fields are marked as invalid.
     fn is_wrong(&self) -> bool {
         self.alert == Some(SignInAlert::Wrong)
     }

@@ -1,9 +1,10 @@
-//! Every page in every language: whole, inert, and fit for a strict Content-Security-Policy.
+//! Every page in every language: complete, escaped, and valid under a strict
+//! Content-Security-Policy.
 
 use super::samples;
 use super::*;
 
-/// Every page in every language, with a name to say which.
+/// Every page in every language, with its name.
 fn every_page(app: &str) -> impl Iterator<Item = (String, String)> {
     Language::ALL.into_iter().flat_map(move |language| {
         let pages = samples::all(language, app).unwrap();
@@ -11,14 +12,14 @@ fn every_page(app: &str) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// The values of an attribute, wherever it stands.
+/// All values of an attribute.
 fn values<'a>(page: &'a str, attribute: &str) -> Vec<&'a str> {
     let opening = format!(" {attribute}=\"");
     page.split(opening.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
 #[test]
-fn a_page_says_its_language_its_direction_and_its_title() {
+fn a_page_declares_its_language_direction_and_title() {
     for language in Language::ALL {
         for (name, page) in samples::all(language, "Tusky").unwrap() {
             let opening = format!(
@@ -37,7 +38,7 @@ fn a_page_says_its_language_its_direction_and_its_title() {
 }
 
 #[test]
-fn a_page_tells_nothing_to_search_engines_and_to_other_sites() {
+fn a_page_is_hidden_from_search_engines_and_sends_no_referrer() {
     for (name, page) in every_page("Tusky") {
         for meta in [
             "<meta name=\"referrer\" content=\"no-referrer\">",
@@ -50,15 +51,14 @@ fn a_page_tells_nothing_to_search_engines_and_to_other_sites() {
 }
 
 #[test]
-fn a_text_leaves_no_gap_open() {
+fn no_variable_is_left_unfilled() {
     for (name, page) in every_page("Tusky") {
         assert!(!page.contains(['{', '}', '$']), "{name}: {page}");
     }
 }
 
-// Attacks 99 and 100.
 #[test]
-fn nothing_is_inline_and_nothing_comes_from_elsewhere() {
+fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
     for (name, page) in every_page("Tusky") {
         let lower = page.to_lowercase();
         for forbidden in [" style=", "<style", "javascript:", "<iframe", "<base", "<img", "<object"]
@@ -75,11 +75,11 @@ fn nothing_is_inline_and_nothing_comes_from_elsewhere() {
             assert!(page[place..].contains("defer></script>"), "{name}");
         }
         for path in values(&page, "src").into_iter().chain(values(&page, "href")) {
-            let own = assets::Asset::at(path).is_some()
+            let allowed = assets::Asset::at(path).is_some()
                 || ["/auth/sign_in", "/oauth/account"].contains(&path);
-            assert!(own, "{name}: {path}");
+            assert!(allowed, "{name}: {path}");
         }
-        // The answer to an app is the one thing that leaves.
+        // Only the response to the app goes to another origin.
         let others = page
             .replace("action=\"https://tusky.example/callback\"", "")
             .replace("name=\"iss\" value=\"https://social.example/\"", "");
@@ -87,9 +87,8 @@ fn nothing_is_inline_and_nothing_comes_from_elsewhere() {
     }
 }
 
-// Attack 99.
 #[test]
-fn the_name_of_an_app_is_only_text() {
+fn the_name_of_an_app_is_escaped() {
     for (evil, shown) in [
         ("<b>Evil</b>", "&#60;b&#62;Evil&#60;/b&#62;"),
         ("<img src=x onerror=alert(1)>", "&#60;img src=x onerror=alert(1)&#62;"),
@@ -110,23 +109,21 @@ fn the_name_of_an_app_is_only_text() {
     }
 }
 
-// Attack 99.
 #[test]
-fn the_name_of_an_app_cannot_turn_the_sentence_around_it() {
+fn the_name_of_an_app_cannot_change_the_direction_of_its_sentence() {
     for (name, page) in every_page("\u{202e}Tus\u{2069}ky\u{2066}") {
-        let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let is_control = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         let mut parts = page.split('\u{2068}');
-        assert!(!parts.next().unwrap().contains(turns), "{name}");
+        assert!(!parts.next().unwrap().contains(is_control), "{name}");
         for part in parts {
             let (foreign, ours) = part.split_once('\u{2069}').unwrap();
-            assert!(!foreign.contains(turns) && !ours.contains(turns), "{name}: {part}");
+            assert!(!foreign.contains(is_control) && !ours.contains(is_control), "{name}: {part}");
         }
     }
 }
 
-// Attack 37.
 #[test]
-fn the_fields_of_an_answer_are_escaped() {
+fn the_parameters_of_a_form_post_response_are_escaped() {
     for (name, page) in every_page("Tusky").filter(|(name, _)| name.starts_with("form-post")) {
         let state = "name=\"state\" value=\"&#34;&#62;&#60;script&#62;alert(1)&#60;/script&#62;\"";
         assert!(page.contains(state), "{name}: {page}");
@@ -134,7 +131,7 @@ fn the_fields_of_an_answer_are_escaped() {
 }
 
 #[test]
-fn every_form_but_the_apps_own_carries_the_token() {
+fn every_form_of_ours_has_the_csrf_token() {
     for (name, page) in every_page("Tusky") {
         let forms = page.matches("<form method=\"post\"").count();
         assert_eq!(page.matches("<form").count(), forms, "{name}");
@@ -145,7 +142,7 @@ fn every_form_but_the_apps_own_carries_the_token() {
 }
 
 #[test]
-fn every_field_has_a_label_and_every_reference_an_end() {
+fn every_field_has_a_label_and_every_reference_a_target() {
     for (name, page) in every_page("Tusky") {
         let ids = values(&page, "id");
         for id in values(&page, "for")
@@ -164,7 +161,7 @@ fn every_field_has_a_label_and_every_reference_an_end() {
 }
 
 #[test]
-fn a_wrong_password_is_told_where_it_is_typed() {
+fn a_wrong_password_is_reported_at_its_field() {
     let pages = samples::all(Language::English, "Tusky").unwrap();
     let page = |name: &str| &pages.iter().find(|(it, _)| *it == name).unwrap().1;
     let wrong = page("sign-in-wrong");
@@ -178,7 +175,7 @@ fn a_wrong_password_is_told_where_it_is_typed() {
 }
 
 #[test]
-fn consent_says_who_asks_for_what_of_whom_and_where_it_leads() {
+fn consent_shows_app_account_scopes_and_redirect_target() {
     let pages = samples::all(Language::English, "Tusky").unwrap();
     let page = |name: &str| &pages.iter().find(|(it, _)| *it == name).unwrap().1;
     for text in [
@@ -201,7 +198,7 @@ fn consent_says_who_asks_for_what_of_whom_and_where_it_leads() {
 }
 
 #[test]
-fn a_mistake_of_the_app_is_shown_with_its_code() {
+fn an_error_of_the_app_is_shown_with_its_code() {
     let pages = samples::all(Language::German, "Tusky").unwrap();
     let page = |name: &str| &pages.iter().find(|(it, _)| *it == name).unwrap().1;
     assert!(page("refused").contains("<code>invalid_request</code>"));

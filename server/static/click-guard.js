@@ -1,0 +1,30 @@
+// Ignores clicks on the consent page that were meant for another window: for half a second after
+// the page comes to the front, the button that allows does nothing. It also submits the decision
+// only once, because the second request of a double click would find the authorization request
+// answered and cancel the first. After three seconds it can be submitted again, for users who
+// stopped loading the response.
+const button = document.getElementById("allow");
+let timer;
+let submitted = false;
+
+function pause() {
+  clearTimeout(timer);
+  button.setAttribute("aria-disabled", "true");
+  timer = setTimeout(() => button.removeAttribute("aria-disabled"), 500);
+}
+
+button.addEventListener("click", (event) => {
+  if (button.hasAttribute("aria-disabled")) event.preventDefault();
+});
+button.form.addEventListener("submit", (event) => {
+  if (submitted) event.preventDefault();
+  submitted = true;
+  setTimeout(() => (submitted = false), 3000);
+});
+window.addEventListener("focus", pause);
+window.addEventListener("pageshow", () => {
+  submitted = false;
+  pause();
+});
+document.addEventListener("visibilitychange", pause);
+pause();
