@@ -1,4 +1,4 @@
-# English. The texts of the errors are those of the API.
+# English. The error messages equal those of the API.
 
 ## Sign in
 
@@ -93,7 +93,7 @@ consent-admin-canonical_email_blocks-read = See which e-mail addresses are block
 consent-admin-canonical_email_blocks-write = Change which e-mail addresses are blocked
 consent-admin-canonical_email_blocks-both = See and change which e-mail addresses are blocked
 
-## The code, for apps that cannot take it themselves
+## The code page, for apps without a redirect URI
 
 code-title = Your code for { $app }
 code-sentence = Copy this code and enter it in { $app }.
@@ -102,7 +102,7 @@ code-copy = Copy
 code-copied = Copied
 code-care = It works once and only for a few minutes. Show it to nobody else.
 
-## On the way back to the app
+## The form_post page
 
 return-title = Back to { $app }
 return-sentence = Your answer is on its way to { $app }. If nothing happens, press the button.
@@ -145,7 +145,7 @@ signed-out-title = You are signed out
 signed-out-sentence = You can close this page.
 signed-out-button = Sign in again
 
-## What can go wrong
+## Error pages
 
 refused-title = This request cannot be answered
 refused-advice = Go back to the app and try again. If this happens again, please tell the makers of the app.

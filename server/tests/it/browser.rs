@@ -1,4 +1,4 @@
-//! The pages as people use them: a real Chromium, the real binary, and an app that is answered.
+//! The pages in a real Chromium, with the real binary and an app that receives the responses.
 
 mod access;
 mod account;
@@ -7,6 +7,6 @@ mod flow;
 mod gallery;
 mod languages;
 mod plain;
-mod scene;
+mod fixture;
 mod screenshots;
 mod tab;

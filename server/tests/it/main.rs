@@ -1,5 +1,5 @@
-//! The tests that need more than one function: the store on its engines, the service over HTTP,
-//! the commands, the process. One binary, a file for each area.
+//! Integration tests: the store on both engines, the service over HTTP, the commands and the
+//! process. One binary with a module for each area.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,5 +1,5 @@
-//! What tests share: databases that are theirs alone, a whole service in this process with a
-//! clock to advance, callers as values, and the real binary as a process.
+//! Shared by all tests: databases, a service in this process with a fake clock, its clients, and
+//! the real binary as a process.
 
 pub(crate) mod browser;
 pub(crate) mod caller;

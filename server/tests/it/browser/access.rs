@@ -1,4 +1,4 @@
-//! The pages for everybody: what axe-core finds, and what a narrow screen shows.
+//! Accessibility: axe-core, and narrow screens.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -6,12 +6,12 @@ use std::sync::OnceLock;
 
 use serde_json::json;
 
-use super::gallery::walk;
-use super::scene::play;
+use super::gallery::visit_all;
+use super::fixture::with_browser;
 use crate::support::left_out;
 
 const AXE: &str = "axe-core@4.14.0";
-/// Every rule, also those for WCAG 2.2 that are not on by themselves.
+/// Runs every rule, also that of WCAG 2.2 which is disabled by default.
 const RUN: &str = "axe.run(document, { rules: { 'target-size': { enabled: true } } }).then((found) => [
     found.passes.length > 10,
     found.violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html + node.failureSummary)]),
@@ -21,13 +21,13 @@ const RUN: &str = "axe.run(document, { rules: { 'target-size': { enabled: true }
 fn axe_finds_nothing_on_any_page_in_light_or_dark() {
     let axe = match axe() {
         Ok(axe) => axe,
-        Err(why) => return left_out("axe-core", &why),
+        Err(reason) => return left_out("axe-core", &reason),
     };
-    play(async |scene| {
-        walk(scene, async |page| {
+    with_browser(async |fixture| {
+        visit_all(fixture, async |page| {
             for scheme in ["light", "dark"] {
-                scene.tab.prefer(scheme).await;
-                let found = scene.tab.run(&axe, RUN).await;
+                fixture.tab.prefer_color_scheme(scheme).await;
+                let found = fixture.tab.run(&axe, RUN).await;
                 assert_eq!(found, json!([true, []]), "{page}, {scheme}");
             }
         })
@@ -35,22 +35,22 @@ fn axe_finds_nothing_on_any_page_in_light_or_dark() {
     });
 }
 
-/// How many pixels of the page, and of what its fields hold, are out of sight on the right.
-const BEYOND: &str = "[document.documentElement, ...document.querySelectorAll('input, textarea')]
+/// The overflow of the page and its fields to the right, in pixels.
+const HORIZONTAL_OVERFLOW: &str = "[document.documentElement, ...document.querySelectorAll('input, textarea')]
     .map((part) => part.scrollWidth - part.clientWidth).filter((beyond) => beyond > 0)";
-/// The same, below.
-const BELOW: &str = "[...document.querySelectorAll('textarea')]
+/// The overflow to the bottom.
+const VERTICAL_OVERFLOW: &str = "[...document.querySelectorAll('textarea')]
     .map((part) => part.scrollHeight - part.clientHeight).filter((below) => below > 0)";
 
-/// WCAG 2.2, 1.4.10: 320 pixels are enough.
+/// WCAG 2.2, 1.4.10: a width of 320 pixels must suffice.
 #[test]
-fn everything_is_in_sight_on_a_narrow_screen_and_on_a_wide_one() {
-    play(async |scene| {
-        walk(scene, async |page| {
+fn nothing_overflows_on_narrow_and_wide_screens() {
+    with_browser(async |fixture| {
+        visit_all(fixture, async |page| {
             for width in [320, 720] {
-                scene.tab.resize(width, 640).await;
-                for hidden in [BEYOND, BELOW] {
-                    assert_eq!(scene.tab.evaluate(hidden).await, json!([]), "{page}, {width}");
+                fixture.tab.resize(width, 640).await;
+                for overflow in [HORIZONTAL_OVERFLOW, VERTICAL_OVERFLOW] {
+                    assert_eq!(fixture.tab.evaluate(overflow).await, json!([]), "{page}, {width}");
                 }
             }
         })
@@ -58,7 +58,7 @@ fn everything_is_in_sight_on_a_narrow_screen_and_on_a_wide_one() {
     });
 }
 
-/// The script of axe-core, which is got once.
+/// The script of axe-core, installed at first use.
 fn axe() -> Result<String, String> {
     static AXE_CORE: OnceLock<Result<String, String>> = OnceLock::new();
     AXE_CORE.get_or_init(install).clone()

@@ -1,93 +1,93 @@
-//! The page of an account, in a browser.
+//! The account page.
 
 use serde_json::Value;
 
-use super::scene::{Scene, play};
+use super::fixture::{Fixture, with_browser};
 
-/// Alice signs in and lets the app in; gives its token.
-async fn let_in(scene: &Scene) -> Value {
-    scene.tab.goto(&scene.app.start(&[("scope", "read push")])).await;
-    scene.sign_in("alice").await;
-    scene.allow().await;
-    scene.tab.find("#thanks").await;
-    let heard = scene.app.hears().await;
-    scene.app.spend(&heard.fields["code"], &scene.app.redirect_uri, &[]).await
+/// Alice signs in and authorises the app; returns its token.
+async fn authorize_app(fixture: &Fixture) -> Value {
+    fixture.tab.goto(&fixture.app.start(&[("scope", "read push")])).await;
+    fixture.sign_in("alice").await;
+    fixture.allow().await;
+    fixture.tab.find("#thanks").await;
+    let callback = fixture.app.next_callback().await;
+    fixture.app.redeem(&callback.fields["code"], &fixture.app.redirect_uri, &[]).await
 }
 
-fn account(scene: &Scene) -> String {
-    format!("{}/oauth/account", scene.server.url)
+fn account(fixture: &Fixture) -> String {
+    format!("{}/oauth/account", fixture.server.url)
 }
 
 #[test]
 fn an_app_is_removed_with_one_click() {
-    play(async |scene| {
-        let token = let_in(scene).await;
-        assert!(scene.app.is_good(&token).await);
-        scene.tab.goto(&account(scene)).await;
+    with_browser(async |fixture| {
+        let token = authorize_app(fixture).await;
+        assert!(fixture.app.is_valid(&token).await);
+        fixture.tab.goto(&account(fixture)).await;
         for text in ["Tusky", "tusky.example", "See everything in your account", "Since 20"] {
-            scene.tab.says(text).await;
+            fixture.tab.wait_for_text(text).await;
         }
         let name = "document.querySelector('.cards button').ariaLabelledByElements
             .map((part) => part.innerText).join(' ')";
-        let name = scene.tab.evaluate(name).await;
+        let name = fixture.tab.evaluate(name).await;
         let name = name.as_str().unwrap().replace(['\u{2068}', '\u{2069}'], "");
         assert_eq!(name, "Remove access Tusky");
 
-        scene.tab.click(".cards button").await;
-        scene.tab.says("No app has access to your account.").await;
-        assert_eq!(scene.tab.url().await.path(), "/oauth/account");
-        assert!(!scene.app.is_good(&token).await);
-        // The page from before, shown again by the browser, does no harm.
-        scene.tab.back().await;
-        scene.tab.find("main").await;
-        if scene.tab.has(".cards button").await {
-            scene.tab.click(".cards button").await;
+        fixture.tab.click(".cards button").await;
+        fixture.tab.wait_for_text("No app has access to your account.").await;
+        assert_eq!(fixture.tab.url().await.path(), "/oauth/account");
+        assert!(!fixture.app.is_valid(&token).await);
+        // Submitting the cached page again does no harm.
+        fixture.tab.back().await;
+        fixture.tab.find("main").await;
+        if fixture.tab.has(".cards button").await {
+            fixture.tab.click(".cards button").await;
         }
-        scene.tab.goto(&account(scene)).await;
-        scene.tab.says("No app has access to your account.").await;
-        // The app has to ask again.
-        scene.tab.goto(&scene.app.start(&[("scope", "read push")])).await;
-        scene.tab.says("Let Tusky in?").await;
+        fixture.tab.goto(&account(fixture)).await;
+        fixture.tab.wait_for_text("No app has access to your account.").await;
+        // The app has to ask for consent again.
+        fixture.tab.goto(&fixture.app.start(&[("scope", "read push")])).await;
+        fixture.tab.wait_for_text("Let Tusky in?").await;
     });
 }
 
 #[test]
-fn an_app_is_removed_without_a_script_too() {
-    play(async |scene| {
-        let token = let_in(scene).await;
-        scene.tab.without_scripts().await;
-        scene.tab.goto(&account(scene)).await;
-        scene.tab.click(".cards button").await;
-        scene.tab.find("main:not(:has(.cards))").await;
-        assert!(!scene.app.is_good(&token).await);
+fn an_app_is_removed_without_scripts() {
+    with_browser(async |fixture| {
+        let token = authorize_app(fixture).await;
+        fixture.tab.disable_scripts().await;
+        fixture.tab.goto(&account(fixture)).await;
+        fixture.tab.click(".cards button").await;
+        fixture.tab.find("main:not(:has(.cards))").await;
+        assert!(!fixture.app.is_valid(&token).await);
     });
 }
 
 #[test]
-fn who_comes_without_a_session_signs_in_and_out_here() {
-    play(async |scene| {
-        scene.tab.goto(&account(scene)).await;
-        scene.sign_in("alice").await;
-        scene.tab.says("@alice:ring.example").await;
-        scene.tab.says("You have no rules of your own.").await;
-        assert_eq!(scene.tab.url().await.path(), "/oauth/account");
-        scene.switch().await;
-        scene.tab.says("You are signed out").await;
-        scene.tab.click("a.button").await;
-        scene.sign_in("bob").await;
-        scene.tab.says("@bob:ring.example").await;
+fn the_account_page_offers_sign_in_and_sign_out() {
+    with_browser(async |fixture| {
+        fixture.tab.goto(&account(fixture)).await;
+        fixture.sign_in("alice").await;
+        fixture.tab.wait_for_text("@alice:ring.example").await;
+        fixture.tab.wait_for_text("You have no rules of your own.").await;
+        assert_eq!(fixture.tab.url().await.path(), "/oauth/account");
+        fixture.switch().await;
+        fixture.tab.wait_for_text("You are signed out").await;
+        fixture.tab.click("a.button").await;
+        fixture.sign_in("bob").await;
+        fixture.tab.wait_for_text("@bob:ring.example").await;
     });
 }
 
 #[test]
-fn the_page_of_a_code_leads_to_where_the_app_can_be_removed() {
-    play(async |scene| {
-        scene.tab.goto(&scene.app.authorize_at("urn:ietf:wg:oauth:2.0:oob", &[])).await;
-        scene.sign_in("alice").await;
-        scene.allow().await;
-        let code = scene.tab.find("#code").await.prop("value").await.unwrap().unwrap();
-        scene.app.spend(&code, "urn:ietf:wg:oauth:2.0:oob", &[]).await;
-        scene.tab.click("main a").await;
-        scene.tab.says("Remove access").await;
+fn the_code_page_links_to_the_account_page() {
+    with_browser(async |fixture| {
+        fixture.tab.goto(&fixture.app.authorize_at("urn:ietf:wg:oauth:2.0:oob", &[])).await;
+        fixture.sign_in("alice").await;
+        fixture.allow().await;
+        let code = fixture.tab.find("#code").await.prop("value").await.unwrap().unwrap();
+        fixture.app.redeem(&code, "urn:ietf:wg:oauth:2.0:oob", &[]).await;
+        fixture.tab.click("main a").await;
+        fixture.tab.wait_for_text("Remove access").await;
     });
 }

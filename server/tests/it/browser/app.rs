@@ -1,4 +1,4 @@
-//! An app with a web address: it sends its user to the server, and hears what comes back.
+//! An app with a redirect URI: it sends its user to the server and receives the response.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -24,20 +24,20 @@ const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 pub(super) const PKCE: [(&str, &str); 2] =
     [("code_challenge", CHALLENGE), ("code_challenge_method", "S256")];
 
-/// A registered app that listens.
+/// A registered app with a web server.
 pub(super) struct App {
     server: String,
     url: String,
     pub(super) redirect_uri: String,
     id: String,
     secret: String,
-    heard: Mutex<mpsc::UnboundedReceiver<Heard>>,
+    callbacks: Mutex<mpsc::UnboundedReceiver<Callback>>,
     task: JoinHandle<()>,
 }
 
-/// What a browser brought back.
+/// A request to the redirect URI.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(super) struct Callback {
     pub(super) method: String,
     pub(super) fields: BTreeMap<String, String>,
     pub(super) referer: Option<String>,
@@ -47,7 +47,7 @@ impl App {
     pub(super) async fn register(server: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let (sender, heard) = mpsc::unbounded_channel();
+        let (sender, callbacks) = mpsc::unbounded_channel();
         let task = tokio::spawn(listen(listener, Arc::new((sender, server.to_owned()))));
         let redirect_uri = format!("{url}/cb");
         let uris = format!("{redirect_uri}\nurn:ietf:wg:oauth:2.0:oob\nhttps://tusky.example/cb");
@@ -60,68 +60,68 @@ impl App {
         let app = post(&format!("{server}/api/v1/apps"), &fields).await;
         let text = |key: &str| app[key].as_str().unwrap_or_else(|| panic!("{app}")).to_owned();
         let (id, secret) = (text("client_id"), text("client_secret"));
-        let heard = Mutex::new(heard);
-        Self { server: server.to_owned(), url, redirect_uri, id, secret, heard, task }
+        let callbacks = Mutex::new(callbacks);
+        Self { server: server.to_owned(), url, redirect_uri, id, secret, callbacks, task }
     }
 
-    /// Where it sends its user, with more parameters.
+    /// The URL of an authorization request, with more parameters.
     pub(super) fn authorize(&self, more: &[(&str, &str)]) -> String {
         self.authorize_at(&self.redirect_uri, more)
     }
 
-    /// The same, to be answered somewhere else.
+    /// The same with another redirect URI.
     pub(super) fn authorize_at(&self, redirect_uri: &str, more: &[(&str, &str)]) -> String {
-        format!("{}{}", self.server, self.asking("/oauth/authorize", redirect_uri, more))
+        format!("{}{}", self.server, self.url_with("/oauth/authorize", redirect_uri, more))
     }
 
-    /// A page of its own that sends its user there.
+    /// The URL of a page of the app that redirects to the authorization request.
     pub(super) fn start(&self, more: &[(&str, &str)]) -> String {
-        format!("{}{}", self.url, self.asking("/start", &self.redirect_uri, more))
+        format!("{}{}", self.url, self.url_with("/start", &self.redirect_uri, more))
     }
 
-    fn asking(&self, path: &str, redirect_uri: &str, more: &[(&str, &str)]) -> String {
-        let own =
+    fn url_with(&self, path: &str, redirect_uri: &str, more: &[(&str, &str)]) -> String {
+        let fixed =
             [("response_type", "code"), ("client_id", &*self.id), ("redirect_uri", redirect_uri)];
-        with_query(path, &[&own, more].concat())
+        with_query(path, &[&fixed, more].concat())
     }
 
-    /// What a browser brought back.
-    pub(super) async fn hears(&self) -> Heard {
-        let mut heard = self.heard.lock().await;
-        let heard = tokio::time::timeout(PATIENCE, heard.recv()).await;
-        heard.expect("the app hears of its user in time").unwrap()
+    /// Waits for the next request to the redirect URI.
+    pub(super) async fn next_callback(&self) -> Callback {
+        let mut callbacks = self.callbacks.lock().await;
+        let callback = tokio::time::timeout(PATIENCE, callbacks.recv()).await;
+        callback.expect("the app receives a response in time").unwrap()
     }
 
-    /// Whether it heard nothing more.
-    pub(super) async fn heard_nothing(&self) -> bool {
-        self.heard.lock().await.is_empty()
+    /// Whether no further request has arrived at the redirect URI.
+    pub(super) async fn has_no_callback(&self) -> bool {
+        self.callbacks.lock().await.is_empty()
     }
 
-    /// Spends a code that was given for this address.
-    pub(super) async fn spend(&self, code: &str, at: &str, more: &[(&str, &str)]) -> Value {
+    /// Redeems a code that was issued for this redirect URI.
+    pub(super) async fn redeem(&self, code: &str, redirect_uri: &str, more: &[(&str, &str)]) -> Value {
         let mut fields = vec![
             ("grant_type", "authorization_code"),
             ("client_id", &*self.id),
             ("client_secret", &*self.secret),
-            ("redirect_uri", at),
+            ("redirect_uri", redirect_uri),
             ("code", code),
         ];
         fields.extend(more);
         post(&format!("{}/oauth/token", self.server), &fields).await
     }
 
-    /// Whose token this is.
-    pub(super) async fn whose(&self, token: &Value) -> String {
-        let account: Value = self.ask_whose(token).await.json().await.unwrap();
+    /// The name of the account of a token.
+    pub(super) async fn owner(&self, token: &Value) -> String {
+        let account: Value = self.verify_credentials(token).await.json().await.unwrap();
         account["username"].as_str().unwrap_or_else(|| panic!("{account}")).to_owned()
     }
 
-    /// Whether the token is still somebody's.
-    pub(super) async fn is_good(&self, token: &Value) -> bool {
-        self.ask_whose(token).await.status().is_success()
+    /// Whether a token is valid.
+    pub(super) async fn is_valid(&self, token: &Value) -> bool {
+        self.verify_credentials(token).await.status().is_success()
     }
 
-    async fn ask_whose(&self, token: &Value) -> reqwest::Response {
+    async fn verify_credentials(&self, token: &Value) -> reqwest::Response {
         let token = token["access_token"].as_str().unwrap_or_else(|| panic!("{token}"));
         let url = format!("{}/api/v1/accounts/verify_credentials", self.server);
         reqwest::Client::new().get(url).bearer_auth(token).send().await.unwrap()
@@ -135,50 +135,50 @@ impl Drop for App {
 }
 
 async fn post(url: &str, fields: &[(&str, &str)]) -> Value {
-    let answer = reqwest::Client::new()
+    let response = reqwest::Client::new()
         .post(url)
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
         .body(form(fields))
         .send()
         .await;
-    answer.unwrap().json().await.unwrap()
+    response.unwrap().json().await.unwrap()
 }
 
-/// Who hears, and where users are sent.
-type Ears = (mpsc::UnboundedSender<Heard>, String);
+/// The receiver of callbacks, and the URL of the server.
+type AppServer = (mpsc::UnboundedSender<Callback>, String);
 
-async fn listen(listener: TcpListener, ears: Arc<Ears>) {
+async fn listen(listener: TcpListener, app: Arc<AppServer>) {
     while let Ok((stream, _)) = listener.accept().await {
-        let ears = Arc::clone(&ears);
-        let service = service_fn(move |request| answer(request, Arc::clone(&ears)));
+        let app = Arc::clone(&app);
+        let service = service_fn(move |request| respond(request, Arc::clone(&app)));
         let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
         tokio::spawn(connection);
     }
 }
 
-async fn answer(
+async fn respond(
     request: Request<Incoming>,
-    ears: Arc<Ears>,
+    app: Arc<AppServer>,
 ) -> Result<Response<String>, Infallible> {
     let (head, body) = request.into_parts();
     let query = head.uri.query().unwrap_or_default().to_owned();
-    let (sender, server) = &*ears;
-    let answer = Response::builder().header(header::CONTENT_TYPE, "text/html; charset=utf-8");
-    let answer = match head.uri.path() {
+    let (sender, server) = &*app;
+    let response = Response::builder().header(header::CONTENT_TYPE, "text/html; charset=utf-8");
+    let response = match head.uri.path() {
         "/start" => {
             let location = format!("{server}/oauth/authorize?{query}");
-            answer.status(302).header(header::LOCATION, location).body(String::new())
+            response.status(302).header(header::LOCATION, location).body(String::new())
         }
         "/cb" => {
             let body = body.collect().await.map(|body| body.to_bytes().to_vec());
-            let told = if head.method == "POST" { body.unwrap() } else { query.into_bytes() };
-            let fields = url::form_urlencoded::parse(&told).into_owned().collect();
+            let encoded = if head.method == "POST" { body.unwrap() } else { query.into_bytes() };
+            let fields = url::form_urlencoded::parse(&encoded).into_owned().collect();
             let referer = head.headers.get(header::REFERER);
             let referer = referer.map(|referer| referer.to_str().unwrap().to_owned());
-            drop(sender.send(Heard { method: head.method.to_string(), fields, referer }));
-            answer.body("<!doctype html><title>Tusky</title><p id=thanks>Thank you".to_owned())
+            drop(sender.send(Callback { method: head.method.to_string(), fields, referer }));
+            response.body("<!doctype html><title>Tusky</title><p id=thanks>Thank you".to_owned())
         }
-        _ => answer.status(404).body(String::new()),
+        _ => response.status(404).body(String::new()),
     };
-    Ok(answer.unwrap())
+    Ok(response.unwrap())
 }

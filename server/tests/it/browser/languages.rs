@@ -1,48 +1,48 @@
-//! The pages in the reader's language.
+//! The language of the pages.
 
-use super::scene::play;
+use super::fixture::with_browser;
 
 #[test]
-fn an_app_asks_for_a_language_and_it_stays_until_the_end() {
-    play(async |scene| {
-        scene.tab.goto(&scene.app.start(&[("lang", "de")])).await;
-        assert_eq!(scene.tab.evaluate("document.documentElement.lang").await, "de");
-        scene.tab.says("Tusky möchte dein Konto nutzen.").await;
-        scene.sign_in_with("alice", "falsch").await;
-        scene.tab.says("Name oder Passwort ist falsch.").await;
-        scene.sign_in("alice").await;
-        scene.tab.says("Tusky Zugang geben?").await;
-        // The session remembers it, also where no app asks for anything.
-        scene.tab.goto(&format!("{}/oauth/account", scene.server.url)).await;
-        scene.tab.says("Dein Konto").await;
+fn the_language_of_the_request_is_kept_in_the_session() {
+    with_browser(async |fixture| {
+        fixture.tab.goto(&fixture.app.start(&[("lang", "de")])).await;
+        assert_eq!(fixture.tab.evaluate("document.documentElement.lang").await, "de");
+        fixture.tab.wait_for_text("Tusky möchte dein Konto nutzen.").await;
+        fixture.sign_in_with("alice", "falsch").await;
+        fixture.tab.wait_for_text("Name oder Passwort ist falsch.").await;
+        fixture.sign_in("alice").await;
+        fixture.tab.wait_for_text("Tusky Zugang geben?").await;
+        // The session stores it, also for pages outside the request.
+        fixture.tab.goto(&format!("{}/oauth/account", fixture.server.url)).await;
+        fixture.tab.wait_for_text("Dein Konto").await;
     });
 }
 
 #[test]
-fn a_browser_that_prefers_french_is_answered_in_french() {
-    play(async |scene| {
-        scene.tab.accept_language("tlh, fr-CA;q=0.9, en;q=0.5").await;
-        scene.tab.goto(&scene.app.start(&[])).await;
-        assert_eq!(scene.tab.evaluate("document.documentElement.lang").await, "fr");
-        scene.tab.says("Connexion").await;
+fn the_language_of_the_browser_is_used() {
+    with_browser(async |fixture| {
+        fixture.tab.accept_language("tlh, fr-CA;q=0.9, en;q=0.5").await;
+        fixture.tab.goto(&fixture.app.start(&[])).await;
+        assert_eq!(fixture.tab.evaluate("document.documentElement.lang").await, "fr");
+        fixture.tab.wait_for_text("Connexion").await;
     });
 }
 
 #[test]
 fn arabic_is_written_from_right_to_left() {
-    play(async |scene| {
-        scene.tab.goto(&scene.app.start(&[("lang", "ar")])).await;
-        assert_eq!(scene.tab.evaluate("document.documentElement.dir").await, "rtl");
-        scene.sign_in("alice").await;
-        scene.tab.find("#allow").await;
+    with_browser(async |fixture| {
+        fixture.tab.goto(&fixture.app.start(&[("lang", "ar")])).await;
+        assert_eq!(fixture.tab.evaluate("document.documentElement.dir").await, "rtl");
+        fixture.sign_in("alice").await;
+        fixture.tab.find("#allow").await;
         let direction = "getComputedStyle(document.querySelector('h1')).direction";
-        assert_eq!(scene.tab.evaluate(direction).await, "rtl");
-        // The account's name stands at the right of its box.
-        let place = |css| format!("document.querySelector('{css}').getBoundingClientRect()");
-        let (name, sheet) = (place(".account .name bdi"), place(".account"));
+        assert_eq!(fixture.tab.evaluate(direction).await, "rtl");
+        // The account's name is aligned to the right.
+        let rectangle = |css| format!("document.querySelector('{css}').getBoundingClientRect()");
+        let (name, sheet) = (rectangle(".account .name bdi"), rectangle(".account"));
         let right = format!("{name}.left - {sheet}.left > {sheet}.right - {name}.right");
-        assert_eq!(scene.tab.evaluate(&right).await, true);
-        scene.allow().await;
-        assert!(scene.app.hears().await.fields.contains_key("code"));
+        assert_eq!(fixture.tab.evaluate(&right).await, true);
+        fixture.allow().await;
+        assert!(fixture.app.next_callback().await.fields.contains_key("code"));
     });
 }

@@ -1,5 +1,5 @@
-//! A tab of a headless Chromium. All tests share one browser, in turns, since to start one takes
-//! longer than to use it; each has a new tab and no cookies.
+//! A tab of a headless Chromium. All tests share one browser, one after another, because starting
+//! it is slow; each test has a new tab without cookies.
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -15,28 +15,28 @@ use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, MutexGuard};
 use url::{ParseError, Url};
 
-/// How long anything may take on a busy machine.
+/// How long anything may take on a loaded machine.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Where the browser is talked to; longer than any test, as the browser is.
+/// The runtime of the connection to the browser, which outlives the tests.
 pub(super) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 static DRIVER: LazyLock<Result<Chromedriver, EngineError>> = LazyLock::new(Chromedriver::start);
 static BROWSER: Mutex<Option<Client>> = Mutex::const_new(None);
 
-/// What a test sees, and where it points and types.
+/// A tab.
 pub(super) struct Tab {
     client: Client,
-    _turn: MutexGuard<'static, Option<Client>>,
+    _lock: MutexGuard<'static, Option<Client>>,
 }
 
 impl Tab {
-    /// A new tab; an error where there is no browser.
+    /// Opens a new tab; fails if there is no browser.
     pub(super) async fn open() -> Result<Self, &'static EngineError> {
         let driver = DRIVER.as_ref()?.url();
-        let mut turn = BROWSER.lock().await;
-        let client = match &*turn {
+        let mut lock = BROWSER.lock().await;
+        let client = match &*lock {
             Some(client) => client.clone(),
-            None => turn.insert(start(&driver).await).clone(),
+            None => lock.insert(start(&driver).await).clone(),
         };
         let before = client.windows().await.unwrap();
         let new = client.new_window(true).await.unwrap().handle;
@@ -45,10 +45,10 @@ impl Tab {
             client.close_window().await.unwrap();
         }
         client.switch_to_window(new).await.unwrap();
-        let tab = Self { client, _turn: turn };
+        let tab = Self { client, _lock: lock };
         tab.devtools("Network.enable", json!({})).await;
         tab.devtools("Network.clearBrowserCookies", json!({})).await;
-        // As if its window were in front: otherwise the first click is what brings it there.
+        // Emulates a focused window; otherwise the first click would only focus it.
         tab.devtools("Emulation.setFocusEmulationEnabled", json!({ "enabled": true })).await;
         Ok(tab)
     }
@@ -65,7 +65,7 @@ impl Tab {
         self.client.current_url().await.unwrap()
     }
 
-    /// The element, as soon as it is there.
+    /// Waits for an element.
     pub(super) async fn find(&self, css: &str) -> Element {
         let wait = self.client.wait().at_most(PATIENCE);
         match wait.for_element(Locator::Css(css)).await {
@@ -82,28 +82,28 @@ impl Tab {
         self.find(css).await.click().await.unwrap();
     }
 
-    /// Types into a field, in place of what it held.
+    /// Replaces the text of a field.
     pub(super) async fn fill(&self, css: &str, text: &str) {
         let field = self.find(css).await;
         field.clear().await.unwrap();
         field.send_keys(text).await.unwrap();
     }
 
-    /// What can be read, without the marks around names that keep their direction.
+    /// The visible text, without bidirectional isolation characters.
     pub(super) async fn text(&self) -> String {
         let text = self.evaluate("document.body?.innerText ?? ''").await;
         text.as_str().unwrap_or_default().replace(['\u{2068}', '\u{2069}'], "")
     }
 
-    /// Waits until the page says this.
-    pub(super) async fn says(&self, what: &str) {
+    /// Waits until the page contains a text.
+    pub(super) async fn wait_for_text(&self, expected: &str) {
         let end = Instant::now() + PATIENCE;
         loop {
             let text = self.text().await;
-            if text.contains(what) {
+            if text.contains(expected) {
                 return;
             }
-            assert!(Instant::now() < end, "{what}: {} {text}", self.url().await);
+            assert!(Instant::now() < end, "{expected}: {} {text}", self.url().await);
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
@@ -113,7 +113,7 @@ impl Tab {
         self.client.execute(&format!("return {expression}"), vec![]).await.unwrap()
     }
 
-    /// Runs a script that ends with the answer of a promise.
+    /// Runs a script and returns the result of a promise.
     pub(super) async fn run(&self, script: &str, promise: &str) -> Value {
         self.client.execute(script, vec![]).await.unwrap();
         let awaited =
@@ -121,11 +121,11 @@ impl Tab {
         self.client.execute_async(&awaited, vec![]).await.unwrap()
     }
 
-    /// A picture of the whole page, this wide.
-    pub(super) async fn picture(&self, width: u32) -> Vec<u8> {
+    /// A screenshot of the whole page with this width.
+    pub(super) async fn screenshot(&self, width: u32) -> Vec<u8> {
         self.devtools("Emulation.setScrollbarsHidden", json!({ "hidden": true })).await;
         let mut height = 400;
-        // The space above grows with the window, so the first answer is a little short.
+        // The top margin grows with the window, so the first height is too small.
         for _ in 0..3 {
             self.resize(width, height).await;
             let needed = self.evaluate("document.documentElement.scrollHeight").await;
@@ -142,33 +142,33 @@ impl Tab {
     }
 
     /// `light` or `dark`.
-    pub(super) async fn prefer(&self, scheme: &str) {
+    pub(super) async fn prefer_color_scheme(&self, scheme: &str) {
         let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.devtools("Emulation.setEmulatedMedia", media).await;
     }
 
-    /// The languages that the browser asks for from now on.
+    /// Sets the `Accept-Language` header.
     pub(super) async fn accept_language(&self, languages: &str) {
         let headers = json!({ "headers": { "Accept-Language": languages } });
         self.devtools("Network.setExtraHTTPHeaders", headers).await;
     }
 
-    pub(super) async fn without_scripts(&self) {
+    pub(super) async fn disable_scripts(&self) {
         self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
     }
 
-    /// Keeps these files from being loaded, by a pattern of their URLs.
-    pub(super) async fn without(&self, url: &str) {
+    /// Blocks URLs that match a pattern.
+    pub(super) async fn block_url(&self, url: &str) {
         self.devtools("Network.setBlockedURLs", json!({ "urls": [url] })).await;
     }
 
-    /// What Chromium can and `WebDriver` has no word for.
+    /// Runs a DevTools command, for what `WebDriver` does not offer.
     async fn devtools(&self, command: &'static str, parameters: Value) {
         self.client.issue_cmd(Devtools { command, parameters }).await.unwrap();
     }
 }
 
-/// Starts the browser: as root it must do without its sandbox, and it is to call nobody but us.
+/// Starts the browser without a sandbox, which root cannot use, and without background requests.
 async fn start(driver: &str) -> Client {
     let arguments = [
         "--headless",
@@ -182,10 +182,10 @@ async fn start(driver: &str) -> Client {
         "--no-first-run",
     ];
     let options = json!({ "args": arguments, "prefs": { "intl.accept_languages": "en-US" } });
-    let wanted = json!({ "goog:chromeOptions": options, "pageLoadStrategy": "normal" });
-    let Value::Object(wanted) = wanted else { unreachable!("it is one") };
+    let capabilities = json!({ "goog:chromeOptions": options, "pageLoadStrategy": "normal" });
+    let Value::Object(capabilities) = capabilities else { unreachable!("it is an object") };
     let mut builder = ClientBuilder::new(HttpConnector::new());
-    builder.capabilities(wanted).connect(driver).await.unwrap()
+    builder.capabilities(capabilities).connect(driver).await.unwrap()
 }
 
 #[derive(Debug)]

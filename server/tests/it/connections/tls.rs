@@ -1,4 +1,4 @@
-//! HTTPS: from files, with HTTP/2, and with new files while connections are open.
+//! HTTPS, with HTTP/2 and certificate reload.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::{Listening, PATIENCE, SHORT, until_closed};
+use super::{Server, PATIENCE, SHORT, read_until_closed};
 use crate::support::Process;
 use crate::support::process::run;
 use crate::support::service::config;
 
-/// Writes a new certificate for localhost and its key, and gives the certificate.
+/// Writes a new certificate for localhost and its key, and returns the certificate.
 fn write_certificate(folder: &Path) -> CertificateDer<'static> {
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    std::fs::write(folder.join("key.pem"), made.signing_key.serialize_pem()).unwrap();
-    std::fs::write(folder.join("certificate.pem"), made.cert.pem()).unwrap();
-    made.cert.der().clone()
+    let generated = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    std::fs::write(folder.join("key.pem"), generated.signing_key.serialize_pem()).unwrap();
+    std::fs::write(folder.join("certificate.pem"), generated.cert.pem()).unwrap();
+    generated.cert.der().clone()
 }
 
 fn secure(folder: &TempDir) -> Config {
@@ -37,7 +37,7 @@ fn secure(folder: &TempDir) -> Config {
 
 /// Connects, trusting only these certificates.
 async fn connect(
-    server: &Listening,
+    server: &Server,
     trusted: &[&CertificateDer<'static>],
     protocol: &[u8],
 ) -> std::io::Result<TlsStream<TcpStream>> {
@@ -51,21 +51,21 @@ async fn connect(
     TlsConnector::from(Arc::new(client)).connect(name, server.connect().await).await
 }
 
-async fn healthy(stream: &mut TlsStream<TcpStream>) -> bool {
+async fn is_healthy(stream: &mut TlsStream<TcpStream>) -> bool {
     stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
-    let mut answer = [0; 1024];
-    let length = stream.read(&mut answer).await.unwrap();
-    answer[..length].starts_with(b"HTTP/1.1 200 OK")
+    let mut response = [0; 1024];
+    let length = stream.read(&mut response).await.unwrap();
+    response[..length].starts_with(b"HTTP/1.1 200 OK")
 }
 
 #[tokio::test]
 async fn https_is_served_from_a_certificate_and_a_key() {
     let folder = tempfile::tempdir().unwrap();
     let certificate = write_certificate(folder.path());
-    let server = Listening::with(secure(&folder)).await;
+    let server = Server::with(secure(&folder)).await;
 
     let mut stream = connect(&server, &[&certificate], b"http/1.1").await.unwrap();
-    assert!(healthy(&mut stream).await);
+    assert!(is_healthy(&mut stream).await);
     let stream = connect(&server, &[&certificate], b"h2").await.unwrap();
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
 }
@@ -74,70 +74,69 @@ async fn https_is_served_from_a_certificate_and_a_key() {
 async fn plain_http_to_an_https_port_is_closed() {
     let folder = tempfile::tempdir().unwrap();
     write_certificate(folder.path());
-    let server = Listening::with(secure(&folder)).await;
-    let answer = server.say(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await;
-    assert!(!answer.starts_with("HTTP/"), "{answer}");
+    let server = Server::with(secure(&folder)).await;
+    let response = server.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    assert!(!response.starts_with("HTTP/"), "{response}");
 }
 
-/// The begin of a client's first message, which says that more is to come.
-const HALF_A_HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+/// The beginning of a `ClientHello`, which announces more bytes.
+const INCOMPLETE_HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
 
-/// Attack 138.
 #[tokio::test]
-async fn a_handshake_that_is_not_finished_is_cut_off() {
+async fn an_unfinished_handshake_is_cut_off() {
     let folder = tempfile::tempdir().unwrap();
     write_certificate(folder.path());
     let mut config = secure(&folder);
     config.http.idle_timeout = SHORT;
-    let server = Listening::with(config).await;
-    for begin in [&b""[..], b"\x16", HALF_A_HELLO] {
-        assert_eq!(server.say(begin).await, "", "{begin:?}");
+    let server = Server::with(config).await;
+    for bytes in [&b""[..], b"\x16", INCOMPLETE_HELLO] {
+        assert_eq!(server.send(bytes).await, "", "{bytes:?}");
     }
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_handshake_does_not_delay_the_end() {
+async fn a_handshake_does_not_delay_the_shutdown() {
     let folder = tempfile::tempdir().unwrap();
     write_certificate(folder.path());
     let mut config = secure(&folder);
     config.http.shutdown_timeout = PATIENCE * 30;
     config.http.idle_timeout = PATIENCE * 30;
-    let server = Listening::with(config).await;
-    let mut half = server.connect().await;
-    half.write_all(HALF_A_HELLO).await.unwrap();
-    // One that was accepted later is served, so that the first is in its handshake by now.
-    let _refused = connect(&server, &[], b"http/1.1").await.unwrap_err();
+    let server = Server::with(config).await;
+    let mut incomplete = server.connect().await;
+    incomplete.write_all(INCOMPLETE_HELLO).await.unwrap();
+    // A connection accepted later is served, so the first one is in its handshake by now.
+    let _untrusted = connect(&server, &[], b"http/1.1").await.unwrap_err();
     server.stop().await;
-    assert_eq!(until_closed(&mut half).await, "");
+    assert_eq!(read_until_closed(&mut incomplete).await, "");
 }
 
 #[tokio::test]
 async fn a_new_certificate_is_used_without_dropping_connections() {
     let folder = tempfile::tempdir().unwrap();
     let old = write_certificate(folder.path());
-    let server = Listening::with(secure(&folder)).await;
+    let server = Server::with(secure(&folder)).await;
     let mut open = connect(&server, &[&old], b"http/1.1").await.unwrap();
-    assert!(healthy(&mut open).await);
+    assert!(is_healthy(&mut open).await);
 
-    // Half a change is no change.
+    // An unusable key does not replace the certificate.
     std::fs::write(folder.path().join("key.pem"), "not yet").unwrap();
     let new = write_certificate(folder.path());
 
-    let began = Instant::now();
+    let start = Instant::now();
     let mut fresh = loop {
         match connect(&server, &[&new], b"http/1.1").await {
             Ok(stream) => break stream,
-            Err(_) => assert!(began.elapsed() < PATIENCE, "the old one is still in use"),
+            Err(_) => assert!(start.elapsed() < PATIENCE, "the old certificate is still in use"),
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     };
-    assert!(healthy(&mut fresh).await);
-    assert!(healthy(&mut open).await, "the connection from before is still good");
+    assert!(is_healthy(&mut fresh).await);
+    assert!(is_healthy(&mut open).await, "the open connection still works");
 }
 
 #[tokio::test]
-async fn the_binary_serves_https_and_says_so() {
+async fn the_binary_serves_https_and_prints_its_url() {
     let folder = tempfile::tempdir().unwrap();
     write_certificate(folder.path());
     let flags = ["--tls-certificate", "certificate.pem", "--tls-key", "key.pem"];
@@ -146,7 +145,7 @@ async fn the_binary_serves_https_and_says_so() {
 }
 
 #[test]
-fn a_certificate_that_cannot_be_used_is_named() {
+fn an_unusable_certificate_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     write_certificate(folder.path());
     std::fs::write(folder.path().join("other.pem"), "nothing").unwrap();
@@ -162,7 +161,7 @@ fn a_certificate_that_cannot_be_used_is_named() {
         }
         let output = run(folder.path(), &flags);
         let message = String::from_utf8(output.stderr).unwrap();
-        let named = if key.is_empty() { "a certificate and a key are needed" } else { named };
+        let named = if key.is_empty() { "both a certificate and a key are required" } else { named };
         assert!(message.contains(named), "{message}");
     }
 }

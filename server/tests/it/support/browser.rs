@@ -1,4 +1,4 @@
-//! A browser: it keeps cookies, fills in forms, and shows a redirect before it follows it.
+//! A simple browser: it stores cookies, submits forms, and does not follow redirects by itself.
 
 use std::collections::BTreeMap;
 
@@ -8,42 +8,42 @@ use super::caller::{Answer, Caller};
 
 /// A browser, in this process or over a socket.
 pub(crate) struct Browser {
-    calls: Calls,
+    transport: Transport,
     pub(crate) cookies: BTreeMap<String, String>,
-    /// What its forms say of where they come from; nothing in an old browser.
+    /// The `Sec-Fetch-Site` header of its forms; `None` in an old browser.
     pub(crate) fetch_site: Option<&'static str>,
 }
 
-enum Calls {
-    Here(Caller),
-    There { client: reqwest::Client, url: String },
+enum Transport {
+    InProcess(Caller),
+    Http { client: reqwest::Client, url: String },
 }
 
 impl Browser {
-    /// A browser that calls a service in this process.
+    /// A browser of a service in this process.
     pub(crate) fn new(caller: Caller) -> Self {
-        Self::with(Calls::Here(caller))
+        Self::with(Transport::InProcess(caller))
     }
 
-    /// A browser that calls a process, by its `http://…`.
+    /// A browser of a process, by its URL.
     pub(crate) fn over_http(url: &str) -> Self {
-        let follow_nothing = reqwest::redirect::Policy::none();
-        let client = reqwest::Client::builder().redirect(follow_nothing).build().unwrap();
-        Self::with(Calls::There { client, url: url.to_owned() })
+        let no_redirects = reqwest::redirect::Policy::none();
+        let client = reqwest::Client::builder().redirect(no_redirects).build().unwrap();
+        Self::with(Transport::Http { client, url: url.to_owned() })
     }
 
-    fn with(calls: Calls) -> Self {
-        Self { calls, cookies: BTreeMap::new(), fetch_site: Some("same-origin") }
+    fn with(transport: Transport) -> Self {
+        Self { transport, cookies: BTreeMap::new(), fetch_site: Some("same-origin") }
     }
 
-    /// The next call goes to another node.
+    /// Sends further requests to another node.
     pub(crate) fn move_to(&mut self, node: &str) {
-        if let Calls::There { url, .. } = &mut self.calls {
+        if let Transport::Http { url, .. } = &mut self.transport {
             node.clone_into(url);
         }
     }
 
-    /// The value of the cookie that says which browser this is.
+    /// The value of the session cookie.
     pub(crate) fn cookie(&self) -> &str {
         let named = ["__Host-belfry", "belfry"].iter().find_map(|name| self.cookies.get(*name));
         named.expect("the browser has a cookie")
@@ -57,7 +57,7 @@ impl Browser {
         self.call("POST", path, Some(form(fields))).await
     }
 
-    /// Sends the form of a page that goes to `action`, with more fields.
+    /// Submits the form with this action on a page, with more fields.
     pub(crate) async fn submit(
         &mut self,
         page: &Answer,
@@ -71,25 +71,25 @@ impl Browser {
         self.post(action, &fields).await
     }
 
-    /// Goes where an answer leads, on this server.
+    /// Follows a redirect on this server.
     #[track_caller]
-    pub(crate) fn follow(&mut self, answer: &Answer) -> impl Future<Output = Answer> {
-        let location = answer.header("location").to_owned();
-        assert!(location.starts_with('/'), "{answer:?}");
-        assert_eq!(answer.status, 303);
+    pub(crate) fn follow(&mut self, response: &Answer) -> impl Future<Output = Answer> {
+        let location = response.header("location").to_owned();
+        assert!(location.starts_with('/'), "{response:?}");
+        assert_eq!(response.status, 303);
         async move { self.get(&location).await }
     }
 
-    /// Signs in on the page that asks for it, as somebody of [`super::Service::add_account`].
+    /// Signs in on the sign-in page, as a user of [`super::Service::add_account`].
     pub(crate) async fn sign_in(&mut self, page: &Answer, name: &str) -> Answer {
         let password = format!("correct horse {name}");
-        let welcome = self
+        let response = self
             .submit(page, "/oauth/sign_in", &[("username", name), ("password", &password)])
             .await;
-        self.follow(&welcome).await
+        self.follow(&response).await
     }
 
-    /// Presses a button of the consent page.
+    /// Submits a decision on the consent page.
     pub(crate) async fn decide(&mut self, page: &Answer, decision: &str) -> Answer {
         self.submit(page, "/oauth/authorize", &[("decision", decision)]).await
     }
@@ -104,32 +104,32 @@ impl Browser {
             headers.push(("content-type", "application/x-www-form-urlencoded".to_owned()));
             headers.extend(self.fetch_site.map(|site| ("sec-fetch-site", site.to_owned())));
         }
-        let answer = match &self.calls {
-            Calls::Here(caller) => {
+        let response = match &self.transport {
+            Transport::InProcess(caller) => {
                 let caller = headers
                     .iter()
                     .fold(caller.clone(), |caller, (name, value)| caller.with(name, value));
                 caller.call(&format!("{method} {path}"), form.unwrap_or_default()).await
             }
-            Calls::There { client, url } => {
+            Transport::Http { client, url } => {
                 let mut request = client.request(method.parse().unwrap(), format!("{url}{path}"));
                 for (name, value) in headers {
                     request = request.header(name, value);
                 }
-                let answer = request.body(form.unwrap_or_default()).send().await.unwrap();
+                let response = request.body(form.unwrap_or_default()).send().await.unwrap();
                 Answer {
-                    status: answer.status().as_u16(),
-                    headers: answer.headers().clone(),
-                    text: answer.text().await.unwrap(),
+                    status: response.status().as_u16(),
+                    headers: response.headers().clone(),
+                    text: response.text().await.unwrap(),
                 }
             }
         };
-        self.keep_cookies(&answer);
-        answer
+        self.store_cookies(&response);
+        response
     }
 
-    fn keep_cookies(&mut self, answer: &Answer) {
-        for cookie in answer.headers.get_all("set-cookie") {
+    fn store_cookies(&mut self, response: &Answer) {
+        for cookie in response.headers.get_all("set-cookie") {
             let cookie = cookie.to_str().unwrap();
             let (name, rest) = cookie.split_once('=').unwrap();
             let (value, attributes) = rest.split_once(';').unwrap();
@@ -143,7 +143,7 @@ impl Browser {
 }
 
 impl Answer {
-    /// The hidden fields of the form that goes to `action`.
+    /// The hidden fields of the form with this action.
     #[track_caller]
     pub(crate) fn form(&self, action: &str) -> Vec<(String, String)> {
         let begin = format!("action=\"{action}\">");
@@ -158,7 +158,7 @@ impl Answer {
             .collect()
     }
 
-    /// The parameters of the redirect's query.
+    /// Asserts a redirect to this URI and returns the parameters of its query or fragment.
     #[track_caller]
     pub(crate) fn redirected(&self, to: &str) -> BTreeMap<String, String> {
         assert_eq!(self.status, 303, "{self:?}");
@@ -168,22 +168,22 @@ impl Answer {
         url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
     }
 
-    /// Demands a page with this status, and this in its text.
+    /// Asserts an HTML page with this status and text.
     #[track_caller]
-    pub(crate) fn page(&self, status: u16, says: &str) {
+    pub(crate) fn page(&self, status: u16, text: &str) {
         assert_eq!(self.status, status, "{self:?}");
         assert_eq!(self.header("content-type"), "text/html; charset=utf-8");
-        assert!(self.text.contains(says), "{says}: {self:?}");
+        assert!(self.text.contains(text), "{text}: {self:?}");
         assert_eq!(self.header("location"), "");
     }
 }
 
-/// Fields as a form.
+/// Encodes fields as a form.
 pub(crate) fn form(fields: &[(&str, &str)]) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
-/// A path with these parameters.
+/// A path with query parameters.
 pub(crate) fn with_query(path: &str, parameters: &[(&str, &str)]) -> String {
     let mut url = Url::parse("http://x").unwrap().join(path).unwrap();
     url.query_pairs_mut().extend_pairs(parameters);

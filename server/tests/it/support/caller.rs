@@ -1,4 +1,4 @@
-//! Callers as values: a test reads "this person does that".
+//! A client of the service, and its responses.
 
 use std::net::SocketAddr;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::service::peer;
 
-/// Somebody who calls: from an address, perhaps with a token and other headers.
+/// A client: an address, perhaps with a token and other headers.
 #[derive(Clone)]
 pub(crate) struct Caller {
     site: HttpService,
@@ -18,7 +18,7 @@ pub(crate) struct Caller {
     headers: Vec<(String, String)>,
 }
 
-/// What a caller was answered.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -31,19 +31,19 @@ impl Caller {
         Self { site, peer, headers: Vec::new() }
     }
 
-    /// The same caller with this access token.
+    /// The same client with an access token.
     pub(crate) fn bearing(&self, token: &str) -> Self {
         self.with("authorization", &format!("Bearer {token}"))
     }
 
-    /// The same caller with one more header.
+    /// The same client with one more header.
     pub(crate) fn with(&self, name: &str, value: &str) -> Self {
         let mut caller = self.clone();
         caller.headers.push((name.to_owned(), value.to_owned()));
         caller
     }
 
-    /// The same caller at another address.
+    /// The same client at another address.
     pub(crate) fn at(&self, ip: impl Into<std::net::IpAddr>) -> Self {
         Self { peer: Peer(peer(ip)), ..self.clone() }
     }
@@ -58,18 +58,18 @@ impl Caller {
         self.call(&format!("GET {path}"), "").await
     }
 
-    /// `what` is the method and the path: `PUT /_matrix/…`.
-    pub(crate) async fn call(&self, what: &str, body: impl Into<Body>) -> Answer {
-        let (method, path) = what.split_once(' ').unwrap();
+    /// Sends a request to a method and path such as `PUT /_matrix/…`.
+    pub(crate) async fn call(&self, target: &str, body: impl Into<Body>) -> Answer {
+        let (method, path) = target.split_once(' ').unwrap();
         let mut request = Request::builder().method(method).uri(path);
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        let answer = self.site.respond(self.peer, request.body(body.into()).unwrap()).await;
-        let (head, body) = answer.into_parts();
+        let response = self.site.respond(self.peer, request.body(body.into()).unwrap()).await;
+        let (head, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         if let Some(length) = head.headers.get("content-length").filter(|_| method != "HEAD") {
-            assert_eq!(length.to_str().unwrap(), body.len().to_string(), "{what}");
+            assert_eq!(length.to_str().unwrap(), body.len().to_string(), "{target}");
         }
         Answer {
             status: head.status.as_u16(),
@@ -80,7 +80,7 @@ impl Caller {
 }
 
 impl Answer {
-    /// The body as JSON; an answer that says it is JSON must be.
+    /// The body as JSON; the content type must be JSON, too.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         assert!(self.header("content-type").starts_with("application/json"), "{self:?}");
@@ -91,14 +91,14 @@ impl Answer {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// Demands a status, and gives the JSON.
+    /// Asserts the status and returns the JSON body.
     #[track_caller]
     pub(crate) fn expect(&self, status: StatusCode) -> Value {
         assert_eq!(self.status, status.as_u16(), "{self:?}");
         self.json()
     }
 
-    /// The status and the `errcode` of a failure in the push rules.
+    /// The status and `errcode` of a Matrix error.
     #[track_caller]
     pub(crate) fn errcode(&self) -> (u16, String) {
         let body = self.json();
@@ -107,7 +107,7 @@ impl Answer {
     }
 }
 
-/// An address for documentation, by its last number.
+/// An address of the documentation range, by its last number.
 pub(crate) fn address(last: u8) -> std::net::IpAddr {
     SocketAddr::from(([192, 0, 2, last], 0)).ip()
 }

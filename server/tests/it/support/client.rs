@@ -1,14 +1,14 @@
-//! A client of the OAuth interface: an app that has been registered.
+//! An OAuth client: a registered app.
 
 use serde_json::Value;
 
 use super::browser::{Browser, form, with_query};
 use super::caller::{Answer, Caller};
 
-/// Where the app of tests is answered.
+/// The default redirect URI.
 pub(crate) const CALLBACK: &str = "https://app.example/cb";
 
-/// A registered app, and where it calls.
+/// A registered app and its connection to the service.
 #[derive(Clone)]
 pub(crate) struct Client {
     pub(crate) caller: Caller,
@@ -18,7 +18,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// An app that may ask for everything that a user's app asks for.
+    /// Registers an app with all scopes of users.
     pub(crate) async fn register(caller: Caller) -> Self {
         Self::register_with(caller, CALLBACK, "read write follow push profile").await
     }
@@ -27,20 +27,20 @@ impl Client {
         let caller = caller.with("content-type", "application/x-www-form-urlencoded");
         let fields =
             [("client_name", "Tusky"), ("redirect_uris", redirect_uri), ("scopes", scopes)];
-        let answer = caller.call("POST /api/v1/apps", form(&fields)).await;
-        assert_eq!(answer.status, 200, "{answer:?}");
-        let app = answer.json();
+        let response = caller.call("POST /api/v1/apps", form(&fields)).await;
+        assert_eq!(response.status, 200, "{response:?}");
+        let app = response.json();
         let text = |key: &str| app[key].as_str().unwrap().to_owned();
         let redirect_uri = redirect_uri.split('\n').next().unwrap().to_owned();
         Self { caller, id: text("client_id"), secret: text("client_secret"), redirect_uri }
     }
 
-    /// The app at another address for answers.
+    /// The same app with another redirect URI.
     pub(crate) fn answered_at(&self, redirect_uri: &str) -> Self {
         Self { redirect_uri: redirect_uri.to_owned(), ..self.clone() }
     }
 
-    /// Where it sends its user, with more parameters.
+    /// The path of an authorization request, with more parameters.
     pub(crate) fn authorize(&self, more: &[(&str, &str)]) -> String {
         let mut parameters = vec![
             ("response_type", "code"),
@@ -58,7 +58,7 @@ impl Client {
         self.caller.call(&format!("POST {path}"), form(&all)).await
     }
 
-    /// Spends a code, with more parameters.
+    /// Redeems a code, with more parameters.
     pub(crate) async fn spend(&self, code: &str, more: &[(&str, &str)]) -> Answer {
         let mut fields = vec![
             ("grant_type", "authorization_code"),
@@ -69,13 +69,13 @@ impl Client {
         self.post("/oauth/token", &fields).await
     }
 
-    /// A token of its own.
+    /// A token of the app itself.
     pub(crate) async fn own_token(&self, scope: &str) -> String {
         let fields = [("grant_type", "client_credentials"), ("scope", scope)];
         token_of(&self.post("/oauth/token", &fields).await)
     }
 
-    /// The user says yes to what is asked; gives the code.
+    /// Signs the user in, approves the request, and returns the code.
     pub(crate) async fn code(
         &self,
         browser: &mut Browser,
@@ -86,27 +86,27 @@ impl Client {
         if page.text.contains("name=\"password\"") {
             page = browser.sign_in(&page, name).await;
         }
-        let answer = if page.status == 200 { browser.decide(&page, "allow").await } else { page };
-        answer.redirected(&self.redirect_uri)["code"].clone()
+        let response = if page.status == 200 { browser.decide(&page, "allow").await } else { page };
+        response.redirected(&self.redirect_uri)["code"].clone()
     }
 }
 
 /// The token of a token response.
 #[track_caller]
-pub(crate) fn token_of(answer: &Answer) -> String {
-    assert_eq!(answer.status, 200, "{answer:?}");
-    answer.json()["access_token"].as_str().unwrap().to_owned()
+pub(crate) fn token_of(response: &Answer) -> String {
+    assert_eq!(response.status, 200, "{response:?}");
+    response.json()["access_token"].as_str().unwrap().to_owned()
 }
 
-/// The status and the `error` of an OAuth error, which has a description too.
+/// The status and `error` of an OAuth error, which must have a description.
 #[track_caller]
-pub(crate) fn error_of(answer: &Answer) -> (u16, String) {
-    let body: Value = answer.json();
-    assert!(body["error_description"].as_str().is_some_and(|text| !text.is_empty()), "{answer:?}");
-    (answer.status, body["error"].as_str().unwrap().to_owned())
+pub(crate) fn error_of(response: &Answer) -> (u16, String) {
+    let body: Value = response.json();
+    assert!(body["error_description"].as_str().is_some_and(|text| !text.is_empty()), "{response:?}");
+    (response.status, body["error"].as_str().unwrap().to_owned())
 }
 
-/// The same, to compare with.
+/// The expected result of [`error_of`].
 pub(crate) fn refused(status: u16, error: &str) -> (u16, String) {
     (status, error.to_owned())
 }

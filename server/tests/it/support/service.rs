@@ -1,5 +1,4 @@
-//! A whole service in this process: its clock is moved by the test, and it is called without a
-//! socket.
+//! A service in this process with a fake clock, used without a socket.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -18,10 +17,10 @@ use super::caller::Caller;
 use super::client::Client;
 use super::databases::TestDatabase;
 
-/// The second at which every test begins.
-pub(crate) const BEGINNING: i64 = 1_800_000_000;
+/// The time at which every test starts, in seconds.
+pub(crate) const START: i64 = 1_800_000_000;
 
-/// A service of a test's own.
+/// A service with a database of its own.
 pub(crate) struct Service {
     pub(crate) clock: Arc<FakeClock>,
     pub(crate) state: Arc<AppState>,
@@ -42,18 +41,17 @@ impl Service {
 
     /// With these settings, on this database.
     pub(crate) async fn on(database: TestDatabase, config: Config) -> Self {
-        let clock = Arc::new(FakeClock::at(BEGINNING));
-        let unsaid = || "https://ring.example".parse().unwrap();
-        let base_url = config.base_url.clone().unwrap_or_else(unsaid);
-        let told = Arc::clone(&clock) as Arc<dyn Clock>;
+        let clock = Arc::new(FakeClock::at(START));
+        let default = || "https://ring.example".parse().unwrap();
+        let base_url = config.base_url.clone().unwrap_or_else(default);
         let store = database.open_with(config.store.cache_bytes).await;
-        let state = AppState::new(config, base_url, store, told).await.unwrap();
+        let state = AppState::new(config, base_url, store, Arc::clone(&clock) as Arc<dyn Clock>).await.unwrap();
         let state = Arc::new(state);
         let site = HttpService::new(Arc::clone(&state));
         Self { clock, state, site, _database: database }
     }
 
-    /// The same data with other settings, as after a restart.
+    /// Restarts the service with other settings.
     pub(crate) async fn again(self, config: Config) -> Self {
         let Self { state, site, _database: database, .. } = self;
         drop((state, site));
@@ -68,12 +66,12 @@ impl Service {
         self.clock.now()
     }
 
-    /// Somebody without a token, at 192.0.2.1.
+    /// A client without a token, at 192.0.2.1.
     pub(crate) fn anyone(&self) -> Caller {
         Caller::new(self.site.clone(), Peer(peer([192, 0, 2, 1])))
     }
 
-    /// A browser in which nobody is signed in.
+    /// A browser without a session.
     pub(crate) fn browser(&self) -> Browser {
         Browser::new(self.anyone())
     }
@@ -83,12 +81,12 @@ impl Service {
         Client::register(self.anyone()).await
     }
 
-    /// A person with an account, and a token for everything that concerns push rules.
+    /// A client with an account, and a token with all scopes of push rules.
     pub(crate) async fn person(&self, name: &str) -> Caller {
         self.person_with(name, "read write push").await
     }
 
-    /// A person with an account, and a token of these scopes.
+    /// A client with an account, and a token with these scopes.
     pub(crate) async fn person_with(&self, name: &str, scopes: &str) -> Caller {
         let account = match self.store().account_by_name(name).await.unwrap() {
             Some(account) => account.id,
@@ -145,12 +143,12 @@ pub(crate) fn peer(ip: impl Into<IpAddr>) -> SocketAddr {
     SocketAddr::new(ip.into(), 40_000)
 }
 
-/// The settings without limits, for tests that call more often than anybody should.
+/// The default settings without rate limits.
 pub(crate) fn unlimited() -> Config {
     config(|config| config.limits.mode = LimitMode::Off)
 }
 
-/// The settings with this change.
+/// The default settings with a change.
 pub(crate) fn config(change: impl FnOnce(&mut Config)) -> Config {
     let mut config = Config::default();
     change(&mut config);

@@ -1,4 +1,4 @@
-//! Where a test takes place: a server with Alice and Bob, an app, and a tab.
+//! The setting of a browser test: a server with Alice and Bob, an app, and a tab.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use super::tab::{RUNTIME, Tab};
 use crate::support::process::{add_account, run_successfully};
 use crate::support::{Process, left_out};
 
-/// Everything that a test needs; it goes with the test.
-pub(super) struct Scene {
+/// A server, an app and a tab; all of them end with the test.
+pub(super) struct Fixture {
     pub(super) tab: Tab,
     pub(super) app: App,
     pub(super) server: Process,
@@ -18,19 +18,19 @@ pub(super) struct Scene {
     folder: TempDir,
 }
 
-/// Plays in a browser, if there is one.
+/// Runs a test in a browser, if there is one.
 #[track_caller]
-pub(super) fn play(act: impl AsyncFnOnce(&Scene)) {
+pub(super) fn with_browser(test: impl AsyncFnOnce(&Fixture)) {
     RUNTIME.block_on(async {
         match Tab::open().await {
-            Ok(tab) => act(&Scene::set(tab).await).await,
-            Err(why) => left_out("the pages in a browser", &why.to_string()),
+            Ok(tab) => test(&Fixture::new(tab).await).await,
+            Err(reason) => left_out("the pages in a browser", &reason.to_string()),
         }
     });
 }
 
-impl Scene {
-    async fn set(tab: Tab) -> Self {
+impl Fixture {
+    async fn new(tab: Tab) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("belfry.toml"), "server_name = \"ring.example\"")
             .unwrap();
@@ -42,8 +42,8 @@ impl Scene {
         Self { tab, app, server, passwords, folder }
     }
 
-    /// Gives Alice apps of every sort, and rules of every sort.
-    pub(super) async fn furnish(&self) {
+    /// Adds apps and rules of every kind to the account of Alice.
+    pub(super) async fn add_apps_and_rules(&self) {
         let folder = self.folder.path();
         let issue = ["token", "issue", "alice", "--scopes"];
         let token = run_successfully(folder, &[&issue[..], &["read write push"]].concat());
@@ -71,11 +71,11 @@ impl Scene {
         self.tab.goto(&self.app.authorize(&[("scope", "read write:media push")])).await;
         self.allow().await;
         self.tab.find("#thanks").await;
-        let code = self.app.hears().await.fields["code"].clone();
-        self.app.spend(&code, &self.app.redirect_uri, &[]).await;
+        let code = self.app.next_callback().await.fields["code"].clone();
+        self.app.redeem(&code, &self.app.redirect_uri, &[]).await;
     }
 
-    /// Signs in on the page that asks for it, with the keyboard alone.
+    /// Signs in on the sign-in page, with the keyboard alone.
     pub(super) async fn sign_in(&self, name: &str) {
         self.sign_in_with(name, &self.passwords[name]).await;
     }
@@ -85,17 +85,17 @@ impl Scene {
         self.tab.fill("#password", &format!("{password}\u{e007}")).await;
     }
 
-    /// Presses the button that lets the app in, once it can be pressed.
+    /// Clicks the allow button, once it is enabled.
     pub(super) async fn allow(&self) {
         self.tab.click("#allow:not([aria-disabled])").await;
     }
 
-    /// Presses the button that does not.
+    /// Clicks the deny button.
     pub(super) async fn deny(&self) {
         self.tab.click("button[value=deny]").await;
     }
 
-    /// Presses the button that leads to another account.
+    /// Clicks the button that switches to another account.
     pub(super) async fn switch(&self) {
         self.tab.click("form[action='/oauth/sign_out'] button").await;
     }
