@@ -15,140 +15,105 @@ use serde::de::value::{Error, StrDeserializer};
 use super::file::nearest;
 use super::{Config, ConfigError, Tls};
 
-/// A setting with a flag and an environment variable.
+/// A setting with a flag `--base-url` and a variable `BELFRY_BASE_URL`.
 struct Setting {
     flag: &'static str,
-    variable: &'static str,
     value_name: &'static str,
     help: &'static str,
-    /// Whether every command accepts the flag, before or after its name; otherwise only `serve`.
-    global: bool,
     set: fn(&mut Config, &str) -> Result<(), String>,
 }
 
-/// Every such setting. `--config` sets nothing itself: it names the file of the others.
-const SETTINGS: &[Setting] = &[
-    Setting {
-        flag: "config",
-        variable: "BELFRY_CONFIG",
-        value_name: "FILE",
-        help: "Configuration file [default: ./belfry.toml, if it exists]",
-        global: true,
-        set: |_, _| Ok(()),
-    },
-    Setting {
-        flag: "data",
-        variable: "BELFRY_DATA",
-        value_name: "DIR",
-        help: "Data directory [default: ./data]",
-        global: true,
-        set: |config, text| parse(text).map(|path| config.data = path),
-    },
-    Setting {
-        flag: "database",
-        variable: "BELFRY_DATABASE",
-        value_name: "URL",
-        help: "PostgreSQL URL: postgres://… [default: SQLite in the data directory]",
-        global: true,
-        set: |config, text| parse(text).map(|url| config.database = Some(url)),
-    },
-    Setting {
-        flag: "listen",
-        variable: "BELFRY_LISTEN",
-        value_name: "ADDR",
-        help: "Address to listen on [default: 127.0.0.1:8080]",
-        global: false,
-        set: |config, text| parse(text).map(|address| config.listen = address),
-    },
-    Setting {
-        flag: "redis",
-        variable: "BELFRY_REDIS",
-        value_name: "URL",
-        help: "Redis or Valkey for rate limits shared by several nodes: redis://… or rediss://… \
-               [default: count in this process]",
-        global: false,
-        set: |config, text| parse(text).map(|url| config.redis = Some(url)),
-    },
-    Setting {
-        flag: "base-url",
-        variable: "BELFRY_BASE_URL",
-        value_name: "URL",
-        help: "Public URL of this service [default: http://LISTEN]",
-        global: false,
-        set: |config, text| parse(text).map(|url| config.base_url = Some(url)),
-    },
-    Setting {
-        flag: "limits",
-        variable: "BELFRY_LIMITS",
-        value_name: "MODE",
-        help: "Rate limits: enforce, shadow (count and report, never reject) or off \
-               [default: enforce]",
-        global: false,
-        set: |config, text| parse_word(text).map(|mode| config.limits.mode = mode),
-    },
-    Setting {
-        flag: "metrics-listen",
-        variable: "BELFRY_METRICS_LISTEN",
-        value_name: "ADDR",
-        help: "Separate address for /metrics [default: the main address]",
-        global: false,
-        set: |config, text| parse(text).map(|address| config.metrics_listen = Some(address)),
-    },
-    Setting {
-        flag: "tls-certificate",
-        variable: "BELFRY_TLS_CERTIFICATE",
-        value_name: "FILE",
-        help: "Certificate chain for HTTPS, a PEM file [default: plain HTTP]",
-        global: false,
-        set: |config, text| parse(text).map(|path| tls(config).certificate = path),
-    },
-    Setting {
-        flag: "tls-key",
-        variable: "BELFRY_TLS_KEY",
-        value_name: "FILE",
-        help: "Private key of the certificate, a PEM file",
-        global: false,
-        set: |config, text| parse(text).map(|path| tls(config).key = path),
-    },
-    Setting {
-        flag: "log-level",
-        variable: "BELFRY_LOG_LEVEL",
-        value_name: "LEVEL",
-        help: "Log level: error, warn, info, debug or trace [default: info]",
-        global: false,
-        set: |config, text| parse_word(text).map(|level| config.log.level = level),
-    },
-    Setting {
-        flag: "log-format",
-        variable: "BELFRY_LOG_FORMAT",
-        value_name: "FORMAT",
-        help: "Log format: human, json, or auto (human on a terminal) [default: auto]",
-        global: false,
-        set: |config, text| parse_word(text).map(|format| config.log.format = format),
-    },
+/// Accepted by every command, before or after its name. `--config` sets nothing itself: it names
+/// the file of the other settings.
+static GLOBAL: [Setting; 3] = [
+    setting("config", "FILE", "Configuration file [default: ./belfry.toml]", |_, _| Ok(())),
+    setting("data", "DIR", "Data directory [default: ./data]", |config, text| {
+        parse(text).map(|path| config.data = path)
+    }),
+    setting("database", "URL", "PostgreSQL URL [default: SQLite in DIR]", |config, text| {
+        parse(text).map(|url| config.database = Some(url))
+    }),
 ];
 
+/// Accepted by `belfry serve`.
+static SERVE: [Setting; 9] = [
+    setting("listen", "ADDR", "Address to listen on [default: 127.0.0.1:8080]", |config, text| {
+        parse(text).map(|address| config.listen = address)
+    }),
+    setting(
+        "redis",
+        "URL",
+        "Redis for rate limits shared by several nodes [default: count in this process]",
+        |config, text| parse(text).map(|url| config.redis = Some(url)),
+    ),
+    setting(
+        "base-url",
+        "URL",
+        "Public URL of the service [default: http://LISTEN]",
+        |config, text| parse(text).map(|url| config.base_url = Some(url)),
+    ),
+    setting(
+        "limits",
+        "MODE",
+        "Rate limits: enforce, shadow (report only) or off [default: enforce]",
+        |config, text| parse_word(text).map(|mode| config.limits.mode = mode),
+    ),
+    setting("metrics-listen", "ADDR", "Address for /metrics [default: LISTEN]", |config, text| {
+        parse(text).map(|address| config.metrics_listen = Some(address))
+    }),
+    setting("tls-certificate", "FILE", "Certificate for HTTPS, in PEM", |config, text| {
+        parse(text).map(|path| tls(config).certificate = path)
+    }),
+    setting("tls-key", "FILE", "Private key of the certificate, in PEM", |config, text| {
+        parse(text).map(|path| tls(config).key = path)
+    }),
+    setting(
+        "log-level",
+        "LEVEL",
+        "Log level: error, warn, info, debug or trace [default: info]",
+        |config, text| parse_word(text).map(|level| config.log.level = level),
+    ),
+    setting(
+        "log-format",
+        "FORMAT",
+        "Log format: human, json, or auto (human on a terminal) [default: auto]",
+        |config, text| parse_word(text).map(|format| config.log.format = format),
+    ),
+];
+
+const fn setting(
+    flag: &'static str,
+    value_name: &'static str,
+    help: &'static str,
+    set: fn(&mut Config, &str) -> Result<(), String>,
+) -> Setting {
+    Setting { flag, value_name, help, set }
+}
+
 impl Setting {
+    fn variable(&self) -> String {
+        format!("BELFRY_{}", self.flag.to_uppercase().replace('-', "_"))
+    }
+
     fn arg(&self) -> Arg {
-        let arg = Arg::new(self.flag)
-            .long(self.flag)
-            .env(self.variable)
-            // A URL may contain a password.
-            .hide_env_values(true)
-            .value_name(self.value_name)
-            .help(self.help);
-        if self.global { arg.global(true).help_heading("Global options") } else { arg }
+        // The value of a variable is hidden, because a URL may contain a password.
+        let arg = Arg::new(self.flag).long(self.flag).env(self.variable()).hide_env_values(true);
+        arg.value_name(self.value_name).help(self.help)
     }
 }
 
 /// The flags of every command.
 pub fn global_flags() -> impl Iterator<Item = Arg> {
-    SETTINGS.iter().filter(|setting| setting.global).map(Setting::arg)
+    GLOBAL.iter().map(|setting| setting.arg().global(true).help_heading("Global options"))
 }
 
 /// The flags of `belfry serve`.
 pub fn serve_flags() -> impl Iterator<Item = Arg> {
-    SETTINGS.iter().filter(|setting| !setting.global).map(Setting::arg)
+    SERVE.iter().map(Setting::arg)
+}
+
+fn settings() -> impl Iterator<Item = &'static Setting> {
+    GLOBAL.iter().chain(&SERVE)
 }
 
 /// The values given by flags and environment variables.
@@ -168,7 +133,7 @@ impl Overrides {
     #[must_use]
     pub fn from_matches(matches: &ArgMatches) -> Self {
         let levels = || successors(Some(matches), |level| level.subcommand().map(|(_, sub)| sub));
-        let overrides = SETTINGS.iter().filter_map(|setting| {
+        let overrides = settings().filter_map(|setting| {
             let given = levels().filter_map(|level| {
                 let value = level.try_get_one::<String>(setting.flag).ok()??;
                 let source = level.value_source(setting.flag)?;
@@ -177,7 +142,7 @@ impl Overrides {
             let (source, value) = given.max_by_key(|(source, _)| *source)?;
             let origin = match source {
                 ValueSource::CommandLine => format!("--{}", setting.flag),
-                _ => setting.variable.to_owned(),
+                _ => setting.variable(),
             };
             Some(Override { setting, value: value.clone(), origin })
         });
@@ -202,7 +167,8 @@ impl Overrides {
 /// Warnings about environment variables that look like a misspelt setting. Other variables with
 /// our prefix are ignored, because container platforms set some (`BELFRY_PORT`).
 pub fn misspelt_variables(names: impl IntoIterator<Item = OsString>) -> Vec<String> {
-    let known: Vec<&str> = SETTINGS.iter().map(|setting| setting.variable).collect();
+    let known: Vec<String> = settings().map(Setting::variable).collect();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let names = names.into_iter().filter_map(|name| name.into_string().ok());
     let unknown = names.filter(|name| name.starts_with("BELFRY_") && !known.contains(&&**name));
     let warnings = unknown.filter_map(|name| {

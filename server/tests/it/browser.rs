@@ -3,10 +3,10 @@
 mod access;
 mod account;
 mod app;
+mod fixture;
 mod flow;
 mod gallery;
 mod languages;
 mod plain;
-mod fixture;
 mod screenshots;
 mod tab;

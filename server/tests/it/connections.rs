@@ -170,7 +170,8 @@ async fn invalid_http_is_rejected() {
         let response = server.send(bytes).await;
         assert!(response.starts_with("HTTP/1.1 400 "), "{response}");
     }
-    let response = server.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
+    let response =
+        server.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
     assert!(response.starts_with("HTTP/1.1 200 "), "the server still works: {response}");
     server.stop().await;
 }
@@ -233,13 +234,19 @@ async fn the_host_of_a_request_is_not_trusted() {
         assert!(response.starts_with("HTTP/1.1 "), "{request}");
         assert!(!response.contains("evil.example"), "{request}{response}");
         if target.ends_with(metadata) {
-            assert!(response.contains(r#""issuer":"https://ring.example/""#), "{request}{response}");
+            assert!(
+                response.contains(r#""issuer":"https://ring.example/""#),
+                "{request}{response}"
+            );
         }
     }
     // Such a request is routed like any other.
     let elsewhere = b"GET http://evil.example/healthz HTTP/1.1\r\nConnection: close\r\n\r\n";
     let response = server.send(elsewhere).await;
-    assert!(response.starts_with("HTTP/1.1 200 OK\r\n") && !response.contains("ratelimit"), "{response}");
+    assert!(
+        response.starts_with("HTTP/1.1 200 OK\r\n") && !response.contains("ratelimit"),
+        "{response}"
+    );
     server.stop().await;
 }
 

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use serde_json::json;
 
-use super::gallery::visit_all;
 use super::fixture::with_browser;
+use super::gallery::visit_all;
 use crate::support::left_out;
 
 const AXE: &str = "axe-core@4.14.0";
@@ -36,7 +36,8 @@ fn axe_finds_nothing_on_any_page_in_light_or_dark() {
 }
 
 /// The overflow of the page and its fields to the right, in pixels.
-const HORIZONTAL_OVERFLOW: &str = "[document.documentElement, ...document.querySelectorAll('input, textarea')]
+const HORIZONTAL_OVERFLOW: &str =
+    "[document.documentElement, ...document.querySelectorAll('input, textarea')]
     .map((part) => part.scrollWidth - part.clientWidth).filter((beyond) => beyond > 0)";
 /// The overflow to the bottom.
 const VERTICAL_OVERFLOW: &str = "[...document.querySelectorAll('textarea')]

@@ -98,7 +98,12 @@ impl App {
     }
 
     /// Redeems a code that was issued for this redirect URI.
-    pub(super) async fn redeem(&self, code: &str, redirect_uri: &str, more: &[(&str, &str)]) -> Value {
+    pub(super) async fn redeem(
+        &self,
+        code: &str,
+        redirect_uri: &str,
+        more: &[(&str, &str)],
+    ) -> Value {
         let mut fields = vec![
             ("grant_type", "authorization_code"),
             ("client_id", &*self.id),

@@ -32,8 +32,10 @@ fn an_app_sends_its_user_and_gets_a_token() {
         assert_eq!(callback.fields["iss"], format!("{}/", fixture.server.url));
         assert_eq!(callback.referer, None);
         let verifier = [("code_verifier", VERIFIER)];
-        let token =
-            fixture.app.redeem(&callback.fields["code"], &fixture.app.redirect_uri, &verifier).await;
+        let token = fixture
+            .app
+            .redeem(&callback.fields["code"], &fixture.app.redirect_uri, &verifier)
+            .await;
         assert_eq!(
             (&token["scope"], &token["token_type"]),
             (&"read push".into(), &"Bearer".into())
@@ -49,7 +51,10 @@ fn a_denial_returns_to_the_app_without_a_code() {
         fixture.sign_in("alice").await;
         fixture.deny().await;
         let callback = fixture.app.next_callback().await;
-        assert_eq!((&*callback.fields["error"], &*callback.fields["state"]), ("access_denied", "s"));
+        assert_eq!(
+            (&*callback.fields["error"], &*callback.fields["state"]),
+            ("access_denied", "s")
+        );
         assert_eq!(callback.fields.get("code"), None);
     });
 }
@@ -87,7 +92,8 @@ fn form_post_submits_the_response_without_another_click() {
         let callback = fixture.app.next_callback().await;
         assert_eq!((&*callback.method, &*callback.fields["state"]), ("POST", "\"><b>"));
         assert_eq!(fixture.tab.url().await.query(), None);
-        let token = fixture.app.redeem(&callback.fields["code"], &fixture.app.redirect_uri, &[]).await;
+        let token =
+            fixture.app.redeem(&callback.fields["code"], &fixture.app.redirect_uri, &[]).await;
         assert_eq!(fixture.app.owner(&token).await, "alice");
     });
 }
@@ -139,7 +145,8 @@ fn the_account_can_be_switched_during_a_request() {
         fixture.allow().await;
         let callback = fixture.app.next_callback().await;
         assert_eq!(callback.fields["state"], "s");
-        let token = fixture.app.redeem(&callback.fields["code"], &fixture.app.redirect_uri, &[]).await;
+        let token =
+            fixture.app.redeem(&callback.fields["code"], &fixture.app.redirect_uri, &[]).await;
         assert_eq!(fixture.app.owner(&token).await, "bob");
     });
 }

@@ -9,8 +9,8 @@
 
 use std::path::Path;
 
-use super::gallery::visit_all;
 use super::fixture::with_browser;
+use super::gallery::visit_all;
 
 #[test]
 fn screenshots_of_every_page_in_light_and_dark() {

@@ -3,7 +3,7 @@
 use belfry::config::Config;
 use serde_json::Value;
 
-use super::{Server, SHORT};
+use super::{SHORT, Server};
 use crate::support::service::config;
 
 /// A PUT of a rule with these headers and this body.

@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::{Server, PATIENCE, SHORT, read_until_closed};
+use super::{PATIENCE, SHORT, Server, read_until_closed};
 use crate::support::Process;
 use crate::support::process::run;
 use crate::support::service::config;
@@ -161,7 +161,8 @@ fn an_unusable_certificate_is_reported() {
         }
         let output = run(folder.path(), &flags);
         let message = String::from_utf8(output.stderr).unwrap();
-        let named = if key.is_empty() { "both a certificate and a key are required" } else { named };
+        let named =
+            if key.is_empty() { "both a certificate and a key are required" } else { named };
         assert!(message.contains(named), "{message}");
     }
 }

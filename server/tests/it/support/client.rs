@@ -102,7 +102,10 @@ pub(crate) fn token_of(response: &Answer) -> String {
 #[track_caller]
 pub(crate) fn error_of(response: &Answer) -> (u16, String) {
     let body: Value = response.json();
-    assert!(body["error_description"].as_str().is_some_and(|text| !text.is_empty()), "{response:?}");
+    assert!(
+        body["error_description"].as_str().is_some_and(|text| !text.is_empty()),
+        "{response:?}"
+    );
     (response.status, body["error"].as_str().unwrap().to_owned())
 }
 

@@ -45,7 +45,9 @@ impl Service {
         let default = || "https://ring.example".parse().unwrap();
         let base_url = config.base_url.clone().unwrap_or_else(default);
         let store = database.open_with(config.store.cache_bytes).await;
-        let state = AppState::new(config, base_url, store, Arc::clone(&clock) as Arc<dyn Clock>).await.unwrap();
+        let state = AppState::new(config, base_url, store, Arc::clone(&clock) as Arc<dyn Clock>)
+            .await
+            .unwrap();
         let state = Arc::new(state);
         let site = HttpService::new(Arc::clone(&state));
         Self { clock, state, site, _database: database }
