@@ -1,10 +1,12 @@
 //! Errors of handlers. This module and its children hold all status codes and texts of failures.
 
+mod api;
 pub(crate) mod format;
 mod gateway;
 pub(crate) mod limit_exceeded;
 mod matrix;
 mod oauth;
+mod page;
 
 use std::time::Duration;
 
@@ -14,13 +16,27 @@ use belfry_core::limits::header::whole_seconds;
 use belfry_core::oauth::form::FormError;
 use bytes::Bytes;
 
+pub(crate) use self::api::ApiError;
 use self::format::{Codes, ErrorFormat};
 use self::limit_exceeded::LimitExceeded;
 pub(crate) use self::matrix::MatrixError;
-pub(crate) use self::oauth::{ApiError, OAuthApiError, PageError, SignInError};
+pub(crate) use self::oauth::OAuthApiError;
+pub(crate) use self::page::{PageError, SignInError};
 use crate::http::respond::json::JsonBytes;
 use crate::passwords::Busy;
 use crate::store::StoreError;
+
+/// Implements conversions of errors that any endpoint can return.
+macro_rules! from_common {
+    ($error:ident from $($cause:ident),*) => {$(
+        impl From<$cause> for $error {
+            fn from(cause: $cause) -> Self {
+                Self::Common(cause.into())
+            }
+        }
+    )*};
+}
+use from_common;
 
 /// An error that any endpoint can return. The layer of the area writes it in the format of the area.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,9 @@
-//! Pages of other origins.
+//! Cross-origin requests.
 
 use crate::rules::{pushrules, service};
 
 #[tokio::test]
-async fn a_page_of_any_origin_may_ask_and_then_call() {
+async fn any_origin_may_send_preflight_and_actual_requests() {
     let service = service().await;
     let alice = service.person("alice").await.with("origin", "https://app.example");
     for path in [
@@ -15,21 +15,21 @@ async fn a_page_of_any_origin_may_ask_and_then_call() {
         "/oauth/userinfo".to_owned(),
         "/.well-known/oauth-authorization-server".to_owned(),
     ] {
-        let asked = alice
+        let preflight = alice
             .with("access-control-request-method", "PUT")
             .call(&format!("OPTIONS {path}"), "")
             .await;
-        assert_eq!((asked.status, asked.text.as_str()), (204, ""), "{path}");
-        assert_eq!(asked.header("access-control-allow-origin"), "*", "{path}");
-        assert_eq!(asked.header("access-control-allow-credentials"), "", "{path}");
+        assert_eq!((preflight.status, preflight.text.as_str()), (204, ""), "{path}");
+        assert_eq!(preflight.header("access-control-allow-origin"), "*", "{path}");
+        assert_eq!(preflight.header("access-control-allow-credentials"), "", "{path}");
         for method in ["GET", "PUT", "DELETE", "POST"] {
-            assert!(asked.header("access-control-allow-methods").contains(method), "{path}");
+            assert!(preflight.header("access-control-allow-methods").contains(method), "{path}");
         }
-        let headers = asked.header("access-control-allow-headers");
+        let headers = preflight.header("access-control-allow-headers");
         assert_eq!(headers, "Authorization, Content-Type", "{path}");
-        let answer = alice.get(&path).await;
-        assert_eq!(answer.header("access-control-allow-origin"), "*", "{path}");
-        let exposed = answer.header("access-control-expose-headers");
+        let response = alice.get(&path).await;
+        assert_eq!(response.header("access-control-allow-origin"), "*", "{path}");
+        let exposed = response.header("access-control-expose-headers");
         for name in ["X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit", "Retry-After"] {
             assert!(exposed.contains(name), "{path}: {exposed}");
         }
@@ -37,24 +37,25 @@ async fn a_page_of_any_origin_may_ask_and_then_call() {
 }
 
 #[tokio::test]
-async fn asking_needs_no_token_and_changes_nothing() {
+async fn a_preflight_request_needs_no_token_and_changes_nothing() {
     let service = service().await;
     let alice = service.person("alice").await;
     alice.put_ok("global/room/a", &crate::rules::minimal_rule("room")).await;
-    let asked = service.anyone().call(&format!("OPTIONS {}", pushrules("global/room/a")), "").await;
-    assert_eq!(asked.status, 204);
+    let preflight =
+        service.anyone().call(&format!("OPTIONS {}", pushrules("global/room/a")), "").await;
+    assert_eq!(preflight.status, 204);
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
 }
 
 #[tokio::test]
-async fn pages_where_people_sign_in_are_closed_to_other_origins() {
+async fn pages_are_closed_to_other_origins() {
     let service = service().await;
     let page = service.anyone().with("origin", "https://evil.example");
     for path in ["/oauth/authorize", "/oauth/authorize/native", "/healthz", "/"] {
         for method in ["GET", "OPTIONS"] {
-            let answer = page.call(&format!("{method} {path}"), "").await;
-            assert_eq!(answer.header("access-control-allow-origin"), "", "{method} {path}");
-            assert_eq!(answer.header("access-control-allow-methods"), "", "{method} {path}");
+            let response = page.call(&format!("{method} {path}"), "").await;
+            assert_eq!(response.header("access-control-allow-origin"), "", "{method} {path}");
+            assert_eq!(response.header("access-control-allow-methods"), "", "{method} {path}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Health, readiness, metrics, and what every answer has.
+//! Health, readiness, metrics, and properties of every response.
 
 use axum::http::StatusCode;
 use serde_json::json;
@@ -7,21 +7,21 @@ use crate::support::Service;
 use crate::support::service::config;
 
 #[tokio::test]
-async fn healthz_answers_while_the_process_does() {
+async fn healthz_reports_that_the_process_responds() {
     let service = Service::start().await;
-    let answer = service.anyone().get("/healthz").await;
-    assert_eq!(answer.expect(StatusCode::OK), json!({ "status": "ok" }));
+    let response = service.anyone().get("/healthz").await;
+    assert_eq!(response.expect(StatusCode::OK), json!({ "status": "ok" }));
 }
 
 #[tokio::test]
 async fn readyz_names_each_engine() {
     let service = Service::start().await;
-    let answer = service.anyone().get("/readyz").await;
-    assert_eq!(answer.expect(StatusCode::OK), json!({ "status": "ready", "database": "ok" }));
+    let response = service.anyone().get("/readyz").await;
+    assert_eq!(response.expect(StatusCode::OK), json!({ "status": "ready", "database": "ok" }));
 }
 
 #[tokio::test]
-async fn metrics_count_answers_by_class() {
+async fn metrics_count_responses_by_status_class() {
     let service = Service::start().await;
     let anyone = service.anyone();
     anyone.get("/healthz").await;
@@ -40,14 +40,14 @@ async fn metrics_count_answers_by_class() {
 }
 
 #[tokio::test]
-async fn metrics_with_an_address_of_their_own_are_not_on_the_public_one() {
+async fn metrics_with_their_own_address_are_not_served_on_the_public_one() {
     let apart = config(|config| config.metrics_listen = Some(([127, 0, 0, 1], 0).into()));
     let service = Service::with(apart).await;
     assert_eq!(service.anyone().get("/metrics").await.status, 404);
 }
 
 #[tokio::test]
-async fn an_unknown_path_is_answered_in_the_shape_of_its_area() {
+async fn an_unknown_path_has_the_error_format_of_its_area() {
     let service = Service::start().await;
     let error = "There is nothing at this path";
     for (path, body) in [
@@ -57,26 +57,26 @@ async fn an_unknown_path_is_answered_in_the_shape_of_its_area() {
         ("/api/v1/nothing", json!({ "error": error })),
         ("/nothing", json!({ "error": error })),
     ] {
-        let answer = service.anyone().get(path).await;
-        assert_eq!(answer.expect(StatusCode::NOT_FOUND), body, "{path}");
-        assert_eq!(answer.header("content-length"), answer.text.len().to_string(), "{path}");
+        let response = service.anyone().get(path).await;
+        assert_eq!(response.expect(StatusCode::NOT_FOUND), body, "{path}");
+        assert_eq!(response.header("content-length"), response.text.len().to_string(), "{path}");
     }
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_answered_in_json_with_those_allowed() {
+async fn a_wrong_method_is_rejected_with_the_allowed_ones() {
     let service = Service::start().await;
-    let answer = service.anyone().call("POST /healthz", "").await;
-    let body = answer.expect(StatusCode::METHOD_NOT_ALLOWED);
+    let response = service.anyone().call("POST /healthz", "").await;
+    let body = response.expect(StatusCode::METHOD_NOT_ALLOWED);
     assert_eq!(body, json!({ "error": "This path cannot be called with this method" }));
-    assert_eq!(answer.header("allow"), "GET,HEAD");
+    assert_eq!(response.header("allow"), "GET,HEAD");
 }
 
 #[tokio::test]
-async fn every_answer_forbids_guessing_its_type() {
+async fn every_response_forbids_content_sniffing() {
     let service = Service::start().await;
     for path in ["/healthz", "/nothing"] {
-        let answer = service.anyone().get(path).await;
-        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
+        let response = service.anyone().get(path).await;
+        assert_eq!(response.header("x-content-type-options"), "nosniff", "{path}");
     }
 }

@@ -1,5 +1,5 @@
-//! Texts that nobody has for a name: whatever stands where a name, an id, an address, a scope or a
-//! state is expected, on either engine, the mistake is the caller's and never ours.
+//! Unusual text in every field: names, ids, addresses, scopes and states. The response is never a
+//! server error, on either engine.
 
 use belfry::config::{Config, LimitMode};
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::support::browser::{form, with_query};
 use crate::support::databases::TestDatabase;
 use crate::support::{Answer, Caller, Service};
 
-/// PostgreSQL takes no NUL; the others are only rare.
+/// NUL, which PostgreSQL cannot store, and rare characters.
 const STRANGE: [&str; 12] = [
     "\0",
     "a\0b",
@@ -35,39 +35,39 @@ const SERVICE: &str = "
 ";
 
 #[tokio::test]
-async fn no_text_is_our_mistake_on_sqlite() {
-    no_text_is_our_mistake(TestDatabase::sqlite()).await;
+async fn unusual_text_is_never_a_server_error_on_sqlite() {
+    unusual_text_is_never_a_server_error(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test]
-async fn no_text_is_our_mistake_on_postgres() {
+async fn unusual_text_is_never_a_server_error_on_postgres() {
     if let Some(database) = TestDatabase::postgres().await {
-        no_text_is_our_mistake(database).await;
+        unusual_text_is_never_a_server_error(database).await;
     }
 }
 
-async fn no_text_is_our_mistake(database: TestDatabase) {
+async fn unusual_text_is_never_a_server_error(database: TestDatabase) {
     let mut config: Config = toml::from_str(SERVICE).unwrap();
     config.limits.mode = LimitMode::Off;
     let service = Service::on(database, config).await;
     service.add_account("bot").await;
     let long = "é".repeat(5000);
     for text in STRANGE.into_iter().chain([long.as_str()]) {
-        for (what, answer) in answers(&service, text).await {
-            assert!(answer.status < 500, "{what} of {text:?}: {answer:?}");
-            assert!(!answer.header("set-cookie").contains("a=b"), "{what}: {answer:?}");
+        for (what, response) in responses(&service, text).await {
+            assert!(response.status < 500, "{what} of {text:?}: {response:?}");
+            assert!(!response.header("set-cookie").contains("a=b"), "{what}: {response:?}");
         }
     }
     assert!(service.state.metrics.to_text().contains("belfry_panics_total 0"));
 }
 
-/// A text as the value of a form.
+/// The text as the value of a form field.
 fn encoded(text: &str) -> String {
     form(&[("", text)]).split_off(1)
 }
 
-/// What is answered to the text at every place that looks something up or keeps it.
-async fn answers(service: &Service, text: &str) -> Vec<(&'static str, Answer)> {
+/// The responses of every endpoint that looks the text up or stores it.
+async fn responses(service: &Service, text: &str) -> Vec<(&'static str, Answer)> {
     let mut all = to_matrix(service, text).await;
     all.extend(to_the_api(service, text).await);
     all.extend(to_oauth(service, text).await);

@@ -10,7 +10,7 @@ use belfry_core::percent::PercentError;
 use belfry_core::rules::{PathError, RuleAccess, RuleError};
 use serde_json::json;
 
-use super::CommonError;
+use super::{CommonError, from_common};
 use crate::http::respond::json::Json;
 use crate::passwords::Busy;
 use crate::store::{RuleWriteError, StoreError};
@@ -169,18 +169,6 @@ impl IntoResponse for MatrixError {
     }
 }
 
-impl From<CommonError> for MatrixError {
-    fn from(error: CommonError) -> Self {
-        Self::Common(error)
-    }
-}
-
-impl From<StoreError> for MatrixError {
-    fn from(error: StoreError) -> Self {
-        Self::Common(error.into())
-    }
-}
-
 impl From<RuleWriteError> for MatrixError {
     fn from(error: RuleWriteError) -> Self {
         match error {
@@ -203,14 +191,10 @@ impl From<IssueError> for MatrixError {
     }
 }
 
-impl From<Busy> for MatrixError {
-    fn from(busy: Busy) -> Self {
-        Self::Common(busy.into())
-    }
-}
-
 impl From<LoginError> for MatrixError {
     fn from(error: LoginError) -> Self {
         Self::Login(error)
     }
 }
+
+from_common!(MatrixError from CommonError, StoreError, Busy);

@@ -32,7 +32,7 @@ pub(crate) async fn test_service(folder: &std::path::Path) -> HttpService {
         tokio::time::sleep(Duration::from_millis(300)).await;
         "done"
     };
-    let panics = async || -> &'static str { panic!("this is what the test is about") };
+    let panics = async || -> &'static str { panic!("a secret of the handler") };
     let registers = async |guard: Guard| -> Result<&'static str, CommonError> {
         guard.app_registration().await?;
         Ok("registered")
@@ -48,47 +48,47 @@ pub(crate) async fn test_service(folder: &std::path::Path) -> HttpService {
 const PEER: Peer = Peer(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1));
 
 #[tokio::test]
-async fn a_handler_that_panics_costs_its_caller_a_500_and_nobody_else_anything() {
+async fn a_panic_in_a_handler_fails_only_its_own_request() {
     let folder = tempfile::tempdir().unwrap();
-    let site = test_service(folder.path()).await;
+    let service = test_service(folder.path()).await;
     let get = |path: &str| Request::get(path).body(Body::empty()).unwrap();
 
-    let answer = site.respond(PEER, get("/_matrix/panic")).await;
-    assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
-    let limits = answer.headers().get("x-ratelimit-remaining").cloned();
-    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    let response = service.respond(PEER, get("/_matrix/panic")).await;
+    assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+    let limits = response.headers().get("x-ratelimit-remaining").cloned();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
     let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(body["errcode"], "M_UNKNOWN");
-    assert!(limits.is_some_and(|left| left == "299"), "told what is left of the limits");
-    assert!(!body.to_string().contains("what the test is about"), "{body}");
+    assert!(limits.is_some_and(|left| left == "299"), "the response reports the limits");
+    assert!(!body.to_string().contains("a secret of the handler"), "{body}");
 
-    assert_eq!(site.respond(PEER, get("/well")).await.status(), StatusCode::OK);
-    assert!(site.state.metrics.to_text().contains("belfry_panics_total 1"));
+    assert_eq!(service.respond(PEER, get("/well")).await.status(), StatusCode::OK);
+    assert!(service.state.metrics.to_text().contains("belfry_panics_total 1"));
 }
 
 #[tokio::test]
-async fn a_guard_is_told_of_beside_the_limits_of_the_call() {
+async fn the_headers_report_the_limits_of_a_guard_too() {
     let folder = tempfile::tempdir().unwrap();
-    let site = test_service(folder.path()).await;
+    let service = test_service(folder.path()).await;
     let register = async || {
         let request = Request::post("/_matrix/register").body(Body::empty()).unwrap();
-        let answer = site.respond(PEER, request).await;
-        let told = ["x-ratelimit-limit", "x-ratelimit-remaining", "ratelimit", "retry-after"]
-            .map(|name| answer.headers().get(name).map_or("", |value| value.to_str().unwrap()))
+        let response = service.respond(PEER, request).await;
+        let headers = ["x-ratelimit-limit", "x-ratelimit-remaining", "ratelimit", "retry-after"]
+            .map(|name| response.headers().get(name).map_or("", |value| value.to_str().unwrap()))
             .map(str::to_owned);
-        let status = answer.status();
-        (status, told, answer.into_body().collect().await.unwrap().to_bytes())
+        let status = response.status();
+        (status, headers, response.into_body().collect().await.unwrap().to_bytes())
     };
-    let (status, told, _) = register().await;
+    let (status, headers, _) = register().await;
     let all = r#""ip";r=299;t=300, "app_registration";r=29;t=600"#;
-    assert_eq!((status, told), (StatusCode::OK, ["30", "29", all, ""].map(str::to_owned)));
+    assert_eq!((status, headers), (StatusCode::OK, ["30", "29", all, ""].map(str::to_owned)));
     for _ in 0..29 {
         assert_eq!(register().await.0, StatusCode::OK);
     }
-    let (status, told, body) = register().await;
+    let (status, headers, body) = register().await;
     let all = r#""ip";r=269;t=300, "app_registration";r=0;t=600"#;
     assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
-    assert_eq!(told, ["30", "0", all, "600"].map(str::to_owned));
+    assert_eq!(headers, ["30", "0", all, "600"].map(str::to_owned));
     let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(body["errcode"], "M_LIMIT_EXCEEDED");
     assert_eq!(body["retry_after_ms"], 600_000);

@@ -1,0 +1,112 @@
+//! Errors of the pages.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use belfry_core::oauth::error::OAuthError;
+
+use super::format::ErrorFormat;
+use super::oauth::{OAuthApiError, status_of};
+use super::{CommonError, UNKNOWN_REQUEST, from_common};
+use crate::pages::{ErrorCause, SignInAlert};
+use crate::store::StoreError;
+
+/// An error that a person sees as a page.
+#[derive(Debug)]
+pub(crate) enum PageError {
+    /// An OAuth error that cannot be sent to a redirect URI.
+    OAuth(OAuthError),
+    /// The authorization request belongs to another browser, is completed, or has expired.
+    Expired,
+    /// The form may come from another site: its CSRF token or origin is wrong.
+    ForgedForm,
+    /// An error that any endpoint can return.
+    Common(CommonError),
+}
+
+impl PageError {
+    /// The status of the page.
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::OAuth(error) => status_of(*error),
+            Self::Expired => StatusCode::BAD_REQUEST,
+            Self::ForgedForm => StatusCode::FORBIDDEN,
+            Self::Common(error) => error.to_response(ErrorFormat::Page).status(),
+        }
+    }
+
+    /// The cause that the page explains.
+    pub(crate) fn cause(&self) -> ErrorCause {
+        match self {
+            Self::OAuth(error) => ErrorCause::Refused(*error),
+            Self::Expired => ErrorCause::Expired,
+            Self::ForgedForm => ErrorCause::Unchecked,
+            Self::Common(CommonError::LimitExceeded(_)) => ErrorCause::TooMany,
+            Self::Common(CommonError::NotFound) => ErrorCause::NotFound,
+            Self::Common(CommonError::Unavailable(_) | CommonError::Internal) => {
+                ErrorCause::Internal
+            }
+            Self::Common(_) => ErrorCause::Malformed,
+        }
+    }
+
+    /// The response for a client that wants JSON.
+    pub(crate) fn into_json(self) -> Response {
+        let invalid = |text| ErrorFormat::Page.error(self.status(), UNKNOWN_REQUEST, text);
+        match self {
+            Self::OAuth(error) => OAuthApiError::Protocol(error).into_response(),
+            Self::Common(error) => error.into_response(),
+            Self::Expired => invalid("The authorization request is completed or has expired"),
+            Self::ForgedForm => invalid("The form does not come from a page of this server"),
+        }
+    }
+}
+
+/// The reason why a sign-in failed and the page is shown again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SignInError {
+    /// The account does not exist, or the password is wrong.
+    WrongPassword,
+    /// Too many passwords are being hashed.
+    Busy,
+    /// Too many attempts; the next one is allowed after this time.
+    TooMany(Duration),
+}
+
+impl SignInError {
+    /// The status of the page.
+    pub(crate) fn status(self) -> StatusCode {
+        match self {
+            Self::WrongPassword => StatusCode::UNAUTHORIZED,
+            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+        }
+    }
+
+    /// The alert on the page.
+    pub(crate) fn alert(self) -> SignInAlert {
+        let minutes = self.wait().map(|wait| wait.as_secs().div_ceil(60).try_into());
+        match minutes {
+            None => SignInAlert::Wrong,
+            Some(minutes) => SignInAlert::TooMany { minutes: minutes.unwrap_or(usize::MAX) },
+        }
+    }
+
+    /// The time to wait before the next attempt.
+    pub(crate) fn wait(self) -> Option<Duration> {
+        match self {
+            Self::WrongPassword => None,
+            Self::Busy => Some(Duration::from_secs(5)),
+            Self::TooMany(wait) => Some(wait),
+        }
+    }
+}
+
+impl From<OAuthError> for PageError {
+    fn from(error: OAuthError) -> Self {
+        Self::OAuth(error)
+    }
+}
+
+from_common!(PageError from CommonError, StoreError);
