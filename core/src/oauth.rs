@@ -9,6 +9,7 @@ pub mod error;
 pub mod form;
 pub mod grant;
 pub mod introspection;
+pub mod language_tag;
 pub mod metadata;
 pub mod parameter;
 pub mod parameters;

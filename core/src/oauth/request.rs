@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::app::App;
 use super::error::OAuthError;
+use super::language_tag;
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
 use super::parameters::Parameters;
 use super::pkce::{self, Challenge};
@@ -91,7 +92,11 @@ impl AuthorizationRequest {
             force_login: parameters
                 .optional(Parameter::ForceLogin)
                 .is_ok_and(|value| value.is_some_and(is_true)),
-            lang: parameters.optional(Parameter::Lang).ok().flatten().and_then(normalize_language),
+            lang: parameters
+                .optional(Parameter::Lang)
+                .ok()
+                .flatten()
+                .and_then(language_tag::normalize),
         })
     }
 
@@ -167,18 +172,6 @@ fn reject_repeated(parameters: Parameters<'_>) -> Result<(), OAuthError> {
 fn is_true(text: &str) -> bool {
     let text = text.trim().to_ascii_lowercase();
     !matches!(text.as_str(), "" | "0" | "f" | "false" | "n" | "no" | "none" | "null" | "off")
-}
-
-/// Normalizes a language tag like `de` or `pt_BR`; `None` for anything else.
-fn normalize_language(text: &str) -> Option<String> {
-    let mut parts = text.split(['-', '_']);
-    let primary = parts.next().unwrap_or_default();
-    let is_primary =
-        (2..=3).contains(&primary.len()) && primary.bytes().all(|b| b.is_ascii_alphabetic());
-    let is_rest = |part: &str| {
-        (1..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric())
-    };
-    (is_primary && text.len() <= 35 && parts.all(is_rest)).then(|| text.replace('_', "-"))
 }
 
 #[cfg(test)]

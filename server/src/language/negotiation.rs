@@ -1,5 +1,7 @@
 //! Language negotiation: the `lang` parameter, then the session, then `Accept-Language`.
 
+use belfry_core::oauth::language_tag;
+
 use super::Language;
 
 impl Language {
@@ -7,13 +9,9 @@ impl Language {
     /// other languages and invalid tags.
     #[must_use]
     pub fn from_tag(tag: &str) -> Option<Self> {
-        let is_subtag = |part: &str| {
-            (1..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric())
-        };
-        let mut parts = tag.split(['-', '_']);
-        let first = parts.next()?;
-        let language = Self::ALL.into_iter().find(|it| it.code().eq_ignore_ascii_case(first))?;
-        parts.all(is_subtag).then_some(language)
+        let tag = language_tag::normalize(tag)?;
+        let code = tag.split('-').next()?;
+        Self::ALL.into_iter().find(|language| language.code().eq_ignore_ascii_case(code))
     }
 
     /// The language of a response: that of the `lang` parameter, else of the session, else the

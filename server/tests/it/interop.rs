@@ -1,4 +1,4 @@
-//! Unmodified clients against the real binary.
+//! Unmodified third-party clients against the real binary.
 
 mod oauth2_crate;
 mod python;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::support::Process;
 use crate::support::process::add_account;
 
-/// Alice, where a server has no other name.
+/// Alice's user ID on a server with the default name.
 const ALICE: &str = "@alice:127.0.0.1";
 
 /// A server on which Alice has an account.
@@ -27,17 +27,17 @@ impl Home {
     }
 }
 
-/// Log in, set, place, enable, change actions, delete, read back.
+/// Logs in, creates, orders, enables, changes, deletes and reads rules.
 #[test]
-fn matrix_nio_keeps_its_push_rules_here() {
+fn matrix_nio_manages_push_rules() {
     let home = Home::start();
     let script = include_str!("interop/matrix_nio.py");
     python::run(script, &[&home.server.url, ALICE, &home.password]);
 }
 
-/// Create an app, authorize, log in with the code, verify credentials, revoke, sign up.
+/// Registers an app, authorizes, logs in with the code, verifies credentials, revokes, signs up.
 #[test]
-fn mastodon_py_gets_a_token_and_gives_it_back() {
+fn mastodon_py_gets_and_revokes_a_token() {
     let home = Home::start();
     let script = include_str!("interop/mastodon_py.py");
     python::run(script, &[&home.server.url, "alice", &home.password]);

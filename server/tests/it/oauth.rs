@@ -1,5 +1,4 @@
-//! OAuth over HTTP. Numbers in comments are those of the list of attacks that every release is
-//! held against.
+//! OAuth, account and session endpoints over HTTP.
 
 mod account;
 mod accounts;
@@ -8,10 +7,12 @@ mod authorize;
 mod bodies;
 mod client_auth;
 mod codes;
+mod common_errors;
 mod consent;
 mod discovery;
+mod double_submit;
 mod introspect;
-mod native;
+mod out_of_band;
 mod pages;
 mod passwords;
 mod races;
@@ -20,7 +21,5 @@ mod revoke;
 mod secrets;
 mod sign_in;
 mod token;
-mod trouble;
-mod twice;
 
 pub(crate) use self::client_auth::basic;

@@ -1,4 +1,4 @@
-//! The `oauth2` crate, with an HTTP client of ours.
+//! The `oauth2` crate, on top of reqwest.
 
 use oauth2::basic::{BasicClient, BasicErrorResponseType};
 use oauth2::{
@@ -15,7 +15,7 @@ const CALLBACK: &str = "https://app.example/cb";
 
 type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointSet, EndpointNotSet, EndpointSet>;
 
-/// A client as its makers write it: registered, and told where everything is by the metadata.
+/// Registers an app and configures a client from the server metadata.
 async fn client(url: &str) -> Client {
     let http = reqwest::Client::new();
     let app = json!({ "client_name": "oauth2", "redirect_uris": CALLBACK, "scopes": "read push" });
@@ -35,27 +35,30 @@ async fn client(url: &str) -> Client {
 }
 
 async fn send(request: HttpRequest) -> Result<HttpResponse, reqwest::Error> {
-    let answer = reqwest::Client::new().execute(request.try_into()?).await?;
+    let received = reqwest::Client::new().execute(request.try_into()?).await?;
     let mut response = HttpResponse::new(Vec::new());
-    *response.status_mut() = answer.status();
-    *response.headers_mut() = answer.headers().clone();
-    *response.body_mut() = answer.bytes().await?.into();
+    *response.status_mut() = received.status();
+    *response.headers_mut() = received.headers().clone();
+    *response.body_mut() = received.bytes().await?.into();
     Ok(response)
 }
 
-/// Alice agrees, in a browser; gives the code and the state.
-async fn agree(home: &Home, url: &str) -> (AuthorizationCode, String) {
+/// Approves the request as Alice; returns the code and the state.
+async fn approve(home: &Home, url: &str) -> (AuthorizationCode, String) {
     let mut browser = Browser::over_http(&home.server.url);
     let page = browser.get(url.strip_prefix(&home.server.url).unwrap()).await;
     let fields = [("username", "alice"), ("password", &*home.password)];
     let welcome = browser.submit(&page, "/oauth/sign_in", &fields).await;
     let page = browser.follow(&welcome).await;
-    let mut told = browser.decide(&page, "allow").await.redirected(CALLBACK);
-    (AuthorizationCode::new(told.remove("code").unwrap()), told.remove("state").unwrap())
+    let mut parameters = browser.decide(&page, "allow").await.redirected(CALLBACK);
+    (
+        AuthorizationCode::new(parameters.remove("code").unwrap()),
+        parameters.remove("state").unwrap(),
+    )
 }
 
 #[tokio::test]
-async fn the_oauth2_crate_spends_a_code_with_pkce_by_either_authentication() {
+async fn the_oauth2_crate_redeems_a_code_with_pkce_and_either_authentication() {
     let home = Home::start();
     for authentication in [AuthType::BasicAuth, AuthType::RequestBody] {
         let client = client(&home.server.url).await.set_auth_type(authentication);
@@ -65,7 +68,7 @@ async fn the_oauth2_crate_spends_a_code_with_pkce_by_either_authentication() {
             .add_scopes(["read", "push"].map(|scope| Scope::new(scope.to_owned())))
             .set_pkce_challenge(challenge)
             .url();
-        let (code, returned) = agree(&home, url.as_str()).await;
+        let (code, returned) = approve(&home, url.as_str()).await;
         assert_eq!(&returned, state.secret());
 
         let (_, other) = PkceCodeChallenge::new_random_sha256();
@@ -83,19 +86,20 @@ async fn the_oauth2_crate_spends_a_code_with_pkce_by_either_authentication() {
         assert_eq!(scopes, ["read", "push"]);
         assert_eq!(token.expires_in(), None);
 
-        let told = client.introspect(token.access_token()).request_async(&send).await.unwrap();
-        assert!(told.active());
-        assert_eq!(told.username(), Some("alice"));
+        let introspection =
+            client.introspect(token.access_token()).request_async(&send).await.unwrap();
+        assert!(introspection.active());
+        assert_eq!(introspection.username(), Some("alice"));
     }
 }
 
 #[tokio::test]
-async fn the_oauth2_crate_gets_a_token_of_the_app_by_either_authentication() {
+async fn the_oauth2_crate_gets_an_app_token_with_either_authentication() {
     let home = Home::start();
     for authentication in [AuthType::BasicAuth, AuthType::RequestBody] {
         let client = client(&home.server.url).await.set_auth_type(authentication);
-        let asked = client.exchange_client_credentials().add_scope(Scope::new("push".to_owned()));
-        let token = asked.request_async(&send).await.unwrap();
+        let request = client.exchange_client_credentials().add_scope(Scope::new("push".to_owned()));
+        let token = request.request_async(&send).await.unwrap();
         assert_eq!(token.scopes().unwrap().len(), 1);
         let url = format!("{}/api/v1/apps/verify_credentials", home.server.url);
         let app = reqwest::Client::new().get(url).bearer_auth(token.access_token().secret());
@@ -103,8 +107,8 @@ async fn the_oauth2_crate_gets_a_token_of_the_app_by_either_authentication() {
         assert_eq!(app["name"], "oauth2");
 
         let too_much = Scope::new("admin:read".to_owned());
-        let asked = client.exchange_client_credentials().add_scope(too_much);
-        match asked.request_async(&send).await {
+        let request = client.exchange_client_credentials().add_scope(too_much);
+        match request.request_async(&send).await {
             Err(RequestTokenError::ServerResponse(error)) => {
                 assert_eq!(error.error(), &BasicErrorResponseType::InvalidScope);
             }

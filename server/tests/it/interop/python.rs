@@ -1,4 +1,4 @@
-//! Clients from `PyPI`, in a virtual environment under `target/` that is made once.
+//! Clients from `PyPI`, in a virtual environment under `target/` that is created once.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::support::left_out;
 
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 
-/// Runs a script that must succeed, where there is a Python.
+/// Runs a script that must succeed. Skipped if Python is not available.
 #[track_caller]
 pub(super) fn run(script: &str, arguments: &[&str]) {
     static PYTHON: OnceLock<Result<PathBuf, String>> = OnceLock::new();
@@ -32,7 +32,7 @@ pub(super) fn run(script: &str, arguments: &[&str]) {
     assert!(output.status.success(), "{out}\n{err}");
 }
 
-/// The Python of an environment that has the requirements.
+/// The Python interpreter of an environment with the requirements.
 fn environment() -> Result<PathBuf, String> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("python");
     let (python, marker) = (folder.join("bin/python"), folder.join("requirements.txt"));

@@ -1,4 +1,4 @@
-//! The types of ruma's client API: their requests are sent, and they read the answers.
+//! The request and response types of ruma's client API.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ use ruma_common::push::{
 
 use super::{ALICE, Home};
 
-/// A client that is made of ruma's types.
+/// A client on top of ruma's types.
 struct Client {
     url: String,
     versions: SupportedVersions,
@@ -33,12 +33,12 @@ struct Client {
 }
 
 impl Client {
-    /// One that knows what the server speaks.
+    /// Creates a client that uses the versions of the server.
     async fn at(url: &str) -> Self {
         let request = get_supported_versions::Request::new();
         let request = request.try_into_http_request(url, SendAccessToken::None, ()).unwrap();
-        let told: get_supported_versions::Response = send(request).await.unwrap();
-        Self { url: url.to_owned(), versions: told.as_supported_versions(), token: None }
+        let versions: get_supported_versions::Response = send(request).await.unwrap();
+        Self { url: url.to_owned(), versions: versions.as_supported_versions(), token: None }
     }
 
     async fn send<R>(&self, request: R) -> Result<R::IncomingResponse, (u16, String)>
@@ -52,7 +52,7 @@ impl Client {
         let versions = Cow::Borrowed(&self.versions);
         let request = request.try_into_http_request(&self.url, token, versions).unwrap();
         match send(request).await {
-            Ok(answer) => Ok(answer),
+            Ok(response) => Ok(response),
             Err(FromHttpResponseError::Server(error)) => {
                 let kind = error.error_kind().map(|kind| kind.errcode().to_string());
                 Err((error.status_code.as_u16(), kind.unwrap_or_default()))
@@ -64,9 +64,9 @@ impl Client {
     async fn log_in(&mut self, user: OwnedUserId, password: &str) -> OwnedUserId {
         let who = login::v3::Password::new(UserIdentifier::from(user), password.to_owned());
         let request = login::v3::Request::new(login::v3::LoginInfo::Password(who));
-        let answer = self.send(request).await.unwrap();
-        self.token = Some(answer.access_token);
-        answer.user_id
+        let response = self.send(request).await.unwrap();
+        self.token = Some(response.access_token);
+        response.user_id
     }
 
     async fn rules(&self) -> Ruleset {
@@ -92,11 +92,11 @@ async fn send<R: IncomingResponse>(
     request: http::Request<Vec<u8>>,
 ) -> Result<R, FromHttpResponseError<R::EndpointError>> {
     let request = request.try_into().unwrap();
-    let answer = reqwest::Client::new().execute(request).await.unwrap();
+    let received = reqwest::Client::new().execute(request).await.unwrap();
     let mut response = http::Response::new(&[][..]);
-    *response.status_mut() = answer.status();
-    *response.headers_mut() = answer.headers().clone();
-    let body = answer.bytes().await.unwrap();
+    *response.status_mut() = received.status();
+    *response.headers_mut() = received.headers().clone();
+    let body = received.bytes().await.unwrap();
     *response.body_mut() = &body;
     R::try_from_http_response(response)
 }
@@ -111,7 +111,7 @@ async fn alice() -> (Home, Client) {
 }
 
 #[tokio::test]
-async fn ruma_sets_places_enables_changes_and_deletes_rules() {
+async fn ruma_creates_orders_enables_changes_and_deletes_rules() {
     let (_home, client) = alice().await;
     client.put_content("tea", None, None).await;
     client.put_content("cake", None, None).await;
@@ -168,7 +168,7 @@ async fn ruma_reads_back_a_rule_of_every_kind() {
         client.send(set_pushrule::v3::Request::new(rule)).await.unwrap();
     }
     let rules = client.rules().await;
-    // Master first, then the new one, then the others.
+    // The master rule first, then the new rule, then the others.
     let mut overrides = rules.override_.iter().map(|rule| &*rule.rule_id);
     assert_eq!(overrides.next(), Some(".m.rule.master"));
     assert_eq!(overrides.next(), Some("over"));
@@ -181,15 +181,15 @@ async fn ruma_reads_back_a_rule_of_every_kind() {
         let rule = rules.get(kind.clone(), id).unwrap_or_else(|| panic!("{kind:?} {id}"));
         assert!(rule.enabled() && !rule.is_server_default(), "{id}");
     }
-    let kept = rules.override_.get("over").unwrap();
+    let stored = rules.override_.get("over").unwrap();
     let json = |conditions: &Vec<PushCondition>| serde_json::to_value(conditions).unwrap();
-    assert_eq!(json(&kept.conditions), json(&conditions));
+    assert_eq!(json(&stored.conditions), json(&conditions));
     let global = client.send(get_pushrules_global_scope::v3::Request::new()).await.unwrap().global;
     assert_eq!(serde_json::to_value(global).unwrap(), serde_json::to_value(rules).unwrap());
 }
 
 #[tokio::test]
-async fn ruma_understands_what_is_refused() {
+async fn ruma_parses_error_responses() {
     let (_home, mut client) = alice().await;
     let rule = NewPatternedPushRule::new("x".to_owned(), "x".to_owned(), vec![]);
     let mut request = set_pushrule::v3::Request::new(NewPushRule::Content(rule));

@@ -1,18 +1,18 @@
-//! The page of an account: who sees it, and what it shows.
+//! The account page: access to it, and its contents.
 
 use axum::http::StatusCode;
 use belfry::store::NewToken;
 use belfry_core::secret::Secret;
 use serde_json::{Value, json};
 
-use super::pages::guarded;
+use super::pages::assert_security_headers;
 use crate::support::browser::form;
 use crate::support::client::{CALLBACK, token_of};
 use crate::support::{Answer, Browser, Client, Service};
 
 pub(super) const ACCOUNT: &str = "/oauth/account";
 
-/// Alice, signed in, and an app.
+/// A server with a registered app, and a browser in which Alice is signed in.
 pub(super) async fn with_alice() -> (Service, Client, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
@@ -22,7 +22,7 @@ pub(super) async fn with_alice() -> (Service, Client, Browser) {
     (service, client, browser)
 }
 
-/// An app of this name.
+/// Registers an app with this name.
 pub(super) async fn app_named(service: &Service, name: &str, website: &str) -> Client {
     let caller = service.anyone().with("content-type", "application/x-www-form-urlencoded");
     let fields = [
@@ -37,8 +37,8 @@ pub(super) async fn app_named(service: &Service, name: &str, website: &str) -> C
     Client { caller, id, secret, redirect_uri: CALLBACK.to_owned() }
 }
 
-/// Lets the app in, and gives its token.
-pub(super) async fn let_in(
+/// Authorizes the app and returns its token.
+pub(super) async fn authorize_app(
     client: &Client,
     browser: &mut Browser,
     name: &str,
@@ -50,47 +50,47 @@ pub(super) async fn let_in(
 
 async fn put_rule(service: &Service, token: &str, path: &str, body: &Value) {
     let what = format!("PUT /_matrix/client/v3/pushrules/{path}");
-    let answer = service.anyone().bearing(token).call(&what, body.to_string()).await;
-    answer.expect(StatusCode::OK);
+    let response = service.anyone().bearing(token).call(&what, body.to_string()).await;
+    response.expect(StatusCode::OK);
 }
 
-/// What stands between the tags of a page, without the marks that isolate names.
-pub(super) fn words(page: &Answer) -> String {
+/// The text of a page, without tags and bidirectional isolates.
+pub(super) fn visible_text(page: &Answer) -> String {
     let text = page.text.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text);
     let text: Vec<&str> = text.map(str::trim).filter(|text| !text.is_empty()).collect();
     text.join("|").replace(['\u{2068}', '\u{2069}'], "")
 }
 
 #[tokio::test]
-async fn who_is_not_signed_in_signs_in_first_and_comes_back() {
+async fn a_signed_out_user_signs_in_first_and_returns() {
     let service = Service::start().await;
     service.add_account("alice").await;
     for path in [ACCOUNT, "/oauth/account/"] {
         let mut browser = service.browser();
-        let answer = browser.get(path).await;
-        assert_eq!((answer.status, answer.header("location")), (303, "/oauth/sign_in"));
-        assert_eq!(answer.header("cache-control"), "no-store");
-        let page = browser.follow(&answer).await;
+        let response = browser.get(path).await;
+        assert_eq!((response.status, response.header("location")), (303, "/oauth/sign_in"));
+        assert_eq!(response.header("cache-control"), "no-store");
+        let page = browser.follow(&response).await;
         page.page(200, "name=\"password\"");
         let fields = [("username", "alice"), ("password", "correct horse alice")];
         let welcome = browser.submit(&page, "/oauth/sign_in", &fields).await;
         assert_eq!((welcome.status, welcome.header("location")), (303, ACCOUNT));
         browser.get(path).await.page(200, "<bdi>@alice:ring.example</bdi>");
-        // Who is signed in has no need of that page.
+        // The sign-in page redirects a user who is signed in.
         assert_eq!(browser.get("/oauth/sign_in").await.header("location"), ACCOUNT);
     }
 }
 
 #[tokio::test]
-async fn a_language_is_taken_along_and_nothing_else_is() {
+async fn only_the_language_is_preserved_in_the_redirect() {
     let service = Service::start().await;
     let location = async |query: &str| {
-        let answer = service.browser().get(&format!("{ACCOUNT}?{query}")).await;
-        assert_eq!(answer.status, 303);
-        answer.header("location").to_owned()
+        let response = service.browser().get(&format!("{ACCOUNT}?{query}")).await;
+        assert_eq!(response.status, 303);
+        response.header("location").to_owned()
     };
     assert_eq!(location("lang=pt-BR").await, "/oauth/sign_in?lang=pt");
-    // Attack 109.
+    // Other parameters could be used for an open redirect.
     for query in ["lang=//evil.example", "lang=x%0d%0aSet-Cookie:a=b", "next=//evil.example"] {
         assert_eq!(location(query).await, "/oauth/sign_in", "{query}");
     }
@@ -99,14 +99,14 @@ async fn a_language_is_taken_along_and_nothing_else_is() {
 }
 
 #[tokio::test]
-async fn the_page_shows_the_apps_what_they_may_do_and_since_when() {
+async fn the_page_lists_the_apps_with_permissions_and_dates() {
     let (service, client, mut browser) = with_alice().await;
     browser.get(ACCOUNT).await.page(200, "No app has access to your account.");
     let other = app_named(&service, "Elk", "https://elk.example/about").await;
-    let_in(&client, &mut browser, "alice", "read:notifications").await;
+    authorize_app(&client, &mut browser, "alice", "read:notifications").await;
     service.clock.advance(86_400);
-    let_in(&client, &mut browser, "alice", "push").await;
-    let_in(&other, &mut browser, "alice", "write:media").await;
+    authorize_app(&client, &mut browser, "alice", "push").await;
+    authorize_app(&other, &mut browser, "alice", "write:media").await;
 
     let page = browser.get(ACCOUNT).await;
     assert!(!page.text.contains("No app has access"));
@@ -114,10 +114,10 @@ async fn the_page_shows_the_apps_what_they_may_do_and_since_when() {
     let tusky = "Tusky|See your notifications and the rules for them|\
                  Send you push notifications, and see and change the rules for them|\
                  Since 2027-01-15|Remove access";
-    let words = words(&page);
-    assert!(words.contains(&format!("{elk}|{tusky}")), "{words}");
+    let text = visible_text(&page);
+    assert!(text.contains(&format!("{elk}|{tusky}")), "{text}");
 
-    // A token that ends by itself, a disabled app, another account: none of them is shown.
+    // Expired tokens, disabled apps and other accounts are not listed.
     let app = service.store().app_by_client_id(&other.id).await.unwrap().unwrap().id;
     service.store().disable_app(app, Some(service.now())).await.unwrap();
     assert!(!browser.get(ACCOUNT).await.text.contains("Elk"));
@@ -128,7 +128,7 @@ async fn the_page_shows_the_apps_what_they_may_do_and_since_when() {
 }
 
 #[tokio::test]
-async fn an_app_whose_tokens_have_expired_is_not_shown() {
+async fn an_app_with_expired_tokens_is_not_listed() {
     let (service, _client, mut browser) = with_alice().await;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     service.issue(None, "read").await;
@@ -147,10 +147,10 @@ async fn an_app_whose_tokens_have_expired_is_not_shown() {
 }
 
 #[tokio::test]
-async fn the_page_shows_the_rules_by_scope_and_kind() {
+async fn the_page_lists_the_rules_by_scope_and_kind() {
     let (service, client, mut browser) = with_alice().await;
     browser.get(ACCOUNT).await.page(200, "You have no rules of your own.");
-    let token = let_in(&client, &mut browser, "alice", "push").await;
+    let token = authorize_app(&client, &mut browser, "alice", "push").await;
     let highlight = json!({ "set_tweak": "highlight" });
     let loud = json!(["notify", { "set_tweak": "sound", "value": "default" }, highlight]);
     for (path, body) in [
@@ -166,28 +166,27 @@ async fn the_page_shows_the_rules_by_scope_and_kind() {
         put_rule(&service, &token, path, &body).await;
     }
     let page = browser.get(ACCOUNT).await;
-    let shown = words(&page);
+    let shown = visible_text(&page);
     let expected = "On all devices|Words|sweets|Looks for cake|On|Notifies|Sound|Highlight|\
                     Rooms|!quiet:x|Off|Silent|!loud:x|On|Notifies|\
                     Built-in rules that you changed|.m.rule.message|Off|Notifies|\
                     On devices with the profile phone|People|@bob:x|On|Silent";
     assert!(shown.contains(expected), "{shown}");
-    // Whoever changed a rule back has changed nothing.
+    // A built-in rule that was changed back is not listed.
     assert!(!shown.contains("tombstone") && !shown.contains("no rules of your own"), "{shown}");
-    // Bob's rules are his.
+    // Another account sees only its own rules.
     service.add_account("bob").await;
     let mut bob = service.browser();
     let page = bob.get("/oauth/sign_in").await;
     bob.sign_in(&page, "bob").await.page(200, "You have no rules of your own.");
 }
 
-// Attack 99.
 #[tokio::test]
-async fn names_and_ids_that_others_chose_are_only_text() {
+async fn names_and_ids_are_escaped_and_isolated() {
     let (service, _client, mut browser) = with_alice().await;
     let evil = "<script>alert(1)</script>{{7*7}}";
     let client = app_named(&service, evil, "https://xn--pple-43d.example/").await;
-    let token = let_in(&client, &mut browser, "alice", "push").await;
+    let token = authorize_app(&client, &mut browser, "alice", "push").await;
     let turned = "%E2%80%AEgnp.exe%E2%81%A9%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E";
     for path in [&*format!("global/room/{turned}"), &*format!("device/{turned}/room/a")] {
         put_rule(&service, &token, path, &json!({ "actions": [] })).await;
@@ -195,7 +194,7 @@ async fn names_and_ids_that_others_chose_are_only_text() {
     let body = json!({ "pattern": "</p><b>\u{202e}", "actions": [] });
     put_rule(&service, &token, "global/content/b", &body).await;
     let page = browser.get(ACCOUNT).await;
-    guarded(&page, "'self'");
+    assert_security_headers(&page, "'self'");
     for tag in ["<script>", "<img", "<b>", "onerror=alert(1)>"] {
         assert!(!page.text.contains(tag), "{tag}: {}", page.text);
     }
@@ -204,7 +203,7 @@ async fn names_and_ids_that_others_chose_are_only_text() {
     {
         assert!(page.text.contains(shown), "{shown}: {}", page.text);
     }
-    // Every mark that turns the direction is one of ours, and each is closed.
+    // Every bidirectional control character comes from the page, and each isolate is closed.
     for turn in ['\u{202a}', '\u{202e}', '\u{2066}', '\u{2067}'] {
         assert!(!page.text.contains(turn));
     }
@@ -212,14 +211,14 @@ async fn names_and_ids_that_others_chose_are_only_text() {
 }
 
 #[tokio::test]
-async fn the_page_is_guarded_kept_by_nobody_and_counted() {
+async fn the_page_has_security_headers_is_not_cached_and_is_rate_limited() {
     let (_service, client, mut browser) = with_alice().await;
-    let_in(&client, &mut browser, "alice", "read").await;
+    authorize_app(&client, &mut browser, "alice", "read").await;
     let page = browser.get(ACCOUNT).await;
-    guarded(&page, "'self'");
-    assert!(!page.text.contains("<script"), "it needs none");
+    assert_security_headers(&page, "'self'");
+    assert!(!page.text.contains("<script"), "the page must work without scripts");
     let more = browser.get(ACCOUNT).await;
-    let left = |answer: &Answer| answer.header("x-ratelimit-remaining").parse::<u32>().unwrap();
+    let left = |response: &Answer| response.header("x-ratelimit-remaining").parse::<u32>().unwrap();
     assert_eq!(page.header("x-ratelimit-limit"), "300");
     assert_eq!(left(&page) - left(&more), 1);
     for name in ["x-ratelimit-reset", "ratelimit", "ratelimit-policy"] {
@@ -227,9 +226,9 @@ async fn the_page_is_guarded_kept_by_nobody_and_counted() {
     }
 }
 
-/// A newer server may have issued it.
+// A newer release may have issued the token.
 #[tokio::test]
-async fn a_scope_that_is_not_known_hides_none_that_is() {
+async fn an_unknown_scope_does_not_hide_known_ones() {
     let (service, client, mut browser) = with_alice().await;
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().id;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;

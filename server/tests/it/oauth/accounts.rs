@@ -1,5 +1,5 @@
-//! `POST /api/v1/accounts`, `GET /api/v1/accounts/verify_credentials`, `/oauth/userinfo`, and what
-//! becomes of tokens that are no good.
+//! `POST /api/v1/accounts`, `GET /api/v1/accounts/verify_credentials`, `/oauth/userinfo`, and
+//! responses to invalid tokens.
 
 use axum::http::StatusCode;
 use belfry::config::RegistrationPolicy;
@@ -21,36 +21,36 @@ async fn sign_up(caller: &Caller, fields: &[(&str, &str)]) -> Answer {
     caller.call("POST /api/v1/accounts", form(fields)).await
 }
 
-/// An app that may sign people up.
+/// The token of an app that may sign up users.
 async fn app(service: &Service) -> Caller {
     let client = service.client().await;
     service.anyone().bearing(&client.own_token("write:accounts").await)
 }
 
 #[tokio::test]
-async fn who_signs_up_gets_a_token_with_the_scopes_that_the_app_declared() {
+async fn a_new_user_gets_a_token_with_the_scopes_of_the_app() {
     let service = Service::start().await;
     let scopes = "read write push admin:read";
     let client = Client::register_with(service.anyone(), "https://a.example/", scopes).await;
     let app = service.anyone().bearing(&client.own_token("write").await);
 
-    let answer = sign_up(&app, &ALICE).await;
+    let response = sign_up(&app, &ALICE).await;
 
-    let token = answer.expect(StatusCode::OK);
+    let token = response.expect(StatusCode::OK);
     assert_eq!(token["token_type"], "Bearer");
-    // Attack 29: the scopes of admins are not among them.
+    // Without the admin scopes that the app declared.
     assert_eq!(token["scope"], "read write push");
     assert_eq!(token["created_at"], service.now().as_second());
     let alice = service.anyone().bearing(token["access_token"].as_str().unwrap());
     let account = alice.get("/api/v1/accounts/verify_credentials").await.expect(StatusCode::OK);
     assert_eq!(account["username"], "alice");
-    let kept = service.store().account_by_name("alice").await.unwrap().unwrap();
-    assert_eq!(kept.email.as_deref(), Some("alice@example.org"));
-    assert!(kept.password.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "attack 113");
+    let account = service.store().account_by_name("alice").await.unwrap().unwrap();
+    assert_eq!(account.email.as_deref(), Some("alice@example.org"));
+    assert!(account.password.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
 }
 
 #[tokio::test]
-async fn only_an_app_with_the_scope_signs_people_up() {
+async fn only_an_app_token_with_the_scope_may_sign_up_users() {
     let service = Service::start().await;
     let client = service.client().await;
     let reader = service.anyone().bearing(&client.own_token("read").await);
@@ -60,29 +60,28 @@ async fn only_an_app_with_the_scope_signs_people_up() {
         (reader, 403, "This action is outside the authorized scopes"),
         (person, 403, "This method requires an client credentials authentication"),
     ] {
-        let answer = sign_up(&caller, &ALICE).await;
-        assert_eq!((answer.status, answer.json()), (status, json!({ "error": error })));
+        let response = sign_up(&caller, &ALICE).await;
+        assert_eq!((response.status, response.json()), (status, json!({ "error": error })));
     }
 }
 
 #[tokio::test]
-async fn nobody_signs_up_where_registration_is_closed() {
+async fn sign_up_is_rejected_when_registration_is_closed() {
     let closed = config(|config| config.registration = RegistrationPolicy::Closed);
     let service = Service::with(closed).await;
-    let answer = sign_up(&app(&service).await, &ALICE).await;
-    assert_eq!(answer.status, 403);
-    assert_eq!(answer.json()["error"], "Registration is closed on this server");
+    let response = sign_up(&app(&service).await, &ALICE).await;
+    assert_eq!(response.status, 403);
+    assert_eq!(response.json()["error"], "Registration is closed on this server");
     let instance = service.anyone().get("/api/v2/instance").await.json();
     assert_eq!(instance["registrations"]["enabled"], false);
 }
 
-// Attacks 114 and 116.
 #[tokio::test]
-async fn what_is_wrong_with_a_sign_up_is_told_field_by_field() {
+async fn sign_up_errors_are_reported_per_field() {
     let service = Service::with(unlimited()).await;
     let app = app(&service).await;
-    let answer = sign_up(&app, &[("username", "Alice"), ("email", "a@b")]).await;
-    let body = answer.expect(StatusCode::UNPROCESSABLE_ENTITY);
+    let response = sign_up(&app, &[("username", "Alice"), ("email", "a@b")]).await;
+    let body = response.expect(StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(
         body["error"],
         "Validation failed: Username must contain only small letters, numbers and underscores, \
@@ -102,9 +101,9 @@ async fn what_is_wrong_with_a_sign_up_is_told_field_by_field() {
     let code = async |field: &str, value: &str| {
         let mut fields = ALICE;
         fields.iter_mut().find(|(name, _)| *name == field).unwrap().1 = value;
-        let answer = sign_up(&app, &fields).await;
-        assert_eq!(answer.status, 422, "{answer:?}");
-        answer.json()["details"][field][0]["error"].as_str().unwrap().to_owned()
+        let response = sign_up(&app, &fields).await;
+        assert_eq!(response.status, 422, "{response:?}");
+        response.json()["details"][field][0]["error"].as_str().unwrap().to_owned()
     };
     assert_eq!(code("password", "password123").await, "ERR_INVALID");
     assert_eq!(code("password", &"a b".repeat(50)).await, "ERR_TOO_LONG");
@@ -114,7 +113,7 @@ async fn what_is_wrong_with_a_sign_up_is_told_field_by_field() {
 }
 
 #[tokio::test]
-async fn a_name_and_an_address_are_taken_once() {
+async fn names_and_email_addresses_are_unique() {
     let service = Service::start().await;
     let app = app(&service).await;
     assert_eq!(sign_up(&app, &ALICE).await.status, 200);
@@ -129,7 +128,7 @@ async fn a_name_and_an_address_are_taken_once() {
 }
 
 #[tokio::test]
-async fn an_account_is_what_clients_of_mastodon_expect() {
+async fn an_account_has_the_fields_that_mastodon_clients_expect() {
     let service = Service::start().await;
     let alice = service.person_with("alice", "read:accounts").await;
     let account = alice.get("/api/v1/accounts/verify_credentials").await.expect(StatusCode::OK);
@@ -155,9 +154,8 @@ async fn an_account_is_what_clients_of_mastodon_expect() {
     assert_eq!(service.anyone().get(picture).await.header("content-type"), "image/svg+xml");
 }
 
-/// Every way in which a token is no good.
 #[tokio::test]
-async fn a_failure_of_a_token_says_which_and_how_to_mend_it() {
+async fn each_token_error_has_its_text_and_challenge() {
     let service = Service::start().await;
     let path = "/api/v1/accounts/verify_credentials";
     let realm = "Bearer realm=\"belfry\"";
@@ -165,14 +163,13 @@ async fn a_failure_of_a_token_says_which_and_how_to_mend_it() {
         "{realm}, error=\"invalid_token\", error_description=\"The access token is invalid\""
     );
     let expect = async |caller: &Caller, status: u16, error: &str, challenge: &str| {
-        let answer = caller.get(path).await;
-        assert_eq!((answer.status, answer.json()), (status, json!({ "error": error })));
-        assert_eq!(answer.header("www-authenticate"), challenge);
+        let response = caller.get(path).await;
+        assert_eq!((response.status, response.json()), (status, json!({ "error": error })));
+        assert_eq!(response.header("www-authenticate"), challenge);
     };
     let anyone = service.anyone();
-    // Attack 85: no token, no error code.
+    // Without a token the challenge has no error code (RFC 6750, section 3.1).
     expect(&anyone, 401, "The access token is invalid", realm).await;
-    // Attacks 65, 86 and 88.
     for header in ["", "Bearer", "Bearer ", "Basic YTpi", "nope"] {
         let caller = anyone.with("authorization", header);
         expect(&caller, 401, "The access token is invalid", realm).await;
@@ -189,7 +186,7 @@ async fn a_failure_of_a_token_says_which_and_how_to_mend_it() {
     let reader = service.person_with("alice", "read:statuses").await;
     expect(&reader, 403, "This action is outside the authorized scopes", "").await;
     let app = anyone.bearing(service.issue(None, "read").await.reveal());
-    // Attack 58.
+    // A token of the app itself has no user.
     expect(&app, 422, "This method requires an authenticated user", "").await;
 
     let digest = belfry_core::secret::Secret::new(alice.token()).digest();
@@ -204,35 +201,35 @@ async fn a_failure_of_a_token_says_which_and_how_to_mend_it() {
 }
 
 #[tokio::test]
-async fn userinfo_is_for_the_scope_profile_alone() {
+async fn userinfo_requires_the_scope_profile() {
     let service = Service::start().await;
     let alice = service.person_with("alice", "profile").await;
     for method in ["GET", "POST"] {
-        let answer = alice.call(&format!("{method} /oauth/userinfo"), "").await;
-        let info = answer.expect(StatusCode::OK);
+        let response = alice.call(&format!("{method} /oauth/userinfo"), "").await;
+        let info = response.expect(StatusCode::OK);
         let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
         assert_eq!(info["iss"], "https://ring.example/");
-        // Attack 81: no client is named like this.
+        // The subject cannot be confused with a client ID.
         assert_eq!(info["sub"], format!("https://ring.example/users/{id}"));
         assert_eq!(info["preferred_username"], "alice");
         assert_eq!(info["profile"], "https://ring.example/@alice");
         assert_ne!(info["picture"], Value::Null);
     }
     let reader = service.person_with("alice", "read").await;
-    let answer = reader.get("/oauth/userinfo").await;
-    assert_eq!(answer.status, 403);
-    assert_eq!(answer.json(), json!({ "error": "This action is outside the authorized scopes" }));
+    let response = reader.get("/oauth/userinfo").await;
+    assert_eq!(response.status, 403);
+    assert_eq!(response.json(), json!({ "error": "This action is outside the authorized scopes" }));
 }
 
 #[tokio::test]
-async fn a_name_that_an_application_service_keeps_is_reserved() {
+async fn a_name_of_an_application_service_is_reserved() {
     let settings = "[[application_services]]\n\
         id = 'irc'\nurl = ''\nas_token = 'as'\nhs_token = 'hs'\nsender_localpart = 'irc_bot'\n\
         namespaces.users = [{ exclusive = true, regex = '@irc_.*' }]\n";
     let service = Service::with(toml::from_str(settings).unwrap()).await;
     let mut bridged = ALICE;
     bridged[0].1 = "irc_ann";
-    let answer = sign_up(&app(&service).await, &bridged).await;
-    let details = &answer.expect(StatusCode::UNPROCESSABLE_ENTITY)["details"];
+    let response = sign_up(&app(&service).await, &bridged).await;
+    let details = &response.expect(StatusCode::UNPROCESSABLE_ENTITY)["details"];
     assert_eq!(details["username"][0]["error"], "ERR_RESERVED");
 }

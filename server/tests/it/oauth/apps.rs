@@ -15,9 +15,9 @@ async fn register(caller: &Caller, fields: &[(&str, &str)]) -> Answer {
 }
 
 #[tokio::test]
-async fn an_app_gets_an_id_a_secret_and_what_it_declared() {
+async fn a_registered_app_gets_an_id_a_secret_and_its_data() {
     let service = Service::start().await;
-    let answer = register(
+    let response = register(
         &service.anyone(),
         &[
             ("client_name", "Tusky"),
@@ -28,7 +28,7 @@ async fn an_app_gets_an_id_a_secret_and_what_it_declared() {
         ],
     )
     .await;
-    let app = answer.expect(StatusCode::OK);
+    let app = response.expect(StatusCode::OK);
     for secret in ["client_id", "client_secret"] {
         assert_eq!(app[secret].as_str().unwrap().len(), 51, "{secret}");
     }
@@ -45,11 +45,11 @@ async fn an_app_gets_an_id_a_secret_and_what_it_declared() {
         "client_secret_expires_at": 0,
     });
     assert_eq!(app, expected);
-    assert_eq!(answer.header("cache-control"), "private, no-store");
+    assert_eq!(response.header("cache-control"), "private, no-store");
 }
 
 #[tokio::test]
-async fn no_two_apps_are_the_same() {
+async fn two_registrations_are_two_apps() {
     let service = Service::start().await;
     let fields = [("client_name", "A"), ("redirect_uris", URI)];
     let one = register(&service.anyone(), &fields).await.expect(StatusCode::OK);
@@ -61,14 +61,13 @@ async fn no_two_apps_are_the_same() {
     assert_eq!(one["website"], Value::Null);
 }
 
-// Attacks 7, 20, 21 and 84.
 #[tokio::test]
-async fn everything_that_is_wrong_is_told_at_once() {
+async fn all_registration_errors_are_reported_at_once() {
     let service = Service::start().await;
     let long = format!("https://a.example/{}", "a".repeat(2000));
     for (fields, error) in [
         (vec![], "Validation failed: Application name can't be blank, Redirect URI can't be blank"),
-        // Attack 99: a name that nobody could see.
+        // An invisible name.
         (
             vec![("client_name", "\u{200b}\u{2060} \u{feff}\u{7f}"), ("redirect_uris", "a:/b")],
             "Validation failed: Application name can't be blank",
@@ -94,27 +93,27 @@ async fn everything_that_is_wrong_is_told_at_once() {
             "Validation failed: Application website is not a valid URL",
         ),
     ] {
-        let answer = register(&service.anyone(), &fields).await;
-        let body = answer.expect(StatusCode::UNPROCESSABLE_ENTITY);
+        let response = register(&service.anyone(), &fields).await;
+        let body = response.expect(StatusCode::UNPROCESSABLE_ENTITY);
         assert_eq!(body, json!({ "error": error }));
     }
     assert!(service.store().apps(0, 9).await.unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_told_in_the_language_of_the_caller() {
+async fn registration_errors_are_localized() {
     let service = Service::start().await;
     let german = service.anyone().with("accept-language", "de-CH, en;q=0.5");
-    let answer = register(&german, &[("client_name", "A")]).await;
-    let error = answer.expect(StatusCode::UNPROCESSABLE_ENTITY)["error"].to_string();
+    let response = register(&german, &[("client_name", "A")]).await;
+    let error = response.expect(StatusCode::UNPROCESSABLE_ENTITY)["error"].to_string();
     assert!(!error.contains("can't be blank"), "{error}");
     let english = german.with("content-type", "application/json");
-    let answer = english.call("POST /api/v1/apps?lang=en", r#"{"client_name":"A"}"#).await;
-    assert_eq!(answer.json()["error"], "Validation failed: Redirect URI can't be blank");
+    let response = english.call("POST /api/v1/apps?lang=en", r#"{"client_name":"A"}"#).await;
+    assert_eq!(response.json()["error"], "Validation failed: Redirect URI can't be blank");
 }
 
 #[tokio::test]
-async fn an_app_sees_what_it_declared_with_any_token_and_never_its_secret() {
+async fn verify_credentials_returns_the_app_without_its_secret() {
     let service = Service::start().await;
     let client = service.client().await;
     let own = client.own_token("push").await;
@@ -129,32 +128,31 @@ async fn an_app_sees_what_it_declared_with_any_token_and_never_its_secret() {
     assert_eq!(app["name"], "Tests");
 }
 
-// Attack 84.
 #[tokio::test]
-async fn a_registration_that_fails_counts_and_is_told_so() {
+async fn a_failed_registration_counts_and_its_limit_is_reported() {
     let service = Service::start().await;
-    let answer = register(&service.anyone(), &[("client_name", "")]).await;
-    assert_eq!(answer.status, 422);
-    assert_eq!(answer.header("x-ratelimit-limit"), "30");
-    assert_eq!(answer.header("x-ratelimit-remaining"), "29");
-    let told = r#""ip";r=299;t=300, "app_registration";r=29;t=600"#;
-    assert_eq!(answer.header("ratelimit"), told);
+    let response = register(&service.anyone(), &[("client_name", "")]).await;
+    assert_eq!(response.status, 422);
+    assert_eq!(response.header("x-ratelimit-limit"), "30");
+    assert_eq!(response.header("x-ratelimit-remaining"), "29");
+    let expected = r#""ip";r=299;t=300, "app_registration";r=29;t=600"#;
+    assert_eq!(response.header("ratelimit"), expected);
 }
 
 #[tokio::test]
-async fn one_address_registers_so_many_apps_and_no_more() {
+async fn app_registrations_are_limited_per_address() {
     let service = Service::start().await;
     let fields = [("client_name", "A"), ("redirect_uris", URI)];
     for left in (0..30).rev() {
-        let answer = register(&service.anyone(), &fields).await;
+        let response = register(&service.anyone(), &fields).await;
         assert_eq!(
-            (answer.status, answer.header("x-ratelimit-remaining")),
+            (response.status, response.header("x-ratelimit-remaining")),
             (200, &*left.to_string())
         );
     }
-    let answer = register(&service.anyone(), &fields).await;
+    let response = register(&service.anyone(), &fields).await;
     assert_eq!(
-        answer.expect(StatusCode::TOO_MANY_REQUESTS),
+        response.expect(StatusCode::TOO_MANY_REQUESTS),
         json!({ "error": "Too many requests" })
     );
     assert_eq!(register(&service.anyone().at(address(9)), &fields).await.status, 200);

@@ -1,4 +1,4 @@
-//! `GET /oauth/authorize`: what is checked, what is told to whom, and where an answer goes.
+//! `GET /oauth/authorize`: validation, error pages, and responses to the app.
 
 use crate::support::client::CALLBACK;
 use crate::support::{Browser, Client, Service};
@@ -10,13 +10,13 @@ async fn with_alice() -> (Service, Client, Browser) {
     (service, client, browser)
 }
 
-// Attacks 1 to 5, 9, 10, 12, 13, 15, 16, 22 and 23.
+// RFC 6749, section 4.1.2.1.
 #[tokio::test]
-async fn a_bad_client_or_redirect_uri_gets_a_page_and_no_redirect() {
+async fn an_invalid_client_or_redirect_uri_is_never_redirected() {
     let (service, client, mut browser) = with_alice().await;
     let registered = "http://127.0.0.1/cb\nhttp://localhost/cb";
-    let desk = Client::register_with(service.anyone(), registered, "read").await;
-    // Whether somebody is signed in or not.
+    let native = Client::register_with(service.anyone(), registered, "read").await;
+    // With and without a session.
     for signed_in in [false, true] {
         if signed_in {
             client.code(&mut browser, "alice", &[]).await;
@@ -47,23 +47,30 @@ async fn a_bad_client_or_redirect_uri_gets_a_page_and_no_redirect() {
             "http://localhost:4000/cb",
             "http://localhost./cb",
         ] {
-            browser.get(&desk.answered_at(sent).authorize(&[])).await.page(400, "invalid_request");
+            browser
+                .get(&native.answered_at(sent).authorize(&[]))
+                .await
+                .page(400, "invalid_request");
         }
         let twice = [("redirect_uri", CALLBACK)];
         browser.get(&client.authorize(&twice)).await.page(400, "invalid_request");
         let unknown = Client { id: "unknown".to_owned(), ..client.clone() };
         let page = browser.get(&unknown.authorize(&[])).await;
         page.page(401, "invalid_client");
-        assert_eq!(page.header("www-authenticate"), "", "a browser would ask for a password");
+        assert_eq!(
+            page.header("www-authenticate"),
+            "",
+            "a challenge would open the browser's password dialog"
+        );
         let two = [("client_id", "other")];
         browser.get(&client.authorize(&two)).await.page(400, "client_id");
         browser.get("/oauth/authorize").await.page(400, "client_id");
     }
 }
 
-// Attacks 18, 19, 25, 27, 28, 29, 36 and 52.
+// RFC 9700, section 4.11.2.
 #[tokio::test]
-async fn what_else_is_wrong_is_told_to_the_app_after_the_user_has_signed_in() {
+async fn other_errors_are_sent_to_the_app_after_sign_in() {
     let (_service, client, _) = with_alice().await;
     let challenge = ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
     for (more, error) in [
@@ -82,13 +89,13 @@ async fn what_else_is_wrong_is_told_to_the_app_after_the_user_has_signed_in() {
         let more: Vec<_> = [("state", "s")].into_iter().chain(more).collect();
         let page = browser.get(&client.authorize(&more)).await;
         page.page(200, "name=\"password\"");
-        let answer = browser.sign_in(&page, "alice").await;
-        let told = answer.redirected(CALLBACK);
-        assert_eq!(told["error"], error, "{more:?}");
-        assert_eq!((&*told["state"], &*told["iss"]), ("s", "https://ring.example/"));
-        assert!(!told["error_description"].is_empty());
-        assert_eq!(told.get("code"), None);
-        // In a live session there is nothing to sign in for.
+        let response = browser.sign_in(&page, "alice").await;
+        let parameters = response.redirected(CALLBACK);
+        assert_eq!(parameters["error"], error, "{more:?}");
+        assert_eq!((&*parameters["state"], &*parameters["iss"]), ("s", "https://ring.example/"));
+        assert!(!parameters["error_description"].is_empty());
+        assert_eq!(parameters.get("code"), None);
+        // With a session the error is sent at once.
         let again = browser.get(&client.authorize(&more)).await;
         assert_eq!(again.redirected(CALLBACK)["error"], error);
     }
@@ -98,78 +105,75 @@ async fn what_else_is_wrong_is_told_to_the_app_after_the_user_has_signed_in() {
             .authorize(&[])
             .replace("response_type=code", &format!("response_type={}", wrong.replace(' ', "%20")));
         let page = browser.get(&url).await;
-        let answer = browser.sign_in(&page, "alice").await;
-        assert_eq!(answer.redirected(CALLBACK)["error"], "unsupported_response_type", "{wrong}");
+        let response = browser.sign_in(&page, "alice").await;
+        assert_eq!(response.redirected(CALLBACK)["error"], "unsupported_response_type", "{wrong}");
     }
 }
 
 #[tokio::test]
-async fn an_approved_request_is_answered_with_code_state_and_issuer() {
+async fn an_approved_request_returns_code_state_and_issuer() {
     let (_service, client, mut browser) = with_alice().await;
     let page = browser.get(&client.authorize(&[("state", "s t&u=v#é\"")])).await;
     let page = browser.sign_in(&page, "alice").await;
     page.page(200, "Tusky");
-    let answer = browser.decide(&page, "allow").await;
-    let told = answer.redirected(CALLBACK);
-    assert_eq!(told.keys().collect::<Vec<_>>(), ["code", "iss", "state"]);
-    assert_eq!(told["state"], "s t&u=v#é\"");
-    assert_eq!(told["iss"], "https://ring.example/");
-    assert_eq!(client.spend(&told["code"], &[]).await.status, 200);
+    let response = browser.decide(&page, "allow").await;
+    let parameters = response.redirected(CALLBACK);
+    assert_eq!(parameters.keys().collect::<Vec<_>>(), ["code", "iss", "state"]);
+    assert_eq!(parameters["state"], "s t&u=v#é\"");
+    assert_eq!(parameters["iss"], "https://ring.example/");
+    assert_eq!(client.spend(&parameters["code"], &[]).await.status, 200);
 }
 
-// Attack 31.
 #[tokio::test]
-async fn a_state_of_8_kb_is_carried_and_a_longer_one_refused() {
+async fn a_state_of_8_kib_is_returned_and_a_longer_one_rejected() {
     let (_service, client, mut browser) = with_alice().await;
     client.code(&mut browser, "alice", &[]).await;
     let (long, longer) = ("s".repeat(8192), "s".repeat(8193));
     let page = browser.get(&client.authorize(&[("state", &long)])).await;
-    let answer = browser.decide(&page, "allow").await;
-    assert_eq!(answer.redirected(CALLBACK)["state"], long);
-    let answer = browser.get(&client.authorize(&[("state", &longer)])).await;
-    let told = answer.redirected(CALLBACK);
-    assert_eq!((&*told["error"], told.get("state")), ("invalid_request", None));
+    let response = browser.decide(&page, "allow").await;
+    assert_eq!(response.redirected(CALLBACK)["state"], long);
+    let response = browser.get(&client.authorize(&[("state", &longer)])).await;
+    let parameters = response.redirected(CALLBACK);
+    assert_eq!((&*parameters["error"], parameters.get("state")), ("invalid_request", None));
 }
 
 #[tokio::test]
-async fn a_fragment_is_answered_in_the_fragment() {
+async fn fragment_mode_returns_the_parameters_in_the_fragment() {
     let (_service, client, mut browser) = with_alice().await;
     let fragment = [("response_mode", "fragment"), ("state", "s")];
     let page = browser.get(&client.authorize(&fragment)).await;
     let page = browser.sign_in(&page, "alice").await;
-    let answer = browser.decide(&page, "allow").await;
-    let location = answer.header("location");
+    let response = browser.decide(&page, "allow").await;
+    let location = response.header("location");
     assert!(location.starts_with("https://app.example/cb#code="), "{location}");
-    assert_eq!(answer.redirected(CALLBACK)["iss"], "https://ring.example/");
+    assert_eq!(response.redirected(CALLBACK)["iss"], "https://ring.example/");
 }
 
-// Attack 37.
 #[tokio::test]
-async fn form_post_is_a_page_that_posts_to_the_app_for_success_and_for_errors() {
+async fn form_post_mode_posts_codes_and_errors_from_a_page() {
     let (_service, client, mut browser) = with_alice().await;
     let post = [("response_mode", "form_post"), ("state", "\"><script>alert(1)</script>")];
     let page = browser.get(&client.authorize(&post)).await;
     let page = browser.sign_in(&page, "alice").await;
-    let answer = browser.decide(&page, "allow").await;
-    answer.page(200, "action=\"https://app.example/cb\"");
-    assert!(!answer.text.contains("<script>alert"), "{answer:?}");
-    let fields = answer.form(CALLBACK);
+    let response = browser.decide(&page, "allow").await;
+    response.page(200, "action=\"https://app.example/cb\"");
+    assert!(!response.text.contains("<script>alert"), "{response:?}");
+    let fields = response.form(CALLBACK);
     let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["code", "state", "iss"]);
-    let policy = answer.header("content-security-policy");
+    let policy = response.header("content-security-policy");
     assert!(policy.ends_with("form-action 'self' https:"), "{policy}");
-    assert_eq!(answer.header("cache-control"), "no-store");
+    assert_eq!(response.header("cache-control"), "no-store");
     assert_eq!(client.spend(&fields[0].1, &[]).await.status, 200);
 
     let wrong = [("response_mode", "form_post"), ("scope", "nope")];
-    let answer = browser.get(&client.authorize(&wrong)).await;
-    let fields = answer.form(CALLBACK);
+    let response = browser.get(&client.authorize(&wrong)).await;
+    let fields = response.form(CALLBACK);
     assert_eq!(fields[0], ("error".to_owned(), "invalid_scope".to_owned()));
 }
 
-// Attack 17.
 #[tokio::test]
-async fn a_registered_query_is_kept_and_cannot_be_taken_for_our_answer() {
+async fn a_registered_query_is_preserved_but_cannot_forge_response_parameters() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let uri = "https://app.example/cb?keep=1&state=x&code=y";
@@ -177,16 +181,16 @@ async fn a_registered_query_is_kept_and_cannot_be_taken_for_our_answer() {
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[("state", "s")])).await;
     let page = browser.sign_in(&page, "alice").await;
-    let answer = browser.decide(&page, "allow").await;
-    let location = answer.header("location");
+    let response = browser.decide(&page, "allow").await;
+    let location = response.header("location");
     assert!(location.starts_with("https://app.example/cb?keep=1&code="), "{location}");
     assert_eq!(location.matches("code=").count(), 1);
     assert_eq!(location.matches("state=").count(), 1);
 }
 
-// Attacks 8 and 14.
+// RFC 8252, section 7.
 #[tokio::test]
-async fn an_app_on_a_desk_or_a_telephone_is_answered_at_its_own_address() {
+async fn native_apps_get_the_response_at_loopback_ports_and_private_schemes() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let uris = "http://127.0.0.1/cb\nhttp://[::1]/cb\ncom.example.app:/cb";
@@ -200,16 +204,16 @@ async fn an_app_on_a_desk_or_a_telephone_is_answered_at_its_own_address() {
         let client = client.answered_at(uri);
         let page = browser.get(&client.authorize(&[])).await;
         let page = browser.sign_in(&page, "alice").await;
-        // Attack 100: Chrome judges the redirect by the page that the form stands on.
+        // Chrome applies form-action of the page with the form to the redirect.
         let policy = page.header("content-security-policy");
         assert!(policy.ends_with(&format!("form-action {sources}")), "{policy}");
-        let answer = browser.decide(&page, "allow").await;
-        assert!(answer.redirected(uri).contains_key("code"));
+        let response = browser.decide(&page, "allow").await;
+        assert!(response.redirected(uri).contains_key("code"));
     }
 }
 
 #[tokio::test]
-async fn no_scope_means_read_and_a_declared_scope_covers_its_children() {
+async fn the_scope_defaults_to_read_and_covers_its_children() {
     let (_service, client, mut browser) = with_alice().await;
     for (more, granted) in [
         (vec![], "read"),
@@ -221,41 +225,39 @@ async fn no_scope_means_read_and_a_declared_scope_covers_its_children() {
     }
 }
 
-// Attack 34.
 #[tokio::test]
-async fn only_get_and_post_are_answered() {
+async fn only_get_and_post_are_allowed() {
     let (service, client, _) = with_alice().await;
     for method in ["HEAD", "PUT", "DELETE", "TRACE", "PATCH"] {
-        let answer =
+        let response =
             service.anyone().call(&format!("{method} {}", client.authorize(&[])), "").await;
-        assert_eq!(answer.status, 405, "{method}");
-        assert!(answer.header("allow").contains("GET"), "{method}");
+        assert_eq!(response.status, 405, "{method}");
+        assert!(response.header("allow").contains("GET"), "{method}");
     }
-    // A code would be lost on who reads no answer.
+    // HEAD must not consume a request whose response nobody reads.
     let resume = service.anyone().call("HEAD /oauth/authorize/resume?request=x", "").await;
     assert_eq!((resume.status, resume.header("allow")), (405, "GET"));
 }
 
-// Attack 26; what clients send literally is harmless.
 #[tokio::test]
-async fn what_clients_send_without_need_does_no_harm() {
+async fn superfluous_parameters_are_ignored() {
     let (_service, client, mut browser) = with_alice().await;
     let code = client.code(&mut browser, "alice", &[]).await;
     assert_eq!(client.spend(&code, &[]).await.status, 200);
     let literal =
         [("force_login", "False"), ("state", "None"), ("lang", "None"), ("x", "1"), ("x", "2")];
-    let answer = browser.get(&client.authorize(&literal)).await;
-    assert_eq!(answer.redirected(CALLBACK)["state"], "None");
+    let response = browser.get(&client.authorize(&literal)).await;
+    assert_eq!(response.redirected(CALLBACK)["state"], "None");
     let many = vec![("unknown", "y"); 1000];
     assert_eq!(browser.get(&client.authorize(&many)).await.status, 303);
 }
 
 #[tokio::test]
-async fn a_program_that_asks_for_json_gets_the_error_as_an_object() {
+async fn a_client_that_accepts_json_gets_a_json_error() {
     let (service, client, _) = with_alice().await;
     let program = service.anyone().with("accept", "application/json");
     let path = client.answered_at("https://evil.example/").authorize(&[]);
-    let answer = program.get(&path).await;
-    assert_eq!(answer.status, 400);
-    assert_eq!(answer.json()["error"], "invalid_request");
+    let response = program.get(&path).await;
+    assert_eq!(response.status, 400);
+    assert_eq!(response.json()["error"], "invalid_request");
 }

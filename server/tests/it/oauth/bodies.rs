@@ -1,4 +1,4 @@
-//! How a body may be written, and what is refused before anything is read from it.
+//! Accepted body formats, and bodies that are rejected.
 
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn multipart(fields: &[(&str, &str)]) -> String {
 }
 
 #[tokio::test]
-async fn a_form_a_multipart_form_and_json_are_read_alike() {
+async fn form_multipart_and_json_bodies_are_equivalent() {
     let service = Service::start().await;
     let anyone = service.anyone();
     let json = json!({
@@ -53,18 +53,17 @@ async fn a_form_a_multipart_form_and_json_are_read_alike() {
         ),
         ("application/json", json.to_string()),
     ] {
-        let answer = send(&anyone, "/api/v1/apps", media, body.clone()).await;
-        assert_eq!(answer.status, 200, "{body}: {answer:?}");
-        let app = answer.json();
+        let response = send(&anyone, "/api/v1/apps", media, body.clone()).await;
+        assert_eq!(response.status, 200, "{body}: {response:?}");
+        let app = response.json();
         assert_eq!(app["name"], "Ä", "{body}");
         assert_eq!(app["redirect_uris"], json!(["https://a.example/", "b://c"]), "{body}");
         assert_eq!(app["scopes"], json!(["read", "push"]), "{body}");
     }
 }
 
-// Attack 62.
 #[tokio::test]
-async fn a_token_is_given_for_any_kind_of_body() {
+async fn a_token_request_may_use_any_body_format() {
     let service = Service::start().await;
     let client = service.client().await;
     let (id, secret) = (client.id.as_str(), client.secret.as_str());
@@ -74,18 +73,17 @@ async fn a_token_is_given_for_any_kind_of_body() {
         "grant_type": "client_credentials", "client_id": id, "client_secret": secret,
     });
     for (media, body) in [(MULTIPART, multipart(&fields)), ("application/json", json.to_string())] {
-        let answer = send(&service.anyone(), "/oauth/token/", media, body).await;
-        assert_eq!(answer.status, 200, "{answer:?}");
+        let response = send(&service.anyone(), "/oauth/token/", media, body).await;
+        assert_eq!(response.status, 200, "{response:?}");
     }
     let json = json!({ "token": "x", "client_id": id, "client_secret": secret });
     let body = json.to_string();
-    let answer = send(&service.anyone(), "/oauth/revoke", "application/json", body).await;
-    assert_eq!(error_of(&answer).0, 403);
+    let response = send(&service.anyone(), "/oauth/revoke", "application/json", body).await;
+    assert_eq!(error_of(&response).0, 403);
 }
 
-// Attacks 27, 62, 143, 144 and 145.
 #[tokio::test]
-async fn what_cannot_be_read_in_one_way_only_is_refused() {
+async fn an_ambiguous_or_malformed_body_is_rejected() {
     let service = Service::start().await;
     let deep = "[".repeat(100_000);
     for (media, body, status) in [
@@ -110,28 +108,27 @@ async fn what_cannot_be_read_in_one_way_only_is_refused() {
         ("application/x-www-form-urlencoded; charset=utf-7", b"a=b", 415),
         ("", b"a=b", 415),
     ] {
-        let answer = send(&service.anyone(), "/oauth/token", media, body).await;
+        let response = send(&service.anyone(), "/oauth/token", media, body).await;
         let text = String::from_utf8_lossy(&body[..body.len().min(60)]);
-        assert_eq!(error_of(&answer), (status, "invalid_request".to_owned()), "{text}");
-        let answer = send(&service.anyone(), "/api/v1/apps", media, body).await;
-        assert_eq!(answer.status, status, "{text}");
-        assert!(answer.json()["error"].is_string(), "{text}");
+        assert_eq!(error_of(&response), (status, "invalid_request".to_owned()), "{text}");
+        let response = send(&service.anyone(), "/api/v1/apps", media, body).await;
+        assert_eq!(response.status, status, "{text}");
+        assert!(response.json()["error"].is_string(), "{text}");
     }
-    let answer = service.anyone().call("POST /oauth/token", "a=b").await;
-    assert_eq!(answer.status, 415, "without a Content-Type");
+    let response = service.anyone().call("POST /oauth/token", "a=b").await;
+    assert_eq!(response.status, 415, "without a Content-Type");
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_refused() {
+async fn a_body_that_is_too_large_is_rejected() {
     let service = Service::start().await;
     let body = "a=".to_owned() + &"b".repeat(70_000);
-    let answer = send(&service.anyone(), "/oauth/token", FORM, body).await;
-    assert_eq!(error_of(&answer), (413, "invalid_request".to_owned()));
+    let response = send(&service.anyone(), "/oauth/token", FORM, body).await;
+    assert_eq!(error_of(&response), (413, "invalid_request".to_owned()));
 }
 
-// Attacks 26 and 146.
 #[tokio::test]
-async fn unknown_fields_are_ignored_however_many_there_are() {
+async fn a_thousand_unknown_fields_are_ignored() {
     let service = Service::start().await;
     let client = service.client().await;
     let unknown = vec![("x", "y"); 1000];

@@ -1,4 +1,4 @@
-//! How clients prove who they are, at every endpoint that asks them to.
+//! Client authentication at the token, revocation and introspection endpoints.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::support::{Answer, Client, Service};
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
 
-/// `Basic` with these bytes, encoded by hand to have no hand in the encoding of the client.
+/// A `Basic` header. Encoded here, so that the test does not share code with the server.
 pub(crate) fn basic(credentials: &str) -> String {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::from("Basic ");
@@ -29,7 +29,6 @@ async fn token(client: &Client, authorization: &str, fields: &[(&str, &str)]) ->
     caller.call("POST /oauth/token", form(fields)).await
 }
 
-// Attack 78.
 #[tokio::test]
 async fn basic_credentials_may_be_form_encoded() {
     let service = Service::start().await;
@@ -41,14 +40,14 @@ async fn basic_credentials_may_be_form_encoded() {
         assert_eq!(token(&client, &header, &[GRANT]).await.status, 200);
         let small = header.replace("Basic", "basic");
         assert_eq!(token(&client, &small, &[GRANT]).await.status, 200);
-        // The same client named once more is no second authentication.
+        // Repeating the client ID in the body is not a second authentication.
         assert_eq!(token(&client, &header, &[GRANT, ("client_id", id)]).await.status, 200);
     }
 }
 
-// Attacks 76 and 77.
+// RFC 6749, section 2.3.
 #[tokio::test]
-async fn a_client_authenticates_in_one_way() {
+async fn a_client_must_not_authenticate_in_two_ways() {
     let service = Service::start().await;
     let client = service.client().await;
     let (id, secret) = (client.id.as_str(), client.secret.as_str());
@@ -58,15 +57,14 @@ async fn a_client_authenticates_in_one_way() {
         vec![GRANT, ("client_secret", secret)],
         vec![GRANT, ("client_id", "other")],
     ] {
-        let answer = token(&client, &header, &fields).await;
-        assert_eq!(error_of(&answer), refused(400, "invalid_request"), "{fields:?}");
-        assert_eq!(answer.header("www-authenticate"), "");
+        let response = token(&client, &header, &fields).await;
+        assert_eq!(error_of(&response), refused(400, "invalid_request"), "{fields:?}");
+        assert_eq!(response.header("www-authenticate"), "");
     }
 }
 
-// Attacks 76 and 77.
 #[tokio::test]
-async fn two_authorization_headers_are_refused_wherever_clients_are_asked() {
+async fn two_authorization_headers_are_rejected_at_every_endpoint() {
     let service = Service::start().await;
     let client = service.client().await;
     let good = client.own_token("read").await;
@@ -79,20 +77,19 @@ async fn two_authorization_headers_are_refused_wherever_clients_are_asked() {
                 .fold(client.caller.clone(), |caller, header| caller.with("authorization", header));
             for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
                 let fields = [GRANT, ("token", &*good)];
-                let answer = caller.call(&format!("POST {path}"), form(&fields)).await;
-                let told = format!("{path} {headers:?}");
-                assert_eq!(error_of(&answer), refused(400, "invalid_request"), "{told}");
-                assert_eq!(answer.header("www-authenticate"), "", "{told}");
+                let response = caller.call(&format!("POST {path}"), form(&fields)).await;
+                let case = format!("{path} {headers:?}");
+                assert_eq!(error_of(&response), refused(400, "invalid_request"), "{case}");
+                assert_eq!(response.header("www-authenticate"), "", "{case}");
             }
         }
     }
-    let answer = service.anyone().bearing(&good).get("/api/v1/apps/verify_credentials").await;
-    assert_eq!(answer.status, 200, "nothing was revoked");
+    let response = service.anyone().bearing(&good).get("/api/v1/apps/verify_credentials").await;
+    assert_eq!(response.status, 200, "the token must not be revoked");
 }
 
-// Attacks 76 and 77.
 #[tokio::test]
-async fn header_and_body_must_not_name_two_clients_wherever_clients_are_asked() {
+async fn two_client_ids_are_rejected_at_every_endpoint() {
     let service = Service::start().await;
     let (client, other) = (service.client().await, service.client().await);
     let good = client.own_token("read").await;
@@ -105,17 +102,16 @@ async fn header_and_body_must_not_name_two_clients_wherever_clients_are_asked() 
             vec![("client_id", &*client.id), ("client_secret", &*client.secret)],
         ] {
             let fields = [&[GRANT, ("token", &*good)], &more[..]].concat();
-            let answer = caller.call(&format!("POST {path}"), form(&fields)).await;
-            assert_eq!(error_of(&answer), refused(400, "invalid_request"), "{path} {more:?}");
+            let response = caller.call(&format!("POST {path}"), form(&fields)).await;
+            assert_eq!(error_of(&response), refused(400, "invalid_request"), "{path} {more:?}");
         }
     }
-    let answer = service.anyone().bearing(&good).get("/api/v1/apps/verify_credentials").await;
-    assert_eq!(answer.status, 200, "nothing was revoked");
+    let response = service.anyone().bearing(&good).get("/api/v1/apps/verify_credentials").await;
+    assert_eq!(response.status, 200, "the token must not be revoked");
 }
 
-// Attacks 78, 79 and 82.
 #[tokio::test]
-async fn an_unknown_client_and_a_wrong_secret_are_the_same_invalid_client() {
+async fn an_unknown_client_and_a_wrong_secret_get_the_same_response() {
     let service = Service::start().await;
     let client = service.client().await;
     let id = client.id.as_str();
@@ -137,16 +133,15 @@ async fn an_unknown_client_and_a_wrong_secret_are_the_same_invalid_client() {
         ("Basic ?", vec![GRANT]),
         ("Bearer x", vec![GRANT]),
     ] {
-        let answer = token(&client, header, &fields).await;
-        assert_eq!((answer.status, answer.json()), (401, body.clone()), "{header} {fields:?}");
-        assert_eq!(answer.header("www-authenticate"), "Basic realm=\"belfry\"");
-        assert_eq!(answer.header("cache-control"), "no-store");
+        let response = token(&client, header, &fields).await;
+        assert_eq!((response.status, response.json()), (401, body.clone()), "{header} {fields:?}");
+        assert_eq!(response.header("www-authenticate"), "Basic realm=\"belfry\"");
+        assert_eq!(response.header("cache-control"), "no-store");
     }
 }
 
-// Attack 83.
 #[tokio::test]
-async fn a_disabled_app_is_an_invalid_client_and_its_tokens_and_codes_are_no_good() {
+async fn a_disabled_app_cannot_authenticate_and_its_tokens_and_codes_are_invalid() {
     let service = Service::start().await;
     let client = service.client().await;
     service.add_account("alice").await;
@@ -158,15 +153,13 @@ async fn a_disabled_app_is_an_invalid_client_and_its_tokens_and_codes_are_no_goo
     service.store().disable_app(app.id, Some(service.now())).await.unwrap();
 
     assert_eq!(error_of(&client.spend(&code, &[]).await), refused(401, "invalid_client"));
-    let answer = service.anyone().bearing(&token).get("/api/v1/apps/verify_credentials").await;
-    assert_eq!(answer.status, 401);
-    // Attack 43.
+    let response = service.anyone().bearing(&token).get("/api/v1/apps/verify_credentials").await;
+    assert_eq!(response.status, 401);
     browser.get(&client.authorize(&[])).await.page(401, "invalid_client");
 }
 
-// Attack 80.
 #[tokio::test]
-async fn whoever_guesses_secrets_is_not_heard_and_the_client_itself_is() {
+async fn secret_guesses_are_limited_without_locking_out_the_client() {
     let service = Service::start().await;
     let client = service.client().await;
     let guesser = Client { secret: "wrong".to_owned(), ..client.clone() };
@@ -178,22 +171,25 @@ async fn whoever_guesses_secrets_is_not_heard_and_the_client_itself_is() {
         statuses.dedup();
         statuses
     };
-    // Who knows the secret is never counted, nor told of what would count.
+    // Successful authentication is not counted, and this limit is not in its headers.
     assert_eq!(statuses(&client, 30).await, [200]);
-    let answer = client.post("/oauth/token", &[GRANT]).await;
-    assert_eq!(answer.header("ratelimit"), r#""ip";r=268;t=300"#);
+    let response = client.post("/oauth/token", &[GRANT]).await;
+    assert_eq!(response.header("ratelimit"), r#""ip";r=268;t=300"#);
     assert_eq!(statuses(&guesser, 25).await, [401]);
-    let answer = guesser.post("/oauth/token", &[GRANT]).await;
-    assert_eq!((answer.status, answer.json()), (429, json!({ "error": "Too many requests" })));
-    assert_ne!(answer.header("retry-after"), "");
-    assert_eq!(answer.header("x-ratelimit-limit"), "25");
-    assert_eq!(answer.header("x-ratelimit-remaining"), "0");
-    assert!(answer.header("ratelimit").ends_with(r#", "client_secret";r=0;t=300"#), "{answer:?}");
-    assert!(answer.header("ratelimit-policy").ends_with(r#", "client_secret";q=25;w=300"#));
+    let response = guesser.post("/oauth/token", &[GRANT]).await;
+    assert_eq!((response.status, response.json()), (429, json!({ "error": "Too many requests" })));
+    assert_ne!(response.header("retry-after"), "");
+    assert_eq!(response.header("x-ratelimit-limit"), "25");
+    assert_eq!(response.header("x-ratelimit-remaining"), "0");
+    assert!(
+        response.header("ratelimit").ends_with(r#", "client_secret";r=0;t=300"#),
+        "{response:?}"
+    );
+    assert!(response.header("ratelimit-policy").ends_with(r#", "client_secret";q=25;w=300"#));
     for path in ["/oauth/revoke", "/oauth/introspect"] {
         assert_eq!(guesser.post(path, &[("token", "x")]).await.status, 429, "{path}");
     }
-    // Attack 79: one that does not exist is no different.
+    // An unknown client is limited in the same way.
     let unknown = Client { id: "unknown".to_owned(), ..guesser.clone() };
     assert_eq!(statuses(&unknown, 25).await, [401]);
     assert_eq!(statuses(&unknown, 1).await, [429]);

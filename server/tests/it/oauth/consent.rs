@@ -1,4 +1,4 @@
-//! Consent: asked for when it must be, given by the one who was asked, once.
+//! The consent page and the decision.
 
 use crate::support::client::{CALLBACK, token_of};
 use crate::support::{Answer, Browser, Client, Service};
@@ -10,8 +10,8 @@ async fn with_alice() -> (Service, Client, Browser) {
     (service, client, browser)
 }
 
-/// Alice has signed in and is asked.
-async fn asked(client: &Client, browser: &mut Browser) -> Answer {
+/// Opens the consent page as Alice.
+async fn open_consent_page(client: &Client, browser: &mut Browser) -> Answer {
     let page = browser.get(&client.authorize(&[])).await;
     let page = browser.sign_in(&page, "alice").await;
     page.page(200, "name=\"decision\"");
@@ -19,7 +19,7 @@ async fn asked(client: &Client, browser: &mut Browser) -> Answer {
 }
 
 #[tokio::test]
-async fn the_page_says_who_asks_for_what_and_for_which_account() {
+async fn the_page_names_the_app_the_permissions_and_the_account() {
     let (_service, client, mut browser) = with_alice().await;
     let page = browser.get(&client.authorize(&[("scope", "read:notifications push")])).await;
     page.page(200, "Tusky");
@@ -29,20 +29,19 @@ async fn the_page_says_who_asks_for_what_and_for_which_account() {
     }
 }
 
-// Attack 42.
 #[tokio::test]
-async fn who_denies_sends_access_denied_and_nothing_is_kept() {
+async fn a_denied_request_returns_access_denied_and_stores_nothing() {
     let (service, client, mut browser) = with_alice().await;
     let page = browser.get(&client.authorize(&[("state", "s")])).await;
     let page = browser.sign_in(&page, "alice").await;
-    let told = browser.decide(&page, "deny").await.redirected(CALLBACK);
-    assert_eq!((&*told["error"], &*told["state"]), ("access_denied", "s"));
-    assert_eq!(told["iss"], "https://ring.example/");
+    let parameters = browser.decide(&page, "deny").await.redirected(CALLBACK);
+    assert_eq!((&*parameters["error"], &*parameters["state"]), ("access_denied", "s"));
+    assert_eq!(parameters["iss"], "https://ring.example/");
     assert_eq!(
-        told["error_description"],
+        parameters["error_description"],
         "The resource owner or authorization server denied the request."
     );
-    // The next time alice is asked again.
+    // The next request asks again.
     browser.get(&client.authorize(&[])).await.page(200, "name=\"decision\"");
     let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().id;
@@ -50,17 +49,17 @@ async fn who_denies_sends_access_denied_and_nothing_is_kept() {
 }
 
 #[tokio::test]
-async fn the_very_same_scopes_are_granted_again_without_asking() {
+async fn the_same_scopes_are_granted_again_without_asking() {
     let (service, client, mut browser) = with_alice().await;
     let code = client.code(&mut browser, "alice", &[("scope", "read push")]).await;
-    // A code that was not spent is no grant yet.
+    // A code that was not redeemed is not a grant.
     browser.get(&client.authorize(&[("scope", "read push")])).await.page(200, "decision");
     let first = token_of(&client.spend(&code, &[]).await);
 
     let again = [("scope", "push read"), ("state", "s")];
-    let told = browser.get(&client.authorize(&again)).await.redirected(CALLBACK);
-    assert_eq!(told["state"], "s");
-    let second = token_of(&client.spend(&told["code"], &[]).await);
+    let parameters = browser.get(&client.authorize(&again)).await.redirected(CALLBACK);
+    assert_eq!(parameters["state"], "s");
+    let second = token_of(&client.spend(&parameters["code"], &[]).await);
 
     for other in ["read", "read push write", "push"] {
         browser.get(&client.authorize(&[("scope", other)])).await.page(200, "decision");
@@ -68,16 +67,15 @@ async fn the_very_same_scopes_are_granted_again_without_asking() {
     let other_app = service.client().await;
     browser.get(&other_app.authorize(&[("scope", "read push")])).await.page(200, "decision");
 
-    // While one of the tokens is good, so is the grant.
+    // The grant is live while one of its tokens is valid.
     client.post("/oauth/revoke", &[("token", &first)]).await;
     assert_eq!(browser.get(&client.authorize(&again)).await.status, 303);
     client.post("/oauth/revoke", &[("token", &second)]).await;
     browser.get(&client.authorize(&again)).await.page(200, "decision");
 }
 
-// Attack 33.
 #[tokio::test]
-async fn force_login_asks_for_the_password_again_and_then_for_consent() {
+async fn force_login_requires_password_and_consent_again() {
     let (_service, client, mut browser) = with_alice().await;
     let code = client.code(&mut browser, "alice", &[]).await;
     assert_eq!(client.spend(&code, &[]).await.status, 200);
@@ -86,7 +84,7 @@ async fn force_login_asks_for_the_password_again_and_then_for_consent() {
     let before = browser.cookie().to_owned();
     let page = browser.get(&client.authorize(&[("force_login", "true")])).await;
     page.page(200, "name=\"password\"");
-    // Neither the old session nor a form made by hand gets around it.
+    // Neither the existing session nor a forged form bypasses it.
     let csrf = page.form("/oauth/sign_in");
     let fields: Vec<(&str, &str)> =
         csrf.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -98,15 +96,14 @@ async fn force_login_asks_for_the_password_again_and_then_for_consent() {
 
     let page = browser.sign_in(&page, "alice").await;
     page.page(200, "name=\"decision\"");
-    assert_ne!(browser.cookie(), before, "attack 102: another cookie for another sign-in");
+    assert_ne!(browser.cookie(), before, "a sign-in issues a new cookie");
     assert!(browser.decide(&page, "allow").await.redirected(CALLBACK).contains_key("code"));
 }
 
-// Attack 38.
 #[tokio::test]
-async fn the_form_cannot_change_what_was_asked() {
+async fn the_form_cannot_change_the_request() {
     let (_service, client, mut browser) = with_alice().await;
-    let page = asked(&client, &mut browser).await;
+    let page = open_consent_page(&client, &mut browser).await;
     let more = [
         ("decision", "allow"),
         ("scope", "read write"),
@@ -114,14 +111,13 @@ async fn the_form_cannot_change_what_was_asked() {
         ("client_id", "other"),
         ("state", "evil"),
     ];
-    let told = browser.submit(&page, "/oauth/authorize", &more).await.redirected(CALLBACK);
-    assert_eq!(told.get("state"), None);
-    assert_eq!(client.spend(&told["code"], &[]).await.json()["scope"], "read");
+    let parameters = browser.submit(&page, "/oauth/authorize", &more).await.redirected(CALLBACK);
+    assert_eq!(parameters.get("state"), None);
+    assert_eq!(client.spend(&parameters["code"], &[]).await.json()["scope"], "read");
 }
 
-// Attack 24: of a form only its body counts, whatever the address says beside it.
 #[tokio::test]
-async fn the_query_of_a_form_decides_nothing() {
+async fn the_query_of_a_form_post_is_ignored() {
     let (service, client, mut browser) = with_alice().await;
     service.add_account("bob").await;
     let page = browser.get(&client.authorize(&[])).await;
@@ -150,12 +146,11 @@ async fn the_query_of_a_form_decides_nothing() {
     assert!(!denied.contains_key("code"));
 }
 
-// Attack 39.
 #[tokio::test]
-async fn a_decision_counts_once_and_in_its_own_browser() {
+async fn a_decision_is_accepted_once_and_only_from_its_session() {
     let (service, client, mut browser) = with_alice().await;
-    let page = asked(&client, &mut browser).await;
-    // Somebody else, signed in elsewhere, with a token of their own.
+    let page = open_consent_page(&client, &mut browser).await;
+    // Another user in another browser, with a CSRF token of that session.
     service.add_account("bob").await;
     let mut other = service.browser();
     let others = other.get(&client.authorize(&[])).await;
@@ -172,12 +167,11 @@ async fn a_decision_counts_once_and_in_its_own_browser() {
     browser.decide(&page, "deny").await.page(400, "no longer open");
 }
 
-// Attack 40.
 #[tokio::test]
-async fn a_page_of_one_account_is_of_no_use_to_another() {
+async fn a_consent_page_is_invalid_after_another_account_signs_in() {
     let (service, client, mut browser) = with_alice().await;
     service.add_account("bob").await;
-    let alices = asked(&client, &mut browser).await;
+    let alices = open_consent_page(&client, &mut browser).await;
     let another = browser.get(&client.authorize(&[])).await;
     let out = browser.submit(&another, "/oauth/sign_out", &[]).await;
     let page = browser.follow(&out).await;
@@ -186,7 +180,7 @@ async fn a_page_of_one_account_is_of_no_use_to_another() {
 }
 
 #[tokio::test]
-async fn who_switches_the_account_answers_the_same_request_as_another() {
+async fn switching_the_account_continues_the_same_request() {
     let (service, client, mut browser) = with_alice().await;
     service.add_account("bob").await;
     let page = browser.get(&client.authorize(&[("state", "s")])).await;
@@ -196,18 +190,18 @@ async fn who_switches_the_account_answers_the_same_request_as_another() {
     page.page(200, "name=\"password\"");
     let page = browser.sign_in(&page, "bob").await;
     page.page(200, "@bob:ring.example");
-    let told = browser.decide(&page, "allow").await.redirected(CALLBACK);
-    assert_eq!(told["state"], "s");
-    let token = client.spend(&told["code"], &[]).await.json();
+    let parameters = browser.decide(&page, "allow").await.redirected(CALLBACK);
+    assert_eq!(parameters["state"], "s");
+    let token = client.spend(&parameters["code"], &[]).await.json();
     let bob = service.anyone().bearing(token["access_token"].as_str().unwrap());
     let account = bob.get("/api/v1/accounts/verify_credentials").await.json();
     assert_eq!(account["username"], "bob");
 }
 
 #[tokio::test]
-async fn a_request_is_open_for_an_hour() {
+async fn a_request_expires_after_an_hour() {
     let (service, client, mut browser) = with_alice().await;
-    let page = asked(&client, &mut browser).await;
+    let page = open_consent_page(&client, &mut browser).await;
     service.clock.advance(3600);
     browser.decide(&page, "allow").await.page(400, "no longer open");
     let late = browser.get(&client.authorize(&[])).await;
@@ -215,20 +209,19 @@ async fn a_request_is_open_for_an_hour() {
     assert_eq!(browser.decide(&late, "allow").await.status, 303);
 }
 
-// Attack 43.
 #[tokio::test]
-async fn an_app_that_was_disabled_meanwhile_gets_nothing() {
+async fn an_app_that_is_disabled_before_the_decision_gets_no_code() {
     let (service, client, mut browser) = with_alice().await;
-    let page = asked(&client, &mut browser).await;
+    let page = open_consent_page(&client, &mut browser).await;
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().id;
     service.store().disable_app(app, Some(service.now())).await.unwrap();
     browser.decide(&page, "allow").await.page(401, "invalid_client");
 }
 
 #[tokio::test]
-async fn a_decision_is_allow_or_deny() {
+async fn an_unknown_decision_is_rejected() {
     let (_service, client, mut browser) = with_alice().await;
-    let page = asked(&client, &mut browser).await;
+    let page = open_consent_page(&client, &mut browser).await;
     for decision in ["", "yes", "ALLOW"] {
         browser.decide(&page, decision).await.page(403, "could not be checked");
     }

@@ -1,4 +1,4 @@
-//! What the service says of itself: metadata, instance, nodeinfo.
+//! Server metadata, instance information and nodeinfo.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::Service;
 use crate::support::service::config;
 
-/// The contract's list, in its order.
+/// The scopes of the contract, in its order.
 const SCOPES: &str = "read write write:accounts write:blocks write:bookmarks write:conversations \
     write:favourites write:filters write:follows write:lists write:media write:mutes \
     write:notifications write:reports write:statuses read:accounts read:blocks read:bookmarks \
@@ -18,12 +18,12 @@ const SCOPES: &str = "read write write:accounts write:blocks write:bookmarks wri
     admin:write:ip_blocks admin:write:email_domain_blocks admin:write:canonical_email_blocks";
 
 #[tokio::test]
-async fn the_metadata_have_every_field_of_the_contract() {
+async fn the_metadata_has_every_field_of_the_contract() {
     let documented = config(|config| {
         config.oauth.documentation_url = "https://docs.example/".parse().unwrap();
     });
     let service = Service::with(documented).await;
-    let answer = service.anyone().get("/.well-known/oauth-authorization-server").await;
+    let response = service.anyone().get("/.well-known/oauth-authorization-server").await;
     let expected = json!({
         "issuer": "https://ring.example/",
         "service_documentation": "https://docs.example/",
@@ -41,12 +41,12 @@ async fn the_metadata_have_every_field_of_the_contract() {
         "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
         "authorization_response_iss_parameter_supported": true,
     });
-    assert_eq!(answer.expect(StatusCode::OK), expected);
+    assert_eq!(response.expect(StatusCode::OK), expected);
 }
 
-// Attack 110.
+// Host header injection.
 #[tokio::test]
-async fn no_header_changes_where_the_service_says_it_is() {
+async fn request_headers_do_not_change_the_urls() {
     let service = Service::start().await;
     let liar = service
         .anyone()
@@ -55,14 +55,14 @@ async fn no_header_changes_where_the_service_says_it_is() {
         .with("forwarded", "host=evil.example");
     for path in ["/.well-known/oauth-authorization-server", "/api/v2/instance", "/api/v1/instance"]
     {
-        let answer = liar.get(path).await;
-        assert_eq!(answer.status, 200);
-        assert!(!answer.text.contains("evil"), "{path}");
+        let response = liar.get(path).await;
+        assert_eq!(response.status, 200);
+        assert!(!response.text.contains("evil"), "{path}");
     }
 }
 
 #[tokio::test]
-async fn a_last_slash_makes_no_difference() {
+async fn a_trailing_slash_is_ignored() {
     let service = Service::start().await;
     for path in [
         "/.well-known/oauth-authorization-server",
@@ -80,7 +80,7 @@ async fn a_last_slash_makes_no_difference() {
 }
 
 #[tokio::test]
-async fn an_instance_says_what_clients_ask_first() {
+async fn the_instance_has_the_fields_that_clients_read_first() {
     let named = config(|config| {
         config.instance.title = "Ringers".to_owned();
         config.instance.description = "We ring".to_owned();
@@ -92,7 +92,7 @@ async fn an_instance_says_what_clients_ask_first() {
     for instance in [&v1, &v2] {
         assert_eq!(instance["title"], "Ringers");
         assert_eq!(instance["description"], "We ring");
-        // Before 4.3.0 clients expect no discovery and no PKCE.
+        // Clients use discovery and PKCE from 4.3.0 on.
         assert!(instance["version"].as_str().unwrap().starts_with("4.3.0 (compatible; Belfry "));
         assert_eq!(instance["rules"], json!([]));
         assert!(instance["configuration"]["statuses"]["max_characters"].is_number());
@@ -104,7 +104,7 @@ async fn an_instance_says_what_clients_ask_first() {
 }
 
 #[tokio::test]
-async fn nodeinfo_leads_to_its_document() {
+async fn nodeinfo_links_to_its_document() {
     let service = Service::start().await;
     let links = service.anyone().get("/.well-known/nodeinfo").await.expect(StatusCode::OK);
     let href = links["links"][0]["href"].as_str().unwrap();

@@ -10,7 +10,7 @@ use crate::support::service::config;
 use crate::support::{Client, Service};
 
 #[tokio::test]
-async fn a_client_learns_what_its_own_tokens_are() {
+async fn a_client_may_introspect_its_own_tokens() {
     let lasting = config(|config| config.oauth.token_lifetime = Some(Duration::from_mins(1)));
     let service = Service::with(lasting).await;
     let id = service.add_account("alice").await;
@@ -19,10 +19,10 @@ async fn a_client_learns_what_its_own_tokens_are() {
     let token = token_of(&client.spend(&code, &[]).await);
     let now = service.now().as_second();
 
-    let answer = client.post("/oauth/introspect", &[("token", &token)]).await;
+    let response = client.post("/oauth/introspect", &[("token", &token)]).await;
 
     assert_eq!(
-        answer.expect(StatusCode::OK),
+        response.expect(StatusCode::OK),
         json!({
             "active": true,
             "scope": "read push",
@@ -35,43 +35,43 @@ async fn a_client_learns_what_its_own_tokens_are() {
             "sub": format!("https://ring.example/users/{id}"),
         })
     );
-    assert_eq!(answer.header("cache-control"), "no-store");
+    assert_eq!(response.header("cache-control"), "no-store");
     let own = client.own_token("read").await;
-    let answer = client.post("/oauth/introspect", &[("token", &own)]).await.json();
-    assert_eq!((answer.get("sub"), answer.get("username")), (None, None));
+    let response = client.post("/oauth/introspect", &[("token", &own)]).await.json();
+    assert_eq!((response.get("sub"), response.get("username")), (None, None));
 }
 
-// Attack 74.
+// RFC 7662, section 2.2.
 #[tokio::test]
-async fn of_every_other_token_a_client_learns_nothing() {
+async fn other_tokens_are_inactive_for_a_client() {
     let service = Service::start().await;
     let (client, other) = (service.client().await, service.client().await);
     let (own, foreign) = (client.own_token("read").await, other.own_token("read").await);
     client.post("/oauth/revoke", &[("token", &own)]).await;
     for token in [&*own, &foreign, "random"] {
-        let answer = client.post("/oauth/introspect", &[("token", token)]).await;
-        assert_eq!(answer.expect(StatusCode::OK), json!({ "active": false }));
+        let response = client.post("/oauth/introspect", &[("token", token)]).await;
+        assert_eq!(response.expect(StatusCode::OK), json!({ "active": false }));
     }
     let missing = client.post("/oauth/introspect", &[]).await;
     assert_eq!(error_of(&missing), refused(400, "invalid_request"));
     let nobody = Client { secret: "wrong".to_owned(), ..client.clone() };
-    let answer = nobody.post("/oauth/introspect", &[("token", &foreign)]).await;
-    assert_eq!(error_of(&answer), refused(401, "invalid_client"));
-    let answer = client.caller.call("POST /oauth/introspect", format!("token={foreign}")).await;
-    assert_eq!(error_of(&answer), refused(401, "invalid_client"));
+    let response = nobody.post("/oauth/introspect", &[("token", &foreign)]).await;
+    assert_eq!(error_of(&response), refused(401, "invalid_client"));
+    let response = client.caller.call("POST /oauth/introspect", format!("token={foreign}")).await;
+    assert_eq!(error_of(&response), refused(401, "invalid_client"));
 }
 
 #[tokio::test]
-async fn a_token_that_is_no_good_any_more_is_not_active() {
+async fn an_invalid_token_is_inactive() {
     let lasting = config(|config| config.oauth.token_lifetime = Some(Duration::from_mins(1)));
     let service = Service::with(lasting).await;
     let alice = service.add_account("alice").await;
     let client = service.client().await;
     let active = async |token: &str| {
-        let answer = client.post("/oauth/introspect", &[("token", token)]).await;
-        let answer = answer.expect(StatusCode::OK);
-        let active = answer["active"] == true;
-        assert!(active || answer == json!({ "active": false }), "{answer}");
+        let response = client.post("/oauth/introspect", &[("token", token)]).await;
+        let response = response.expect(StatusCode::OK);
+        let active = response["active"] == true;
+        assert!(active || response == json!({ "active": false }), "{response}");
         active
     };
     let mut browser = service.browser();
@@ -87,16 +87,16 @@ async fn a_token_that_is_no_good_any_more_is_not_active() {
     let revoked = client.own_token("read").await;
     assert!(active(&revoked).await);
     client.post("/oauth/revoke", &[("token", &revoked)]).await.expect(StatusCode::OK);
-    assert!(!active(&revoked).await, "it is revoked");
+    assert!(!active(&revoked).await, "the token is revoked");
 
     service.clock.advance(59);
     assert!(active(&token).await);
     service.clock.advance(1);
-    assert!(!active(&token).await, "its time is over");
+    assert!(!active(&token).await, "the token has expired");
 }
 
 #[tokio::test]
-async fn a_token_of_a_disabled_app_is_not_active() {
+async fn a_token_of_a_disabled_app_is_inactive() {
     let service = Service::start().await;
     let (api, other) = (service.client().await, service.client().await);
     let named = config(|config| config.oauth.resource_servers = vec![api.id.clone()]);
@@ -106,15 +106,15 @@ async fn a_token_of_a_disabled_app_is_not_active() {
         caller: service.anyone().with("content-type", "application/x-www-form-urlencoded"),
         ..api
     };
-    let asked = async || api.post("/oauth/introspect", &[("token", &token)]).await.json();
-    assert_eq!(asked().await["active"], true);
+    let introspect = async || api.post("/oauth/introspect", &[("token", &token)]).await.json();
+    assert_eq!(introspect().await["active"], true);
     let app = service.store().app_by_client_id(&other.id).await.unwrap().unwrap();
     service.store().disable_app(app.id, Some(service.now())).await.unwrap();
-    assert_eq!(asked().await, json!({ "active": false }));
+    assert_eq!(introspect().await, json!({ "active": false }));
 }
 
 #[tokio::test]
-async fn a_resource_server_learns_what_every_token_is() {
+async fn a_resource_server_may_introspect_every_token() {
     let database = crate::support::TestDatabase::sqlite();
     let service = Service::on(database, config(|_| {})).await;
     let (api, other) = (service.client().await, service.client().await);
@@ -125,6 +125,6 @@ async fn a_resource_server_learns_what_every_token_is() {
         caller: service.anyone().with("content-type", "application/x-www-form-urlencoded"),
         ..api
     };
-    let answer = api.post("/oauth/introspect", &[("token", &token)]).await.json();
-    assert_eq!((&answer["active"], &answer["client_id"]), (&json!(true), &json!(other.id)));
+    let response = api.post("/oauth/introspect", &[("token", &token)]).await.json();
+    assert_eq!((&response["active"], &response["client_id"]), (&json!(true), &json!(other.id)));
 }

@@ -1,11 +1,11 @@
-//! What every page is surrounded by, and the files that pages load.
+//! Security headers of pages, and static files.
 
 use crate::support::client::CALLBACK;
 use crate::support::{Answer, Client, Service};
 
-/// Attacks 97, 100 and 106.
+/// Asserts the headers against framing, injection, caching and referrer leaks.
 #[track_caller]
-pub(super) fn guarded(page: &Answer, form_action: &str) {
+pub(super) fn assert_security_headers(page: &Answer, form_action: &str) {
     let policy = format!(
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
          base-uri 'none'; frame-ancestors 'none'; form-action {form_action}"
@@ -18,7 +18,7 @@ pub(super) fn guarded(page: &Answer, form_action: &str) {
         ("cross-origin-opener-policy", "same-origin"),
         ("strict-transport-security", "max-age=31536000"),
         ("cache-control", "no-store"),
-        // Attack 35.
+        // No CORS.
         ("access-control-allow-origin", ""),
     ] {
         assert_eq!(page.header(name), value, "{name}");
@@ -27,39 +27,39 @@ pub(super) fn guarded(page: &Answer, form_action: &str) {
 }
 
 #[tokio::test]
-async fn every_page_is_guarded() {
+async fn every_page_has_security_headers() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let client = service.client().await;
     let mut browser = service.browser();
 
-    guarded(&browser.get("/oauth/authorize").await, "'self'");
-    guarded(&browser.get("/oauth/authorize/native").await, "'self'");
-    guarded(&browser.get("/oauth/authorize/resume").await, "'self'");
-    guarded(&browser.get("/oauth/sign_in").await, "'self'");
-    guarded(&browser.get("/oauth/sign_out").await, "'self'");
-    guarded(&browser.post("/oauth/authorize", &[]).await, "'self'");
+    assert_security_headers(&browser.get("/oauth/authorize").await, "'self'");
+    assert_security_headers(&browser.get("/oauth/authorize/native").await, "'self'");
+    assert_security_headers(&browser.get("/oauth/authorize/resume").await, "'self'");
+    assert_security_headers(&browser.get("/oauth/sign_in").await, "'self'");
+    assert_security_headers(&browser.get("/oauth/sign_out").await, "'self'");
+    assert_security_headers(&browser.post("/oauth/authorize", &[]).await, "'self'");
     let page = browser.get(&client.authorize(&[("response_mode", "form_post")])).await;
-    guarded(&page, "'self' https:");
+    assert_security_headers(&page, "'self' https:");
     let wrong =
         browser.submit(&page, "/oauth/sign_in", &[("username", "a"), ("password", "b")]).await;
-    guarded(&wrong, "'self' https:");
+    assert_security_headers(&wrong, "'self' https:");
     let page = browser.sign_in(&page, "alice").await;
-    guarded(&page, "'self' https:");
+    assert_security_headers(&page, "'self' https:");
     let posting = browser.decide(&page, "allow").await;
     posting.page(200, CALLBACK);
-    guarded(&posting, "'self' https:");
-    guarded(&browser.get("/oauth/account").await, "'self'");
+    assert_security_headers(&posting, "'self' https:");
+    assert_security_headers(&browser.get("/oauth/account").await, "'self'");
 
     let page = browser.get(&client.authorize(&[])).await;
-    let answer = browser.decide(&page, "allow").await;
+    let response = browser.decide(&page, "allow").await;
     for (name, value) in [("referrer-policy", "no-referrer"), ("cache-control", "no-store")] {
-        assert_eq!(answer.header(name), value, "{name} of a redirect");
+        assert_eq!(response.header(name), value, "{name} of a redirect");
     }
 }
 
 #[tokio::test]
-async fn only_over_https_is_https_demanded() {
+async fn hsts_is_sent_only_over_https() {
     let plain = crate::support::service::config(|config| {
         config.base_url = Some("http://ring.example".parse().unwrap());
     });
@@ -68,9 +68,8 @@ async fn only_over_https_is_https_demanded() {
     assert_eq!(page.header("strict-transport-security"), "");
 }
 
-// Attack 99.
 #[tokio::test]
-async fn the_name_of_an_app_is_only_text() {
+async fn the_name_of_an_app_is_escaped() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let caller = service.anyone().with("content-type", "application/json");
@@ -90,9 +89,8 @@ async fn the_name_of_an_app_is_only_text() {
     }
 }
 
-// Attack 111.
 #[tokio::test]
-async fn what_a_page_loads_is_there_with_its_type_and_may_be_kept_for_ever() {
+async fn static_files_have_their_type_and_are_cached_forever() {
     let service = Service::start().await;
     let page = service.anyone().get("/oauth/sign_in").await;
     let mut found = 0;

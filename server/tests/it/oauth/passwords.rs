@@ -1,4 +1,4 @@
-//! Passwords: how they are kept, what they may be, and what it costs to try one.
+//! Password hashes, password rules, and the cost of sign-in attempts.
 
 use argon2::password_hash::PasswordHasher;
 use argon2::password_hash::phc::PasswordHash;
@@ -14,13 +14,13 @@ use crate::support::{Answer, Caller, Service};
 const LOGIN: &str = "POST /_matrix/client/v3/login";
 const REGISTER: &str = "POST /_matrix/client/v3/register";
 
-/// Signs in as a Matrix client does.
+/// Logs in through the Matrix API.
 async fn login(caller: &Caller, name: &str, password: &str) -> Answer {
     let body = json!({ "type": "m.login.password", "user": name, "password": password });
     caller.call(LOGIN, body.to_string()).await
 }
 
-/// Signs in as a person does, in a new browser.
+/// Signs in on the page, in a new browser.
 async fn sign_in(service: &Service, name: &str, password: &str) -> Answer {
     let mut browser = service.browser();
     let page = browser.get("/oauth/sign_in").await;
@@ -34,14 +34,14 @@ async fn register(service: &Service, name: &str, password: &str) -> Answer {
     service.anyone().call(REGISTER, body.to_string()).await
 }
 
-/// How many hashes were made so far, as the metrics tell it.
+/// The number of hashes computed so far, from the metrics.
 async fn hashes(service: &Service) -> usize {
     let metrics = service.anyone().get("/metrics").await.text;
-    let told = metrics.lines().find_map(|line| line.strip_prefix("belfry_password_hashes_total "));
-    told.unwrap().parse().unwrap()
+    let count = metrics.lines().find_map(|line| line.strip_prefix("belfry_password_hashes_total "));
+    count.unwrap().parse().unwrap()
 }
 
-/// What an older Belfry might have remembered of `correct horse`.
+/// A hash of `correct horse` with weaker parameters, as an older release may have stored.
 fn weak_hash() -> String {
     let params = Params::new(8 * 1024, 1, 1, None).unwrap();
     let hash: PasswordHash = Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
@@ -50,9 +50,9 @@ fn weak_hash() -> String {
     hash.to_string()
 }
 
-// Attack 112: the time is that of one hash, whoever is tried.
+// The response time must not reveal whether an account exists.
 #[tokio::test]
-async fn an_unknown_name_costs_a_hash_like_a_wrong_password() {
+async fn an_unknown_name_costs_one_hash_like_a_wrong_password() {
     let service = Service::with(unlimited()).await;
     service.add_account("alice").await;
     let bob = service.add_account("bob").await;
@@ -76,9 +76,8 @@ async fn an_unknown_name_costs_a_hash_like_a_wrong_password() {
     }
 }
 
-// Attack 113.
 #[tokio::test]
-async fn a_password_that_was_hashed_more_weakly_is_hashed_anew_when_its_owner_signs_in() {
+async fn a_weak_hash_is_upgraded_at_sign_in() {
     let service = Service::with(unlimited()).await;
     let weak = weak_hash();
     for (id, name) in [(1, "alice"), (2, "bob")] {
@@ -92,26 +91,29 @@ async fn a_password_that_was_hashed_more_weakly_is_hashed_anew_when_its_owner_si
         };
         service.store().add_account(&account).await.unwrap().unwrap();
     }
-    let kept = async |name| service.store().account_by_name(name).await.unwrap().unwrap().password;
+    let stored_hash =
+        async |name| service.store().account_by_name(name).await.unwrap().unwrap().password;
 
     assert_eq!(sign_in(&service, "alice", "wrong").await.status, 401);
     assert_eq!(login(&service.anyone(), "bob", "wrong").await.status, 403);
-    assert_eq!((kept("alice").await, kept("bob").await), (weak.clone(), weak.clone()));
+    assert_eq!(
+        (stored_hash("alice").await, stored_hash("bob").await),
+        (weak.clone(), weak.clone())
+    );
 
     assert_eq!(sign_in(&service, "alice", "correct horse").await.status, 303);
     assert_eq!(login(&service.anyone(), "bob", "correct horse").await.status, 200);
     for name in ["alice", "bob"] {
-        let strong = kept(name).await;
+        let strong = stored_hash(name).await;
         assert!(strong.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{strong}");
         assert_eq!(sign_in(&service, name, "correct horse").await.status, 303);
         assert_eq!(login(&service.anyone(), name, "wrong").await.status, 403);
-        assert_eq!(kept(name).await, strong, "once is enough");
+        assert_eq!(stored_hash(name).await, strong, "the hash is upgraded once");
     }
 }
 
-// Attack 114.
 #[tokio::test]
-async fn a_password_is_what_was_typed_and_nothing_of_it_is_cut_off() {
+async fn a_password_is_neither_normalized_nor_truncated() {
     let service = Service::with(unlimited()).await;
     let longest = "é".repeat(127) + "x";
     let cases = [
@@ -130,9 +132,8 @@ async fn a_password_is_what_was_typed_and_nothing_of_it_is_cut_off() {
     }
 }
 
-// Attack 114.
 #[tokio::test]
-async fn nobody_makes_us_hash_a_book() {
+async fn an_overlong_password_is_not_hashed() {
     let service = Service::with(unlimited()).await;
     service.add_account("alice").await;
     let before = hashes(&service).await;
@@ -144,13 +145,12 @@ async fn nobody_makes_us_hash_a_book() {
         assert_eq!(sign_in(&service, "alice", &book).await.status, 401);
     }
     assert_eq!(hashes(&service).await, before);
-    // One that no engine could look up is a wrong one like any other, and does no harm.
+    // A name with a NUL, which PostgreSQL cannot look up, is a wrong one.
     assert_eq!(login(&service.anyone(), "alice", "correct horse alice\0").await.status, 403);
 }
 
-// Attack 115.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_500_who_sign_in_at_once_those_who_find_no_place_are_told_and_the_api_goes_on() {
+async fn of_500_concurrent_logins_the_excess_is_rejected_and_the_api_stays_responsive() {
     let narrow = config(|config| {
         config.limits.mode = belfry::config::LimitMode::Off;
         config.passwords.parallel = std::num::NonZeroUsize::new(1);
@@ -170,25 +170,25 @@ async fn of_500_who_sign_in_at_once_those_who_find_no_place_are_told_and_the_api
         tokio::task::yield_now().await;
     }
     let (mut wrong, mut busy) = (0, 0);
-    for answer in attempts.join_all().await {
-        match answer.status {
+    for response in attempts.join_all().await {
+        match response.status {
             403 => wrong += 1,
             503 => {
                 busy += 1;
-                assert_eq!(answer.header("retry-after"), "5");
-                assert_eq!(answer.errcode().1, "M_UNKNOWN");
+                assert_eq!(response.header("retry-after"), "5");
+                assert_eq!(response.errcode().1, "M_UNKNOWN");
             }
-            _ => panic!("{answer:?}"),
+            _ => panic!("{response:?}"),
         }
     }
-    assert_eq!(hashes(&service).await - before, wrong, "nothing was hashed for the others");
-    assert!(wrong >= 33 && busy > 0, "{wrong} had a place, {busy} had none");
+    assert_eq!(hashes(&service).await - before, wrong, "rejected attempts are not hashed");
+    assert!(wrong >= 33 && busy > 0, "{wrong} hashed, {busy} rejected");
     assert_eq!(login(&service.anyone(), "alice", "correct horse alice").await.status, 200);
 }
 
-/// While a password is compared, which takes a while, the account may get another one.
+// The password may change while the old one is being verified.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_signs_in_while_the_password_changes_does_not_stay() {
+async fn a_sign_in_during_a_password_change_does_not_survive_it() {
     let narrow = config(|config| {
         config.limits.mode = belfry::config::LimitMode::Off;
         config.passwords.parallel = std::num::NonZeroUsize::new(1);
@@ -209,36 +209,36 @@ async fn who_signs_in_while_the_password_changes_does_not_stay() {
         browsers.spawn(async move {
             let page = browser.get("/oauth/sign_in").await;
             let fields = [("username", "alice"), ("password", old)];
-            let answer = browser.submit(&page, "/oauth/sign_in", &fields).await;
-            (browser, answer)
+            let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
+            (browser, response)
         });
     }
-    // Some have signed in, and the others are waiting for their turn.
+    // Some have signed in, the others wait for a hashing thread.
     while hashes(&service).await < before + 3 {
         tokio::task::yield_now().await;
     }
     let ends = ExistingAccess::RevokeAt(service.now());
     assert!(service.store().set_password(alice, "another", ends).await.unwrap());
 
-    for answer in clients.join_all().await {
-        if answer.status == 200 {
-            let token = answer.json()["access_token"].as_str().unwrap().to_owned();
+    for response in clients.join_all().await {
+        if response.status == 200 {
+            let token = response.json()["access_token"].as_str().unwrap().to_owned();
             let rules = service.anyone().bearing(&token).get("/_matrix/client/v3/pushrules/").await;
             assert_eq!(rules.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
         } else {
-            assert_eq!(answer.errcode(), (403, "M_FORBIDDEN".into()));
+            assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
         }
     }
-    for (mut browser, answer) in browsers.join_all().await {
-        assert!(matches!(answer.status, 303 | 401), "{answer:?}");
+    for (mut browser, response) in browsers.join_all().await {
+        assert!(matches!(response.status, 303 | 401), "{response:?}");
         let account = browser.get("/oauth/account").await;
         assert_eq!(account.header("location"), "/oauth/sign_in");
     }
 }
 
-/// Who presses the button twice has two forms on their way.
+// A double submit sends two forms.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_many_who_sign_in_with_a_weak_hash_at_once_everybody_is_let_in() {
+async fn concurrent_sign_ins_with_a_weak_hash_all_succeed() {
     let service = Service::with(unlimited()).await;
     let account = Account {
         id: 1,

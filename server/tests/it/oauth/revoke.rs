@@ -6,9 +6,9 @@ use serde_json::json;
 use crate::support::client::token_of;
 use crate::support::{Client, Service};
 
-// Attacks 66 and 68.
+// RFC 7009, section 2.2.
 #[tokio::test]
-async fn a_client_revokes_its_own_token_as_often_as_it_likes() {
+async fn a_client_may_revoke_its_own_token_repeatedly() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let client = service.client().await;
@@ -19,19 +19,18 @@ async fn a_client_revokes_its_own_token_as_often_as_it_likes() {
         assert_eq!(caller.get("/api/v1/apps/verify_credentials").await.status, 200);
         for hint in ["refresh_token", "nonsense"] {
             let fields = [("token", &*token), ("token_type_hint", hint)];
-            let answer = client.post("/oauth/revoke", &fields).await;
-            assert_eq!(answer.expect(StatusCode::OK), json!({}));
-            assert_eq!(answer.header("cache-control"), "no-store");
+            let response = client.post("/oauth/revoke", &fields).await;
+            assert_eq!(response.expect(StatusCode::OK), json!({}));
+            assert_eq!(response.header("cache-control"), "no-store");
         }
-        let answer = caller.get("/api/v1/apps/verify_credentials").await;
-        assert_eq!(answer.status, 401);
-        assert_eq!(answer.json(), json!({ "error": "The access token was revoked" }));
+        let response = caller.get("/api/v1/apps/verify_credentials").await;
+        assert_eq!(response.status, 401);
+        assert_eq!(response.json(), json!({ "error": "The access token was revoked" }));
     }
 }
 
-// Attacks 67 and 69.
 #[tokio::test]
-async fn everything_else_is_one_and_the_same_refusal() {
+async fn every_other_revocation_gets_the_same_error() {
     let service = Service::start().await;
     let (client, other) = (service.client().await, service.client().await);
     let (own, foreign) = (client.own_token("read").await, other.own_token("read").await);
@@ -51,9 +50,9 @@ async fn everything_else_is_one_and_the_same_refusal() {
         (&unknown, vec![("token", &*own)]),
         (&silent, vec![("token", &*own)]),
     ] {
-        let answer = who.post("/oauth/revoke", &fields).await;
-        assert_eq!((answer.status, answer.json()), (403, body.clone()));
-        assert_eq!(answer.header("www-authenticate"), "");
+        let response = who.post("/oauth/revoke", &fields).await;
+        assert_eq!((response.status, response.json()), (403, body.clone()));
+        assert_eq!(response.header("www-authenticate"), "");
     }
     for token in [own, foreign] {
         let caller = service.anyone().bearing(&token);

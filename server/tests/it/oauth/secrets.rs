@@ -1,4 +1,4 @@
-//! Nothing that opens a door is ever kept or logged in the clear.
+//! Secrets are neither stored nor logged in plain text.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::support::client::CALLBACK;
 use crate::support::process::run_successfully;
 use crate::support::{Browser, Process};
 
-/// Everything under a folder: the database, its write-ahead log, and what else there may be.
+/// The bytes of all files in a folder.
 fn contents(folder: &Path) -> Vec<u8> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -20,13 +20,12 @@ fn contents(folder: &Path) -> Vec<u8> {
     all
 }
 
-fn holds(bytes: &[u8], text: &str) -> bool {
+fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-// Attacks 64, 90 and 152.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_secret_of_a_whole_flow_is_found_in_the_data_or_in_the_log() {
+async fn no_secret_of_a_complete_flow_is_in_the_data_or_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::start(folder.path(), &["--log-level", "trace", "--limits", "off"]);
     let output = run_successfully(folder.path(), &["account", "add", "alice"]);
@@ -49,7 +48,7 @@ async fn no_secret_of_a_whole_flow_is_found_in_the_data_or_in_the_log() {
     secrets.push(("client secret", secret.clone()));
     let client = [("client_id", &*id), ("client_secret", &*secret)];
 
-    // A code by redirect and one that is shown, a wrong password before.
+    // After a wrong password: one code by redirect, one out of band.
     let mut browser = Browser::over_http(&process.url);
     let authorize = |uri: &str| {
         with_query(
@@ -70,8 +69,8 @@ async fn no_secret_of_a_whole_flow_is_found_in_the_data_or_in_the_log() {
     let code = browser.decide(&page, "allow").await.redirected(CALLBACK)["code"].clone();
     secrets.push(("code", code.clone()));
     let page = browser.get(&authorize("urn:ietf:wg:oauth:2.0:oob")).await;
-    let answer = browser.decide(&page, "allow").await;
-    browser.follow(&answer).await.page(200, "id=\"code\"");
+    let response = browser.decide(&page, "allow").await;
+    browser.follow(&response).await.page(200, "id=\"code\"");
     secrets.push(("shown code", browser.cookies["belfry-code"].clone()));
 
     let mut fields =
@@ -106,7 +105,7 @@ async fn no_secret_of_a_whole_flow_is_found_in_the_data_or_in_the_log() {
         fields.extend(client);
         post(path, &fields).await;
     }
-    // Secrets in the wrong places: a query, a header of another scheme, a path.
+    // Secrets in a query, a header of another scheme and a path.
     for path in [
         format!("/oauth/token?code={code}&client_secret={secret}"),
         format!("/oauth/userinfo?access_token={own}"),
@@ -120,11 +119,14 @@ async fn no_secret_of_a_whole_flow_is_found_in_the_data_or_in_the_log() {
 
     process.signal("TERM");
     let (data, log) = (contents(&folder.path().join("data")), process.log());
-    assert!(holds(&data, "alice") && holds(&data, &id), "the data are there to be searched");
-    assert!(log.contains("/oauth/token"), "the log is there to be searched: {log}");
+    assert!(
+        contains(&data, "alice") && contains(&data, &id),
+        "the search must find what is not secret"
+    );
+    assert!(log.contains("/oauth/token"), "the log must contain the requests: {log}");
     for (name, secret) in secrets {
         assert!(secret.len() >= 16, "{name}");
-        assert!(!holds(&data, &secret), "the {name} is in the data");
+        assert!(!contains(&data, &secret), "the {name} is in the data");
         assert!(!log.contains(&secret), "the {name} is in the log");
     }
 }

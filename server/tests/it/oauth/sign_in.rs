@@ -17,7 +17,7 @@ pub(super) async fn with_alice() -> (Service, Client, Browser) {
     (service, client, browser)
 }
 
-pub(super) async fn try_in(
+pub(super) async fn try_sign_in(
     browser: &mut Browser,
     page: &Answer,
     name: &str,
@@ -27,7 +27,7 @@ pub(super) async fn try_in(
     browser.submit(page, "/oauth/sign_in", &fields).await
 }
 
-/// Whether somebody is signed in.
+/// Whether the browser has a session.
 async fn is_signed_in(browser: &mut Browser) -> bool {
     browser.get("/oauth/account").await.text.contains("@alice:ring.example")
 }
@@ -39,9 +39,8 @@ async fn signed_in(service: &Service) -> Browser {
     browser
 }
 
-// Attack 112.
 #[tokio::test]
-async fn a_wrong_password_an_unknown_name_and_a_disabled_account_look_the_same() {
+async fn wrong_password_unknown_name_and_disabled_account_get_the_same_page() {
     let (service, client, mut browser) = with_alice().await;
     let bob = service.add_account("bob").await;
     service.store().disable_account(bob, Some(service.now())).await.unwrap();
@@ -54,40 +53,45 @@ async fn a_wrong_password_an_unknown_name_and_a_disabled_account_look_the_same()
         ("bob", "correct horse bob"),
         ("alice", ""),
         ("", ""),
-        // Attack 114: not hashed at all.
+        // Too long to be hashed.
         ("alice", &*"x".repeat(60_000)),
     ] {
-        let answer = try_in(&mut browser, &page, name, password).await;
-        answer.page(401, "The name or the password is wrong");
-        assert_eq!(answer.header("www-authenticate"), "", "a browser would ask for it itself");
-        seen.push(answer.text.replace(&format!("value=\"{name}\""), "").replace(" autofocus", ""));
+        let response = try_sign_in(&mut browser, &page, name, password).await;
+        response.page(401, "The name or the password is wrong");
+        assert_eq!(
+            response.header("www-authenticate"),
+            "",
+            "a challenge would open the browser's password dialog"
+        );
+        seen.push(
+            response.text.replace(&format!("value=\"{name}\""), "").replace(" autofocus", ""),
+        );
     }
     seen.dedup();
     assert_eq!(seen.len(), 1, "{seen:#?}");
-    // The page that came back works.
-    let again = try_in(&mut browser, &page, "alice", "wrong").await;
+    // The form of the error page works.
+    let again = try_sign_in(&mut browser, &page, "alice", "wrong").await;
     browser.sign_in(&again, "alice").await.page(200, "name=\"decision\"");
 }
 
 #[tokio::test]
-async fn one_signs_in_by_name_or_by_address_however_it_is_capitalised() {
+async fn name_and_email_address_are_case_insensitive_at_sign_in() {
     let service = Service::start().await;
     service.add_account("alice").await;
     for name in ["alice", "Alice", " alice ", "alice@example.org", "Alice@Example.org"] {
         let mut browser = service.browser();
         let page = browser.get("/oauth/sign_in").await;
-        let answer = try_in(&mut browser, &page, name, "correct horse alice").await;
-        assert_eq!(answer.status, 303, "{name}");
+        let response = try_sign_in(&mut browser, &page, name, "correct horse alice").await;
+        assert_eq!(response.status, 303, "{name}");
         assert!(is_signed_in(&mut browser).await);
     }
 }
 
-// Attack 101.
 #[tokio::test]
-async fn the_cookie_is_for_this_host_over_https_and_for_no_script() {
+async fn the_session_cookie_is_host_only_secure_and_http_only() {
     let (_service, client, mut browser) = with_alice().await;
-    let answer = browser.get(&client.authorize(&[])).await;
-    let cookie = answer.header("set-cookie");
+    let response = browser.get(&client.authorize(&[])).await;
+    let cookie = response.header("set-cookie");
     let (value, attributes) = cookie.split_once(';').unwrap();
     assert_eq!(value.strip_prefix("__Host-belfry=").unwrap().len(), 51);
     assert_eq!(attributes, " Path=/; Max-Age=7776000; HttpOnly; SameSite=Lax; Secure");
@@ -98,32 +102,32 @@ async fn the_cookie_is_for_this_host_over_https_and_for_no_script() {
     assert!(cookie.starts_with("belfry=") && !cookie.contains("Secure"), "{cookie}");
 }
 
-// Attacks 102 and 103.
+// Session fixation.
 #[tokio::test]
-async fn a_sign_in_gives_another_cookie_and_the_old_one_is_nobodys() {
+async fn a_sign_in_issues_a_new_cookie_and_invalidates_the_old_one() {
     let (service, _client, mut browser) = with_alice().await;
     let page = browser.get("/oauth/sign_in").await;
-    // An attacker knows this one, or has even set it.
+    // An attacker may know or even have set this cookie.
     let before = browser.cookie().to_owned();
     browser.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
     assert_ne!(browser.cookie(), before);
     let mut attacker = service.browser();
     attacker.cookies.insert("__Host-belfry".to_owned(), before);
     assert!(!is_signed_in(&mut attacker).await);
-    // Two cookies of one name: one of them is not ours.
+    // Of two cookies with one name, one is not ours.
     let value = browser.cookie();
     let twice = format!("__Host-belfry={value}; __Host-belfry={value}");
-    let answer = service.anyone().with("cookie", &twice).get("/oauth/account").await;
-    assert_eq!(answer.header("location"), "/oauth/sign_in");
+    let response = service.anyone().with("cookie", &twice).get("/oauth/account").await;
+    assert_eq!(response.header("location"), "/oauth/sign_in");
 }
 
-// Attacks 95 and 96.
+// Cross-site request forgery, including sign-in.
 #[tokio::test]
-async fn a_form_of_another_site_does_nothing() {
+async fn a_form_of_another_site_is_rejected() {
     let (service, client, mut browser) = with_alice().await;
     let page = browser.get(&client.authorize(&[])).await;
     let (request, alice) = (page.form("/oauth/sign_in")[1].1.clone(), "correct horse alice");
-    // The attacker's own page has a token that is good in the attacker's browser.
+    // A CSRF token that is valid in the attacker's browser.
     let mut attacker = service.browser();
     let own = attacker.get(&client.authorize(&[])).await.form("/oauth/sign_in");
     for (csrf, request) in [("", &*request), ("x", &*request), (&*own[0].1, &*own[1].1)] {
@@ -131,27 +135,26 @@ async fn a_form_of_another_site_does_nothing() {
             [("csrf", csrf), ("request", request), ("username", "alice"), ("password", alice)];
         browser.post("/oauth/sign_in", &fields).await.page(403, "could not be checked");
     }
-    // With the right token, but from another site.
+    // A valid CSRF token, but from another site.
     for site in ["cross-site", "same-site"] {
         browser.fetch_site = Some(site);
-        try_in(&mut browser, &page, "alice", alice).await.page(403, "could not be checked");
+        try_sign_in(&mut browser, &page, "alice", alice).await.page(403, "could not be checked");
     }
-    // A browser that says nothing: the token protects, and lets in.
+    // Without Sec-Fetch-Site and Origin the CSRF token suffices.
     browser.fetch_site = None;
     let page = browser.sign_in(&page, "alice").await;
     browser.fetch_site = Some("cross-site");
     browser.decide(&page, "allow").await.page(403, "could not be checked");
     browser.submit(&page, "/oauth/sign_out", &[]).await.page(403, "could not be checked");
     browser.post("/oauth/sign_out", &[("csrf", "x")]).await.page(403, "could not be checked");
-    // A browser that sends no cookie has none that a token could be made from.
+    // Without a cookie no CSRF token is valid.
     browser.cookies.clear();
     browser.fetch_site = Some("same-origin");
     browser.decide(&page, "allow").await.page(403, "could not be checked");
 }
 
-// Attack 104.
 #[tokio::test]
-async fn who_signs_out_is_out_and_a_link_signs_nobody_out() {
+async fn signing_out_ends_the_session_and_requires_a_post() {
     let (service, _client, _) = with_alice().await;
     let mut browser = signed_in(&service).await;
     let old = browser.cookie().to_owned();
@@ -165,9 +168,8 @@ async fn who_signs_out_is_out_and_a_link_signs_nobody_out() {
     assert!(!is_signed_in(&mut browser).await);
 }
 
-// Attack 104.
 #[tokio::test]
-async fn another_password_ends_the_sessions() {
+async fn a_password_change_ends_all_sessions() {
     let (service, _client, _) = with_alice().await;
     let mut browser = signed_in(&service).await;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap();
@@ -175,9 +177,8 @@ async fn another_password_ends_the_sessions() {
     assert!(!is_signed_in(&mut browser).await);
 }
 
-// Attack 105.
 #[tokio::test]
-async fn a_session_ends_when_it_is_not_used_and_when_it_is_old() {
+async fn a_session_expires_when_idle_and_at_its_maximum_age() {
     let short = config(|config| {
         config.sessions = Sessions {
             idle_timeout: Duration::from_secs(1000),
@@ -206,9 +207,9 @@ async fn a_session_ends_when_it_is_not_used_and_when_it_is_old() {
     }
 }
 
-// Attacks 108 and 109.
+// Open redirects, and passwords that a 307 would send on.
 #[tokio::test]
-async fn a_sign_in_leads_to_a_page_of_ours_with_a_get() {
+async fn a_sign_in_redirects_with_303_to_our_own_pages() {
     let (_service, client, mut browser) = with_alice().await;
     let page = browser.get(&client.authorize(&[])).await;
     let more = [
@@ -217,9 +218,9 @@ async fn a_sign_in_leads_to_a_page_of_ours_with_a_get() {
         ("return_to", "//evil.example"),
         ("next", "https://evil.example"),
     ];
-    let answer = browser.submit(&page, "/oauth/sign_in", &more).await;
-    assert_eq!(answer.status, 303);
-    assert!(answer.header("location").starts_with("/oauth/authorize/resume?request="));
+    let response = browser.submit(&page, "/oauth/sign_in", &more).await;
+    assert_eq!(response.status, 303);
+    assert!(response.header("location").starts_with("/oauth/authorize/resume?request="));
     for evil in ["//evil.example", "https:evil.example", "/\\evil.example"] {
         let fields = [("csrf", ""), ("request", evil)];
         assert_eq!(browser.post("/oauth/sign_in", &fields).await.header("location"), "");
@@ -230,7 +231,7 @@ async fn a_sign_in_leads_to_a_page_of_ours_with_a_get() {
 }
 
 #[tokio::test]
-async fn a_language_that_the_page_was_asked_in_stays_through_a_wrong_password_and_a_sign_in() {
+async fn the_requested_language_is_preserved_through_sign_in() {
     let (_service, _client, mut browser) = with_alice().await;
     let page = browser.get("/oauth/sign_in?lang=de").await;
     let action = "/oauth/sign_in?lang=de";
@@ -240,10 +241,10 @@ async fn a_language_that_the_page_was_asked_in_stays_through_a_wrong_password_an
     let welcome = browser.submit(&again, action, &fields("correct horse alice")).await;
     browser.follow(&welcome).await.page(200, "<html lang=\"de\"");
     browser.get("/oauth/account").await.page(200, "<html lang=\"de\"");
-    // What is no language is no wish, and goes nowhere.
+    // An unknown language is ignored.
     let page = browser.get("/oauth/account?lang=%22%3E%3Cscript%3E").await;
     page.page(200, "action=\"/oauth/sign_out\"");
-    // Who wishes for another sees it to the end.
+    // A later choice replaces the earlier one.
     let page = browser.get("/oauth/account?lang=fr").await;
     let remove = "/oauth/account/remove_app?lang=fr";
     page.page(200, "action=\"/oauth/sign_out?lang=fr\"");
@@ -255,19 +256,19 @@ async fn a_language_that_the_page_was_asked_in_stays_through_a_wrong_password_an
 }
 
 #[tokio::test]
-async fn a_language_that_was_chosen_stays_with_the_session() {
+async fn the_chosen_language_is_stored_in_the_session() {
     let (_service, client, mut browser) = with_alice().await;
     let page = browser.get(&client.authorize(&[("lang", "ar")])).await;
     page.page(200, "<html lang=\"ar\" dir=\"rtl\"");
     browser.sign_in(&page, "alice").await.page(200, "<html lang=\"ar\"");
     browser.get("/oauth/account").await.page(200, "<html lang=\"ar\"");
-    // A request may still wish for another; attack 32: what is no language is no wish.
+    // A request may override it; an invalid tag is ignored.
     browser.get(&client.authorize(&[("lang", "fr")])).await.page(200, "<html lang=\"fr\"");
     browser.get(&client.authorize(&[("lang", "<script>")])).await.page(200, "<html lang=\"ar\"");
 }
 
 #[tokio::test]
-async fn two_accounts_can_let_one_app_in() {
+async fn two_accounts_may_authorize_the_same_app() {
     let (service, client, mut browser) = with_alice().await;
     service.add_account("bob").await;
     let mut names = Vec::new();
@@ -283,26 +284,25 @@ async fn two_accounts_can_let_one_app_in() {
     assert_eq!(names, ["alice", "bob"]);
 }
 
-// Attacks 112 and 117.
 #[tokio::test]
-async fn too_many_attempts_from_one_address_are_refused_there_and_nowhere_else() {
+async fn sign_in_attempts_are_limited_per_address() {
     let (service, _client, mut browser) = with_alice().await;
     let page = browser.get("/oauth/sign_in").await;
     for attempt in 0..25 {
-        // An unknown name counts like a known one.
+        // Attempts with unknown names count as well.
         let name = if attempt % 2 == 0 { "alice" } else { "nobody" };
-        assert_eq!(try_in(&mut browser, &page, name, "wrong").await.status, 401);
+        assert_eq!(try_sign_in(&mut browser, &page, name, "wrong").await.status, 401);
     }
     let right = "correct horse alice";
-    let refused = try_in(&mut browser, &page, "alice", right).await;
+    let refused = try_sign_in(&mut browser, &page, "alice", right).await;
     refused.page(429, "Too many attempts. Please try again in 5 minutes.");
     assert_eq!(refused.header("retry-after"), "300");
-    // The limit that refused is the one that the headers tell of.
+    // The headers report the limit that was exceeded.
     assert_eq!(refused.header("x-ratelimit-limit"), "25");
     assert_eq!(refused.header("x-ratelimit-remaining"), "0");
     assert_eq!(refused.header("x-ratelimit-reset"), "2027-01-15T08:05:00.000Z");
-    let told = r#""ip";r=272;t=300, "sign_in_address";r=0;t=300, "sign_in_name";r=12;t=3600"#;
-    assert_eq!(refused.header("ratelimit"), told);
+    let expected = r#""ip";r=272;t=300, "sign_in_address";r=0;t=300, "sign_in_name";r=12;t=3600"#;
+    assert_eq!(refused.header("ratelimit"), expected);
     let policy = r#""ip";q=300;w=300, "sign_in_address";q=25;w=300, "sign_in_name";q=25;w=3600"#;
     assert_eq!(refused.header("ratelimit-policy"), policy);
     let mut elsewhere = Browser::new(service.anyone().at(address(9)));

@@ -1,4 +1,4 @@
-//! `/oauth/authorize/native`: the code for an app that has no address.
+//! `/oauth/authorize/native`: shows the code to the user of an app without a redirect URI.
 
 use crate::support::browser::with_query;
 use crate::support::{Answer, Browser, Client, Service};
@@ -13,13 +13,13 @@ async fn with_alice() -> (Service, Client, Browser) {
     (service, client, browser)
 }
 
-/// Alice agrees; gives the answer to that, and the page that she gets to see.
-async fn agreed(client: &Client, browser: &mut Browser) -> (Answer, Answer) {
+/// Approves the request as Alice; returns the redirect and the page with the code.
+async fn approve(client: &Client, browser: &mut Browser) -> (Answer, Answer) {
     let page = browser.get(&client.authorize(&[("state", "s")])).await;
     let page = browser.sign_in(&page, "alice").await;
-    let answer = browser.decide(&page, "allow").await;
-    let shown = browser.follow(&answer).await;
-    (answer, shown)
+    let response = browser.decide(&page, "allow").await;
+    let shown = browser.follow(&response).await;
+    (response, shown)
 }
 
 fn code_of(page: &Answer) -> &str {
@@ -27,36 +27,36 @@ fn code_of(page: &Answer) -> &str {
     rest.split_once("</textarea>").unwrap().0.split_once('>').unwrap().1
 }
 
-// Attack 107.
+// A URL would stay in the browser's history.
 #[tokio::test]
-async fn the_code_is_shown_and_stands_in_no_url() {
+async fn the_code_is_shown_and_not_part_of_a_url() {
     let (_service, client, mut browser) = with_alice().await;
-    let (answer, shown) = agreed(&client, &mut browser).await;
-    assert_eq!(answer.header("location"), "/oauth/authorize/native");
+    let (response, shown) = approve(&client, &mut browser).await;
+    assert_eq!(response.header("location"), "/oauth/authorize/native");
     shown.page(200, "Tusky");
     assert_eq!(shown.header("cache-control"), "no-store");
     let code = code_of(&shown);
     assert_eq!(code.len(), 51);
-    // It is still there when the page is loaded again, until it is spent.
+    // Reloading shows it again until it is redeemed.
     browser.get("/oauth/authorize/native").await.page(200, code);
     assert_eq!(client.spend(code, &[]).await.status, 200);
     browser.get("/oauth/authorize/native").await.page(400, "invalid_grant");
 }
 
 #[tokio::test]
-async fn a_code_that_is_wrong_used_too_old_or_anothers_is_an_invalid_grant() {
+async fn an_invalid_redeemed_expired_or_foreign_code_is_an_invalid_grant() {
     let (service, client, mut browser) = with_alice().await;
     let native = |code: &str| with_query("/oauth/authorize/native", &[("code", code)]);
-    let (_, shown) = agreed(&client, &mut browser).await;
+    let (_, shown) = approve(&client, &mut browser).await;
     let code = code_of(&shown);
     browser.get(&native("wrong")).await.page(400, "invalid_grant");
     browser.get(&native(code)).await.page(200, code);
-    // In a browser where alice is not signed in.
+    // In a browser without Alice's session.
     service.browser().get(&native(code)).await.page(400, "invalid_grant");
     service.browser().get("/oauth/authorize/native").await.page(400, "invalid_grant");
     let program = service.anyone().with("accept", "application/json");
-    let answer = program.get(&native("wrong")).await;
-    assert_eq!((answer.status, &answer.json()["error"]), (400, &"invalid_grant".into()));
+    let response = program.get(&native("wrong")).await;
+    assert_eq!((response.status, &response.json()["error"]), (400, &"invalid_grant".into()));
     service.clock.advance(600);
     browser.get(&native(code)).await.page(400, "invalid_grant");
     service.clock.advance(-600);
@@ -65,7 +65,7 @@ async fn a_code_that_is_wrong_used_too_old_or_anothers_is_an_invalid_grant() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_shown_where_it_cannot_be_sent() {
+async fn an_error_is_shown_on_a_page() {
     let (_service, client, mut browser) = with_alice().await;
     let page = browser.get(&client.authorize(&[])).await;
     let page = browser.sign_in(&page, "alice").await;
@@ -74,12 +74,12 @@ async fn a_refusal_is_shown_where_it_cannot_be_sent() {
 }
 
 #[tokio::test]
-async fn the_page_keeps_the_language_that_the_app_wished_for() {
+async fn the_page_is_in_the_language_that_the_app_requested() {
     let (_service, client, mut browser) = with_alice().await;
     let page = browser.get(&client.authorize(&[("lang", "de")])).await;
     page.page(200, "<html lang=\"de\"");
     let page = browser.sign_in(&page, "alice").await;
     page.page(200, "<html lang=\"de\"");
-    let answer = browser.decide(&page, "allow").await;
-    browser.follow(&answer).await.page(200, "<html lang=\"de\"");
+    let response = browser.decide(&page, "allow").await;
+    browser.follow(&response).await.page(200, "<html lang=\"de\"");
 }
