@@ -24,3 +24,4 @@ pub mod token;
 pub mod token_request;
 pub mod uri;
 pub mod validation;
+mod wire_enum;

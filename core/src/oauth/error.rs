@@ -4,42 +4,28 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
+use super::wire_enum::wire_enum;
 
-/// The value of `error` in a response (RFC 6749, sections 4.1.2.1 and 5.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorCode {
-    /// The request is malformed.
-    InvalidRequest,
-    /// Client authentication failed.
-    InvalidClient,
-    /// The authorization code cannot be redeemed.
-    InvalidGrant,
-    /// The client may not do this.
-    UnauthorizedClient,
-    /// A grant type that the metadata does not list.
-    UnsupportedGrantType,
-    /// A response type other than `code`.
-    UnsupportedResponseType,
-    /// A scope that is malformed, unknown or not declared by the app.
-    InvalidScope,
-    /// The user denied the request.
-    AccessDenied,
-}
-
-impl ErrorCode {
-    /// The code on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidRequest => "invalid_request",
-            Self::InvalidClient => "invalid_client",
-            Self::InvalidGrant => "invalid_grant",
-            Self::UnauthorizedClient => "unauthorized_client",
-            Self::UnsupportedGrantType => "unsupported_grant_type",
-            Self::UnsupportedResponseType => "unsupported_response_type",
-            Self::InvalidScope => "invalid_scope",
-            Self::AccessDenied => "access_denied",
-        }
+wire_enum! {
+    /// The value of `error` in a response (RFC 6749, sections 4.1.2.1 and 5.2).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum ErrorCode {
+        /// The request is malformed.
+        InvalidRequest = "invalid_request",
+        /// Client authentication failed.
+        InvalidClient = "invalid_client",
+        /// The authorization code cannot be redeemed.
+        InvalidGrant = "invalid_grant",
+        /// The client may not do this.
+        UnauthorizedClient = "unauthorized_client",
+        /// A grant type that the metadata does not list.
+        UnsupportedGrantType = "unsupported_grant_type",
+        /// A response type other than `code`.
+        UnsupportedResponseType = "unsupported_response_type",
+        /// A scope that is malformed, unknown or not declared by the app.
+        InvalidScope = "invalid_scope",
+        /// The user denied the request.
+        AccessDenied = "access_denied",
     }
 }
 

@@ -67,7 +67,7 @@ pub enum GrantError {
     /// The verifier does not match the challenge.
     #[error("the verifier does not match the challenge")]
     WrongVerifier,
-    /// The token request has a verifier, but the authorization request had no challenge: somebody
+    /// The token request has a verifier, but the authorization request had no challenge: an attacker
     /// may have removed it (PKCE downgrade, RFC 9700, section 4.8).
     #[error("the code was requested without a challenge and redeemed with a verifier")]
     UnexpectedVerifier,

@@ -20,10 +20,10 @@ pub struct AuthorizationRequest {
     /// The app that sent the request.
     pub app_id: i64,
     /// Where and how the response is sent.
-    #[serde(rename = "reply")]
+    #[serde(rename = "reply")] // as in rows of earlier versions
     pub target: ResponseTarget,
     /// The requested grant, or the error to send to the app.
-    #[serde(rename = "asked")]
+    #[serde(rename = "asked")] // as in rows of earlier versions
     pub requested: Result<RequestedGrant, OAuthError>,
     /// Whether the user must enter the password again.
     pub force_login: bool,

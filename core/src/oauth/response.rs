@@ -7,34 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use super::error::OAuthError;
 use super::redirect::RedirectUri;
+use super::wire_enum::wire_enum;
 use crate::percent::{decode_lenient, encode};
 use crate::secret::Secret;
 
-/// How the parameters of a response are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ResponseMode {
-    /// In the query of the redirect URI.
-    #[default]
-    Query,
-    /// In the fragment of the redirect URI.
-    Fragment,
-    /// In a form that the browser posts to the redirect URI.
-    FormPost,
-}
-
-impl ResponseMode {
-    /// Every mode, in the order of the metadata.
-    pub const ALL: &[Self] = &[Self::Query, Self::Fragment, Self::FormPost];
-
-    /// The mode on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Query => "query",
-            Self::Fragment => "fragment",
-            Self::FormPost => "form_post",
-        }
+wire_enum! {
+    /// How the parameters of a response are sent. The order is that of the metadata.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ResponseMode {
+        /// In the query of the redirect URI.
+        #[default]
+        Query = "query",
+        /// In the fragment of the redirect URI.
+        Fragment = "fragment",
+        /// In a form that the browser posts to the redirect URI.
+        FormPost = "form_post",
     }
 }
 

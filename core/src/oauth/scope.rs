@@ -6,76 +6,59 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-macro_rules! scopes {
-    ($($variant:ident = $text:literal,)*) => {
-        /// A scope. The order is that of the metadata.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "&'static str")]
-        pub enum Scope {
-            $(#[doc = concat!("`", $text, "`")] $variant,)*
-        }
+use super::wire_enum::wire_enum;
 
-        impl Scope {
-            /// Every scope, in order.
-            pub const ALL: &[Self] = &[$(Self::$variant),*];
-
-            /// The scope on the wire.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $text,)*
-                }
-            }
-        }
-    };
-}
-
-scopes! {
-    Read = "read",
-    Write = "write",
-    WriteAccounts = "write:accounts",
-    WriteBlocks = "write:blocks",
-    WriteBookmarks = "write:bookmarks",
-    WriteConversations = "write:conversations",
-    WriteFavourites = "write:favourites",
-    WriteFilters = "write:filters",
-    WriteFollows = "write:follows",
-    WriteLists = "write:lists",
-    WriteMedia = "write:media",
-    WriteMutes = "write:mutes",
-    WriteNotifications = "write:notifications",
-    WriteReports = "write:reports",
-    WriteStatuses = "write:statuses",
-    ReadAccounts = "read:accounts",
-    ReadBlocks = "read:blocks",
-    ReadBookmarks = "read:bookmarks",
-    ReadFavourites = "read:favourites",
-    ReadFilters = "read:filters",
-    ReadFollows = "read:follows",
-    ReadLists = "read:lists",
-    ReadMutes = "read:mutes",
-    ReadNotifications = "read:notifications",
-    ReadSearch = "read:search",
-    ReadStatuses = "read:statuses",
-    Follow = "follow",
-    Push = "push",
-    Profile = "profile",
-    AdminRead = "admin:read",
-    AdminReadAccounts = "admin:read:accounts",
-    AdminReadReports = "admin:read:reports",
-    AdminReadDomainAllows = "admin:read:domain_allows",
-    AdminReadDomainBlocks = "admin:read:domain_blocks",
-    AdminReadIpBlocks = "admin:read:ip_blocks",
-    AdminReadEmailDomainBlocks = "admin:read:email_domain_blocks",
-    AdminReadCanonicalEmailBlocks = "admin:read:canonical_email_blocks",
-    AdminWrite = "admin:write",
-    AdminWriteAccounts = "admin:write:accounts",
-    AdminWriteReports = "admin:write:reports",
-    AdminWriteDomainAllows = "admin:write:domain_allows",
-    AdminWriteDomainBlocks = "admin:write:domain_blocks",
-    AdminWriteIpBlocks = "admin:write:ip_blocks",
-    AdminWriteEmailDomainBlocks = "admin:write:email_domain_blocks",
-    AdminWriteCanonicalEmailBlocks = "admin:write:canonical_email_blocks",
+wire_enum! {
+    /// A scope. The order is that of the metadata.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(try_from = "String", into = "&'static str")]
+    pub enum Scope {
+        Read = "read",
+        Write = "write",
+        WriteAccounts = "write:accounts",
+        WriteBlocks = "write:blocks",
+        WriteBookmarks = "write:bookmarks",
+        WriteConversations = "write:conversations",
+        WriteFavourites = "write:favourites",
+        WriteFilters = "write:filters",
+        WriteFollows = "write:follows",
+        WriteLists = "write:lists",
+        WriteMedia = "write:media",
+        WriteMutes = "write:mutes",
+        WriteNotifications = "write:notifications",
+        WriteReports = "write:reports",
+        WriteStatuses = "write:statuses",
+        ReadAccounts = "read:accounts",
+        ReadBlocks = "read:blocks",
+        ReadBookmarks = "read:bookmarks",
+        ReadFavourites = "read:favourites",
+        ReadFilters = "read:filters",
+        ReadFollows = "read:follows",
+        ReadLists = "read:lists",
+        ReadMutes = "read:mutes",
+        ReadNotifications = "read:notifications",
+        ReadSearch = "read:search",
+        ReadStatuses = "read:statuses",
+        Follow = "follow",
+        Push = "push",
+        Profile = "profile",
+        AdminRead = "admin:read",
+        AdminReadAccounts = "admin:read:accounts",
+        AdminReadReports = "admin:read:reports",
+        AdminReadDomainAllows = "admin:read:domain_allows",
+        AdminReadDomainBlocks = "admin:read:domain_blocks",
+        AdminReadIpBlocks = "admin:read:ip_blocks",
+        AdminReadEmailDomainBlocks = "admin:read:email_domain_blocks",
+        AdminReadCanonicalEmailBlocks = "admin:read:canonical_email_blocks",
+        AdminWrite = "admin:write",
+        AdminWriteAccounts = "admin:write:accounts",
+        AdminWriteReports = "admin:write:reports",
+        AdminWriteDomainAllows = "admin:write:domain_allows",
+        AdminWriteDomainBlocks = "admin:write:domain_blocks",
+        AdminWriteIpBlocks = "admin:write:ip_blocks",
+        AdminWriteEmailDomainBlocks = "admin:write:email_domain_blocks",
+        AdminWriteCanonicalEmailBlocks = "admin:write:canonical_email_blocks",
+    }
 }
 
 impl Scope {
@@ -124,12 +107,6 @@ impl FromStr for Scope {
         }
         let known = Self::ALL.iter().copied().find(|scope| scope.as_str() == text);
         known.ok_or_else(|| ScopeError::Unknown(text.to_owned()))
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

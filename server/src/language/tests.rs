@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::app::{AppError, Registration};
-use belfry_core::oauth::consent::ConsentItem;
+use belfry_core::oauth::consent::items;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::redirect::RedirectUriError;
+use belfry_core::oauth::scope::Scope;
 use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
 use belfry_core::oauth::validation::ValidationErrors;
 use belfry_core::secret::Secret;
@@ -176,8 +177,12 @@ fn every_language_has_the_messages_of_english_with_the_same_variables() {
 fn every_message_is_used_and_every_used_message_exists() {
     USED.take();
     samples::all(Language::English, "Tusky").unwrap();
-    for line in ConsentItem::all() {
-        let _ = Language::English.text(&messages::consent_item(&line));
+    // Two scopes suffice for every item of the consent page.
+    for (one, two) in Scope::ALL.iter().flat_map(|one| Scope::ALL.iter().map(move |two| (one, two)))
+    {
+        for item in items(&[*one, *two].into_iter().collect()) {
+            let _ = Language::English.text(&messages::consent_item(&item));
+        }
     }
     let _ = oauth_errors().map(|error| error.localize(Language::English));
     let _ = app_errors().map(|error| error.localize(Language::English));

@@ -1,5 +1,5 @@
-"""An unmodified Mastodon.py gets a token and gives it back: arguments are the server's URL, a name
-and a password."""
+"""Gets and revokes a token with unmodified Mastodon.py. Arguments: server URL, account name,
+password."""
 
 import re
 import sys
@@ -14,13 +14,13 @@ OOB = "urn:ietf:wg:oauth:2.0:oob"
 
 
 def hidden(page, action):
-    """The hidden fields of the form that goes there."""
+    """The hidden fields of the form with this action."""
     form = page.text.split(f'action="{action}">')[1].split("</form>")[0]
     return dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]+)"', form))
 
 
 def agree(url, name, password):
-    """What a person does in a browser; gives the last answer."""
+    """Signs in and approves the request as in a browser; returns the last response."""
     browser, server = requests.Session(), "http://" + urlsplit(url).netloc
     page = browser.get(url)
     form = hidden(page, "/oauth/sign_in") | {"username": name, "password": password}
@@ -60,7 +60,7 @@ def main(url, name, password):
     except MastodonUnauthorizedError:
         pass
 
-    # The code that is shown; `state` and `lang` come as the word None.
+    # Out of band. Mastodon.py sends `state` and `lang` as the word None.
     asked = app.auth_request_url(scopes=SCOPES, allow_http=True)
     (code,) = re.findall(r'id="code"[^>]*>([^<]+)<', agree(asked, name, password).text)
     token = app.log_in(code=code, scopes=SCOPES, allow_http=True)

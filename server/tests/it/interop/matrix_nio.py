@@ -1,5 +1,5 @@
-"""An unmodified matrix-nio signs in and keeps push rules: arguments are the server's URL, a user id
-and a password."""
+"""Signs in and manages push rules with unmodified matrix-nio. Arguments: server URL, user ID,
+password."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from nio.responses import (
 
 
 async def rules(client):
-    """What the server has, as it sends it: nio itself only learns rules by syncing."""
+    """The rules in the server's JSON. nio itself reads rules only from a sync."""
     path = f"/_matrix/client/v3/pushrules/global/?access_token={client.access_token}"
     answer = await client.send("GET", path)
     assert answer.status == 200, await answer.text()

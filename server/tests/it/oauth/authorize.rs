@@ -234,7 +234,7 @@ async fn only_get_and_post_are_allowed() {
         assert_eq!(response.status, 405, "{method}");
         assert!(response.header("allow").contains("GET"), "{method}");
     }
-    // HEAD must not consume a request whose response nobody reads.
+    // HEAD must not issue a code, which would be lost.
     let resume = service.anyone().call("HEAD /oauth/authorize/resume?request=x", "").await;
     assert_eq!((resume.status, resume.header("allow")), (405, "GET"));
 }

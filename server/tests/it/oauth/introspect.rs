@@ -54,8 +54,8 @@ async fn other_tokens_are_inactive_for_a_client() {
     }
     let missing = client.post("/oauth/introspect", &[]).await;
     assert_eq!(error_of(&missing), refused(400, "invalid_request"));
-    let nobody = Client { secret: "wrong".to_owned(), ..client.clone() };
-    let response = nobody.post("/oauth/introspect", &[("token", &foreign)]).await;
+    let unauthenticated = Client { secret: "wrong".to_owned(), ..client.clone() };
+    let response = unauthenticated.post("/oauth/introspect", &[("token", &foreign)]).await;
     assert_eq!(error_of(&response), refused(401, "invalid_client"));
     let response = client.caller.call("POST /oauth/introspect", format!("token={foreign}")).await;
     assert_eq!(error_of(&response), refused(401, "invalid_client"));

@@ -38,7 +38,7 @@ async fn every_other_revocation_gets_the_same_error() {
         "error": "unauthorized_client",
         "error_description": "You are not authorized to revoke this token",
     });
-    let nobody = Client { secret: "wrong".to_owned(), ..client.clone() };
+    let unauthenticated = Client { secret: "wrong".to_owned(), ..client.clone() };
     let unknown = Client { id: "unknown".to_owned(), ..client.clone() };
     let silent = Client { secret: String::new(), ..client.clone() };
     for (who, fields) in [
@@ -46,7 +46,7 @@ async fn every_other_revocation_gets_the_same_error() {
         (&client, vec![("token", "random")]),
         (&client, vec![("token", "")]),
         (&client, vec![]),
-        (&nobody, vec![("token", &*own)]),
+        (&unauthenticated, vec![("token", &*own)]),
         (&unknown, vec![("token", &*own)]),
         (&silent, vec![("token", &*own)]),
     ] {
