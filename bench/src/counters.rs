@@ -5,8 +5,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use belfry::limits::Counters;
-use belfry::limits::memory::Memory;
+use belfry::limits::memory::MemoryCounters;
 use belfry_core::limits::{Bucket, CountMode, Limit, LimitKey, Network};
 use jiff::Timestamp;
 
@@ -23,7 +22,7 @@ pub(crate) fn measure() -> Result<(), Box<dyn Error>> {
     for keys in [1_000, 1_000_000, 10_000_000] {
         let before = resident_memory();
         // A margin, because the shards do not fill evenly.
-        let memory = Memory::new(keys as usize * 2 + 100_000);
+        let memory = MemoryCounters::new(keys as usize * 2 + 100_000);
         let fresh = rate(keys, |i| check(&memory, &[address(&by_address, i)]));
         let bytes = resident_memory().saturating_sub(before) / u64::from(keys);
         let known = rate(CHECKS, |i| check(&memory, &[address(&by_address, scatter(i) % keys)]));
@@ -45,7 +44,7 @@ pub(crate) fn measure() -> Result<(), Box<dyn Error>> {
 
 /// Ten million keys where there is room for one million.
 fn flood(limit: &Arc<Limit>) {
-    let memory = Memory::new(1_000_000);
+    let memory = MemoryCounters::new(1_000_000);
     for million in 0..10 {
         let from = million * 1_000_000;
         let fresh = rate(1_000_000, |i| check(&memory, &[address(limit, from + i)]));
@@ -61,8 +60,8 @@ fn address(limit: &Arc<Limit>, number: u32) -> Bucket<'_> {
     Bucket { limit, key: LimitKey::Network(Network::of(Ipv4Addr::from_bits(number).into())) }
 }
 
-fn check(memory: &Memory, buckets: &[Bucket<'_>]) {
-    std::hint::black_box(memory.judge(CountMode::Check, buckets, Timestamp::UNIX_EPOCH));
+fn check(memory: &MemoryCounters, buckets: &[Bucket<'_>]) {
+    std::hint::black_box(memory.check(CountMode::Check, buckets, Timestamp::UNIX_EPOCH));
 }
 
 /// So many per second.

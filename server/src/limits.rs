@@ -1,73 +1,67 @@
-//! The limits in force: a table and what goes with it, the counters behind, and how the table is
-//! replaced while the service runs.
+//! The rate limiter: the active limits, and the engine that counts requests.
 
 mod active;
-mod counters;
+mod engine;
 pub mod memory;
 pub mod redis;
 
 use std::sync::Arc;
 
+use ::redis::RedisError;
 use arc_swap::{ArcSwap, Guard};
 use belfry_core::limits::{Bucket, CountMode, RateLimitDecision};
 use jiff::Timestamp;
 
 pub use self::active::ActiveLimits;
-pub use self::counters::{Counters, Place, State};
-use self::memory::Memory;
-use self::redis::{Options, Redis};
+pub use self::engine::{Engine, EngineState, EngineStatus};
+use self::memory::MemoryCounters;
+use self::redis::{RedisCounters, RedisOptions};
 use crate::config::Config;
-use crate::metrics::Metrics;
+use crate::metrics::{LimitMetrics, Metrics};
 
-/// What decides how often.
+/// The rate limiter of this process. Its limits can be replaced while the server runs.
 pub struct Limits {
     engine: Engine,
     active: ArcSwap<ActiveLimits>,
 }
 
-/// Where calls are counted.
-enum Engine {
-    Memory(Memory),
-    Redis(Box<Redis>),
-}
-
-/// Why calls cannot be counted as configured.
+/// The settings of the engine are invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("redis: {0}")]
-pub struct LimitsError(#[from] ::redis::RedisError);
+pub struct LimitsError(#[from] RedisError);
 
 impl Limits {
-    /// Counts where the settings say: in Redis, or in this process.
+    /// Starts the configured engine.
     ///
-    /// A Redis that does not answer is no error: until it does, this process counts alone.
+    /// An unreachable Redis is not an error: requests are counted locally until it responds.
     ///
     /// # Errors
-    /// When the address or the prefix of Redis cannot be used.
+    /// When the URL or the key prefix of Redis is invalid.
     pub async fn open(config: &Config, metrics: &mut Metrics) -> Result<Self, LimitsError> {
-        let local = Memory::new(config.limits.max_keys);
+        let local = MemoryCounters::new(config.limits.max_keys);
         let engine = match &config.redis {
             None => Engine::Memory(local),
             Some(url) => {
-                metrics.limits.redis_up = Some(metrics.add_redis());
-                let options = Options {
+                metrics.register_redis();
+                let options = RedisOptions {
                     prefix: config.limits.redis_prefix.clone(),
                     timeout: config.limits.redis_timeout,
                 };
-                Engine::Redis(Redis::connect(url.reveal(), options, local).await?.into())
+                Engine::Redis(RedisCounters::connect(url.reveal(), options, local).await?.into())
             }
         };
         let active = ArcSwap::from_pointee(ActiveLimits::new(config, &metrics.limits));
         Ok(Self { engine, active })
     }
 
-    /// What is in force at this moment.
+    /// The active limits.
     #[must_use]
     pub fn active(&self) -> Guard<Arc<ActiveLimits>> {
         self.active.load()
     }
 
-    /// Puts what these settings say in force, and tells what that changes. Counts stay: they are
-    /// kept under the names of the limits.
+    /// Activates the limits of a configuration and describes what changed. Counts remain, because
+    /// they are stored under the names of the limits.
     pub fn replace(&self, config: &Config, metrics: &Metrics) -> Vec<String> {
         let new = Arc::new(ActiveLimits::new(config, &metrics.limits));
         let changes = new.changes_since(&self.active());
@@ -75,63 +69,9 @@ impl Limits {
         changes
     }
 
-    /// Judges claims together, by what was in force when they were made, and counts the outcome.
-    pub async fn judge(
+    /// Decides about a request by all its buckets together, and records the decision in the metrics.
+    pub async fn check(
         &self,
-        active: &ActiveLimits,
-        mode: CountMode,
-        buckets: &[Bucket<'_>],
-        now: Timestamp,
-    ) -> RateLimitDecision {
-        match &self.engine {
-            Engine::Memory(memory) => Here(memory).judge(active, mode, buckets, now),
-            Engine::Redis(_) if buckets.is_empty() => RateLimitDecision::default(),
-            Engine::Redis(redis) => {
-                let decision = redis.count(mode, buckets, now).await;
-                active.tally(mode, &decision);
-                decision
-            }
-        }
-    }
-
-    /// The counters of this process, where no others are asked.
-    #[must_use]
-    pub fn here(&self) -> Option<Here<'_>> {
-        match &self.engine {
-            Engine::Memory(memory) => Some(Here(memory)),
-            Engine::Redis(_) => None,
-        }
-    }
-
-    /// Gives back the memory of windows that have ended; to be called now and then.
-    pub fn sweep(&self, now: Timestamp) {
-        self.counters().sweep(now);
-    }
-
-    /// How counting fares.
-    #[must_use]
-    pub fn state(&self) -> State {
-        self.counters().state()
-    }
-
-    fn counters(&self) -> &dyn Counters {
-        match &self.engine {
-            Engine::Memory(memory) => memory,
-            Engine::Redis(redis) => &**redis,
-        }
-    }
-}
-
-/// The counters of this process, which need not be waited for: a future less is on the way of every
-/// call.
-#[derive(Debug, Clone, Copy)]
-pub struct Here<'a>(&'a Memory);
-
-impl Here<'_> {
-    /// Judges as [`Limits::judge`] does.
-    #[must_use]
-    pub fn judge(
-        self,
         active: &ActiveLimits,
         mode: CountMode,
         buckets: &[Bucket<'_>],
@@ -140,8 +80,26 @@ impl Here<'_> {
         if buckets.is_empty() {
             return RateLimitDecision::default();
         }
-        let decision = self.0.judge(mode, buckets, now);
-        active.tally(mode, &decision);
+        let decision = self.engine.check(mode, buckets, now).await;
+        active.record(mode, &decision);
         decision
+    }
+
+    /// Deletes windows that have ended. Call it regularly to free their memory.
+    pub fn sweep(&self, now: Timestamp) {
+        self.engine.sweep(now);
+    }
+
+    /// The state of the engine.
+    #[must_use]
+    pub fn state(&self) -> EngineState {
+        self.engine.state()
+    }
+
+    /// Copies the state of the engine into the metrics.
+    pub fn update_metrics(&self, metrics: &LimitMetrics) {
+        let state = self.state();
+        metrics.set_keys(state.keys, state.evicted);
+        metrics.set_redis(state.status == EngineStatus::Redis, state.local_decisions);
     }
 }

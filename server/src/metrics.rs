@@ -1,9 +1,8 @@
-//! What is counted, in the Prometheus text format.
+//! Metrics in the Prometheus text format. `docs/operating.md` lists them all.
 
 mod limits;
 mod striped;
 
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -13,83 +12,136 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-pub use self::limits::{LimitMetrics, Tally};
+pub use self::limits::{LimitCounters, LimitMetrics};
 use self::striped::{Count, Times};
 
-/// The counters of this process.
+const STATUS_CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+
+/// The metrics of this process.
 pub struct Metrics {
     registry: Registry,
-    answers: [Counter<u64, Count>; 5],
-    seconds: Times,
-    /// Connections that are open.
+    requests: [Counter<u64, Count>; 5],
+    request_duration: Times,
+    /// Open connections.
     pub connections: Gauge,
-    /// Whether reads may be answered from memory.
-    pub cache_in_use: Gauge,
-    /// Handlers that panicked, which is always a mistake of ours.
-    pub panics: Counter<u64, AtomicU64>,
-    /// Limits, each by its name.
+    /// Whether reads may be served from the cache.
+    pub cache_enabled: Gauge,
+    /// Handlers that panicked, which is always a bug.
+    pub panics: Counter,
+    /// The rate limiter.
     pub limits: LimitMetrics,
 }
 
 impl Default for Metrics {
     fn default() -> Self {
-        let answers: [Counter<u64, Count>; 5] = Default::default();
-        let seconds = Times::default();
-        let (connections, cache_in_use) = (Gauge::default(), Gauge::default());
+        let requests: [Counter<u64, Count>; 5] = Default::default();
+        let request_duration = Times::default();
+        let (connections, cache_enabled) = (Gauge::default(), Gauge::default());
         let panics = Counter::default();
+        let limits = LimitMetrics::default();
 
         let mut registry = Registry::with_prefix("belfry");
         let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
-        registry.register("build", "Which belfry this is", build);
-        for (class, counter) in ["1xx", "2xx", "3xx", "4xx", "5xx"].into_iter().zip(&answers) {
+        registry.register("build", "Version of this binary", build);
+        for (class, counter) in STATUS_CLASSES.into_iter().zip(&requests) {
             registry.sub_registry_with_label(("status".into(), class.into())).register(
-                "http_answers",
-                "Answers by class of status",
+                "http_requests",
+                "HTTP requests by class of the response status",
                 counter.clone(),
             );
         }
-        registry.register("http_answer_seconds", "Time to an answer", seconds.clone());
+        let help = "Time from the request head to the response head";
+        registry.register("http_request_duration_seconds", help, request_duration.clone());
         registry.register("http_connections", "Open connections", connections.clone());
-        registry.register("cache_in_use", "Whether memory answers reads", cache_in_use.clone());
+        let help = "Whether reads may be served from the cache";
+        registry.register("cache_enabled", help, cache_enabled.clone());
         registry.register("panics", "Handlers that panicked", panics.clone());
-        let limits = LimitMetrics::default();
         limits.register(&mut registry);
-        Self { registry, answers, seconds, connections, cache_in_use, panics, limits }
+        Self { registry, requests, request_duration, connections, cache_enabled, panics, limits }
     }
 }
 
 impl Metrics {
-    /// Counts an answer.
-    pub fn answered(&self, status: StatusCode, took: Duration) {
+    /// Records a response.
+    pub fn record_response(&self, status: StatusCode, duration: Duration) {
         let class = usize::from(status.as_u16() / 100).saturating_sub(1);
-        if let Some(counter) = self.answers.get(class) {
+        if let Some(counter) = self.requests.get(class) {
             counter.inc();
         }
-        self.seconds.observe(took);
+        self.request_duration.observe(duration);
     }
 
-    /// Says from now on whether Redis counts.
-    pub(crate) fn add_redis(&mut self) -> Gauge {
-        let up = Gauge::default();
-        self.registry.register("redis_up", "Whether Redis counts for this process", up.clone());
-        up
+    /// Adds the metrics of Redis, for a process that is configured to use it.
+    pub(crate) fn register_redis(&mut self) {
+        self.limits.register_redis(&mut self.registry);
     }
 
-    /// Tells from now on how many passwords were hashed.
-    pub(crate) fn add_passwords(&mut self, made: Counter) {
-        self.registry.register("password_hashes", "Passwords hashed, to keep or to compare", made);
+    /// Adds the number of computed password hashes.
+    pub(crate) fn register_password_hashes(&mut self, hashes: Counter) {
+        self.registry.register("password_hashes", "Password hashes computed", hashes);
     }
 
-    /// Registers the number of failed reads and writes of the store.
-    pub(crate) fn add_store_failures(&mut self, failures: Counter) {
+    /// Adds the number of failed reads and writes of the store.
+    pub(crate) fn register_store_failures(&mut self, failures: Counter) {
         self.registry.register("store_failures", "Failed reads and writes of the store", failures);
     }
 
-    /// All of it, as Prometheus reads it.
+    /// All metrics in the text format.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = String::new();
-        encode(&mut text, &self.registry).expect("a string takes whatever is written");
+        encode(&mut text, &self.registry).expect("writing to a string never fails");
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_is_listed_in_the_documentation_with_its_type() {
+        let mut metrics = Metrics::default();
+        metrics.register_redis();
+        metrics.register_password_hashes(Counter::default());
+        let guide = include_str!("../../docs/operating.md");
+        let text = metrics.to_text();
+        let registered = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+        let registered: Vec<_> = registered.map(|line| line.split_once(' ').unwrap()).collect();
+        assert!(registered.len() > 10, "{text}");
+        for (name, kind) in registered {
+            let suffix = match kind {
+                "counter" => "_total",
+                "info" => "_info",
+                _ => "",
+            };
+            let row = format!("| `{name}{suffix}` | {kind} |");
+            assert!(guide.contains(&row), "docs/operating.md must have a row {row}");
+        }
+    }
+
+    #[test]
+    fn durations_are_in_seconds_and_buckets_are_cumulative() {
+        let metrics = Metrics::default();
+        for microseconds in [99, 100, 101, 399, 3_276_800, 3_276_801] {
+            metrics.record_response(StatusCode::OK, Duration::from_micros(microseconds));
+        }
+        let text = metrics.to_text();
+        for line in [
+            "belfry_http_requests_total{status=\"2xx\"} 6",
+            "belfry_http_request_duration_seconds_count 6",
+            "belfry_http_request_duration_seconds_bucket{le=\"0.0001\"} 2",
+            "belfry_http_request_duration_seconds_bucket{le=\"0.0002\"} 3",
+            "belfry_http_request_duration_seconds_bucket{le=\"0.0004\"} 4",
+            "belfry_http_request_duration_seconds_bucket{le=\"1.6384\"} 4",
+            "belfry_http_request_duration_seconds_bucket{le=\"3.2768\"} 5",
+            "belfry_http_request_duration_seconds_bucket{le=\"+Inf\"} 6",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
+        }
+        let sum = text.lines().find_map(|line| {
+            line.strip_prefix("belfry_http_request_duration_seconds_sum ")?.parse::<f64>().ok()
+        });
+        assert!((sum.unwrap() - 6.5543).abs() < 1e-9, "{text}");
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn run(config: &Config) -> Result<(), Failure> {
         writeln!(out, "{name:<14} {value}")?;
     }
     writeln!(out, "limits")?;
-    for (name, value) in ActiveLimits::new(config, &LimitMetrics::default()).lines() {
+    for (name, value) in ActiveLimits::new(config, &LimitMetrics::default()).describe() {
         writeln!(out, "  {name:<18} {value}")?;
     }
     for warning in config.warnings() {

@@ -18,7 +18,7 @@ pub struct Limits {
     /// and a new name adds one.
     pub rows: LimitTable,
     /// The limits on sign-in attempts, wrong client secrets and app registrations.
-    pub own: AbuseLimits,
+    pub abuse: AbuseLimits,
     /// Maximum number of keys counted in this process, at about 50 bytes each.
     #[serde(deserialize_with = "values::positive")]
     pub max_keys: usize,
@@ -34,7 +34,7 @@ impl Default for Limits {
         Self {
             mode: LimitMode::default(),
             rows: LimitTable::default(),
-            own: AbuseLimits::default(),
+            abuse: AbuseLimits::default(),
             max_keys: 2_000_000,
             redis_prefix: "belfry".to_owned(),
             redis_timeout: Duration::from_millis(25),

@@ -2,7 +2,7 @@
 
 mod api;
 pub(crate) mod format;
-mod gateway;
+pub(crate) mod gateway;
 pub(crate) mod limit_exceeded;
 mod matrix;
 mod oauth;
@@ -67,7 +67,9 @@ impl CommonError {
     /// The response in this format.
     pub(crate) fn to_response(&self, format: ErrorFormat) -> Response {
         let (status, codes) = match self {
-            Self::LimitExceeded(exceeded) => return too_many_requests(format, exceeded.wait()),
+            Self::LimitExceeded(exceeded) => {
+                return too_many_requests(format, exceeded.retry_after());
+            }
             Self::NotFound => (StatusCode::NOT_FOUND, UNRECOGNIZED),
             Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, UNRECOGNIZED),
             Self::BodyTooLarge(_) => (

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::app::AppState;
 use crate::http::respond::json::Json;
-use crate::limits::Place;
+use crate::limits::EngineStatus;
 use crate::store::StoreError;
 
 /// The time that an engine has to respond.
@@ -37,18 +37,20 @@ pub(super) async fn readyz(State(state): State<Arc<AppState>>) -> Response {
         (StatusCode::SERVICE_UNAVAILABLE, "not ready")
     };
     let mut body = json!({ "status": word, "database": database });
-    match state.limits.state().place {
-        Place::Memory => {}
-        Place::Redis => body["redis"] = "ok".into(),
-        Place::Alone => body["redis"] = "no answer; this process counts alone".into(),
+    match state.limits.state().status {
+        EngineStatus::Memory => {}
+        EngineStatus::Redis => body["redis"] = "ok".into(),
+        EngineStatus::RedisUnavailable => {
+            body["redis"] = "no answer; this process counts alone".into()
+        }
     }
     (status, Json(body)).into_response()
 }
 
 /// `GET /metrics`: metrics in the format of Prometheus.
 pub(super) async fn metrics(State(state): State<Arc<AppState>>) -> Response {
-    state.metrics.cache_in_use.set(state.store.is_cache_enabled().into());
-    state.metrics.limits.observe(state.limits.state());
+    state.metrics.cache_enabled.set(state.store.is_cache_enabled().into());
+    state.limits.update_metrics(&state.metrics.limits);
     let text = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     ([(header::CONTENT_TYPE, text)], state.metrics.to_text()).into_response()
 }

@@ -1,52 +1,52 @@
-//! What is in force until it is replaced: the mode, the table, the limits outside it, the proxies.
+//! The active limits: mode, limit table, abuse limits and trusted proxies.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use belfry_core::limits::abuse::AbuseLimits;
 use belfry_core::limits::forwarded::TrustedProxies;
 use belfry_core::limits::table::LimitTable;
-use belfry_core::limits::{Buckets, CountMode, Limit, Network, RateLimitDecision};
+use belfry_core::limits::{Buckets, CountMode, Network, RateLimitDecision};
 
 use crate::config::{Config, LimitMode};
-use crate::metrics::{LimitMetrics, Tally};
+use crate::metrics::{LimitCounters, LimitMetrics};
 
-/// What decides about a call.
+/// The settings that decide about requests until they are replaced.
 #[derive(Debug)]
 pub struct ActiveLimits {
-    /// Whether a call over a limit is refused.
+    /// Whether requests over a limit are rejected.
     pub mode: LimitMode,
-    /// The limits of calls.
+    /// The limits of requests by method and path.
     pub table: LimitTable,
-    /// The limits on guessing and on piling up apps.
-    pub own: AbuseLimits,
-    /// Who may speak for others.
+    /// The limits on guessing secrets and on mass registration.
+    pub abuse: AbuseLimits,
+    /// The proxies whose forwarding headers are trusted.
     pub proxies: TrustedProxies,
-    /// The metrics of each limit, in the order of the table and then of the others.
-    tallies: Vec<(Arc<Limit>, Tally)>,
-    warned: AtomicBool,
+    /// The metrics of each limit, by its name.
+    counters: BTreeMap<String, LimitCounters>,
+    has_warned: AtomicBool,
 }
 
 impl ActiveLimits {
-    /// What these settings say.
+    /// The limits of a configuration.
     #[must_use]
     pub fn new(config: &Config, metrics: &LimitMetrics) -> Self {
-        let (table, own) = (config.limits.rows.clone(), config.limits.own.clone());
-        let limits = table.rows().iter().map(|row| &row.limit).chain(own.limits());
-        let tallies =
-            limits.map(|limit| (Arc::clone(limit), metrics.tally(limit.name()))).collect();
+        let (table, abuse) = (config.limits.rows.clone(), config.limits.abuse.clone());
+        let limits = table.rows().iter().map(|row| &row.limit).chain(abuse.limits());
+        let counters =
+            limits.map(|limit| (limit.name().to_owned(), metrics.counters(limit.name()))).collect();
         Self {
             mode: config.limits.mode,
             proxies: config.trusted_proxies.clone(),
             table,
-            own,
-            tallies,
-            warned: AtomicBool::new(false),
+            abuse,
+            counters,
+            has_warned: AtomicBool::new(false),
         }
     }
 
-    /// What a call draws on; nothing where limits are off.
+    /// The buckets of a request; none when limits are off.
     pub(crate) fn buckets(
         &self,
         method: &str,
@@ -62,64 +62,61 @@ impl ActiveLimits {
         }
     }
 
-    /// Counts a verdict in the metrics. In shadow mode `refused` says who would be.
-    pub(super) fn tally(&self, mode: CountMode, decision: &RateLimitDecision) {
-        let counted = match mode {
+    /// Records a decision in the metrics. In shadow mode `rejected` counts would-be rejections.
+    pub(super) fn record(&self, mode: CountMode, decision: &RateLimitDecision) {
+        let is_counted = match mode {
             CountMode::Check => decision.is_admitted(),
             CountMode::Charge => true,
             CountMode::Peek => false,
         };
         for status in decision.statuses() {
-            let found = self.tallies.iter().find(|(limit, _)| *limit == status.limit);
-            let Some((_, tally)) = found else { continue };
-            match status.admitted {
-                false => drop(tally.refused.inc()),
-                true if counted => {
-                    tally.allowed.inc();
-                    if status.is_nearly_exhausted() {
-                        tally.near.inc();
-                    }
+            let Some(counters) = self.counters.get(status.limit.name()) else { continue };
+            if !status.admitted {
+                counters.rejected.inc();
+            } else if is_counted {
+                counters.allowed.inc();
+                if status.is_nearly_exhausted() {
+                    counters.nearly_exhausted.inc();
                 }
-                true => {}
             }
         }
     }
 
-    /// Warns once of a proxy that nobody configured. Only an address of a private network can be
-    /// one; anybody else who sends such a header makes it up.
-    pub(crate) fn warn_of_proxy(&self, peer: IpAddr) {
-        let private = match peer.to_canonical() {
+    /// Warns once about a proxy that is not configured. Only private addresses are reported: from
+    /// any other address the header is forged.
+    pub(crate) fn warn_about_proxy(&self, peer: IpAddr) {
+        let is_private = match peer.to_canonical() {
             IpAddr::V4(v4) => v4.is_private() || v4.is_loopback() || v4.is_link_local(),
             IpAddr::V6(v6) => v6.is_unique_local() || v6.is_loopback(),
         };
-        if private && !self.warned.swap(true, Ordering::Relaxed) {
+        if is_private && !self.has_warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 %peer,
-                "a peer names the clients it speaks for, but is not among trusted_proxies: all of \
-                 them share one limit"
+                "forwarding headers from a peer that is not in trusted_proxies: all its clients \
+                 share one limit"
             );
         }
     }
 
-    /// What is in force, by name, for people.
+    /// Names and descriptions of all settings, for display.
     #[must_use]
-    pub fn lines(&self) -> Vec<(String, String)> {
+    pub fn describe(&self) -> Vec<(String, String)> {
         let mut lines = vec![
             ("mode".to_owned(), format!("{:?}", self.mode).to_lowercase()),
             ("trusted_proxies".to_owned(), self.proxies.to_string()),
         ];
         let rows = self.table.rows().iter();
         lines.extend(rows.map(|row| (row.limit.name().to_owned(), row.to_string())));
-        let own = self.own.limits();
-        lines.extend(own.map(|limit| (limit.name().to_owned(), limit.to_string())));
+        let abuse = self.abuse.limits();
+        lines.extend(abuse.map(|limit| (limit.name().to_owned(), limit.to_string())));
         lines
     }
 
-    /// What is other than before, a text for each change.
+    /// Describes each difference to the limits before.
     pub(super) fn changes_since(&self, before: &Self) -> Vec<String> {
-        let (before, now) = (before.lines(), self.lines());
+        let (before, now) = (before.describe(), self.describe());
         let find = |lines: &[(String, String)], name: &str| {
-            lines.iter().find(|(own, _)| own == name).map(|(_, text)| text.clone())
+            lines.iter().find(|(other, _)| other == name).map(|(_, text)| text.clone())
         };
         let mut changes = Vec::new();
         for (name, text) in &now {
@@ -129,8 +126,8 @@ impl ActiveLimits {
                 Some(_) => {}
             }
         }
-        let gone = before.iter().filter(|(name, _)| find(&now, name).is_none());
-        changes.extend(gone.map(|(name, was)| format!("{name} is removed (was {was})")));
+        let removed = before.iter().filter(|(name, _)| find(&now, name).is_none());
+        changes.extend(removed.map(|(name, was)| format!("{name} is removed (was {was})")));
         changes
     }
 }

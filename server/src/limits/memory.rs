@@ -1,8 +1,7 @@
-//! Counters in this process: sharded, bounded, and exact.
+//! Counters in process memory: sharded by key, with a bounded number of keys.
 //!
-//! A key is known by a 64-bit hash with a random seed, so that nobody can choose keys which meet in
-//! one shard or one slot. Among ten million keys, the chance that any two share a window (and so a
-//! budget) is 3 in a million.
+//! A key is stored as a 64-bit hash with a random seed, so that nobody can choose keys that collide.
+//! Among ten million keys, the chance that any two share a window is 3 in a million.
 
 mod shard;
 #[cfg(test)]
@@ -13,179 +12,142 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use belfry_core::limits::{Bucket, CountMode, Micros, RateLimitDecision, Window, decide};
 use foldhash::quality::RandomState;
-use futures_util::future::{BoxFuture, FutureExt, ready};
 use jiff::Timestamp;
 use smallvec::SmallVec;
 
 use self::shard::Shard;
-use super::{Counters, Place, State};
+use super::{EngineState, EngineStatus};
 
-/// Shards at most: enough that callers rarely meet, few enough that a handful of keys stays small.
-const SHARDS: usize = 256;
+/// The maximum number of shards: enough that threads rarely wait for the same lock.
+const MAX_SHARDS: usize = 256;
 
-/// One for each limit of a call; those of most calls need no memory from the heap.
-type Few<T> = SmallVec<[T; 4]>;
+/// A list with one item per limit of a request.
+type PerLimit<T> = SmallVec<[T; 4]>;
 
 /// The counters of this process.
 #[derive(Debug)]
-pub struct Memory {
-    shards: Box<[Pair]>,
+pub struct MemoryCounters {
+    /// The number of shards is a power of two.
+    shards: Box<[Aligned]>,
     seed: RandomState,
 }
 
-/// A shard in lines of memory of its own: what two cores change, they pull from each other, and with
-/// it whatever else is in the line. Cores fetch lines in pairs.
+/// A shard on cache lines of its own.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Pair(Mutex<Shard>);
+struct Aligned(Mutex<Shard>);
 
-const _: () = assert!(size_of::<Pair>() == 128, "a shard is to be one pair of lines");
+const _: () = assert!(size_of::<Aligned>() == 128, "a shard is one pair of cache lines");
 
-impl Memory {
-    /// Keys that are held where nothing else is configured: at most some 100 MB, and that only
-    /// while so many are in use.
-    pub const KEYS: usize = 2_000_000;
-
-    /// Counters that hold at most `keys` windows at a time, but at least one.
+impl MemoryCounters {
+    /// Creates counters for at most `max_keys` keys, but at least one.
     #[must_use]
-    pub fn new(keys: usize) -> Self {
-        let shards = (keys / 64).clamp(1, SHARDS).next_power_of_two();
-        let each = (keys / shards).max(1);
-        let shards = (0..shards).map(|_| Pair(Mutex::new(Shard::new(each)))).collect();
+    pub fn new(max_keys: usize) -> Self {
+        let shards = (max_keys / 64).clamp(1, MAX_SHARDS).next_power_of_two();
+        let keys_per_shard = (max_keys / shards).max(1);
+        let shards = (0..shards).map(|_| Aligned(Mutex::new(Shard::new(keys_per_shard)))).collect();
         Self { shards, seed: RandomState::default() }
     }
 
-    /// Judges and counts in one step: [`Counters::count`] without a future.
+    /// Decides about a request and stores the new counts.
     #[expect(clippy::must_use_candidate, reason = "a charge is made for its effect")]
-    pub fn judge(
+    pub fn check(
         &self,
         mode: CountMode,
         buckets: &[Bucket<'_>],
         now: Timestamp,
     ) -> RateLimitDecision {
         let now = Micros::from(now);
-        let mut prints = Few::new();
-        for bucket in buckets {
-            prints.push(self.print(bucket));
-        }
-        let mut held = self.hold(&prints);
-        let mut kept = Few::new();
-        for (bucket, &print) in buckets.iter().zip(&prints) {
-            kept.push((bucket.limit, held.shard(print).get(print)));
-        }
-        let decision = decide(mode, &mut kept, now);
-        for (&print, &(limit, window)) in prints.iter().zip(&kept) {
-            held.shard(print).put(print, limit, window, now);
+        let hashes: PerLimit<u64> = buckets.iter().map(|bucket| self.hash(bucket)).collect();
+        // Locked in ascending order to avoid deadlocks.
+        let mut indices: PerLimit<usize> = hashes.iter().map(|&hash| self.index(hash)).collect();
+        indices.sort_unstable();
+        indices.dedup();
+        let mut shards: PerLimit<_> = indices.iter().map(|&index| self.lock(index)).collect();
+        let position = |hash| indices.binary_search(&self.index(hash)).unwrap_or_default();
+
+        let stored = hashes.iter().map(|&hash| shards[position(hash)].get(hash));
+        let limits = buckets.iter().map(|bucket| bucket.limit);
+        let mut windows: PerLimit<_> = limits.zip(stored).collect();
+        let decision = decide(mode, &mut windows, now);
+        for (&hash, &(limit, window)) in hashes.iter().zip(&windows) {
+            shards[position(hash)].put(hash, limit, window, now);
         }
         decision
     }
 
-    /// The verdict on a call that is known to be refused.
+    /// The decision about a request that is certain to be rejected; `None` if it may be admitted.
     ///
-    /// A window that ends later than its limit allows is not known: the limit was changed, or the
-    /// clock, and what was told elsewhere may have another end by now.
-    pub(super) fn refusal(
+    /// A window that ends later than its limit allows is not trusted: the limit or the clock was
+    /// changed, and Redis may have clamped the window by now.
+    pub(super) fn known_rejection(
         &self,
         buckets: &[Bucket<'_>],
         now: Timestamp,
     ) -> Option<RateLimitDecision> {
-        let get = |bucket: &Bucket<'_>| {
-            let print = self.print(bucket);
-            self.shard(self.place(print)).get(print)
+        let stored = |bucket: &Bucket<'_>| {
+            let hash = self.hash(bucket);
+            self.lock(self.index(hash)).get(hash)
         };
-        let mut kept: Few<_> = buckets.iter().map(|bucket| (bucket.limit, get(bucket))).collect();
-        let before = kept.clone();
-        let decision = decide(CountMode::Peek, &mut kept, now.into());
-        let known = before.iter().zip(&kept).all(|((_, was), (_, is))| was.end <= is.end);
-        (known && !decision.is_admitted()).then_some(decision)
+        let stored: PerLimit<Window> = buckets.iter().map(stored).collect();
+        let limits = buckets.iter().map(|bucket| bucket.limit);
+        let mut windows: PerLimit<_> = limits.zip(stored.iter().copied()).collect();
+        let decision = decide(CountMode::Peek, &mut windows, now.into());
+        let unchanged =
+            stored.iter().zip(&windows).all(|(before, (_, after))| before.end <= after.end);
+        (unchanged && !decision.is_admitted()).then_some(decision)
     }
 
-    /// Takes over how a call stands elsewhere, so that counting can go on from there.
-    pub(super) fn remember(
-        &self,
-        buckets: &[Bucket<'_>],
-        decision: &RateLimitDecision,
-        now: Micros,
-    ) {
+    /// Stores counts that Redis reported, so that local counting can continue from them.
+    pub(super) fn record(&self, buckets: &[Bucket<'_>], decision: &RateLimitDecision, now: Micros) {
         for (bucket, status) in buckets.iter().zip(decision.statuses()) {
-            let told =
+            let reported =
                 Window { count: status.limit.requests() - status.remaining, end: status.reset };
-            if told.count == 0 {
+            if reported.count == 0 {
                 continue;
             }
-            let print = self.print(bucket);
-            let mut shard = self.shard(self.place(print));
-            // Answers may overtake each other, and each tells the end a little differently. The
-            // ends of two windows of one key are a whole length apart.
-            let kept = shard.get(print);
-            let apart = kept.end.until(told.end).max(told.end.until(kept.end));
-            let same = apart < bucket.limit.window() / 2;
-            let count = if same { told.count.max(kept.count) } else { told.count };
-            shard.put(print, bucket.limit, Window { count, ..told }, now);
+            let hash = self.hash(bucket);
+            let mut shard = self.lock(self.index(hash));
+            // Responses may arrive out of order, with slightly different ends. The ends of two
+            // windows of one key are at least one window length apart.
+            let stored = shard.get(hash);
+            let distance = stored.end.until(reported.end).max(reported.end.until(stored.end));
+            let is_same_window = distance < bucket.limit.window() / 2;
+            let count =
+                if is_same_window { reported.count.max(stored.count) } else { reported.count };
+            shard.put(hash, bucket.limit, Window { count, ..reported }, now);
         }
     }
 
-    fn print(&self, bucket: &Bucket<'_>) -> u64 {
-        self.seed.hash_one((bucket.limit.name(), &bucket.key))
+    /// Deletes windows that have ended and frees their memory.
+    pub fn sweep(&self, now: Timestamp) {
+        (0..self.shards.len()).for_each(|index| self.lock(index).sweep(now.into()));
     }
 
-    fn place(&self, print: u64) -> usize {
-        // The number of shards is a power of two; the upper bits choose the slot.
-        usize::try_from(print & (self.shards.len() as u64 - 1)).unwrap_or(0)
-    }
-
-    /// A lost count matters less than every later call to this shard: a poisoned lock is taken.
-    fn shard(&self, place: usize) -> MutexGuard<'_, Shard> {
-        self.shards[place].0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Locks the shards of all keys of a call, in order, so that no two calls wait for each other.
-    fn hold(&self, prints: &[u64]) -> Held<'_> {
-        let mut shards = Few::new();
-        let mut next = 0;
-        let places = || prints.iter().map(|&print| self.place(print));
-        while let Some(place) = places().filter(|&place| place >= next).min() {
-            shards.push((place, self.shard(place)));
-            next = place + 1;
-        }
-        Held { memory: self, shards }
-    }
-}
-
-struct Held<'a> {
-    memory: &'a Memory,
-    shards: Few<(usize, MutexGuard<'a, Shard>)>,
-}
-
-impl Held<'_> {
-    fn shard(&mut self, print: u64) -> &mut Shard {
-        let place = self.memory.place(print);
-        let at = self.shards.iter().position(|(own, _)| *own == place).unwrap_or(0);
-        &mut self.shards[at].1
-    }
-}
-
-impl Counters for Memory {
-    fn count<'a>(
-        &'a self,
-        mode: CountMode,
-        buckets: &'a [Bucket<'a>],
-        now: Timestamp,
-    ) -> BoxFuture<'a, RateLimitDecision> {
-        ready(self.judge(mode, buckets, now)).boxed()
-    }
-
-    fn sweep(&self, now: Timestamp) {
-        (0..self.shards.len()).for_each(|place| self.shard(place).sweep(now.into()));
-    }
-
-    fn state(&self) -> State {
-        let mut state = State { place: Place::Memory, keys: 0, evicted: 0, alone: 0, known: 0 };
-        for place in 0..self.shards.len() {
-            let shard = self.shard(place);
-            state.keys += shard.used();
+    /// The number of keys, and of those that were evicted.
+    #[must_use]
+    pub fn state(&self) -> EngineState {
+        let mut state =
+            EngineState { status: EngineStatus::Memory, keys: 0, evicted: 0, local_decisions: 0 };
+        for index in 0..self.shards.len() {
+            let shard = self.lock(index);
+            state.keys += shard.len();
             state.evicted += shard.evicted();
         }
         state
+    }
+
+    fn hash(&self, bucket: &Bucket<'_>) -> u64 {
+        self.seed.hash_one((bucket.limit.name(), &bucket.key))
+    }
+
+    /// The shard of a hash, by its lowest bits. Tables use the highest bits.
+    fn index(&self, hash: u64) -> usize {
+        usize::try_from(hash & (self.shards.len() as u64 - 1)).unwrap_or_default()
+    }
+
+    /// Locks a shard. Poisoning is ignored: a lost count matters less than failing requests.
+    fn lock(&self, index: usize) -> MutexGuard<'_, Shard> {
+        self.shards[index].0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,166 +1,155 @@
-//! Counters that all processes share, in Redis or Valkey, by the server's time.
+//! Counters that all nodes share, in Redis or Valkey, by the clock of that server.
 //!
-//! One script call judges all limits of a call. What it answers is also kept in this process, which
-//! serves twice: a key that is known to be over is refused here until its window ends, and when the
-//! server does not answer, counting goes on here from what was last known.
+//! One script call decides about all limits of a request. The reported counts are also stored in
+//! process memory, for two purposes: a key that is known to be exhausted is rejected locally until
+//! its window ends, and when Redis is unavailable, counting continues from the last known counts.
 //!
-//! **When the server fails.** A call waits for [`Options::timeout`] at most and is then counted here.
-//! A lost connection, a refusal, or three calls in a row that were too slow end the use of the
-//! connection: from then on everything is counted here at once, while a task tries to get a
-//! connection that counts in time. Nobody is refused because the server is away, and nobody is
-//! unlimited: each process admits at most the limit by itself. What was counted here is not carried
-//! back, but a key that went over here stays over here until its window ends.
+//! **Outages.** A request waits for at most [`RedisOptions::timeout`] and is then counted locally. A
+//! broken connection, an error response, or three timeouts in a row end the use of a connection:
+//! from then on requests are counted locally at once, while a task reconnects. Nobody is rejected
+//! because Redis is unavailable, and nobody is unlimited: each node by itself admits at most the
+//! limit. Local counts are not written back, but a key that was exhausted locally remains so until
+//! its window ends.
 //!
-//! **What the server must do.** It must not evict keys at random: an evicted key starts afresh. A
-//! server that is full and evicts nothing refuses to write, which is the case above.
+//! **Server settings.** Redis must not evict keys at random, because an evicted key starts again from
+//! 0. A full server that evicts nothing rejects writes, which counts as an outage.
 
 mod connection;
-mod managed;
+mod reconnect;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use belfry_core::limits::{Bucket, CountMode, Limit, Micros, RateLimitDecision, Window, decide};
-use futures_util::future::{BoxFuture, FutureExt};
+use belfry_core::limits::{Bucket, CountMode, Micros, RateLimitDecision, Window, decide};
 use jiff::Timestamp;
 use redis::{ErrorKind, IntoConnectionInfo, RedisResult};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
 use self::connection::WindowState;
-use self::managed::ManagedConnection;
-use super::memory::Memory;
-use super::{Counters, Place, State};
+use self::reconnect::ManagedConnection;
+use super::memory::MemoryCounters;
+use super::{EngineState, EngineStatus};
 
-/// How Redis is used.
+/// The settings of the connection.
 #[derive(Debug, Clone)]
-pub struct Options {
-    /// What the names of our keys begin with, in braces: services that share a server differ in it.
+pub struct RedisOptions {
+    /// The hash tag that all keys begin with. Services that share a server need different ones.
     pub prefix: String,
-    /// How long a call waits for an answer before it is counted here.
+    /// How long a request waits for a response before it is counted locally.
     pub timeout: Duration,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self { prefix: "belfry".into(), timeout: Duration::from_millis(25) }
-    }
-}
-
-/// The shared counters.
+/// The shared counters, with local counters as fallback.
 #[derive(Debug)]
-pub struct Redis {
-    tended: Arc<ManagedConnection>,
-    task: AbortHandle,
-    local: Memory,
-    patience: Duration,
-    alone: AtomicU64,
-    known: AtomicU64,
+pub struct RedisCounters {
+    connection: Arc<ManagedConnection>,
+    reconnect_task: AbortHandle,
+    local: MemoryCounters,
+    timeout: Duration,
+    local_decisions: AtomicU64,
 }
 
-impl Redis {
-    /// Uses the server at `url`, and `local` for what is counted here.
+impl RedisCounters {
+    /// Connects to the server at `url`. `local` counts while it is unavailable.
     ///
-    /// A server that cannot be reached is no error: it is tried for as long as this lives.
+    /// An unreachable server is not an error: a task reconnects as long as this value lives.
     ///
     /// # Errors
-    ///
-    /// When the URL cannot be read, or the prefix makes no hash tag.
-    pub async fn connect(url: &str, options: Options, local: Memory) -> RedisResult<Self> {
+    /// When the URL is invalid, or the prefix is not a valid hash tag.
+    pub async fn connect(
+        url: &str,
+        options: RedisOptions,
+        local: MemoryCounters,
+    ) -> RedisResult<Self> {
         let info = url.into_connection_info()?;
         if options.prefix.is_empty() || options.prefix.contains(['{', '}']) {
-            let why = "the prefix of the keys must not be empty, nor have a brace in it";
-            return Err((ErrorKind::InvalidClientConfig, why).into());
+            let reason = "limits.redis_prefix must not be empty or contain a brace";
+            return Err((ErrorKind::InvalidClientConfig, reason).into());
         }
-        let tended = Arc::new(ManagedConnection::new(info, &options));
-        if let Err(why) = tended.try_once().await {
-            tracing::warn!(why, "Redis does not count; counting in this process");
+        let connection = Arc::new(ManagedConnection::new(info, &options));
+        if let Err(reason) = connection.try_connect().await {
+            tracing::warn!(reason, "Redis unavailable, using local counters");
         }
-        let task = tokio::spawn(managed::tend(Arc::clone(&tended))).abort_handle();
-        let (alone, known) = Default::default();
-        Ok(Self { tended, task, local, patience: options.timeout, alone, known })
+        let task = tokio::spawn(reconnect::reconnect_loop(Arc::clone(&connection)));
+        Ok(Self {
+            connection,
+            reconnect_task: task.abort_handle(),
+            local,
+            timeout: options.timeout,
+            local_decisions: AtomicU64::new(0),
+        })
     }
 
-    async fn judge(
+    /// Decides about a request: by Redis, or locally when the outcome is known or Redis unavailable.
+    pub async fn check(
         &self,
         mode: CountMode,
         buckets: &[Bucket<'_>],
         now: Timestamp,
     ) -> RateLimitDecision {
         if mode != CountMode::Charge
-            && let Some(refused) = self.local.refusal(buckets, now)
+            && let Some(rejection) = self.local.known_rejection(buckets, now)
         {
-            self.known.fetch_add(1, Ordering::Relaxed);
-            return refused;
+            return rejection;
         }
-        let asked = Instant::now();
-        let Some(told) = self.ask(mode, buckets).await else {
-            self.alone.fetch_add(1, Ordering::Relaxed);
-            return self.local.judge(mode, buckets, now);
+        let sent = Instant::now();
+        let Some(states) = self.query(mode, buckets).await else {
+            self.local_decisions.fetch_add(1, Ordering::Relaxed);
+            return self.local.check(mode, buckets, now);
         };
-        // What is left is told by the server's clock, and begins when the answer is here.
-        let now = Micros::from(now).plus(asked.elapsed());
-        let decision = decide(mode, &mut windows(buckets, &told, now), now);
-        self.local.remember(buckets, &decision, now);
+        // Redis reports the time left by its own clock; it starts when the response arrives.
+        let now = Micros::from(now).plus(sent.elapsed());
+        let window = |&(count, left): &WindowState| Window { count, end: now.plus(left) };
+        let limits = buckets.iter().map(|bucket| bucket.limit);
+        let mut windows: Vec<_> = limits.zip(states.iter().map(window)).collect();
+        let decision = decide(mode, &mut windows, now);
+        self.local.record(buckets, &decision, now);
         decision
     }
 
-    /// What the server kept before this call, if it answers in time.
-    async fn ask(&self, mode: CountMode, buckets: &[Bucket<'_>]) -> Option<Vec<WindowState>> {
-        let (mut link, number) = self.tended.link()?;
-        match timeout(self.patience, link.count(mode, buckets)).await {
-            Ok(Ok(told)) => {
-                self.tended.answered();
-                Some(told)
+    /// Counts in Redis. Returns the windows before this request; `None` when Redis is unavailable.
+    async fn query(&self, mode: CountMode, buckets: &[Bucket<'_>]) -> Option<Vec<WindowState>> {
+        let (mut connection, generation) = self.connection.get()?;
+        match timeout(self.timeout, connection.count(mode, buckets)).await {
+            Ok(Ok(states)) => {
+                self.connection.record_success();
+                Some(states)
             }
             Ok(Err(error)) => {
-                self.tended.failed(number, &error);
+                self.connection.discard(generation, &error.to_string());
                 None
             }
             Err(_) => {
-                self.tended.too_slow(number);
+                self.connection.record_timeout(generation);
                 None
             }
         }
     }
-}
 
-fn windows<'a>(
-    buckets: &[Bucket<'a>],
-    told: &[WindowState],
-    now: Micros,
-) -> Vec<(&'a Arc<Limit>, Window)> {
-    let window = |&(count, left): &WindowState| Window { count, end: now.plus(left) };
-    buckets.iter().zip(told).map(|(bucket, told)| (bucket.limit, window(told))).collect()
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-impl Counters for Redis {
-    fn count<'a>(
-        &'a self,
-        mode: CountMode,
-        buckets: &'a [Bucket<'a>],
-        now: Timestamp,
-    ) -> BoxFuture<'a, RateLimitDecision> {
-        self.judge(mode, buckets, now).boxed()
+    /// The local counters.
+    pub(super) fn local(&self) -> &MemoryCounters {
+        &self.local
     }
 
-    fn sweep(&self, now: Timestamp) {
-        self.local.sweep(now);
-    }
-
-    fn state(&self) -> State {
-        State {
-            place: if self.tended.link().is_some() { Place::Redis } else { Place::Alone },
-            alone: self.alone.load(Ordering::Relaxed),
-            known: self.known.load(Ordering::Relaxed),
+    /// The state of the shared and the local counters.
+    #[must_use]
+    pub fn state(&self) -> EngineState {
+        let is_connected = self.connection.get().is_some();
+        EngineState {
+            status: match is_connected {
+                true => EngineStatus::Redis,
+                false => EngineStatus::RedisUnavailable,
+            },
+            local_decisions: self.local_decisions.load(Ordering::Relaxed),
             ..self.local.state()
         }
+    }
+}
+
+impl Drop for RedisCounters {
+    fn drop(&mut self) {
+        self.reconnect_task.abort();
     }
 }

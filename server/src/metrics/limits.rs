@@ -1,6 +1,6 @@
-//! What is counted of limits, each by its name.
+//! Metrics of the rate limiter.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -9,70 +9,81 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use super::striped::Count;
-use crate::limits::{Place, State};
 
-/// How many calls there were.
-pub(super) type Calls = Counter<u64, Count>;
-
-/// The metrics of limits.
+/// The metrics of the rate limiter.
 #[derive(Debug, Default)]
 pub struct LimitMetrics {
-    allowed: Family<ByLimit, Calls>,
-    refused: Family<ByLimit, Calls>,
-    near: Family<ByLimit, Calls>,
+    decisions: Family<DecisionLabels, Counter<u64, Count>>,
+    nearly_exhausted: Family<LimitLabels, Counter<u64, Count>>,
     keys: Gauge,
-    evicted: Counter<u64, AtomicU64>,
-    alone: Counter<u64, AtomicU64>,
-    /// Whether Redis counts; where none is configured there is no such metric.
-    pub(crate) redis_up: Option<Gauge>,
+    evicted_keys: Counter,
+    local_decisions: Counter,
+    redis_up: Gauge,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ByLimit {
+struct DecisionLabels {
+    limit: String,
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct LimitLabels {
     limit: String,
 }
 
 /// The counters of one limit.
 #[derive(Debug, Clone)]
-pub struct Tally {
-    /// Calls that were admitted and counted.
-    pub allowed: Calls,
-    /// Calls that were refused by this limit.
-    pub refused: Calls,
-    /// Calls that were admitted, with four fifths of the limit or more used.
-    pub near: Calls,
+pub struct LimitCounters {
+    /// Requests that were admitted and counted.
+    pub allowed: Counter<u64, Count>,
+    /// Requests that this limit rejected.
+    pub rejected: Counter<u64, Count>,
+    /// Requests that were admitted with at least 80 % of the limit used.
+    pub nearly_exhausted: Counter<u64, Count>,
 }
 
 impl LimitMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
-        registry.register("limit_allowed", "Calls counted by a limit", self.allowed.clone());
-        registry.register("limit_refused", "Calls refused by a limit", self.refused.clone());
-        let near = "Calls counted by a limit with four fifths or more of it used";
-        registry.register("limit_near", near, self.near.clone());
-        registry.register("limit_keys", "Keys held in this process", self.keys.clone());
-        let evicted = "Keys given up before their window ended, for lack of room";
-        registry.register("limit_keys_evicted", evicted, self.evicted.clone());
-        let alone = "Calls counted in this process because Redis could not be asked";
-        registry.register("limit_counted_alone", alone, self.alone.clone());
+        let help = "Decisions of rate limits";
+        registry.register("rate_limit_decisions", help, self.decisions.clone());
+        let help = "Requests admitted with at least 80 % of the limit used";
+        registry.register("rate_limit_nearly_exhausted", help, self.nearly_exhausted.clone());
+        registry.register("rate_limit_keys", "Keys in process memory", self.keys.clone());
+        let help = "Keys evicted before their window ended, for lack of space";
+        registry.register("rate_limit_evicted_keys", help, self.evicted_keys.clone());
+        let help = "Decisions made locally because Redis was unavailable";
+        registry.register("rate_limit_local_decisions", help, self.local_decisions.clone());
     }
 
-    /// The counters of a limit. They outlive a change of the limit.
+    pub(super) fn register_redis(&self, registry: &mut Registry) {
+        registry.register("redis_up", "Whether shared counters are used", self.redis_up.clone());
+    }
+
+    /// The counters of a limit. They outlive a change of its numbers.
     #[must_use]
-    pub fn tally(&self, limit: &str) -> Tally {
-        let of = |family: &Family<ByLimit, Calls>| {
-            family.get_or_create(&ByLimit { limit: limit.to_owned() }).clone()
+    pub fn counters(&self, limit: &str) -> LimitCounters {
+        let decisions = |outcome| {
+            let labels = DecisionLabels { limit: limit.to_owned(), outcome };
+            self.decisions.get_or_create(&labels).clone()
         };
-        Tally { allowed: of(&self.allowed), refused: of(&self.refused), near: of(&self.near) }
+        let labels = LimitLabels { limit: limit.to_owned() };
+        LimitCounters {
+            allowed: decisions("allowed"),
+            rejected: decisions("rejected"),
+            nearly_exhausted: self.nearly_exhausted.get_or_create(&labels).clone(),
+        }
     }
 
-    /// Takes over how the counters fare.
-    pub fn observe(&self, state: State) {
-        use std::sync::atomic::Ordering::Relaxed;
-        self.keys.set(i64::try_from(state.keys).unwrap_or(i64::MAX));
-        self.evicted.inner().store(state.evicted, Relaxed);
-        self.alone.inner().store(state.alone, Relaxed);
-        if let Some(up) = &self.redis_up {
-            up.set((state.place == Place::Redis).into());
-        }
+    /// Sets the number of keys, and the number of those evicted so far.
+    pub fn set_keys(&self, keys: usize, evicted: u64) {
+        self.keys.set(i64::try_from(keys).unwrap_or(i64::MAX));
+        self.evicted_keys.inner().store(evicted, Relaxed);
+    }
+
+    /// Sets whether Redis is used, and the number of decisions made without it so far.
+    pub fn set_redis(&self, is_up: bool, local_decisions: u64) {
+        self.redis_up.set(is_up.into());
+        self.local_decisions.inner().store(local_decisions, Relaxed);
     }
 }

@@ -1,4 +1,4 @@
-//! The gateway check: whether a call that another server will carry out is good, and whose it is.
+//! The gateway check: decisions about requests that another server will serve.
 
 mod proxies;
 
@@ -28,37 +28,37 @@ async fn prefixed(caller: &Caller, method: &str, uri: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn a_good_token_passes_with_its_account_app_and_scopes() {
+async fn a_valid_token_passes_with_its_account_app_and_scopes() {
     let service = Service::start().await;
     let alice = service.person_with("alice", "read write:media").await;
     let id = service.store().account_by_name("alice").await.unwrap().unwrap().id.to_string();
-    for (left, answer) in [
+    for (left, response) in [
         (29, original(&alice, "POST", "/api/v1/media").await),
         (28, forwarded(&alice, "POST", "/api/v1/media?x=y").await),
         (27, prefixed(&alice, "POST", "/api/v1/media?scope=nonsense").await),
         (26, original(&alice, "post", "//API/v1/%6dedia/").await),
     ] {
-        assert_eq!((answer.status, answer.text.as_str()), (200, ""));
-        assert_eq!(answer.header("x-account-id"), id);
-        assert_eq!(answer.header("x-app-id"), "1");
-        assert_eq!(answer.header("x-scopes"), "read write:media");
-        assert_eq!(answer.header("x-ratelimit-remaining"), left.to_string());
-        assert!(answer.header("ratelimit").contains("\"media\""));
+        assert_eq!((response.status, response.text.as_str()), (200, ""));
+        assert_eq!(response.header("x-account-id"), id);
+        assert_eq!(response.header("x-app-id"), "1");
+        assert_eq!(response.header("x-scopes"), "read write:media");
+        assert_eq!(response.header("x-ratelimit-remaining"), left.to_string());
+        assert!(response.header("ratelimit").contains("\"media\""));
     }
 }
 
 #[tokio::test]
-async fn a_check_may_come_by_any_method() {
+async fn a_check_may_use_any_method() {
     let service = Service::start().await;
     let alice = service.person("alice").await;
-    let named = alice.with("x-original-method", "GET").with("x-original-uri", "/x");
+    let client = alice.with("x-original-method", "GET").with("x-original-uri", "/x");
     for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"] {
-        assert_eq!(named.call(&format!("{method} /gateway/check"), "").await.status, 200);
+        assert_eq!(client.call(&format!("{method} /gateway/check"), "").await.status, 200);
     }
 }
 
 #[tokio::test]
-async fn a_token_in_the_query_of_the_call_is_as_good_and_two_are_not() {
+async fn a_token_in_the_original_query_is_accepted_and_two_tokens_are_not() {
     let service = Service::start().await;
     let alice = service.person("alice").await;
     let uri = format!("/x?access_token={}", alice.token());
@@ -68,7 +68,7 @@ async fn a_token_in_the_query_of_the_call_is_as_good_and_two_are_not() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_no_good_is_refused_with_the_reason() {
+async fn an_invalid_token_is_rejected_with_the_reason() {
     let service = Service::start().await;
     let revoked = service.person("alice").await;
     let digest = Secret::new(revoked.token()).digest();
@@ -89,19 +89,19 @@ async fn a_token_that_is_no_good_is_refused_with_the_reason() {
         (&revoked, 401, "The access token was revoked", invalid),
         (&disabled, 403, "Your login is currently disabled", ""),
     ] {
-        let answer = original(caller, "GET", "/x").await;
-        assert_eq!((answer.status, answer.json()["error"].as_str()), (status, Some(text)));
-        assert_eq!(answer.header("www-authenticate"), challenge);
-        assert_eq!(answer.header("x-account-id"), "");
-        assert_ne!(answer.header("x-ratelimit-remaining"), "");
+        let response = original(caller, "GET", "/x").await;
+        assert_eq!((response.status, response.json()["error"].as_str()), (status, Some(text)));
+        assert_eq!(response.header("www-authenticate"), challenge);
+        assert_eq!(response.header("x-account-id"), "");
+        assert_ne!(response.header("x-ratelimit-remaining"), "");
     }
 }
 
 #[tokio::test]
-async fn a_check_can_demand_scopes() {
+async fn a_check_can_require_scopes() {
     let service = Service::start().await;
     let alice = service.person_with("alice", "read write:media").await;
-    let named =
+    let client =
         alice.with("x-original-method", "POST").with("x-original-uri", "/x?scope=admin:write");
     for (query, status) in [
         ("", 200),
@@ -114,45 +114,49 @@ async fn a_check_can_demand_scopes() {
         ("?scope=read%20write:statuses", 403),
         ("?scope=nonsense", 400),
     ] {
-        let answer = named.get(&format!("/gateway/check{query}")).await;
-        assert_eq!(answer.status, status, "{query}: {}", answer.text);
+        let response = client.get(&format!("/gateway/check{query}")).await;
+        assert_eq!(response.status, status, "{query}: {}", response.text);
     }
-    let refused = named.get("/gateway/check?scope=write").await;
-    assert_eq!(refused.json()["error"], "This action is outside the authorized scopes");
-    assert_eq!(refused.header("www-authenticate"), r#"Bearer error="insufficient_scope""#);
+    let rejected = client.get("/gateway/check?scope=write").await;
+    assert_eq!(rejected.json()["error"], "This action is outside the authorized scopes");
+    assert_eq!(rejected.header("www-authenticate"), r#"Bearer error="insufficient_scope""#);
 }
 
-/// The header is there, and empty: a proxy that copies it overwrites what a client made up.
+/// The header is present but empty: a proxy that copies it overwrites a value sent by the client.
 #[tokio::test]
-async fn a_token_of_an_app_passes_without_an_account() {
+async fn an_app_token_passes_without_an_account() {
     let service = Service::start().await;
     let token = service.issue(None, "read").await;
-    let answer = original(&service.anyone().bearing(token.reveal()), "GET", "/x").await;
-    assert_eq!(answer.status, 200);
-    assert_eq!(answer.headers.get("x-account-id").unwrap(), "");
-    assert_eq!(answer.header("x-app-id"), "1");
+    let response = original(&service.anyone().bearing(token.reveal()), "GET", "/x").await;
+    assert_eq!(response.status, 200);
+    assert_eq!(response.headers.get("x-account-id").unwrap(), "");
+    assert_eq!(response.header("x-app-id"), "1");
 }
 
 #[tokio::test]
-async fn the_call_is_counted_and_not_the_check() {
+async fn the_original_request_is_counted_and_not_the_check() {
     let service = Service::start().await;
     let alice = service.person("alice").await;
     for _ in 0..30 {
         assert_eq!(original(&alice, "POST", "/api/v1/media").await.status, 200);
     }
-    let refused = original(&alice, "POST", "/api/v1/media").await;
-    assert_eq!(refused.status, 429);
-    assert_eq!(refused.json(), serde_json::json!({ "error": "Too many requests" }));
-    assert_eq!(refused.header("x-ratelimit-limit"), "30");
-    assert_eq!(refused.header("retry-after"), "1800");
-    assert_eq!(refused.header("x-account-id"), "");
-    assert_eq!(alice.call("POST /api/v1/media", "").await.status, 429, "one budget with our own");
+    let rejected = original(&alice, "POST", "/api/v1/media").await;
+    assert_eq!(rejected.status, 429);
+    assert_eq!(rejected.json(), serde_json::json!({ "error": "Too many requests" }));
+    assert_eq!(rejected.header("x-ratelimit-limit"), "30");
+    assert_eq!(rejected.header("retry-after"), "1800");
+    assert_eq!(rejected.header("x-account-id"), "");
+    assert_eq!(
+        alice.call("POST /api/v1/media", "").await.status,
+        429,
+        "shared with requests to Belfry itself"
+    );
     let other = original(&alice, "GET", "/api/v1/media").await;
     assert_eq!((other.status, other.header("x-ratelimit-remaining")), (200, "269"));
 }
 
 #[tokio::test]
-async fn whoever_names_two_calls_or_half_a_call_does_not_pass() {
+async fn conflicting_and_incomplete_original_requests_are_rejected() {
     let service = Service::start().await;
     let alice = service.person("alice").await;
     let upload = alice.with("x-original-method", "POST").with("x-original-uri", "/api/v1/media");
@@ -164,14 +168,14 @@ async fn whoever_names_two_calls_or_half_a_call_does_not_pass() {
         (400, alice.with("x-original-uri", "/api/v1/media").with("x-forwarded-method", "GET"), ""),
         (400, alice.clone(), ""),
     ] {
-        let answer = caller.get(&format!("/gateway/check{check}")).await;
-        assert_eq!(answer.status, status, "{}", answer.text);
-        assert!(answer.json()["error"].as_str().unwrap().len() > 20);
+        let response = caller.get(&format!("/gateway/check{check}")).await;
+        assert_eq!(response.status, status, "{}", response.text);
+        assert!(response.json()["error"].as_str().unwrap().len() > 20);
     }
 }
 
 #[tokio::test]
-async fn a_check_that_names_no_call_is_a_call_like_any_other() {
+async fn a_check_without_an_original_request_is_counted_itself() {
     let service = Service::start().await;
     let anyone = service.anyone();
     for _ in 0..300 {
@@ -182,29 +186,33 @@ async fn a_check_that_names_no_call_is_a_call_like_any_other() {
 }
 
 #[tokio::test]
-async fn behind_a_proxy_of_ours_the_clients_address_counts() {
+async fn behind_a_trusted_proxy_the_address_of_the_client_counts() {
     let proxies = TrustedProxies::new(vec!["10.0.0.1".parse().unwrap()]);
     let service = Service::with(config(|config| config.trusted_proxies = proxies)).await;
-    for (peer, client, expected) in [
+    for (peer, forwarded_for, left) in [
         (address(9), "198.51.100.1", 299),
         (address(9), "198.51.100.2", 298),
         ([10, 0, 0, 1].into(), "198.51.100.1", 299),
         ([10, 0, 0, 1].into(), "198.51.100.2", 299),
     ] {
-        let caller = service.person("bob").await.at(peer).with("x-forwarded-for", client);
-        let answer = original(&caller, "GET", "/x").await;
-        let told = format!("\"ip\";r={expected};");
-        assert!(answer.header("ratelimit").contains(&told), "{}", answer.header("ratelimit"));
+        let caller = service.person("bob").await.at(peer).with("x-forwarded-for", forwarded_for);
+        let response = original(&caller, "GET", "/x").await;
+        let expected = format!("\"ip\";r={left};");
+        assert!(
+            response.header("ratelimit").contains(&expected),
+            "{}",
+            response.header("ratelimit")
+        );
     }
 }
 
 #[tokio::test]
-async fn without_limits_tokens_are_checked_all_the_same() {
+async fn with_limits_off_tokens_are_still_checked() {
     let service = Service::with(config(|config| config.limits.mode = LimitMode::Off)).await;
     let alice = service.person("alice").await;
     for _ in 0..40 {
-        let answer = original(&alice, "POST", "/api/v1/media").await;
-        assert_eq!((answer.status, answer.header("x-ratelimit-limit")), (200, ""));
+        let response = original(&alice, "POST", "/api/v1/media").await;
+        assert_eq!((response.status, response.header("x-ratelimit-limit")), (200, ""));
     }
     assert_eq!(original(&service.anyone(), "POST", "/api/v1/media").await.status, 401);
 }

@@ -29,10 +29,10 @@ async fn metrics_count_responses_by_status_class() {
     let metrics = anyone.get("/metrics").await;
     assert_eq!(metrics.status, 200);
     for line in [
-        "belfry_http_answers_total{status=\"2xx\"} 1",
-        "belfry_http_answers_total{status=\"4xx\"} 1",
-        "belfry_http_answer_seconds_count 2",
-        "belfry_cache_in_use 1",
+        "belfry_http_requests_total{status=\"2xx\"} 1",
+        "belfry_http_requests_total{status=\"4xx\"} 1",
+        "belfry_http_request_duration_seconds_count 2",
+        "belfry_cache_enabled 1",
         "belfry_panics_total 0",
     ] {
         assert!(metrics.text.lines().any(|found| found == line), "{line}\n{}", metrics.text);

@@ -1,4 +1,4 @@
-//! Limits on every call. Numbers in brackets are those of the list of attacks that a case is about.
+//! Rate limits over HTTP.
 
 mod address;
 mod connections;
@@ -12,15 +12,15 @@ mod tls;
 
 use crate::support::Caller;
 
-/// How many of so many calls are not refused by a limit.
-pub(crate) async fn admitted(caller: &Caller, what: &str, calls: usize) -> usize {
+/// The number of requests, out of `requests`, that no limit rejects.
+pub(crate) async fn admitted(client: &Caller, request: &str, requests: usize) -> usize {
     let mut admitted = 0;
-    for _ in 0..calls {
-        admitted += usize::from(is_admitted(caller, what).await);
+    for _ in 0..requests {
+        admitted += usize::from(is_admitted(client, request).await);
     }
     admitted
 }
 
-async fn is_admitted(caller: &Caller, what: &str) -> bool {
-    caller.call(what, "").await.status != 429
+async fn is_admitted(client: &Caller, request: &str) -> bool {
+    client.call(request, "").await.status != 429
 }

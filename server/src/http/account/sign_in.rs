@@ -150,7 +150,7 @@ async fn authenticate(
     password: Secret,
 ) -> Result<Result<Account, SignInError>, StoreError> {
     if let Err(exceeded) = guard.sign_in(name).await {
-        return Ok(Err(SignInError::TooMany(exceeded.wait())));
+        return Ok(Err(SignInError::TooMany(exceeded.retry_after())));
     }
     let account = if name.contains('@') {
         state.store.account_by_email(name).await?

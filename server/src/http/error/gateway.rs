@@ -1,37 +1,69 @@
-//! What a failure of the gateway check says.
+//! Errors of the gateway check.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::limits::original_request::OriginalRequestError;
+use belfry_core::oauth::scope::ScopeError;
 use serde_json::json;
+use thiserror::Error;
 
-use crate::http::gateway::Denied;
+use super::CommonError;
 use crate::http::respond::json::Json;
 
-/// Why a call that another server would carry out is not let through. TrustedProxies pass on a 401 and a
-/// 403; what only an operator can mend is a 400.
-impl IntoResponse for Denied {
+/// Why a gateway check does not admit the original request.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum GatewayError {
+    /// The original request is unknown.
+    #[error(transparent)]
+    Request(#[from] OriginalRequestError),
+    /// The check requires an invalid scope.
+    #[error("{0}")]
+    InvalidScope(#[from] ScopeError),
+    /// The original request has no token.
+    #[error("The access token is invalid")]
+    MissingToken,
+    /// The original request has more than one token.
+    #[error("Send the access token once: in the Authorization header or as access_token")]
+    SeveralTokens,
+    /// The token is invalid, with the reason.
+    #[error("{0}")]
+    InvalidToken(&'static str),
+    /// The account of the token is disabled.
+    #[error("Your login is currently disabled")]
+    DisabledAccount,
+    /// The token lacks a scope that the check requires.
+    #[error("This action is outside the authorized scopes")]
+    InsufficientScope,
+    /// An error that can occur anywhere.
+    #[error("{0:?}")]
+    Common(CommonError),
+}
+
+/// Proxies pass on 401 and 403; an error in the configuration of the proxy is a 400.
+impl IntoResponse for GatewayError {
     fn into_response(self) -> Response {
         let status = match self {
-            Self::Request(OriginalRequestError::Conflicting) | Self::Scope | Self::Account => {
-                StatusCode::FORBIDDEN
-            }
+            Self::Request(OriginalRequestError::Conflicting)
+            | Self::InsufficientScope
+            | Self::DisabledAccount => StatusCode::FORBIDDEN,
             Self::Request(OriginalRequestError::Missing | OriginalRequestError::Incomplete)
-            | Self::NoScope(_) => StatusCode::BAD_REQUEST,
-            Self::NoToken | Self::Several | Self::Token(_) => StatusCode::UNAUTHORIZED,
-            Self::Common(problem) => return problem.into_response(),
+            | Self::InvalidScope(_) => StatusCode::BAD_REQUEST,
+            Self::MissingToken | Self::SeveralTokens | Self::InvalidToken(_) => {
+                StatusCode::UNAUTHORIZED
+            }
+            Self::Common(error) => return error.into_response(),
         };
         let challenge = match self {
-            Self::NoToken => Some("Bearer"),
-            Self::Several | Self::Token(_) => Some(r#"Bearer error="invalid_token""#),
-            Self::Scope => Some(r#"Bearer error="insufficient_scope""#),
+            Self::MissingToken => Some("Bearer"),
+            Self::SeveralTokens | Self::InvalidToken(_) => Some(r#"Bearer error="invalid_token""#),
+            Self::InsufficientScope => Some(r#"Bearer error="insufficient_scope""#),
             _ => None,
         };
-        let mut answer = (status, Json(json!({ "error": self.to_string() }))).into_response();
+        let mut response = (status, Json(json!({ "error": self.to_string() }))).into_response();
         if let Some(challenge) = challenge {
             let challenge = HeaderValue::from_static(challenge);
-            answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
         }
-        answer
+        response
     }
 }

@@ -1,4 +1,4 @@
-//! A call that its limits have no room for.
+//! The rejection of a request that exceeds a rate limit.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use belfry_core::limits::RateLimitDecision;
 
 use crate::config::LimitMode;
 
-/// A call that its limits have no room for.
+/// A request exceeds a rate limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitExceeded {
-    wait: Duration,
+    retry_after: Duration,
 }
 
 impl LimitExceeded {
-    /// The refusal that a verdict means; none unless limits are enforced.
-    pub(crate) fn by(decision: &RateLimitDecision, mode: LimitMode) -> Option<Self> {
-        let wait = decision.retry_after().filter(|_| mode == LimitMode::Enforce)?;
-        Some(Self { wait })
+    /// The rejection by a decision; `None` for an admitted request, or unless limits are enforced.
+    pub(crate) fn from_decision(decision: &RateLimitDecision, mode: LimitMode) -> Option<Self> {
+        let retry_after = decision.retry_after().filter(|_| mode == LimitMode::Enforce)?;
+        Some(Self { retry_after })
     }
 
-    /// How long the caller has to wait.
+    /// How long the client has to wait.
     #[must_use]
-    pub fn wait(self) -> Duration {
-        self.wait
+    pub fn retry_after(self) -> Duration {
+        self.retry_after
     }
 }

@@ -112,7 +112,7 @@ pub(crate) fn client_address(active: &ActiveLimits, peer: IpAddr, headers: &Head
         );
     }
     if headers.contains_key(X_FORWARDED_FOR) || headers.contains_key(header::FORWARDED) {
-        active.warn_of_proxy(peer);
+        active.warn_about_proxy(peer);
     }
     peer
 }

@@ -73,7 +73,7 @@ pub(crate) async fn serve(
     area.cache.write_headers(headers);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let duration = started.elapsed();
-    state.metrics.answered(response.status(), duration);
+    state.metrics.record_response(response.status(), duration);
     // Only the path: a query may hold a token.
     tracing::debug!(%method, path = uri.path(), status = response.status().as_u16(), ?duration);
     response
@@ -86,7 +86,7 @@ async fn handle(area: Area, state: &AppState, mut request: Request, next: Next) 
     let mut limits = RateLimitHeaders::default();
     let limited_handler = async {
         if area.limits == LimitClass::Counted {
-            rate_limit::enter(state, &mut request, &mut limits).await?;
+            rate_limit::apply(state, &mut request, &mut limits).await?;
         }
         let mut response = next.run(request).await;
         limits.take_from(&mut response);

@@ -1,8 +1,8 @@
-//! How often: every call is judged by all its limits together, once, before any route sees it.
+//! Rate limiting: decides about every request once, by all its limits, before it is routed.
 //!
-//! Not counted are health, metrics and static files. The gateway check counts the call that it is
-//! asked about instead of itself. What browsers ask before a page may call never comes here: a page
-//! could not read why that was refused, while the call behind it is counted and told.
+//! Health checks, metrics and static files are exempt. A gateway check counts the original request
+//! instead of itself. CORS preflight requests never get here: a page could not read a rejection,
+//! and the request that follows is counted.
 
 pub(crate) mod guard;
 mod headers;
@@ -22,7 +22,7 @@ use crate::http::error::limit_exceeded::LimitExceeded;
 use crate::http::extract::client::{self, Client, Credential};
 use crate::limits::ActiveLimits;
 
-/// A call, as far as limits are concerned.
+/// The parts of a request that limits depend on.
 pub(crate) struct LimitedRequest<'a> {
     pub(crate) method: &'a str,
     /// The path, in any spelling.
@@ -32,90 +32,70 @@ pub(crate) struct LimitedRequest<'a> {
     pub(crate) peer: IpAddr,
 }
 
-/// Applies rate limits, and stores the resolved client in the request's extensions for handlers.
-pub(crate) async fn enter(
+/// Applies the limits, and stores the resolved client in the request extensions for the handlers.
+pub(crate) async fn apply(
     state: &AppState,
     request: &mut Request<Body>,
-    told: &mut RateLimitHeaders,
+    headers: &mut RateLimitHeaders,
 ) -> Result<(), LimitExceeded> {
     let active = state.limits.active();
     if active.mode == LimitMode::Off {
         return Ok(());
     }
-    let call = LimitedRequest {
+    let limited = LimitedRequest {
         method: request.method().as_str(),
         target: request.uri().path(),
         query: request.uri().query(),
         headers: request.headers(),
         peer: client::peer_address(request.extensions()),
     };
-    let now = state.clock.now();
-    let (client, decision) = match judge_at_once(state, &active, &call, now) {
-        Some(judged) => judged,
-        // In a box: most calls need not carry the room for this.
-        None => Box::pin(judge(state, &active, &call, now)).await,
-    };
+    let (client, decision) = check(state, &active, &limited, state.clock.now()).await;
     request.extensions_mut().insert(client);
-    // Guards stand before what is posted; no other call need carry the room for what they find.
+    // Only POST handlers use a guard, so only they need the slot for its decision.
     if request.method() == Method::POST {
-        request.extensions_mut().insert(told.guard_slot());
+        request.extensions_mut().insert(headers.guard_slot());
     }
-    let refused = LimitExceeded::by(&decision, active.mode);
-    told.add(decision);
-    refused.map_or(Ok(()), Err)
+    let exceeded = LimitExceeded::from_decision(&decision, active.mode);
+    headers.add(decision);
+    exceeded.map_or(Ok(()), Err)
 }
 
-/// Finds out who calls, and counts the call for the address and, with a good token of a user, for
-/// the account. Nothing is counted where limits are off, or do not hold for an application service.
-pub(crate) async fn judge(
+/// Resolves the client and counts the request for its address and, with a valid token of a user, for
+/// the account.
+pub(crate) async fn check(
     state: &AppState,
     active: &ActiveLimits,
-    call: &LimitedRequest<'_>,
+    request: &LimitedRequest<'_>,
     now: Timestamp,
 ) -> (Client, RateLimitDecision) {
-    let address = client::client_address(active, call.peer, call.headers);
-    let client = match Client::resolve_cached(state, now, address, call.headers, call.query) {
+    let address = client::client_address(active, request.peer, request.headers);
+    let client = match Client::resolve_cached(state, now, address, request.headers, request.query) {
         Ok(known) => known,
-        Err(digest) => match look_up(state, active, call, address, digest, now).await {
+        Err(digest) => match look_up(state, active, request, address, digest, now).await {
             Ok(credential) => Client { now, address, credential },
             Err(decision) => {
                 return (Client { now, address, credential: Credential::Unknown }, decision);
             }
         },
     };
-    let buckets = buckets(state, active, call, &client);
-    let decision = state.limits.judge(active, CountMode::Check, &buckets, now).await;
+    let buckets = buckets(state, active, request, &client);
+    let decision = state.limits.check(active, CountMode::Check, &buckets, now).await;
     (client, decision)
 }
 
-/// Judges as [`judge`] does, where nothing needs to be asked elsewhere: the way of most calls.
-fn judge_at_once(
-    state: &AppState,
-    active: &ActiveLimits,
-    call: &LimitedRequest<'_>,
-    now: Timestamp,
-) -> Option<(Client, RateLimitDecision)> {
-    let here = state.limits.here()?;
-    let address = client::client_address(active, call.peer, call.headers);
-    let client = Client::resolve_cached(state, now, address, call.headers, call.query).ok()?;
-    let buckets = buckets(state, active, call, &client);
-    let decision = here.judge(active, CountMode::Check, &buckets, now);
-    Some((client, decision))
-}
-
-/// Asks the database for a token, unless the address is over its limits: tokens that are made up
-/// would cost a read each.
+/// Loads a token from the database, unless the address is over its limits: otherwise each made-up
+/// token would cost a read.
 async fn look_up(
     state: &AppState,
     active: &ActiveLimits,
-    call: &LimitedRequest<'_>,
+    request: &LimitedRequest<'_>,
     address: IpAddr,
     digest: Digest,
     now: Timestamp,
 ) -> Result<Credential, RateLimitDecision> {
     if active.mode == LimitMode::Enforce {
-        let buckets = active.buckets(call.method, call.target, None, Network::of(address));
-        let decision = state.limits.judge(active, CountMode::Peek, &buckets, now).await;
+        let buckets = active.buckets(request.method, request.target, None, Network::of(address));
+        let decision = state.limits.check(active, CountMode::Peek, &buckets, now).await;
         if !decision.is_admitted() {
             return Err(decision);
         }
@@ -123,23 +103,24 @@ async fn look_up(
     Ok(client::look_up_token(state, digest).await)
 }
 
-/// What a call draws on.
+/// The buckets of a request; none for an application service without limits.
 fn buckets<'a>(
     state: &AppState,
     active: &'a ActiveLimits,
-    call: &LimitedRequest<'_>,
+    request: &LimitedRequest<'_>,
     client: &Client,
 ) -> Buckets<'a> {
     let account = match &client.credential {
-        Credential::ApplicationService(token) if is_free(state, *token) => return Buckets::new(),
+        Credential::ApplicationService(token) if is_unlimited(state, *token) => {
+            return Buckets::new();
+        }
         Credential::Token(_, token) if token.check(client.now).is_ok() => token.account.as_ref(),
         _ => None,
     };
     let account = account.map(|account| account.id);
-    active.buckets(call.method, call.target, account, Network::of(client.address))
+    active.buckets(request.method, request.target, account, Network::of(client.address))
 }
 
-/// Whether limits do not hold, because an application service is registered so.
-fn is_free(state: &AppState, token: Digest) -> bool {
+fn is_unlimited(state: &AppState, token: Digest) -> bool {
     state.application_services.by_token(token).is_some_and(|service| !service.rate_limited)
 }

@@ -62,13 +62,13 @@ impl Shard {
     }
 
     /// How many keys are held.
-    pub(super) fn used(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.used
     }
 
     /// How much room there is, used or not.
     #[cfg(test)]
-    pub(super) fn slots(&self) -> usize {
+    pub(super) fn capacity(&self) -> usize {
         self.slots.len()
     }
 

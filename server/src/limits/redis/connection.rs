@@ -1,9 +1,9 @@
-//! A connection to Redis or Valkey that can count: opened, tried, and shared by all callers.
+//! A connection to Redis or Valkey that runs the counting script.
 //!
-//! All keys carry one hash tag, so that in a cluster they lie in one slot: a script may touch only
-//! keys of one slot, the limits of a call are of an account and of an address, and a refusal by one
-//! must cost the other nothing. The price is that one node of the cluster does all the counting;
-//! the others add safety, not speed. Separate services spread by having separate prefixes.
+//! All keys have one hash tag, so that they are in one slot of a cluster: a script may access keys of
+//! one slot only, a request has buckets of an account and of an address, and a request rejected by
+//! one must not be counted by the other. The price is that one node of the cluster does all the
+//! counting. Services with different prefixes are spread over the cluster.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use redis::{
 
 const SCRIPT: &str = include_str!("count.lua");
 
-/// Commands that may wait to be written; all of them go out together.
-const QUEUE: usize = 4096;
+/// The number of commands that may wait to be sent in one batch.
+const PIPELINE_SIZE: usize = 4096;
 
-/// A connection on which the script is known. Clones share it, and their calls are pipelined.
+/// A connection to a server that has loaded the script. Clones share it and pipeline their commands.
 #[derive(Debug, Clone)]
 pub(super) struct Connection {
     connection: MultiplexedConnection,
@@ -29,32 +29,31 @@ pub(super) struct Connection {
     prefix: Arc<str>,
 }
 
-/// The count before a call, and what is left of the window.
+/// The count before a request, and the time left in the window.
 pub(super) type WindowState = (u32, Duration);
 
 impl Connection {
-    /// Connects and counts once, to know that it works. In a cluster it ends at the node that has
-    /// the slot, whichever node was asked.
+    /// Connects and runs the script once. In a cluster it follows redirects to the node of the slot.
     pub(super) async fn open(info: &ConnectionInfo, prefix: &Arc<str>) -> RedisResult<Self> {
         let mut info = info.clone();
-        let mut moves = 0;
+        let mut redirects = 0;
         loop {
-            let mut link = Self::connect(info.clone(), prefix).await?;
-            match link.try_out().await {
-                Ok(()) => return Ok(link),
-                Err(error) if moves < 3 => info = moved(&info, &error).ok_or(error)?,
+            let mut connection = Self::connect(info.clone(), prefix).await?;
+            match connection.probe().await {
+                Ok(()) => return Ok(connection),
+                Err(error) if redirects < 3 => info = redirect(&info, &error).ok_or(error)?,
                 Err(error) => return Err(error),
             }
-            moves += 1;
+            redirects += 1;
         }
     }
 
     async fn connect(info: ConnectionInfo, prefix: &Arc<str>) -> RedisResult<Self> {
-        // Whoever waits has its own patience, and shorter than any that could be set here.
+        // Timeouts are applied per request, by the caller.
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
             .set_response_timeout(None)
-            .set_pipeline_buffer_size(QUEUE);
+            .set_pipeline_buffer_size(PIPELINE_SIZE);
         let client = Client::open(info)?;
         let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
         let script: String =
@@ -62,14 +61,14 @@ impl Connection {
         Ok(Self { connection, script: script.into(), prefix: Arc::clone(prefix) })
     }
 
-    /// Writes, so that a server which only reads (a replica, a full one) does not pass for good.
-    pub(super) async fn try_out(&mut self) -> RedisResult<()> {
+    /// Writes once, so that a server that only reads (a replica, a full one) is not used.
+    pub(super) async fn probe(&mut self) -> RedisResult<()> {
         let key = format!("{{{}}}:probe", self.prefix);
         let arguments = [(key, u32::MAX, 1_000)];
         self.run(CountMode::Charge, &arguments).await.map(drop)
     }
 
-    /// Counts a call.
+    /// Runs the script for a request.
     pub(super) async fn count(
         &mut self,
         mode: CountMode,
@@ -90,22 +89,22 @@ impl Connection {
         arguments: &[(String, u32, u64)],
     ) -> RedisResult<Vec<WindowState>> {
         let by_hash = command("EVALSHA", &self.script, mode, arguments);
-        let told: Vec<u64> = match by_hash.query_async(&mut self.connection).await {
+        let response: Vec<u64> = match by_hash.query_async(&mut self.connection).await {
             Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
                 let by_text = command("EVAL", SCRIPT, mode, arguments);
                 by_text.query_async(&mut self.connection).await?
             }
-            answer => answer?,
+            response => response?,
         };
-        let (pairs, rest) = told.as_chunks();
+        let (pairs, rest) = response.as_chunks();
         if pairs.len() != arguments.len() || !rest.is_empty() {
             let kind = ErrorKind::UnexpectedReturnType;
-            return Err((kind, "the script did not answer two numbers per limit").into());
+            return Err((kind, "the script must return two numbers per limit").into());
         }
-        let read = |&[count, left]: &[u64; 2]| {
+        let parse = |&[count, left]: &[u64; 2]| {
             (u32::try_from(count).unwrap_or(u32::MAX), Duration::from_millis(left))
         };
-        Ok(pairs.iter().map(read).collect())
+        Ok(pairs.iter().map(parse).collect())
     }
 }
 
@@ -126,8 +125,8 @@ fn command(name: &str, script: &str, mode: CountMode, arguments: &[(String, u32,
     command
 }
 
-/// Where an answer says that the keys have moved to.
-fn moved(info: &ConnectionInfo, error: &RedisError) -> Option<ConnectionInfo> {
+/// The address that a MOVED or ASK error redirects to.
+fn redirect(info: &ConnectionInfo, error: &RedisError) -> Option<ConnectionInfo> {
     let (address, _slot) = error.redirect_node()?;
     let (host, port) = address.rsplit_once(':')?;
     let port = port.parse().ok()?;

@@ -1,17 +1,17 @@
-//! The cases that every engine passes.
+//! The cases that both engines pass.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belfry::limits::Counters;
-use belfry_core::limits::{Bucket, LimitKey, Network};
+use belfry::limits::Engine;
+use belfry_core::limits::{Bucket, CountMode, LimitKey, Network};
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 
-use super::engine::{Engine, account, address, limit, remaining};
+use super::engine::{TestEngine, account, address, limit, remaining};
 
-pub(super) async fn the_301st_of_300_is_refused(engine: Engine) {
+pub(super) async fn the_301st_request_of_300_is_rejected(engine: TestEngine) {
     let limit = limit("account", 300, 300);
     let buckets = [account(&limit, 1)];
     for left in (0..300).rev() {
@@ -24,7 +24,7 @@ pub(super) async fn the_301st_of_300_is_refused(engine: Engine) {
     }
 }
 
-pub(super) async fn a_refused_call_costs_none_of_its_limits(engine: Engine) {
+pub(super) async fn a_rejected_request_consumes_no_quota(engine: TestEngine) {
     let (wide, narrow) = (limit("account", 300, 300), limit("media", 1, 1800));
     let both = [account(&wide, 1), account(&narrow, 1)];
     engine.check(&both).await;
@@ -33,13 +33,11 @@ pub(super) async fn a_refused_call_costs_none_of_its_limits(engine: Engine) {
         assert_eq!((decision.is_admitted(), remaining(&decision)), (false, vec![299, 0]));
         assert_eq!(decision.closest().unwrap().limit.name(), "media");
     }
-    let fresh = engine.another().await;
-    assert_eq!(remaining(&fresh.peek(&both[..1], engine.now()).await), [299]);
+    let fresh = engine.another_node().await;
+    assert_eq!(remaining(&fresh.check(CountMode::Peek, &both[..1], engine.now()).await), [299]);
 }
 
-pub(super) async fn a_window_ends_after_its_length_and_the_next_call_starts_another(
-    engine: Engine,
-) {
+pub(super) async fn a_window_ends_and_the_next_request_starts_another(engine: TestEngine) {
     let limit = limit("account", 2, 1);
     let buckets = [account(&limit, 1)];
     for _ in 0..2 {
@@ -47,11 +45,11 @@ pub(super) async fn a_window_ends_after_its_length_and_the_next_call_starts_anot
             assert_eq!(remaining(&engine.check(&buckets).await), [left]);
         }
         assert!(!engine.check(&buckets).await.is_admitted());
-        engine.pass(Duration::from_millis(1100)).await;
+        engine.advance(Duration::from_millis(1100)).await;
     }
 }
 
-pub(super) async fn reset_is_the_end_of_the_window_for_every_call_in_it(engine: Engine) {
+pub(super) async fn reset_is_the_end_of_the_window_for_every_request_in_it(engine: TestEngine) {
     let limit = limit("account", 2, 300);
     let buckets = [account(&limit, 1)];
     let reset = async || Timestamp::from(engine.check(&buckets).await.statuses()[0].reset);
@@ -61,27 +59,28 @@ pub(super) async fn reset_is_the_end_of_the_window_for_every_call_in_it(engine: 
         assert!(one.duration_since(other).abs() < SignedDuration::from_secs(1), "{one} {other}");
     };
     near(first, engine.now() + length);
-    engine.pass(Duration::from_millis(1500)).await;
+    engine.advance(Duration::from_millis(1500)).await;
     for _ in 0..3 {
         near(reset().await, first);
     }
 }
 
-pub(super) async fn a_peek_costs_nothing_and_starts_no_window(engine: Engine) {
-    let limit = limit("account", 1, 1);
+pub(super) async fn a_peek_consumes_nothing_and_starts_no_window(engine: TestEngine) {
+    let limit = limit("account", 1, 3);
     let buckets = [account(&limit, 1)];
     for _ in 0..5 {
         let decision = engine.peek(&buckets).await;
         assert_eq!((decision.is_admitted(), remaining(&decision)), (true, vec![1]));
     }
-    engine.pass(Duration::from_millis(700)).await;
+    // A window that a peek had started would end before the last two requests.
+    engine.advance(Duration::from_millis(2000)).await;
     assert!(engine.check(&buckets).await.is_admitted());
-    engine.pass(Duration::from_millis(600)).await;
+    engine.advance(Duration::from_millis(1200)).await;
     assert!(!engine.peek(&buckets).await.is_admitted());
     assert!(!engine.check(&buckets).await.is_admitted());
 }
 
-pub(super) async fn a_charge_counts_wherever_there_is_room(engine: Engine) {
+pub(super) async fn a_charge_counts_for_every_limit_with_quota_left(engine: TestEngine) {
     let (wide, narrow) = (limit("a", 3, 60), limit("b", 1, 60));
     let both = [account(&wide, 1), account(&narrow, 1)];
     for left in [[2, 0], [1, 0], [0, 0], [0, 0]] {
@@ -89,20 +88,20 @@ pub(super) async fn a_charge_counts_wherever_there_is_room(engine: Engine) {
     }
 }
 
-pub(super) async fn what_was_charged_is_seen_by_a_peek(engine: Engine) {
+pub(super) async fn a_peek_sees_earlier_charges(engine: TestEngine) {
     let limit = limit("client_secret", 3, 60);
     let from = Network::of([192, 0, 2, 1].into());
     let buckets = [Bucket { limit: &limit, key: LimitKey::name_from(from, "client") }];
-    let other = engine.another().await;
+    let other = engine.another_node().await;
     for _ in 0..3 {
         assert!(engine.peek(&buckets).await.is_admitted());
         assert!(engine.charge(&buckets).await.is_admitted());
     }
     assert!(!engine.peek(&buckets).await.is_admitted());
-    assert!(!other.peek(&buckets, engine.now()).await.is_admitted());
+    assert!(!other.check(CountMode::Peek, &buckets, engine.now()).await.is_admitted());
 }
 
-pub(super) async fn keys_and_limits_have_budgets_of_their_own(engine: Engine) {
+pub(super) async fn every_key_and_limit_has_its_own_quota(engine: TestEngine) {
     let (one, other) = (limit("one", 1, 60), limit("other", 1, 60));
     let from = |last| Network::of([192, 0, 2, last].into());
     let buckets = [
@@ -124,7 +123,7 @@ pub(super) async fn keys_and_limits_have_budgets_of_their_own(engine: Engine) {
     }
 }
 
-pub(super) async fn names_of_any_kind_and_length_are_counted(engine: Engine) {
+pub(super) async fn names_of_any_characters_and_length_are_counted(engine: TestEngine) {
     let limit = limit("sign_in_name", 1, 60);
     let from = Network::of("2001:db8::1".parse().unwrap());
     let long = "x".repeat(100_000);
@@ -135,7 +134,7 @@ pub(super) async fn names_of_any_kind_and_length_are_counted(engine: Engine) {
     }
 }
 
-pub(super) async fn a_limit_of_0_refuses_everything(engine: Engine) {
+pub(super) async fn a_limit_of_0_rejects_everything(engine: TestEngine) {
     let (none, some) = (limit("none", 0, 60), limit("some", 5, 60));
     let both = [account(&none, 1), account(&some, 1)];
     for _ in 0..3 {
@@ -145,7 +144,7 @@ pub(super) async fn a_limit_of_0_refuses_everything(engine: Engine) {
     }
 }
 
-pub(super) async fn the_largest_limit_and_the_longest_window_are_counted(engine: Engine) {
+pub(super) async fn the_largest_limit_and_the_longest_window_are_counted(engine: TestEngine) {
     let most = limit("most", u32::MAX, 366 * 86_400);
     let buckets = [account(&most, 1)];
     assert_eq!(remaining(&engine.check(&buckets).await), [u32::MAX - 1]);
@@ -155,94 +154,100 @@ pub(super) async fn the_largest_limit_and_the_longest_window_are_counted(engine:
     assert!((left.as_hours() - 366 * 24).abs() <= 1, "{left}");
 }
 
-pub(super) async fn a_call_without_limits_is_admitted(engine: Engine) {
+pub(super) async fn a_request_without_limits_is_admitted(engine: TestEngine) {
     let decision = engine.check(&[]).await;
     assert!(decision.is_admitted());
     assert_eq!(decision.statuses(), []);
 }
 
-pub(super) async fn a_changed_number_of_requests_keeps_what_was_counted(engine: Engine) {
+pub(super) async fn a_changed_number_of_requests_keeps_the_count(engine: TestEngine) {
     let (before, more, fewer) = (limit("l", 5, 60), limit("l", 8, 60), limit("l", 2, 60));
     for _ in 0..6 {
         engine.check(&[account(&before, 1)]).await;
     }
     assert_eq!(remaining(&engine.check(&[account(&more, 1)]).await), [2]);
-    let refused = engine.check(&[account(&fewer, 1)]).await;
-    assert_eq!((refused.is_admitted(), remaining(&refused)), (false, vec![0]));
+    let rejected = engine.check(&[account(&fewer, 1)]).await;
+    assert_eq!((rejected.is_admitted(), remaining(&rejected)), (false, vec![0]));
     assert_eq!(remaining(&engine.check(&[account(&more, 1)]).await), [1]);
 }
 
-pub(super) async fn a_shorter_window_holds_at_once(engine: Engine) {
+pub(super) async fn a_shorter_window_applies_at_once(engine: TestEngine) {
     let (before, after) = (limit("l", 1, 1800), limit("l", 1, 1));
     assert!(engine.check(&[account(&before, 1)]).await.is_admitted());
     assert!(!engine.check(&[account(&after, 1)]).await.is_admitted());
-    engine.pass(Duration::from_millis(1100)).await;
+    engine.advance(Duration::from_millis(1100)).await;
     assert!(engine.check(&[account(&after, 1)]).await.is_admitted());
 }
 
-/// How many of `calls` calls by each of 64 callers pass, when each asks one of the processes.
-async fn storm(processes: &[Arc<dyn Counters>], calls: usize, now: Timestamp) -> usize {
-    let mut callers = JoinSet::new();
-    for caller in 0..64 {
-        let counters = Arc::clone(&processes[caller % processes.len()]);
-        callers.spawn(async move {
+/// Sends `requests` requests by each of 64 clients, each to one of the nodes, and counts the
+/// admitted ones.
+async fn send_concurrently(nodes: &[Arc<Engine>], requests: usize, now: Timestamp) -> usize {
+    let mut clients = JoinSet::new();
+    for client in 0..64 {
+        let engine = Arc::clone(&nodes[client % nodes.len()]);
+        clients.spawn(async move {
             let limit = limit("account", 300, 300);
             let buckets = [account(&limit, 1)];
-            let mut passed = 0;
-            for _ in 0..calls {
-                passed += usize::from(counters.check(&buckets, now).await.is_admitted());
+            let mut admitted = 0;
+            for _ in 0..requests {
+                admitted +=
+                    usize::from(engine.check(CountMode::Check, &buckets, now).await.is_admitted());
                 tokio::task::yield_now().await;
             }
-            passed
+            admitted
         });
     }
-    callers.join_all().await.into_iter().sum()
+    clients.join_all().await.into_iter().sum()
 }
 
-pub(super) async fn of_64_callers_on_one_key_exactly_the_limit_pass(engine: Engine) {
-    let one = [Arc::clone(&engine.counters)];
-    assert_eq!(storm(&one, 10, engine.now()).await, 300);
-    assert_eq!(storm(&one, 1, engine.now()).await, 0);
-}
-
-pub(super) async fn three_processes_on_one_key_admit_exactly_the_limit(engine: Engine) {
-    let three = [Arc::clone(&engine.counters), engine.another().await, engine.another().await];
-    assert_eq!(storm(&three, 10, engine.now()).await, 300);
-}
-
-pub(super) async fn of_many_callers_on_crossing_keys_every_refused_one_cost_nothing(
-    engine: Engine,
+pub(super) async fn of_64_concurrent_clients_of_one_key_exactly_the_limit_is_admitted(
+    engine: TestEngine,
 ) {
-    let mut callers = JoinSet::new();
-    for caller in 0..64_u8 {
-        let counters = Arc::clone(&engine.counters);
+    let one = [Arc::clone(&engine.engine)];
+    assert_eq!(send_concurrently(&one, 10, engine.now()).await, 300);
+    assert_eq!(send_concurrently(&one, 1, engine.now()).await, 0);
+}
+
+pub(super) async fn three_nodes_admit_exactly_the_limit_of_one_key(engine: TestEngine) {
+    let three =
+        [Arc::clone(&engine.engine), engine.another_node().await, engine.another_node().await];
+    assert_eq!(send_concurrently(&three, 10, engine.now()).await, 300);
+}
+
+pub(super) async fn concurrent_rejected_requests_with_shared_keys_consume_no_quota(
+    engine: TestEngine,
+) {
+    let mut clients = JoinSet::new();
+    for client in 0..64_u8 {
+        let node = Arc::clone(&engine.engine);
         let now = engine.now();
-        callers.spawn(async move {
+        clients.spawn(async move {
             let (by_account, by_address) = (limit("account", 40, 300), limit("ip", 50, 300));
-            let mut passed = Vec::new();
-            for call in 0..8_u8 {
-                let (id, last) = ((caller + call) % 5, (caller ^ call) % 4);
+            let mut admitted = Vec::new();
+            for number in 0..8_u8 {
+                let (id, last) = ((client + number) % 5, (client ^ number) % 4);
                 let both = [account(&by_account, id.into()), address(&by_address, last)];
-                if counters.check(&both, now).await.is_admitted() {
-                    passed.push((id, last));
+                if node.check(CountMode::Check, &both, now).await.is_admitted() {
+                    admitted.push((id, last));
                 }
             }
-            passed
+            admitted
         });
     }
-    let passed: Vec<(u8, u8)> = callers.join_all().await.into_iter().flatten().collect();
+    let admitted: Vec<(u8, u8)> = clients.join_all().await.into_iter().flatten().collect();
     let mut counts = HashMap::<_, u32>::new();
-    for (id, last) in passed {
+    for (id, last) in admitted {
         *counts.entry(LimitKey::Account(id.into())).or_default() += 1;
         *counts.entry(LimitKey::Network(Network::of([192, 0, 2, last].into()))).or_default() += 1;
     }
-    let fresh = engine.another().await;
+    let fresh = engine.another_node().await;
     for (key, count) in counts {
         let limit = match key {
             LimitKey::Account(_) => limit("account", 40, 300),
             _ => limit("ip", 50, 300),
         };
-        let left = fresh.peek(&[Bucket { limit: &limit, key }], engine.now()).await;
+        let left =
+            fresh.check(CountMode::Peek, &[Bucket { limit: &limit, key }], engine.now()).await;
         assert_eq!(remaining(&left), [limit.requests() - count]);
     }
 }

@@ -1,61 +1,62 @@
-//! An engine under test, and the time it goes by.
+//! An engine under test, and the clock it uses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use belfry::limits::Counters;
-use belfry::limits::memory::Memory;
-use belfry::limits::redis::{Options, Redis};
-use belfry_core::limits::{Bucket, Limit, LimitKey, Network, RateLimitDecision};
+use belfry::limits::Engine;
+use belfry::limits::memory::MemoryCounters;
+use belfry::limits::redis::{RedisCounters, RedisOptions};
+use belfry_core::limits::{Bucket, CountMode, Limit, LimitKey, Network, RateLimitDecision};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::support::databases::engine_url;
 
-/// Counters, further processes on the same counters, and a clock.
-pub(super) struct Engine {
-    pub(super) counters: Arc<dyn Counters>,
-    /// Where Redis is and what our keys begin with; none for memory.
+/// An engine, further nodes with the same counters, and a clock.
+pub(super) struct TestEngine {
+    pub(super) engine: Arc<Engine>,
+    /// The URL of Redis and the prefix of the keys; `None` for memory.
     redis: Option<(String, String)>,
     started: Instant,
     skipped: AtomicI64,
 }
 
-impl Engine {
+impl TestEngine {
     pub(super) fn memory() -> Self {
-        Self::new(Arc::new(Memory::new(100_000)), None)
+        Self::new(Engine::Memory(MemoryCounters::new(100_000)), None)
     }
 
-    /// `None` at a desk without a server.
+    /// `None` where tests of Redis are not run.
     pub(super) async fn redis() -> Option<Self> {
         let url = redis_url()?;
         let prefix = fresh_prefix();
-        let counters = connect(&url, &prefix).await;
-        Some(Self::new(Arc::new(counters), Some((url, prefix))))
+        let engine = connect(&url, &prefix).await;
+        Some(Self::new(engine, Some((url, prefix))))
     }
 
-    fn new(counters: Arc<dyn Counters>, redis: Option<(String, String)>) -> Self {
-        Self { counters, redis, started: Instant::now(), skipped: AtomicI64::new(0) }
+    fn new(engine: Engine, redis: Option<(String, String)>) -> Self {
+        let engine = Arc::new(engine);
+        Self { engine, redis, started: Instant::now(), skipped: AtomicI64::new(0) }
     }
 
-    /// What another process on the same counters uses. Memory is one process.
-    pub(super) async fn another(&self) -> Arc<dyn Counters> {
+    /// The engine of another node with the same counters. Memory has only one node.
+    pub(super) async fn another_node(&self) -> Arc<Engine> {
         match &self.redis {
-            None => Arc::clone(&self.counters),
+            None => Arc::clone(&self.engine),
             Some((url, prefix)) => Arc::new(connect(url, prefix).await),
         }
     }
 
-    /// The time: Redis goes by its own clock, so here it passes; for memory it is a number.
+    /// The time. Redis uses its own clock, so for Redis real time passes.
     pub(super) fn now(&self) -> Timestamp {
-        let passed = match &self.redis {
+        let elapsed = match &self.redis {
             None => SignedDuration::from_millis(self.skipped.load(Ordering::Relaxed)),
             Some(_) => self.started.elapsed().try_into().unwrap(),
         };
-        Timestamp::from_second(1_800_000_000).unwrap() + passed
+        Timestamp::from_second(1_800_000_000).unwrap() + elapsed
     }
 
-    pub(super) async fn pass(&self, time: Duration) {
+    pub(super) async fn advance(&self, time: Duration) {
         match &self.redis {
             None => drop(
                 self.skipped.fetch_add(time.as_millis().try_into().unwrap(), Ordering::Relaxed),
@@ -65,15 +66,15 @@ impl Engine {
     }
 
     pub(super) async fn check(&self, buckets: &[Bucket<'_>]) -> RateLimitDecision {
-        self.counters.check(buckets, self.now()).await
+        self.engine.check(CountMode::Check, buckets, self.now()).await
     }
 
     pub(super) async fn peek(&self, buckets: &[Bucket<'_>]) -> RateLimitDecision {
-        self.counters.peek(buckets, self.now()).await
+        self.engine.check(CountMode::Peek, buckets, self.now()).await
     }
 
     pub(super) async fn charge(&self, buckets: &[Bucket<'_>]) -> RateLimitDecision {
-        self.counters.charge(buckets, self.now()).await
+        self.engine.check(CountMode::Charge, buckets, self.now()).await
     }
 }
 
@@ -81,16 +82,26 @@ pub(super) fn redis_url() -> Option<String> {
     engine_url("Redis", "BELFRY_TEST_REDIS")
 }
 
-/// Keys that no other test has.
+/// A prefix that no other test uses.
 pub(super) fn fresh_prefix() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Patient, so that a busy machine does not have calls counted elsewhere.
-pub(super) async fn connect(url: &str, prefix: &str) -> Redis {
-    let options = Options { prefix: prefix.into(), timeout: Duration::from_secs(5) };
-    Redis::connect(url, options, Memory::new(100_000)).await.unwrap()
+/// Connects with a long timeout, so that no request is counted locally on a busy machine.
+pub(super) async fn connect(url: &str, prefix: &str) -> Engine {
+    open(url, prefix, Duration::from_secs(5)).await.unwrap()
+}
+
+/// Opens shared counters with these settings.
+pub(super) async fn open(
+    url: &str,
+    prefix: &str,
+    timeout: Duration,
+) -> Result<Engine, redis::RedisError> {
+    let options = RedisOptions { prefix: prefix.into(), timeout };
+    let counters = RedisCounters::connect(url, options, MemoryCounters::new(100_000)).await?;
+    Ok(Engine::Redis(counters.into()))
 }
 
 pub(super) fn limit(name: &str, requests: u32, seconds: u64) -> Arc<Limit> {

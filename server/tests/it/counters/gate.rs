@@ -1,4 +1,4 @@
-//! A gate before a server: it lets bytes through, holds them back, or is closed.
+//! A TCP proxy that forwards, withholds or disconnects.
 
 use std::net::SocketAddr;
 
@@ -10,13 +10,13 @@ use tokio::task::JoinSet;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gate {
     Open,
-    /// Connections are taken and bytes are read, but none gets through.
+    /// Connections are accepted and bytes are read, but not forwarded.
     Held,
-    /// Connections are cut, and new ones are cut at once.
+    /// Connections are closed, and new ones are closed at once.
     Closed,
 }
 
-/// Stands before the server at `to`. The gate's address, and its handle.
+/// Starts a proxy to the server at `to`. Returns its address and its handle.
 pub(super) async fn before(to: String) -> (SocketAddr, watch::Sender<Gate>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -28,7 +28,7 @@ pub(super) async fn before(to: String) -> (SocketAddr, watch::Sender<Gate>) {
                 let mut closed = gate.clone();
                 tokio::select! {
                     _ = closed.wait_for(|gate| *gate == Gate::Closed) => {}
-                    () = pass(client, to, gate) => {}
+                    () = forward(client, to, gate) => {}
                 }
             });
         }
@@ -36,7 +36,7 @@ pub(super) async fn before(to: String) -> (SocketAddr, watch::Sender<Gate>) {
     (address, handle)
 }
 
-async fn pass(client: TcpStream, to: String, gate: watch::Receiver<Gate>) {
+async fn forward(client: TcpStream, to: String, gate: watch::Receiver<Gate>) {
     let server = TcpStream::connect(to).await.unwrap();
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();

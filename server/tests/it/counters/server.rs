@@ -1,14 +1,14 @@
-//! What is kept on the Redis server, and what becomes of it when others meddle.
+//! The keys on the Redis server, and how unexpected values are handled.
 
-use belfry::limits::memory::Memory;
-use belfry::limits::redis::{Options, Redis};
-use belfry::limits::{Counters, Place};
-use belfry_core::limits::{Bucket, LimitKey, Network};
+use std::time::Duration;
+
+use belfry::limits::EngineStatus;
+use belfry_core::limits::{Bucket, CountMode, LimitKey, Network};
 use redis::AsyncTypedCommands;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::engine::{Engine, account, address, connect, fresh_prefix, limit, redis_url, remaining};
+use super::engine::{account, address, connect, fresh_prefix, limit, open, redis_url, remaining};
 
 async fn raw(url: &str) -> redis::aio::MultiplexedConnection {
     redis::Client::open(url).unwrap().get_multiplexed_async_connection().await.unwrap()
@@ -19,14 +19,14 @@ fn now() -> jiff::Timestamp {
 }
 
 #[tokio::test]
-async fn all_keys_lie_in_one_slot_and_end_with_their_window() {
+async fn all_keys_are_in_one_slot_and_expire_with_their_window() {
     let Some(url) = redis_url() else { return };
     let prefix = fresh_prefix();
     let counters = connect(&url, &prefix).await;
     let (by_name, by_address) = (limit("name", 9, 300), limit("ip", 9, 60));
     let here = Network::of([192, 0, 2, 1].into());
-    let tried = Bucket { limit: &by_name, key: LimitKey::name_from(here, "{x}") };
-    counters.check(&[tried, address(&by_address, 1)], now()).await;
+    let name = Bucket { limit: &by_name, key: LimitKey::name_from(here, "{x}") };
+    counters.check(CountMode::Check, &[name, address(&by_address, 1)], now()).await;
 
     let mut redis = raw(&url).await;
     let tag = format!("{{{prefix}}}:");
@@ -37,7 +37,7 @@ async fn all_keys_lie_in_one_slot_and_end_with_their_window() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_no_count_is_begun_anew() {
+async fn a_key_that_is_not_a_count_starts_again() {
     let Some(url) = redis_url() else { return };
     let prefix = fresh_prefix();
     let counters = connect(&url, &prefix).await;
@@ -46,17 +46,23 @@ async fn a_key_that_is_no_count_is_begun_anew() {
     let texts = ["", "x", "-1", "1.5", "1e2", "007", "0", "99999999999", "nan"];
     for (id, text) in (1..).zip(texts) {
         redis.set(format!("{{{prefix}}}:l:account:={id}"), text).await.unwrap();
-        let decision = counters.check(&[account(&limit, id)], now()).await;
+        let decision = counters.check(CountMode::Check, &[account(&limit, id)], now()).await;
         assert_eq!(remaining(&decision), [2], "{text:?}");
-        assert_eq!(remaining(&counters.check(&[account(&limit, id)], now()).await), [1]);
+        assert_eq!(
+            remaining(&counters.check(CountMode::Check, &[account(&limit, id)], now()).await),
+            [1]
+        );
     }
     redis.lpush(format!("{{{prefix}}}:l:account:=99"), "x").await.unwrap();
-    assert_eq!(remaining(&counters.check(&[account(&limit, 99)], now()).await), [2]);
-    assert_eq!(counters.state().place, Place::Redis);
+    assert_eq!(
+        remaining(&counters.check(CountMode::Check, &[account(&limit, 99)], now()).await),
+        [2]
+    );
+    assert_eq!(counters.state().status, EngineStatus::Redis);
 }
 
 #[tokio::test]
-async fn a_count_that_would_never_end_gets_an_end() {
+async fn a_count_without_an_expiry_gets_one() {
     let Some(url) = redis_url() else { return };
     let prefix = fresh_prefix();
     let counters = connect(&url, &prefix).await;
@@ -64,31 +70,31 @@ async fn a_count_that_would_never_end_gets_an_end() {
     let limit = limit("l", 3, 60);
     let key = format!("{{{prefix}}}:l:account:=1");
     redis.set(&key, "3").await.unwrap();
-    assert!(!counters.check(&[account(&limit, 1)], now()).await.is_admitted());
+    assert!(!counters.check(CountMode::Check, &[account(&limit, 1)], now()).await.is_admitted());
     assert!(redis.ttl(&key).await.unwrap().raw() > 0);
 }
 
-/// Attack 133: a key that the server evicted starts afresh, once, and is counted as before.
+/// An evicted key starts again from 0 and is then counted as before.
 #[tokio::test]
-async fn a_key_that_was_evicted_is_counted_from_the_start() {
+async fn an_evicted_key_starts_from_0() {
     let Some(url) = redis_url() else { return };
     let prefix = fresh_prefix();
     let counters = connect(&url, &prefix).await;
     let mut redis = raw(&url).await;
     let limit = limit("l", 3, 300);
     let buckets = [account(&limit, 1)];
-    assert_eq!(remaining(&counters.check(&buckets, now()).await), [2]);
+    assert_eq!(remaining(&counters.check(CountMode::Check, &buckets, now()).await), [2]);
     redis.del(format!("{{{prefix}}}:l:account:=1")).await.unwrap();
     for left in [2, 1, 0] {
-        assert_eq!(remaining(&counters.check(&buckets, now()).await), [left]);
+        assert_eq!(remaining(&counters.check(CountMode::Check, &buckets, now()).await), [left]);
     }
-    assert!(!counters.check(&buckets, now()).await.is_admitted());
-    assert_eq!(counters.state().place, Place::Redis);
+    assert!(!counters.check(CountMode::Check, &buckets, now()).await.is_admitted());
+    assert_eq!(counters.state().status, EngineStatus::Redis);
 }
 
-/// Attacks 133 and 135: windows go by the server's clock, so nodes that differ count together.
+/// Windows use the clock of the server, so nodes with different clocks share them.
 #[tokio::test]
-async fn nodes_whose_clocks_differ_count_in_one_window() {
+async fn nodes_with_different_clocks_share_a_window() {
     let Some(url) = redis_url() else { return };
     let prefix = fresh_prefix();
     let (one, other) = (connect(&url, &prefix).await, connect(&url, &prefix).await);
@@ -98,76 +104,89 @@ async fn nodes_whose_clocks_differ_count_in_one_window() {
     for (counters, at, left) in
         [(&one, now(), 3), (&other, now() + hour, 2), (&one, now() - hour, 1), (&other, now(), 0)]
     {
-        let decision = counters.check(&buckets, at).await;
+        let decision = counters.check(CountMode::Check, &buckets, at).await;
         assert_eq!(remaining(&decision), [left], "{at}");
         let end = jiff::Timestamp::from(decision.statuses()[0].reset).duration_since(at);
         assert!(end <= jiff::SignedDuration::from_secs(301), "{at}: {end}");
     }
     for (counters, at) in [(&one, now()), (&other, now() - hour)] {
-        assert!(!counters.check(&buckets, at).await.is_admitted(), "{at}");
+        assert!(!counters.check(CountMode::Check, &buckets, at).await.is_admitted(), "{at}");
     }
 }
 
-/// Attack 135: what another process counted before is still counted.
+/// Counts survive the process that made them.
 #[tokio::test]
-async fn a_restart_is_no_free_reset() {
+async fn a_restart_does_not_reset_counts() {
     let Some(url) = redis_url() else { return };
     let prefix = fresh_prefix();
     let limit = limit("l", 2, 300);
     let buckets = [account(&limit, 1)];
     for admitted in [true, true, false] {
         let counters = connect(&url, &prefix).await;
-        assert_eq!(counters.check(&buckets, now()).await.is_admitted(), admitted);
+        assert_eq!(counters.check(CountMode::Check, &buckets, now()).await.is_admitted(), admitted);
     }
 }
 
 #[tokio::test]
-async fn a_server_that_forgot_the_script_is_told_it_again() {
+async fn a_script_that_the_server_lost_is_sent_again() {
     let Some(url) = redis_url() else { return };
     let counters = connect(&url, &fresh_prefix()).await;
     let mut redis = raw(&url).await;
     let limit = limit("l", 9, 60);
     for left in [8, 7, 6] {
         let _: () = redis::cmd("SCRIPT").arg("FLUSH").query_async(&mut redis).await.unwrap();
-        assert_eq!(remaining(&counters.check(&[account(&limit, 1)], now()).await), [left]);
+        assert_eq!(
+            remaining(&counters.check(CountMode::Check, &[account(&limit, 1)], now()).await),
+            [left]
+        );
     }
-    assert_eq!((counters.state().place, counters.state().alone), (Place::Redis, 0));
+    assert_eq!(
+        (counters.state().status, counters.state().local_decisions),
+        (EngineStatus::Redis, 0)
+    );
 }
 
 #[tokio::test]
-async fn a_key_that_is_known_to_be_over_is_refused_without_asking() {
-    let Some(engine) = Engine::redis().await else { return };
+async fn a_key_that_is_known_to_be_exhausted_is_rejected_without_a_query() {
+    let Some(url) = redis_url() else { return };
+    let prefix = fresh_prefix();
+    let counters = connect(&url, &prefix).await;
+    let mut redis = raw(&url).await;
     let limit = limit("l", 2, 60);
-    for _ in 0..10 {
-        engine.check(&[account(&limit, 1)]).await;
+    let buckets = [account(&limit, 1)];
+    for admitted in [true, true, false] {
+        let decision = counters.check(CountMode::Check, &buckets, now()).await;
+        assert_eq!(decision.is_admitted(), admitted);
     }
-    assert_eq!((engine.counters.state().known, engine.counters.state().alone), (8, 0));
-    assert!(engine.check(&[account(&limit, 2)]).await.is_admitted());
+    // A query would find no key, and admit the request.
+    redis.del(format!("{{{prefix}}}:l:account:=1")).await.unwrap();
+    for _ in 0..8 {
+        assert!(!counters.check(CountMode::Check, &buckets, now()).await.is_admitted());
+    }
+    assert_eq!(counters.state().local_decisions, 0);
+    assert!(counters.check(CountMode::Check, &[account(&limit, 2)], now()).await.is_admitted());
 }
 
 #[tokio::test]
-async fn a_url_or_prefix_that_cannot_be_used_is_an_error() {
-    let made = async |url: &str, prefix: &str| {
-        let options = Options { prefix: prefix.into(), ..Options::default() };
-        Redis::connect(url, options, Memory::new(1)).await.map(drop)
-    };
+async fn an_invalid_url_or_prefix_is_an_error() {
+    let timeout = Duration::from_millis(25);
     for url in ["", "localhost", "http://localhost"] {
-        assert!(made(url, "belfry").await.is_err(), "{url:?}");
+        assert!(open(url, "belfry", timeout).await.is_err(), "{url:?}");
     }
     for prefix in ["", "}", "a{b"] {
-        assert!(made("redis://127.0.0.1:1", prefix).await.is_err(), "{prefix:?}");
+        assert!(open("redis://127.0.0.1:1", prefix, timeout).await.is_err(), "{prefix:?}");
     }
-    assert!(made("redis://127.0.0.1:1", "belfry").await.is_ok());
+    assert!(open("redis://127.0.0.1:1", "belfry", timeout).await.is_ok());
 }
 
 #[tokio::test]
-async fn the_password_of_the_url_is_never_printed() {
+async fn the_password_of_the_url_is_never_in_debug_output() {
     let url = "redis://user:hunter2@127.0.0.1:1";
-    let counters = Redis::connect(url, Options::default(), Memory::new(1)).await.unwrap();
+    let counters = open(url, "belfry", Duration::from_millis(25)).await.unwrap();
     assert!(!format!("{counters:?}").contains("hunter2"));
 }
 
-/// A node of a cluster that has no slot: whatever is counted there has moved to `to`.
+/// A cluster node without the slot, which redirects every script call to `to`.
 async fn node_without_slots(to: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -178,12 +197,12 @@ async fn node_without_slots(to: String) -> String {
                 let text = String::from_utf8_lossy(&bytes[..read]).into_owned();
                 // Every command is an array, and our arguments do not look like one.
                 for command in text.split("\r\n").filter(|line| line.starts_with('*')) {
-                    let answer = match (command, &text) {
+                    let response = match (command, &text) {
                         ("*3", text) if text.contains("SCRIPT") => "+0123\r\n".to_owned(),
                         (_, text) if text.contains("EVALSHA") => format!("-MOVED 1 {to}\r\n"),
                         _ => "+OK\r\n".to_owned(),
                     };
-                    client.write_all(answer.as_bytes()).await.unwrap();
+                    client.write_all(response.as_bytes()).await.unwrap();
                 }
             }
         }
@@ -192,15 +211,16 @@ async fn node_without_slots(to: String) -> String {
 }
 
 #[tokio::test]
-async fn in_a_cluster_the_node_that_has_the_slot_is_found() {
+async fn in_a_cluster_the_node_of_the_slot_is_found() {
     let Some(url) = redis_url() else { return };
     let server = url.strip_prefix("redis://").unwrap().trim_end_matches('/').to_owned();
     let node = node_without_slots(server).await;
     let prefix = fresh_prefix();
     let counters = connect(&format!("redis://{node}"), &prefix).await;
-    assert_eq!(counters.state().place, Place::Redis);
+    assert_eq!(counters.state().status, EngineStatus::Redis);
     let limit = limit("l", 9, 60);
-    counters.check(&[account(&limit, 1)], now()).await;
-    let seen = connect(&url, &prefix).await.peek(&[account(&limit, 1)], now()).await;
+    counters.check(CountMode::Check, &[account(&limit, 1)], now()).await;
+    let seen =
+        connect(&url, &prefix).await.check(CountMode::Peek, &[account(&limit, 1)], now()).await;
     assert_eq!(remaining(&seen), [8]);
 }

@@ -1,5 +1,5 @@
-//! Real proxies with the configuration that the documentation gives, before a server that knows
-//! nothing of tokens and limits.
+//! Real proxies with the configurations of docs/gateway.md, in front of a server without tokens and
+//! limits of its own.
 
 mod upstream;
 
@@ -13,7 +13,7 @@ use crate::support::{Process, left_out};
 
 const GUIDE: &str = include_str!("../../../../docs/gateway.md");
 
-/// Belfry, a server behind a proxy that asks it, and Alice's token.
+/// Belfry, a protected server, the proxy in front of it, and an access token of Alice.
 struct Gate {
     belfry: Process,
     upstream: Upstream,
@@ -24,9 +24,9 @@ struct Gate {
 }
 
 impl Gate {
-    /// Puts them up with a block of the guide, in which the proxy's own address is `own`; `None`
-    /// where there is no such proxy.
-    async fn put_up(
+    /// Starts them with a code block of the guide, in which `own` is the address of the proxy. `None`
+    /// when the proxy is not installed.
+    async fn start(
         language: &str,
         own: (&str, impl FnOnce(u16) -> String),
         start: impl FnOnce(u16, &str) -> Result<Proxy, EngineError>,
@@ -76,8 +76,8 @@ impl Gate {
         request.body("some bytes").send().await.unwrap()
     }
 
-    /// The token of an app, which speaks for nobody.
-    async fn token_of_an_app(&self) -> String {
+    /// An app token, which has no account.
+    async fn app_token(&self) -> String {
         let post = async |path: &str, fields: &[(&str, &str)]| {
             let url = format!("{}{path}", self.belfry.url);
             let answer = reqwest::Client::new().post(url).form(fields).send().await.unwrap();
@@ -87,27 +87,27 @@ impl Gate {
         let app = post("/api/v1/apps", &app).await;
         let [id, secret] = ["client_id", "client_secret"].map(|name| app[name].as_str().unwrap());
         let grant = ("grant_type", "client_credentials");
-        let asked = [grant, ("client_id", id), ("client_secret", secret)];
-        post("/oauth/token", &asked).await["access_token"].as_str().unwrap().to_owned()
+        let fields = [grant, ("client_id", id), ("client_secret", secret)];
+        post("/oauth/token", &fields).await["access_token"].as_str().unwrap().to_owned()
     }
 
-    /// What every proxy must do.
-    async fn stands(self) {
+    /// Asserts what every proxy must do.
+    async fn verify(self) {
         const UPLOAD: &str = "POST /api/v1/media";
         let token = Some(self.token.as_str());
         let made_up = [("x-account-id", "1"), ("x-app-id", "1"), ("x-scopes", "admin")];
         let passed = self.call("POST /api/v1/media?a=b", token, &made_up).await;
         assert_eq!(passed.status(), 200);
-        let told = passed.text().await.unwrap();
-        let (account, rest) = told.split_once('|').unwrap();
-        assert!(account.len() > 1 && account.parse::<i64>().is_ok(), "{told}");
-        assert!(rest.ends_with("|read write"), "{told}");
+        let identity = passed.text().await.unwrap();
+        let (account, rest) = identity.split_once('|').unwrap();
+        assert!(account.len() > 1 && account.parse::<i64>().is_ok(), "{identity}");
+        assert!(rest.ends_with("|read write"), "{identity}");
 
-        let app = self.token_of_an_app().await;
-        let told = self.call("GET /x", Some(&app), &made_up).await.text().await.unwrap();
-        assert!(["|", "-|"].iter().any(|nobody| told.starts_with(nobody)), "{told}");
-        assert!(told.ends_with("|read"), "{told}");
-        self.upstream.forget();
+        let app = self.app_token().await;
+        let identity = self.call("GET /x", Some(&app), &made_up).await.text().await.unwrap();
+        assert!(["|", "-|"].iter().any(|nobody| identity.starts_with(nobody)), "{identity}");
+        assert!(identity.ends_with("|read"), "{identity}");
+        self.upstream.reset();
 
         for bad in [None, Some("made-up")] {
             assert_eq!(self.call(UPLOAD, bad, &made_up).await.status(), 401);
@@ -117,18 +117,18 @@ impl Gate {
         for _ in 1..30 {
             assert_eq!(self.call(UPLOAD, token, &[]).await.status(), 200);
         }
-        let disguise = [("x-forwarded-method", "GET"), ("x-forwarded-uri", "/x")];
-        let other = [("x-original-method", "GET"), ("x-original-uri", "/x")];
-        let elsewhere = [("x-forwarded-for", "192.0.2.9"), ("forwarded", "for=192.0.2.9")];
-        for headers in [&[][..], &disguise, &other, &elsewhere] {
-            let refused = self.call(UPLOAD, token, headers).await;
-            assert_eq!(refused.status(), 429, "{headers:?}");
-            assert_eq!(refused.headers()["x-ratelimit-remaining"], "0");
-            let wait: u64 = refused.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+        let forged_forwarded = [("x-forwarded-method", "GET"), ("x-forwarded-uri", "/x")];
+        let forged_original = [("x-original-method", "GET"), ("x-original-uri", "/x")];
+        let forged_address = [("x-forwarded-for", "192.0.2.9"), ("forwarded", "for=192.0.2.9")];
+        for headers in [&[][..], &forged_forwarded, &forged_original, &forged_address] {
+            let rejected = self.call(UPLOAD, token, headers).await;
+            assert_eq!(rejected.status(), 429, "{headers:?}");
+            assert_eq!(rejected.headers()["x-ratelimit-remaining"], "0");
+            let wait: u64 = rejected.headers()["retry-after"].to_str().unwrap().parse().unwrap();
             assert!((1700..=1800).contains(&wait), "{wait}");
-            assert_eq!(refused.text().await.unwrap(), r#"{"error":"Too many requests"}"#);
+            assert_eq!(rejected.text().await.unwrap(), r#"{"error":"Too many requests"}"#);
         }
-        assert_eq!(self.upstream.hits(), 29, "the server behind never saw the 31st");
+        assert_eq!(self.upstream.hits(), 29, "the 31st upload never reached the server");
         assert_eq!(self.call("GET /api/v1/media/1", token, &[]).await.status(), 200);
 
         self.belfry.signal("KILL");
@@ -139,26 +139,26 @@ impl Gate {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nginx_asks_before_it_passes_a_call_on() {
+async fn nginx_checks_every_request() {
     let own = ("listen 80;", |port| format!("listen 127.0.0.1:{port};"));
-    let gate = Gate::put_up("nginx", own, |port, block| {
+    let gate = Gate::start("nginx", own, |port, block| {
         let around = "access_log off; client_body_temp_path body;";
         Proxy::nginx(port, &format!("events {{}} http {{ {around} {block} }}"))
     });
     let Some(gate) = gate.await else { return };
     let passed = gate.call("GET /x", Some(&gate.token), &[]).await;
-    assert_eq!(passed.headers()["x-ratelimit-limit"], "300", "nginx tells of limits, too");
-    gate.upstream.forget();
-    gate.stands().await;
+    assert_eq!(passed.headers()["x-ratelimit-limit"], "300", "nginx passes the headers on");
+    gate.upstream.reset();
+    gate.verify().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn caddy_asks_before_it_passes_a_call_on() {
+async fn caddy_checks_every_request() {
     let own = ("example.org {", |port| format!("http://127.0.0.1:{port} {{"));
-    let gate = Gate::put_up("caddyfile", own, |port, block| {
+    let gate = Gate::start("caddyfile", own, |port, block| {
         Proxy::caddy(port, &format!("{{\nadmin off\n}}\n{block}"))
     });
     if let Some(gate) = gate.await {
-        gate.stands().await;
+        gate.verify().await;
     }
 }

@@ -1,4 +1,4 @@
-//! From where a call comes: behind proxies, and in IPv6.
+//! The address of the client: behind proxies, and in IPv6.
 
 use std::net::IpAddr;
 
@@ -15,23 +15,21 @@ async fn behind(ranges: &[&str]) -> Service {
     Service::with(config(|config| config.trusted_proxies = proxies)).await
 }
 
-/// [121]
 #[tokio::test]
-async fn what_an_unknown_peer_says_of_itself_is_not_believed() {
+async fn headers_of_an_untrusted_peer_are_ignored() {
     let service = behind(&["10.0.0.0/8"]).await;
     let anyone = service.anyone();
-    for call in 0..300 {
-        let claimed = format!("198.51.100.{}", call % 250);
-        let liar =
-            anyone.with("x-forwarded-for", &claimed).with("forwarded", &format!("for={claimed}"));
-        assert!(is_admitted(&liar, "GET /x").await);
+    for number in 0..300 {
+        let forged = format!("198.51.100.{}", number % 250);
+        let forging =
+            anyone.with("x-forwarded-for", &forged).with("forwarded", &format!("for={forged}"));
+        assert!(is_admitted(&forging, "GET /x").await);
     }
     assert!(!is_admitted(&anyone.with("x-forwarded-for", "198.51.100.251"), "GET /x").await);
 }
 
-/// [121]
 #[tokio::test]
-async fn behind_proxies_of_ours_the_right_most_foreign_hop_counts() {
+async fn behind_trusted_proxies_the_right_most_untrusted_hop_counts() {
     let service = behind(&["10.0.0.0/8", "fd00::/8"]).await;
     let proxy = service.anyone().at([10, 0, 0, 1]);
     let client = proxy.with("x-forwarded-for", "198.51.100.1");
@@ -55,9 +53,9 @@ async fn behind_proxies_of_ours_the_right_most_foreign_hop_counts() {
     assert!(is_admitted(&other, "GET /x").await, "another client of the same proxy");
 }
 
-/// [121] What cannot be read counts for the proxy that wrote it.
+/// An entry that is not an address counts for the proxy that wrote it.
 #[tokio::test]
-async fn garbage_in_the_headers_of_proxies_counts_for_the_proxy() {
+async fn invalid_forwarding_headers_count_for_the_proxy() {
     let service = behind(&["10.0.0.1"]).await;
     let proxy = service.anyone().at([10, 0, 0, 1]);
     assert_eq!(admitted(&proxy, "GET /x", 300).await, 300);
@@ -72,18 +70,17 @@ async fn garbage_in_the_headers_of_proxies_counts_for_the_proxy() {
     ] {
         assert!(!is_admitted(&proxy.with(name, line), "GET /x").await, "{name}: {line}");
     }
-    let contradicting =
+    let conflicting =
         proxy.with("x-forwarded-for", "198.51.100.1").with("forwarded", "for=198.51.100.2");
-    assert!(!is_admitted(&contradicting, "GET /x").await);
+    assert!(!is_admitted(&conflicting, "GET /x").await);
 }
 
-/// [123] Wider networks than a /64 have no bucket of their own.
 #[tokio::test]
-async fn a_slash_64_is_one_address_and_a_mapped_ipv4_is_ipv4() {
+async fn an_ipv6_64_is_one_address_and_a_mapped_ipv4_is_ipv4() {
     let service = Service::start().await;
     let at = |text: &str| service.anyone().at(text.parse::<IpAddr>().unwrap());
-    for call in 0..300 {
-        assert!(is_admitted(&at(&format!("2001:db8:1:2::{call:x}")), "GET /x").await);
+    for number in 0..300 {
+        assert!(is_admitted(&at(&format!("2001:db8:1:2::{number:x}")), "GET /x").await);
     }
     assert!(!is_admitted(&at("2001:db8:1:2:ffff::1"), "GET /x").await);
     assert!(is_admitted(&at("2001:db8:1:3::1"), "GET /x").await);
@@ -92,25 +89,24 @@ async fn a_slash_64_is_one_address_and_a_mapped_ipv4_is_ipv4() {
     assert!(!is_admitted(&service.anyone().at(address(7)), "GET /x").await);
 }
 
-/// [122]
 #[tokio::test]
-async fn a_proxy_that_nobody_configured_is_warned_of() {
+async fn an_unconfigured_proxy_causes_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let secure = ["--base-url", "https://ring.example"];
     let doubt = "without its address in trusted_proxies they all share one rate limit";
     let server = Process::start(folder.path(), &secure);
     assert!(server.log().contains(doubt), "{}", server.log());
 
-    let call = async |server: &Process| {
+    let send = async |server: &Process| {
         let client = reqwest::Client::new();
         let request =
             client.get(format!("{}/x", server.url)).header("x-forwarded-for", "192.0.2.1");
         request.send().await.unwrap();
     };
-    let warning = "a peer names the clients it speaks for";
+    let warning = "forwarding headers from a peer that is not in trusted_proxies";
     assert!(!server.log().contains(warning));
-    call(&server).await;
-    call(&server).await;
+    send(&server).await;
+    send(&server).await;
     assert_eq!(server.log().matches(warning).count(), 1, "{}", server.log());
     drop(server);
 
@@ -119,7 +115,7 @@ async fn a_proxy_that_nobody_configured_is_warned_of() {
     std::fs::write(&file, trusted).unwrap();
     std::fs::remove_file(folder.path().join("belfry.log")).unwrap();
     let server = Process::start(folder.path(), &[]);
-    call(&server).await;
+    send(&server).await;
     assert!(!server.log().contains("WARN"), "{}", server.log());
     let checked = run_successfully(folder.path(), &["config", "check"]);
     assert!(checked.contains("trusted_proxies    127.0.0.1/32, ::1/128\n"), "{checked}");

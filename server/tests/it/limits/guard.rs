@@ -1,4 +1,4 @@
-//! The limits on guessing and on piling up apps, as handlers ask them.
+//! Abuse limits, as handlers apply them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,21 +15,20 @@ fn guard(service: &Service, last: u8) -> Guard {
 }
 
 #[tokio::test]
-async fn an_address_tries_to_sign_in_25_times_in_5_minutes() {
+async fn an_address_has_25_sign_in_attempts_in_5_minutes() {
     let service = Service::start().await;
     let here = guard(&service, 1);
     for attempt in 0..25 {
         assert!(here.sign_in(&format!("name-{attempt}")).await.is_ok(), "{attempt}");
     }
-    let refused = here.sign_in("another").await.unwrap_err();
-    assert_eq!(refused.wait(), Duration::from_mins(5));
+    let rejected = here.sign_in("another").await.unwrap_err();
+    assert_eq!(rejected.retry_after(), Duration::from_mins(5));
     service.clock.advance(300);
     assert!(here.sign_in("another").await.is_ok());
 }
 
-/// [117]
 #[tokio::test]
-async fn a_stranger_elsewhere_locks_nobody_out() {
+async fn failed_attempts_elsewhere_lock_nobody_out() {
     let service = Service::start().await;
     let (here, elsewhere) = (guard(&service, 1), guard(&service, 2));
     let mut tried = 0;
@@ -44,7 +43,7 @@ async fn a_stranger_elsewhere_locks_nobody_out() {
 }
 
 #[tokio::test]
-async fn one_name_is_tried_25_times_an_hour_from_one_address_however_it_is_spelled() {
+async fn a_name_has_25_attempts_per_hour_and_address_in_any_spelling() {
     let service = Service::start().await;
     let here = guard(&service, 1);
     let mut tried = 0;
@@ -55,12 +54,11 @@ async fn one_name_is_tried_25_times_an_hour_from_one_address_however_it_is_spell
         service.clock.advance(if round < 10 { 300 } else { 0 });
     }
     assert_eq!(tried, 25);
-    assert!(here.sign_in("bob").await.is_ok(), "other names go on");
+    assert!(here.sign_in("bob").await.is_ok(), "other names are admitted");
 }
 
-/// [80]
 #[tokio::test]
-async fn wrong_client_secrets_are_counted_and_right_ones_never() {
+async fn wrong_client_secrets_are_counted_and_correct_ones_never() {
     let service = Service::start().await;
     let (here, elsewhere) = (guard(&service, 1), guard(&service, 2));
     for _ in 0..100 {
@@ -79,7 +77,6 @@ async fn wrong_client_secrets_are_counted_and_right_ones_never() {
     assert!(here.client_secret("app").await.is_ok());
 }
 
-/// [84]
 #[tokio::test]
 async fn an_address_registers_30_apps_in_10_minutes() {
     let service = Service::start().await;
@@ -92,7 +89,7 @@ async fn an_address_registers_30_apps_in_10_minutes() {
 }
 
 #[tokio::test]
-async fn the_mode_and_the_settings_hold_here_too() {
+async fn mode_and_settings_apply_to_abuse_limits() {
     for mode in [LimitMode::Shadow, LimitMode::Off] {
         let service = Service::with(config(|config| config.limits.mode = mode)).await;
         for _ in 0..100 {
@@ -100,8 +97,8 @@ async fn the_mode_and_the_settings_hold_here_too() {
         }
     }
     let settings = "sign_in_name = { requests = 2 }\napp_registration = false";
-    let own = toml::from_str(settings).unwrap();
-    let service = Service::with(config(|config| config.limits.own = own)).await;
+    let abuse = toml::from_str(settings).unwrap();
+    let service = Service::with(config(|config| config.limits.abuse = abuse)).await;
     let here = guard(&service, 1);
     assert!(here.sign_in("alice").await.is_ok() && here.sign_in("alice").await.is_ok());
     assert!(here.sign_in("alice").await.is_err());

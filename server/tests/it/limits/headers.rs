@@ -1,4 +1,4 @@
-//! What answers tell of limits.
+//! The rate limit headers of responses, and the metrics of limits.
 
 use serde_json::json;
 
@@ -15,12 +15,12 @@ const HEADERS: [&str; 5] = [
 ];
 
 #[tokio::test]
-async fn every_answer_tells_of_the_closest_limit_and_of_all() {
+async fn every_response_reports_the_closest_limit_and_all_limits() {
     let service = Service::start().await;
     let alice = service.person("alice").await;
     service.clock.advance_millis(250);
-    let answer = alice.call("POST /api/v1/media", "").await;
-    let told = HEADERS.map(|name| answer.header(name));
+    let response = alice.call("POST /api/v1/media", "").await;
+    let reported = HEADERS.map(|name| response.header(name));
     let expected = [
         "30",
         "29",
@@ -28,91 +28,90 @@ async fn every_answer_tells_of_the_closest_limit_and_of_all() {
         r#""account";r=299;t=300, "media";r=29;t=1800, "ip";r=299;t=300"#,
         r#""account";q=300;w=300, "media";q=30;w=1800, "ip";q=300;w=300"#,
     ];
-    assert_eq!(told, expected);
-    assert_eq!(answer.header("retry-after"), "");
+    assert_eq!(reported, expected);
+    assert_eq!(response.header("retry-after"), "");
 }
 
 #[tokio::test]
-async fn errors_tell_too() {
+async fn error_responses_have_the_headers_too() {
     let service = Service::start().await;
     let anyone = service.anyone();
-    for (what, status) in [
+    for (request, status) in [
         ("GET /api/v1/nothing", 404),
         ("GET /_matrix/client/v3/nothing", 404),
         ("GET /oauth/nothing", 404),
         ("POST /gateway/check", 400),
         ("POST /gateway/check/x", 401),
     ] {
-        let answer = anyone.call(what, "").await;
-        assert_eq!(answer.status, status, "{what}");
+        let response = anyone.call(request, "").await;
+        assert_eq!(response.status, status, "{request}");
         for name in HEADERS {
-            assert_ne!(answer.header(name), "", "{what}: {name}");
+            assert_ne!(response.header(name), "", "{request}: {name}");
         }
     }
 }
 
-/// [130]
+/// Ties are resolved by the latest reset.
 #[tokio::test]
-async fn of_equally_close_limits_the_one_that_resets_later_is_told() {
+async fn of_equally_close_limits_the_one_with_the_later_reset_is_reported() {
     let service = Service::start().await;
     let alice = service.person("alice").await;
     alice.at(address(2)).get("/x").await;
     service.clock.advance(100);
     service.anyone().get("/x").await;
-    let answer = alice.get("/x").await;
-    assert_eq!(answer.header("ratelimit"), r#""account";r=298;t=200, "ip";r=298;t=300"#);
-    assert_eq!(answer.header("x-ratelimit-reset"), "2027-01-15T08:06:40.000Z");
+    let response = alice.get("/x").await;
+    assert_eq!(response.header("ratelimit"), r#""account";r=298;t=200, "ip";r=298;t=300"#);
+    assert_eq!(response.header("x-ratelimit-reset"), "2027-01-15T08:06:40.000Z");
 }
 
-/// [126]
 #[tokio::test]
-async fn a_refusal_tells_when_to_come_back_in_the_shape_of_its_area() {
+async fn a_rejection_reports_when_to_retry_in_the_format_of_its_area() {
     let service = Service::start().await;
     let anyone = service.anyone();
     assert_eq!(admitted(&anyone, "GET /x", 300).await, 300);
     service.clock.advance_millis(100_700);
     let plain = json!({ "error": "Too many requests" });
-    let of_rules = json!({
+    let matrix = json!({
         "errcode": "M_LIMIT_EXCEEDED", "error": "Too many requests", "retry_after_ms": 199_300,
     });
     for (path, body) in [
         ("/api/v1/statuses", &plain),
         ("/oauth/token", &plain),
         ("/nowhere", &plain),
-        ("/_matrix/client/v3/pushrules/", &of_rules),
-        ("/_service/client/api/v1/pushrules/", &of_rules),
+        ("/_matrix/client/v3/pushrules/", &matrix),
+        ("/_service/client/api/v1/pushrules/", &matrix),
     ] {
-        let answer = anyone.get(path).await;
-        assert_eq!((answer.status, &answer.json()), (429, body), "{path}");
-        let told = HEADERS.map(|name| answer.header(name));
+        let response = anyone.get(path).await;
+        assert_eq!((response.status, &response.json()), (429, body), "{path}");
+        let reported = HEADERS.map(|name| response.header(name));
         let expected =
             ["300", "0", "2027-01-15T08:05:00.000Z", r#""ip";r=0;t=200"#, r#""ip";q=300;w=300"#];
-        assert_eq!(told, expected, "{path}");
-        assert_eq!(answer.header("retry-after"), "200", "{path}");
+        assert_eq!(reported, expected, "{path}");
+        assert_eq!(response.header("retry-after"), "200", "{path}");
     }
     service.clock.advance(200);
-    assert_eq!(anyone.get("/x").await.header("x-ratelimit-remaining"), "299", "as was told");
+    assert_eq!(anyone.get("/x").await.header("x-ratelimit-remaining"), "299", "as reported");
 }
 
 #[tokio::test]
-async fn metrics_tell_of_each_limit_by_its_name() {
+async fn metrics_report_each_limit_by_name() {
     let service = Service::start().await;
     let alice = service.person("alice").await;
     assert_eq!(admitted(&alice, "POST /api/v1/media", 33).await, 30);
     let metrics = alice.get("/metrics").await.text;
     for line in [
-        "belfry_limit_allowed_total{limit=\"media\"} 30",
-        "belfry_limit_refused_total{limit=\"media\"} 3",
-        "belfry_limit_near_total{limit=\"media\"} 7",
-        "belfry_limit_allowed_total{limit=\"account\"} 30",
-        "belfry_limit_refused_total{limit=\"account\"} 0",
-        "belfry_limit_near_total{limit=\"account\"} 0",
-        "belfry_limit_allowed_total{limit=\"ip\"} 30",
-        "belfry_limit_allowed_total{limit=\"sign_in_name\"} 0",
-        "belfry_limit_keys 3",
-        "belfry_limit_keys_evicted_total 0",
+        "belfry_rate_limit_decisions_total{limit=\"media\",outcome=\"allowed\"} 30",
+        "belfry_rate_limit_decisions_total{limit=\"media\",outcome=\"rejected\"} 3",
+        "belfry_rate_limit_nearly_exhausted_total{limit=\"media\"} 7",
+        "belfry_rate_limit_decisions_total{limit=\"account\",outcome=\"allowed\"} 30",
+        "belfry_rate_limit_decisions_total{limit=\"account\",outcome=\"rejected\"} 0",
+        "belfry_rate_limit_nearly_exhausted_total{limit=\"account\"} 0",
+        "belfry_rate_limit_decisions_total{limit=\"ip\",outcome=\"allowed\"} 30",
+        "belfry_rate_limit_decisions_total{limit=\"sign_in_name\",outcome=\"allowed\"} 0",
+        "belfry_rate_limit_keys 3",
+        "belfry_rate_limit_evicted_keys_total 0",
     ] {
         assert!(metrics.lines().any(|found| found == line), "{line}\n{metrics}");
     }
-    assert!(!metrics.contains("redis"), "there is none");
+    assert!(!metrics.contains("redis"), "Redis is not configured");
 }

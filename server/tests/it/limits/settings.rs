@@ -1,4 +1,4 @@
-//! The table as a setting: shown, changed while the service runs, and kept when the file is wrong.
+//! The limit table as a setting: displayed, and replaced while the server runs.
 
 use belfry::config::Config;
 
@@ -22,7 +22,7 @@ match = ['GET /api/v1/search', 'GET /api/v2/search']
 requests = 3
 window = '1m'
 
-[limits.own]
+[limits.abuse]
 sign_in_name = { requests = 10 }
 client_secret = false
 ";
@@ -38,11 +38,11 @@ async fn rows_are_changed_removed_and_added() {
     assert_eq!(admitted(&alice, "POST /api/v1/media", 70).await, 60);
     assert_eq!(admitted(&alice, "POST /api/v1/accounts", 70).await, 70);
     assert!(is_admitted(&alice, "GET /api/v2/search?q=x").await);
-    assert_eq!(admitted(&alice, "GET /api/v1/search", 3).await, 2, "they count together");
+    assert_eq!(admitted(&alice, "GET /api/v1/search", 3).await, 2, "both patterns share a bucket");
 }
 
 #[test]
-fn config_check_shows_the_table_in_force() {
+fn config_check_shows_the_active_limits() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("belfry.toml"), SETTINGS).unwrap();
     let shown = run_successfully(folder.path(), &["config", "check"]);
@@ -64,9 +64,9 @@ the settings are valid
 }
 
 #[test]
-fn config_check_says_what_is_wrong_and_where() {
+fn config_check_reports_errors_with_their_line() {
     let folder = tempfile::tempdir().unwrap();
-    for (text, said) in [
+    for (text, expected) in [
         ("[limits.rows]\nmdia = false", "mdia: there is no such limit"),
         ("[limits.rows.media]\nrequests = -1", "line 2"),
         (
@@ -81,19 +81,19 @@ fn config_check_says_what_is_wrong_and_where() {
             "\ntrusted_proxies = ['10.0.0.0/99']",
             "trusted_proxies: \"10.0.0.0/99\" is not a valid CIDR range",
         ),
+        ("[limits.own]\nsign_in_name = false", "unknown key `own`"),
         ("[limits]\nredis_timeout = '0s'", "limits.redis_timeout must be a duration such as"),
     ] {
         std::fs::write(folder.path().join("belfry.toml"), text).unwrap();
         let outcome = run(folder.path(), &["config", "check"]);
         let message = String::from_utf8(outcome.stderr).unwrap();
         assert_eq!(outcome.status.code(), Some(1), "{text}");
-        assert!(message.contains(said), "{text}\n{message}");
+        assert!(message.contains(expected), "{text}\n{message}");
     }
 }
 
-/// [136]
 #[tokio::test]
-async fn a_table_is_replaced_without_loss_of_counts() {
+async fn a_replaced_table_keeps_the_counts() {
     let service = Service::start().await;
     let alice = service.person("alice").await;
     let replace = |rows: &str| {
@@ -111,40 +111,43 @@ async fn a_table_is_replaced_without_loss_of_counts() {
     assert_eq!(admitted(&alice, "POST /api/v1/media", 3).await, 0);
     replace("media = { requests = 4294967295 }");
     assert_eq!(admitted(&alice, "POST /api/v1/media", 10).await, 10);
-    let answer = alice.call("POST /api/v1/media", "").await;
-    assert!(answer.header("ratelimit").contains("\"media\";r=4294967249;"), "36 + 10 were counted");
+    let response = alice.call("POST /api/v1/media", "").await;
+    assert!(
+        response.header("ratelimit").contains("\"media\";r=4294967249;"),
+        "36 + 10 were counted"
+    );
 
     let changes = replace("media = false");
     assert_eq!(changes, [format!("media is removed (was 4294967295 in 30m {media})")]);
-    let answer = alice.call("POST /api/v1/media", "").await;
-    assert!(!answer.header("ratelimit").contains("media"));
+    let response = alice.call("POST /api/v1/media", "").await;
+    assert!(!response.header("ratelimit").contains("media"));
     assert_eq!(replace("media = false"), [""; 0]);
 }
 
 #[tokio::test]
-async fn a_limit_of_nothing_admits_nothing() {
+async fn a_limit_of_0_admits_nothing() {
     let rows = toml::from_str("ip = { requests = 0 }").unwrap();
     let service = Service::with(config(|config| config.limits.rows = rows)).await;
     assert_eq!(admitted(&service.anyone(), "GET /x", 3).await, 0);
     assert_eq!(service.anyone().get("/healthz").await.status, 200);
 }
 
-/// [136] Over the process: a good file is put in force, a broken one is not.
+/// A valid file becomes active; an invalid one leaves the active limits unchanged.
 #[tokio::test]
-async fn a_hangup_puts_the_file_in_force_without_a_restart() {
+async fn sighup_reloads_the_limits_without_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("belfry.toml");
     std::fs::write(&file, "[limits.rows]\nip = { requests = 5 }\n").unwrap();
     let server = Process::start(folder.path(), &[]);
-    let calls = async |calls: usize| {
-        let mut passed = 0;
-        for _ in 0..calls {
-            let answer = reqwest::get(format!("{}/x", server.url)).await.unwrap();
-            passed += usize::from(answer.status() != 429);
+    let count_admitted = async |requests: usize| {
+        let mut admitted = 0;
+        for _ in 0..requests {
+            let response = reqwest::get(format!("{}/x", server.url)).await.unwrap();
+            admitted += usize::from(response.status() != 429);
         }
-        passed
+        admitted
     };
-    let hang_up = async |text: &str, expected: &str| {
+    let reload = async |text: &str, expected: &str| {
         std::fs::write(&file, text).unwrap();
         server.signal("HUP");
         for _ in 0..1000 {
@@ -155,17 +158,17 @@ async fn a_hangup_puts_the_file_in_force_without_a_restart() {
         }
         panic!("{expected} is not in {}", server.log());
     };
-    assert_eq!(calls(7).await, 5);
+    assert_eq!(count_admitted(7).await, 5);
     let changed = "ip: 8 in 5m per ip: * (was 5 in 5m per ip: *)";
-    hang_up("[limits.rows]\nip = { requests = 8 }\n", changed).await;
-    assert_eq!(calls(7).await, 3, "what was counted stays");
+    reload("[limits.rows]\nip = { requests = 8 }\n", changed).await;
+    assert_eq!(count_admitted(7).await, 3, "counts remain");
 
     let kept = "invalid configuration, rate limits not changed";
-    hang_up("[limits.rows]\nip = { requests = ", kept).await;
+    reload("[limits.rows]\nip = { requests = ", kept).await;
     assert!(server.log().contains("(belfry.toml, line 2)"), "{}", server.log());
-    assert_eq!(calls(2).await, 0);
+    assert_eq!(count_admitted(2).await, 0);
 
-    hang_up("[limits]\nmode = 'off'\n", "mode: off (was enforce)").await;
-    assert_eq!(calls(20).await, 20);
-    hang_up("[limits]\nmode = 'off'\n", "no rate limit changed").await;
+    reload("[limits]\nmode = 'off'\n", "mode: off (was enforce)").await;
+    assert_eq!(count_admitted(20).await, 20);
+    reload("[limits]\nmode = 'off'\n", "no rate limit changed").await;
 }

@@ -1,4 +1,4 @@
-//! Which calls count, for whom, and how many there may be.
+//! Which requests are counted, under which key, and how many are admitted.
 
 use belfry::config::{Config, LimitMode};
 
@@ -7,17 +7,17 @@ use crate::support::caller::address;
 use crate::support::service::config;
 use crate::support::{Service, TestDatabase};
 
-/// [126, 132]
 #[tokio::test]
-async fn an_account_has_300_calls_in_5_minutes_over_all_its_tokens_and_addresses() {
+async fn an_account_has_300_requests_in_5_minutes_over_all_tokens_and_addresses() {
     let service = Service::start().await;
     let mut tokens = Vec::new();
     for _ in 0..4 {
         tokens.push(service.person("alice").await);
     }
-    for call in 0..300_u16 {
-        let caller = tokens[usize::from(call % 4)].at(address((call % 200).try_into().unwrap()));
-        assert!(is_admitted(&caller, "GET /api/v1/timelines/home").await, "call {call}");
+    for number in 0..300_u16 {
+        let client =
+            tokens[usize::from(number % 4)].at(address((number % 200).try_into().unwrap()));
+        assert!(is_admitted(&client, "GET /api/v1/timelines/home").await, "request {number}");
     }
     for token in &tokens {
         assert!(!is_admitted(&token.at(address(210)), "GET /api/v1/timelines/home").await);
@@ -28,20 +28,19 @@ async fn an_account_has_300_calls_in_5_minutes_over_all_its_tokens_and_addresses
     assert!(is_admitted(&tokens[0], "GET /api/v1/timelines/home").await, "the next window");
 }
 
-/// [132]
 #[tokio::test]
-async fn an_address_has_300_calls_in_5_minutes_over_all_accounts() {
+async fn an_address_has_300_requests_in_5_minutes_over_all_accounts() {
     let service = Service::start().await;
-    let mut callers = vec![service.anyone()];
+    let mut clients = vec![service.anyone()];
     for name in ["alice", "bob", "carol", "dave"] {
-        callers.push(service.person(name).await);
+        clients.push(service.person(name).await);
     }
-    for call in 0..300 {
-        assert!(is_admitted(&callers[call % 5], "GET /api/v1/x").await, "call {call}");
+    for number in 0..300 {
+        assert!(is_admitted(&clients[number % 5], "GET /api/v1/x").await, "request {number}");
     }
-    for caller in &callers {
-        assert!(!is_admitted(caller, "GET /api/v1/x").await);
-        assert!(is_admitted(&caller.at(address(2)), "GET /api/v1/x").await, "another address");
+    for client in &clients {
+        assert!(!is_admitted(client, "GET /api/v1/x").await);
+        assert!(is_admitted(&client.at(address(2)), "GET /api/v1/x").await, "another address");
     }
 }
 
@@ -50,7 +49,7 @@ async fn an_account_uploads_30_media_in_30_minutes() {
     let service = Service::start().await;
     let alice = service.person("alice").await;
     assert_eq!(admitted(&alice, "POST /api/v1/media", 40).await, 30);
-    assert!(is_admitted(&alice, "GET /api/v1/media").await, "other calls go on");
+    assert!(is_admitted(&alice, "GET /api/v1/media").await, "other requests are admitted");
     assert!(
         !is_admitted(&service.person("alice").await.at(address(2)), "POST /api/v1/media").await
     );
@@ -60,7 +59,6 @@ async fn an_account_uploads_30_media_in_30_minutes() {
     assert!(is_admitted(&alice, "POST /api/v1/media").await);
 }
 
-/// [129, 130]
 #[tokio::test]
 async fn deletes_and_unreblogs_share_30() {
     let service = Service::start().await;
@@ -73,8 +71,12 @@ async fn deletes_and_unreblogs_share_30() {
         assert!(!is_admitted(&alice, "DELETE /api/v1/statuses/99").await);
         assert!(!is_admitted(&alice, "POST /api/v1/statuses/99/unreblog").await);
     }
-    let answer = alice.get("/api/v1/statuses/1").await;
-    assert_eq!(answer.header("x-ratelimit-remaining"), "269", "refused calls cost nothing");
+    let response = alice.get("/api/v1/statuses/1").await;
+    assert_eq!(
+        response.header("x-ratelimit-remaining"),
+        "269",
+        "rejected requests consume nothing"
+    );
 }
 
 #[tokio::test]
@@ -88,9 +90,8 @@ async fn an_address_signs_up_5_in_30_minutes() {
     assert!(is_admitted(&anyone, "GET /api/v1/accounts").await);
 }
 
-/// [124]
 #[tokio::test]
-async fn no_spelling_of_a_path_dodges_its_limit() {
+async fn no_spelling_of_a_path_evades_its_limit() {
     let service = Service::start().await;
     let alice = service.person("alice").await;
     assert_eq!(admitted(&alice, "POST /api/v1/media", 30).await, 30);
@@ -110,39 +111,37 @@ async fn no_spelling_of_a_path_dodges_its_limit() {
     }
 }
 
-/// [92, 125]
 #[tokio::test]
-async fn every_method_is_counted_once_and_none_is_overridden() {
+async fn every_method_is_counted_once_and_overrides_are_ignored() {
     let service = Service::start().await;
     let alice = service.person("alice").await;
-    for (call, method) in ["GET", "HEAD", "OPTIONS", "PATCH", "BREW"].iter().enumerate() {
-        let answer = alice.call(&format!("{method} /x"), "").await;
-        let left = (299 - call).to_string();
-        assert_eq!(answer.header("x-ratelimit-remaining"), left, "{method}");
+    for (number, method) in ["GET", "HEAD", "OPTIONS", "PATCH", "BREW"].iter().enumerate() {
+        let response = alice.call(&format!("{method} /x"), "").await;
+        let left = (299 - number).to_string();
+        assert_eq!(response.header("x-ratelimit-remaining"), left, "{method}");
     }
-    let disguised = alice.with("x-http-method-override", "GET");
-    assert_eq!(admitted(&disguised, "POST /api/v1/media?_method=get", 31).await, 30);
+    let overriding = alice.with("x-http-method-override", "GET");
+    assert_eq!(admitted(&overriding, "POST /api/v1/media?_method=get", 31).await, 30);
 }
 
-/// What a browser asks before a page may call: the page could not read a refusal.
+/// CORS preflight requests are not counted: a page could not read the rejection.
 #[tokio::test]
-async fn options_are_counted_but_where_any_page_may_call() {
+async fn options_requests_are_counted_except_for_preflights() {
     let service = Service::start().await;
     let anyone = service.anyone();
     for path in ["/api/v1/x", "/oauth/token", "/_matrix/client/v3/pushrules/"] {
-        let what = format!("OPTIONS {path}");
-        assert_eq!(admitted(&anyone, &what, 310).await, 310, "{path}");
-        assert_eq!(anyone.call(&what, "").await.header("x-ratelimit-limit"), "", "{path}");
+        let request = format!("OPTIONS {path}");
+        assert_eq!(admitted(&anyone, &request, 310).await, 310, "{path}");
+        assert_eq!(anyone.call(&request, "").await.header("x-ratelimit-limit"), "", "{path}");
     }
     assert_eq!(admitted(&anyone, "OPTIONS /oauth/authorize", 310).await, 300);
-    let refused = anyone.get("/api/v1/x").await;
-    assert_eq!((refused.status, refused.header("access-control-allow-origin")), (429, "*"));
-    assert!(refused.header("access-control-expose-headers").contains("Retry-After"));
+    let rejected = anyone.get("/api/v1/x").await;
+    assert_eq!((rejected.status, rejected.header("access-control-allow-origin")), (429, "*"));
+    assert!(rejected.header("access-control-expose-headers").contains("Retry-After"));
 }
 
-/// [131]
 #[tokio::test]
-async fn bad_tokens_count_for_their_address_and_never_for_an_account() {
+async fn invalid_tokens_count_for_their_address_and_never_for_an_account() {
     let service = Service::start().await;
     let alice = service.person("alice").await;
     let revoked = service.person("alice").await.at(address(2));
@@ -152,17 +151,17 @@ async fn bad_tokens_count_for_their_address_and_never_for_an_account() {
     for bad in [revoked, made_up] {
         assert_eq!(admitted(&bad, "GET /api/v1/x", 310).await, 300);
     }
-    let answer = alice.get("/api/v1/x").await;
-    assert_eq!(answer.header("ratelimit"), r#""account";r=299;t=300, "ip";r=299;t=300"#);
+    let response = alice.get("/api/v1/x").await;
+    assert_eq!(response.header("ratelimit"), r#""account";r=299;t=300, "ip";r=299;t=300"#);
 }
 
 #[tokio::test]
-async fn a_token_counts_wherever_it_is_presented_and_two_count_for_nobody() {
+async fn a_token_counts_in_header_and_query_and_two_tokens_count_for_no_account() {
     let service = Service::start().await;
     let alice = service.person("alice").await;
-    let policy = async |caller: &crate::support::Caller, path: &str| {
-        let answer = caller.get(path).await;
-        answer.header("ratelimit-policy").contains("account")
+    let policy = async |client: &crate::support::Caller, path: &str| {
+        let response = client.get(path).await;
+        response.header("ratelimit-policy").contains("account")
     };
     let in_query = format!("/api/v1/x?a=b&access_token={}", alice.token());
     let escaped = in_query.replace("access_token", "%61ccess_token");
@@ -171,23 +170,23 @@ async fn a_token_counts_wherever_it_is_presented_and_two_count_for_nobody() {
     assert!(policy(&service.anyone(), &escaped).await);
     assert!(!policy(&alice, &in_query).await, "in two places");
     assert!(!policy(&service.anyone(), "/api/v1/x?access_token=").await);
-    // What counts for nobody opens nothing.
+    // Two tokens grant no access either.
     for query in ["access_token=", "access_token=x", &format!("access_token={}", alice.token())] {
-        let answer = alice.get(&format!("/api/v1/accounts/verify_credentials?{query}")).await;
-        assert_eq!(answer.status, 401, "{query}");
+        let response = alice.get(&format!("/api/v1/accounts/verify_credentials?{query}")).await;
+        assert_eq!(response.status, 401, "{query}");
     }
 }
 
 #[tokio::test]
-async fn a_token_of_an_app_counts_for_its_address_alone() {
+async fn an_app_token_counts_for_its_address_only() {
     let service = Service::start().await;
     let token = service.issue(None, "read").await;
-    let answer = service.anyone().bearing(token.reveal()).get("/api/v1/x").await;
-    assert_eq!(answer.header("ratelimit"), r#""ip";r=299;t=300"#);
+    let response = service.anyone().bearing(token.reveal()).get("/api/v1/x").await;
+    assert_eq!(response.header("ratelimit"), r#""ip";r=299;t=300"#);
 }
 
 #[tokio::test]
-async fn an_application_service_is_counted_by_its_address_unless_it_is_registered_as_free() {
+async fn an_application_service_counts_for_its_address_unless_it_is_unlimited() {
     for (rate_limited, passed) in
         [("", 300), ("rate_limited = true", 300), ("rate_limited = false", 310)]
     {
@@ -204,24 +203,24 @@ async fn an_application_service_is_counted_by_its_address_unless_it_is_registere
 }
 
 #[tokio::test]
-async fn health_metrics_and_static_files_are_not_counted_and_all_else_is() {
+async fn everything_but_health_metrics_and_static_files_is_counted() {
     let service = Service::start().await;
     let anyone = service.anyone();
     for path in ["/healthz", "/readyz", "/metrics", "/static/belfry.css"] {
         assert_eq!(admitted(&anyone, &format!("GET {path}"), 310).await, 310, "{path}");
         assert_eq!(anyone.get(path).await.header("x-ratelimit-limit"), "", "{path}");
     }
-    for (call, path) in
+    for (number, path) in
         ["/", "/nowhere", "/healthz/", "/oauth/token", "/_matrix/x"].iter().enumerate()
     {
-        let left = (299 - call).to_string();
+        let left = (299 - number).to_string();
         assert_eq!(anyone.get(path).await.header("x-ratelimit-remaining"), left, "{path}");
     }
 }
 
-/// [127] A window begins with the first call, so a burst at its edge is in one window.
+/// A window begins with the first request, so a burst at a round time falls into one window.
 #[tokio::test]
-async fn a_burst_does_not_pass_twice_over_a_round_edge_of_time() {
+async fn a_burst_at_a_round_time_is_not_admitted_twice() {
     let service = Service::start().await;
     service.clock.advance(299);
     assert_eq!(admitted(&service.anyone(), "GET /x", 300).await, 300);
@@ -229,9 +228,8 @@ async fn a_burst_does_not_pass_twice_over_a_round_edge_of_time() {
     assert_eq!(admitted(&service.anyone(), "GET /x", 300).await, 0);
 }
 
-/// [135]
 #[tokio::test]
-async fn a_clock_that_is_set_back_or_far_forward_locks_nobody_out_and_gives_no_second_reset() {
+async fn a_clock_change_locks_nobody_out_and_gives_no_second_reset() {
     let service = Service::start().await;
     let anyone = service.anyone();
     assert_eq!(admitted(&anyone, "GET /x", 310).await, 300);
@@ -245,9 +243,9 @@ async fn a_clock_that_is_set_back_or_far_forward_locks_nobody_out_and_gives_no_s
     assert!(!is_admitted(&anyone, "GET /x").await);
 }
 
-/// [137] A refusal is cheap because it asks nobody: here nobody could be asked.
+/// Rejections are cheap: with all tables locked, a query would fail.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_refused_call_does_not_touch_the_database() {
+async fn a_rejected_request_does_not_use_the_database() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let url = database.url().unwrap().to_owned();
     let service = Service::on(database, Config::default()).await;
@@ -261,35 +259,39 @@ async fn a_refused_call_does_not_touch_the_database() {
     let tables = "lock table tokens, accounts, apps, sessions, rulesets in access exclusive mode";
     lock.batch_execute(tables).await.unwrap();
     let made_up = anyone.bearing("a token that nobody has");
-    for call in [
+    for request in [
         "GET /_matrix/client/v3/pushrules/",
         "PUT /_matrix/client/v3/pushrules/global/room/a",
         "POST /oauth/token",
         "POST /oauth/sign_in",
         "GET /api/v1/accounts/verify_credentials",
     ] {
-        assert_eq!(made_up.call(call, "").await.status, 429, "{call}");
+        assert_eq!(made_up.call(request, "").await.status, 429, "{request}");
     }
-    // Whoever is not over the limits would have had to ask.
+    // A request within its limits needs the database.
     let elsewhere = made_up.at(address(9));
     assert_eq!(elsewhere.get("/_matrix/client/v3/pushrules/").await.status, 503);
     lock.rollback().await.unwrap();
 }
 
 #[tokio::test]
-async fn shadow_counts_and_tells_and_never_refuses() {
+async fn shadow_mode_counts_and_reports_and_never_rejects() {
     let service = Service::with(config(|config| config.limits.mode = LimitMode::Shadow)).await;
     let anyone = service.anyone();
     assert_eq!(admitted(&anyone, "GET /x", 310).await, 310);
-    let answer = anyone.get("/x").await;
-    assert_eq!(answer.header("x-ratelimit-remaining"), "0");
-    assert_eq!(answer.header("retry-after"), "", "nobody has to wait");
+    let response = anyone.get("/x").await;
+    assert_eq!(response.header("x-ratelimit-remaining"), "0");
+    assert_eq!(response.header("retry-after"), "", "nobody has to wait");
     let metrics = anyone.get("/metrics").await.text;
-    assert!(metrics.contains("belfry_limit_refused_total{limit=\"ip\"} 11\n"), "{metrics}");
+    assert!(
+        metrics
+            .contains("belfry_rate_limit_decisions_total{limit=\"ip\",outcome=\"rejected\"} 11\n"),
+        "{metrics}"
+    );
 }
 
 #[tokio::test]
-async fn off_counts_nothing_and_tells_nothing() {
+async fn off_mode_counts_and_reports_nothing() {
     let service = Service::with(config(|config| config.limits.mode = LimitMode::Off)).await;
     let alice = service.person("alice").await;
     assert_eq!(admitted(&alice, "POST /api/v1/media", 310).await, 310);

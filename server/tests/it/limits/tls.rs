@@ -1,10 +1,10 @@
-//! A Redis that is reached over TLS.
+//! Redis over TLS.
 
 use std::path::Path;
 
 use test_engines::{Redis, free_port};
 
-use super::outage::passed;
+use super::outage::admitted;
 use crate::support::Process;
 use crate::support::databases::engine_url;
 use crate::support::process::belfry;
@@ -28,7 +28,7 @@ fn with_certificate(folder: &Path) -> Option<(Redis, String)> {
     Some((redis, format!("rediss://localhost:{port}")))
 }
 
-/// A node that trusts the certificates of this file, as if the operating system did.
+/// A node that trusts the certificates in this file.
 fn node(name: &str, folder: &Path, redis: &str, trusted: &Path) -> Process {
     let folder = folder.join(name);
     std::fs::create_dir(&folder).unwrap();
@@ -45,7 +45,7 @@ async fn ready(node: &Process) -> String {
 }
 
 #[tokio::test]
-async fn processes_count_together_over_tls() {
+async fn nodes_share_counters_over_tls() {
     let folder = tempfile::tempdir().unwrap();
     let Some((_redis, url)) = with_certificate(folder.path()) else { return };
     let trusted = folder.path().join("certificate.pem");
@@ -54,12 +54,12 @@ async fn processes_count_together_over_tls() {
     for node in [&one, &two] {
         assert!(ready(node).await.contains("\"redis\":\"ok\""), "{}", node.log());
     }
-    assert_eq!(passed(&one, "192.0.2.1", 15).await, 15);
-    assert_eq!(passed(&two, "192.0.2.1", 15).await, 5);
+    assert_eq!(admitted(&one, "192.0.2.1", 15).await, 15);
+    assert_eq!(admitted(&two, "192.0.2.1", 15).await, 5);
 }
 
 #[tokio::test]
-async fn a_redis_whose_certificate_is_not_trusted_does_not_count() {
+async fn a_redis_with_an_untrusted_certificate_is_not_used() {
     let folder = tempfile::tempdir().unwrap();
     let Some((_redis, url)) = with_certificate(folder.path()) else { return };
     let another = folder.path().join("another.pem");
@@ -71,14 +71,14 @@ async fn a_redis_whose_certificate_is_not_trusted_does_not_count() {
 }
 
 #[test]
-fn nobody_can_wish_not_to_know_the_server() {
+fn certificate_checks_cannot_be_disabled_in_the_url() {
     let folder = tempfile::tempdir().unwrap();
     let check = |url: &str| {
         let mut command = belfry(folder.path(), &["config", "check"]);
         command.env("BELFRY_REDIS", url).output().unwrap()
     };
     assert!(check("rediss://cache.internal").status.success());
-    let refused = check("rediss://cache.internal/#insecure");
-    let message = String::from_utf8(refused.stderr).unwrap();
+    let rejected = check("rediss://cache.internal/#insecure");
+    let message = String::from_utf8(rejected.stderr).unwrap();
     assert!(message.contains("redis: nothing after # is understood"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! The limits on guessing and on piling up apps, for the handlers that guard something.
+//! Abuse limits, for the handlers that verify secrets or create apps and accounts.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -6,100 +6,96 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use belfry_core::limits::{CountMode, Network};
+use belfry_core::limits::{Bucket, CountMode, Network};
 
 use super::headers::GuardOutcome;
 use crate::app::AppState;
 use crate::config::LimitMode;
 use crate::http::error::limit_exceeded::LimitExceeded;
 use crate::http::extract::client::Client;
+use crate::limits::ActiveLimits;
 
-/// Stands before what could be guessed, for one caller.
+/// The abuse limits for one client.
 ///
-/// No limit here counts for a name alone, so that nobody can lock out another from elsewhere.
+/// None of them is keyed by a name alone, so that nobody can lock out a user at another address.
 pub struct Guard {
     state: Arc<AppState>,
     from: Network,
-    /// Where the headers of the answer learn of what was counted.
-    overheard: GuardOutcome,
-}
-
-/// What could be done too often.
-enum Guarded<'a> {
-    SignIn(&'a str),
-    ClientSecret(&'a str),
-    AppRegistration,
-    SignUp,
+    /// Receives the decision for the headers of the response.
+    outcome: GuardOutcome,
 }
 
 impl Guard {
-    /// For a caller at this address.
+    /// Creates a guard for a client at this address.
     #[must_use]
     pub fn new(state: Arc<AppState>, from: IpAddr) -> Self {
-        Self { state, from: Network::of(from), overheard: GuardOutcome::default() }
+        Self { state, from: Network::of(from), outcome: GuardOutcome::default() }
     }
 
-    /// Before a password is looked at, right or wrong: counts for the address, and for the name
-    /// as tried from there.
+    /// Counts a sign-in attempt, for the address and for the name from this address. Call it before
+    /// the password is verified.
     ///
     /// # Errors
     /// When there were too many attempts.
     pub async fn sign_in(&self, name: &str) -> Result<(), LimitExceeded> {
-        self.judge(CountMode::Check, &Guarded::SignIn(name)).await
+        let active = self.state.limits.active();
+        self.check(&active, CountMode::Check, &active.abuse.sign_in(self.from, name)).await
     }
 
-    /// Before a client's secret is looked at: whether there were too many wrong ones. Counts
-    /// nothing, so that a client which knows its secret is never held up.
+    /// Checks whether there were too many wrong client secrets. Call it before a secret is verified.
+    /// It counts nothing, so that a client that knows its secret is never rejected.
     ///
     /// # Errors
     /// When there were too many wrong ones.
     pub async fn client_secret(&self, client_id: &str) -> Result<(), LimitExceeded> {
-        self.judge(CountMode::Peek, &Guarded::ClientSecret(client_id)).await
+        let active = self.state.limits.active();
+        let buckets = active.abuse.client_secret(self.from, client_id);
+        self.check(&active, CountMode::Peek, &buckets).await
     }
 
-    /// After a client's secret was found to be wrong, or the client unknown.
+    /// Counts a wrong client secret, or an unknown client.
     pub async fn wrong_client_secret(&self, client_id: &str) {
-        // Whether there is room for more is asked before the next one.
-        let _ = self.judge(CountMode::Charge, &Guarded::ClientSecret(client_id)).await;
+        let active = self.state.limits.active();
+        let buckets = active.abuse.client_secret(self.from, client_id);
+        // The limit is enforced before the next secret is verified.
+        let _ = self.check(&active, CountMode::Charge, &buckets).await;
     }
 
-    /// Before an app is registered.
+    /// Counts the registration of an app.
     ///
     /// # Errors
     /// When the address has registered too many.
     pub async fn app_registration(&self) -> Result<(), LimitExceeded> {
-        self.judge(CountMode::Check, &Guarded::AppRegistration).await
+        let active = self.state.limits.active();
+        self.check(&active, CountMode::Check, &active.abuse.app_registration(self.from)).await
     }
 
-    /// Before an account is made by another call than the one that the table knows: counts for the
-    /// same limits, but for those of every call, which have counted it already.
+    /// Counts an account that is created by another request than Mastodon's, under the same limits
+    /// except those of every request, which have counted this request already.
     ///
     /// # Errors
-    /// When the address has made too many.
+    /// When the address has created too many.
     pub async fn sign_up(&self) -> Result<(), LimitExceeded> {
-        self.judge(CountMode::Check, &Guarded::SignUp).await
+        let active = self.state.limits.active();
+        self.check(&active, CountMode::Check, &active.table.sign_up_buckets(self.from)).await
     }
 
-    async fn judge(&self, mode: CountMode, what: &Guarded<'_>) -> Result<(), LimitExceeded> {
-        let limits = &self.state.limits;
-        let active = limits.active();
+    async fn check(
+        &self,
+        active: &ActiveLimits,
+        mode: CountMode,
+        buckets: &[Bucket<'_>],
+    ) -> Result<(), LimitExceeded> {
         if active.mode == LimitMode::Off {
             return Ok(());
         }
-        let now = self.state.clock.now();
-        let buckets = match what {
-            Guarded::SignIn(name) => active.own.sign_in(self.from, name),
-            Guarded::ClientSecret(client_id) => active.own.client_secret(self.from, client_id),
-            Guarded::AppRegistration => active.own.app_registration(self.from),
-            Guarded::SignUp => active.table.sign_up_buckets(self.from),
-        };
-        let decision = limits.judge(&active, mode, &buckets, now).await;
-        let refused = LimitExceeded::by(&decision, active.mode);
-        // A look that counts nothing and stops nobody is nothing to tell of.
-        if mode != CountMode::Peek || refused.is_some() {
-            self.overheard.set(decision);
+        let decision = self.state.limits.check(active, mode, buckets, self.state.clock.now()).await;
+        let exceeded = LimitExceeded::from_decision(&decision, active.mode);
+        // A peek that rejects nothing is not reported, because nothing was counted.
+        if mode != CountMode::Peek || exceeded.is_some() {
+            self.outcome.set(decision);
         }
-        refused.map_or(Ok(()), Err)
+        exceeded.map_or(Ok(()), Err)
     }
 }
 
@@ -111,7 +107,7 @@ impl FromRequestParts<Arc<AppState>> for Guard {
         state: &Arc<AppState>,
     ) -> Result<Self, Infallible> {
         let address = Client::inspect(parts, state, |client| client.address).await;
-        let overheard = parts.extensions.get::<GuardOutcome>().cloned().unwrap_or_default();
-        Ok(Self { overheard, ..Self::new(Arc::clone(state), address) })
+        let outcome = parts.extensions.get::<GuardOutcome>().cloned().unwrap_or_default();
+        Ok(Self { outcome, ..Self::new(Arc::clone(state), address) })
     }
 }

@@ -1,4 +1,4 @@
-//! The server behind a proxy.
+//! The protected server behind a proxy.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 
-/// A server that says whom it was told about, and counts who reaches it.
+/// A server that responds with the identity headers it received, and counts requests.
 pub(super) struct Upstream {
     pub(super) address: String,
     hits: Arc<AtomicUsize>,
@@ -24,9 +24,9 @@ impl Upstream {
         let counted = Arc::clone(&hits);
         let app = Router::new().fallback(async move |headers: HeaderMap| {
             counted.fetch_add(1, Ordering::SeqCst);
-            let told = |name: &str| headers.get(name).map_or("-", |value| value.to_str().unwrap());
-            let told = ["x-account-id", "x-app-id", "x-scopes"].map(told);
-            told.join("|")
+            let header =
+                |name: &str| headers.get(name).map_or("-", |value| value.to_str().unwrap());
+            ["x-account-id", "x-app-id", "x-scopes"].map(header).join("|")
         });
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -40,13 +40,13 @@ impl Upstream {
         Self { address, hits }
     }
 
-    /// How many calls have reached it.
+    /// The number of requests received.
     pub(super) fn hits(&self) -> usize {
         self.hits.load(Ordering::SeqCst)
     }
 
-    /// Begins to count anew.
-    pub(super) fn forget(&self) {
+    /// Resets the number of requests.
+    pub(super) fn reset(&self) {
         self.hits.store(0, Ordering::SeqCst);
     }
 }

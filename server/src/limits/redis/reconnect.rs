@@ -1,0 +1,125 @@
+//! The current connection to Redis, and the task that replaces it when it fails.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use redis::ConnectionInfo;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::RedisOptions;
+use super::connection::Connection;
+
+/// The number of timeouts in a row after which a connection is discarded.
+const MAX_TIMEOUTS: u32 = 3;
+/// The time limit for connecting.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// The lifetime after which a connection counts as stable.
+const STABLE_AFTER: Duration = Duration::from_secs(10);
+/// The shortest and the longest delay between two attempts to connect.
+const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+
+/// A connection that is replaced when it fails.
+#[derive(Debug)]
+pub(super) struct ManagedConnection {
+    info: ConnectionInfo,
+    prefix: Arc<str>,
+    timeout: Duration,
+    /// The connection and its generation, which tells late failures of an older connection apart.
+    current: RwLock<Option<(Connection, u64)>>,
+    next_generation: AtomicU64,
+    timeouts: AtomicU32,
+    lost: Notify,
+}
+
+impl ManagedConnection {
+    pub(super) fn new(info: ConnectionInfo, options: &RedisOptions) -> Self {
+        Self {
+            info,
+            prefix: options.prefix.as_str().into(),
+            timeout: options.timeout,
+            current: RwLock::new(None),
+            next_generation: AtomicU64::new(0),
+            timeouts: AtomicU32::new(0),
+            lost: Notify::new(),
+        }
+    }
+
+    /// The connection and its generation; `None` while Redis is unavailable.
+    pub(super) fn get(&self) -> Option<(Connection, u64)> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends a series of timeouts.
+    pub(super) fn record_success(&self) {
+        self.timeouts.store(0, Ordering::Relaxed);
+    }
+
+    /// Counts a timeout and discards the connection after several in a row.
+    pub(super) fn record_timeout(&self, generation: u64) {
+        if self.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_TIMEOUTS {
+            self.discard(generation, &format!("no response within {:?}", self.timeout));
+        }
+    }
+
+    /// Discards a failed connection, unless it has been replaced already.
+    pub(super) fn discard(&self, generation: u64, reason: &str) {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        if current.as_ref().is_some_and(|(_, current)| *current == generation) {
+            *current = None;
+            drop(current);
+            let redis = self.info.addr();
+            tracing::warn!(%redis, reason, "Redis unavailable, using local counters");
+            self.lost.notify_one();
+        }
+    }
+
+    /// Makes one attempt to connect.
+    pub(super) async fn try_connect(&self) -> Result<(), String> {
+        let connection = self.open().await?;
+        let generation = self.next_generation.fetch_add(1, Ordering::Relaxed);
+        self.timeouts.store(0, Ordering::Relaxed);
+        let current = Some((connection, generation));
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = current;
+        tracing::info!(redis = %self.info.addr(), "connected to Redis, using shared counters");
+        Ok(())
+    }
+
+    /// Opens a connection and verifies that it responds in time.
+    async fn open(&self) -> Result<Connection, String> {
+        let mut connection = timeout(CONNECT_TIMEOUT, Connection::open(&self.info, &self.prefix))
+            .await
+            .map_err(|_| format!("no connection within {CONNECT_TIMEOUT:?}"))?
+            .map_err(|error| error.to_string())?;
+        timeout(self.timeout, connection.probe())
+            .await
+            .map_err(|_| format!("no response within {:?}", self.timeout))?
+            .map_err(|error| error.to_string())?;
+        Ok(connection)
+    }
+}
+
+/// Replaces the connection whenever it is lost.
+pub(super) async fn reconnect_loop(connection: Arc<ManagedConnection>) {
+    let mut delay = RETRY_DELAYS.0;
+    loop {
+        let since = Instant::now();
+        while connection.get().is_some() {
+            connection.lost.notified().await;
+        }
+        // A connection that failed soon is retried after a delay: each failure costs requests time.
+        let mut attempt = if since.elapsed() > STABLE_AFTER {
+            delay = RETRY_DELAYS.0;
+            connection.try_connect().await
+        } else {
+            Err("the last connection failed soon".to_owned())
+        };
+        while let Err(reason) = attempt {
+            tracing::debug!(redis = %connection.info.addr(), reason, "Redis still unavailable");
+            sleep(delay).await;
+            delay = RETRY_DELAYS.1.min(delay * 2);
+            attempt = connection.try_connect().await;
+        }
+    }
+}
