@@ -28,16 +28,9 @@ type PerLimit<T> = SmallVec<[T; 4]>;
 #[derive(Debug)]
 pub struct MemoryCounters {
     /// The number of shards is a power of two.
-    shards: Box<[Aligned]>,
+    shards: Box<[Mutex<Shard>]>,
     seed: RandomState,
 }
-
-/// A shard on cache lines of its own.
-#[derive(Debug)]
-#[repr(align(128))]
-struct Aligned(Mutex<Shard>);
-
-const _: () = assert!(size_of::<Aligned>() == 128, "a shard is one pair of cache lines");
 
 impl MemoryCounters {
     /// Creates counters for at most `max_keys` keys, but at least one.
@@ -45,7 +38,7 @@ impl MemoryCounters {
     pub fn new(max_keys: usize) -> Self {
         let shards = (max_keys / 64).clamp(1, MAX_SHARDS).next_power_of_two();
         let keys_per_shard = (max_keys / shards).max(1);
-        let shards = (0..shards).map(|_| Aligned(Mutex::new(Shard::new(keys_per_shard)))).collect();
+        let shards = (0..shards).map(|_| Mutex::new(Shard::new(keys_per_shard))).collect();
         Self { shards, seed: RandomState::default() }
     }
 
@@ -141,13 +134,14 @@ impl MemoryCounters {
         self.seed.hash_one((bucket.limit.name(), &bucket.key))
     }
 
-    /// The shard of a hash, by its lowest bits. Tables use the highest bits.
+    /// The shard of a hash. Tables use the lowest and the highest bits of the hash, so shards use
+    /// bits in between.
     fn index(&self, hash: u64) -> usize {
-        usize::try_from(hash & (self.shards.len() as u64 - 1)).unwrap_or_default()
+        usize::try_from((hash >> 40) & (self.shards.len() as u64 - 1)).unwrap_or_default()
     }
 
     /// Locks a shard. Poisoning is ignored: a lost count matters less than failing requests.
     fn lock(&self, index: usize) -> MutexGuard<'_, Shard> {
-        self.shards[index].0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

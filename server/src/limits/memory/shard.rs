@@ -1,240 +1,128 @@
-//! A table of windows that grows as it is used, up to a bound, and then gives up what matters least.
+//! A table of windows that grows up to a maximum of keys and then evicts.
 //!
-//! **What is given up.** When a new key comes to a full table, its neighbours are looked at and one
-//! of them has to go: one whose window has ended; else the one that has used the smallest share of
-//! its limit; of those, the newest. So a flood of fresh keys pushes out itself: a key that is at its
-//! limit stays there, whoever rotates through addresses to have it forgotten. A key that is pushed
-//! out loses its count and starts afresh, which harms nobody who keeps to the limits.
+//! **Eviction.** When a new key comes to a full table, one of 16 neighbouring entries is evicted: one
+//! whose window has ended; otherwise the one that has used the smallest share of its limit; among
+//! those, the newest. So a flood of new keys evicts itself, and nobody can reset a key that is at
+//! its limit by sending requests from many addresses. An evicted key starts again from 0.
 
 use std::cmp::Reverse;
 
 use belfry_core::limits::{Limit, Micros, Window};
+use hashbrown::HashTable;
 
-/// Slots that a new key in a full table chooses among.
-const NEIGHBOURS: usize = 16;
-/// Slots that are swept for every new key: all of them, in less time than it takes to fill them.
-const SWEPT: usize = 4;
-/// Slots of the smallest table.
-const FEWEST: usize = 8;
+/// The number of entries from which one is chosen for eviction.
+const CANDIDATES: usize = 16;
+/// The number of slots that are checked for ended windows with every new key, so that all slots are
+/// checked before the table fills up.
+const SWEEP_STEP: usize = 4;
 
-/// Open addressing with linear probing, at most three quarters full.
-///
-/// A key that is counted twice in a row is taken to be busy. What is newest of it then stands beside
-/// the lock, and its slot in the table waits: cores that count for one key pull one line of memory
-/// from each other instead of two. The order of the fields is for that.
 #[derive(Debug)]
-#[repr(C)]
 pub(super) struct Shard {
-    busy: Slot,
-    /// The key that was kept last.
-    last: u64,
-    slots: Vec<Slot>,
-    used: usize,
-    most: usize,
-    hand: usize,
+    entries: HashTable<Entry>,
+    max_keys: usize,
+    next_swept: usize,
     evicted: u64,
 }
 
-/// 24 bytes: with the room between them, a key costs 32 to 48.
+/// The window of one key.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
-    print: u64,
-    /// The end of the window, later than any `now` it was kept at.
+struct Entry {
+    hash: u64,
     end: Micros,
-    /// 0 in an empty slot: a window without a count is not kept.
     count: u32,
-    /// How much of the limit is used, from 0 to 255.
+    /// The used share of the limit, from 0 to 255.
     share: u8,
 }
 
-impl Slot {
-    const EMPTY: Self = Self { print: 0, end: Micros::MIN, count: 0, share: 0 };
-
-    fn is_live(&self, now: Micros) -> bool {
-        self.count > 0 && self.end > now
+impl Entry {
+    fn has_ended(&self, now: Micros) -> bool {
+        self.end <= now
     }
 }
 
 impl Shard {
-    /// A table for at most `most` keys. It holds no memory until the first one comes.
-    pub(super) fn new(most: usize) -> Self {
-        Self { busy: Slot::EMPTY, last: 0, slots: Vec::new(), used: 0, most, hand: 0, evicted: 0 }
+    /// Creates an empty table, which allocates nothing until the first key comes.
+    pub(super) fn new(max_keys: usize) -> Self {
+        Self { entries: HashTable::new(), max_keys, next_swept: 0, evicted: 0 }
     }
 
-    /// How many keys are held.
+    /// The number of keys.
     pub(super) fn len(&self) -> usize {
-        self.used
+        self.entries.len()
     }
 
-    /// How much room there is, used or not.
+    /// The number of keys that fit into the allocated memory.
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
-        self.slots.len()
+        self.entries.capacity()
     }
 
-    /// How many keys were given up before their window ended.
+    /// The number of keys that were evicted before their window ended.
     pub(super) fn evicted(&self) -> u64 {
         self.evicted
     }
 
-    /// The window that is kept of a key, if there is one.
-    pub(super) fn get(&self, print: u64) -> Window {
-        let slot = if self.is_busy(print) {
-            &self.busy
-        } else {
-            self.find(print).map_or(&Slot::EMPTY, |at| &self.slots[at])
-        };
-        Window { count: slot.count, end: slot.end }
+    /// The stored window of a key.
+    pub(super) fn get(&self, hash: u64) -> Window {
+        self.entries
+            .find(hash, |entry| entry.hash == hash)
+            .map_or(Window::EMPTY, |entry| Window { count: entry.count, end: entry.end })
     }
 
-    /// Keeps the window of a key, if there is something in it.
-    pub(super) fn put(&mut self, print: u64, limit: &Limit, window: Window, now: Micros) {
+    /// Stores the window of a key, unless its count is 0.
+    pub(super) fn put(&mut self, hash: u64, limit: &Limit, window: Window, now: Micros) {
         if window.count == 0 {
             return;
         }
         let share = u64::from(window.count) * 255 / u64::from(limit.requests().max(1));
         let share = u8::try_from(share).unwrap_or(u8::MAX);
-        let slot = Slot { print, end: window.end, count: window.count, share };
-        if self.is_busy(print) {
-            self.busy = slot;
+        let entry = Entry { hash, end: window.end, count: window.count, share };
+        if let Some(stored) = self.entries.find_mut(hash, |stored| stored.hash == hash) {
+            *stored = entry;
             return;
         }
-        let held = self.find(print).filter(|&at| self.slots[at].count > 0);
-        if held.is_some() && self.last == print {
-            self.settle();
-            self.busy = slot;
-            return;
-        }
-        self.last = print;
-        let at = held.or_else(|| {
-            self.make_room(print, now);
-            self.find(print)
-        });
-        if let Some(at) = at {
-            self.used += usize::from(self.slots[at].count == 0);
-            self.slots[at] = slot;
-        }
+        self.make_space(hash, now);
+        self.entries.insert_unique(hash, entry, |entry| entry.hash);
     }
 
-    /// Forgets every window that has ended, and gives memory back when little is left.
+    /// Deletes all windows that have ended, and frees memory when little of it is used.
     pub(super) fn sweep(&mut self, now: Micros) {
-        self.settle();
-        let live = self.live(now);
-        if live == 0 {
-            self.rebuild(0, now);
-        } else if room_for(live * 2).max(FEWEST) < self.slots.len() {
-            self.rebuild(room_for(live + live / 2).max(FEWEST), now);
-        } else {
-            (0..self.slots.len()).for_each(|at| self.clear(at, now));
-        }
+        self.entries.retain(|entry| !entry.has_ended(now));
+        self.entries.shrink_to(self.entries.len() * 2, |entry| entry.hash);
     }
 
-    fn is_busy(&self, print: u64) -> bool {
-        self.busy.count > 0 && self.busy.print == print
-    }
-
-    /// Puts what is busy back into the table; to be called before anything there is moved or judged.
-    fn settle(&mut self) {
-        let busy = std::mem::replace(&mut self.busy, Slot::EMPTY);
-        if let Some(at) = self.find(busy.print).filter(|_| busy.count > 0) {
-            self.slots[at] = busy;
-        }
-    }
-
-    fn live(&self, now: Micros) -> usize {
-        self.slots.iter().filter(|slot| slot.is_live(now)).count()
-    }
-
-    /// Where a key is, or the empty slot where it would be; nowhere in a table without slots.
-    ///
-    /// It ends because a quarter of the slots is empty.
-    fn find(&self, print: u64) -> Option<usize> {
-        let is_it = |slot: &Slot| slot.count == 0 || slot.print == print;
-        self.from(self.home(print)).find(|&at| is_it(&self.slots[at]))
-    }
-
-    /// All slots once, beginning at one.
-    fn from(&self, first: usize) -> impl Iterator<Item = usize> + use<> {
-        (first..self.slots.len()).chain(0..first)
-    }
-
-    /// The slot that a key would like: its upper bits, scaled to the table.
-    fn home(&self, print: u64) -> usize {
-        let scaled = (u128::from(print) * self.slots.len() as u128) >> 64;
-        usize::try_from(scaled).unwrap_or(0)
-    }
-
-    fn make_room(&mut self, print: u64, now: Micros) {
-        self.settle();
-        self.sweep_some(now);
-        if self.used >= self.most {
-            self.give_up_one(print, now);
-        } else if room_for(self.used + 1) > self.slots.len() {
-            let live = self.live(now);
-            // Half as many again, unless sweeping alone makes the room.
-            let wanted = room_for(live + live / 2).clamp(FEWEST, room_for(self.most).max(FEWEST));
-            self.rebuild(wanted.max(room_for(live + 1)), now);
-        }
-    }
-
-    fn give_up_one(&mut self, print: u64, now: Micros) {
-        let held = self.from(self.home(print)).filter(|&at| self.slots[at].count > 0);
-        let worth = |&at: &usize| {
-            let slot = &self.slots[at];
-            (slot.is_live(now), slot.share, Reverse(slot.end))
-        };
-        if let Some(at) = held.take(NEIGHBOURS).min_by_key(worth) {
-            self.evicted += u64::from(self.slots[at].is_live(now));
-            self.remove(at);
-        }
-    }
-
-    fn sweep_some(&mut self, now: Micros) {
-        for _ in 0..SWEPT.min(self.slots.len()) {
-            self.hand = if self.hand + 1 < self.slots.len() { self.hand + 1 } else { 0 };
-            self.clear(self.hand, now);
-        }
-    }
-
-    /// Empties a slot of windows that have ended, also of those that move up into it.
-    fn clear(&mut self, at: usize, now: Micros) {
-        while self.slots[at].count > 0 && !self.slots[at].is_live(now) {
-            self.remove(at);
-        }
-    }
-
-    /// Empties a slot, and moves up what stands behind it only because the slot was taken.
-    fn remove(&mut self, at: usize) {
-        let len = self.slots.len();
-        let distance =
-            |from: usize, to: usize| if to >= from { to - from } else { to + len - from };
-        let mut hole = at;
-        for next in self.from(at).skip(1) {
-            if self.slots[next].count == 0 {
-                break;
-            }
-            if distance(self.home(self.slots[next].print), next) >= distance(hole, next) {
-                self.slots[hole] = self.slots[next];
-                hole = next;
+    fn make_space(&mut self, hash: u64, now: Micros) {
+        for _ in 0..SWEEP_STEP {
+            self.next_swept = (self.next_swept + 1) % self.entries.num_buckets().max(1);
+            if let Ok(entry) = self.entries.get_bucket_entry(self.next_swept)
+                && entry.get().has_ended(now)
+            {
+                entry.remove();
             }
         }
-        self.slots[hole] = Slot::EMPTY;
-        self.used -= 1;
-    }
-
-    fn rebuild(&mut self, len: usize, now: Micros) {
-        let old = std::mem::replace(&mut self.slots, vec![Slot::EMPTY; len]);
-        self.used = 0;
-        for slot in old.into_iter().filter(|slot| slot.is_live(now)) {
-            if let Some(at) = self.find(slot.print) {
-                self.slots[at] = slot;
-                self.used += 1;
-            }
+        if self.entries.len() >= self.max_keys {
+            self.evict_one(hash, now);
+        } else if self.entries.len() == self.entries.capacity() {
+            self.entries.retain(|entry| !entry.has_ended(now));
+            // Space for half as many again bounds how often all entries are visited.
+            self.entries.reserve(self.entries.len() / 2 + 1, |entry| entry.hash);
         }
     }
-}
 
-/// How many slots hold so many keys.
-fn room_for(keys: usize) -> usize {
-    keys + keys.div_ceil(3) + 1
+    fn evict_one(&mut self, hash: u64, now: Micros) {
+        let slots = self.entries.num_buckets();
+        let first = usize::try_from(hash).unwrap_or_default() % slots.max(1);
+        let value = |entry: &Entry| (!entry.has_ended(now), entry.share, Reverse(entry.end));
+        let victim = (first..slots)
+            .chain(0..first)
+            .filter_map(|slot| self.entries.get_bucket(slot).map(|entry| (slot, value(entry))))
+            .take(CANDIDATES)
+            .min_by_key(|&(_, value)| value);
+        if let Some((slot, (is_live, ..))) = victim
+            && let Ok(entry) = self.entries.get_bucket_entry(slot)
+        {
+            entry.remove();
+            self.evicted += u64::from(is_live);
+        }
+    }
 }
