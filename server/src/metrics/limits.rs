@@ -8,13 +8,11 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use super::striped::Count;
-
 /// The metrics of the rate limiter.
 #[derive(Debug, Default)]
 pub struct LimitMetrics {
-    decisions: Family<DecisionLabels, Counter<u64, Count>>,
-    nearly_exhausted: Family<LimitLabels, Counter<u64, Count>>,
+    decisions: Family<DecisionLabels, Counter>,
+    nearly_exhausted: Family<LimitLabels, Counter>,
     keys: Gauge,
     evicted_keys: Counter,
     local_decisions: Counter,
@@ -36,11 +34,11 @@ struct LimitLabels {
 #[derive(Debug, Clone)]
 pub struct LimitCounters {
     /// Requests that were admitted and counted.
-    pub allowed: Counter<u64, Count>,
+    pub allowed: Counter,
     /// Requests that this limit rejected.
-    pub rejected: Counter<u64, Count>,
+    pub rejected: Counter,
     /// Requests that were admitted with at least 80 % of the limit used.
-    pub nearly_exhausted: Counter<u64, Count>,
+    pub nearly_exhausted: Counter,
 }
 
 impl LimitMetrics {
