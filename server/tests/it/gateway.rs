@@ -11,20 +11,20 @@ use crate::support::service::config;
 use crate::support::{Answer, Caller, Service};
 
 /// A check as nginx sends it.
-async fn original(caller: &Caller, method: &str, uri: &str) -> Answer {
-    let caller = caller.with("x-original-method", method).with("x-original-uri", uri);
-    caller.get("/gateway/check").await
+async fn original(client: &Caller, method: &str, uri: &str) -> Answer {
+    let client = client.with("x-original-method", method).with("x-original-uri", uri);
+    client.get("/gateway/check").await
 }
 
 /// A check as Caddy and Traefik send it.
-async fn forwarded(caller: &Caller, method: &str, uri: &str) -> Answer {
-    let caller = caller.with("x-forwarded-method", method).with("x-forwarded-uri", uri);
-    caller.get("/gateway/check").await
+async fn forwarded(client: &Caller, method: &str, uri: &str) -> Answer {
+    let client = client.with("x-forwarded-method", method).with("x-forwarded-uri", uri);
+    client.get("/gateway/check").await
 }
 
 /// A check as Envoy sends it.
-async fn prefixed(caller: &Caller, method: &str, uri: &str) -> Answer {
-    caller.call(&format!("{method} /gateway/check{uri}"), "").await
+async fn prefixed(client: &Caller, method: &str, uri: &str) -> Answer {
+    client.call(&format!("{method} /gateway/check{uri}"), "").await
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn an_invalid_token_is_rejected_with_the_reason() {
     let bob = service.store().account_by_name("bob").await.unwrap().unwrap().id;
     service.store().disable_account(bob, Some(service.now())).await.unwrap();
     let invalid = r#"Bearer error="invalid_token""#;
-    for (caller, status, text, challenge) in [
+    for (client, status, text, challenge) in [
         (&service.anyone(), 401, "The access token is invalid", "Bearer"),
         (&service.anyone().bearing("made-up"), 401, "The access token is invalid", invalid),
         (
@@ -89,7 +89,7 @@ async fn an_invalid_token_is_rejected_with_the_reason() {
         (&revoked, 401, "The access token was revoked", invalid),
         (&disabled, 403, "Your login is currently disabled", ""),
     ] {
-        let response = original(caller, "GET", "/x").await;
+        let response = original(client, "GET", "/x").await;
         assert_eq!((response.status, response.json()["error"].as_str()), (status, Some(text)));
         assert_eq!(response.header("www-authenticate"), challenge);
         assert_eq!(response.header("x-account-id"), "");
@@ -160,7 +160,7 @@ async fn conflicting_and_incomplete_original_requests_are_rejected() {
     let service = Service::start().await;
     let alice = service.person("alice").await;
     let upload = alice.with("x-original-method", "POST").with("x-original-uri", "/api/v1/media");
-    for (status, caller, check) in [
+    for (status, client, check) in [
         (403, upload.with("x-forwarded-method", "GET").with("x-forwarded-uri", "/x"), ""),
         (403, upload.with("x-original-uri", "/x"), ""),
         (403, upload.clone(), "/"),
@@ -168,7 +168,7 @@ async fn conflicting_and_incomplete_original_requests_are_rejected() {
         (400, alice.with("x-original-uri", "/api/v1/media").with("x-forwarded-method", "GET"), ""),
         (400, alice.clone(), ""),
     ] {
-        let response = caller.get(&format!("/gateway/check{check}")).await;
+        let response = client.get(&format!("/gateway/check{check}")).await;
         assert_eq!(response.status, status, "{}", response.text);
         assert!(response.json()["error"].as_str().unwrap().len() > 20);
     }
@@ -195,8 +195,8 @@ async fn behind_a_trusted_proxy_the_address_of_the_client_counts() {
         ([10, 0, 0, 1].into(), "198.51.100.1", 299),
         ([10, 0, 0, 1].into(), "198.51.100.2", 299),
     ] {
-        let caller = service.person("bob").await.at(peer).with("x-forwarded-for", forwarded_for);
-        let response = original(&caller, "GET", "/x").await;
+        let client = service.person("bob").await.at(peer).with("x-forwarded-for", forwarded_for);
+        let response = original(&client, "GET", "/x").await;
         let expected = format!("\"ip\";r={left};");
         assert!(
             response.header("ratelimit").contains(&expected),

@@ -80,8 +80,8 @@ impl Gate {
     async fn app_token(&self) -> String {
         let post = async |path: &str, fields: &[(&str, &str)]| {
             let url = format!("{}{path}", self.belfry.url);
-            let answer = reqwest::Client::new().post(url).form(fields).send().await.unwrap();
-            answer.json::<Value>().await.unwrap()
+            let response = reqwest::Client::new().post(url).form(fields).send().await.unwrap();
+            response.json::<Value>().await.unwrap()
         };
         let app = [("client_name", "a"), ("redirect_uris", "https://app.example/")];
         let app = post("/api/v1/apps", &app).await;

@@ -82,9 +82,9 @@ rows.ip = { requests = 20 }
 ";
     let (server, _folder) = node(&redis.url(), settings);
     let load = Load::default();
-    let mut callers = JoinSet::new();
-    for caller in 0..8 {
-        callers.spawn(load.clone().send(server.url.clone(), caller));
+    let mut clients = JoinSet::new();
+    for client in 0..8 {
+        clients.spawn(load.clone().send(server.url.clone(), client));
     }
     load.wait_for_progress().await;
     assert!(has_metric(&server, "belfry_redis_up 1").await);
@@ -120,5 +120,5 @@ rows.ip = { requests = 20 }
         assert_eq!(admitted(&server, client, 3).await, 0, "exhausted until the window ends");
     }
     load.stopped.store(true, Ordering::Relaxed);
-    callers.join_all().await;
+    clients.join_all().await;
 }

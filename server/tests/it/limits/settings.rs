@@ -163,8 +163,8 @@ async fn sighup_reloads_the_limits_without_a_restart() {
     reload("[limits.rows]\nip = { requests = 8 }\n", changed).await;
     assert_eq!(count_admitted(7).await, 3, "counts remain");
 
-    let kept = "invalid configuration, rate limits not changed";
-    reload("[limits.rows]\nip = { requests = ", kept).await;
+    let unchanged = "invalid configuration, rate limits not changed";
+    reload("[limits.rows]\nip = { requests = ", unchanged).await;
     assert!(server.log().contains("(belfry.toml, line 2)"), "{}", server.log());
     assert_eq!(count_admitted(2).await, 0);
 
