@@ -51,7 +51,8 @@ fn rules(quiet: bool) -> String {
 /// Creates the accounts; every other one has rules. Writes to the database directly, because the API
 /// would take a minute.
 fn create_accounts(folder: &Path) {
-    run_successfully(folder, &["account", "list"]);
+    // Creates the database.
+    run_successfully(folder, &["account", "add", "alice"]);
     let database = rusqlite::Connection::open(folder.join("data/belfry.db")).unwrap();
     let people = "with recursive people (n) as \
         (select 0 union all select n + 1 from people where n + 1 < ?1) ";
