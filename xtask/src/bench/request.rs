@@ -3,8 +3,9 @@
 use std::io;
 use std::net::SocketAddr;
 
-/// A request. In the path, headers and body, `{account}` is replaced by an account number and
-/// `{random}` by a number from 0 to 99, both different in each request.
+/// A request. In the path, headers and body, `{account}` is replaced by an account number, `{padded}`
+/// by the same number with ten digits, and `{random}` by a number from 0 to 99. They are different in
+/// each request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Request {
     pub method: &'static str,
@@ -61,7 +62,10 @@ impl Request {
 
     /// Sends the request once, for the first account.
     pub(super) fn send(&self, address: SocketAddr) -> io::Result<Response> {
-        let fill = |text: &str| text.replace("{account}", "0").replace("{random}", "0");
+        let values = [("{account}", "0"), ("{padded}", "0000000000"), ("{random}", "0")];
+        let fill = |text: &str| {
+            values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+        };
         let url = format!("http://{address}{}", fill(&self.path));
         let method = minreq::Method::Custom(self.method.to_owned());
         let mut request = minreq::Request::new(method, url).with_body(fill(&self.body));
@@ -107,9 +111,11 @@ impl Request {
     fn varies(&self) -> bool {
         let texts =
             [&self.path, &self.body].into_iter().chain(self.headers.iter().map(|(_, value)| value));
-        texts.into_iter().any(|text| text.contains("{account}") || text.contains("{random}"))
+        texts.into_iter().any(|text| PLACEHOLDERS.iter().any(|name| text.contains(name)))
     }
 }
+
+const PLACEHOLDERS: [&str; 3] = ["{account}", "{padded}", "{random}"];
 
 /// wrk builds the request once.
 const FIXED: &str = "\
@@ -132,10 +138,12 @@ end
 local count = 0
 function request()
     count = count + 1
+    local account = round == 0
+        and (count * 2 + thread_number) % accounts or math.random(0, accounts - 1)
     local values = {
         random = tostring(math.random(0, 99)),
-        account = string.format("%d", round == 0
-            and (count * 2 + thread_number) % accounts or math.random(0, accounts - 1)),
+        account = string.format("%d", account),
+        padded = string.format("%010d", account),
     }
     local function fill(text) return (text:gsub("{(%l+)}", values)) end
     local filled = {}
@@ -174,6 +182,7 @@ mod tests {
         for varying in [
             Request::new("PUT", "/rule/{random}"),
             Request::new("GET", "/").with_bearer("{token}").with_accounts(7, "x-{account}"),
+            Request::new("GET", "/").with_bearer("{token}").with_accounts(7, "x{padded}0"),
             Request::new("POST", "/").with_body("text/plain", "{random}"),
         ] {
             assert!(varying.script(1).ends_with(VARYING), "{varying:?}");
