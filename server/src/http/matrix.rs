@@ -48,9 +48,9 @@ pub(super) async fn account_data(
     path: RawPath,
 ) -> Result<Response, MatrixError> {
     requester.require(RuleAccess::Read)?;
-    let named = percent::decode_segment(path.parameter("{user}").unwrap_or_default())?;
+    let path_user = percent::decode_segment(path.parameter("{user}").unwrap_or_default())?;
     let user_id = requester.user_id(&state);
-    if named != user_id {
+    if path_user != user_id {
         return Err(MatrixError::OtherUser);
     }
     let rulesets = state.store.rulesets(requester.account).await?;

@@ -52,7 +52,7 @@ const OAUTH: Area = Area {
     ..PLAIN
 };
 
-/// OAuth endpoints that web apps call from their own origin.
+/// OAuth endpoints that web apps use from their own origin.
 const OAUTH_CLIENT: Area = Area { cors: Cors::AnyOrigin, ..OAUTH };
 
 /// Pages, which are protected by a cookie and so must stay closed to other origins.

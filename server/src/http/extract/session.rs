@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use belfry_core::oauth::form::Pairs;
 use belfry_core::secret::{Digest, Secret};
@@ -50,6 +50,7 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
         state: &Arc<AppState>,
     ) -> Result<Self, CommonError> {
         let headers = &parts.headers;
+        let accept_language = headers.get(header::ACCEPT_LANGUAGE);
         let cookie = Cookie::Browser.read(headers, &state.base_url);
         let signed_in = match &cookie {
             Some(cookie) => load_session(state, cookie.digest()).await?,
@@ -60,7 +61,9 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
             has_cookie: cookie.is_some(),
             cookie: cookie.unwrap_or_else(|| random::secret(state.clock.now())),
             signed_in,
-            accept_language: text(headers, header::ACCEPT_LANGUAGE).map(str::to_owned),
+            accept_language: accept_language
+                .and_then(|value| value.to_str().ok())
+                .map(str::to_owned),
             wants_json: wants_json(headers),
             same_origin: is_same_origin(headers, &state.base_url),
         })
@@ -114,7 +117,8 @@ impl BrowserSession {
     /// Adds the cookie to a response, if the browser does not have it yet.
     pub(crate) fn with_cookie(&self, mut response: Response) -> Response {
         if !self.has_cookie {
-            let cookie = self.cookie_header();
+            let seconds = self.state.config.sessions.absolute_timeout.as_secs();
+            let cookie = Cookie::Browser.set(&self.state.base_url, &self.cookie, seconds);
             response.headers_mut().append(header::SET_COOKIE, cookie);
         }
         response
@@ -156,11 +160,6 @@ impl BrowserSession {
         self.has_cookie = false;
         Ok(())
     }
-
-    fn cookie_header(&self) -> HeaderValue {
-        let seconds = self.state.config.sessions.absolute_timeout.as_secs();
-        Cookie::Browser.set(&self.state.base_url, &self.cookie, seconds)
-    }
 }
 
 /// Loads the session of a cookie, and records its use from time to time.
@@ -183,10 +182,6 @@ async fn load_session(state: &AppState, cookie: Digest) -> Result<Option<SignedI
 fn session_expiry(created_at: Timestamp, now: Timestamp, sessions: Sessions) -> Timestamp {
     let after = |time: Timestamp, length| time.checked_add(length).unwrap_or(Timestamp::MAX);
     after(created_at, sessions.absolute_timeout).min(after(now, sessions.idle_timeout))
-}
-
-fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
-    headers.get(name)?.to_str().ok()
 }
 
 /// Whether a request comes from our own pages. Older browsers send no `Sec-Fetch-Site` but an

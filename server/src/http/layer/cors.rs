@@ -1,8 +1,8 @@
 //! Cross-origin requests (CORS). Endpoints authenticated by a token are open to any origin, without
 //! credentials; endpoints authenticated by a cookie are open to none.
 //!
-//! Written by hand because tower-http answers a preflight request with 200 and varies on the
-//! request's headers; here it is a 204 that every cache may share.
+//! Written by hand, because tower-http responds to a preflight request with 200 and `Vary` headers,
+//! and here the response is a plain 204.
 
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};

@@ -3,105 +3,95 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use belfry_core::rules::{Document, RuleAccess, RuleScope, RulesetsResponse, User};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::path::{KindPath, RulePath, RulesetPath};
+use super::path::{KindPath, RulePath, RulesetPath, ValidPath};
 use crate::app::AppState;
 use crate::http::error::MatrixError;
 use crate::http::extract::requester::Requester;
 use crate::http::respond::json::{Json, JsonBytes};
-use crate::store;
+use crate::store::StoredRulesets;
 
 /// `GET …/pushrules/`
-pub(crate) async fn get_all_rulesets(
-    State(state): State<Arc<AppState>>,
-    requester: Requester,
-) -> Result<Response, MatrixError> {
-    let rules = UserRules::load(&state, &requester).await?;
-    Ok(JsonBytes(rules.rulesets.response(rules.user())).into_response())
+pub(crate) async fn get_all_rulesets(rules: UserRules<ValidPath>) -> JsonBytes {
+    JsonBytes(rules.rulesets.response(rules.user()))
 }
 
 /// `GET …/pushrules/device/`
-pub(crate) async fn get_device_rulesets(
-    State(state): State<Arc<AppState>>,
-    requester: Requester,
-) -> Result<Response, MatrixError> {
-    let rules = UserRules::load(&state, &requester).await?;
+pub(crate) async fn get_device_rulesets(rules: UserRules<ValidPath>) -> Response {
     let all = RulesetsResponse::new(rules.rulesets.documents(), rules.user());
-    Ok(Json(&all.device).into_response())
+    Json(&all.device).into_response()
 }
 
 /// `GET …/pushrules/{scope}/`
-pub(crate) async fn get_ruleset(
-    State(state): State<Arc<AppState>>,
-    requester: Requester,
-    RulesetPath(scope): RulesetPath,
-) -> Result<Response, MatrixError> {
-    let rules = UserRules::load(&state, &requester).await?;
-    Ok(Json(rules.document(&scope).ruleset(rules.user())).into_response())
+pub(crate) async fn get_ruleset(rules: UserRules<RulesetPath>) -> Response {
+    Json(rules.document(&rules.path.0).ruleset(rules.user())).into_response()
 }
 
 /// `GET …/pushrules/{scope}/{kind}/`
-pub(crate) async fn get_rules_of_kind(
-    State(state): State<Arc<AppState>>,
-    requester: Requester,
-    KindPath(scope, kind): KindPath,
-) -> Result<Response, MatrixError> {
-    let rules = UserRules::load(&state, &requester).await?;
-    Ok(Json(rules.document(&scope).rules(kind, rules.user())).into_response())
+pub(crate) async fn get_rules_of_kind(rules: UserRules<KindPath>) -> Response {
+    let KindPath(scope, kind) = &rules.path;
+    Json(rules.document(scope).rules(*kind, rules.user())).into_response()
 }
 
 /// `GET …/pushrules/{scope}/{kind}/{rule_id}`
-pub(crate) async fn get_rule(
-    State(state): State<Arc<AppState>>,
-    requester: Requester,
-    RulePath(path): RulePath,
-) -> Result<Response, MatrixError> {
-    let rules = UserRules::load(&state, &requester).await?;
+pub(crate) async fn get_rule(rules: UserRules<RulePath>) -> Result<Response, MatrixError> {
+    let RulePath(path) = &rules.path;
     let document = rules.document(&path.scope);
     Ok(Json(document.rule(path.kind, &path.id, rules.user())?).into_response())
 }
 
 /// `GET …/pushrules/{scope}/{kind}/{rule_id}/enabled`
 pub(crate) async fn get_rule_enabled(
-    State(state): State<Arc<AppState>>,
-    requester: Requester,
-    RulePath(path): RulePath,
-) -> Result<Response, MatrixError> {
-    let rules = UserRules::load(&state, &requester).await?;
+    rules: UserRules<RulePath>,
+) -> Result<Json<Value>, MatrixError> {
+    let RulePath(path) = &rules.path;
     let document = rules.document(&path.scope);
     let rule = document.rule(path.kind, &path.id, rules.user())?;
-    Ok(Json(json!({ "enabled": rule.enabled })).into_response())
+    Ok(Json(json!({ "enabled": rule.enabled })))
 }
 
 /// `GET …/pushrules/{scope}/{kind}/{rule_id}/actions`
 pub(crate) async fn get_rule_actions(
-    State(state): State<Arc<AppState>>,
-    requester: Requester,
-    RulePath(path): RulePath,
-) -> Result<Response, MatrixError> {
-    let rules = UserRules::load(&state, &requester).await?;
+    rules: UserRules<RulePath>,
+) -> Result<Json<Value>, MatrixError> {
+    let RulePath(path) = &rules.path;
     let document = rules.document(&path.scope);
     let rule = document.rule(path.kind, &path.id, rules.user())?;
-    Ok(Json(json!({ "actions": rule.actions })).into_response())
+    Ok(Json(json!({ "actions": rule.actions })))
 }
 
-/// The rules of a user, for a requester that may read them.
-struct UserRules {
+/// The rules of the user that a request acts for, and the part of them that its path addresses.
+/// Handlers that extract them reject tokens that may not read rules.
+pub(crate) struct UserRules<P> {
+    path: P,
     user_id: String,
-    rulesets: store::StoredRulesets,
+    rulesets: StoredRulesets,
 }
 
-impl UserRules {
-    async fn load(state: &AppState, requester: &Requester) -> Result<Self, MatrixError> {
+impl<P> FromRequestParts<Arc<AppState>> for UserRules<P>
+where
+    P: FromRequestParts<Arc<AppState>, Rejection = MatrixError> + Send,
+{
+    type Rejection = MatrixError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &Arc<AppState>,
+    ) -> Result<Self, MatrixError> {
+        let requester = Requester::from_request_parts(parts, state).await?;
+        let path = P::from_request_parts(parts, state).await?;
         requester.require(RuleAccess::Read)?;
         let rulesets = state.store.rulesets(requester.account).await?;
-        Ok(Self { user_id: requester.user_id(state), rulesets })
+        Ok(Self { path, user_id: requester.user_id(state), rulesets })
     }
+}
 
+impl<P> UserRules<P> {
     fn user(&self) -> User<'_> {
         User::new(&self.user_id)
     }
