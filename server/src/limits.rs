@@ -4,6 +4,7 @@ mod active;
 mod engine;
 pub mod memory;
 pub mod redis;
+mod state;
 
 use std::sync::Arc;
 
@@ -13,9 +14,10 @@ use belfry_core::limits::{Bucket, CountMode, RateLimitDecision};
 use jiff::Timestamp;
 
 pub use self::active::ActiveLimits;
-pub use self::engine::{Engine, EngineState, EngineStatus};
+pub use self::engine::Engine;
 use self::memory::MemoryCounters;
 use self::redis::{RedisCounters, RedisOptions};
+pub use self::state::{EngineState, EngineStatus};
 use crate::config::Config;
 use crate::metrics::{LimitMetrics, Metrics};
 
