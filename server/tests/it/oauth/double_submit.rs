@@ -75,7 +75,7 @@ async fn the_cookie_before_sign_in_gives_no_access_without_a_password() {
     let fields = page.form("/oauth/sign_in");
     let fields = [("csrf", &*fields[0].1), ("request", &*fields[1].1), ("decision", "allow")];
     attacker.post("/oauth/authorize", &fields).await.page(400, "no longer open");
-    // Alice can still response it.
+    // Alice can still decide.
     assert_eq!(browser.decide(&consent, "allow").await.status, 303);
 }
 
