@@ -22,8 +22,7 @@ use crate::http::error::gateway::GatewayError;
 use crate::http::error::limit_exceeded::LimitExceeded;
 use crate::http::extract::client::{self, Credential};
 use crate::http::layer::rate_limit::{self, Counted, LimitedRequest};
-
-const PATH: &str = "/gateway/check";
+use crate::http::paths::GATEWAY_CHECK;
 
 /// `/gateway/check`, by any method: proxies send that of the original request, or GET.
 pub(crate) async fn check(
@@ -69,7 +68,7 @@ fn original_request<'a>(
 /// The path and query after `/gateway/check`, if there is a path.
 fn original_target(uri: &Uri) -> Option<&str> {
     let target = uri.path_and_query()?.as_str();
-    target.strip_prefix(PATH).filter(|rest| rest.starts_with('/'))
+    target.strip_prefix(GATEWAY_CHECK).filter(|rest| rest.starts_with('/'))
 }
 
 /// The value of a header that must not be repeated.

@@ -91,8 +91,8 @@ fn areas(state: &AppState) -> Vec<AreaRouter> {
     }
     let gateway = AreaRouter::new(GATEWAY)
         .route(paths::GATEWAY_CHECK, any(gateway::check))
-        .route("/gateway/check/", any(gateway::check))
-        .route("/gateway/check/{*request}", any(gateway::check));
+        .route(&format!("{}/", paths::GATEWAY_CHECK), any(gateway::check))
+        .route(&format!("{}/{{*request}}", paths::GATEWAY_CHECK), any(gateway::check));
     let plain = AreaRouter::new(PLAIN).route(paths::NODEINFO, instance::nodeinfo(state));
     let well_known = AreaRouter::new(WELL_KNOWN)
         .route("/.well-known/oauth-authorization-server", metadata::metadata(state))
