@@ -41,7 +41,7 @@ pub(super) async fn readyz(State(state): State<Arc<AppState>>) -> Response {
         EngineStatus::Memory => {}
         EngineStatus::Redis => body["redis"] = "ok".into(),
         EngineStatus::RedisUnavailable => {
-            body["redis"] = "no answer; this process counts alone".into()
+            body["redis"] = "no answer; this process counts alone".into();
         }
     }
     (status, Json(body)).into_response()
