@@ -15,7 +15,7 @@ use belfry::config::{Config, LimitMode, Namespace, Namespaces, Registration, Reg
 use belfry::http::{HttpService, Peer};
 use belfry::store::{Database, Store};
 use belfry_core::rules::evaluation_request::EvaluateRequest;
-use belfry_core::secret::Secret;
+use belfry_core::secret::Sha256Digest;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -77,7 +77,7 @@ fn registration() -> Registration {
     let all = Namespace { regex: "@.*".to_owned(), exclusive: false };
     Registration {
         id: "bench".to_owned(),
-        as_token: Secret::new("bench-service").digest(),
+        as_token: Sha256Digest::of("bench-service"),
         sender_localpart: "bench0".to_owned(),
         namespaces: Namespaces { users: Some(vec![all]) },
         rate_limited: None,

@@ -1,12 +1,15 @@
-//! Accounts for measurements, each with a token that is `bench-` and its number.
+//! Accounts for measurements, each with a token that contains its number.
 
 use std::error::Error;
 use std::sync::Arc;
 
 use belfry::random;
-use belfry::store::Database;
-use belfry::store::{Account, App, Draft, NewToken, Options, Store};
-use belfry_core::secret::Secret;
+use belfry::store::{
+    Account, AddAccountError, Database, Draft, NewToken, Options, Store, StoredApp,
+};
+use belfry_core::oauth::app::{App, AppDetails};
+use belfry_core::oauth::scope::Scope;
+use belfry_core::secret::SplitToken;
 use clap::Args;
 use jiff::Timestamp;
 use tokio::task::JoinSet;
@@ -38,7 +41,7 @@ pub(crate) async fn fill(&Arguments { accounts, rules }: &Arguments) -> Result<(
         let (store, world) = (Arc::clone(&store), Arc::clone(&world));
         callers.spawn(async move {
             for number in (caller..accounts).step_by(usize::try_from(CALLERS).unwrap_or(1)) {
-                store.add_account(&account(number, now)).await?.map_err(|_| taken())?;
+                store.add_account(&account(number, now)).await?;
                 store.add_token(&token(number, now)).await?;
                 if rules {
                     let read = store.rulesets_for_update(number + 1).await?;
@@ -46,29 +49,28 @@ pub(crate) async fn fill(&Arguments { accounts, rules }: &Arguments) -> Result<(
                     store.save_ruleset(&read, Draft::new(document)).await?;
                 }
             }
-            Ok::<_, belfry::store::StoreError>(())
+            Ok::<_, AddAccountError>(())
         });
     }
     for outcome in callers.join_all().await {
         outcome?;
     }
+    // The template of the tokens, in which the number has ten digits.
+    println!("{}", token_text("{padded}"));
     Ok(())
 }
 
-fn taken() -> belfry::store::StoreError {
-    belfry::store::StoreError::Failed("there are accounts already".to_owned())
-}
-
-/// The app of all tokens.
-pub(crate) fn app(now: Timestamp) -> App {
-    App {
-        id: 1,
-        client_id: "bench".to_owned(),
-        secret: random::secret(now).digest(),
+/// The app that all tokens belong to.
+pub(crate) fn app(now: Timestamp) -> StoredApp {
+    let details = AppDetails {
         name: "Bench".to_owned(),
         website: None,
         redirect_uris: Vec::new(),
-        scopes: "read write push".to_owned(),
+        scopes: [Scope::Read, Scope::Write, Scope::Push].into_iter().collect(),
+    };
+    StoredApp {
+        app: App { id: 1, client_id: "bench".to_owned(), details },
+        secret: random::secret(now).hashed(),
         created_at: now,
         disabled_at: None,
     }
@@ -85,12 +87,18 @@ fn account(number: i64, now: Timestamp) -> Account {
     }
 }
 
+/// The token of an account: `bench`, padding to the length of a token, and ten digits.
+fn token_text(digits: &str) -> String {
+    format!("bench{}{digits}", "0".repeat(49))
+}
+
 fn token(number: i64, now: Timestamp) -> NewToken {
+    let text = token_text(&format!("{number:010}"));
     NewToken {
-        digest: Secret::new(format!("bench-{number}")).digest(),
-        app: 1,
-        account: Some(number + 1),
-        scopes: "read write push".to_owned(),
+        secret: SplitToken::parse(&text).expect("64 characters of base64url").hashed(),
+        app_id: 1,
+        account_id: Some(number + 1),
+        scopes: [Scope::Read, Scope::Write, Scope::Push].into_iter().collect(),
         created_at: now,
         expires_at: None,
     }

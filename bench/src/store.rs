@@ -12,6 +12,7 @@ use belfry::clock::{Clock, SystemClock};
 use belfry::random;
 use belfry::store::Database;
 use belfry::store::{NewToken, Options, Store};
+use belfry_core::oauth::scope::{Scope, Scopes};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 
@@ -103,10 +104,10 @@ async fn write(store: &Arc<Store>, callers: usize) -> f64 {
 fn token() -> NewToken {
     let now = SystemClock.now();
     NewToken {
-        digest: random::secret(now).digest(),
-        app: 1,
-        account: None,
-        scopes: "read".to_owned(),
+        secret: random::secret(now).hashed(),
+        app_id: 1,
+        account_id: None,
+        scopes: Scopes::from_iter([Scope::Read]),
         created_at: now,
         expires_at: None,
     }

@@ -1,4 +1,8 @@
-//! Secrets that are handed out once, and the digests that are kept of them.
+//! Secrets that the server issues, and the hashes that it stores of them.
+//!
+//! Tokens, codes, client secrets and cookies are split tokens: a lookup key, by which the row is
+//! found, and 32 random bytes, of which only the SHA-256 digest is stored. Digests are compared in
+//! constant time, and a database index never sees secret bytes.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -9,57 +13,22 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 
-/// The bytes that a secret of ours begins with, a time in milliseconds, and their characters.
-const TIME: usize = 6;
-const TIME_TEXT: usize = 8;
-
-/// The bytes that follow, which are random.
-const RANDOM: usize = 32;
-
-/// A token, code, client secret or cookie in the clear.
+/// A secret in the clear: a password, or a token, code or client secret as a client sent it.
 ///
-/// It has no `Display`, no `Serialize` and no `PartialEq`: what is kept and compared is its
-/// [`Digest`]. A search for `reveal` lists every place where one leaves the process.
+/// It has no `Display`, no `Serialize` and no `PartialEq`. A search for `reveal` lists every place
+/// where a secret leaves the process.
 #[derive(Clone, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// How many characters of base64url a secret has that we made.
-    pub const LENGTH: usize = 51;
-
-    /// Takes a secret as a caller presented it.
+    /// Wraps a text.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// Makes a secret of the time and of random bytes: 8 characters tell when it was made, the other
-    /// 43 are what nobody can guess.
-    #[must_use]
-    pub fn made_at(now: Timestamp, random: [u8; RANDOM]) -> Self {
-        let [_, _, time @ ..] = now.as_millisecond().to_be_bytes();
-        let mut bytes = [0; TIME + RANDOM];
-        bytes[..TIME].copy_from_slice(&time);
-        bytes[TIME..].copy_from_slice(&random);
-        Self(Base64UrlUnpadded::encode_string(&bytes))
-    }
-
-    /// What is stored and looked up in place of the secret: its SHA-256.
-    ///
-    /// What has the length of ours keeps its first characters, the time, in place of as many bytes.
-    /// Digests that are written together then stand together in the database, in a few pages instead
-    /// of one for each. The 192 bits that are left of the SHA-256 are more than anybody can search.
-    #[must_use]
-    pub fn digest(&self) -> Digest {
-        let mut digest = Digest::sha_256(&self.0);
-        if self.0.len() == Self::LENGTH {
-            digest.0[..TIME_TEXT].copy_from_slice(&self.0.as_bytes()[..TIME_TEXT]);
-        }
-        digest
-    }
-
-    /// The secret itself, for the one answer that hands it over.
+    /// The text of the secret.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -72,108 +41,272 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What is kept of a secret. One of 32 random bytes needs no salt and no slow hash.
-#[derive(Clone, Copy, Eq)]
-pub struct Digest([u8; 32]);
+/// A secret in the format that the server issues: base64url of a lookup key and 32 random bytes.
+#[derive(Debug, Clone)]
+pub struct SplitToken {
+    secret: Secret,
+    hashed: HashedSecret,
+}
 
-impl PartialEq for Digest {
+impl SplitToken {
+    /// Number of random bytes in a split token, in the lookup key and in the secret part together.
+    pub const RANDOM_BYTES: usize = LookupKey::RANDOM_BYTES + SECRET_BYTES;
+
+    /// Creates a token from the time and random bytes.
+    #[must_use]
+    pub fn new(now: Timestamp, random: [u8; Self::RANDOM_BYTES]) -> Self {
+        let [_, _, time @ ..] = now.as_millisecond().to_be_bytes();
+        let mut bytes = [0; TOKEN_BYTES];
+        bytes[..TIME_BYTES].copy_from_slice(&time);
+        bytes[TIME_BYTES..].copy_from_slice(&random);
+        Self::from_bytes(Base64UrlUnpadded::encode_string(&bytes), &bytes)
+    }
+
+    /// Parses a secret that a client sent; `None` if the server cannot have issued it.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let bytes = decode::<TOKEN_BYTES>(text)?;
+        Some(Self::from_bytes(text.to_owned(), &bytes))
+    }
+
+    fn from_bytes(text: String, bytes: &[u8; TOKEN_BYTES]) -> Self {
+        let mut lookup = [0; LookupKey::BYTES];
+        lookup.copy_from_slice(&bytes[..LookupKey::BYTES]);
+        let digest = Sha256Digest(Sha256::digest(&bytes[LookupKey::BYTES..]).into());
+        Self { secret: Secret(text), hashed: HashedSecret { lookup: LookupKey(lookup), digest } }
+    }
+
+    /// The whole token in the clear.
+    #[must_use]
+    pub fn secret(&self) -> &Secret {
+        &self.secret
+    }
+
+    /// The text of the whole token.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        self.secret.reveal()
+    }
+
+    /// The lookup key.
+    #[must_use]
+    pub fn lookup(&self) -> LookupKey {
+        self.hashed.lookup
+    }
+
+    /// The stored form.
+    #[must_use]
+    pub fn hashed(&self) -> HashedSecret {
+        self.hashed
+    }
+}
+
+const TIME_BYTES: usize = 6;
+const SECRET_BYTES: usize = 32;
+const TOKEN_BYTES: usize = LookupKey::BYTES + SECRET_BYTES;
+
+/// The public part of a split token: milliseconds since 1970, then random bytes. Keys are ordered by
+/// time, so that new rows are inserted next to each other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LookupKey([u8; Self::BYTES]);
+
+impl LookupKey {
+    const BYTES: usize = 16;
+    const RANDOM_BYTES: usize = Self::BYTES - TIME_BYTES;
+
+    /// 32 hexadecimal digits, which sort like the key.
+    #[must_use]
+    pub fn to_text(self) -> String {
+        format!("{:032x}", u128::from_be_bytes(self.0))
+    }
+
+    /// Parses [`LookupKey::to_text`].
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        let key = u128::from_str_radix(text, 16).ok().map(|key| Self(key.to_be_bytes()))?;
+        (key.to_text() == text).then_some(key)
+    }
+}
+
+impl fmt::Debug for LookupKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LookupKey({})", self.to_text())
+    }
+}
+
+/// The stored form of a split token: the lookup key and the digest of the random part, which needs
+/// neither salt nor slow hash because it has 256 random bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HashedSecret {
+    /// The lookup key.
+    pub lookup: LookupKey,
+    /// The digest of the random part.
+    pub digest: Sha256Digest,
+}
+
+impl HashedSecret {
+    /// 64 characters of base64url.
+    #[must_use]
+    pub fn to_text(self) -> String {
+        Base64UrlUnpadded::encode_string(&[&self.lookup.0[..], &self.digest.0[..]].concat())
+    }
+
+    /// Parses [`HashedSecret::to_text`].
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        let bytes = decode::<TOKEN_BYTES>(text)?;
+        let (lookup, digest) = bytes.split_first_chunk()?;
+        Some(Self { lookup: LookupKey(*lookup), digest: Sha256Digest(digest.try_into().ok()?) })
+    }
+}
+
+/// A SHA-256 digest, compared in constant time. Besides split tokens it is used for texts that
+/// others choose: PKCE verifiers and the tokens of application services.
+#[derive(Clone, Copy, Eq)]
+pub struct Sha256Digest([u8; 32]);
+
+impl PartialEq for Sha256Digest {
     fn eq(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 }
 
-impl Hash for Digest {
+impl Hash for Sha256Digest {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.hash(state);
     }
 }
 
-impl Digest {
-    /// The SHA-256 of a text, whoever made it.
+impl Sha256Digest {
+    /// The digest of a text.
     #[must_use]
-    pub fn sha_256(text: &str) -> Self {
+    pub fn of(text: &str) -> Self {
         Self(Sha256::digest(text).into())
     }
 
-    /// The digest as it stands in a column: 43 characters of base64url.
+    /// 43 characters of base64url.
     #[must_use]
     pub fn to_text(self) -> String {
         Base64UrlUnpadded::encode_string(&self.0)
     }
 
-    /// Reads what [`Digest::to_text`] wrote.
+    /// Parses [`Sha256Digest::to_text`].
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
-        let mut bytes = [0; 32];
-        let read = Base64UrlUnpadded::decode(text, &mut bytes).ok()?.len();
-        (read == bytes.len()).then_some(Self(bytes))
-    }
-
-    /// The 32 bytes.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
+        decode(text).map(Self)
     }
 }
 
-impl fmt::Debug for Digest {
+impl fmt::Debug for Sha256Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Digest(..)")
+        f.write_str("Sha256Digest(..)")
     }
+}
+
+/// Decodes base64url of exactly `N` bytes.
+fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    let decoded = Base64UrlUnpadded::decode(text, &mut bytes).ok()?.len();
+    (decoded == N).then_some(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_secret_is_its_time_and_43_characters_that_are_random() {
-        let epoch = Secret::made_at(Timestamp::UNIX_EPOCH, [0xfb; 32]);
-        assert_eq!(epoch.reveal(), "AAAAAAAA-_v7-_v7-_v7-_v7-_v7-_v7-_v7-_v7-_v7-_v7-_s");
-        let later = Timestamp::from_millisecond(0x0192_3456_789a).unwrap();
-        assert_eq!(Secret::made_at(later, [0; 32]).reveal(), format!("AZI0Vnia{}", "A".repeat(43)));
+    fn at(millisecond: i64) -> Timestamp {
+        Timestamp::from_millisecond(millisecond).unwrap()
     }
 
     #[test]
-    fn the_digest_of_a_secret_begins_with_its_time_and_goes_on_with_its_sha_256() {
-        let now = Timestamp::from_millisecond(0x0192_3456_789a).unwrap();
-        let [one, other] = [1, 2].map(|byte| Secret::made_at(now, [byte; 32]));
-        let digest = one.digest();
-        assert_eq!(digest.as_bytes()[..8], *b"AZI0Vnia");
-        assert_eq!(digest.as_bytes()[8..], Digest::sha_256(one.reveal()).as_bytes()[8..]);
-        assert_ne!(digest, other.digest());
-        assert_eq!(Digest::from_text(&digest.to_text()), Some(digest));
+    fn a_split_token_is_64_characters_of_time_and_random_bytes() {
+        let token = SplitToken::new(at(0x0192_3456_789a), [0xfb; 42]);
+        let text = token.reveal();
+        assert_eq!(text, format!("AZI0Vnia{}", "-_v7".repeat(14)));
+        assert_eq!(token.lookup().to_text(), format!("01923456789a{}", "fb".repeat(10)));
     }
 
     #[test]
-    fn whoever_makes_up_a_time_finds_nothing_by_it() {
-        let secret = Secret::made_at(Timestamp::UNIX_EPOCH, [7; 32]);
-        let random = &secret.reveal()[8..];
-        for made_up in ["AAAAAAAB", "BAAAAAAA", "AAAAAAA=", "AAAAAAA\u{e4}", "AAAA", ""] {
-            assert_ne!(Secret::new(format!("{made_up}{random}")).digest(), secret.digest());
+    fn only_the_digest_of_the_random_part_is_stored() {
+        let token = SplitToken::new(at(1), [7; 42]);
+        let expected: [u8; 32] = Sha256::digest([7; 32]).into();
+        assert_eq!(token.hashed().digest.0, expected);
+        let text = token.hashed().to_text();
+        assert!(!text.contains(&token.reveal()[24..]), "{text}");
+    }
+
+    #[test]
+    fn a_token_is_parsed_as_it_was_issued() {
+        let token = SplitToken::new(at(1_700_000_000_000), [9; 42]);
+        let parsed = SplitToken::parse(token.reveal()).unwrap();
+        assert_eq!(parsed.hashed(), token.hashed());
+        assert_eq!(HashedSecret::from_text(&token.hashed().to_text()), Some(token.hashed()));
+        assert_eq!(LookupKey::from_text(&token.lookup().to_text()), Some(token.lookup()));
+    }
+
+    #[test]
+    fn a_changed_character_changes_the_lookup_key_or_the_digest() {
+        let token = SplitToken::new(at(1_700_000_000_000), [9; 42]);
+        for (index, found) in token.reveal().char_indices() {
+            let other = if found == 'A' { "B" } else { "A" };
+            let mut text = token.reveal().to_owned();
+            text.replace_range(index..=index, other);
+            let changed = SplitToken::parse(&text).unwrap().hashed();
+            assert_ne!(changed, token.hashed(), "{index}");
+            // Characters 0 to 20 are in the lookup key alone, those from 22 on in the random part.
+            assert_eq!(changed.lookup == token.lookup(), index > 21, "{index}");
         }
     }
 
     #[test]
-    fn the_digest_of_what_others_made_is_its_sha_256() {
-        let published = "ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0";
-        assert_eq!(Secret::new("abc").digest().to_text(), published);
-        assert_eq!(Digest::sha_256("abc").to_text(), published);
+    fn a_text_in_another_format_is_not_a_split_token() {
+        let token = SplitToken::new(at(1), [0; 42]);
+        let text = token.reveal();
+        for other in [
+            "",
+            "secret",
+            &text[1..],
+            &format!("{text}A"),
+            &format!("{text}AAAA"),
+            &format!("{text}="),
+            &format!("{}=", &text[1..]),
+            &format!("{}+", &text[1..]),
+            &format!("{} ", &text[1..]),
+            &format!("{}\u{e4}", &text[2..]),
+            &"A".repeat(100_000),
+        ] {
+            assert!(SplitToken::parse(other).is_none(), "{other}");
+        }
     }
 
     #[test]
-    fn a_digest_is_read_back_from_its_text() {
-        let digest = Secret::new("s").digest();
-        assert_eq!(Digest::from_text(&digest.to_text()), Some(digest));
+    fn lookup_keys_sort_by_time_as_their_text() {
+        let keys = [0, 1, 255, 256, 1_700_000_000_000, 1_700_000_000_001]
+            .map(|millisecond| SplitToken::new(at(millisecond), [0xff; 42]).lookup());
+        assert!(keys.is_sorted());
+        assert!(keys.map(LookupKey::to_text).is_sorted());
+        for wrong in ["", "0", &"g".repeat(32), &"A".repeat(32), &"0".repeat(33), &"+".repeat(32)] {
+            assert_eq!(LookupKey::from_text(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_digest_of_a_text_is_its_sha_256() {
+        let published = "ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0";
+        let digest = Sha256Digest::of("abc");
+        assert_eq!(digest.to_text(), published);
+        assert_eq!(Sha256Digest::from_text(published), Some(digest));
         for wrong in ["", "abc", &"=".repeat(43), &"A".repeat(42), &"A".repeat(44), &"A".repeat(99)]
         {
-            assert_eq!(Digest::from_text(wrong), None, "{wrong}");
+            assert_eq!(Sha256Digest::from_text(wrong), None, "{wrong}");
         }
     }
 
     #[test]
-    fn neither_is_printed() {
-        let secret = Secret::new("hunter2");
-        assert_eq!(format!("{secret:?} {:?}", secret.digest()), "Secret(..) Digest(..)");
+    fn secrets_are_not_printed() {
+        let token = SplitToken::new(at(0), [0xab; 42]);
+        let printed = format!("{:?} {token:?}", Secret::new("hunter2"));
+        assert!(!printed.contains("hunter2") && !printed.contains("q6ur"), "{printed}");
+        assert!(printed.starts_with("Secret(..) SplitToken"), "{printed}");
     }
 }

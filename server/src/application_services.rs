@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use belfry_core::secret::Digest;
+use belfry_core::secret::{Secret, Sha256Digest};
 use regex_lite::Regex;
 
 use crate::config::{ConfigError, Registration, RegistrationSource};
 
 /// The configured application services, by the digests of their tokens.
 #[derive(Debug, Default)]
-pub struct ApplicationServices(HashMap<Digest, Arc<ApplicationService>>);
+pub struct ApplicationServices(HashMap<Sha256Digest, Arc<ApplicationService>>);
 
 /// An application service.
 #[derive(Debug)]
@@ -49,9 +49,18 @@ impl ApplicationServices {
         Ok(Self(services))
     }
 
+    /// The digest of a token, if it is that of a registered service.
+    #[must_use]
+    pub fn find_token(&self, token: &Secret) -> Option<Sha256Digest> {
+        if self.0.is_empty() {
+            return None;
+        }
+        Some(Sha256Digest::of(token.reveal())).filter(|digest| self.0.contains_key(digest))
+    }
+
     /// The application service with this token.
     #[must_use]
-    pub fn by_token(&self, token: Digest) -> Option<&Arc<ApplicationService>> {
+    pub fn by_token(&self, token: Sha256Digest) -> Option<&Arc<ApplicationService>> {
         self.0.get(&token)
     }
 
@@ -106,7 +115,7 @@ mod tests {
     #[test]
     fn a_service_acts_for_itself_and_for_the_ids_in_its_namespaces() {
         let services = load(&[BRIDGE]).unwrap();
-        let token = belfry_core::secret::Secret::new("t").digest();
+        let token = Sha256Digest::of("t");
         let service = services.by_token(token).unwrap();
         for (name, allowed) in
             [("bot", true), ("irc_ann", true), ("ann", false), ("xirc_ann", false), ("both", false)]
@@ -117,7 +126,7 @@ mod tests {
         assert!(services.is_reserved("@irc_zoe:x"));
         assert!(!services.is_reserved("@ann") && !services.is_reserved("@bot:x"));
         assert!(service.rate_limited);
-        assert!(services.by_token(belfry_core::secret::Secret::new("u").digest()).is_none());
+        assert!(services.by_token(Sha256Digest::of("u")).is_none());
     }
 
     #[test]

@@ -23,20 +23,21 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use belfry_core::secret::{HashedSecret, Sha256Digest};
 use jiff::Timestamp;
 use prometheus_client::metrics::counter::Counter;
 use serde::Deserialize;
 use tokio::time::Duration;
 
-pub use self::accounts::{Account, ExistingAccess, Taken};
-pub use self::apps::App;
+pub use self::accounts::{Account, AddAccountError, ExistingAccess};
+pub use self::apps::{AddAppOutcome, StoredApp};
 pub use self::authorized_apps::AuthorizedApp;
 use self::cache::Cache;
-pub use self::codes::{Code, Consent};
+pub use self::codes::{CodeOutcome, Consent, RedeemOutcome, StoredCode};
 pub use self::database::{Database, SecretUrl};
 use self::engine::{Batch, CheckedEngine, Engine, Row, Rows, Statement, sql};
 pub use self::migrations::SchemaPolicy;
-pub use self::requests::Request;
+pub use self::requests::StoredRequest;
 pub use self::rule_writes::{RuleWriteError, RuleWriter};
 pub use self::rulesets::{
     Draft, RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SnapshotEpoch, StoredRulesets,
@@ -51,6 +52,30 @@ use crate::duration;
 pub struct Store {
     engine: Arc<CheckedEngine>,
     cache: Arc<Cache>,
+}
+
+/// The outcome of an update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UpdateOutcome {
+    /// The row was updated.
+    Updated,
+    /// There is no such row.
+    NotFound,
+}
+
+/// The outcome of signing in with a verified password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SignInOutcome {
+    /// The session or token was added.
+    SignedIn,
+    /// The password was changed after it was verified; nothing was added.
+    PasswordChanged,
+}
+
+impl SignInOutcome {
+    fn from_rows(added: &[Row]) -> Self {
+        if added.is_empty() { Self::PasswordChanged } else { Self::SignedIn }
+    }
 }
 
 /// A failed read or write.
@@ -195,6 +220,28 @@ impl Store {
     ) -> Result<[Rows; N], StoreError> {
         let rows = self.engine.write(batch.into()).await?;
         rows.try_into().map_err(|_| StoreError::Unreadable("batch"))
+    }
+
+    /// Writes a batch whose first statement updates one row and returns its key.
+    async fn update(&self, batch: impl Into<Batch>) -> Result<UpdateOutcome, StoreError> {
+        let updated = self.engine.write(batch.into()).await?.into_iter().next();
+        let found = updated.is_some_and(|rows| !rows.is_empty());
+        Ok(if found { UpdateOutcome::Updated } else { UpdateOutcome::NotFound })
+    }
+
+    /// Reads the row of a secret by its lookup key. The first column is the digest, which is
+    /// compared in constant time.
+    async fn read_secret<T>(
+        &self,
+        secret: HashedSecret,
+        statement: Statement,
+        read: fn(Row) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        let Some(mut row) = self.engine.read(statement).await?.into_iter().next() else {
+            return Ok(None);
+        };
+        let digest: Sha256Digest = row.take()?;
+        if digest == secret.digest { read(row).map(Some) } else { Ok(None) }
     }
 
     /// Reads at most one row.

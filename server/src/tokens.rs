@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::expiry;
-use belfry_core::secret::{Digest, Secret};
+use belfry_core::secret::{LookupKey, SplitToken};
 use jiff::Timestamp;
 
 use crate::random;
-use crate::store::{App, NewToken, Store, StoreError};
+use crate::store::{NewToken, RedeemOutcome, SignInOutcome, Store, StoreError, StoredApp};
 
 /// Client id and title of the app that tokens of Matrix clients belong to.
 pub const MATRIX: (&str, &str) = ("matrix", "Matrix clients");
@@ -56,6 +57,20 @@ pub enum IssueError {
     Store(#[from] StoreError),
 }
 
+/// Why a code was not redeemed.
+#[derive(Debug, thiserror::Error)]
+pub enum RedeemError {
+    /// The code was redeemed before, for this token.
+    #[error("the code was already redeemed")]
+    AlreadyRedeemed(LookupKey),
+    /// The code is unknown or expired.
+    #[error("the code is unknown or expired")]
+    NotRedeemable,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// Issues tokens with one lifetime.
 #[derive(Clone, Copy)]
 pub struct TokenIssuer<'a> {
@@ -71,7 +86,7 @@ pub struct TokenIssuer<'a> {
 #[derive(Debug)]
 pub struct IssuedToken {
     /// The token.
-    pub secret: Secret,
+    pub secret: SplitToken,
     /// Its scopes.
     pub scopes: Scopes,
     /// When it was issued.
@@ -102,44 +117,56 @@ impl TokenIssuer<'_> {
         account_id: i64,
         password: Option<&str>,
         scopes: Scopes,
-    ) -> Result<Secret, IssueError> {
+    ) -> Result<SplitToken, IssueError> {
         let app_id = first_party_app(self.store, self.now, app).await?;
         let (new, issued) = self.new_token(app_id, Some(account_id), scopes.or_read());
-        match password {
-            None => self.store.add_token(&new).await?,
-            Some(password) if self.store.add_token_for_password(&new, password).await? => {}
-            Some(_) => return Err(IssueError::PasswordChanged),
+        let outcome = match password {
+            None => self.store.add_token(&new).await.map(|()| SignInOutcome::SignedIn)?,
+            Some(password) => self.store.add_token_for_password(&new, password).await?,
+        };
+        match outcome {
+            SignInOutcome::SignedIn => Ok(issued.secret),
+            SignInOutcome::PasswordChanged => Err(IssueError::PasswordChanged),
         }
-        Ok(issued.secret)
     }
 
-    /// Redeems a code for a token with the code's app, account and scopes. `None` if the code was
-    /// redeemed or expired in the meantime.
+    /// Redeems a code for a token with the code's app, account and scopes.
+    ///
+    /// # Errors
+    /// [`RedeemError::AlreadyRedeemed`] if another request redeemed it in the meantime.
     pub async fn redeem_code(
         &self,
-        code: Digest,
+        code: LookupKey,
         scopes: Scopes,
-    ) -> Result<Option<IssuedToken>, StoreError> {
+    ) -> Result<IssuedToken, RedeemError> {
         let secret = random::secret(self.now);
         let expires_at = expiry(self.now, self.lifetime);
-        let redeemed = self.store.redeem_code(code, secret.digest(), self.now, expires_at).await?;
-        Ok(redeemed.then(|| self.issued(secret, scopes)))
+        match self.store.redeem_code(code, secret.hashed(), self.now, expires_at).await? {
+            RedeemOutcome::Redeemed => Ok(self.issued(secret, scopes)),
+            RedeemOutcome::AlreadyRedeemed(token) => Err(RedeemError::AlreadyRedeemed(token)),
+            RedeemOutcome::NotRedeemable => Err(RedeemError::NotRedeemable),
+        }
     }
 
-    fn new_token(&self, app: i64, account: Option<i64>, scopes: Scopes) -> (NewToken, IssuedToken) {
+    fn new_token(
+        &self,
+        app_id: i64,
+        account_id: Option<i64>,
+        scopes: Scopes,
+    ) -> (NewToken, IssuedToken) {
         let secret = random::secret(self.now);
         let new = NewToken {
-            digest: secret.digest(),
-            app,
-            account,
-            scopes: scopes.to_string(),
+            secret: secret.hashed(),
+            app_id,
+            account_id,
+            scopes: scopes.clone(),
             created_at: self.now,
             expires_at: expiry(self.now, self.lifetime),
         };
         (new, self.issued(secret, scopes))
     }
 
-    fn issued(&self, secret: Secret, scopes: Scopes) -> IssuedToken {
+    fn issued(&self, secret: SplitToken, scopes: Scopes) -> IssuedToken {
         IssuedToken { secret, scopes, created_at: self.now, lifetime: self.lifetime }
     }
 }
@@ -156,22 +183,26 @@ pub async fn first_party_app(
     loop {
         if let Some(app) = store.app_by_client_id(client_id).await? {
             return match app.disabled_at {
-                None => Ok(app.id),
-                Some(_) => Err(IssueError::AppDisabled { id: app.id, title: app.name.clone() }),
+                None => Ok(app.app.id),
+                Some(_) => Err(IssueError::AppDisabled {
+                    id: app.app.id,
+                    title: app.app.details.name.clone(),
+                }),
             };
         }
-        let app = App {
-            id: random::id(now),
-            client_id: client_id.to_owned(),
-            secret: random::secret(now).digest(),
+        let details = AppDetails {
             name: title.to_owned(),
             website: None,
             redirect_uris: Vec::new(),
-            scopes: String::new(),
+            scopes: Scopes::default(),
+        };
+        let stored = StoredApp {
+            app: App { id: random::id(now), client_id: client_id.to_owned(), details },
+            secret: random::secret(now).hashed(),
             created_at: now,
             disabled_at: None,
         };
         // Read again: another request may have created the app, or the id may be taken.
-        store.add_app(&app).await?;
+        store.add_app(&stored).await?;
     }
 }

@@ -2,32 +2,38 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::secret::{Digest, Secret};
+use crate::secret::{Secret, Sha256Digest};
 
 /// The only supported method. `plain` would reveal the verifier to anyone who sees the request.
 pub const METHOD: &str = "S256";
 
 /// The `code_challenge` of an authorization request: the SHA-256 digest of the verifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Challenge(Digest);
+pub struct Challenge(Sha256Digest);
 
 impl Challenge {
     /// Parses 43 characters of base64url.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        Digest::from_text(text).map(Self)
+        Sha256Digest::from_text(text).map(Self)
+    }
+
+    /// 43 characters of base64url.
+    #[must_use]
+    pub fn to_text(self) -> String {
+        self.0.to_text()
     }
 
     /// Whether the challenge is the digest of this verifier, compared in constant time.
     #[must_use]
     pub fn matches(&self, verifier: &Verifier) -> bool {
-        self.0 == Digest::sha_256(verifier.0.reveal())
+        self.0 == Sha256Digest::of(verifier.0.reveal())
     }
 }
 
 impl Serialize for Challenge {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0.to_text())
+        serializer.serialize_str(&self.to_text())
     }
 }
 
@@ -149,7 +155,7 @@ mod tests {
 
         #[test]
         fn a_verifier_matches_its_own_challenge(text in "[A-Za-z0-9._~-]{43,128}") {
-            let challenge = Challenge(Digest::sha_256(&text));
+            let challenge = Challenge(Sha256Digest::of(&text));
             prop_assert!(challenge.matches(&verifier(&text).unwrap()));
         }
     }

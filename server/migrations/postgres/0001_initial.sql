@@ -1,8 +1,11 @@
 -- The schema. Columns are text or bigint only, so that both engines run the same statements:
--- digests are base64url text, times are whole seconds since the Unix epoch, documents are JSON.
+-- times are whole seconds since the Unix epoch, documents are JSON with a version.
 --
--- Primary keys begin with the account or app, so that a cluster can distribute the tables. Digests
--- are 256-bit hashes and need no unique index of their own.
+-- Secrets are split tokens: the row is found by the lookup key (hexadecimal, ordered by time), and
+-- only the SHA-256 digest of the random part is stored (base64url).
+--
+-- Primary keys begin with the account or app, so that a cluster can distribute the tables. Lookup
+-- keys are random and need no unique index of their own.
 
 -- A user account. The password is an Argon2id hash in PHC format.
 create table accounts (
@@ -14,11 +17,11 @@ create table accounts (
     disabled_at bigint
 );
 
--- A registered app. Only the digest of its client secret is stored.
+-- A registered app.
 create table apps (
     id            bigint not null primary key,
     client_id     text   not null unique,
-    secret        text   not null,
+    secret        text   not null, -- lookup key and digest of the client secret
     name          text   not null,
     website       text,
     redirect_uris text   not null, -- JSON array
@@ -30,6 +33,7 @@ create table apps (
 -- An access token, issued to an app for an account, or to the app itself if account_id is null.
 -- Revoked tokens remain, so that their use can be reported as such.
 create table tokens (
+    lookup     text   not null,
     digest     text   not null,
     app_id     bigint not null,
     account_id bigint,
@@ -37,10 +41,10 @@ create table tokens (
     created_at bigint not null,
     expires_at bigint,
     revoked_at bigint,
-    primary key (app_id, digest)
+    primary key (app_id, lookup)
 );
 
-create index tokens_by_digest on tokens (digest);
+create index tokens_by_lookup on tokens (lookup);
 
 -- The apps authorised by an account.
 create index tokens_of_account on tokens (account_id, app_id) where account_id is not null;
@@ -48,32 +52,34 @@ create index tokens_by_expiry on tokens (expires_at) where expires_at is not nul
 
 -- An authorization code: the grant, and the token it was redeemed for.
 create table codes (
+    lookup     text   not null,
     digest     text   not null,
     app_id     bigint not null,
     account_id bigint not null,
     scopes     text   not null,
-    details    text   not null, -- JSON: what the token request must match
+    binding    text   not null, -- JSON: what the token request must match
     expires_at bigint not null,
     used_at    bigint,
-    token      text,            -- digest of the token
-    primary key (app_id, digest)
+    token      text,            -- lookup key of the token
+    primary key (app_id, lookup)
 );
 
-create index codes_by_digest on codes (digest);
+create index codes_by_lookup on codes (lookup);
 create index codes_by_expiry on codes (expires_at);
 
 -- A browser session of a signed-in account.
 create table sessions (
+    lookup     text   not null,
     digest     text   not null,
     account_id bigint not null,
     created_at bigint not null,
     seen_at    bigint not null,
     expires_at bigint not null,
     lang       text,            -- language chosen at sign-in
-    primary key (account_id, digest)
+    primary key (account_id, lookup)
 );
 
-create index sessions_by_digest on sessions (digest);
+create index sessions_by_lookup on sessions (lookup);
 create index sessions_by_expiry on sessions (expires_at);
 
 -- The push rules of an account in one scope: user-defined rules and overrides of built-in rules.
@@ -87,18 +93,19 @@ create table rulesets (
 );
 
 -- An authorization request that waits for sign-in and consent. The browser only gets its handle; the
--- request is bound to the browser by the digest of its cookie. After sign-in or sign-out the previous
+-- request is bound to the browser by its cookie (lookup key and digest). After sign-in or sign-out the previous
 -- cookie is in came_from, so that a double submit of the form still finds the request.
 create table requests (
+    lookup     text   not null,
     digest     text   not null,
     app_id     bigint not null,
     browser    text   not null,
     came_from  text,
     account_id bigint,          -- account that signed in for it
-    details    text   not null, -- JSON: the parameters of the request
+    parameters text   not null, -- JSON
     expires_at bigint not null,
-    primary key (app_id, digest)
+    primary key (app_id, lookup)
 );
 
-create index requests_by_digest on requests (digest);
+create index requests_by_lookup on requests (lookup);
 create index requests_by_expiry on requests (expires_at);

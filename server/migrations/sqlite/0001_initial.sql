@@ -1,5 +1,8 @@
 -- The schema. Columns are text or bigint only, so that both engines run the same statements:
--- digests are base64url text, times are whole seconds since the Unix epoch, documents are JSON.
+-- times are whole seconds since the Unix epoch, documents are JSON with a version.
+--
+-- Secrets are split tokens: the row is found by the lookup key (hexadecimal, ordered by time), and
+-- only the SHA-256 digest of the random part is stored (base64url).
 
 -- A user account. The password is an Argon2id hash in PHC format.
 create table accounts (
@@ -11,11 +14,11 @@ create table accounts (
     disabled_at bigint
 );
 
--- A registered app. Only the digest of its client secret is stored.
+-- A registered app.
 create table apps (
     id            bigint not null primary key,
     client_id     text   not null unique,
-    secret        text   not null,
+    secret        text   not null, -- lookup key and digest of the client secret
     name          text   not null,
     website       text,
     redirect_uris text   not null, -- JSON array
@@ -27,7 +30,8 @@ create table apps (
 -- An access token, issued to an app for an account, or to the app itself if account_id is null.
 -- Revoked tokens remain, so that their use can be reported as such.
 create table tokens (
-    digest     text   not null primary key,
+    lookup     text   not null primary key,
+    digest     text   not null,
     app_id     bigint not null,
     account_id bigint,
     scopes     text   not null,
@@ -42,21 +46,23 @@ create index tokens_by_expiry on tokens (expires_at) where expires_at is not nul
 
 -- An authorization code: the grant, and the token it was redeemed for.
 create table codes (
-    digest     text   not null primary key,
+    lookup     text   not null primary key,
+    digest     text   not null,
     app_id     bigint not null,
     account_id bigint not null,
     scopes     text   not null,
-    details    text   not null, -- JSON: what the token request must match
+    binding    text   not null, -- JSON: what the token request must match
     expires_at bigint not null,
     used_at    bigint,
-    token      text             -- digest of the token
+    token      text             -- lookup key of the token
 ) without rowid;
 
 create index codes_by_expiry on codes (expires_at);
 
 -- A browser session of a signed-in account.
 create table sessions (
-    digest     text   not null primary key,
+    lookup     text   not null primary key,
+    digest     text   not null,
     account_id bigint not null,
     created_at bigint not null,
     seen_at    bigint not null,
@@ -78,15 +84,16 @@ create table rulesets (
 ) without rowid;
 
 -- An authorization request that waits for sign-in and consent. The browser only gets its handle; the
--- request is bound to the browser by the digest of its cookie. After sign-in or sign-out the previous
+-- request is bound to the browser by its cookie (lookup key and digest). After sign-in or sign-out the previous
 -- cookie is in came_from, so that a double submit of the form still finds the request.
 create table requests (
-    digest     text   not null primary key,
+    lookup     text   not null primary key,
+    digest     text   not null,
     app_id     bigint not null,
     browser    text   not null,
     came_from  text,
     account_id bigint,          -- account that signed in for it
-    details    text   not null, -- JSON: the parameters of the request
+    parameters text   not null, -- JSON
     expires_at bigint not null
 ) without rowid;
 

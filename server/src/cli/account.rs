@@ -91,7 +91,7 @@ async fn add(
     }
     let chosen = choose_password(password_stdin)?;
     let password = Passwords::new(None).hash(chosen.secret.clone()).await?;
-    let account = store.new_account(now, name, email, password).await??;
+    let account = store.create_account(now, name, email, password).await?;
     writeln!(stdout(), "account {} added, id {}", account.name, account.id)?;
     chosen.print()
 }

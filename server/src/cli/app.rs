@@ -3,11 +3,12 @@
 use std::io::{Write, stdout};
 use std::sync::Arc;
 
+use belfry_core::oauth::app::App;
 use clap::Subcommand;
 use jiff::Timestamp;
 
 use super::{DatabaseUse, Failure};
-use crate::store::{App, Store};
+use crate::store::{Store, StoredApp};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -54,38 +55,39 @@ async fn list(store: &Store) -> Result<(), Failure> {
     loop {
         let page = store.apps(after, PAGE).await?;
         for app in &page {
-            let App { id, name, created_at, .. } = app;
-            writeln!(stdout(), "{id}\t{name}\t{created_at}\t{}", state(app))?;
+            let (id, name) = (app.app.id, &app.app.details.name);
+            writeln!(stdout(), "{id}\t{name}\t{}\t{}", app.created_at, state(app))?;
         }
         match page.last() {
-            Some(last) => after = last.id,
+            Some(last) => after = last.app.id,
             None => return Ok(()),
         }
     }
 }
 
-fn show(app: &App) -> Result<(), Failure> {
+fn show(stored: &StoredApp) -> Result<(), Failure> {
+    let App { id, client_id, details } = &stored.app;
     let mut out = stdout().lock();
-    writeln!(out, "id             {}", app.id)?;
-    writeln!(out, "name           {}", app.name)?;
-    writeln!(out, "website        {}", app.website.as_deref().unwrap_or("-"))?;
-    writeln!(out, "client id      {}", app.client_id)?;
-    writeln!(out, "scopes         {}", app.scopes)?;
-    for uri in &app.redirect_uris {
-        writeln!(out, "redirect URI   {uri}")?;
+    writeln!(out, "id             {id}")?;
+    writeln!(out, "name           {}", details.name)?;
+    writeln!(out, "website        {}", details.website.as_deref().unwrap_or("-"))?;
+    writeln!(out, "client id      {client_id}")?;
+    writeln!(out, "scopes         {}", details.scopes)?;
+    for uri in &details.redirect_uris {
+        writeln!(out, "redirect URI   {}", uri.as_str())?;
     }
-    writeln!(out, "registered     {}", app.created_at)?;
-    Ok(writeln!(out, "state          {}", state(app))?)
+    writeln!(out, "registered     {}", stored.created_at)?;
+    Ok(writeln!(out, "state          {}", state(stored))?)
 }
 
 async fn disable(store: &Store, id: &str, at: Option<Timestamp>) -> Result<(), Failure> {
     let app = find(store, id).await?;
-    store.disable_app(app.id, at).await?;
+    store.disable_app(app.app.id, at).await?;
     let state = if at.is_some() { "disabled" } else { "enabled" };
-    Ok(writeln!(stdout(), "app {} ({}) {state}", app.id, app.name)?)
+    Ok(writeln!(stdout(), "app {} ({}) {state}", app.app.id, app.app.details.name)?)
 }
 
-async fn find(store: &Store, id: &str) -> Result<App, Failure> {
+async fn find(store: &Store, id: &str) -> Result<StoredApp, Failure> {
     let by_number = match id.parse() {
         Ok(number) => store.app(number).await?,
         Err(_) => None,
@@ -97,6 +99,6 @@ async fn find(store: &Store, id: &str) -> Result<App, Failure> {
     found.ok_or_else(|| format!("there is no app {id:?}; see belfry app list").into())
 }
 
-fn state(app: &App) -> &'static str {
+fn state(app: &StoredApp) -> &'static str {
     if app.disabled_at.is_some() { "disabled" } else { "active" }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use belfry_core::oauth::app::{MAX_NAME_LENGTH, is_blank};
 use belfry_core::oauth::scope::Scopes;
-use belfry_core::secret::Secret;
+use belfry_core::secret::SplitToken;
 use clap::Subcommand;
 use jiff::Timestamp;
 
@@ -42,7 +42,7 @@ pub(super) fn run(
         Command::Issue { name, scopes, app } => {
             issue(&TokenIssuer { store, now, lifetime }, &name, &scopes, &app).await
         }
-        Command::Revoke { token } => revoke(store, now, &Secret::new(token)).await,
+        Command::Revoke { token } => revoke(store, now, &token).await,
     }
 }
 
@@ -66,9 +66,11 @@ async fn issue(
     Ok(writeln!(stdout(), "{}", token.reveal())?)
 }
 
-async fn revoke(store: &Store, now: Timestamp, token: &Secret) -> Result<(), Failure> {
-    if !store.revoke_token(token.digest(), now).await? {
+async fn revoke(store: &Store, now: Timestamp, token: &str) -> Result<(), Failure> {
+    let secret = SplitToken::parse(token).ok_or("there is no such token")?.hashed();
+    if store.token(secret).await?.is_none() {
         return Err("there is no such token".into());
     }
+    store.revoke_token(secret.lookup, now).await?;
     Ok(writeln!(stdout(), "token revoked")?)
 }

@@ -1,43 +1,46 @@
-//! Accounts: the people who can sign in.
+//! User accounts.
 
 use belfry_core::oauth::token::TokenAccount;
 use jiff::Timestamp;
 
-use super::authorized_apps::revoke_access;
+use super::authorized_apps::and_revoke_access;
 use super::cache::Invalidation;
 use super::engine::{Batch, Row, Statement, sql};
-use super::{Store, StoreError};
+use super::{Store, StoreError, UpdateOutcome};
 use crate::random;
 
-/// An account as it is remembered.
+/// A stored account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// Its number, which never changes and is never used again.
+    /// The id, which never changes and is never reused.
     pub id: i64,
-    /// Its name, the local part of its user id.
+    /// The name, which is the local part of the user id.
     pub name: String,
-    /// Its e-mail address, in lower case.
+    /// The e-mail address in lower case.
     pub email: Option<String>,
-    /// The Argon2id string of its password.
+    /// The Argon2id hash of the password.
     pub password: String,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// Since when it may no longer be used.
+    /// When it was disabled.
     pub disabled_at: Option<Timestamp>,
 }
 
-/// Why an account could not be added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Taken {
+/// Why an account was not added.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum AddAccountError {
     /// Another account has this name.
     #[error("the name is already taken")]
-    Name,
+    NameTaken,
     /// Another account has this e-mail address.
     #[error("the e-mail address is already taken")]
-    Email,
-    /// Another account has this id; a fresh one will do.
+    EmailTaken,
+    /// Another account has this id.
     #[error("the id is already taken")]
-    Id,
+    IdTaken,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 macro_rules! select {
@@ -60,8 +63,8 @@ impl Account {
 }
 
 impl Store {
-    /// Adds an account, unless its name, e-mail address or id is another's.
-    pub async fn add_account(&self, account: &Account) -> Result<Result<(), Taken>, StoreError> {
+    /// Adds an account.
+    pub async fn add_account(&self, account: &Account) -> Result<(), AddAccountError> {
         let batch = Batch::default()
             .and(sql(
                 "insert into accounts (id, name, email, password, created_at, disabled_at) \
@@ -79,89 +82,84 @@ impl Store {
                 select!("where name = $1 or email = $2 order by id limit 3"),
                 [account.name.as_str().into(), account.email.as_deref().into()],
             ));
-        let [added, like_it] = self.write_rows(batch).await?;
+        let [added, similar] = self.write_rows(batch).await?;
         if !added.is_empty() {
-            return Ok(Ok(()));
+            return Ok(());
         }
-        let like_it = like_it.into_iter().map(Account::read).collect::<Result<Vec<_>, _>>()?;
-        Ok(Err(match like_it {
-            others if others.iter().any(|other| other.name == account.name) => Taken::Name,
-            others if !others.is_empty() => Taken::Email,
-            _ => Taken::Id,
-        }))
+        let similar = similar.into_iter().map(Account::read).collect::<Result<Vec<_>, _>>()?;
+        Err(match similar {
+            others if others.iter().any(|other| other.name == account.name) => {
+                AddAccountError::NameTaken
+            }
+            others if others.is_empty() => AddAccountError::IdTaken,
+            _ => AddAccountError::EmailTaken,
+        })
     }
 
-    /// Makes an account with an id of its own, unless its name or e-mail address is another's.
-    pub async fn new_account(
+    /// Creates an account with a new id.
+    pub async fn create_account(
         &self,
         now: Timestamp,
         name: String,
         email: Option<String>,
         password: String,
-    ) -> Result<Result<Account, Taken>, StoreError> {
+    ) -> Result<Account, AddAccountError> {
         let email = email.map(|email| email.to_lowercase());
-        let mut account = Account {
-            id: random::id(now),
-            name,
-            email,
-            password,
-            created_at: now,
-            disabled_at: None,
-        };
+        let id = random::id(now);
+        let mut account = Account { id, name, email, password, created_at: now, disabled_at: None };
         loop {
-            match self.add_account(&account).await? {
-                Ok(()) => return Ok(Ok(account)),
-                Err(Taken::Id) => account.id = random::id(now),
-                Err(taken) => return Ok(Err(taken)),
+            match self.add_account(&account).await {
+                Ok(()) => return Ok(account),
+                Err(AddAccountError::IdTaken) => account.id = random::id(now),
+                Err(error) => return Err(error),
             }
         }
     }
 
-    /// The account of this id.
+    /// Finds an account by id.
     pub async fn account(&self, id: i64) -> Result<Option<Account>, StoreError> {
         self.read_one(sql(select!("where id = $1"), [id.into()]), Account::read).await
     }
 
-    /// The account of this name.
+    /// Finds an account by name.
     pub async fn account_by_name(&self, name: &str) -> Result<Option<Account>, StoreError> {
         self.read_one(sql(select!("where name = $1"), [name.into()]), Account::read).await
     }
 
-    /// The account of this name, for an application service that acts for it: from memory, if it
-    /// was asked for before and is not disabled.
+    /// Finds the account that an application service acts for, by name.
     pub async fn token_account(&self, name: &str) -> Result<Option<TokenAccount>, StoreError> {
-        let acting = |id, disabled_at| TokenAccount { id, name: name.to_owned(), disabled_at };
+        let found = |id, disabled_at| TokenAccount { id, name: name.to_owned(), disabled_at };
         if let Some(id) = self.cache.account(name) {
-            return Ok(Some(acting(id, None)));
+            return Ok(Some(found(id, None)));
         }
         let epoch = self.cache.epoch(&name);
         let Some(account) = self.account_by_name(name).await? else { return Ok(None) };
         if account.disabled_at.is_none() {
             self.cache.insert_account(name, account.id, epoch);
         }
-        Ok(Some(acting(account.id, account.disabled_at)))
+        Ok(Some(found(account.id, account.disabled_at)))
     }
 
-    /// The account of this e-mail address.
+    /// Finds an account by e-mail address, ignoring case.
     pub async fn account_by_email(&self, email: &str) -> Result<Option<Account>, StoreError> {
         let email = email.to_lowercase();
         self.read_one(sql(select!("where email = $1"), [email.into()]), Account::read).await
     }
 
-    /// At most `limit` accounts whose names come after `after`, by name.
+    /// A page of accounts with names after `after`, in order of name.
     pub async fn accounts(&self, after: &str, limit: i64) -> Result<Vec<Account>, StoreError> {
         let page =
             sql(select!("where name > $1 order by name limit $2"), [after.into(), limit.into()]);
         self.engine.read(page).await?.into_iter().map(Account::read).collect()
     }
 
-    /// Lets an account be used no longer (`Some` time) or again (`None`). Its sessions end; its
-    /// tokens are refused while it is disabled. Whether there is such an account.
+    /// Disables (`Some` time) or enables an account and ends its sessions. While it is disabled, its
+    /// tokens are rejected.
     pub async fn disable_account(
         &self,
         id: i64,
         at: Option<Timestamp>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<UpdateOutcome, StoreError> {
         let batch = Batch::default()
             .and(sql(
                 "update accounts set disabled_at = $2 where id = $1 returning id",
@@ -169,30 +167,31 @@ impl Store {
             ))
             .and(sql("delete from sessions where account_id = $1", [id.into()]))
             .invalidating(Invalidation::Everything);
-        let [found, _] = self.write_rows(batch).await?;
-        Ok(!found.is_empty())
+        self.update(batch).await
     }
 
-    /// Replaces what is remembered of a password by a stronger hash of the same one, unless the
-    /// account has another password meanwhile. Its sessions go on. Whether it was replaced.
-    pub async fn rehash_password(&self, id: i64, old: &str, new: &str) -> Result<bool, StoreError> {
-        let [found] = self
-            .write_rows(sql(
-                "update accounts set password = $3 where id = $1 and password = $2 returning id",
-                [id.into(), old.into(), new.into()],
-            ))
-            .await?;
-        Ok(!found.is_empty())
+    /// Replaces a password hash by a stronger one of the same password. `NotFound` if the hash was
+    /// changed in the meantime. Sessions continue.
+    pub async fn rehash_password(
+        &self,
+        id: i64,
+        old: &str,
+        new: &str,
+    ) -> Result<UpdateOutcome, StoreError> {
+        self.update(sql(
+            "update accounts set password = $3 where id = $1 and password = $2 returning id",
+            [id.into(), old.into(), new.into()],
+        ))
+        .await
     }
 
-    /// Gives an account another password (its Argon2id string) and ends its sessions; its tokens
-    /// and unspent codes, too, unless they are kept. Whether there is such an account.
+    /// Sets a new password (its hash) and ends the sessions of the account.
     pub async fn set_password(
         &self,
         id: i64,
         password: &str,
         access: ExistingAccess,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<UpdateOutcome, StoreError> {
         let mut batch = Batch::default()
             .and(sql(
                 "update accounts set password = $2 where id = $1 returning id",
@@ -200,25 +199,23 @@ impl Store {
             ))
             .and(sql("delete from sessions where account_id = $1", [id.into()]));
         if let ExistingAccess::RevokeAt(now) = access {
-            batch = revoke_access(batch, id, None, now);
+            batch = and_revoke_access(batch, id, None, now);
         }
-        let found = self.engine.write(batch).await?.into_iter().next();
-        Ok(found.is_some_and(|found| !found.is_empty()))
+        self.update(batch).await
     }
 }
 
-/// What becomes of the apps that an account has let in.
+/// What a new password does to the apps that the account has authorised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExistingAccess {
     /// They keep their tokens.
     Keep,
-    /// Their tokens and unspent codes end now.
+    /// Their tokens are revoked and their codes deleted.
     RevokeAt(Timestamp),
 }
 
-/// Holds an account still for the rest of a batch that opens something to somebody, if that is still
-/// theirs to have. Who takes it away in the same moment holds the account too: they were first, and
-/// the rest of the batch sees it; or they come after, and end what was opened.
+/// Locks an account row for the rest of a transaction that grants access, so that granting and
+/// revoking access are serialised.
 pub(super) fn lock_account(id: i64) -> Statement {
     sql("update accounts set password = password where id = $1", [id.into()])
 }

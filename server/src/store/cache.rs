@@ -11,22 +11,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use belfry_core::oauth::token::Token;
-use belfry_core::secret::Digest;
+use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use quick_cache::Weighter;
 
 use self::epochs::InvalidationEpochs;
 pub(crate) use self::invalidation::Invalidation;
 
-use super::apps::App;
+use super::apps::StoredApp;
 use super::rulesets::StoredRulesets;
 
 /// The store's cache, bounded in bytes.
 pub(crate) struct Cache {
-    tokens: quick_cache::sync::Cache<Digest, Arc<Token>, ByteWeighter>,
+    /// Tokens by lookup key, with the digest that the secret must have.
+    tokens: quick_cache::sync::Cache<LookupKey, (Sha256Digest, Arc<Token>), ByteWeighter>,
     /// Rulesets by account id.
     rules: quick_cache::sync::Cache<i64, StoredRulesets, ByteWeighter>,
     /// Apps by client id.
-    apps: quick_cache::sync::Cache<Box<str>, Arc<App>, ByteWeighter>,
+    apps: quick_cache::sync::Cache<Box<str>, Arc<StoredApp>, ByteWeighter>,
     /// Ids of enabled accounts by name.
     accounts: quick_cache::sync::Cache<Box<str>, i64, ByteWeighter>,
     /// Separate from `other_epochs`, because revoking an app's access advances the epochs of all
@@ -57,15 +58,12 @@ const ENTRY_OVERHEAD: usize = 32;
 /// Reference counts of an `Arc`.
 const ARC_OVERHEAD: usize = 16;
 
-impl Weighter<Digest, Arc<Token>> for ByteWeighter {
-    fn weight(&self, _: &Digest, token: &Arc<Token>) -> u64 {
+impl Weighter<LookupKey, (Sha256Digest, Arc<Token>)> for ByteWeighter {
+    fn weight(&self, _: &LookupKey, (_, token): &(Sha256Digest, Arc<Token>)) -> u64 {
         let name = token.account.as_ref().map_or(0, |account| account.name.len());
         let heap = name + token.scopes.iter().len();
-        (ENTRY_OVERHEAD
-            + size_of::<(Digest, Arc<Token>)>()
-            + ARC_OVERHEAD
-            + size_of::<Token>()
-            + heap) as u64
+        let entry = size_of::<(LookupKey, Sha256Digest, Arc<Token>)>();
+        (ENTRY_OVERHEAD + entry + ARC_OVERHEAD + size_of::<Token>() + heap) as u64
     }
 }
 
@@ -75,12 +73,15 @@ impl Weighter<i64, StoredRulesets> for ByteWeighter {
     }
 }
 
-impl Weighter<Box<str>, Arc<App>> for ByteWeighter {
-    fn weight(&self, client_id: &Box<str>, app: &Arc<App>) -> u64 {
-        let texts = 2 * client_id.len() + app.name.len() + app.scopes.len();
-        let uris = app.redirect_uris.iter().chain(&app.website);
-        let uris: usize = uris.map(|uri| size_of::<String>() + uri.len()).sum();
-        (ENTRY_OVERHEAD + size_of::<Box<str>>() + size_of::<App>() + texts + uris) as u64
+impl Weighter<Box<str>, Arc<StoredApp>> for ByteWeighter {
+    fn weight(&self, client_id: &Box<str>, app: &Arc<StoredApp>) -> u64 {
+        let details = &app.app.details;
+        let website = details.website.as_ref().map_or(0, String::len);
+        let texts =
+            2 * client_id.len() + details.name.len() + details.scopes.iter().len() + website;
+        let uris = details.redirect_uris.iter();
+        let uris: usize = uris.map(|uri| size_of::<String>() + uri.as_str().len()).sum();
+        (ENTRY_OVERHEAD + size_of::<Box<str>>() + size_of::<StoredApp>() + texts + uris) as u64
     }
 }
 
@@ -113,18 +114,20 @@ impl Cache {
     }
 
     /// The current epoch of a token.
-    pub(crate) fn token_epoch(&self, digest: &Digest) -> Epoch {
-        Epoch(*self.token_epochs.lock(digest))
+    pub(crate) fn token_epoch(&self, lookup: LookupKey) -> Epoch {
+        Epoch(*self.token_epochs.lock(&lookup))
     }
 
-    pub(crate) fn token(&self, digest: &Digest) -> Option<Arc<Token>> {
-        if self.is_enabled() { self.tokens.get(digest) } else { None }
+    /// The token with this lookup key, if the digest is right.
+    pub(crate) fn token(&self, secret: &HashedSecret) -> Option<Arc<Token>> {
+        let (digest, token) = self.tokens.get(&secret.lookup).filter(|_| self.is_enabled())?;
+        (digest == secret.digest).then_some(token)
     }
 
-    pub(crate) fn insert_token(&self, digest: Digest, token: &Arc<Token>, since: Epoch) {
-        let epoch = self.token_epochs.lock(&digest);
+    pub(crate) fn insert_token(&self, secret: HashedSecret, token: &Arc<Token>, since: Epoch) {
+        let epoch = self.token_epochs.lock(&secret.lookup);
         if self.is_enabled() && *epoch == since.0 {
-            self.tokens.insert(digest, Arc::clone(token));
+            self.tokens.insert(secret.lookup, (secret.digest, Arc::clone(token)));
         }
     }
 
@@ -139,12 +142,12 @@ impl Cache {
         }
     }
 
-    pub(crate) fn app(&self, client_id: &str) -> Option<Arc<App>> {
+    pub(crate) fn app(&self, client_id: &str) -> Option<Arc<StoredApp>> {
         if self.is_enabled() { self.apps.get(client_id) } else { None }
     }
 
-    pub(crate) fn insert_app(&self, app: &Arc<App>, since: Epoch) {
-        let client_id = app.client_id.as_str();
+    pub(crate) fn insert_app(&self, app: &Arc<StoredApp>, since: Epoch) {
+        let client_id = app.app.client_id.as_str();
         let epoch = self.other_epochs.lock(&client_id);
         if self.is_enabled() && *epoch == since.0 {
             self.apps.insert(client_id.into(), Arc::clone(app));
@@ -166,9 +169,9 @@ impl Cache {
     pub(crate) fn invalidate(&self, invalidations: &[Invalidation]) {
         for invalidation in invalidations {
             match invalidation {
-                Invalidation::Token(digest) => {
-                    *self.token_epochs.lock(digest) += 1;
-                    self.tokens.remove(digest);
+                Invalidation::Token(lookup) => {
+                    *self.token_epochs.lock(lookup) += 1;
+                    self.tokens.remove(lookup);
                 }
                 Invalidation::Access(account, app) => {
                     // Epochs first, so that a token read before this cannot be inserted after it.
@@ -177,7 +180,7 @@ impl Cache {
                         token.account.as_ref().is_some_and(|owner| owner.id == *account)
                             && app.is_none_or(|app| app == token.app_id)
                     };
-                    self.tokens.retain(|_, token| !is_stale(token));
+                    self.tokens.retain(|_, (_, token)| !is_stale(token));
                 }
                 Invalidation::Rules(account) => {
                     // Removed under the lock: a reader that sees the new epoch finds no old rules.
@@ -231,13 +234,13 @@ where
 #[cfg(test)]
 mod tests {
     use belfry_core::oauth::token::TokenAccount;
-    use belfry_core::secret::Secret;
+    use belfry_core::secret::SplitToken;
     use jiff::Timestamp;
 
     use super::*;
     use crate::store::Options;
 
-    fn token(id: i64) -> (Digest, Arc<Token>) {
+    fn token(id: i64) -> (HashedSecret, Arc<Token>) {
         let name = format!("person_{id}");
         let token = Token {
             app_id: 1,
@@ -248,15 +251,17 @@ mod tests {
             revoked_at: None,
             app_disabled_at: None,
         };
-        (Secret::new(id.to_string()).digest(), Arc::new(token))
+        let mut random = [0; SplitToken::RANDOM_BYTES];
+        random[..8].copy_from_slice(&id.to_be_bytes());
+        (SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed(), Arc::new(token))
     }
 
     #[test]
     fn a_million_users_without_rules_fit_into_the_default_size() {
         const USERS: u64 = 1_000_000;
         let cache = Cache::new(Options::default().cache_bytes, true);
-        let (digest, token) = token(999_999);
-        let token = ByteWeighter.weight(&digest, &token);
+        let (secret, token) = token(999_999);
+        let token = ByteWeighter.weight(&secret.lookup, &(secret.digest, token));
         let rules = ByteWeighter.weight(&7, &StoredRulesets::default());
         assert!(token * USERS <= cache.tokens.capacity(), "{token} bytes each");
         assert!(rules * USERS <= cache.rules.capacity(), "{rules} bytes each");
@@ -266,8 +271,8 @@ mod tests {
     fn entries_are_evicted_when_the_cache_is_full() {
         let cache = Cache::new(64 * 1024, true);
         for id in 0..5000 {
-            let (digest, token) = token(id);
-            cache.insert_token(digest, &token, cache.token_epoch(&digest));
+            let (secret, token) = token(id);
+            cache.insert_token(secret, &token, cache.token_epoch(secret.lookup));
             cache.insert_rules(id, StoredRulesets::default(), cache.epoch(&id));
             let name = format!("person_{id}");
             cache.insert_account(&name, id, cache.epoch(&name.as_str()));
@@ -295,15 +300,15 @@ mod tests {
     fn revoking_an_apps_access_invalidates_only_its_tokens_and_blocks_stale_inserts() {
         let cache = Cache::new(1 << 20, true);
         let insert = |id: i64, app: i64| {
-            let (digest, token) = token(id * 10 + app);
+            let (secret, token) = token(id * 10 + app);
             let token = Arc::unwrap_or_clone(token);
             let account = token.account.map(|account| TokenAccount { id, ..account });
             let token = Arc::new(Token { app_id: app, account, ..token });
-            cache.insert_token(digest, &token, cache.token_epoch(&digest));
-            digest
+            cache.insert_token(secret, &token, cache.token_epoch(secret.lookup));
+            secret
         };
         let [one, other_app, other_account] = [insert(7, 1), insert(7, 2), insert(8, 1)];
-        let (late, epoch) = (insert(7, 1), cache.token_epoch(&one));
+        let (late, epoch) = (insert(7, 1), cache.token_epoch(one.lookup));
         let rules_epoch = cache.epoch(&7_i64);
         let token = cache.token(&late).unwrap();
 

@@ -1,117 +1,208 @@
-//! Authorization codes: issued once, spent once.
+//! Authorization codes, each redeemed at most once.
 
-use belfry_core::secret::Digest;
+use belfry_core::oauth::grant::{Binding, Grant};
+use belfry_core::oauth::pkce::Challenge;
+use belfry_core::secret::{HashedSecret, LookupKey};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::accounts::lock_account;
 use super::engine::{Batch, Row, sql};
 use super::{Store, StoreError};
 
-/// A code as it is remembered.
+/// A stored code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Code {
-    /// The app it was issued to.
-    pub app: i64,
-    /// The account that granted it.
-    pub account: i64,
-    /// The granted scopes, separated by spaces.
-    pub scopes: String,
-    /// What the token request must match, as JSON.
-    pub details: String,
-    /// From when on it is no good.
-    pub expires_at: Timestamp,
-    /// The digest of the token it was spent for.
-    pub token: Option<Digest>,
+pub struct StoredCode {
+    /// What the user granted.
+    pub grant: Grant,
+    /// The token that the code was redeemed for.
+    pub token: Option<LookupKey>,
 }
 
-/// How a user agreed to a code.
+/// How a user consented to a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Consent {
-    /// The session in which they did.
-    pub session: Digest,
-    /// The time, if they were not asked because the app has access already.
-    pub unasked: Option<Timestamp>,
+    /// The session of the user.
+    pub session: LookupKey,
+    /// The current time if the user was not asked, because the app already has access.
+    pub implied_at: Option<Timestamp>,
 }
 
-impl Code {
+/// The outcome of issuing a code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CodeOutcome {
+    /// The code was issued.
+    Issued,
+    /// The session ended, or the app no longer has the access that implied consent.
+    ConsentEnded,
+}
+
+/// The outcome of redeeming a code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RedeemOutcome {
+    /// The token was issued.
+    Redeemed,
+    /// The code was redeemed before, for this token.
+    AlreadyRedeemed(LookupKey),
+    /// The code is unknown or expired.
+    NotRedeemable,
+}
+
+/// The stored form of a [`Binding`].
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BindingJson {
+    version: u32,
+    redirect_uri: String,
+    code_challenge: Option<String>,
+}
+
+const BINDING_VERSION: u32 = 1;
+
+fn binding_to_json(binding: &Binding) -> Result<String, StoreError> {
+    let stored = BindingJson {
+        version: BINDING_VERSION,
+        redirect_uri: binding.redirect_uri.clone(),
+        code_challenge: binding.challenge.map(Challenge::to_text),
+    };
+    serde_json::to_string(&stored).map_err(|_| StoreError::Unreadable("code binding"))
+}
+
+fn binding_from_json(text: &str) -> Result<Binding, StoreError> {
+    const UNREADABLE: StoreError = StoreError::Unreadable("code binding");
+    let stored: BindingJson = serde_json::from_str(text).map_err(|_| UNREADABLE)?;
+    let challenge = match stored.code_challenge {
+        Some(text) => Some(Challenge::parse(&text).ok_or(UNREADABLE)?),
+        None => None,
+    };
+    if stored.version != BINDING_VERSION {
+        return Err(UNREADABLE);
+    }
+    Ok(Binding { redirect_uri: stored.redirect_uri, challenge })
+}
+
+impl StoredCode {
     fn read(mut row: Row) -> Result<Self, StoreError> {
         Ok(Self {
-            app: row.take()?,
-            account: row.take()?,
-            scopes: row.take()?,
-            details: row.take()?,
-            expires_at: row.take()?,
+            grant: Grant {
+                app_id: row.take()?,
+                account_id: row.take()?,
+                scopes: row.take()?,
+                binding: binding_from_json(&row.take::<String>()?)?,
+                expires_at: row.take()?,
+            },
             token: row.take()?,
         })
     }
 }
 
 impl Store {
-    /// Remembers a code that a user agreed to, unless the session is over by now or, where they were
-    /// not asked, the app has no access any more. Whether it is remembered.
+    /// Issues a code, unless the user's consent ended in the meantime.
     pub async fn add_code(
         &self,
-        digest: Digest,
-        code: &Code,
+        secret: HashedSecret,
+        grant: &Grant,
         consent: Consent,
-    ) -> Result<bool, StoreError> {
-        let batch = Batch::default().and(lock_account(code.account)).and(sql(
-            "insert into codes (digest, app_id, account_id, scopes, details, expires_at) \
-             select cast($1 as text), cast($2 as bigint), account_id, cast($4 as text), \
-             cast($5 as text), cast($6 as bigint) \
-             from sessions where digest = $7 and account_id = $3 \
-             and (cast($8 as bigint) is null or exists (select 1 from tokens \
-             where account_id = $3 and app_id = $2 and revoked_at is null \
-             and (expires_at is null or expires_at > $8))) returning digest",
+    ) -> Result<CodeOutcome, StoreError> {
+        let batch = Batch::default().and(lock_account(grant.account_id)).and(sql(
+            "insert into codes (lookup, digest, app_id, account_id, scopes, binding, expires_at) \
+             select cast($1 as text), cast($2 as text), cast($3 as bigint), account_id, \
+             cast($5 as text), cast($6 as text), cast($7 as bigint) \
+             from sessions where lookup = $8 and account_id = $4 \
+             and (cast($9 as bigint) is null or exists (select 1 from tokens \
+             where account_id = $4 and app_id = $3 and revoked_at is null \
+             and (expires_at is null or expires_at > $9))) returning lookup",
             [
-                digest.into(),
-                code.app.into(),
-                code.account.into(),
-                code.scopes.as_str().into(),
-                code.details.as_str().into(),
-                code.expires_at.into(),
+                secret.lookup.into(),
+                secret.digest.into(),
+                grant.app_id.into(),
+                grant.account_id.into(),
+                (&grant.scopes).into(),
+                binding_to_json(&grant.binding)?.into(),
+                grant.expires_at.into(),
                 consent.session.into(),
-                consent.unasked.into(),
+                consent.implied_at.into(),
             ],
         ));
         let [_, added] = self.write_rows(batch).await?;
-        Ok(!added.is_empty())
+        Ok(if added.is_empty() { CodeOutcome::ConsentEnded } else { CodeOutcome::Issued })
     }
 
-    /// What is known of a code, spent or not.
-    pub async fn code(&self, digest: Digest) -> Result<Option<Code>, StoreError> {
+    /// Finds a code, redeemed or not.
+    pub async fn code(&self, secret: HashedSecret) -> Result<Option<StoredCode>, StoreError> {
         let select = sql(
-            "select app_id, account_id, scopes, details, expires_at, token from codes \
-             where digest = $1",
-            [digest.into()],
+            "select digest, app_id, account_id, scopes, binding, expires_at, token from codes \
+             where lookup = $1",
+            [secret.lookup.into()],
         );
-        self.read_one(select, Code::read).await
+        self.read_secret(secret, select, StoredCode::read).await
     }
 
-    /// Spends a code for a token: of many who try, one succeeds and its token is issued; the
-    /// others get `false` and nothing is issued. The token takes its app, account and scopes
-    /// from the code.
+    /// Redeems a code for a token with the code's app, account and scopes. Of concurrent calls, one
+    /// succeeds and issues its token.
     pub async fn redeem_code(
         &self,
-        digest: Digest,
-        token: Digest,
+        code: LookupKey,
+        token: HashedSecret,
         now: Timestamp,
         expires_at: Option<Timestamp>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<RedeemOutcome, StoreError> {
         let batch = Batch::default()
             .and(sql(
                 "update codes set used_at = $2, token = $3 \
-                 where digest = $1 and used_at is null and expires_at > $2 returning digest",
-                [digest.into(), now.into(), token.into()],
+                 where lookup = $1 and used_at is null and expires_at > $2",
+                [code.into(), now.into(), token.lookup.into()],
             ))
-            // The token's digest is fresh, so only the one who spent the code finds it here.
+            // The token's lookup key is new, so the code names it only if this call redeemed it.
             .and(sql(
-                "insert into tokens (digest, app_id, account_id, scopes, created_at, expires_at) \
-                 select token, app_id, account_id, scopes, used_at, cast($3 as bigint) \
-                 from codes where digest = $1 and token = $2",
-                [digest.into(), token.into(), expires_at.into()],
-            ));
-        let [spent, _] = self.write_rows(batch).await?;
-        Ok(!spent.is_empty())
+                "insert into tokens \
+                 (lookup, digest, app_id, account_id, scopes, created_at, expires_at) \
+                 select token, cast($3 as text), app_id, account_id, scopes, used_at, \
+                 cast($4 as bigint) from codes where lookup = $1 and token = $2",
+                [code.into(), token.lookup.into(), token.digest.into(), expires_at.into()],
+            ))
+            .and(sql("select token from codes where lookup = $1", [code.into()]));
+        let [_, _, found] = self.write_rows(batch).await?;
+        let redeemed_for: Option<LookupKey> = match found.into_iter().next() {
+            Some(mut row) => row.take()?,
+            None => None,
+        };
+        Ok(match redeemed_for {
+            Some(lookup) if lookup == token.lookup => RedeemOutcome::Redeemed,
+            Some(lookup) => RedeemOutcome::AlreadyRedeemed(lookup),
+            None => RedeemOutcome::NotRedeemable,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+    /// Rows of earlier versions must remain readable: extend the list, never change it.
+    #[test]
+    fn stored_bindings_of_all_versions_are_read() {
+        let with_challenge = format!(
+            r#"{{"version":1,"redirect_uri":"https://a.example/cb","code_challenge":"{CHALLENGE}"}}"#
+        );
+        let without = r#"{"version":1,"redirect_uri":"app://cb","code_challenge":null}"#;
+        for (text, redirect_uri, challenge) in [
+            (&*with_challenge, "https://a.example/cb", Challenge::parse(CHALLENGE)),
+            (without, "app://cb", None),
+        ] {
+            let binding = Binding { redirect_uri: redirect_uri.to_owned(), challenge };
+            assert_eq!(binding_from_json(text).unwrap(), binding);
+            assert_eq!(binding_to_json(&binding).unwrap(), text);
+        }
+        for wrong in [
+            "",
+            "{}",
+            r#"{"version":2,"redirect_uri":"app://cb","code_challenge":null}"#,
+            r#"{"version":1,"redirect_uri":"app://cb","code_challenge":"short"}"#,
+        ] {
+            assert!(binding_from_json(wrong).is_err(), "{wrong}");
+        }
     }
 }

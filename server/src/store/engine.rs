@@ -3,7 +3,8 @@
 //! The statements are in the domain modules (`accounts.rs`, `tokens.rs` …), written once in the SQL
 //! that both engines accept: `$1` parameters, `on conflict`, `returning`, text and 64-bit integers.
 
-use belfry_core::secret::Digest;
+use belfry_core::oauth::scope::Scopes;
+use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use prometheus_client::metrics::counter::Counter;
@@ -143,9 +144,28 @@ impl From<i64> for Value {
     }
 }
 
-impl From<Digest> for Value {
-    fn from(digest: Digest) -> Self {
+impl From<LookupKey> for Value {
+    fn from(lookup: LookupKey) -> Self {
+        Self::Text(lookup.to_text())
+    }
+}
+
+impl From<Sha256Digest> for Value {
+    fn from(digest: Sha256Digest) -> Self {
         Self::Text(digest.to_text())
+    }
+}
+
+impl From<HashedSecret> for Value {
+    fn from(secret: HashedSecret) -> Self {
+        Self::Text(secret.to_text())
+    }
+}
+
+/// Scopes are stored separated by spaces.
+impl From<&Scopes> for Value {
+    fn from(scopes: &Scopes) -> Self {
+        Self::Text(scopes.to_string())
     }
 }
 
@@ -204,9 +224,28 @@ impl FromValue for i64 {
     }
 }
 
-impl FromValue for Digest {
+impl FromValue for LookupKey {
     fn from_value(value: Value) -> Option<Self> {
         Self::from_text(&String::from_value(value)?)
+    }
+}
+
+impl FromValue for Sha256Digest {
+    fn from_value(value: Value) -> Option<Self> {
+        Self::from_text(&String::from_value(value)?)
+    }
+}
+
+impl FromValue for HashedSecret {
+    fn from_value(value: Value) -> Option<Self> {
+        Self::from_text(&String::from_value(value)?)
+    }
+}
+
+/// Scopes that this version does not know are ignored.
+impl FromValue for Scopes {
+    fn from_value(value: Value) -> Option<Self> {
+        Some(Self::parse_known(&String::from_value(value)?))
     }
 }
 

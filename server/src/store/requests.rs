@@ -1,105 +1,166 @@
-//! Authorization requests that wait for their user.
+//! Authorization requests that wait for sign-in and consent.
 
-use belfry_core::secret::Digest;
+use belfry_core::oauth::form::Pairs;
+use belfry_core::secret::HashedSecret;
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::engine::{Row, sql};
-use super::{Store, StoreError};
+use super::{Store, StoreError, UpdateOutcome};
 
-/// A request as it is remembered.
+/// A stored authorization request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
-    /// The app that asks.
-    pub app: i64,
-    /// The digest of the cookie of the browser that it came through.
-    pub browser: Digest,
-    /// The account that has signed in for it.
-    pub account: Option<i64>,
-    /// What was asked, as JSON.
-    pub details: String,
-    /// From when on it is no good.
+pub struct StoredRequest {
+    /// The app that sent the request.
+    pub app_id: i64,
+    /// The cookie of the browser that it came through.
+    pub browser: HashedSecret,
+    /// The account that signed in for it.
+    pub account_id: Option<i64>,
+    /// The parameters of the request.
+    pub parameters: Pairs,
+    /// When it expires.
     pub expires_at: Timestamp,
 }
 
-impl Request {
-    fn read(mut row: Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            app: row.take()?,
+/// The stored form of the parameters. They are stored as they were received and parsed again, so
+/// that the format does not depend on the types of the parsed request.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ParametersJson {
+    version: u32,
+    parameters: Pairs,
+}
+
+const PARAMETERS_VERSION: u32 = 1;
+
+fn parameters_to_json(parameters: &Pairs) -> Result<String, StoreError> {
+    let stored = ParametersJson { version: PARAMETERS_VERSION, parameters: parameters.clone() };
+    serde_json::to_string(&stored).map_err(|_| StoreError::Unreadable("authorization request"))
+}
+
+fn parameters_from_json(text: &str) -> Result<Pairs, StoreError> {
+    let stored: Option<ParametersJson> = serde_json::from_str(text).ok();
+    stored
+        .filter(|stored| stored.version == PARAMETERS_VERSION)
+        .map(|stored| stored.parameters)
+        .ok_or(StoreError::Unreadable("authorization request"))
+}
+
+impl StoredRequest {
+    fn read(mut row: Row) -> Result<(Self, Option<HashedSecret>), StoreError> {
+        let request = Self {
+            app_id: row.take()?,
             browser: row.take()?,
-            account: row.take()?,
-            details: row.take()?,
+            account_id: row.take()?,
+            parameters: parameters_from_json(&row.take::<String>()?)?,
             expires_at: row.take()?,
-        })
+        };
+        Ok((request, row.take()?))
     }
 }
 
 impl Store {
-    /// Remembers a request under its handle.
-    pub async fn add_request(&self, handle: Digest, request: &Request) -> Result<(), StoreError> {
+    /// Stores a request under its handle.
+    pub async fn add_request(
+        &self,
+        handle: HashedSecret,
+        request: &StoredRequest,
+    ) -> Result<(), StoreError> {
         let insert = sql(
-            "insert into requests (digest, app_id, browser, account_id, details, expires_at) \
-             values ($1, $2, $3, $4, $5, $6)",
+            "insert into requests \
+             (lookup, digest, app_id, browser, account_id, parameters, expires_at) \
+             values ($1, $2, $3, $4, $5, $6, $7)",
             [
-                handle.into(),
-                request.app.into(),
+                handle.lookup.into(),
+                handle.digest.into(),
+                request.app_id.into(),
                 request.browser.into(),
-                request.account.into(),
-                request.details.as_str().into(),
+                request.account_id.into(),
+                parameters_to_json(&request.parameters)?.into(),
                 request.expires_at.into(),
             ],
         );
         self.engine.write(insert.into()).await.map(drop)
     }
 
-    /// The request of this handle and this browser, if it has not ended by `now`. The cookie that
-    /// the browser had before its last sign-in still names it.
+    /// Finds the request with this handle in this browser, unless it expired. The cookie that the
+    /// browser had before its last sign-in or sign-out is accepted too.
     pub async fn request(
         &self,
-        handle: Digest,
-        browser: Digest,
+        handle: HashedSecret,
+        browser: HashedSecret,
         now: Timestamp,
-    ) -> Result<Option<Request>, StoreError> {
+    ) -> Result<Option<StoredRequest>, StoreError> {
         let select = sql(
-            "select app_id, browser, account_id, details, expires_at from requests \
-             where digest = $1 and (browser = $2 or came_from = $2) and expires_at > $3",
-            [handle.into(), browser.into(), now.into()],
+            "select digest, app_id, browser, account_id, parameters, expires_at, came_from \
+             from requests where lookup = $1 and expires_at > $2",
+            [handle.lookup.into(), now.into()],
         );
-        self.read_one(select, Request::read).await
+        let found = self.read_secret(handle, select, StoredRequest::read).await?;
+        let is_bound = |(request, came_from): &(StoredRequest, Option<HashedSecret>)| {
+            request.browser == browser || *came_from == Some(browser)
+        };
+        Ok(found.filter(is_bound).map(|(request, _)| request))
     }
 
-    /// Hands a request over when its browser gets another cookie, because somebody signed in
-    /// (`Some` account) or out (`None`). Whether the request was that browser's: also when it has
-    /// moved before from the very same cookie, because somebody pressed the button twice.
+    /// Binds a request to the browser's new cookie after sign-in (`Some` account) or sign-out
+    /// (`None`). Also succeeds if it was already rebound from the same cookie, because the form was
+    /// submitted twice.
     pub async fn rebind_request(
         &self,
-        handle: Digest,
-        from: Digest,
-        to: Digest,
-        account: Option<i64>,
-    ) -> Result<bool, StoreError> {
-        let update = sql(
+        handle: HashedSecret,
+        from: HashedSecret,
+        to: HashedSecret,
+        account_id: Option<i64>,
+    ) -> Result<UpdateOutcome, StoreError> {
+        if self.request(handle, from, Timestamp::MIN).await?.is_none() {
+            return Ok(UpdateOutcome::NotFound);
+        }
+        self.update(sql(
             "update requests set browser = $3, came_from = $2, account_id = $4 \
-             where digest = $1 and (browser = $2 or came_from = $2) returning digest",
-            [handle.into(), from.into(), to.into(), account.into()],
-        );
-        let [moved] = self.write_rows(update).await?;
-        Ok(!moved.is_empty())
+             where lookup = $1 and (browser = $2 or came_from = $2) returning lookup",
+            [handle.lookup.into(), from.into(), to.into(), account_id.into()],
+        ))
+        .await
     }
 
-    /// Takes a request to answer it, with the browser's cookie of now: of many who try, one gets it
-    /// and the others get nothing.
+    /// Removes a request to complete it, with the browser's current cookie. Of concurrent calls, one
+    /// gets it.
     pub async fn consume_request(
         &self,
-        handle: Digest,
-        browser: Digest,
+        handle: HashedSecret,
+        browser: HashedSecret,
         now: Timestamp,
-    ) -> Result<Option<Request>, StoreError> {
+    ) -> Result<Option<StoredRequest>, StoreError> {
+        if self.request(handle, browser, now).await?.is_none() {
+            return Ok(None);
+        }
         let delete = sql(
-            "delete from requests where digest = $1 and browser = $2 and expires_at > $3 \
-             returning app_id, browser, account_id, details, expires_at",
-            [handle.into(), browser.into(), now.into()],
+            "delete from requests where lookup = $1 and browser = $2 and expires_at > $3 \
+             returning app_id, browser, account_id, parameters, expires_at, came_from",
+            [handle.lookup.into(), browser.into(), now.into()],
         );
-        let [taken] = self.write_rows(delete).await?;
-        taken.into_iter().next().map(Request::read).transpose()
+        let [deleted] = self.write_rows(delete).await?;
+        let request = deleted.into_iter().next().map(StoredRequest::read).transpose()?;
+        Ok(request.map(|(request, _)| request))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of earlier versions must remain readable: extend the list, never change it.
+    #[test]
+    fn stored_parameters_of_all_versions_are_read() {
+        let text = r#"{"version":1,"parameters":[["client_id","a"],["state","\"é"]]}"#;
+        let pairs = [("client_id", "a"), ("state", "\"é")];
+        let pairs: Pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        assert_eq!(parameters_from_json(text).unwrap(), pairs);
+        assert_eq!(parameters_to_json(&pairs).unwrap(), text);
+        for wrong in ["", "{}", "[]", r#"{"version":2,"parameters":[]}"#, r#"{"parameters":[]}"#] {
+            assert!(parameters_from_json(wrong).is_err(), "{wrong}");
+        }
     }
 }

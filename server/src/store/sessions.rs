@@ -1,31 +1,31 @@
-//! Sessions: browsers in which somebody is signed in.
+//! Browser sessions of signed-in accounts.
 
-use belfry_core::secret::Digest;
+use belfry_core::secret::{HashedSecret, LookupKey};
 use jiff::Timestamp;
 
 use super::accounts::lock_account;
 use super::engine::{Batch, Row, sql};
-use super::{Store, StoreError};
+use super::{SignInOutcome, Store, StoreError};
 
-/// A session as it is remembered.
+/// A stored session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// Who is signed in.
-    pub account: i64,
-    /// Since when.
+    /// The signed-in account.
+    pub account_id: i64,
+    /// When the account signed in.
     pub created_at: Timestamp,
-    /// When it was last used.
+    /// When the session was last used.
     pub seen_at: Timestamp,
-    /// When it ends by itself.
+    /// When the session expires.
     pub expires_at: Timestamp,
-    /// The language that was chosen when it began.
+    /// The language chosen at sign-in.
     pub lang: Option<String>,
 }
 
 impl Session {
     fn read(mut row: Row) -> Result<Self, StoreError> {
         Ok(Self {
-            account: row.take()?,
+            account_id: row.take()?,
             created_at: row.take()?,
             seen_at: row.take()?,
             expires_at: row.take()?,
@@ -35,22 +35,23 @@ impl Session {
 }
 
 impl Store {
-    /// Remembers a session that a password (its Argon2id string) has opened, unless the account has
-    /// another one by now. Whether it is remembered.
+    /// Adds a session if the account's password is still the one that was verified (its hash).
     pub async fn add_session(
         &self,
-        digest: Digest,
+        secret: HashedSecret,
         session: &Session,
         password: &str,
-    ) -> Result<bool, StoreError> {
-        let batch = Batch::default().and(lock_account(session.account)).and(sql(
-            "insert into sessions (digest, account_id, created_at, seen_at, expires_at, lang) \
-             select cast($1 as text), id, cast($3 as bigint), cast($4 as bigint), \
-             cast($5 as bigint), cast($6 as text) \
-             from accounts where id = $2 and password = $7 returning digest",
+    ) -> Result<SignInOutcome, StoreError> {
+        let batch = Batch::default().and(lock_account(session.account_id)).and(sql(
+            "insert into sessions \
+             (lookup, digest, account_id, created_at, seen_at, expires_at, lang) \
+             select cast($1 as text), cast($2 as text), id, cast($4 as bigint), \
+             cast($5 as bigint), cast($6 as bigint), cast($7 as text) \
+             from accounts where id = $3 and password = $8 returning lookup",
             [
-                digest.into(),
-                session.account.into(),
+                secret.lookup.into(),
+                secret.digest.into(),
+                session.account_id.into(),
                 session.created_at.into(),
                 session.seen_at.into(),
                 session.expires_at.into(),
@@ -59,46 +60,40 @@ impl Store {
             ],
         ));
         let [_, added] = self.write_rows(batch).await?;
-        Ok(!added.is_empty())
+        Ok(SignInOutcome::from_rows(&added))
     }
 
-    /// The session of this cookie, if it has not ended by `now`.
+    /// Finds the session of a cookie, unless it expired.
     pub async fn session(
         &self,
-        digest: Digest,
+        secret: HashedSecret,
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
         let select = sql(
-            "select account_id, created_at, seen_at, expires_at, lang from sessions \
-             where digest = $1 and expires_at > $2",
-            [digest.into(), now.into()],
+            "select digest, account_id, created_at, seen_at, expires_at, lang from sessions \
+             where lookup = $1 and expires_at > $2",
+            [secret.lookup.into(), now.into()],
         );
-        self.read_one(select, Session::read).await
+        self.read_secret(secret, select, Session::read).await
     }
 
-    /// Notes that a session is in use, and until when it lasts now.
+    /// Updates the last use and the expiry of a session.
     pub async fn touch_session(
         &self,
-        digest: Digest,
+        lookup: LookupKey,
         seen_at: Timestamp,
         expires_at: Timestamp,
     ) -> Result<(), StoreError> {
         let update = sql(
-            "update sessions set seen_at = $2, expires_at = $3 where digest = $1",
-            [digest.into(), seen_at.into(), expires_at.into()],
+            "update sessions set seen_at = $2, expires_at = $3 where lookup = $1",
+            [lookup.into(), seen_at.into(), expires_at.into()],
         );
         self.engine.write(update.into()).await.map(drop)
     }
 
     /// Ends a session.
-    pub async fn end_session(&self, digest: Digest) -> Result<(), StoreError> {
-        let delete = sql("delete from sessions where digest = $1", [digest.into()]);
-        self.engine.write(delete.into()).await.map(drop)
-    }
-
-    /// Ends every session of an account.
-    pub async fn end_sessions(&self, account: i64) -> Result<(), StoreError> {
-        let delete = sql("delete from sessions where account_id = $1", [account.into()]);
+    pub async fn end_session(&self, lookup: LookupKey) -> Result<(), StoreError> {
+        let delete = sql("delete from sessions where lookup = $1", [lookup.into()]);
         self.engine.write(delete.into()).await.map(drop)
     }
 }

@@ -1,42 +1,41 @@
-//! Tokens: who may ring, through which app, and for what.
+//! Access tokens.
 
 use std::sync::Arc;
 
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::{Token, TokenAccount};
-use belfry_core::secret::Digest;
+use belfry_core::secret::{HashedSecret, LookupKey};
 use jiff::Timestamp;
 
 use super::accounts::lock_account;
 use super::cache::Invalidation;
 use super::engine::{Batch, Row, Statement, sql};
-use super::{Store, StoreError};
+use super::{SignInOutcome, Store, StoreError, UpdateOutcome};
 
 /// A token to be issued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewToken {
-    /// The digest of the token.
-    pub digest: Digest,
-    /// The app it is issued to.
-    pub app: i64,
-    /// The account it speaks for; none for a token of the app itself.
-    pub account: Option<i64>,
-    /// The scopes it carries, separated by spaces.
-    pub scopes: String,
+    /// The stored form of the token.
+    pub secret: HashedSecret,
+    /// The app that it is issued to.
+    pub app_id: i64,
+    /// The account that it is issued for; `None` for a token of the app itself.
+    pub account_id: Option<i64>,
+    /// The granted scopes.
+    pub scopes: Scopes,
     /// When it is issued.
     pub created_at: Timestamp,
-    /// When it ends by itself.
+    /// When it expires.
     pub expires_at: Option<Timestamp>,
 }
 
-/// Reads a token from its columns.
 fn read_token(mut row: Row) -> Result<Token, StoreError> {
     let app_id = row.take()?;
     let (id, name, disabled_at) = (row.take()?, row.take()?, row.take()?);
     Ok(Token {
         app_id,
         account: Option::zip(id, name).map(|(id, name)| TokenAccount { id, name, disabled_at }),
-        scopes: Scopes::parse_known(&row.take::<String>()?),
+        scopes: row.take()?,
         created_at: row.take()?,
         expires_at: row.take()?,
         revoked_at: row.take()?,
@@ -47,13 +46,14 @@ fn read_token(mut row: Row) -> Result<Token, StoreError> {
 impl NewToken {
     fn insert(&self) -> Statement {
         sql(
-            "insert into tokens (digest, app_id, account_id, scopes, created_at, expires_at) \
-             values ($1, $2, $3, $4, $5, $6)",
+            "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, expires_at) \
+             values ($1, $2, $3, $4, $5, $6, $7)",
             [
-                self.digest.into(),
-                self.app.into(),
-                self.account.into(),
-                self.scopes.as_str().into(),
+                self.secret.lookup.into(),
+                self.secret.digest.into(),
+                self.app_id.into(),
+                self.account_id.into(),
+                (&self.scopes).into(),
                 self.created_at.into(),
                 self.expires_at.into(),
             ],
@@ -67,89 +67,89 @@ impl Store {
         self.engine.write(token.insert().into()).await.map(drop)
     }
 
-    /// Issues a token for a password (its Argon2id string) of its account, unless that has another
-    /// one by now. Whether it was issued.
+    /// Issues a token if the account's password is still the one that was verified (its hash).
     pub async fn add_token_for_password(
         &self,
         token: &NewToken,
         password: &str,
-    ) -> Result<bool, StoreError> {
-        let Some(account) = token.account else { return Ok(false) };
-        let batch = Batch::default().and(lock_account(account)).and(sql(
-            "insert into tokens (digest, app_id, account_id, scopes, created_at, expires_at) \
-             select cast($1 as text), cast($2 as bigint), id, cast($4 as text), \
-             cast($5 as bigint), cast($6 as bigint) \
-             from accounts where id = $3 and password = $7 returning digest",
+    ) -> Result<SignInOutcome, StoreError> {
+        let Some(account_id) = token.account_id else {
+            return Ok(SignInOutcome::PasswordChanged);
+        };
+        let batch = Batch::default().and(lock_account(account_id)).and(sql(
+            "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, expires_at) \
+             select cast($1 as text), cast($2 as text), cast($3 as bigint), id, cast($5 as text), \
+             cast($6 as bigint), cast($7 as bigint) \
+             from accounts where id = $4 and password = $8 returning lookup",
             [
-                token.digest.into(),
-                token.app.into(),
-                account.into(),
-                token.scopes.as_str().into(),
+                token.secret.lookup.into(),
+                token.secret.digest.into(),
+                token.app_id.into(),
+                account_id.into(),
+                (&token.scopes).into(),
                 token.created_at.into(),
                 token.expires_at.into(),
                 password.into(),
             ],
         ));
         let [_, added] = self.write_rows(batch).await?;
-        Ok(!added.is_empty())
+        Ok(SignInOutcome::from_rows(&added))
     }
 
-    /// What is known of a token: also of one that is revoked, expired or of a disabled account.
-    pub async fn token(&self, digest: Digest) -> Result<Option<Arc<Token>>, StoreError> {
-        if let Some(known) = self.cache.token(&digest) {
-            return Ok(Some(known));
+    /// Finds a token, also if it is revoked or expired or its account is disabled. An unknown lookup
+    /// key and a wrong secret take the same path: both read the database and find nothing.
+    pub async fn token(&self, secret: HashedSecret) -> Result<Option<Arc<Token>>, StoreError> {
+        if let Some(token) = self.cache.token(&secret) {
+            return Ok(Some(token));
         }
-        let epoch = self.cache.token_epoch(&digest);
-        let found = self
-            .read_one(
-                sql(
-                    "select t.app_id, a.id, a.name, a.disabled_at, t.scopes, t.created_at, \
-                     t.expires_at, t.revoked_at, p.disabled_at \
-                     from tokens t join apps p on p.id = t.app_id \
-                     left join accounts a on a.id = t.account_id where t.digest = $1",
-                    [digest.into()],
-                ),
-                read_token,
-            )
-            .await?
-            .map(Arc::new);
+        let epoch = self.cache.token_epoch(secret.lookup);
+        let select = sql(
+            "select t.digest, t.app_id, a.id, a.name, a.disabled_at, t.scopes, t.created_at, \
+             t.expires_at, t.revoked_at, p.disabled_at \
+             from tokens t join apps p on p.id = t.app_id \
+             left join accounts a on a.id = t.account_id where t.lookup = $1",
+            [secret.lookup.into()],
+        );
+        let found = self.read_secret(secret, select, read_token).await?.map(Arc::new);
         if let Some(token) = &found {
-            self.cache.insert_token(digest, token, epoch);
+            self.cache.insert_token(secret, token, epoch);
         }
         Ok(found)
     }
 
-    /// What is known of a token without asking the database: nothing, unless it was asked before.
+    /// Finds a token in the cache.
     #[must_use]
-    pub fn cached_token(&self, digest: &Digest) -> Option<Arc<Token>> {
-        self.cache.token(digest)
+    pub fn cached_token(&self, secret: &HashedSecret) -> Option<Arc<Token>> {
+        self.cache.token(secret)
     }
 
-    /// The scopes of every token, still good at this time, that an account has given an app.
+    /// The scopes of each valid token that an account has granted to an app.
     pub async fn granted_scopes(
         &self,
-        account: i64,
-        app: i64,
+        account_id: i64,
+        app_id: i64,
         now: Timestamp,
-    ) -> Result<Vec<String>, StoreError> {
+    ) -> Result<Vec<Scopes>, StoreError> {
         let select = sql(
             "select distinct scopes from tokens where account_id = $1 and app_id = $2 \
              and revoked_at is null and (expires_at is null or expires_at > $3)",
-            [account.into(), app.into(), now.into()],
+            [account_id.into(), app_id.into(), now.into()],
         );
         self.engine.read(select).await?.into_iter().map(|mut row| row.take()).collect()
     }
 
-    /// Revokes a token. One that is already revoked keeps the time of the first revocation.
-    /// Whether there is such a token.
-    pub async fn revoke_token(&self, digest: Digest, now: Timestamp) -> Result<bool, StoreError> {
+    /// Revokes a token. If it is already revoked, it keeps the time of the first revocation.
+    pub async fn revoke_token(
+        &self,
+        lookup: LookupKey,
+        now: Timestamp,
+    ) -> Result<UpdateOutcome, StoreError> {
         let batch = Batch::from(sql(
-            "update tokens set revoked_at = coalesce(revoked_at, $2) where digest = $1 \
-             returning digest",
-            [digest.into(), now.into()],
+            "update tokens set revoked_at = coalesce(revoked_at, $2) where lookup = $1 \
+             returning lookup",
+            [lookup.into(), now.into()],
         ))
-        .invalidating(Invalidation::Token(digest));
-        let [found] = self.write_rows(batch).await?;
-        Ok(!found.is_empty())
+        .invalidating(Invalidation::Token(lookup));
+        self.update(batch).await
     }
 }

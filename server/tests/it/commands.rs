@@ -74,7 +74,7 @@ fn all_commands_work(workspace: &Workspace) {
 
     let issued = workspace.run(&["token", "issue", "alice", "--scopes", "read write push"]);
     let token = issued.trim_end();
-    assert_eq!(token.len(), 51, "{token}");
+    assert_eq!(token.len(), 64, "{token}");
     workspace.run(&["token", "issue", "alice", "--app", "My bot"]);
 
     let apps = workspace.run(&["app", "list"]);

@@ -137,7 +137,7 @@ async fn no_token_is_issued_while_the_app_of_matrix_clients_is_disabled() {
     let service = service().await;
     let anyone = service.anyone();
     assert_eq!(post(&anyone, "register", &registration("alice")).await.status, 200);
-    let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().id;
+    let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;
     service.store().disable_app(app, Some(service.now())).await.unwrap();
 
     let mut without_token = registration("bob");

@@ -58,6 +58,7 @@ conformance! {
         a_token_is_read_back_with_its_account,
         a_token_of_an_app_has_no_account,
         an_unknown_token_is_nobodys,
+        a_token_with_the_right_lookup_key_and_another_secret_is_unknown,
         a_revoked_token_says_so_at_once,
         a_revocation_keeps_its_first_time,
         of_many_who_revoke_a_token_all_succeed,
@@ -95,7 +96,6 @@ conformance! {
         a_session_is_read_back_until_it_ends,
         a_session_lasts_longer_when_it_is_touched,
         an_ended_session_is_gone,
-        all_sessions_of_an_account_end_together,
         a_session_is_opened_by_the_password_of_now_alone,
     }
     rulesets::{

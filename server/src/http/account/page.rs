@@ -47,7 +47,7 @@ async fn show_account(session: &BrowserSession, lang: Option<&str>) -> Result<Re
 
 fn listed_app(app: AuthorizedApp) -> ListedApp {
     ListedApp {
-        id: app.app,
+        id: app.app_id,
         own: FirstPartyApp::from_client_id(&app.client_id),
         name: app.name,
         website: app.website,

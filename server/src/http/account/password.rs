@@ -4,7 +4,7 @@ use belfry_core::secret::Secret;
 
 use crate::app::AppState;
 use crate::passwords::{Busy, is_weak};
-use crate::store::Account;
+use crate::store::{Account, UpdateOutcome};
 
 /// Returns the account if this is its password. A missing account costs the same time, so that
 /// timing does not reveal which accounts exist. What the caller then grants must depend on the
@@ -32,12 +32,12 @@ async fn rehash(
 ) -> Result<Option<Account>, Busy> {
     let Ok(hash) = state.passwords.hash(password.clone()).await else { return Ok(Some(account)) };
     match state.store.rehash_password(account.id, &account.password, &hash).await {
-        Ok(true) => {
+        Ok(UpdateOutcome::Updated) => {
             tracing::info!(account = account.id, "rehashed a password");
             Ok(Some(Account { password: hash, ..account }))
         }
         // Another request rehashed it at the same time, or the password was changed.
-        Ok(false) => match state.store.account(account.id).await {
+        Ok(UpdateOutcome::NotFound) => match state.store.account(account.id).await {
             Ok(account) => verify_password(state, account, password).await,
             Err(_) => Ok(Some(account)),
         },

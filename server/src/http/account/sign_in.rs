@@ -4,7 +4,7 @@ use axum::http::{StatusCode, header};
 use axum::response::Response;
 use belfry_core::limits::header::whole_seconds;
 use belfry_core::oauth::form::Pairs;
-use belfry_core::secret::{Digest, Secret};
+use belfry_core::secret::{HashedSecret, Secret, SplitToken};
 
 use crate::app::AppState;
 use crate::http::account::password::verify_password;
@@ -17,7 +17,7 @@ use crate::http::paths::{ACCOUNT, SIGN_IN};
 use crate::http::respond::page::{FormTargets, redirect, respond, show_page, with_language};
 use crate::pages::{self, SignInPage};
 use crate::passwords::Busy;
-use crate::store::{Account, StoreError};
+use crate::store::{Account, SignInOutcome, StoreError, UpdateOutcome};
 
 /// `GET /oauth/sign_in`: redirects to the account if the browser is signed in.
 pub(crate) async fn sign_in_page(session: BrowserSession, Query(pairs): Query) -> Response {
@@ -42,7 +42,7 @@ pub(crate) async fn show_sign_in_page(
         None => None,
     };
     let (csrf, action) = (session.csrf_token(), with_language(SIGN_IN, lang));
-    let request = handle.as_ref().map(Secret::reveal);
+    let request = handle.as_ref().map(SplitToken::reveal);
     let page = SignInPage {
         layout: session.layout(pending.as_ref().map_or(lang, |pending| pending.lang())),
         form: pages::Form { action: &action, csrf: &csrf, request },
@@ -87,7 +87,7 @@ async fn handle_sign_in(
     }
     let mut pending = match handle {
         "" => None,
-        handle => Some(PendingAuthorization::load(session, Secret::new(handle)).await?),
+        handle => Some(PendingAuthorization::load(session, handle).await?),
     };
     let password = Secret::new(value(pairs, "password"));
     let account = match authenticate(&session.state, guard, name, password).await? {
@@ -96,15 +96,15 @@ async fn handle_sign_in(
             return show_sign_in_page(session, lang, pending.as_mut(), name, Some(failed)).await;
         }
     };
-    let (before, id) = (session.digest(), account.id);
+    let (before, id) = (session.hashed_cookie(), account.id);
     let chosen = pending.as_ref().map_or(lang, |pending| pending.lang());
-    if !session.sign_in(account, chosen).await? {
+    if session.sign_in(account, chosen).await? == SignInOutcome::PasswordChanged {
         let failed = Some(SignInError::WrongPassword);
         return show_sign_in_page(session, lang, pending.as_mut(), name, failed).await;
     }
     let Some(mut pending) = pending else { return redirect(session, ACCOUNT) };
     let handle = pending.handle(session).await?;
-    rebind_request(session, &handle, before, Some(id)).await
+    rebind_request(session, handle.reveal(), before, Some(id)).await
 }
 
 /// Whether this account is signed in already, as after a double submit of the form: the first
@@ -121,23 +121,22 @@ async fn redirect_signed_in(session: &BrowserSession, handle: &str) -> Result<Re
     if handle.is_empty() {
         return redirect(session, ACCOUNT);
     }
-    let handle = Secret::new(handle);
-    PendingAuthorization::load(session, handle.clone()).await?;
-    redirect(session, &resume_path(&handle))
+    PendingAuthorization::load(session, handle).await?;
+    redirect(session, &resume_path(handle))
 }
 
 /// Binds an authorization request to the new cookie of the browser, and continues with it.
 pub(crate) async fn rebind_request(
     session: &BrowserSession,
-    handle: &Secret,
-    before: Digest,
+    handle: &str,
+    before: HashedSecret,
     account: Option<i64>,
 ) -> Result<Response, PageError> {
     let store = &session.state.store;
-    if store.rebind_request(handle.digest(), before, session.digest(), account).await? {
-        redirect(session, &resume_path(handle))
-    } else {
-        Err(PageError::Expired)
+    let parsed = SplitToken::parse(handle).ok_or(PageError::Expired)?.hashed();
+    match store.rebind_request(parsed, before, session.hashed_cookie(), account).await? {
+        UpdateOutcome::Updated => redirect(session, &resume_path(handle)),
+        UpdateOutcome::NotFound => Err(PageError::Expired),
     }
 }
 

@@ -3,7 +3,6 @@
 use axum::http::{StatusCode, header};
 use axum::response::Response;
 use belfry_core::oauth::form::Pairs;
-use belfry_core::secret::Secret;
 
 use super::sign_in::rebind_request;
 use crate::http::error::PageError;
@@ -44,11 +43,11 @@ async fn handle_sign_out(
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
     session.check_form(pairs)?;
-    let before = session.digest();
+    let before = session.hashed_cookie();
     session.sign_out().await?;
     let mut response = match value(pairs, "request") {
         "" => redirect(session, &with_language(SIGN_OUT, lang))?,
-        handle => rebind_request(session, &Secret::new(handle), before, None).await?,
+        handle => rebind_request(session, handle, before, None).await?,
     };
     let remove_code = Cookie::Code.remove(&session.state.base_url);
     response.headers_mut().append(header::SET_COOKIE, remove_code);

@@ -19,7 +19,7 @@ use crate::http::extract::page_format::PageFormat;
 use crate::http::oauth::token::TokenResponse;
 use crate::http::respond::json::Json;
 use crate::pages::assets::BELL;
-use crate::store::{Account, Taken};
+use crate::store::{Account, AddAccountError};
 
 /// `POST /api/v1/accounts`: creates an account and returns a token for the app.
 pub(crate) async fn sign_up(
@@ -35,10 +35,10 @@ pub(crate) async fn sign_up(
     if state.config.registration == RegistrationPolicy::Closed {
         return Err(ApiError::RegistrationClosed);
     }
-    let app = state.store.app(bearer.app()).await?.ok_or(CommonError::Internal)?.to_core();
+    let app = state.store.app(bearer.app()).await?.ok_or(CommonError::Internal)?.app;
     let invalid = |invalid| ApiError::invalid_account(&invalid, &format);
     let sign_up = SignUp::from_pairs(pairs).validate().map_err(invalid)?;
-    let account = create_account(&state, sign_up).await?.map_err(invalid)?;
+    let account = create_account(&state, &format, sign_up).await?;
     let scopes = app.sign_up_scopes();
     let issued = state.token_issuer().issue(app.id, Some(account), scopes).await?;
     Ok(Json(issued.into()))
@@ -46,18 +46,25 @@ pub(crate) async fn sign_up(
 
 async fn create_account(
     state: &AppState,
+    format: &PageFormat,
     sign_up: SignUp,
-) -> Result<Result<i64, ValidationErrors<AccountError>>, CommonError> {
-    let wrong = |field, error| Ok(Err(ValidationErrors::single(AccountError { field, error })));
+) -> Result<i64, ApiError> {
+    let invalid = |field, error| {
+        let errors = ValidationErrors::single(AccountError { field, error });
+        ApiError::invalid_account(&errors, format)
+    };
     if state.application_services.is_reserved(&user_id(&sign_up.username, state.server_name())) {
-        return wrong(Field::Username, FieldError::Reserved);
+        return Err(invalid(Field::Username, FieldError::Reserved));
     }
-    let hash = state.passwords.hash(sign_up.password).await?;
+    let hash = state.passwords.hash(sign_up.password).await.map_err(CommonError::from)?;
     let (now, email) = (state.clock.now(), Some(sign_up.email));
-    match state.store.new_account(now, sign_up.username, email, hash).await? {
-        Ok(account) => Ok(Ok(account.id)),
-        Err(Taken::Email) => wrong(Field::Email, FieldError::Taken),
-        Err(Taken::Name | Taken::Id) => wrong(Field::Username, FieldError::Taken),
+    match state.store.create_account(now, sign_up.username, email, hash).await {
+        Ok(account) => Ok(account.id),
+        Err(AddAccountError::EmailTaken) => Err(invalid(Field::Email, FieldError::Taken)),
+        Err(AddAccountError::NameTaken | AddAccountError::IdTaken) => {
+            Err(invalid(Field::Username, FieldError::Taken))
+        }
+        Err(AddAccountError::Store(error)) => Err(error.into()),
     }
 }
 

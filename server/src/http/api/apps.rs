@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use belfry_core::oauth::app::{AppDetails, Registration};
-use belfry_core::secret::Secret;
+use belfry_core::oauth::app::{App, AppDetails, Registration};
+use belfry_core::secret::SplitToken;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use crate::http::extract::page_format::PageFormat;
 use crate::http::layer::rate_limit::guard::Guard;
 use crate::http::respond::json::Json;
 use crate::random;
-use crate::store::App;
+use crate::store::{AddAppOutcome, StoredApp};
 
 /// Mastodon's `CredentialApplication`, with its fields in the same order.
 #[derive(Serialize)]
@@ -42,20 +42,21 @@ struct Credentials {
 }
 
 impl Application {
-    fn new(app: App, secret: Option<&Secret>) -> Self {
-        let client_id = app.client_id;
+    fn new(app: App, secret: Option<&SplitToken>) -> Self {
+        let App { id, client_id, details } = app;
+        let uris: Vec<String> = details.redirect_uris.into_iter().map(String::from).collect();
         let credentials = secret.map(|secret| Credentials {
             client_id,
             client_secret: secret.reveal().to_owned(),
             client_secret_expires_at: 0,
         });
         Self {
-            id: app.id.to_string(),
-            name: app.name,
-            website: app.website,
-            scopes: app.scopes.split_whitespace().map(str::to_owned).collect(),
-            redirect_uri: app.redirect_uris.join("\n"),
-            redirect_uris: app.redirect_uris,
+            id: id.to_string(),
+            name: details.name,
+            website: details.website,
+            scopes: details.scopes.iter().map(|scope| scope.to_string()).collect(),
+            redirect_uri: uris.join("\n"),
+            redirect_uris: uris,
             vapid_key: "",
             credentials,
         }
@@ -75,10 +76,10 @@ pub(crate) async fn register(
     let now = state.clock.now();
     let secret = random::secret(now);
     let mut app = new_app(now, details, &secret);
-    while !state.store.add_app(&app).await? {
-        app.id = random::id(now);
+    while state.store.add_app(&app).await? == AddAppOutcome::IdTaken {
+        app.app.id = random::id(now);
     }
-    Ok(Json(Application::new(app, Some(&secret))))
+    Ok(Json(Application::new(app.app, Some(&secret))))
 }
 
 /// `GET /api/v1/apps/verify_credentials`: for any valid token of the app, whatever its scopes.
@@ -87,18 +88,14 @@ pub(crate) async fn verify_credentials(
     bearer: Bearer,
 ) -> Result<Json<Application>, ApiError> {
     let app = state.store.app(bearer.app()).await?.ok_or(CommonError::Internal)?;
-    Ok(Json(Application::new(app, None)))
+    Ok(Json(Application::new(app.app, None)))
 }
 
-fn new_app(now: Timestamp, details: AppDetails, secret: &Secret) -> App {
-    App {
-        id: random::id(now),
-        client_id: random::secret(now).reveal().to_owned(),
-        secret: secret.digest(),
-        name: details.name,
-        website: details.website,
-        redirect_uris: details.redirect_uris.into_iter().map(String::from).collect(),
-        scopes: details.scopes.to_string(),
+fn new_app(now: Timestamp, details: AppDetails, secret: &SplitToken) -> StoredApp {
+    let client_id = random::secret(now).reveal().to_owned();
+    StoredApp {
+        app: App { id: random::id(now), client_id, details },
+        secret: secret.hashed(),
         created_at: now,
         disabled_at: None,
     }

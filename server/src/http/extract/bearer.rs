@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use belfry_core::oauth::bearer::extract_token;
 use belfry_core::oauth::scope::{Scope, Scopes};
 use belfry_core::oauth::token::{Token, TokenAccount, TokenError};
-use belfry_core::secret::Secret;
+use belfry_core::secret::{Secret, SplitToken};
 
 use crate::app::AppState;
 use crate::http::error::ApiError;
@@ -25,11 +25,12 @@ impl FromRequestParts<Arc<AppState>> for Bearer {
         state: &Arc<AppState>,
     ) -> Result<Self, ApiError> {
         let secret = bearer_token(&parts.headers)?;
+        let presented = SplitToken::parse(secret.reveal()).map(|token| token.hashed());
         let credential = Client::inspect(parts, state, |client| client.credential.clone()).await;
         // Only the token that the rate limits counted: with a second one in the query, the request
         // was counted for the address alone.
         let token = match credential {
-            Credential::Token(digest, token) if digest == secret.digest() => token,
+            Credential::Token(counted, token) if Some(counted) == presented => token,
             Credential::LookupFailed(error) => return Err(error.into()),
             _ => return Err(ApiError::InvalidToken),
         };

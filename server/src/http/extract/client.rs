@@ -8,7 +8,7 @@ use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
 use belfry_core::oauth::bearer::{self, BearerError};
 use belfry_core::oauth::token::Token;
 use belfry_core::percent;
-use belfry_core::secret::{Digest, Secret};
+use belfry_core::secret::{HashedSecret, Secret, Sha256Digest, SplitToken};
 use jiff::Timestamp;
 
 use crate::app::AppState;
@@ -42,9 +42,9 @@ pub(crate) enum Credential {
     /// A token that was never issued.
     Unknown,
     /// The token of an application service.
-    ApplicationService(Digest),
+    ApplicationService(Sha256Digest),
     /// An issued token, which may be revoked or expired.
-    Token(Digest, Arc<Token>),
+    Token(HashedSecret, Arc<Token>),
     /// The database failed to look the token up.
     LookupFailed(CommonError),
 }
@@ -69,7 +69,7 @@ impl Client {
         let address = client_address(&active, peer_address(&parts.extensions), &parts.headers);
         match Self::resolve_cached(state, now, address, &parts.headers, parts.uri.query()) {
             Ok(client) => client,
-            Err(digest) => Self { now, address, credential: look_up_token(state, digest).await },
+            Err(secret) => Self { now, address, credential: look_up_token(state, secret).await },
         }
     }
 
@@ -80,17 +80,19 @@ impl Client {
         address: IpAddr,
         headers: &HeaderMap,
         query: Option<&str>,
-    ) -> Result<Self, Digest> {
-        let credential = match token(headers, query).map(|token| token.map(|token| token.digest()))
-        {
+    ) -> Result<Self, HashedSecret> {
+        let credential = match token(headers, query) {
             Err(BearerError::Several) => Credential::Multiple,
             Ok(None) => Credential::Missing,
-            Ok(Some(digest)) if state.application_services.by_token(digest).is_some() => {
-                Credential::ApplicationService(digest)
-            }
-            Ok(Some(digest)) => {
-                Credential::Token(digest, state.store.cached_token(&digest).ok_or(digest)?)
-            }
+            Ok(Some(secret)) => match state.application_services.find_token(&secret) {
+                Some(token) => Credential::ApplicationService(token),
+                None => match SplitToken::parse(secret.reveal()).map(|token| token.hashed()) {
+                    None => Credential::Unknown,
+                    Some(secret) => {
+                        Credential::Token(secret, state.store.cached_token(&secret).ok_or(secret)?)
+                    }
+                },
+            },
         };
         Ok(Self { now, address, credential })
     }
@@ -127,9 +129,9 @@ fn token(headers: &HeaderMap, query: Option<&str>) -> Result<Option<Secret>, Bea
 }
 
 /// Looks a token up in the cache and the database.
-pub(crate) async fn look_up_token(state: &AppState, digest: Digest) -> Credential {
-    match state.store.token(digest).await {
-        Ok(Some(token)) => Credential::Token(digest, token),
+pub(crate) async fn look_up_token(state: &AppState, secret: HashedSecret) -> Credential {
+    match state.store.token(secret).await {
+        Ok(Some(token)) => Credential::Token(secret, token),
         Ok(None) => Credential::Unknown,
         Err(error) => Credential::LookupFailed(error.into()),
     }

@@ -1,7 +1,7 @@
 //! The two cookies of the pages. Written by hand, because both hold a secret in a known format.
 
 use axum::http::{HeaderMap, HeaderValue, header};
-use belfry_core::secret::Secret;
+use belfry_core::secret::{Secret, SplitToken};
 
 use crate::config::BaseUrl;
 
@@ -27,7 +27,7 @@ impl Cookie {
     }
 
     /// The value of the cookie. None if it was sent twice, since one of the two may be planted.
-    pub(crate) fn read(self, headers: &HeaderMap, base_url: &BaseUrl) -> Option<Secret> {
+    pub(crate) fn read(self, headers: &HeaderMap, base_url: &BaseUrl) -> Option<SplitToken> {
         let name = self.name(base_url);
         let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut values = all
@@ -36,7 +36,7 @@ impl Cookie {
             .filter(|(found, _)| *found == name)
             .map(|(_, value)| value);
         let value = values.next()?;
-        (values.next().is_none() && is_secret(value)).then(|| Secret::new(value))
+        SplitToken::parse(value).filter(|_| values.next().is_none())
     }
 
     /// The header that sets the cookie, with its lifetime in seconds.
@@ -60,12 +60,6 @@ impl Cookie {
     }
 }
 
-/// Whether a value has the format of our secrets.
-fn is_secret(value: &str) -> bool {
-    let of_base64url = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-    value.len() == Secret::LENGTH && value.bytes().all(of_base64url)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,11 +75,11 @@ mod tests {
 
     #[test]
     fn a_cookie_is_read_if_it_was_sent_once_and_has_the_format_of_a_secret() {
-        let [value, other] = ["a", "b"].map(|letter| letter.repeat(51));
+        let [value, other] = ["a", "b"].map(|letter| letter.repeat(64));
         let one = format!("__Host-belfry={value}");
         assert_eq!(read(&[&one]), Some(value.clone()));
         assert_eq!(read(&[&format!("x=y;{one} ; __Host-belfry-code={other}")]), Some(value));
-        assert_eq!(read(&["x=y", &one]).map(|it| it.len()), Some(51));
+        assert_eq!(read(&["x=y", &one]).map(|it| it.len()), Some(64));
         let twice = format!("{one}; __Host-belfry={other}");
         for none in
             [&*twice, &format!("belfry={other}"), "__Host-belfry=", "__Host-belfry=a", "", ";"]

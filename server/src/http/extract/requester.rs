@@ -10,7 +10,7 @@ use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::{Token, TokenError};
 use belfry_core::percent;
 use belfry_core::rules::RuleAccess;
-use belfry_core::secret::Digest;
+use belfry_core::secret::LookupKey;
 
 use crate::app::AppState;
 use crate::application_services::ApplicationService;
@@ -24,7 +24,7 @@ pub(crate) struct Requester {
     /// The name of the account.
     pub(crate) name: String,
     /// The token; none for an application service.
-    pub(crate) token: Option<Digest>,
+    pub(crate) token: Option<LookupKey>,
     /// The scopes of the token; none for an application service, which has all.
     scopes: Option<Scopes>,
 }
@@ -82,8 +82,8 @@ enum TokenOwner {
 
 async fn authenticate(parts: &Parts, state: &AppState) -> Result<TokenOwner, MatrixError> {
     Client::inspect(parts, state, |client| match &client.credential {
-        Credential::Token(digest, token) => match token.check(client.now) {
-            Ok(()) => token_user(*digest, token).map(TokenOwner::User),
+        Credential::Token(secret, token) => match token.check(client.now) {
+            Ok(()) => token_user(secret.lookup, token).map(TokenOwner::User),
             Err(TokenError::Revoked | TokenError::Expired) => Err(MatrixError::UnknownToken),
             Err(TokenError::AccountDisabled) => Err(MatrixError::Deactivated),
         },
@@ -100,12 +100,12 @@ async fn authenticate(parts: &Parts, state: &AppState) -> Result<TokenOwner, Mat
 }
 
 /// The user of a valid token.
-fn token_user(digest: Digest, token: &Token) -> Result<Requester, MatrixError> {
+fn token_user(lookup: LookupKey, token: &Token) -> Result<Requester, MatrixError> {
     let account = token.account.as_ref().ok_or(MatrixError::UserRequired)?;
     Ok(Requester {
         account: account.id,
         name: account.name.clone(),
-        token: Some(digest),
+        token: Some(lookup),
         scopes: Some(token.scopes.clone()),
     })
 }

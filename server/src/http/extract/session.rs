@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use belfry_core::oauth::form::Pairs;
-use belfry_core::secret::{Digest, Secret};
+use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
 use jiff::Timestamp;
 
 use crate::app::AppState;
@@ -19,7 +19,7 @@ use crate::http::extract::page_format::wants_json;
 use crate::language::Language;
 use crate::pages::Layout;
 use crate::random;
-use crate::store::{Account, Session};
+use crate::store::{Account, Session, SignInOutcome};
 
 /// Minimum seconds between two updates of a session's last use.
 const TOUCH_INTERVAL: i64 = 60;
@@ -28,7 +28,7 @@ const TOUCH_INTERVAL: i64 = 60;
 pub(crate) struct BrowserSession {
     pub(crate) state: Arc<AppState>,
     /// The cookie that the browser has, or that the response sets.
-    cookie: Secret,
+    cookie: SplitToken,
     has_cookie: bool,
     signed_in: Option<SignedIn>,
     accept_language: Option<String>,
@@ -53,7 +53,7 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
         let accept_language = headers.get(header::ACCEPT_LANGUAGE);
         let cookie = Cookie::Browser.read(headers, &state.base_url);
         let signed_in = match &cookie {
-            Some(cookie) => load_session(state, cookie.digest()).await?,
+            Some(cookie) => load_session(state, cookie.hashed()).await?,
             None => None,
         };
         Ok(Self {
@@ -71,9 +71,9 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
 }
 
 impl BrowserSession {
-    /// The digest of the cookie, to which authorization requests are bound.
-    pub(crate) fn digest(&self) -> Digest {
-        self.cookie.digest()
+    /// The stored form of the cookie, to which authorization requests are bound.
+    pub(crate) fn hashed_cookie(&self) -> HashedSecret {
+        self.cookie.hashed()
     }
 
     /// The signed-in account.
@@ -83,7 +83,7 @@ impl BrowserSession {
 
     /// The CSRF token of forms, derived from the cookie.
     pub(crate) fn csrf_token(&self) -> String {
-        Secret::new(format!("csrf {}", self.cookie.reveal())).digest().to_text()
+        Sha256Digest::of(&format!("csrf {}", self.cookie.reveal())).to_text()
     }
 
     /// Whether the request comes from our own pages, as far as the browser tells.
@@ -93,8 +93,8 @@ impl BrowserSession {
 
     /// Requires that a form comes from our own pages, by its origin and its CSRF token.
     pub(crate) fn check_form(&self, pairs: &Pairs) -> Result<(), PageError> {
-        let expected = Secret::new(self.csrf_token()).digest();
-        let token = Secret::new(value(pairs, "csrf")).digest();
+        let expected = Sha256Digest::of(&self.csrf_token());
+        let token = Sha256Digest::of(value(pairs, "csrf"));
         if self.same_origin && self.has_cookie && token == expected {
             Ok(())
         } else {
@@ -118,7 +118,7 @@ impl BrowserSession {
     pub(crate) fn with_cookie(&self, mut response: Response) -> Response {
         if !self.has_cookie {
             let seconds = self.state.config.sessions.absolute_timeout.as_secs();
-            let cookie = Cookie::Browser.set(&self.state.base_url, &self.cookie, seconds);
+            let cookie = Cookie::Browser.set(&self.state.base_url, self.cookie.secret(), seconds);
             response.headers_mut().append(header::SET_COOKIE, cookie);
         }
         response
@@ -130,11 +130,11 @@ impl BrowserSession {
         &mut self,
         account: Account,
         lang: Option<&str>,
-    ) -> Result<bool, CommonError> {
+    ) -> Result<SignInOutcome, CommonError> {
         let language = lang.and_then(Language::from_tag);
         let now = self.state.clock.now();
         let session = Session {
-            account: account.id,
+            account_id: account.id,
             created_at: now,
             seen_at: now,
             expires_at: session_expiry(now, now, self.state.config.sessions),
@@ -142,19 +142,20 @@ impl BrowserSession {
         };
         let cookie = random::secret(now);
         let store = &self.state.store;
-        if !store.add_session(cookie.digest(), &session, &account.password).await? {
-            return Ok(false);
+        let outcome = store.add_session(cookie.hashed(), &session, &account.password).await?;
+        if outcome == SignInOutcome::PasswordChanged {
+            return Ok(outcome);
         }
         self.sign_out().await?;
         self.cookie = cookie;
         self.signed_in = Some(SignedIn { account, language });
-        Ok(true)
+        Ok(outcome)
     }
 
     /// Ends the session, if there is one, and gives the browser a new cookie.
     pub(crate) async fn sign_out(&mut self) -> Result<(), CommonError> {
         if self.signed_in.take().is_some() {
-            self.state.store.end_session(self.digest()).await?;
+            self.state.store.end_session(self.cookie.lookup()).await?;
         }
         self.cookie = random::secret(self.state.clock.now());
         self.has_cookie = false;
@@ -163,16 +164,19 @@ impl BrowserSession {
 }
 
 /// Loads the session of a cookie, and records its use from time to time.
-async fn load_session(state: &AppState, cookie: Digest) -> Result<Option<SignedIn>, CommonError> {
+async fn load_session(
+    state: &AppState,
+    cookie: HashedSecret,
+) -> Result<Option<SignedIn>, CommonError> {
     let now = state.clock.now();
     let Some(session) = state.store.session(cookie, now).await? else { return Ok(None) };
-    let account = state.store.account(session.account).await?;
+    let account = state.store.account(session.account_id).await?;
     let Some(account) = account.filter(|account| account.disabled_at.is_none()) else {
         return Ok(None);
     };
     if now.as_second() - session.seen_at.as_second() >= TOUCH_INTERVAL {
         let expires_at = session_expiry(session.created_at, now, state.config.sessions);
-        state.store.touch_session(cookie, now, expires_at).await?;
+        state.store.touch_session(cookie.lookup, now, expires_at).await?;
     }
     let language = session.lang.as_deref().and_then(Language::from_tag);
     Ok(Some(SignedIn { account, language }))

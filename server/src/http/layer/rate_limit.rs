@@ -12,7 +12,7 @@ use std::net::IpAddr;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request};
 use belfry_core::limits::{Buckets, CountMode, Network, RateLimitDecision};
-use belfry_core::secret::Digest;
+use belfry_core::secret::{HashedSecret, Sha256Digest};
 use jiff::Timestamp;
 
 pub(crate) use self::headers::{Counted, RateLimitHeaders};
@@ -71,7 +71,7 @@ pub(crate) async fn check(
     let address = client::client_address(active, request.peer, request.headers);
     let client = match Client::resolve_cached(state, now, address, request.headers, request.query) {
         Ok(known) => known,
-        Err(digest) => match look_up(state, active, request, address, digest, now).await {
+        Err(secret) => match look_up(state, active, request, address, secret, now).await {
             Ok(credential) => Client { now, address, credential },
             Err(decision) => {
                 return (Client { now, address, credential: Credential::Unknown }, decision);
@@ -90,7 +90,7 @@ async fn look_up(
     active: &ActiveLimits,
     request: &LimitedRequest<'_>,
     address: IpAddr,
-    digest: Digest,
+    secret: HashedSecret,
     now: Timestamp,
 ) -> Result<Credential, RateLimitDecision> {
     if active.mode == LimitMode::Enforce {
@@ -100,7 +100,7 @@ async fn look_up(
             return Err(decision);
         }
     }
-    Ok(client::look_up_token(state, digest).await)
+    Ok(client::look_up_token(state, secret).await)
 }
 
 /// The buckets of a request; none for an application service without limits.
@@ -121,6 +121,6 @@ fn buckets<'a>(
     active.buckets(request.method, request.target, account, Network::of(client.address))
 }
 
-fn is_unlimited(state: &AppState, token: Digest) -> bool {
+fn is_unlimited(state: &AppState, token: Sha256Digest) -> bool {
     state.application_services.by_token(token).is_some_and(|service| !service.rate_limited)
 }

@@ -17,6 +17,7 @@ use crate::http::extract::body::FullBody;
 use crate::http::layer::rate_limit::guard::Guard;
 use crate::http::respond::json::Json;
 use crate::random;
+use crate::store::AddAccountError;
 
 /// `POST register`.
 pub(crate) async fn register(
@@ -57,8 +58,11 @@ pub(crate) async fn register(
     };
     guard.sign_up().await.map_err(CommonError::from)?;
     let hash = state.passwords.hash(password).await?;
-    let made = state.store.new_account(state.clock.now(), name, None, hash).await?;
-    let account = made.map_err(|_| MatrixError::Username(account::FieldError::Taken))?;
+    let created = state.store.create_account(state.clock.now(), name, None, hash).await;
+    let account = created.map_err(|error| match error {
+        AddAccountError::Store(error) => error.into(),
+        _ => MatrixError::Username(account::FieldError::Taken),
+    })?;
     if request.inhibit_login {
         let user_id = user_id(&account.name, state.server_name());
         let made = json!({ "user_id": user_id, "home_server": state.server_name() });

@@ -3,7 +3,6 @@
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::request::NextStep;
-use belfry_core::secret::Secret;
 
 use crate::http::account::sign_in;
 use crate::http::error::{CommonError, PageError};
@@ -23,7 +22,7 @@ pub(crate) async fn begin(session: BrowserSession, Query(pairs): Query) -> Respo
 /// `GET /oauth/authorize/resume`: continues after the user has signed in or out. The handle in the
 /// URL is valid in this browser only.
 pub(crate) async fn resume(session: BrowserSession, Query(pairs): Query) -> Response {
-    let handle = Secret::new(value(&pairs, "request"));
+    let handle = value(&pairs, "request");
     let result =
         async { proceed(&session, PendingAuthorization::load(&session, handle).await?).await };
     respond(&session, None, result.await)
@@ -34,7 +33,7 @@ pub(crate) async fn resume(session: BrowserSession, Query(pairs): Query) -> Resp
 pub(crate) async fn decide(session: BrowserSession, Form(pairs): Form) -> Response {
     let result = async {
         session.check_form(&pairs)?;
-        let handle = Secret::new(value(&pairs, "request"));
+        let handle = value(&pairs, "request");
         match value(&pairs, "decision") {
             "allow" => PendingAuthorization::consume(&session, handle).await?.allow(&session).await,
             "deny" => PendingAuthorization::consume(&session, handle).await?.deny(&session),

@@ -4,6 +4,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::client_auth::{Credentials, single_header};
 use belfry_core::oauth::error::OAuthError;
+use belfry_core::secret::SplitToken;
 
 use crate::app::AppState;
 use crate::http::error::OAuthApiError;
@@ -24,10 +25,12 @@ pub(crate) async fn authenticate(
     let client_id = &credentials.client_id;
     guard.client_secret(client_id).await?;
     let app = state.store.app_by_client_id(client_id).await?;
-    let digest = credentials.client_secret.digest();
-    let authenticated = app.filter(|app| app.secret == digest && app.disabled_at.is_none());
+    let presented = SplitToken::parse(credentials.client_secret.reveal());
+    let presented = presented.map(|secret| secret.hashed());
+    let authenticated =
+        app.filter(|app| Some(app.secret) == presented && app.disabled_at.is_none());
     if let Some(app) = authenticated {
-        return Ok(app.to_core());
+        return Ok(app.app.clone());
     }
     guard.wrong_client_secret(client_id).await;
     Err(OAuthError::InvalidClient.into())

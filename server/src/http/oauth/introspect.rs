@@ -7,6 +7,7 @@ use axum::http::HeaderMap;
 use belfry_core::oauth::introspection::{IntrospectRequest, may_introspect};
 use belfry_core::oauth::metadata::issuer;
 use belfry_core::oauth::parameters::Parameters;
+use belfry_core::secret::SplitToken;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -28,7 +29,8 @@ pub(crate) async fn introspect(
     let app = authenticate(&state, &guard, &request.credentials).await?;
     let inactive = Ok(Json(json!({ "active": false })));
 
-    let token = state.store.token(request.token.digest()).await?;
+    let Some(secret) = SplitToken::parse(request.token.reveal()) else { return inactive };
+    let token = state.store.token(secret.hashed()).await?;
     let Some(token) = token.filter(|token| token.check(state.clock.now()).is_ok()) else {
         return inactive;
     };
@@ -39,7 +41,7 @@ pub(crate) async fn introspect(
     let mut response = json!({
         "active": true,
         "scope": token.scopes,
-        "client_id": owner.client_id,
+        "client_id": owner.app.client_id,
         "token_type": "Bearer",
         "iat": token.created_at.as_second(),
         "iss": issuer(&state.base_url.to_string()),

@@ -5,7 +5,7 @@
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use belfry_core::oauth::error::OAuthError;
-use belfry_core::secret::Secret;
+use belfry_core::secret::SplitToken;
 
 use crate::http::error::PageError;
 use crate::http::extract::cookie::Cookie;
@@ -22,8 +22,10 @@ pub(crate) async fn show_code_page(
     Query(pairs): Query,
 ) -> Response {
     let lang = Some(value(&pairs, "lang"));
-    let sent = Some(value(&pairs, "code")).filter(|code| !code.is_empty()).map(Secret::new);
-    let code = sent.or_else(|| Cookie::Code.read(&headers, &session.state.base_url));
+    let code = match value(&pairs, "code") {
+        "" => Cookie::Code.read(&headers, &session.state.base_url),
+        code => SplitToken::parse(code),
+    };
     let result = show_code(&session, lang, code).await;
     respond(&session, lang, result)
 }
@@ -33,18 +35,24 @@ pub(crate) async fn show_code_page(
 async fn show_code(
     session: &BrowserSession,
     lang: Option<&str>,
-    code: Option<Secret>,
+    code: Option<SplitToken>,
 ) -> Result<Response, PageError> {
     let (store, now) = (&session.state.store, session.state.clock.now());
     let viewer = session.account().map(|account| account.id);
     let code = code.ok_or(OAuthError::InvalidGrant)?;
-    let found = store.code(code.digest()).await?;
+    let found = store.code(code.hashed()).await?;
     let valid = found.filter(|found| {
-        found.token.is_none() && found.expires_at > now && Some(found.account) == viewer
+        let grant = &found.grant;
+        found.token.is_none() && grant.expires_at > now && Some(grant.account_id) == viewer
     });
-    let app = store.app(valid.ok_or(OAuthError::InvalidGrant)?.app).await?;
-    let app = app.ok_or(OAuthError::InvalidGrant)?.name;
+    let app = store.app(valid.ok_or(OAuthError::InvalidGrant)?.grant.app_id).await?;
+    let app = app.ok_or(OAuthError::InvalidGrant)?.app.details.name;
     let account = with_language(ACCOUNT, lang);
-    let page = CodePage { layout: session.layout(lang), app: &app, code: &code, account: &account };
+    let page = CodePage {
+        layout: session.layout(lang),
+        app: &app,
+        code: code.secret(),
+        account: &account,
+    };
     show_page(session, StatusCode::OK, &page, FormTargets::SameOrigin)
 }

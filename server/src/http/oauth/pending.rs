@@ -11,17 +11,17 @@ use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::request::{self, AuthorizationRequest, NextStep, RequestedGrant};
 use belfry_core::oauth::response::{AuthorizationResponse, Delivery};
 use belfry_core::oauth::scope::Scopes;
-use belfry_core::secret::Secret;
+use belfry_core::secret::SplitToken;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::http::error::{CommonError, PageError};
+use crate::http::error::PageError;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::{AUTHORIZE_RESUME, OUT_OF_BAND_CODE};
 use crate::http::respond::page::{FormTargets, redirect, show_page};
 use crate::pages::FormPostPage;
 use crate::random;
-use crate::store::{self, Code, Consent, StoreError};
+use crate::store::{CodeOutcome, Consent, StoredRequest};
 
 /// The time that a user has to sign in and decide.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(1);
@@ -30,10 +30,12 @@ const LIFETIME: SignedDuration = SignedDuration::from_hours(1);
 pub(crate) struct PendingAuthorization {
     pub(crate) app: App,
     pub(crate) request: AuthorizationRequest,
+    /// The parameters that the request was parsed from.
+    parameters: Pairs,
     /// The account that is signed in for the request.
     account: Option<i64>,
-    /// The handle in the browser, once the request is stored.
-    handle: Option<Secret>,
+    /// What the user's browser knows it by, once it is stored.
+    handle: Option<SplitToken>,
 }
 
 impl PendingAuthorization {
@@ -42,45 +44,45 @@ impl PendingAuthorization {
         let parameters = Parameters::new(pairs);
         let client_id = request::client_id(parameters)?;
         let app = session.state.store.app_by_client_id(client_id).await?;
-        let app = app.filter(|app| app.disabled_at.is_none()).map(|app| app.to_core());
+        let app = app.filter(|app| app.disabled_at.is_none()).map(|app| app.app.clone());
         let request = AuthorizationRequest::parse(parameters, app.as_ref())?;
         let app = app.ok_or(OAuthError::InvalidClient)?;
         let account = session.account().map(|account| account.id);
         // With `force_login`, a session is not enough.
         let account = account.filter(|_| !request.force_login);
-        Ok(Self { app, request, account, handle: None })
+        Ok(Self { app, request, parameters: pairs.clone(), account, handle: None })
     }
 
     /// Loads the request of a handle of this browser.
-    pub(crate) async fn load(session: &BrowserSession, handle: Secret) -> Result<Self, PageError> {
+    pub(crate) async fn load(session: &BrowserSession, handle: &str) -> Result<Self, PageError> {
+        let handle = SplitToken::parse(handle).ok_or(PageError::Expired)?;
         let (store, now) = (&session.state.store, session.state.clock.now());
-        let stored = store.request(handle.digest(), session.digest(), now).await?;
+        let stored = store.request(handle.hashed(), session.hashed_cookie(), now).await?;
         Self::read(session, handle, stored).await
     }
 
     /// Loads and deletes the request, so that it is completed only once.
-    pub(crate) async fn consume(
-        session: &BrowserSession,
-        handle: Secret,
-    ) -> Result<Self, PageError> {
+    pub(crate) async fn consume(session: &BrowserSession, handle: &str) -> Result<Self, PageError> {
+        let handle = SplitToken::parse(handle).ok_or(PageError::Expired)?;
         let (store, now) = (&session.state.store, session.state.clock.now());
-        let stored = store.consume_request(handle.digest(), session.digest(), now).await?;
+        let stored = store.consume_request(handle.hashed(), session.hashed_cookie(), now).await?;
         Self::read(session, handle, stored).await
     }
 
     async fn read(
         session: &BrowserSession,
-        handle: Secret,
-        stored: Option<store::Request>,
+        handle: SplitToken,
+        stored: Option<StoredRequest>,
     ) -> Result<Self, PageError> {
         let stored = stored.ok_or(PageError::Expired)?;
-        let app = session.state.store.app(stored.app).await?;
+        let app = session.state.store.app(stored.app_id).await?;
         let app = app.filter(|app| app.disabled_at.is_none()).ok_or(OAuthError::InvalidClient)?;
-        let request = serde_json::from_str(&stored.details);
-        let request = request.map_err(|_| StoreError::Unreadable("request"))?;
+        let app = app.app;
+        let request = AuthorizationRequest::parse(Parameters::new(&stored.parameters), Some(&app))?;
         let signed_in = session.account().map(|account| account.id);
-        let account = stored.account.filter(|account| Some(*account) == signed_in);
-        Ok(Self { app: app.to_core(), request, account, handle: Some(handle) })
+        let account = stored.account_id.filter(|account| Some(*account) == signed_in);
+        let parameters = stored.parameters;
+        Ok(Self { app, request, parameters, account, handle: Some(handle) })
     }
 
     /// The language that the app requests.
@@ -94,20 +96,23 @@ impl PendingAuthorization {
     }
 
     /// The handle; stores the request if it is not stored yet.
-    pub(crate) async fn handle(&mut self, session: &BrowserSession) -> Result<Secret, PageError> {
+    pub(crate) async fn handle(
+        &mut self,
+        session: &BrowserSession,
+    ) -> Result<SplitToken, PageError> {
         if let Some(handle) = &self.handle {
             return Ok(handle.clone());
         }
         let now = session.state.clock.now();
         let handle = random::secret(now);
-        let stored = store::Request {
-            app: self.app.id,
-            browser: session.digest(),
-            account: self.account,
-            details: serde_json::to_string(&self.request).map_err(|_| CommonError::Internal)?,
+        let stored = StoredRequest {
+            app_id: self.app.id,
+            browser: session.hashed_cookie(),
+            account_id: self.account,
+            parameters: self.parameters.clone(),
             expires_at: now.checked_add(LIFETIME).unwrap_or(Timestamp::MAX),
         };
-        session.state.store.add_request(handle.digest(), &stored).await?;
+        session.state.store.add_request(handle.hashed(), &stored).await?;
         self.handle = Some(handle.clone());
         Ok(handle)
     }
@@ -124,7 +129,7 @@ impl PendingAuthorization {
         session: &BrowserSession,
     ) -> Result<Response, PageError> {
         let last = match self.handle.take() {
-            Some(handle) => Self::consume(session, handle).await?,
+            Some(handle) => Self::consume(session, handle.reveal()).await?,
             None => self,
         };
         last.approve(session, Some(session.state.clock.now())).await
@@ -145,9 +150,10 @@ impl PendingAuthorization {
         let account = self.account.ok_or(PageError::Expired)?;
         match &self.request.requested {
             Ok(requested) => {
-                let consent = Consent { session: session.digest(), unasked };
+                let consent =
+                    Consent { session: session.hashed_cookie().lookup, implied_at: unasked };
                 let code = self.issue_code(session, account, requested, consent).await?;
-                self.deliver(session, AuthorizationResponse::Code(&code))
+                self.deliver(session, AuthorizationResponse::Code(code.secret()))
             }
             Err(error) => self.deliver(session, AuthorizationResponse::Error(*error)),
         }
@@ -162,8 +168,7 @@ impl PendingAuthorization {
     async fn granted(&self, session: &BrowserSession) -> Result<Vec<Scopes>, PageError> {
         let Some(account) = self.account else { return Ok(Vec::new()) };
         let (store, now) = (&session.state.store, session.state.clock.now());
-        let granted = store.granted_scopes(account, self.app.id, now).await?;
-        Ok(granted.iter().filter_map(|scopes| scopes.parse().ok()).collect())
+        Ok(store.granted_scopes(account, self.app.id, now).await?)
     }
 
     async fn issue_code(
@@ -172,21 +177,22 @@ impl PendingAuthorization {
         account: i64,
         requested: &RequestedGrant,
         consent: Consent,
-    ) -> Result<Secret, PageError> {
+    ) -> Result<SplitToken, PageError> {
         let now = session.state.clock.now();
         let code = random::secret(now);
         let redirect_uri = self.request.target.redirect_uri.as_str().to_owned();
         let binding = Binding { redirect_uri, challenge: requested.challenge };
-        let granted = Code {
-            app: self.app.id,
-            account,
-            scopes: requested.scopes.to_string(),
-            details: serde_json::to_string(&binding).map_err(|_| CommonError::Internal)?,
+        let grant = Grant {
+            app_id: self.app.id,
+            account_id: account,
+            scopes: requested.scopes.clone(),
+            binding,
             expires_at: Grant::expiry(now),
-            token: None,
         };
-        let added = session.state.store.add_code(code.digest(), &granted, consent).await?;
-        if added { Ok(code) } else { Err(PageError::Expired) }
+        match session.state.store.add_code(code.hashed(), &grant, consent).await? {
+            CodeOutcome::Issued => Ok(code),
+            CodeOutcome::ConsentEnded => Err(PageError::Expired),
+        }
     }
 
     fn deliver(
@@ -216,8 +222,8 @@ impl PendingAuthorization {
 }
 
 /// The path at which a browser continues with the request of this handle.
-pub(crate) fn resume_path(handle: &Secret) -> String {
-    format!("{AUTHORIZE_RESUME}?request={}", handle.reveal())
+pub(crate) fn resume_path(handle: &str) -> String {
+    format!("{AUTHORIZE_RESUME}?request={handle}")
 }
 
 /// The path of the page that shows a code, in the language that the app asks for.

@@ -7,6 +7,7 @@ use axum::http::HeaderMap;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::revoke_request::RevokeRequest;
+use belfry_core::secret::SplitToken;
 use serde_json::{Value, json};
 
 use crate::app::AppState;
@@ -29,9 +30,10 @@ pub(crate) async fn revoke(
         Err(OAuthApiError::Protocol(_)) => return Err(OAuthError::UnauthorizedRevocation.into()),
         authenticated => authenticated?,
     };
-    let digest = request.token.digest();
-    let own = state.store.token(digest).await?.filter(|token| token.app_id == app.id);
+    let secret = SplitToken::parse(request.token.reveal());
+    let secret = secret.ok_or(OAuthError::UnauthorizedRevocation)?.hashed();
+    let own = state.store.token(secret).await?.filter(|token| token.app_id == app.id);
     own.ok_or(OAuthError::UnauthorizedRevocation)?;
-    state.store.revoke_token(digest, state.clock.now()).await?;
+    state.store.revoke_token(secret.lookup, state.clock.now()).await?;
     Ok(Json(json!({})))
 }

@@ -6,21 +6,19 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::error::OAuthError;
-use belfry_core::oauth::grant::{Grant, GrantError, Redemption};
+use belfry_core::oauth::grant::{GrantError, Redemption};
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::token_request::{GrantRequest, TokenRequest};
-use belfry_core::secret::Digest;
-use jiff::Timestamp;
+use belfry_core::secret::{HashedSecret, SplitToken};
 use serde::Serialize;
 
 use crate::app::AppState;
-use crate::http::error::{CommonError, OAuthApiError};
+use crate::http::error::OAuthApiError;
 use crate::http::extract::form::Form;
 use crate::http::layer::rate_limit::guard::Guard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
 use crate::http::respond::json::Json;
-use crate::store::{Code, StoreError};
-use crate::tokens::IssuedToken;
+use crate::tokens::{IssuedToken, RedeemError};
 
 /// A successful token response (RFC 6749, section 5.1).
 #[derive(Serialize)]
@@ -61,7 +59,8 @@ pub(crate) async fn token(
                 redirect_uri: &redirect_uri,
                 verifier: verifier.as_ref(),
             };
-            redeem(&state, code.digest(), &attempt).await?
+            let code = SplitToken::parse(code.reveal()).ok_or(OAuthError::InvalidGrant)?;
+            redeem(&state, code.hashed(), &attempt).await?
         }
         GrantRequest::ClientCredentials { scope } => {
             let scopes = app.resolve_scopes(scope.as_deref())?;
@@ -73,52 +72,34 @@ pub(crate) async fn token(
 
 async fn redeem(
     state: &AppState,
-    code: Digest,
+    code: HashedSecret,
     attempt: &Redemption<'_>,
 ) -> Result<IssuedToken, OAuthApiError> {
     let now = state.clock.now();
     let Some(found) = state.store.code(code).await? else {
         return Err(OAuthError::InvalidGrant.into());
     };
-    let grant = grant_of(&found)?;
-    if let Err(why) = grant.check_redemption(attempt, found.token.is_some(), now) {
-        tracing::info!(app = attempt.app_id, %why, "rejected the redemption of a code");
-        if why == GrantError::Replayed {
-            revoke_first(state, &found, now).await?;
+    let grant = found.grant;
+    if let Err(error) = grant.check_redemption(attempt, found.token.is_some(), now) {
+        tracing::info!(app = attempt.app_id, %error, "rejected the redemption of a code");
+        if let (GrantError::Replayed, Some(token)) = (error, found.token) {
+            // The first redemption may have been a theft (RFC 6749 section 4.1.2).
+            state.store.revoke_token(token, now).await?;
         }
-        return Err(why.into());
+        return Err(error.into());
     }
     let account = state.store.account(grant.account_id).await?;
     if account.is_none_or(|account| account.disabled_at.is_some()) {
         return Err(OAuthError::InvalidGrant.into());
     }
-    if let Some(issued) = state.token_issuer().redeem_code(code, grant.scopes).await? {
-        return Ok(issued);
+    match state.token_issuer().redeem_code(code.lookup, grant.scopes).await {
+        Ok(issued) => Ok(issued),
+        Err(RedeemError::AlreadyRedeemed(token)) => {
+            // Redeemed by another request since it was read: this one is the replay.
+            state.store.revoke_token(token, now).await?;
+            Err(OAuthError::InvalidGrant.into())
+        }
+        Err(RedeemError::NotRedeemable) => Err(OAuthError::InvalidGrant.into()),
+        Err(RedeemError::Store(error)) => Err(error.into()),
     }
-    // Redeemed by another request since it was read: this one is the replay.
-    if let Some(found) = state.store.code(code).await? {
-        revoke_first(state, &found, now).await?;
-    }
-    Err(OAuthError::InvalidGrant.into())
-}
-
-fn grant_of(code: &Code) -> Result<Grant, CommonError> {
-    let binding = serde_json::from_str(&code.details).ok();
-    let scopes = code.scopes.parse().ok();
-    let (binding, scopes) = binding.zip(scopes).ok_or(StoreError::Unreadable("code"))?;
-    Ok(Grant {
-        app_id: code.app,
-        account_id: code.account,
-        scopes,
-        binding,
-        expires_at: code.expires_at,
-    })
-}
-
-/// Revokes the token of the first redemption, which may have been a theft (RFC 6749 section 4.1.2).
-async fn revoke_first(state: &AppState, code: &Code, now: Timestamp) -> Result<(), StoreError> {
-    if let Some(token) = code.token {
-        state.store.revoke_token(token, now).await?;
-    }
-    Ok(())
 }

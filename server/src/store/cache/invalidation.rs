@@ -1,12 +1,12 @@
 //! The cache entries that a write makes stale, on this node and on others.
 
-use belfry_core::secret::Digest;
+use belfry_core::secret::LookupKey;
 
 /// The entries that a write made stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Invalidation {
     /// One token.
-    Token(Digest),
+    Token(LookupKey),
     /// The tokens of one account, for all apps or for one.
     Access(i64, Option<i64>),
     /// The rulesets of one account.
@@ -19,7 +19,7 @@ impl Invalidation {
     /// The text sent to other nodes.
     pub(crate) fn to_text(self) -> String {
         match self {
-            Self::Token(digest) => format!("token {}", digest.to_text()),
+            Self::Token(lookup) => format!("token {}", lookup.to_text()),
             Self::Access(account, None) => format!("access {account}"),
             Self::Access(account, Some(app)) => format!("access {account} {app}"),
             Self::Rules(account) => format!("rules {account}"),
@@ -30,7 +30,7 @@ impl Invalidation {
     /// Parses the text from another node. Unknown text invalidates everything.
     pub(crate) fn from_text(text: &str) -> Self {
         let parsed = match text.split_once(' ') {
-            Some(("token", digest)) => Digest::from_text(digest).map(Self::Token),
+            Some(("token", lookup)) => LookupKey::from_text(lookup).map(Self::Token),
             Some(("access", of)) => match of.split_once(' ') {
                 None => of.parse().ok().map(|account| Self::Access(account, None)),
                 Some((account, app)) => Option::zip(account.parse().ok(), app.parse().ok())
@@ -45,15 +45,16 @@ impl Invalidation {
 
 #[cfg(test)]
 mod tests {
-    use belfry_core::secret::Secret;
+    use belfry_core::secret::SplitToken;
+    use jiff::Timestamp;
 
     use super::*;
 
     #[test]
     fn an_invalidation_survives_its_text_form() {
-        let digest = Secret::new("t").digest();
+        let lookup = SplitToken::new(Timestamp::UNIX_EPOCH, [7; 42]).lookup();
         for invalidation in [
-            Invalidation::Token(digest),
+            Invalidation::Token(lookup),
             Invalidation::Access(7, None),
             Invalidation::Access(7, Some(-1)),
             Invalidation::Rules(7),

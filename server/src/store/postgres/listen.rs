@@ -143,9 +143,9 @@ mod tests {
     #[test]
     fn a_node_processes_the_notifications_of_others_and_ignores_its_own() {
         let (one, other) = (NodeId::new(), NodeId::new());
-        let digest = belfry_core::secret::Secret::new("t").digest();
+        let lookup = random::secret(jiff::Timestamp::UNIX_EPOCH).lookup();
         for invalidation in
-            [Invalidation::Rules(-7), Invalidation::Token(digest), Invalidation::Everything]
+            [Invalidation::Rules(-7), Invalidation::Token(lookup), Invalidation::Everything]
         {
             assert_eq!(one.parse(&one.payload(invalidation)), None);
             assert_eq!(one.parse(&other.payload(invalidation)), Some(invalidation));

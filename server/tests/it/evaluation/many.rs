@@ -27,7 +27,7 @@ pub(super) async fn add_accounts(service: &Service, many: i64) -> Vec<String> {
             created_at: service.now(),
             disabled_at: None,
         };
-        service.store().add_account(&account).await.unwrap().unwrap();
+        service.store().add_account(&account).await.unwrap();
     });
     join_all(adding).await;
     names

@@ -30,7 +30,7 @@ async fn a_registered_app_gets_an_id_a_secret_and_its_data() {
     .await;
     let app = response.expect(StatusCode::OK);
     for secret in ["client_id", "client_secret"] {
-        assert_eq!(app[secret].as_str().unwrap().len(), 51, "{secret}");
+        assert_eq!(app[secret].as_str().unwrap().len(), 64, "{secret}");
     }
     let expected = json!({
         "id": app["id"].as_str().unwrap(),

@@ -140,5 +140,5 @@ async fn codes_are_unique() {
     let one = client.code(&mut browser, "alice", &[]).await;
     let other = client.code(&mut browser, "alice", &[]).await;
     assert_ne!(one, other);
-    assert_eq!(one.len(), 51);
+    assert_eq!(one.len(), 64);
 }

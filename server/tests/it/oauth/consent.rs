@@ -44,7 +44,7 @@ async fn a_denied_request_returns_access_denied_and_stores_nothing() {
     // The next request asks again.
     browser.get(&client.authorize(&[])).await.page(200, "name=\"decision\"");
     let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
-    let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().id;
+    let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
     assert!(service.store().granted_scopes(id, app, service.now()).await.unwrap().is_empty());
 }
 
@@ -213,7 +213,7 @@ async fn a_request_expires_after_an_hour() {
 async fn an_app_that_is_disabled_before_the_decision_gets_no_code() {
     let (service, client, mut browser) = with_alice().await;
     let page = open_consent_page(&client, &mut browser).await;
-    let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().id;
+    let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
     service.store().disable_app(app, Some(service.now())).await.unwrap();
     browser.decide(&page, "allow").await.page(401, "invalid_client");
 }

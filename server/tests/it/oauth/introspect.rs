@@ -109,7 +109,7 @@ async fn a_token_of_a_disabled_app_is_inactive() {
     let introspect = async || api.post("/oauth/introspect", &[("token", &token)]).await.json();
     assert_eq!(introspect().await["active"], true);
     let app = service.store().app_by_client_id(&other.id).await.unwrap().unwrap();
-    service.store().disable_app(app.id, Some(service.now())).await.unwrap();
+    service.store().disable_app(app.app.id, Some(service.now())).await.unwrap();
     assert_eq!(introspect().await, json!({ "active": false }));
 }
 

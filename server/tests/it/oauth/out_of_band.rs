@@ -36,7 +36,7 @@ async fn the_code_is_shown_and_not_part_of_a_url() {
     shown.page(200, "Tusky");
     assert_eq!(shown.header("cache-control"), "no-store");
     let code = code_of(&shown);
-    assert_eq!(code.len(), 51);
+    assert_eq!(code.len(), 64);
     // Reloading shows it again until it is redeemed.
     browser.get("/oauth/authorize/native").await.page(200, code);
     assert_eq!(client.spend(code, &[]).await.status, 200);

@@ -4,7 +4,7 @@ use argon2::password_hash::PasswordHasher;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, Version};
 use axum::http::StatusCode;
-use belfry::store::{Account, ExistingAccess};
+use belfry::store::{Account, ExistingAccess, UpdateOutcome};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -89,7 +89,7 @@ async fn a_weak_hash_is_upgraded_at_sign_in() {
             created_at: service.now(),
             disabled_at: None,
         };
-        service.store().add_account(&account).await.unwrap().unwrap();
+        service.store().add_account(&account).await.unwrap();
     }
     let stored_hash =
         async |name| service.store().account_by_name(name).await.unwrap().unwrap().password;
@@ -218,7 +218,8 @@ async fn a_sign_in_during_a_password_change_does_not_survive_it() {
         tokio::task::yield_now().await;
     }
     let ends = ExistingAccess::RevokeAt(service.now());
-    assert!(service.store().set_password(alice, "another", ends).await.unwrap());
+    let outcome = service.store().set_password(alice, "another", ends).await.unwrap();
+    assert_eq!(outcome, UpdateOutcome::Updated);
 
     for response in clients.join_all().await {
         if response.status == 200 {
@@ -248,7 +249,7 @@ async fn concurrent_sign_ins_with_a_weak_hash_all_succeed() {
         created_at: service.now(),
         disabled_at: None,
     };
-    service.store().add_account(&account).await.unwrap().unwrap();
+    service.store().add_account(&account).await.unwrap();
     let attempts: JoinSet<_> = (0..8)
         .map(|_| {
             let anyone = service.anyone();

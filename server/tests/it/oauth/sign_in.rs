@@ -93,7 +93,7 @@ async fn the_session_cookie_is_host_only_secure_and_http_only() {
     let response = browser.get(&client.authorize(&[])).await;
     let cookie = response.header("set-cookie");
     let (value, attributes) = cookie.split_once(';').unwrap();
-    assert_eq!(value.strip_prefix("__Host-belfry=").unwrap().len(), 51);
+    assert_eq!(value.strip_prefix("__Host-belfry=").unwrap().len(), 64);
     assert_eq!(attributes, " Path=/; Max-Age=7776000; HttpOnly; SameSite=Lax; Secure");
 
     let plain = config(|config| config.base_url = Some("http://ring.example".parse().unwrap()));

@@ -19,7 +19,7 @@ async fn a_token_response_is_complete_and_not_cached() {
     let response = client.post("/oauth/token", &[GRANT, ("scope", "read push")]).await;
     let token = response.expect(StatusCode::OK);
     let access_token = token["access_token"].as_str().unwrap();
-    assert_eq!(access_token.len(), 51);
+    assert_eq!(access_token.len(), 64);
     let expected = json!({
         "access_token": access_token,
         "token_type": "Bearer",

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use belfry::store::Database;
 use belfry::store::{Options, Store, StoreError};
-use belfry_core::secret::Secret;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use test_engines::Postgres;
@@ -49,8 +48,8 @@ async fn an_outage_of_postgres_is_survived() {
     let store = Arc::new(Store::open(&database, &options, Timestamp::UNIX_EPOCH).await.unwrap());
     let load = Load::default();
     let mut tasks = JoinSet::new();
-    for account in 0..16 {
-        tasks.spawn(load.clone().run(account, Arc::clone(&store)));
+    for _ in 0..16 {
+        tasks.spawn(load.clone().run(Arc::clone(&store)));
     }
     load.wait_for_successes(100).await;
 
@@ -101,12 +100,12 @@ struct Load {
 
 impl Load {
     /// Writes until it is stopped. A failed write must be temporary and within the timeout.
-    async fn run(self, account: i64, store: Arc<Store>) {
+    async fn run(self, store: Arc<Store>) {
         while !self.stop.load(Ordering::Relaxed) {
             let start = Instant::now();
             let write = async {
-                let session = Secret::new(format!("{account}")).digest();
-                store.end_sessions(account).await?;
+                let session = belfry::random::secret(Timestamp::UNIX_EPOCH).hashed();
+                store.end_session(session.lookup).await?;
                 store.session(session, Timestamp::UNIX_EPOCH).await
             };
             match write.await {

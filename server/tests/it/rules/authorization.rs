@@ -129,8 +129,8 @@ async fn a_revoked_or_expired_token_is_rejected_at_once() {
     let service = service().await;
     let alice = service.person("alice").await;
     assert_eq!(alice.get(&pushrules("")).await.status, 200);
-    let digest = belfry_core::secret::Secret::new(alice.token()).digest();
-    service.store().revoke_token(digest, service.now()).await.unwrap();
+    let token = belfry_core::secret::SplitToken::parse(alice.token()).unwrap().lookup();
+    service.store().revoke_token(token, service.now()).await.unwrap();
     let unknown = (401, "M_UNKNOWN_TOKEN".to_owned());
     assert_eq!(alice.get(&pushrules("")).await.errcode(), unknown);
 
@@ -138,10 +138,10 @@ async fn a_revoked_or_expired_token_is_rejected_at_once() {
     let expiry = jiff::Timestamp::from_second(service.now().as_second() + 60).unwrap();
     let token = belfry::random::secret(service.now());
     let new = NewToken {
-        digest: token.digest(),
-        app: 1,
-        account: Some(account.id),
-        scopes: "push".to_owned(),
+        secret: token.hashed(),
+        app_id: 1,
+        account_id: Some(account.id),
+        scopes: "push".parse().unwrap(),
         created_at: service.now(),
         expires_at: Some(expiry),
     };

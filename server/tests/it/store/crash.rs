@@ -78,7 +78,7 @@ async fn the_writer_that_is_killed() {
             loop {
                 let id = i64::from_be_bytes(belfry::random::bytes()) & i64::MAX;
                 let account = account(id, &format!("n{id}"));
-                store.add_account(&account).await.unwrap().unwrap();
+                store.add_account(&account).await.unwrap();
                 let line = format!("acknowledged {id}\n");
                 std::io::stdout().write_all(line.as_bytes()).unwrap();
             }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use belfry::store::{Database, Store, StoreError};
-use belfry_core::secret::Secret;
+use belfry_core::secret::SplitToken;
 use jiff::{SignedDuration, Timestamp};
 
-use super::cases::{account, at, digest, token, with_alice};
+use super::cases::{account, at, hashed, token, with_alice};
 use crate::support::TestDatabase;
 use crate::support::databases::options;
 use crate::support::process::{add_account, run_successfully};
@@ -51,7 +51,7 @@ async fn a_postgres_database_that_is_newer_is_refused() {
 async fn what_is_stored_is_there_after_opening_again() {
     let database = TestDatabase::sqlite();
     let store = open(&database).await.unwrap();
-    store.add_account(&account(7, "alice")).await.unwrap().unwrap();
+    store.add_account(&account(7, "alice")).await.unwrap();
     drop(store);
     assert_eq!(open(&database).await.unwrap().account(7).await.unwrap(), Some(account(7, "alice")));
 }
@@ -63,13 +63,13 @@ async fn what_another_process_writes_is_seen_soon() {
     let server = open(&database).await.unwrap();
     with_alice(&server).await;
     server.add_token(&token("t", Some(7))).await.unwrap();
-    assert!(server.token(digest("t")).await.unwrap().unwrap().check(at(1)).is_ok());
+    assert!(server.token(hashed("t")).await.unwrap().unwrap().check(at(1)).is_ok());
 
     let command = open(&database).await.unwrap();
-    command.revoke_token(digest("t"), at(1)).await.unwrap();
+    command.revoke_token(hashed("t").lookup, at(1)).await.unwrap();
 
     for _ in 0..1000 {
-        if server.token(digest("t")).await.unwrap().unwrap().check(at(1)).is_err() {
+        if server.token(hashed("t")).await.unwrap().unwrap().check(at(1)).is_err() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -136,7 +136,8 @@ async fn a_token_issued_on_the_command_line_has_the_configured_lifetime() {
         let token = run_successfully(folder.path(), &["token", "issue", "alice"]);
         let database = Database::Sqlite(folder.path().join("data").join("belfry.db"));
         let store = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await.unwrap();
-        let token = store.token(Secret::new(token.trim()).digest()).await.unwrap().unwrap();
+        let token =
+            store.token(SplitToken::parse(token.trim()).unwrap().hashed()).await.unwrap().unwrap();
         let found = token.expires_at.map(|expiry| expiry.duration_since(token.created_at));
         assert_eq!(found, lifetime, "{settings}");
     }
@@ -150,7 +151,7 @@ async fn every_failed_read_and_write_is_counted() {
     assert_eq!(store.failures().get(), 0);
     sqlite_file(&database).execute_batch("drop table tokens").unwrap();
 
-    assert!(matches!(store.token(digest("t")).await, Err(StoreError::Failed(_))));
+    assert!(matches!(store.token(hashed("t")).await, Err(StoreError::Failed(_))));
     assert_eq!(store.failures().get(), 1);
     assert!(store.add_token(&token("t", Some(7))).await.is_err());
     assert_eq!(store.failures().get(), 2);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use belfry::store::{Options, Store};
 
 use super::cases::rulesets::{save, with_rule};
-use super::cases::{at, digest, token, with_alice};
+use super::cases::{at, hashed, token, with_alice};
 use crate::support::TestDatabase;
 use crate::support::databases::options;
 
@@ -32,10 +32,10 @@ async fn a_token_revoked_through_one_node_is_refused_by_the_other() {
     with_alice(&one).await;
     one.add_token(&token("t", Some(7))).await.unwrap();
     let revoked =
-        async |store: &Store| store.token(digest("t")).await.unwrap().unwrap().revoked_at.is_some();
+        async |store: &Store| store.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
     assert!(!revoked(&other).await, "and it is in its memory now");
 
-    one.revoke_token(digest("t"), at(1)).await.unwrap();
+    one.revoke_token(hashed("t").lookup, at(1)).await.unwrap();
 
     assert!(revoked(&one).await, "at once where it was revoked");
     soon("the other node hears of it", async || revoked(&other).await).await;
@@ -49,7 +49,7 @@ async fn access_removed_through_one_node_is_over_on_the_other() {
         one.add_token(&token(secret, account)).await.unwrap();
     }
     let good = async |secret| {
-        let found = other.token(digest(secret)).await.unwrap().unwrap();
+        let found = other.token(hashed(secret)).await.unwrap().unwrap();
         found.revoked_at.is_none()
     };
     assert!(good("a").await && good("b").await && good("of another").await);
@@ -73,7 +73,7 @@ async fn an_account_disabled_through_one_node_is_disabled_on_the_other() {
     let Some((_database, one, other)) = two_nodes().await else { return };
     with_alice(&one).await;
     one.add_token(&token("t", Some(7))).await.unwrap();
-    let good = async || other.token(digest("t")).await.unwrap().unwrap().check(at(1)).is_ok();
+    let good = async || other.token(hashed("t")).await.unwrap().unwrap().check(at(1)).is_ok();
     assert!(good().await);
     one.disable_account(7, Some(at(1))).await.unwrap();
     soon("the other node hears of it", async || !good().await).await;
@@ -104,11 +104,11 @@ async fn what_a_node_wrote_itself_is_still_known_when_it_hears_of_its_own_write(
     let Some((database, one, other)) = two_nodes().await else { return };
     with_alice(&one).await;
     one.add_token(&token("t", Some(7))).await.unwrap();
-    let revoked = async || one.token(digest("t")).await.unwrap().unwrap().revoked_at.is_some();
+    let revoked = async || one.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
     assert!(!revoked().await);
     assert!(save(&one, "global", Some("rule")).await);
     // Notifications come in the order of commits: who has heard of this one has heard of its own.
-    other.revoke_token(digest("t"), at(1)).await.unwrap();
+    other.revoke_token(hashed("t").lookup, at(1)).await.unwrap();
     soon("the node hears of the other's write", revoked).await;
 
     let mut client = connect(&database).await;
@@ -160,7 +160,7 @@ async fn a_node_that_cannot_hear_the_others_does_without_its_memory() {
     let Some((database, one, other)) = two_nodes().await else { return };
     with_alice(&one).await;
     one.add_token(&token("t", Some(7))).await.unwrap();
-    assert!(other.token(digest("t")).await.unwrap().is_some());
+    assert!(other.token(hashed("t")).await.unwrap().is_some());
 
     // Every connection of both nodes is cut, again and again, so that nobody can listen.
     let client = connect(&database).await;
@@ -173,7 +173,7 @@ async fn a_node_that_cannot_hear_the_others_does_without_its_memory() {
     })
     .await;
     soon("it hears again", async || other.is_cache_enabled()).await;
-    assert!(other.token(digest("t")).await.unwrap().is_some());
+    assert!(other.token(hashed("t")).await.unwrap().is_some());
 }
 
 #[tokio::test(flavor = "multi_thread")]

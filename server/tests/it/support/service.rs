@@ -8,8 +8,10 @@ use belfry::clock::{Clock, FakeClock};
 use belfry::config::{Config, LimitMode};
 use belfry::http::{HttpService, Peer};
 use belfry::random;
-use belfry::store::{Account, App, NewToken, Store};
-use belfry_core::secret::Secret;
+use belfry::store::{Account, Database, NewToken, Store, StoredApp};
+use belfry_core::oauth::app::{App, AppDetails};
+use belfry_core::oauth::redirect::RedirectUri;
+use belfry_core::secret::{Secret, SplitToken};
 use jiff::Timestamp;
 
 use super::browser::Browser;
@@ -25,7 +27,7 @@ pub(crate) struct Service {
     pub(crate) clock: Arc<FakeClock>,
     pub(crate) state: Arc<AppState>,
     pub(crate) site: HttpService,
-    _database: TestDatabase,
+    database: TestDatabase,
 }
 
 impl Service {
@@ -50,12 +52,12 @@ impl Service {
             .unwrap();
         let state = Arc::new(state);
         let site = HttpService::new(Arc::clone(&state));
-        Self { clock, state, site, _database: database }
+        Self { clock, state, site, database }
     }
 
     /// Restarts the service with other settings.
     pub(crate) async fn again(self, config: Config) -> Self {
-        let Self { state, site, _database: database, .. } = self;
+        let Self { state, site, database, .. } = self;
         drop((state, site));
         Self::on(database, config).await
     }
@@ -109,30 +111,37 @@ impl Service {
             created_at: self.now(),
             disabled_at: None,
         };
-        self.store().add_account(&account).await.unwrap().unwrap();
+        self.store().add_account(&account).await.unwrap();
         account.id
     }
 
+    /// Runs a statement on the SQLite database, as another process would.
+    pub(crate) fn execute_sql(&self, sql: &str) {
+        let Database::Sqlite(path) = &self.database.database else { panic!("not SQLite") };
+        rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
+    }
+
     /// Issues a token of an account, or of the app alone.
-    pub(crate) async fn issue(&self, account: Option<i64>, scopes: &str) -> Secret {
-        let app = App {
-            id: 1,
-            client_id: "tests".to_owned(),
-            secret: Secret::new("secret of tests").digest(),
+    pub(crate) async fn issue(&self, account: Option<i64>, scopes: &str) -> SplitToken {
+        let details = AppDetails {
             name: "Tests".to_owned(),
             website: None,
-            redirect_uris: vec!["https://app.example/cb".to_owned()],
-            scopes: "read write follow push profile".to_owned(),
+            redirect_uris: vec![RedirectUri::new("https://app.example/cb").unwrap()],
+            scopes: "read write follow push profile".parse().unwrap(),
+        };
+        let app = StoredApp {
+            app: App { id: 1, client_id: "tests".to_owned(), details },
+            secret: random::secret(self.now()).hashed(),
             created_at: self.now(),
             disabled_at: None,
         };
         self.store().add_app(&app).await.unwrap();
         let token = random::secret(self.now());
         let new = NewToken {
-            digest: token.digest(),
-            app: app.id,
-            account,
-            scopes: scopes.to_owned(),
+            secret: token.hashed(),
+            app_id: 1,
+            account_id: account,
+            scopes: scopes.parse().unwrap(),
             created_at: self.now(),
             expires_at: None,
         };

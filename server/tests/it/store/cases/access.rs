@@ -1,40 +1,36 @@
 //! The apps that an account has let in.
 
-use belfry::store::{App, AuthorizedApp, Code, NewToken, Store};
+use belfry::store::{AddAppOutcome, AuthorizedApp, NewToken, RedeemOutcome, Store};
+use belfry_core::oauth::grant::Grant;
 
-use super::{agree, at, digest, many, token, with_alice};
+use super::{agree, at, grant, hashed, many, token, with_alice};
 
 /// The apps 1 and 2, and the account 7.
 async fn with_two_apps(store: &Store) {
     with_alice(store).await;
-    let two = App { name: "Other".to_owned(), website: None, ..super::app(2, "other") };
-    assert!(store.add_app(&two).await.unwrap());
+    let mut two = super::app(2, "other");
+    two.app.details.name = "Other".to_owned();
+    two.app.details.website = None;
+    assert_eq!(store.add_app(&two).await.unwrap(), AddAppOutcome::Added);
 }
 
 async fn issue(store: &Store, secret: &str, app: i64, account: Option<i64>) {
-    store.add_token(&NewToken { app, ..token(secret, account) }).await.unwrap();
+    store.add_token(&NewToken { app_id: app, ..token(secret, account) }).await.unwrap();
 }
 
-fn code(app: i64, account: i64) -> Code {
-    Code {
-        app,
-        account,
-        scopes: "read".to_owned(),
-        details: "{}".to_owned(),
-        expires_at: at(600),
-        token: None,
-    }
+fn code(app: i64, account: i64) -> Grant {
+    Grant { app_id: app, account_id: account, ..grant() }
 }
 
 async fn apps(store: &Store, account: i64, now: i64) -> Vec<i64> {
-    store.authorized_apps(account, at(now)).await.unwrap().iter().map(|it| it.app).collect()
+    store.authorized_apps(account, at(now)).await.unwrap().iter().map(|it| it.app_id).collect()
 }
 
 pub(in crate::store) async fn who_was_let_in_is_whose_tokens_are_good(store: Store) {
     with_two_apps(&store).await;
     assert!(apps(&store, 7, 1).await.is_empty());
     issue(&store, "one", 1, Some(7)).await;
-    let ending = NewToken { app: 2, expires_at: Some(at(100)), ..token("two", Some(7)) };
+    let ending = NewToken { app_id: 2, expires_at: Some(at(100)), ..token("two", Some(7)) };
     store.add_token(&ending).await.unwrap();
     issue(&store, "of the app", 2, None).await;
     issue(&store, "of another", 1, Some(8)).await;
@@ -44,7 +40,7 @@ pub(in crate::store) async fn who_was_let_in_is_whose_tokens_are_good(store: Sto
     store.disable_app(1, Some(at(1))).await.unwrap();
     assert_eq!(apps(&store, 7, 99).await, [2]);
     store.disable_app(1, None).await.unwrap();
-    store.revoke_token(digest("one"), at(1)).await.unwrap();
+    store.revoke_token(hashed("one").lookup, at(1)).await.unwrap();
     assert_eq!(apps(&store, 7, 99).await, [2]);
 }
 
@@ -53,13 +49,13 @@ pub(in crate::store) async fn an_app_says_all_that_its_tokens_carry_and_since_wh
     for (secret, scopes, created_at) in
         [("a", "read", 30), ("b", "push", 20), ("c", "read", 10), ("d", "write", 5)]
     {
-        let (scopes, created_at) = (scopes.to_owned(), at(created_at));
+        let (scopes, created_at) = (scopes.parse().unwrap(), at(created_at));
         let new = NewToken { scopes, created_at, ..token(secret, Some(7)) };
         store.add_token(&new).await.unwrap();
     }
-    store.revoke_token(digest("d"), at(40)).await.unwrap();
+    store.revoke_token(hashed("d").lookup, at(40)).await.unwrap();
     let expected = AuthorizedApp {
-        app: 1,
+        app_id: 1,
         client_id: "client".to_owned(),
         name: "Tusky".to_owned(),
         website: Some("https://tusky.app".to_owned()),
@@ -75,20 +71,20 @@ pub(in crate::store) async fn removed_access_ends_the_tokens_at_once_and_nothing
     store: Store,
 ) {
     with_two_apps(&store).await;
-    store.add_account(&super::account(8, "bob")).await.unwrap().unwrap();
+    store.add_account(&super::account(8, "bob")).await.unwrap();
     let others = [("other app", 2, Some(7)), ("other", 1, Some(8)), ("of the app", 1, None)];
     for (secret, app, account) in others.into_iter().chain([("a", 1, Some(7)), ("b", 1, Some(7))]) {
         issue(&store, secret, app, account).await;
         // From now on it is in memory.
-        assert!(store.token(digest(secret)).await.unwrap().is_some());
+        assert!(store.token(hashed(secret)).await.unwrap().is_some());
     }
     let expired = NewToken { expires_at: Some(at(5)), ..token("expired", Some(7)) };
     store.add_token(&expired).await.unwrap();
-    store.revoke_token(digest("b"), at(9)).await.unwrap();
+    store.revoke_token(hashed("b").lookup, at(9)).await.unwrap();
 
     assert_eq!(store.revoke_access(7, 1, at(10)).await.unwrap(), 1, "one was good until now");
 
-    let revoked = async |secret| store.token(digest(secret)).await.unwrap().unwrap().revoked_at;
+    let revoked = async |secret| store.token(hashed(secret)).await.unwrap().unwrap().revoked_at;
     assert_eq!(revoked("a").await, Some(at(10)));
     assert_eq!(revoked("b").await, Some(at(9)), "the first time stays");
     for (secret, ..) in others {
@@ -103,8 +99,9 @@ pub(in crate::store) async fn removed_access_ends_codes_that_are_not_spent(store
         agree(&store, secret, &code(app, account)).await;
     }
     let spend = async |secret: &str| {
-        let token = digest(&format!("token of {secret}"));
-        store.redeem_code(digest(secret), token, at(20), None).await.unwrap()
+        let token = hashed(&format!("token of {secret}"));
+        store.redeem_code(hashed(secret).lookup, token, at(20), None).await.unwrap()
+            == RedeemOutcome::Redeemed
     };
     assert!(spend("spent").await);
 
@@ -113,8 +110,8 @@ pub(in crate::store) async fn removed_access_ends_codes_that_are_not_spent(store
     assert!(!spend("a").await);
     assert!(spend("other app").await && spend("b").await);
     // What a code was spent for is still known, so that a replay is known as one.
-    let found = store.code(digest("spent")).await.unwrap().unwrap();
-    assert_eq!(found.token, Some(digest("token of spent")));
+    let found = store.code(hashed("spent")).await.unwrap().unwrap();
+    assert_eq!(found.token, Some(hashed("token of spent").lookup));
 }
 
 pub(in crate::store) async fn to_remove_what_is_not_there_does_nothing(store: Store) {
@@ -123,7 +120,7 @@ pub(in crate::store) async fn to_remove_what_is_not_there_does_nothing(store: St
     for (account, app) in [(8, 1), (7, 2), (7, 99), (0, 0), (i64::MIN, i64::MAX)] {
         assert_eq!(store.revoke_access(account, app, at(10)).await.unwrap(), 0);
     }
-    assert_eq!(store.token(digest("t")).await.unwrap().unwrap().revoked_at, None);
+    assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, None);
     for ended in [1, 0, 0] {
         assert_eq!(store.revoke_access(7, 1, at(10)).await.unwrap(), ended);
     }
@@ -141,9 +138,10 @@ pub(in crate::store) async fn of_many_who_spend_codes_while_access_is_removed_no
             store.revoke_access(7, 1, at(20)).await.unwrap();
             return;
         }
-        let token = digest(&format!("t{caller}"));
-        let code = digest(&format!("c{caller}"));
-        if store.redeem_code(code, token, at(20), None).await.unwrap() {
+        let token = hashed(&format!("t{caller}"));
+        let code = hashed(&format!("c{caller}"));
+        let outcome = store.redeem_code(code.lookup, token, at(20), None).await.unwrap();
+        if outcome == RedeemOutcome::Redeemed {
             // Puts it into memory, in a race with what is forgotten.
             store.token(token).await.unwrap();
         }
@@ -151,7 +149,7 @@ pub(in crate::store) async fn of_many_who_spend_codes_while_access_is_removed_no
     .await;
     assert!(apps(&store, 7, 21).await.is_empty());
     for caller in 0..super::MANY {
-        let token = store.token(digest(&format!("t{caller}"))).await.unwrap();
+        let token = store.token(hashed(&format!("t{caller}"))).await.unwrap();
         assert!(token.is_none_or(|token| token.revoked_at.is_some()), "{caller}");
     }
 }

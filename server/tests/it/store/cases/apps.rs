@@ -1,14 +1,16 @@
 //! Apps.
 
-use belfry::store::{App, Store};
+use belfry::store::{AddAppOutcome, Store, UpdateOutcome};
 
-use super::{app, at, digest, token, with_alice};
+use super::{app, at, hashed, token, with_alice};
 
 pub(in crate::store) async fn an_app_is_read_back_as_it_was_added(store: Store) {
     let full = app(1, "client");
-    let bare = App { website: None, redirect_uris: Vec::new(), ..app(2, "bare") };
-    assert!(store.add_app(&full).await.unwrap());
-    assert!(store.add_app(&bare).await.unwrap());
+    let mut bare = app(2, "bare");
+    bare.app.details.website = None;
+    bare.app.details.redirect_uris.clear();
+    assert_eq!(store.add_app(&full).await.unwrap(), AddAppOutcome::Added);
+    assert_eq!(store.add_app(&bare).await.unwrap(), AddAppOutcome::Added);
 
     assert_eq!(store.app(1).await.unwrap(), Some(full.clone()));
     for _read_and_then_remembered in 0..2 {
@@ -20,19 +22,22 @@ pub(in crate::store) async fn an_app_is_read_back_as_it_was_added(store: Store) 
 }
 
 pub(in crate::store) async fn a_client_id_is_taken_once(store: Store) {
-    assert!(store.add_app(&app(1, "client")).await.unwrap());
-    assert!(!store.add_app(&app(2, "client")).await.unwrap());
-    assert!(!store.add_app(&app(1, "other")).await.unwrap());
+    assert_eq!(store.add_app(&app(1, "client")).await.unwrap(), AddAppOutcome::Added);
+    assert_eq!(store.add_app(&app(2, "client")).await.unwrap(), AddAppOutcome::IdTaken);
+    assert_eq!(store.add_app(&app(1, "other")).await.unwrap(), AddAppOutcome::IdTaken);
     assert_eq!(store.apps(0, 10).await.unwrap().len(), 1);
 }
 
 pub(in crate::store) async fn apps_are_listed_in_pages(store: Store) {
     for id in 1..=3 {
-        assert!(store.add_app(&app(id, &format!("client{id}"))).await.unwrap());
+        assert_eq!(
+            store.add_app(&app(id, &format!("client{id}"))).await.unwrap(),
+            AddAppOutcome::Added
+        );
     }
     let ids = async |after| {
         let page = store.apps(after, 2).await.unwrap();
-        page.into_iter().map(|app| app.id).collect::<Vec<_>>()
+        page.into_iter().map(|stored| stored.app.id).collect::<Vec<_>>()
     };
     assert_eq!(ids(0).await, [1, 2]);
     assert_eq!(ids(2).await, [3]);
@@ -40,18 +45,18 @@ pub(in crate::store) async fn apps_are_listed_in_pages(store: Store) {
 
 pub(in crate::store) async fn a_disabled_app_says_so_at_once_also_at_its_tokens(store: Store) {
     let disabled_at = async || {
-        let app = store.app_by_client_id(&app(1, "client").client_id).await.unwrap();
+        let app = store.app_by_client_id("client").await.unwrap();
         app.unwrap().disabled_at
     };
     with_alice(&store).await;
     assert_eq!(disabled_at().await, None);
     store.add_token(&token("t", Some(7))).await.unwrap();
-    assert_eq!(store.token(digest("t")).await.unwrap().unwrap().app_disabled_at, None);
+    assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().app_disabled_at, None);
 
-    assert!(store.disable_app(1, Some(at(50))).await.unwrap());
+    assert_eq!(store.disable_app(1, Some(at(50))).await.unwrap(), UpdateOutcome::Updated);
 
     assert_eq!(store.app(1).await.unwrap().unwrap().disabled_at, Some(at(50)));
     assert_eq!(disabled_at().await, Some(at(50)));
-    assert_eq!(store.token(digest("t")).await.unwrap().unwrap().app_disabled_at, Some(at(50)));
-    assert!(!store.disable_app(2, Some(at(50))).await.unwrap());
+    assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().app_disabled_at, Some(at(50)));
+    assert_eq!(store.disable_app(2, Some(at(50))).await.unwrap(), UpdateOutcome::NotFound);
 }

@@ -1,91 +1,101 @@
 //! Codes.
 
-use belfry::store::{Code, Consent, ExistingAccess, NewToken, Store};
+use belfry::store::{
+    CodeOutcome, Consent, ExistingAccess, NewToken, RedeemOutcome, Store, StoredCode,
+};
 
-use super::{MANY, agree, at, digest, many, session_of, token, with_alice};
+use belfry_core::secret::HashedSecret;
 
-fn code() -> Code {
-    Code {
-        app: 1,
-        account: 7,
-        scopes: "read push".to_owned(),
-        details: r#"{"redirect_uri":"tusky://oauth"}"#.to_owned(),
-        expires_at: at(600),
-        token: None,
-    }
+use super::{MANY, agree, at, grant, hashed, many, session_of, token, with_alice};
+
+fn code() -> StoredCode {
+    StoredCode { grant: grant(), token: None }
 }
 
 pub(in crate::store) async fn a_code_is_read_back_as_it_was_added(store: Store) {
-    agree(&store, "c", &code()).await;
-    assert_eq!(store.code(digest("c")).await.unwrap(), Some(code()));
-    assert_eq!(store.code(digest("d")).await.unwrap(), None);
+    agree(&store, "c", &grant()).await;
+    assert_eq!(store.code(hashed("c")).await.unwrap(), Some(code()));
+    let forged = HashedSecret { digest: hashed("d").digest, ..hashed("c") };
+    assert_eq!(store.code(forged).await.unwrap(), None, "the lookup key alone finds nothing");
+    assert_eq!(store.code(hashed("d")).await.unwrap(), None);
 }
 
 pub(in crate::store) async fn a_code_is_spent_once(store: Store) {
     with_alice(&store).await;
-    agree(&store, "c", &code()).await;
+    agree(&store, "c", &grant()).await;
 
-    assert!(store.redeem_code(digest("c"), digest("t"), at(599), Some(at(9999))).await.unwrap());
-    assert!(!store.redeem_code(digest("c"), digest("u"), at(599), None).await.unwrap());
+    let redeem = async |token, expires_at| {
+        store.redeem_code(hashed("c").lookup, hashed(token), at(599), expires_at).await.unwrap()
+    };
+    assert_eq!(redeem("t", Some(at(9999))).await, RedeemOutcome::Redeemed);
+    assert_eq!(redeem("u", None).await, RedeemOutcome::AlreadyRedeemed(hashed("t").lookup));
 
-    let token = store.token(digest("t")).await.unwrap().unwrap();
+    let token = store.token(hashed("t")).await.unwrap().unwrap();
     assert_eq!((token.app_id, token.account.as_ref().unwrap().id), (1, 7));
     assert_eq!((token.scopes.to_string().as_str(), token.created_at), ("read push", at(599)));
     assert_eq!(token.expires_at, Some(at(9999)));
-    assert_eq!(store.token(digest("u")).await.unwrap(), None);
+    assert_eq!(store.token(hashed("u")).await.unwrap(), None);
 }
 
 pub(in crate::store) async fn a_spent_code_names_its_token(store: Store) {
-    agree(&store, "c", &code()).await;
-    store.redeem_code(digest("c"), digest("t"), at(1), None).await.unwrap();
-    let spent = Code { token: Some(digest("t")), ..code() };
-    assert_eq!(store.code(digest("c")).await.unwrap(), Some(spent));
+    agree(&store, "c", &grant()).await;
+    store.redeem_code(hashed("c").lookup, hashed("t"), at(1), None).await.unwrap();
+    let spent = StoredCode { token: Some(hashed("t").lookup), ..code() };
+    assert_eq!(store.code(hashed("c")).await.unwrap(), Some(spent));
 }
 
 pub(in crate::store) async fn an_expired_code_is_not_spent(store: Store) {
     with_alice(&store).await;
-    agree(&store, "c", &code()).await;
-    assert!(!store.redeem_code(digest("c"), digest("t"), at(600), None).await.unwrap());
-    assert_eq!(store.token(digest("t")).await.unwrap(), None);
-    assert_eq!(store.code(digest("c")).await.unwrap(), Some(code()));
+    agree(&store, "c", &grant()).await;
+    assert_eq!(
+        store.redeem_code(hashed("c").lookup, hashed("t"), at(600), None).await.unwrap(),
+        RedeemOutcome::NotRedeemable
+    );
+    assert_eq!(store.token(hashed("t")).await.unwrap(), None);
+    assert_eq!(store.code(hashed("c")).await.unwrap(), Some(code()));
 }
 
 pub(in crate::store) async fn an_unknown_code_is_not_spent(store: Store) {
-    assert!(!store.redeem_code(digest("c"), digest("t"), at(1), None).await.unwrap());
-    assert_eq!(store.token(digest("t")).await.unwrap(), None);
+    assert_eq!(
+        store.redeem_code(hashed("c").lookup, hashed("t"), at(1), None).await.unwrap(),
+        RedeemOutcome::NotRedeemable
+    );
+    assert_eq!(store.token(hashed("t")).await.unwrap(), None);
 }
 
 pub(in crate::store) async fn of_many_who_spend_a_code_one_succeeds(store: Store) {
     with_alice(&store).await;
-    agree(&store, "c", &code()).await;
+    agree(&store, "c", &grant()).await;
 
     let (store, outcomes) = many(store, |store, caller| async move {
-        let token = digest(&format!("t{caller}"));
-        let spent = store.redeem_code(digest("c"), token, at(1), None).await.unwrap();
-        // Whoever is told so has a token, and nobody else has.
-        assert_eq!(store.token(token).await.unwrap().is_some(), spent);
-        spent
+        let token = hashed(&format!("t{caller}"));
+        let outcome = store.redeem_code(hashed("c").lookup, token, at(1), None).await.unwrap();
+        let redeemed = outcome == RedeemOutcome::Redeemed;
+        // Only a caller that redeemed the code has a token.
+        assert_eq!(store.token(token).await.unwrap().is_some(), redeemed);
+        (redeemed.then_some(token.lookup), outcome)
     })
     .await;
 
-    assert_eq!(outcomes.iter().filter(|spent| **spent).count(), 1);
-    let winner =
-        outcomes.iter().position(|spent| *spent).map(|caller| digest(&format!("t{caller}")));
-    let named = store.code(digest("c")).await.unwrap().unwrap().token;
-    assert!(named.is_some(), "{winner:?}");
+    let winners: Vec<_> = outcomes.iter().filter_map(|(winner, _)| *winner).collect();
+    assert_eq!(winners.len(), 1);
+    let (named, winner) = (store.code(hashed("c")).await.unwrap().unwrap().token, winners[0]);
+    assert_eq!(named, Some(winner));
+    let loser = RedeemOutcome::AlreadyRedeemed(winner);
+    assert!(outcomes.iter().all(|(won, outcome)| won.is_some() || *outcome == loser));
 }
 
 pub(in crate::store) async fn a_code_is_given_in_a_session_of_its_account_alone(store: Store) {
     with_alice(&store).await;
     let (alices, bobs) = (session_of(&store, 7).await, session_of(&store, 8).await);
-    let give = async |session| {
-        let consent = Consent { session, unasked: None };
-        store.add_code(digest("c"), &code(), consent).await.unwrap()
+    let give = async |session: HashedSecret| {
+        let consent = Consent { session: session.lookup, implied_at: None };
+        store.add_code(hashed("c"), &grant(), consent).await.unwrap() == CodeOutcome::Issued
     };
-    assert!(!give(bobs).await && !give(digest("no session")).await);
+    assert!(!give(bobs).await && !give(hashed("no session")).await);
     store.set_password(7, "new", ExistingAccess::Keep).await.unwrap();
     assert!(!give(alices).await, "a new password has ended the session");
-    assert_eq!(store.code(digest("c")).await.unwrap(), None);
+    assert_eq!(store.code(hashed("c")).await.unwrap(), None);
 }
 
 pub(in crate::store) async fn a_code_is_given_without_asking_while_the_app_has_access(
@@ -94,8 +104,8 @@ pub(in crate::store) async fn a_code_is_given_without_asking_while_the_app_has_a
     with_alice(&store).await;
     let session = session_of(&store, 7).await;
     let give = async |secret, now| {
-        let consent = Consent { session, unasked: Some(at(now)) };
-        store.add_code(digest(secret), &code(), consent).await.unwrap()
+        let consent = Consent { session: session.lookup, implied_at: Some(at(now)) };
+        store.add_code(hashed(secret), &grant(), consent).await.unwrap() == CodeOutcome::Issued
     };
     // Tokens of others, and of the app itself, let nobody in.
     store.add_token(&token("bob", Some(8))).await.unwrap();
@@ -122,10 +132,11 @@ pub(in crate::store) async fn of_many_codes_without_asking_none_outlives_the_acc
         // Again and again, so that some come before the removal and some after it.
         for time in 0..8 {
             let name = format!("{caller} {time}");
-            let (one, token) = (digest(&format!("c{name}")), digest(&format!("t{name}")));
-            let consent = Consent { session, unasked: Some(at(20)) };
-            if store.add_code(one, &code(), consent).await.unwrap() {
-                store.redeem_code(one, token, at(20), None).await.unwrap();
+            let (one, token) = (hashed(&format!("c{name}")), hashed(&format!("t{name}")));
+            let consent = Consent { session: session.lookup, implied_at: Some(at(20)) };
+            let issued = store.add_code(one, &grant(), consent).await.unwrap();
+            if issued == CodeOutcome::Issued {
+                store.redeem_code(one.lookup, token, at(20), None).await.unwrap();
             }
         }
     })

@@ -1,23 +1,23 @@
 //! Authorization requests.
 
-use belfry::store::{Request, Store};
+use belfry::store::{Store, StoredRequest, UpdateOutcome};
 
-use super::{at, digest, many};
+use super::{at, hashed, many};
 
-fn request() -> Request {
-    Request {
-        app: 1,
-        browser: digest("b"),
-        account: None,
-        details: r#"{"app_id":1}"#.to_owned(),
+fn request() -> StoredRequest {
+    StoredRequest {
+        app_id: 1,
+        browser: hashed("b"),
+        account_id: None,
+        parameters: vec![("client_id".to_owned(), "client".to_owned())],
         expires_at: at(100),
     }
 }
 
 pub(in crate::store) async fn a_request_is_its_browsers_until_it_ends(store: Store) {
-    store.add_request(digest("h"), &request()).await.unwrap();
+    store.add_request(hashed("h"), &request()).await.unwrap();
     let found = async |handle, browser, now| {
-        store.request(digest(handle), digest(browser), at(now)).await.unwrap()
+        store.request(hashed(handle), hashed(browser), at(now)).await.unwrap()
     };
     assert_eq!(found("h", "b", 99).await, Some(request()));
     assert_eq!(found("h", "b", 100).await, None);
@@ -26,40 +26,45 @@ pub(in crate::store) async fn a_request_is_its_browsers_until_it_ends(store: Sto
 }
 
 pub(in crate::store) async fn a_request_moves_with_its_browser_and_with_no_other(store: Store) {
-    store.add_request(digest("h"), &request()).await.unwrap();
+    store.add_request(hashed("h"), &request()).await.unwrap();
     let moved = async |from, to, account| {
-        store.rebind_request(digest("h"), digest(from), digest(to), account).await.unwrap()
+        store.rebind_request(hashed("h"), hashed(from), hashed(to), account).await.unwrap()
+            == UpdateOutcome::Updated
     };
     assert!(!moved("other", "c", Some(7)).await);
     assert!(moved("b", "c", Some(7)).await);
     assert!(!moved("other", "d", Some(8)).await);
-    let found = store.request(digest("h"), digest("c"), at(1)).await.unwrap();
-    assert_eq!(found, Some(Request { browser: digest("c"), account: Some(7), ..request() }));
+    let found = store.request(hashed("h"), hashed("c"), at(1)).await.unwrap();
+    assert_eq!(
+        found,
+        Some(StoredRequest { browser: hashed("c"), account_id: Some(7), ..request() })
+    );
 }
 
 pub(in crate::store) async fn a_request_moves_again_from_the_cookie_that_it_moved_from(
     store: Store,
 ) {
-    store.add_request(digest("h"), &request()).await.unwrap();
+    store.add_request(hashed("h"), &request()).await.unwrap();
     let moved = async |from, to| {
-        store.rebind_request(digest("h"), digest(from), digest(to), Some(7)).await.unwrap()
+        store.rebind_request(hashed("h"), hashed(from), hashed(to), Some(7)).await.unwrap()
+            == UpdateOutcome::Updated
     };
     assert!(moved("b", "c").await);
-    assert!(store.request(digest("h"), digest("b"), at(1)).await.unwrap().is_some());
+    assert!(store.request(hashed("h"), hashed("b"), at(1)).await.unwrap().is_some());
     assert!(moved("b", "d").await);
     assert!(!moved("c", "e").await, "nobody has this cookie: another was given since");
     assert!(moved("d", "e").await);
     assert!(!moved("b", "f").await, "only the last one counts");
     // To be found is not to be answered.
-    assert_eq!(store.consume_request(digest("h"), digest("d"), at(1)).await.unwrap(), None);
-    assert!(store.consume_request(digest("h"), digest("e"), at(1)).await.unwrap().is_some());
+    assert_eq!(store.consume_request(hashed("h"), hashed("d"), at(1)).await.unwrap(), None);
+    assert!(store.consume_request(hashed("h"), hashed("e"), at(1)).await.unwrap().is_some());
     assert!(!moved("d", "f").await);
 }
 
 pub(in crate::store) async fn a_request_is_taken_once_by_its_browser(store: Store) {
-    store.add_request(digest("h"), &request()).await.unwrap();
+    store.add_request(hashed("h"), &request()).await.unwrap();
     let take = async |browser, now| {
-        store.consume_request(digest("h"), digest(browser), at(now)).await.unwrap()
+        store.consume_request(hashed("h"), hashed(browser), at(now)).await.unwrap()
     };
     assert_eq!(take("other", 1).await, None);
     assert_eq!(take("b", 100).await, None);
@@ -68,9 +73,9 @@ pub(in crate::store) async fn a_request_is_taken_once_by_its_browser(store: Stor
 }
 
 pub(in crate::store) async fn of_many_who_take_a_request_one_succeeds(store: Store) {
-    store.add_request(digest("h"), &request()).await.unwrap();
+    store.add_request(hashed("h"), &request()).await.unwrap();
     let (_, taken) = many(store, |store, _| async move {
-        store.consume_request(digest("h"), digest("b"), at(1)).await.unwrap()
+        store.consume_request(hashed("h"), hashed("b"), at(1)).await.unwrap()
     })
     .await;
     assert_eq!(taken.into_iter().flatten().collect::<Vec<_>>(), [request()]);

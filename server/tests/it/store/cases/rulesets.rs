@@ -202,7 +202,7 @@ pub(in crate::store) async fn the_rules_of_many_are_read_by_name(store: Store) {
     // More than one statement takes, with and without rules, and others in between.
     let names: Vec<String> = (0..120).map(|number| format!("person_{number}")).collect();
     for (id, name) in (0..).zip(&names) {
-        store.add_account(&account(id, name)).await.unwrap().unwrap();
+        store.add_account(&account(id, name)).await.unwrap();
         if id % 3 == 0 {
             for scope in ["global", "device/phone"] {
                 let read = store.rulesets_for_update(id).await.unwrap();
@@ -234,10 +234,10 @@ pub(in crate::store) async fn the_rules_of_many_are_read_by_name(store: Store) {
 }
 
 pub(in crate::store) async fn the_rules_of_many_are_those_of_the_last_write(store: Store) {
-    store.add_account(&account(7, "alice")).await.unwrap().unwrap();
+    store.add_account(&account(7, "alice")).await.unwrap();
     let names = ["alice", "bob"];
     assert_eq!(of_many(&store, &names).await, [Some(vec![]), None]);
-    store.add_account(&account(8, "bob")).await.unwrap().unwrap();
+    store.add_account(&account(8, "bob")).await.unwrap();
     assert!(save(&store, "global", Some("one")).await);
     let one = Some(vec!["one".to_owned()]);
     assert_eq!(of_many(&store, &names).await, [one.clone(), Some(vec![])]);

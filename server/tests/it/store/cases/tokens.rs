@@ -1,9 +1,10 @@
 //! Tokens.
 
-use belfry::store::{NewToken, Store};
+use belfry::store::{NewToken, SignInOutcome, Store, UpdateOutcome};
 use belfry_core::oauth::token::{Token, TokenAccount};
+use belfry_core::secret::HashedSecret;
 
-use super::{PASSWORD, at, digest, many, token, with_alice};
+use super::{PASSWORD, at, hashed, many, token, with_alice};
 
 pub(in crate::store) async fn a_token_is_read_back_with_its_account(store: Store) {
     with_alice(&store).await;
@@ -11,7 +12,7 @@ pub(in crate::store) async fn a_token_is_read_back_with_its_account(store: Store
     store.add_token(&issued).await.unwrap();
 
     for reading in ["from the database", "from memory"] {
-        let found = store.token(digest("t")).await.unwrap().unwrap();
+        let found = store.token(hashed("t")).await.unwrap().unwrap();
         let expected = Token {
             app_id: 1,
             account: Some(TokenAccount { id: 7, name: "alice".to_owned(), disabled_at: None }),
@@ -28,31 +29,43 @@ pub(in crate::store) async fn a_token_is_read_back_with_its_account(store: Store
 pub(in crate::store) async fn a_token_of_an_app_has_no_account(store: Store) {
     with_alice(&store).await;
     store.add_token(&token("t", None)).await.unwrap();
-    assert_eq!(store.token(digest("t")).await.unwrap().unwrap().account, None);
+    assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().account, None);
 }
 
 pub(in crate::store) async fn an_unknown_token_is_nobodys(store: Store) {
-    assert_eq!(store.token(digest("t")).await.unwrap(), None);
-    assert!(!store.revoke_token(digest("t"), at(1)).await.unwrap());
+    assert_eq!(store.token(hashed("t")).await.unwrap(), None);
+    assert_eq!(
+        store.revoke_token(hashed("t").lookup, at(1)).await.unwrap(),
+        UpdateOutcome::NotFound
+    );
 }
 
 pub(in crate::store) async fn a_revoked_token_says_so_at_once(store: Store) {
     with_alice(&store).await;
     store.add_token(&token("t", Some(7))).await.unwrap();
-    assert_eq!(store.token(digest("t")).await.unwrap().unwrap().revoked_at, None);
+    assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, None);
 
-    assert!(store.revoke_token(digest("t"), at(1_700_000_009)).await.unwrap());
+    assert_eq!(
+        store.revoke_token(hashed("t").lookup, at(1_700_000_009)).await.unwrap(),
+        UpdateOutcome::Updated
+    );
 
-    let found = store.token(digest("t")).await.unwrap().unwrap();
+    let found = store.token(hashed("t")).await.unwrap().unwrap();
     assert_eq!(found.revoked_at, Some(at(1_700_000_009)));
 }
 
 pub(in crate::store) async fn a_revocation_keeps_its_first_time(store: Store) {
     with_alice(&store).await;
     store.add_token(&token("t", Some(7))).await.unwrap();
-    assert!(store.revoke_token(digest("t"), at(10)).await.unwrap());
-    assert!(store.revoke_token(digest("t"), at(20)).await.unwrap());
-    assert_eq!(store.token(digest("t")).await.unwrap().unwrap().revoked_at, Some(at(10)));
+    assert_eq!(
+        store.revoke_token(hashed("t").lookup, at(10)).await.unwrap(),
+        UpdateOutcome::Updated
+    );
+    assert_eq!(
+        store.revoke_token(hashed("t").lookup, at(20)).await.unwrap(),
+        UpdateOutcome::Updated
+    );
+    assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, Some(at(10)));
 }
 
 pub(in crate::store) async fn of_many_who_revoke_a_token_all_succeed(store: Store) {
@@ -61,20 +74,20 @@ pub(in crate::store) async fn of_many_who_revoke_a_token_all_succeed(store: Stor
     let (store, outcomes) = many(store, |store, caller| async move {
         // Half of them read, to race with the revocations.
         if caller % 2 == 0 {
-            return store.token(digest("t")).await.unwrap().is_some();
+            return store.token(hashed("t")).await.unwrap().is_some();
         }
-        store.revoke_token(digest("t"), at(10)).await.unwrap()
+        store.revoke_token(hashed("t").lookup, at(10)).await.unwrap() == UpdateOutcome::Updated
     })
     .await;
     assert!(outcomes.iter().all(|found| *found));
-    assert_eq!(store.token(digest("t")).await.unwrap().unwrap().revoked_at, Some(at(10)));
+    assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, Some(at(10)));
 }
 
 pub(in crate::store) async fn a_token_of_a_disabled_account_says_so_at_once(store: Store) {
     with_alice(&store).await;
     store.add_token(&token("t", Some(7))).await.unwrap();
     let disabled_at = async || {
-        let found = store.token(digest("t")).await.unwrap().unwrap();
+        let found = store.token(hashed("t")).await.unwrap().unwrap();
         found.account.as_ref().unwrap().disabled_at
     };
     assert_eq!(disabled_at().await, None);
@@ -89,8 +102,8 @@ pub(in crate::store) async fn what_an_account_has_granted_an_app_is_what_its_goo
 ) {
     with_alice(&store).await;
     let issue = async |secret, app, account, scopes: &str, expires_at| {
-        let scopes = scopes.to_owned();
-        let new = NewToken { app, scopes, expires_at, ..token(secret, account) };
+        let scopes = scopes.parse().unwrap();
+        let new = NewToken { app_id: app, scopes, expires_at, ..token(secret, account) };
         store.add_token(&new).await.unwrap();
     };
     issue("one", 1, Some(7), "read", None).await;
@@ -100,10 +113,11 @@ pub(in crate::store) async fn what_an_account_has_granted_an_app_is_what_its_goo
     issue("of the app", 1, None, "follow", None).await;
     issue("of another app", 2, Some(7), "profile", None).await;
     issue("of another account", 1, Some(8), "profile", None).await;
-    store.revoke_token(digest("revoked"), at(1)).await.unwrap();
+    store.revoke_token(hashed("revoked").lookup, at(1)).await.unwrap();
 
     let granted = async |now| {
-        let mut scopes = store.granted_scopes(7, 1, at(now)).await.unwrap();
+        let scopes = store.granted_scopes(7, 1, at(now)).await.unwrap();
+        let mut scopes: Vec<String> = scopes.iter().map(ToString::to_string).collect();
         scopes.sort();
         scopes
     };
@@ -115,13 +129,33 @@ pub(in crate::store) async fn a_password_of_now_is_good_for_a_token_and_no_other
     with_alice(&store).await;
     for (account, password) in [(Some(7), "another"), (Some(8), PASSWORD), (None, PASSWORD)] {
         let new = token("t", account);
-        assert!(!store.add_token_for_password(&new, password).await.unwrap());
-        assert_eq!(store.token(digest("t")).await.unwrap(), None);
+        assert_eq!(
+            store.add_token_for_password(&new, password).await.unwrap(),
+            SignInOutcome::PasswordChanged
+        );
+        assert_eq!(store.token(hashed("t")).await.unwrap(), None);
     }
     let new = NewToken { expires_at: Some(at(1_800_000_000)), ..token("t", Some(7)) };
-    assert!(store.add_token_for_password(&new, PASSWORD).await.unwrap());
-    let found = store.token(digest("t")).await.unwrap().unwrap();
+    assert_eq!(
+        store.add_token_for_password(&new, PASSWORD).await.unwrap(),
+        SignInOutcome::SignedIn
+    );
+    let found = store.token(hashed("t")).await.unwrap().unwrap();
     assert_eq!(found.account.as_ref().unwrap().id, 7);
-    assert_eq!((found.app_id, found.scopes.to_string()), (new.app, new.scopes));
+    assert_eq!((found.app_id, &found.scopes), (new.app_id, &new.scopes));
     assert_eq!((found.created_at, found.expires_at), (new.created_at, new.expires_at));
+}
+
+/// The lookup key alone must not give access, from the database or from the cache.
+pub(in crate::store) async fn a_token_with_the_right_lookup_key_and_another_secret_is_unknown(
+    store: Store,
+) {
+    with_alice(&store).await;
+    store.add_token(&token("t", Some(7))).await.unwrap();
+    let forged = HashedSecret { digest: hashed("other").digest, ..hashed("t") };
+    for reading in ["from the database", "while the token is cached"] {
+        assert_eq!(store.token(forged).await.unwrap(), None, "{reading}");
+        assert_eq!(store.cached_token(&forged), None, "{reading}");
+        assert!(store.token(hashed("t")).await.unwrap().is_some(), "{reading}");
+    }
 }

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use belfry::store::{Account, Code, NewToken, Request, Session, Store, StoreError};
+use belfry::store::{
+    Account, AddAccountError, NewToken, Session, SignInOutcome, Store, StoreError, StoredRequest,
+};
+use belfry_core::oauth::grant::Grant;
 
 use super::rulesets::with_rule;
-use super::{PASSWORD, account, agree, at, digest, token, with_alice};
+use super::{PASSWORD, account, agree, at, grant, hashed, token, with_alice};
 
 pub(in crate::store) async fn it_answers_a_ping(store: Store) {
     store.ping().await.unwrap();
@@ -16,27 +19,23 @@ pub(in crate::store) async fn what_ended_is_swept_and_what_lives_is_kept(store: 
     const DAY: i64 = 24 * 60 * 60;
     with_alice(&store).await;
     for (name, expires_at) in [("old", at(10)), ("young", at(20))] {
-        let code = Code {
-            app: 1,
-            account: 7,
-            scopes: "read".to_owned(),
-            details: "{}".to_owned(),
-            expires_at,
-            token: None,
-        };
+        let code = Grant { expires_at, ..grant() };
         let session =
-            Session { account: 7, created_at: at(1), seen_at: at(1), expires_at, lang: None };
-        let request = Request {
-            app: 1,
-            browser: digest("b"),
-            account: None,
-            details: "{}".to_owned(),
+            Session { account_id: 7, created_at: at(1), seen_at: at(1), expires_at, lang: None };
+        let request = StoredRequest {
+            app_id: 1,
+            browser: hashed("b"),
+            account_id: None,
+            parameters: Vec::new(),
             expires_at,
         };
-        store.add_request(digest(name), &request).await.unwrap();
+        store.add_request(hashed(name), &request).await.unwrap();
         let token = NewToken { expires_at: Some(expires_at), ..token(name, None) };
         agree(&store, name, &code).await;
-        assert!(store.add_session(digest(name), &session, PASSWORD).await.unwrap());
+        assert_eq!(
+            store.add_session(hashed(name), &session, PASSWORD).await.unwrap(),
+            SignInOutcome::SignedIn
+        );
         store.add_token(&token).await.unwrap();
     }
     store.add_token(&token("endless", None)).await.unwrap();
@@ -44,14 +43,14 @@ pub(in crate::store) async fn what_ended_is_swept_and_what_lives_is_kept(store: 
     store.delete_expired(at(DAY + 15)).await.unwrap();
 
     for (name, kept) in [("old", false), ("young", true)] {
-        assert_eq!(store.code(digest(name)).await.unwrap().is_some(), kept, "code {name}");
-        assert_eq!(store.token(digest(name)).await.unwrap().is_some(), kept, "token {name}");
-        let session = store.session(digest(name), at(5)).await.unwrap();
+        assert_eq!(store.code(hashed(name)).await.unwrap().is_some(), kept, "code {name}");
+        assert_eq!(store.token(hashed(name)).await.unwrap().is_some(), kept, "token {name}");
+        let session = store.session(hashed(name), at(5)).await.unwrap();
         assert_eq!(session.is_some(), kept, "session {name}");
-        let request = store.request(digest(name), digest("b"), at(5)).await.unwrap();
+        let request = store.request(hashed(name), hashed("b"), at(5)).await.unwrap();
         assert_eq!(request.is_some(), kept, "request {name}");
     }
-    assert!(store.token(digest("endless")).await.unwrap().is_some());
+    assert!(store.token(hashed("endless")).await.unwrap().is_some());
 }
 
 pub(in crate::store) async fn texts_of_any_script_and_quotes_are_kept(store: Store) {
@@ -63,7 +62,7 @@ pub(in crate::store) async fn texts_of_any_script_and_quotes_are_kept(store: Sto
     ] {
         let account =
             Account { email: None, password: text.to_owned(), ..account(id, &format!("n{id}")) };
-        store.add_account(&account).await.unwrap().unwrap();
+        store.add_account(&account).await.unwrap();
         assert_eq!(store.account(id).await.unwrap(), Some(account), "{text}");
     }
 }
@@ -76,7 +75,7 @@ pub(in crate::store) async fn a_text_with_a_nul_is_nobodys_and_is_not_kept(store
         assert_eq!(store.account_by_email(text).await.unwrap(), None, "{text:?}");
         assert_eq!(store.app_by_client_id(text).await.unwrap(), None, "{text:?}");
         let refused = store.add_account(&account(8, text)).await.unwrap_err();
-        assert!(matches!(refused, StoreError::Nul), "{refused}");
+        assert!(matches!(refused, AddAccountError::Store(StoreError::Nul)), "{refused}");
         assert_eq!(store.account(8).await.unwrap(), None);
     }
     let many = store.account_ids(&["al\0ice", "alice", "\0"]).await.unwrap();
