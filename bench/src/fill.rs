@@ -89,7 +89,7 @@ fn account(number: i64, now: Timestamp) -> Account {
 
 /// The token of an account: `bench`, padding to the length of a token, and ten digits.
 fn token_text(digits: &str) -> String {
-    format!("bench{}{digits}", "0".repeat(49))
+    format!("bench{digits}{}", "0".repeat(49))
 }
 
 fn token(number: i64, now: Timestamp) -> NewToken {

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::authorized_apps::and_revoke_access;
 use super::cache::Invalidation;
-use super::engine::{Batch, Row, Statement, sql};
+use super::engine::{Batch, Row, sql};
 use super::{Store, StoreError, UpdateOutcome};
 use crate::random;
 
@@ -212,10 +212,4 @@ pub enum ExistingAccess {
     Keep,
     /// Their tokens are revoked and their codes deleted.
     RevokeAt(Timestamp),
-}
-
-/// Locks an account row for the rest of a transaction that grants access, so that granting and
-/// revoking access are serialised.
-pub(super) fn lock_account(id: i64) -> Statement {
-    sql("update accounts set password = password where id = $1", [id.into()])
 }

@@ -3,7 +3,7 @@
 use belfry_core::oauth::scope::Scopes;
 use jiff::Timestamp;
 
-use super::accounts::lock_account;
+use super::account_lock::lock_account;
 use super::cache::Invalidation;
 use super::engine::{Batch, Row, sql};
 use super::{Store, StoreError};

@@ -14,6 +14,7 @@ use belfry_core::oauth::token::Token;
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use quick_cache::Weighter;
 
+pub(crate) use self::epochs::Epoch;
 use self::epochs::InvalidationEpochs;
 pub(crate) use self::invalidation::Invalidation;
 
@@ -36,17 +37,6 @@ pub(crate) struct Cache {
     other_epochs: InvalidationEpochs,
     /// False while notifications of other nodes' writes cannot be received.
     enabled: AtomicBool,
-}
-
-/// The invalidation count of a key when a read began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Epoch(u64);
-
-impl Epoch {
-    /// The epoch after one more invalidation, caused by the reader's own write.
-    pub(crate) fn after_own_write(self) -> Self {
-        Self(self.0 + 1)
-    }
 }
 
 /// Weighs entries by the bytes they occupy.

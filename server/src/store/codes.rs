@@ -6,7 +6,7 @@ use belfry_core::secret::{HashedSecret, LookupKey};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::accounts::lock_account;
+use super::account_lock::lock_account;
 use super::engine::{Batch, Row, sql};
 use super::{Store, StoreError};
 

@@ -3,7 +3,7 @@
 use belfry_core::secret::{HashedSecret, LookupKey};
 use jiff::Timestamp;
 
-use super::accounts::lock_account;
+use super::account_lock::lock_account;
 use super::engine::{Batch, Row, sql};
 use super::{SignInOutcome, Store, StoreError};
 

@@ -7,7 +7,7 @@ use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::{HashedSecret, LookupKey};
 use jiff::Timestamp;
 
-use super::accounts::lock_account;
+use super::account_lock::lock_account;
 use super::cache::Invalidation;
 use super::engine::{Batch, Row, Statement, sql};
 use super::{SignInOutcome, Store, StoreError, UpdateOutcome};

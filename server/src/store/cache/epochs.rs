@@ -3,6 +3,17 @@
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// The invalidation count of a key when a read began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Epoch(pub(super) u64);
+
+impl Epoch {
+    /// The epoch after one more invalidation, caused by the reader's own write.
+    pub(crate) fn after_own_write(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
 /// Counters shared by all keys with the same hash. There are enough of them that an invalidation
 /// rarely blocks the insertion of an unrelated key.
 pub(super) struct InvalidationEpochs {
