@@ -1,7 +1,7 @@
 //! The commands, with and without a running server, on both database engines.
 
-mod beside;
 mod missing;
+mod with_server;
 
 use std::ffi::OsStr;
 use std::io::Write;

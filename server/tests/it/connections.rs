@@ -41,7 +41,7 @@ impl Server {
             tokio::spawn(tls.clone().watch());
         }
         let stopped = async { drop(stopped.await) };
-        let serving = tokio::spawn(serve(listener, tls, service.site.clone(), stopped));
+        let serving = tokio::spawn(serve(listener, tls, service.http.clone(), stopped));
         Self { address, stop: Some(stop), serving, service }
     }
 
@@ -119,7 +119,7 @@ async fn an_idle_connection_is_closed_after_its_response() {
 #[tokio::test]
 async fn a_connection_with_a_request_in_flight_is_not_idle() {
     let server = Server::with(config(|config| config.http.idle_timeout = SHORT)).await;
-    let token = server.service.person("alice").await.token().to_owned();
+    let token = server.service.user("alice").await.token().to_owned();
     let head = format!(
         "PUT /_matrix/client/v3/pushrules/global/room/a HTTP/1.1\r\nHost: a\r\n\
          Authorization: Bearer {token}\r\nContent-Length: 14\r\nConnection: close\r\n\r\n"

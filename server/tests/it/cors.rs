@@ -5,7 +5,7 @@ use crate::rules::{pushrules, service};
 #[tokio::test]
 async fn any_origin_may_send_preflight_and_actual_requests() {
     let service = service().await;
-    let alice = service.person("alice").await.with("origin", "https://app.example");
+    let alice = service.user("alice").await.with("origin", "https://app.example");
     for path in [
         pushrules("global/room/a"),
         "/_matrix/client/v3/login".to_owned(),
@@ -17,7 +17,7 @@ async fn any_origin_may_send_preflight_and_actual_requests() {
     ] {
         let preflight = alice
             .with("access-control-request-method", "PUT")
-            .call(&format!("OPTIONS {path}"), "")
+            .send(&format!("OPTIONS {path}"), "")
             .await;
         assert_eq!((preflight.status, preflight.text.as_str()), (204, ""), "{path}");
         assert_eq!(preflight.header("access-control-allow-origin"), "*", "{path}");
@@ -39,10 +39,10 @@ async fn any_origin_may_send_preflight_and_actual_requests() {
 #[tokio::test]
 async fn a_preflight_request_needs_no_token_and_changes_nothing() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     alice.put_ok("global/room/a", &crate::rules::minimal_rule("room")).await;
     let preflight =
-        service.anyone().call(&format!("OPTIONS {}", pushrules("global/room/a")), "").await;
+        service.anonymous().send(&format!("OPTIONS {}", pushrules("global/room/a")), "").await;
     assert_eq!(preflight.status, 204);
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
 }
@@ -50,10 +50,10 @@ async fn a_preflight_request_needs_no_token_and_changes_nothing() {
 #[tokio::test]
 async fn pages_are_closed_to_other_origins() {
     let service = service().await;
-    let page = service.anyone().with("origin", "https://evil.example");
+    let page = service.anonymous().with("origin", "https://evil.example");
     for path in ["/oauth/authorize", "/oauth/authorize/native", "/healthz", "/"] {
         for method in ["GET", "OPTIONS"] {
-            let response = page.call(&format!("{method} {path}"), "").await;
+            let response = page.send(&format!("{method} {path}"), "").await;
             assert_eq!(response.header("access-control-allow-origin"), "", "{method} {path}");
             assert_eq!(response.header("access-control-allow-methods"), "", "{method} {path}");
         }

@@ -6,13 +6,13 @@ mod evaluate;
 mod explain;
 mod huge;
 mod many;
-mod strange;
+mod unusual_input;
 
 use axum::http::StatusCode;
 use belfry::config::{Config, LimitMode};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Caller, Service, TestDatabase};
+use crate::support::{Service, TestClient, TestDatabase, TestResponse};
 
 const EXPLAIN: &str = "POST /_service/client/api/v1/pushrules/explain";
 const EVALUATE: &str = "POST /_service/app/v1/evaluate";
@@ -22,19 +22,19 @@ const PRODUCT: &str = "[[application_services]]\nid = 'product'\nas_token = 'tok
     sender_localpart = 'product'\nnamespaces.users = [{ regex = '@.*' }]\n";
 
 /// A service with the application service and without rate limits.
-async fn with_product() -> (Service, Caller) {
+async fn with_product() -> (Service, TestClient) {
     with_settings(PRODUCT).await
 }
 
-async fn with_settings(settings: &str) -> (Service, Caller) {
+async fn with_settings(settings: &str) -> (Service, TestClient) {
     start_on(TestDatabase::sqlite(), settings).await
 }
 
-async fn start_on(database: TestDatabase, settings: &str) -> (Service, Caller) {
+async fn start_on(database: TestDatabase, settings: &str) -> (Service, TestClient) {
     let mut config: Config = toml::from_str(settings).unwrap();
     config.limits.mode = LimitMode::Off;
     let service = Service::on(database, config).await;
-    let product = service.anyone().bearing("token of product");
+    let product = service.anonymous().with_token("token of product");
     (service, product)
 }
 
@@ -58,19 +58,19 @@ fn members(names: &[&str]) -> Value {
     names.iter().map(|name| json!({ "user_id": user_id(name) })).collect()
 }
 
-impl Caller {
-    async fn send(&self, endpoint: &str, body: &Value) -> Answer {
-        self.call(endpoint, body.to_string()).await
+impl TestClient {
+    async fn send_json(&self, endpoint: &str, body: &Value) -> TestResponse {
+        self.send(endpoint, body.to_string()).await
     }
 
     /// The response to an explain request.
     async fn explain(&self, body: &Value) -> Value {
-        self.send(EXPLAIN, body).await.expect(StatusCode::OK)
+        self.send_json(EXPLAIN, body).await.expect(StatusCode::OK)
     }
 
     /// The groups of an evaluation: the ID of the rule, and the users.
     async fn groups(&self, body: &Value) -> Vec<(Option<String>, Vec<String>)> {
-        let response = self.send(EVALUATE, body).await.expect(StatusCode::OK);
+        let response = self.send_json(EVALUATE, body).await.expect(StatusCode::OK);
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let group = |group: &Value| {
             let users = group["users"].as_array().unwrap().iter().map(text).collect();

@@ -5,31 +5,31 @@ mod proxies;
 use belfry::config::LimitMode;
 use belfry_core::limits::forwarded::TrustedProxies;
 
-use crate::support::caller::address;
+use crate::support::client::address;
 use crate::support::service::config;
-use crate::support::{Answer, Caller, Service};
+use crate::support::{Service, TestClient, TestResponse};
 
 /// A check as nginx sends it.
-async fn original(client: &Caller, method: &str, uri: &str) -> Answer {
+async fn original(client: &TestClient, method: &str, uri: &str) -> TestResponse {
     let client = client.with("x-original-method", method).with("x-original-uri", uri);
     client.get("/gateway/check").await
 }
 
 /// A check as Caddy and Traefik send it.
-async fn forwarded(client: &Caller, method: &str, uri: &str) -> Answer {
+async fn forwarded(client: &TestClient, method: &str, uri: &str) -> TestResponse {
     let client = client.with("x-forwarded-method", method).with("x-forwarded-uri", uri);
     client.get("/gateway/check").await
 }
 
 /// A check as Envoy sends it.
-async fn prefixed(client: &Caller, method: &str, uri: &str) -> Answer {
-    client.call(&format!("{method} /gateway/check{uri}"), "").await
+async fn prefixed(client: &TestClient, method: &str, uri: &str) -> TestResponse {
+    client.send(&format!("{method} /gateway/check{uri}"), "").await
 }
 
 #[tokio::test]
 async fn a_valid_token_passes_with_its_account_app_and_scopes() {
     let service = Service::start().await;
-    let alice = service.person_with("alice", "read write:media").await;
+    let alice = service.user_with_scopes("alice", "read write:media").await;
     let id = service.store().account_by_name("alice").await.unwrap().unwrap().id.to_string();
     for (left, response) in [
         (29, original(&alice, "POST", "/api/v1/media").await),
@@ -49,38 +49,38 @@ async fn a_valid_token_passes_with_its_account_app_and_scopes() {
 #[tokio::test]
 async fn a_check_may_use_any_method() {
     let service = Service::start().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let client = alice.with("x-original-method", "GET").with("x-original-uri", "/x");
     for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"] {
-        assert_eq!(client.call(&format!("{method} /gateway/check"), "").await.status, 200);
+        assert_eq!(client.send(&format!("{method} /gateway/check"), "").await.status, 200);
     }
 }
 
 #[tokio::test]
 async fn a_token_in_the_original_query_is_accepted_and_two_tokens_are_not() {
     let service = Service::start().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let uri = format!("/x?access_token={}", alice.token());
-    assert_eq!(original(&service.anyone(), "GET", &uri).await.status, 200);
-    assert_eq!(prefixed(&service.anyone(), "GET", &uri).await.status, 200);
+    assert_eq!(original(&service.anonymous(), "GET", &uri).await.status, 200);
+    assert_eq!(prefixed(&service.anonymous(), "GET", &uri).await.status, 200);
     assert_eq!(original(&alice, "GET", &uri).await.status, 401);
 }
 
 #[tokio::test]
 async fn an_invalid_token_is_rejected_with_the_reason() {
     let service = Service::start().await;
-    let revoked = service.person("alice").await;
+    let revoked = service.user("alice").await;
     let token = belfry_core::secret::SplitToken::parse(revoked.token()).unwrap().lookup();
     service.store().revoke_token(token, service.now()).await.unwrap();
-    let disabled = service.person("bob").await;
+    let disabled = service.user("bob").await;
     let bob = service.store().account_by_name("bob").await.unwrap().unwrap().id;
     service.store().disable_account(bob, Some(service.now())).await.unwrap();
     let invalid = r#"Bearer error="invalid_token""#;
     for (client, status, text, challenge) in [
-        (&service.anyone(), 401, "The access token is invalid", "Bearer"),
-        (&service.anyone().bearing("made-up"), 401, "The access token is invalid", invalid),
+        (&service.anonymous(), 401, "The access token is invalid", "Bearer"),
+        (&service.anonymous().with_token("made-up"), 401, "The access token is invalid", invalid),
         (
-            &service.anyone().with("authorization", "Basic x"),
+            &service.anonymous().with("authorization", "Basic x"),
             401,
             "The access token is invalid",
             "Bearer",
@@ -99,7 +99,7 @@ async fn an_invalid_token_is_rejected_with_the_reason() {
 #[tokio::test]
 async fn a_check_can_require_scopes() {
     let service = Service::start().await;
-    let alice = service.person_with("alice", "read write:media").await;
+    let alice = service.user_with_scopes("alice", "read write:media").await;
     let client =
         alice.with("x-original-method", "POST").with("x-original-uri", "/x?scope=admin:write");
     for (query, status) in [
@@ -126,7 +126,7 @@ async fn a_check_can_require_scopes() {
 async fn an_app_token_passes_without_an_account() {
     let service = Service::start().await;
     let token = service.issue(None, "read").await;
-    let response = original(&service.anyone().bearing(token.reveal()), "GET", "/x").await;
+    let response = original(&service.anonymous().with_token(token.reveal()), "GET", "/x").await;
     assert_eq!(response.status, 200);
     assert_eq!(response.headers.get("x-account-id").unwrap(), "");
     assert_eq!(response.header("x-app-id"), "1");
@@ -135,7 +135,7 @@ async fn an_app_token_passes_without_an_account() {
 #[tokio::test]
 async fn the_original_request_is_counted_and_not_the_check() {
     let service = Service::start().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for _ in 0..30 {
         assert_eq!(original(&alice, "POST", "/api/v1/media").await.status, 200);
     }
@@ -146,7 +146,7 @@ async fn the_original_request_is_counted_and_not_the_check() {
     assert_eq!(rejected.header("retry-after"), "1800");
     assert_eq!(rejected.header("x-account-id"), "");
     assert_eq!(
-        alice.call("POST /api/v1/media", "").await.status,
+        alice.send("POST /api/v1/media", "").await.status,
         429,
         "shared with requests to Belfry itself"
     );
@@ -157,7 +157,7 @@ async fn the_original_request_is_counted_and_not_the_check() {
 #[tokio::test]
 async fn conflicting_and_incomplete_original_requests_are_rejected() {
     let service = Service::start().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let upload = alice.with("x-original-method", "POST").with("x-original-uri", "/api/v1/media");
     for (status, client, check) in [
         (403, upload.with("x-forwarded-method", "GET").with("x-forwarded-uri", "/x"), ""),
@@ -176,12 +176,12 @@ async fn conflicting_and_incomplete_original_requests_are_rejected() {
 #[tokio::test]
 async fn a_check_without_an_original_request_is_counted_itself() {
     let service = Service::start().await;
-    let anyone = service.anyone();
+    let anonymous = service.anonymous();
     for _ in 0..300 {
-        assert_eq!(anyone.get("/gateway/check").await.status, 400);
+        assert_eq!(anonymous.get("/gateway/check").await.status, 400);
     }
-    assert_eq!(anyone.get("/gateway/check").await.status, 429);
-    assert_eq!(anyone.get("/x").await.status, 429);
+    assert_eq!(anonymous.get("/gateway/check").await.status, 429);
+    assert_eq!(anonymous.get("/x").await.status, 429);
 }
 
 #[tokio::test]
@@ -194,7 +194,7 @@ async fn behind_a_trusted_proxy_the_address_of_the_client_counts() {
         ([10, 0, 0, 1].into(), "198.51.100.1", 299),
         ([10, 0, 0, 1].into(), "198.51.100.2", 299),
     ] {
-        let client = service.person("bob").await.at(peer).with("x-forwarded-for", forwarded_for);
+        let client = service.user("bob").await.at(peer).with("x-forwarded-for", forwarded_for);
         let response = original(&client, "GET", "/x").await;
         let expected = format!("\"ip\";r={left};");
         assert!(
@@ -208,10 +208,10 @@ async fn behind_a_trusted_proxy_the_address_of_the_client_counts() {
 #[tokio::test]
 async fn with_limits_off_tokens_are_still_checked() {
     let service = Service::with(config(|config| config.limits.mode = LimitMode::Off)).await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for _ in 0..40 {
         let response = original(&alice, "POST", "/api/v1/media").await;
         assert_eq!((response.status, response.header("x-ratelimit-limit")), (200, ""));
     }
-    assert_eq!(original(&service.anyone(), "POST", "/api/v1/media").await.status, 401);
+    assert_eq!(original(&service.anonymous(), "POST", "/api/v1/media").await.status, 401);
 }

@@ -9,24 +9,24 @@ use crate::support::service::config;
 #[tokio::test]
 async fn healthz_reports_that_the_process_responds() {
     let service = Service::start().await;
-    let response = service.anyone().get("/healthz").await;
+    let response = service.anonymous().get("/healthz").await;
     assert_eq!(response.expect(StatusCode::OK), json!({ "status": "ok" }));
 }
 
 #[tokio::test]
 async fn readyz_names_each_engine() {
     let service = Service::start().await;
-    let response = service.anyone().get("/readyz").await;
+    let response = service.anonymous().get("/readyz").await;
     assert_eq!(response.expect(StatusCode::OK), json!({ "status": "ready", "database": "ok" }));
 }
 
 #[tokio::test]
 async fn metrics_count_responses_by_status_class() {
     let service = Service::start().await;
-    let anyone = service.anyone();
-    anyone.get("/healthz").await;
-    anyone.get("/nowhere").await;
-    let metrics = anyone.get("/metrics").await;
+    let anonymous = service.anonymous();
+    anonymous.get("/healthz").await;
+    anonymous.get("/nowhere").await;
+    let metrics = anonymous.get("/metrics").await;
     assert_eq!(metrics.status, 200);
     for line in [
         "belfry_http_requests_total{status=\"2xx\"} 1",
@@ -43,7 +43,7 @@ async fn metrics_count_responses_by_status_class() {
 async fn metrics_with_their_own_address_are_not_served_on_the_public_one() {
     let apart = config(|config| config.metrics_listen = Some(([127, 0, 0, 1], 0).into()));
     let service = Service::with(apart).await;
-    assert_eq!(service.anyone().get("/metrics").await.status, 404);
+    assert_eq!(service.anonymous().get("/metrics").await.status, 404);
 }
 
 #[tokio::test]
@@ -57,7 +57,7 @@ async fn an_unknown_path_has_the_error_format_of_its_area() {
         ("/api/v1/nothing", json!({ "error": error })),
         ("/nothing", json!({ "error": error })),
     ] {
-        let response = service.anyone().get(path).await;
+        let response = service.anonymous().get(path).await;
         assert_eq!(response.expect(StatusCode::NOT_FOUND), body, "{path}");
         assert_eq!(response.header("content-length"), response.text.len().to_string(), "{path}");
     }
@@ -66,7 +66,7 @@ async fn an_unknown_path_has_the_error_format_of_its_area() {
 #[tokio::test]
 async fn a_wrong_method_is_rejected_with_the_allowed_ones() {
     let service = Service::start().await;
-    let response = service.anyone().call("POST /healthz", "").await;
+    let response = service.anonymous().send("POST /healthz", "").await;
     let body = response.expect(StatusCode::METHOD_NOT_ALLOWED);
     assert_eq!(body, json!({ "error": "This path cannot be called with this method" }));
     assert_eq!(response.header("allow"), "GET,HEAD");
@@ -76,7 +76,7 @@ async fn a_wrong_method_is_rejected_with_the_allowed_ones() {
 async fn every_response_forbids_content_sniffing() {
     let service = Service::start().await;
     for path in ["/healthz", "/nothing"] {
-        let response = service.anyone().get(path).await;
+        let response = service.anonymous().get(path).await;
         assert_eq!(response.header("x-content-type-options"), "nosniff", "{path}");
     }
 }

@@ -10,10 +10,10 @@ mod settings;
 mod table;
 mod tls;
 
-use crate::support::Caller;
+use crate::support::TestClient;
 
 /// The number of requests, out of `requests`, that no limit rejects.
-pub(crate) async fn admitted(client: &Caller, request: &str, requests: usize) -> usize {
+pub(crate) async fn admitted(client: &TestClient, request: &str, requests: usize) -> usize {
     let mut admitted = 0;
     for _ in 0..requests {
         admitted += usize::from(is_admitted(client, request).await);
@@ -21,6 +21,6 @@ pub(crate) async fn admitted(client: &Caller, request: &str, requests: usize) ->
     admitted
 }
 
-async fn is_admitted(client: &Caller, request: &str) -> bool {
-    client.call(request, "").await.status != 429
+async fn is_admitted(client: &TestClient, request: &str) -> bool {
+    client.send(request, "").await.status != 429
 }

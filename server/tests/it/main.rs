@@ -18,5 +18,5 @@ mod oauth;
 mod process;
 mod rules;
 mod store;
-mod strange;
 mod support;
+mod unusual_text;

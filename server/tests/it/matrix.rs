@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use crate::rules::{pushrules, service};
 use crate::support::service::config;
-use crate::support::{Answer, Caller, Service};
+use crate::support::{Service, TestClient, TestResponse};
 
 const CLIENT: &str = "/_matrix/client/v3";
 
-async fn post(client: &Caller, path: &str, body: &Value) -> Answer {
-    client.call(&format!("POST {CLIENT}/{path}"), body.to_string()).await
+async fn post(client: &TestClient, path: &str, body: &Value) -> TestResponse {
+    client.send(&format!("POST {CLIENT}/{path}"), body.to_string()).await
 }
 
 fn password(user: &str, password: &str) -> Value {
@@ -31,7 +31,7 @@ async fn versions_are_public() {
     for path in
         ["/_matrix/client/versions", "/_service/client/versions", "/_matrix/client/r0/versions"]
     {
-        let body = service.anyone().get(path).await.expect(StatusCode::OK);
+        let body = service.anonymous().get(path).await.expect(StatusCode::OK);
         let versions = body["versions"].as_array().unwrap();
         for version in ["r0.6.1", "v1.1", "v1.11"] {
             assert!(versions.contains(&json!(version)), "{path}: {version}");
@@ -43,7 +43,7 @@ async fn versions_are_public() {
 #[tokio::test]
 async fn the_login_flow_is_a_password() {
     let service = service().await;
-    let response = service.anyone().get(&format!("{CLIENT}/login")).await;
+    let response = service.anonymous().get(&format!("{CLIENT}/login")).await;
     assert_eq!(
         response.expect(StatusCode::OK),
         json!({ "flows": [{ "type": "m.login.password" }] })
@@ -61,11 +61,11 @@ async fn login_with_a_password_returns_a_token_for_push_rules() {
         password("@alice:ring.example", "correct horse alice"),
         legacy,
     ] {
-        let response = post(&service.anyone(), "login", &body).await.expect(StatusCode::OK);
+        let response = post(&service.anonymous(), "login", &body).await.expect(StatusCode::OK);
         assert_eq!(response["user_id"], "@alice:ring.example");
         assert_eq!(response["home_server"], "ring.example");
         assert_eq!(response["device_id"].as_str().unwrap().len(), 10);
-        let alice = service.anyone().bearing(response["access_token"].as_str().unwrap());
+        let alice = service.anonymous().with_token(response["access_token"].as_str().unwrap());
         alice.put_ok("global/room/a", &json!({ "actions": [] })).await;
         assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
     }
@@ -77,7 +77,7 @@ async fn a_client_can_choose_its_device_id() {
     service.add_account("alice").await;
     let mut body = password("alice", "correct horse alice");
     body["device_id"] = json!("PHONE");
-    let response = post(&service.anyone(), "login", &body).await;
+    let response = post(&service.anonymous(), "login", &body).await;
     assert_eq!(response.json()["device_id"], "PHONE");
 }
 
@@ -96,7 +96,7 @@ async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
         ("Alice", "correct horse alice"),
         ("alice\0", "correct horse alice"),
     ] {
-        let response = post(&service.anyone(), "login", &password(user, secret)).await;
+        let response = post(&service.anonymous(), "login", &password(user, secret)).await;
         assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()), "{user:?}");
         texts.push(response.text);
     }
@@ -109,15 +109,15 @@ async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
 async fn login_attempts_are_limited_by_address() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let (anyone, right) = (service.anyone(), password("alice", "correct horse alice"));
+    let (anonymous, right) = (service.anonymous(), password("alice", "correct horse alice"));
     for attempt in 0..25 {
         // Unknown names count like known ones.
         let name = if attempt % 2 == 0 { "alice" } else { "nobody" };
-        let response = post(&anyone, "login", &password(name, "wrong")).await;
+        let response = post(&anonymous, "login", &password(name, "wrong")).await;
         assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
         assert_eq!(response.header("x-ratelimit-remaining"), (24 - attempt).to_string());
     }
-    let limited = post(&anyone, "login", &right).await;
+    let limited = post(&anonymous, "login", &right).await;
     assert_eq!(limited.errcode(), (429, "M_LIMIT_EXCEEDED".into()));
     assert_eq!(limited.json()["retry_after_ms"], 300_000);
     assert_eq!(limited.header("retry-after"), "300");
@@ -126,17 +126,17 @@ async fn login_attempts_are_limited_by_address() {
     let expected = r#""ip";r=274;t=300, "sign_in_address";r=0;t=300, "sign_in_name";r=12;t=3600"#;
     assert_eq!(limited.header("ratelimit"), expected);
 
-    let elsewhere = anyone.at(crate::support::caller::address(9));
+    let elsewhere = anonymous.at(crate::support::client::address(9));
     assert_eq!(post(&elsewhere, "login", &right).await.status, 200);
     service.clock.advance(300);
-    assert_eq!(post(&anyone, "login", &right).await.status, 200);
+    assert_eq!(post(&anonymous, "login", &right).await.status, 200);
 }
 
 #[tokio::test]
 async fn no_token_is_issued_while_the_app_of_matrix_clients_is_disabled() {
     let service = service().await;
-    let anyone = service.anyone();
-    assert_eq!(post(&anyone, "register", &registration("alice")).await.status, 200);
+    let anonymous = service.anonymous();
+    assert_eq!(post(&anonymous, "register", &registration("alice")).await.status, 200);
     let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;
     service.store().disable_app(app, Some(service.now())).await.unwrap();
 
@@ -148,14 +148,14 @@ async fn no_token_is_issued_while_the_app_of_matrix_clients_is_disabled() {
         ("register", without_token),
         ("register", json!({})),
     ] {
-        let response = post(&anyone, path, &body).await;
+        let response = post(&anonymous, path, &body).await;
         assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()), "{path} {body}");
         assert!(response.text.contains("operator has disabled"), "{response:?}");
     }
     assert!(service.store().account_by_name("bob").await.unwrap().is_none());
 
     service.store().disable_app(app, None).await.unwrap();
-    assert_eq!(post(&anyone, "login", &password("alice", "correct horse")).await.status, 200);
+    assert_eq!(post(&anonymous, "login", &password("alice", "correct horse")).await.status, 200);
 }
 
 #[tokio::test]
@@ -174,7 +174,7 @@ async fn a_malformed_login_is_rejected() {
             "M_UNKNOWN",
         ),
     ] {
-        let response = service.anyone().call(&format!("POST {CLIENT}/login"), body).await;
+        let response = service.anonymous().send(&format!("POST {CLIENT}/login"), body).await;
         assert_eq!(response.errcode(), (400, code.into()), "{body}");
     }
 }
@@ -184,26 +184,27 @@ async fn a_disabled_account_cannot_sign_in_and_the_reason_requires_the_password(
     let service = service().await;
     let id = service.add_account("alice").await;
     service.store().disable_account(id, Some(service.now())).await.unwrap();
-    let right = post(&service.anyone(), "login", &password("alice", "correct horse alice")).await;
+    let right =
+        post(&service.anonymous(), "login", &password("alice", "correct horse alice")).await;
     assert_eq!(right.errcode(), (403, "M_USER_DEACTIVATED".into()));
-    let wrong = post(&service.anyone(), "login", &password("alice", "wrong")).await;
+    let wrong = post(&service.anonymous(), "login", &password("alice", "wrong")).await;
     assert_eq!(wrong.errcode(), (403, "M_FORBIDDEN".into()));
 }
 
 #[tokio::test]
 async fn whoami_returns_the_user_of_any_token() {
     let service = service().await;
-    let alice = service.person_with("alice", "profile").await;
+    let alice = service.user_with_scopes("alice", "profile").await;
     let response = alice.get(&format!("{CLIENT}/account/whoami")).await.expect(StatusCode::OK);
     assert_eq!(response, json!({ "user_id": "@alice:ring.example", "is_guest": false }));
-    let without_token = service.anyone().get(&format!("{CLIENT}/account/whoami")).await;
+    let without_token = service.anonymous().get(&format!("{CLIENT}/account/whoami")).await;
     assert_eq!(without_token.errcode(), (401, "M_MISSING_TOKEN".into()));
 }
 
 #[tokio::test]
 async fn logout_revokes_only_its_token() {
     let service = service().await;
-    let (one, other) = (service.person("alice").await, service.person("alice").await);
+    let (one, other) = (service.user("alice").await, service.user("alice").await);
     assert_eq!(one.get(&pushrules("")).await.status, 200);
     let response = post(&one, "logout", &json!({})).await;
     assert_eq!(response.expect(StatusCode::OK), json!({}));
@@ -215,21 +216,21 @@ async fn logout_revokes_only_its_token() {
 #[tokio::test]
 async fn registration_requires_the_dummy_stage_and_creates_the_account() {
     let service = service().await;
-    let anyone = service.anyone();
+    let anonymous = service.anonymous();
     let mut body = json!({ "username": "alice", "password": "correct horse" });
-    let challenge = post(&anyone, "register", &body).await.expect(StatusCode::UNAUTHORIZED);
+    let challenge = post(&anonymous, "register", &body).await.expect(StatusCode::UNAUTHORIZED);
     assert_eq!(challenge["flows"], json!([{ "stages": ["m.login.dummy"] }]));
     assert_eq!(challenge["params"], json!({}));
     assert_eq!(challenge.get("errcode"), None);
     assert!(service.store().account_by_name("alice").await.unwrap().is_none());
 
     body["auth"] = json!({ "type": "m.login.dummy", "session": challenge["session"] });
-    let created = post(&anyone, "register", &body).await.expect(StatusCode::OK);
+    let created = post(&anonymous, "register", &body).await.expect(StatusCode::OK);
     assert_eq!(created["user_id"], "@alice:ring.example");
     assert!(created["device_id"].is_string());
-    let alice = anyone.bearing(created["access_token"].as_str().unwrap());
+    let alice = anonymous.with_token(created["access_token"].as_str().unwrap());
     assert_eq!(alice.get(&pushrules("")).await.status, 200);
-    let login = post(&anyone, "login", &password("alice", "correct horse")).await;
+    let login = post(&anonymous, "login", &password("alice", "correct horse")).await;
     assert_eq!(login.status, 200);
 }
 
@@ -238,11 +239,11 @@ async fn registration_without_a_token_or_a_name() {
     let service = service().await;
     let mut body = registration("alice");
     body["inhibit_login"] = json!(true);
-    let created = post(&service.anyone(), "register", &body).await.expect(StatusCode::OK);
+    let created = post(&service.anonymous(), "register", &body).await.expect(StatusCode::OK);
     assert_eq!(created, json!({ "user_id": "@alice:ring.example", "home_server": "ring.example" }));
     let mut body = registration("");
     body.as_object_mut().unwrap().remove("username");
-    let created = post(&service.anyone(), "register", &body).await.expect(StatusCode::OK);
+    let created = post(&service.anonymous(), "register", &body).await.expect(StatusCode::OK);
     assert!(created["user_id"].as_str().unwrap().starts_with("@u"), "{created}");
 }
 
@@ -270,14 +271,14 @@ async fn an_invalid_registration_is_rejected_with_its_error_code() {
         (json!([]), "M_BAD_JSON"),
         (json!({ "username": "bob", "auth": { "type": "m.login.dummy" } }), "M_MISSING_PARAM"),
     ] {
-        let response = post(&service.anyone(), "register", &body).await;
+        let response = post(&service.anonymous(), "register", &body).await;
         assert_eq!(response.errcode(), (400, code.into()), "{body}");
     }
     let other = with("auth", json!({ "type": "m.login.recaptcha" }));
-    let response = post(&service.anyone(), "register", &other).await;
+    let response = post(&service.anonymous(), "register", &other).await;
     assert_eq!(response.errcode(), (401, "M_UNRECOGNIZED".into()));
     assert_eq!(response.json()["flows"], json!([{ "stages": ["m.login.dummy"] }]));
-    let guest = post(&service.anyone(), "register?kind=guest", &json!({})).await;
+    let guest = post(&service.anonymous(), "register?kind=guest", &json!({})).await;
     assert_eq!(guest.errcode(), (403, "M_GUEST_ACCESS_FORBIDDEN".into()));
     assert!(service.store().account_by_name("bob").await.unwrap().is_none());
 }
@@ -285,20 +286,20 @@ async fn an_invalid_registration_is_rejected_with_its_error_code() {
 #[tokio::test]
 async fn registrations_share_a_limit_with_the_accounts_api_and_stages_do_not_count() {
     let service = Service::start().await;
-    let anyone = service.anyone();
+    let anonymous = service.anonymous();
     for number in 0..5 {
         let stage = json!({ "username": format!("n{number}"), "password": "correct horse" });
-        assert_eq!(post(&anyone, "register", &stage).await.status, 401);
+        assert_eq!(post(&anonymous, "register", &stage).await.status, 401);
         assert_eq!(
-            post(&anyone, "register", &registration(&format!("n{number}"))).await.status,
+            post(&anonymous, "register", &registration(&format!("n{number}"))).await.status,
             200
         );
     }
-    let limited = post(&anyone, "register", &registration("n5")).await;
+    let limited = post(&anonymous, "register", &registration("n5")).await;
     assert_eq!(limited.errcode(), (429, "M_LIMIT_EXCEEDED".into()));
     assert!(limited.header("ratelimit").contains("\"sign_up\";r=0"), "the header names the limit");
     assert!(service.store().account_by_name("n5").await.unwrap().is_none());
-    let api = anyone.call("POST /api/v1/accounts", "").await;
+    let api = anonymous.send("POST /api/v1/accounts", "").await;
     assert_eq!(api.status, 429);
 }
 
@@ -307,8 +308,8 @@ async fn a_token_of_a_matrix_client_expires_after_the_configured_lifetime() {
     let short = config(|config| config.oauth.token_lifetime = Some(Duration::from_mins(30)));
     let service = Service::with(short).await;
     let created =
-        post(&service.anyone(), "register", &registration("alice")).await.expect(StatusCode::OK);
-    let alice = service.anyone().bearing(created["access_token"].as_str().unwrap());
+        post(&service.anonymous(), "register", &registration("alice")).await.expect(StatusCode::OK);
+    let alice = service.anonymous().with_token(created["access_token"].as_str().unwrap());
     service.clock.advance(1799);
     assert_eq!(alice.get(&pushrules("")).await.status, 200);
     service.clock.advance(1);
@@ -320,7 +321,7 @@ async fn closed_registration_creates_no_accounts() {
     let closed = config(|config| config.registration = RegistrationPolicy::Closed);
     let service = Service::with(closed).await;
     for body in [json!({}), registration("alice")] {
-        let response = post(&service.anyone(), "register", &body).await;
+        let response = post(&service.anonymous(), "register", &body).await;
         assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
     }
     assert!(service.store().account_by_name("alice").await.unwrap().is_none());
@@ -337,7 +338,7 @@ async fn registration_is_open_by_default() {
 #[tokio::test]
 async fn account_data_returns_the_rules_to_their_owner_only() {
     let service = service().await;
-    let (alice, bob) = (service.person("alice").await, service.person("bob").await);
+    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
     alice.put_ok("global/room/a", &json!({ "actions": [] })).await;
     let of = |user: &str| format!("{CLIENT}/user/{user}/account_data/m.push_rules");
     let all = alice.get_rules("").await;
@@ -350,10 +351,10 @@ async fn account_data_returns_the_rules_to_their_owner_only() {
     }
     let response = alice.get(&of("%ff")).await;
     assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()));
-    let writer = service.person_with("alice", "write").await;
+    let writer = service.user_with_scopes("alice", "write").await;
     assert_eq!(writer.get(&of("@alice:ring.example")).await.status, 403);
     let put = format!("PUT {}", of("@alice:ring.example"));
-    let response = alice.call(&put, "{\"global\":{}}").await;
+    let response = alice.send(&put, "{\"global\":{}}").await;
     assert_eq!(response.errcode(), (405, "M_UNRECOGNIZED".into()));
     assert_eq!(response.header("allow"), "GET,HEAD");
     assert_eq!(alice.get_rules("").await, all);
@@ -362,7 +363,7 @@ async fn account_data_returns_the_rules_to_their_owner_only() {
 #[tokio::test]
 async fn every_prefix_serves_all_endpoints() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for segment in ["_service", "_matrix"] {
         for api in ["api/v1", "r0", "v3"] {
             let prefix = format!("/{segment}/client/{api}");
@@ -375,11 +376,11 @@ async fn every_prefix_serves_all_endpoints() {
                 assert_eq!(alice.get(&format!("{prefix}/{path}")).await.status, 200, "{prefix}");
             }
             for (path, status) in [("login", 400), ("register", 401)] {
-                let response = alice.call(&format!("POST {prefix}/{path}"), "{}").await;
+                let response = alice.send(&format!("POST {prefix}/{path}"), "{}").await;
                 assert_eq!(response.status, status, "{prefix}/{path}");
             }
-            let signed_out = service.person("alice").await;
-            let response = signed_out.call(&format!("POST {prefix}/logout"), "").await;
+            let signed_out = service.user("alice").await;
+            let response = signed_out.send(&format!("POST {prefix}/logout"), "").await;
             assert_eq!(response.status, 200, "{prefix}");
         }
     }
@@ -392,7 +393,7 @@ async fn a_wrong_method_is_rejected() {
         ["PUT login", "GET register", "GET logout", "POST account/whoami", "POST versions"]
     {
         let (method, path) = request.split_once(' ').unwrap();
-        let response = service.anyone().call(&format!("{method} {CLIENT}/{path}"), "").await;
+        let response = service.anonymous().send(&format!("{method} {CLIENT}/{path}"), "").await;
         assert_eq!(response.errcode(), (405, "M_UNRECOGNIZED".into()), "{request}");
     }
 }

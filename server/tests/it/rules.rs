@@ -18,7 +18,7 @@ use belfry::config::LimitMode;
 use serde_json::{Value, json};
 
 use crate::support::service::config;
-use crate::support::{Answer, Caller, Service};
+use crate::support::{Service, TestClient, TestResponse};
 
 /// The five kinds, in the order of evaluation.
 pub(crate) const KINDS: [&str; 5] = ["override", "content", "room", "sender", "underride"];
@@ -33,7 +33,7 @@ pub(crate) fn pushrules(path: &str) -> String {
     format!("/_service/client/api/v1/pushrules/{path}")
 }
 
-impl Caller {
+impl TestClient {
     /// Gets a push rules resource, which must succeed.
     #[track_caller]
     pub(crate) fn get_rules(&self, path: &str) -> impl Future<Output = Value> {
@@ -42,8 +42,8 @@ impl Caller {
     }
 
     /// Puts a push rules resource.
-    pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
-        self.call(&format!("PUT {}", pushrules(path)), body.to_string()).await
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> TestResponse {
+        self.send(&format!("PUT {}", pushrules(path)), body.to_string()).await
     }
 
     /// Puts a push rules resource, which must succeed with `{}`.
@@ -53,8 +53,8 @@ impl Caller {
     }
 
     /// Deletes a rule.
-    pub(crate) async fn delete(&self, path: &str) -> Answer {
-        self.call(&format!("DELETE {}", pushrules(path)), "").await
+    pub(crate) async fn delete(&self, path: &str) -> TestResponse {
+        self.send(&format!("DELETE {}", pushrules(path)), "").await
     }
 
     /// The ids of the user's own rules of a kind, in order.

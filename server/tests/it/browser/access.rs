@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::fixture::with_browser;
 use super::gallery::visit_all;
-use crate::support::left_out;
+use crate::support::report_skipped;
 
 const AXE: &str = "axe-core@4.14.0";
 /// Runs every rule, also that of WCAG 2.2 which is disabled by default.
@@ -21,7 +21,7 @@ const RUN: &str = "axe.run(document, { rules: { 'target-size': { enabled: true }
 fn axe_finds_nothing_on_any_page_in_light_or_dark() {
     let axe = match axe() {
         Ok(axe) => axe,
-        Err(reason) => return left_out("axe-core", &reason),
+        Err(reason) => return report_skipped("axe-core", &reason),
     };
     with_browser(async |fixture| {
         visit_all(fixture, async |page| {

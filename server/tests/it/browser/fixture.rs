@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use super::app::App;
 use super::tab::{RUNTIME, Tab};
 use crate::support::process::{add_account, run_successfully};
-use crate::support::{Process, left_out};
+use crate::support::{Process, report_skipped};
 
 /// A server, an app and a tab; all of them end with the test.
 pub(super) struct Fixture {
@@ -24,7 +24,7 @@ pub(super) fn with_browser(test: impl AsyncFnOnce(&Fixture)) {
     RUNTIME.block_on(async {
         match Tab::open().await {
             Ok(tab) => test(&Fixture::new(tab).await).await,
-            Err(reason) => left_out("the pages in a browser", &reason.to_string()),
+            Err(reason) => report_skipped("the pages in a browser", &reason.to_string()),
         }
     });
 }

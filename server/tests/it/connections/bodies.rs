@@ -24,7 +24,7 @@ fn parse(response: &str) -> (&str, Value) {
 #[tokio::test]
 async fn a_body_timeout_has_the_error_format_of_its_area() {
     let server = Server::with(config(|config| config.http.body_timeout = SHORT)).await;
-    let token = server.service.person("alice").await.token().to_owned();
+    let token = server.service.user("alice").await.token().to_owned();
     for (headers, part) in
         [("Content-Length: 20", "{\"actions\""), ("Transfer-Encoding: chunked", "2\r\n{\"\r\n")]
     {
@@ -44,7 +44,7 @@ async fn a_body_timeout_has_the_error_format_of_its_area() {
 #[tokio::test]
 async fn a_too_large_content_length_is_rejected_before_the_body() {
     let server = Server::with(Config::default()).await;
-    let token = server.service.person("alice").await.token().to_owned();
+    let token = server.service.user("alice").await.token().to_owned();
     let headers = "Content-Length: 1000000000";
     let response = server.send(put_rule(&token, headers, "").as_bytes()).await;
     let (status, body) = parse(&response);
@@ -55,7 +55,7 @@ async fn a_too_large_content_length_is_rejected_before_the_body() {
 #[tokio::test]
 async fn a_chunked_body_is_rejected_when_it_becomes_too_large() {
     let server = Server::with(Config::default()).await;
-    let token = server.service.person("alice").await.token().to_owned();
+    let token = server.service.user("alice").await.token().to_owned();
     let chunk = format!("{:x}\r\n{}\r\n", 32 * 1024, "a".repeat(32 * 1024)).repeat(3);
     let chunked = put_rule(&token, "Transfer-Encoding: chunked", &chunk);
     let response = server.send(chunked.as_bytes()).await;

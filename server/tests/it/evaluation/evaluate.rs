@@ -11,11 +11,11 @@ use super::{
 async fn notified_users_are_grouped_by_rule() {
     let (service, product) = with_product().await;
     for name in ["ann", "ben", "cat"] {
-        service.person(name).await;
+        service.user(name).await;
     }
-    let dora = service.person("dora").await;
+    let dora = service.user("dora").await;
     dora.put_ok("global/content/cake", &silent_rule("cake")).await;
-    let emma = service.person("emma").await;
+    let emma = service.user("emma").await;
     emma.put_ok("global/content/cake", &json!({ "actions": ["notify"], "pattern": "cake" })).await;
 
     let mut body = json!({
@@ -23,7 +23,7 @@ async fn notified_users_are_grouped_by_rule() {
         "members": members(&["ann", "ben", "cat", "dora", "emma"]),
     });
     body["members"][2]["display_name"] = json!("for");
-    let response = product.send(EVALUATE, &body).await.expect(StatusCode::OK);
+    let response = product.send_json(EVALUATE, &body).await.expect(StatusCode::OK);
 
     let highlight = json!([
         "notify", { "set_tweak": "sound", "value": "default" }, { "set_tweak": "highlight" }
@@ -59,7 +59,7 @@ async fn notified_users_are_grouped_by_rule() {
 #[tokio::test]
 async fn creators_may_notify_the_room() {
     let (service, product) = with_product().await;
-    service.person("ann").await;
+    service.user("ann").await;
     let body = |room: serde_json::Value| json!({ "event": message("hello @room"), "room": room, "members": members(&["ann"]) });
     let bob = "@bob:elsewhere.example";
     for (room, rule) in [
@@ -77,10 +77,10 @@ async fn long_actions_are_omitted_from_the_response() {
     for name in names {
         let sound = json!({ "set_tweak": "sound", "value": name.repeat(20_000) });
         let rule = json!({ "actions": [sound, { "set_tweak": "highlight" }, "notify"] });
-        service.person(name).await.put_ok("global/room/!r:x", &rule).await;
+        service.user(name).await.put_ok("global/room/!r:x", &rule).await;
     }
     let body = json!({ "event": message("hello"), "members": members(&names) });
-    let response = product.send(EVALUATE, &body).await.expect(StatusCode::OK);
+    let response = product.send_json(EVALUATE, &body).await.expect(StatusCode::OK);
     let expected = json!({ "groups": [{
         "notify": true, "rule": { "scope": "global", "kind": "room", "rule_id": "!r:x" },
         "actions": [{ "set_tweak": "highlight" }, "notify"], "tweaks": { "highlight": true },
@@ -93,7 +93,7 @@ async fn long_actions_are_omitted_from_the_response() {
 async fn all_lists_every_member_and_the_sender() {
     let (service, product) = with_product().await;
     for name in ["ann", "ben"] {
-        service.person(name).await;
+        service.user(name).await;
     }
     let mut event = message("hello");
     event["sender"] = json!(user_id("ann"));
@@ -136,7 +136,7 @@ async fn users_without_rules_on_this_server_are_omitted() {
 #[tokio::test]
 async fn a_member_with_several_devices_is_evaluated_for_each() {
     let (service, product) = with_product().await;
-    let ann = service.person("ann").await;
+    let ann = service.user("ann").await;
     ann.put_ok("device/phone/content/cake", &silent_rule("cake")).await;
     let member = |tag: &str| json!({ "user_id": user_id("ann"), "profile_tag": tag });
     let body = json!({
@@ -150,19 +150,19 @@ async fn a_member_with_several_devices_is_evaluated_for_each() {
 #[tokio::test]
 async fn the_token_of_an_application_service_is_required() {
     let (service, product) = with_product().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let body = json!({ "event": message("cake"), "members": [] });
-    let response = alice.send(EVALUATE, &body).await;
+    let response = alice.send_json(EVALUATE, &body).await;
     assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
     let app = service.issue(None, "read").await;
-    let response = service.anyone().bearing(app.reveal()).send(EVALUATE, &body).await;
+    let response = service.anonymous().with_token(app.reveal()).send_json(EVALUATE, &body).await;
     assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
-    let response = service.anyone().send(EVALUATE, &body).await;
+    let response = service.anonymous().send_json(EVALUATE, &body).await;
     assert_eq!(response.errcode(), (401, "M_MISSING_TOKEN".into()));
-    let response = service.anyone().bearing("made up").send(EVALUATE, &body).await;
+    let response = service.anonymous().with_token("made up").send_json(EVALUATE, &body).await;
     assert_eq!(response.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
 
-    let response = product.send("POST /_matrix/app/v1/evaluate", &body).await;
+    let response = product.send_json("POST /_matrix/app/v1/evaluate", &body).await;
     assert_eq!(response.expect(StatusCode::OK), json!({ "groups": [] }));
     let response = product.get("/_matrix/app/v1/evaluate").await;
     assert_eq!(response.errcode(), (405, "M_UNRECOGNIZED".into()));
@@ -188,7 +188,7 @@ async fn an_invalid_body_is_rejected() {
         (r#"{"event":[],"members":[]}"#, "M_BAD_JSON"),
         (r#"{"event":{},"members":[{"user_id":"@a:x","profile_tag":""}]}"#, "M_INVALID_PARAM"),
     ] {
-        let response = product.call(EVALUATE, body).await;
+        let response = product.send(EVALUATE, body).await;
         assert_eq!(response.errcode(), (400, errcode.to_owned()), "{body}");
     }
 }
@@ -198,7 +198,7 @@ async fn the_body_has_its_own_size_limit() {
     let settings = format!("{PRODUCT}\n[rules]\nmax_body_bytes = 64\nmax_evaluate_bytes = 400\n");
     let (_service, product) = with_settings(&settings).await;
     let body = |names: &[&str]| json!({ "event": message("x"), "members": members(names) });
-    assert_eq!(product.send(EVALUATE, &body(&["ann"])).await.status, 200);
-    let response = product.send(EVALUATE, &body(&["ann"; 20])).await;
+    assert_eq!(product.send_json(EVALUATE, &body(&["ann"])).await.status, 200);
+    let response = product.send_json(EVALUATE, &body(&["ann"; 20])).await;
     assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
 }

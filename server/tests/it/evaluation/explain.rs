@@ -14,7 +14,7 @@ fn outcome(explanation: &Value, rule: &str) -> Value {
 #[tokio::test]
 async fn the_walk_lists_the_outcome_of_each_rule() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let loud = json!({ "actions": ["notify", { "set_tweak": "highlight" }], "pattern": "cake" });
     alice.put_ok("global/content/cake", &loud).await;
     alice.put_ok("global/content/pie", &silent_rule("pie")).await;
@@ -45,7 +45,7 @@ async fn the_walk_lists_the_outcome_of_each_rule() {
 #[tokio::test]
 async fn the_state_of_the_room_is_taken_into_account() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for (room, rule) in [
         (json!({}), ".m.rule.message"),
         (json!({ "member_count": 2 }), ".m.rule.room_one_to_one"),
@@ -65,7 +65,7 @@ async fn the_state_of_the_room_is_taken_into_account() {
 #[tokio::test]
 async fn device_rules_apply_to_their_profile_tag() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     alice.put_ok("device/phone/content/cake", &silent_rule("cake")).await;
     let explanation = async |tag: &str| {
         alice.explain(&json!({ "event": message("cake"), "profile_tag": tag })).await
@@ -79,7 +79,7 @@ async fn device_rules_apply_to_their_profile_tag() {
 #[tokio::test]
 async fn users_are_not_notified_of_their_own_events() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let mut event = message("alice");
     event["sender"] = json!("@alice:ring.example");
     let explanation = alice.explain(&json!({ "event": event })).await;
@@ -90,11 +90,11 @@ async fn users_are_not_notified_of_their_own_events() {
 #[tokio::test]
 async fn explain_is_a_post_under_every_prefix_of_the_push_rules() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let body = json!({ "event": message("cake") });
     for prefix in ["/_service/client/api/v1", "/_service/client/r0", "/_matrix/client/v3"] {
         let path = format!("{prefix}/pushrules/explain");
-        let response = alice.send(&format!("POST {path}"), &body).await;
+        let response = alice.send_json(&format!("POST {path}"), &body).await;
         assert_eq!(response.status, 200, "{path}");
         assert_eq!(response.header("access-control-allow-origin"), "*");
         assert_eq!(response.header("cache-control"), "private, no-store");
@@ -108,27 +108,27 @@ async fn a_token_with_a_read_scope_is_required() {
     let (service, product) = with_product().await;
     let body = json!({ "event": message("cake") });
     for (scopes, status) in [("read:notifications", 200), ("push", 200), ("write", 403)] {
-        let caller = service.person_with("alice", scopes).await;
-        assert_eq!(caller.send(EXPLAIN, &body).await.status, status, "{scopes}");
+        let client = service.user_with_scopes("alice", scopes).await;
+        assert_eq!(client.send_json(EXPLAIN, &body).await.status, status, "{scopes}");
     }
-    let response = service.anyone().send(EXPLAIN, &body).await;
+    let response = service.anonymous().send_json(EXPLAIN, &body).await;
     assert_eq!(response.errcode(), (401, "M_MISSING_TOKEN".into()));
-    let response = service.anyone().bearing("made up").send(EXPLAIN, &body).await;
+    let response = service.anonymous().with_token("made up").send_json(EXPLAIN, &body).await;
     assert_eq!(response.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
 
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     alice.put_ok("global/content/cake", &silent_rule("cake")).await;
     let as_alice = format!("{EXPLAIN}?user_id=@alice:ring.example");
-    let explanation = product.send(&as_alice, &body).await.expect(StatusCode::OK);
+    let explanation = product.send_json(&as_alice, &body).await.expect(StatusCode::OK);
     assert_eq!(explanation["rule"]["rule_id"], "cake");
     let as_nobody = format!("{EXPLAIN}?user_id=@nobody:ring.example");
-    assert_eq!(product.send(&as_nobody, &body).await.errcode(), (403, "M_FORBIDDEN".into()));
+    assert_eq!(product.send_json(&as_nobody, &body).await.errcode(), (403, "M_FORBIDDEN".into()));
 }
 
 #[tokio::test]
 async fn an_invalid_body_is_rejected() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for (body, errcode) in [
         ("", "M_NOT_JSON"),
         ("cake", "M_NOT_JSON"),
@@ -141,7 +141,7 @@ async fn an_invalid_body_is_rejected() {
         (r#"{"event":{},"room":{"power_levels":[]}}"#, "M_BAD_JSON"),
         (r#"{"event":{},"profile_tag":"a/b"}"#, "M_INVALID_PARAM"),
     ] {
-        let response = alice.call(EXPLAIN, body).await;
+        let response = alice.send(EXPLAIN, body).await;
         assert_eq!(response.errcode(), (400, errcode.to_owned()), "{body}");
     }
 }
@@ -149,17 +149,18 @@ async fn an_invalid_body_is_rejected() {
 #[tokio::test]
 async fn an_event_of_maximum_size_fits_and_is_truncated_in_the_walk() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for pattern in ["pie", "tea", "milk"] {
         alice.put_ok(&format!("global/content/{pattern}"), &silent_rule(pattern)).await;
     }
     let body = "cake ".repeat(13_000);
-    let response = alice.send(EXPLAIN, &json!({ "event": message(&body) })).await;
+    let response = alice.send_json(EXPLAIN, &json!({ "event": message(&body) })).await;
     assert_eq!(response.status, 200);
     assert!(response.text.len() < 16 * 1024, "{}", response.text.len());
     let found = outcome(&response.json(), "pie")["found"].clone();
     assert_eq!(found, format!("{}…", "cake ".repeat(20)));
 
-    let response = alice.send(EXPLAIN, &json!({ "event": message(&"x".repeat(200_000)) })).await;
+    let response =
+        alice.send_json(EXPLAIN, &json!({ "event": message(&"x".repeat(200_000)) })).await;
     assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
 }

@@ -27,7 +27,7 @@ fn name(number: u32) -> String {
     format!("person_{number}")
 }
 
-/// Whether a person has a silent rule for `cake`.
+/// Whether a user has a silent rule for `cake`.
 fn is_quiet(number: u32) -> bool {
     number % 20 == 7
 }

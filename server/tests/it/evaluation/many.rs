@@ -80,7 +80,7 @@ async fn without_a_cache_the_results_are_the_same() {
 #[tokio::test]
 async fn a_change_of_rules_takes_effect_for_the_next_event() {
     let (service, product) = with_product().await;
-    let [ann, ben] = [service.person("ann").await, service.person("ben").await];
+    let [ann, ben] = [service.user("ann").await, service.user("ben").await];
     let body =
         json!({ "event": message("cake"), "members": members(&["ann", "ben"]), "all": true });
     let both = [group(".m.rule.message", &["ann", "ben"])];
@@ -97,8 +97,8 @@ async fn a_change_of_rules_takes_effect_for_the_next_event() {
     let [loud, quiet] = [group(".m.rule.message", &["ann"]), group("cake", &["ben"])];
     assert_eq!(product.groups(&body).await, [loud, quiet]);
 
-    for person in [&ann, &ben] {
-        person.delete("global/content/cake").await.expect(StatusCode::OK);
+    for user in [&ann, &ben] {
+        user.delete("global/content/cake").await.expect(StatusCode::OK);
     }
     assert_eq!(product.groups(&body).await, both);
 
@@ -110,7 +110,7 @@ async fn a_change_of_rules_takes_effect_for_the_next_event() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_takes_effect_while_other_requests_are_evaluated() {
     let (service, product) = with_product().await;
-    let ann = service.person("ann").await;
+    let ann = service.user("ann").await;
     add_accounts(&service, 200).await;
     let body = Arc::new(json!({
         "event": message("cake"), "members": members(&["ann", "person_1", "person_2"]),
@@ -120,7 +120,7 @@ async fn a_change_takes_effect_while_other_requests_are_evaluated() {
         let (product, body) = (product.clone(), Arc::clone(&body));
         others.spawn(async move {
             loop {
-                product.send(EVALUATE, &body).await.expect(StatusCode::OK);
+                product.send_json(EVALUATE, &body).await.expect(StatusCode::OK);
             }
         });
     }
@@ -158,9 +158,9 @@ async fn evaluate_and_explain_have_the_same_results() {
             }),
         ),
     ] {
-        let person = service.person(name).await;
-        person.put_ok(&format!("global/{kind}"), &rule).await;
-        people.push((name, person));
+        let user = service.user(name).await;
+        user.put_ok(&format!("global/{kind}"), &rule).await;
+        people.push((name, user));
     }
     let names: Vec<&str> = people.iter().map(|(name, _)| *name).collect();
     let mut invite = message("");
@@ -171,14 +171,14 @@ async fn evaluate_and_explain_have_the_same_results() {
         let room = json!({ "member_count": 5 });
         let mut body = json!({ "event": event, "room": room });
         let mut alone = Vec::new();
-        for (name, person) in &people {
-            let mut explanation = person.explain(&body).await;
+        for (name, user) in &people {
+            let mut explanation = user.explain(&body).await;
             explanation.as_object_mut().unwrap().remove("walk");
             alone.push((user_id(name), explanation));
         }
         body["members"] = members(&names);
         body["all"] = json!(true);
-        let response = product.send(EVALUATE, &body).await.expect(StatusCode::OK);
+        let response = product.send_json(EVALUATE, &body).await.expect(StatusCode::OK);
         let mut together = Vec::new();
         for group in response["groups"].as_array().unwrap() {
             let mut result = group.clone();

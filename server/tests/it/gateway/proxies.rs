@@ -9,7 +9,7 @@ use test_engines::{EngineError, Proxy, free_port};
 
 use self::upstream::Upstream;
 use crate::support::process::run_successfully;
-use crate::support::{Process, left_out};
+use crate::support::{Process, report_skipped};
 
 const GUIDE: &str = include_str!("../../../../docs/gateway.md");
 
@@ -49,7 +49,7 @@ impl Gate {
         let proxy = match start(port, &block) {
             Ok(proxy) => proxy,
             Err(error @ EngineError::Missing(_)) => {
-                left_out("a proxy", &error.to_string());
+                report_skipped("a proxy", &error.to_string());
                 return None;
             }
             Err(error) => panic!("{error}"),
@@ -58,7 +58,7 @@ impl Gate {
         Some(Self { belfry, upstream, port, token, _proxy: proxy, _folder: folder })
     }
 
-    async fn call(
+    async fn send(
         &self,
         what: &str,
         token: Option<&str>,
@@ -96,7 +96,7 @@ impl Gate {
         const UPLOAD: &str = "POST /api/v1/media";
         let token = Some(self.token.as_str());
         let made_up = [("x-account-id", "1"), ("x-app-id", "1"), ("x-scopes", "admin")];
-        let passed = self.call("POST /api/v1/media?a=b", token, &made_up).await;
+        let passed = self.send("POST /api/v1/media?a=b", token, &made_up).await;
         assert_eq!(passed.status(), 200);
         let identity = passed.text().await.unwrap();
         let (account, rest) = identity.split_once('|').unwrap();
@@ -104,24 +104,24 @@ impl Gate {
         assert!(rest.ends_with("|read write"), "{identity}");
 
         let app = self.app_token().await;
-        let identity = self.call("GET /x", Some(&app), &made_up).await.text().await.unwrap();
+        let identity = self.send("GET /x", Some(&app), &made_up).await.text().await.unwrap();
         assert!(["|", "-|"].iter().any(|nobody| identity.starts_with(nobody)), "{identity}");
         assert!(identity.ends_with("|read"), "{identity}");
         self.upstream.reset();
 
         for bad in [None, Some("made-up")] {
-            assert_eq!(self.call(UPLOAD, bad, &made_up).await.status(), 401);
+            assert_eq!(self.send(UPLOAD, bad, &made_up).await.status(), 401);
         }
         assert_eq!(self.upstream.hits(), 0);
 
         for _ in 1..30 {
-            assert_eq!(self.call(UPLOAD, token, &[]).await.status(), 200);
+            assert_eq!(self.send(UPLOAD, token, &[]).await.status(), 200);
         }
         let forged_forwarded = [("x-forwarded-method", "GET"), ("x-forwarded-uri", "/x")];
         let forged_original = [("x-original-method", "GET"), ("x-original-uri", "/x")];
         let forged_address = [("x-forwarded-for", "192.0.2.9"), ("forwarded", "for=192.0.2.9")];
         for headers in [&[][..], &forged_forwarded, &forged_original, &forged_address] {
-            let rejected = self.call(UPLOAD, token, headers).await;
+            let rejected = self.send(UPLOAD, token, headers).await;
             assert_eq!(rejected.status(), 429, "{headers:?}");
             assert_eq!(rejected.headers()["x-ratelimit-remaining"], "0");
             let wait: u64 = rejected.headers()["retry-after"].to_str().unwrap().parse().unwrap();
@@ -129,10 +129,10 @@ impl Gate {
             assert_eq!(rejected.text().await.unwrap(), r#"{"error":"Too many requests"}"#);
         }
         assert_eq!(self.upstream.hits(), 29, "the 31st upload never reached the server");
-        assert_eq!(self.call("GET /api/v1/media/1", token, &[]).await.status(), 200);
+        assert_eq!(self.send("GET /api/v1/media/1", token, &[]).await.status(), 200);
 
         self.belfry.signal("KILL");
-        let status = self.call("GET /x", token, &[]).await.status();
+        let status = self.send("GET /x", token, &[]).await.status();
         assert!(status.is_server_error() || status == 403, "{status}");
         assert_eq!(self.upstream.hits(), 30, "without a check nothing passes");
     }
@@ -146,7 +146,7 @@ async fn nginx_checks_every_request() {
         Proxy::nginx(port, &format!("events {{}} http {{ {around} {block} }}"))
     });
     let Some(gate) = gate.await else { return };
-    let passed = gate.call("GET /x", Some(&gate.token), &[]).await;
+    let passed = gate.send("GET /x", Some(&gate.token), &[]).await;
     assert_eq!(passed.headers()["x-ratelimit-limit"], "300", "nginx passes the headers on");
     gate.upstream.reset();
     gate.verify().await;

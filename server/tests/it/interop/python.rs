@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use crate::support::left_out;
+use crate::support::report_skipped;
 
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 
@@ -15,7 +15,7 @@ pub(super) fn run(script: &str, arguments: &[&str]) {
     static PYTHON: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let python = match PYTHON.get_or_init(environment) {
         Ok(python) => python,
-        Err(why) => return left_out("clients from PyPI", why),
+        Err(why) => return report_skipped("clients from PyPI", why),
     };
     let mut child = Command::new(python)
         .arg("-")

@@ -6,7 +6,7 @@ use belfry_core::limits::forwarded::TrustedProxies;
 
 use super::{admitted, is_admitted};
 use crate::support::Service;
-use crate::support::caller::address;
+use crate::support::client::address;
 use crate::support::process::{Process, run_successfully};
 use crate::support::service::config;
 
@@ -18,20 +18,20 @@ async fn behind(ranges: &[&str]) -> Service {
 #[tokio::test]
 async fn headers_of_an_untrusted_peer_are_ignored() {
     let service = behind(&["10.0.0.0/8"]).await;
-    let anyone = service.anyone();
+    let anonymous = service.anonymous();
     for number in 0..300 {
         let forged = format!("198.51.100.{}", number % 250);
         let forging =
-            anyone.with("x-forwarded-for", &forged).with("forwarded", &format!("for={forged}"));
+            anonymous.with("x-forwarded-for", &forged).with("forwarded", &format!("for={forged}"));
         assert!(is_admitted(&forging, "GET /x").await);
     }
-    assert!(!is_admitted(&anyone.with("x-forwarded-for", "198.51.100.251"), "GET /x").await);
+    assert!(!is_admitted(&anonymous.with("x-forwarded-for", "198.51.100.251"), "GET /x").await);
 }
 
 #[tokio::test]
 async fn behind_trusted_proxies_the_right_most_untrusted_hop_counts() {
     let service = behind(&["10.0.0.0/8", "fd00::/8"]).await;
-    let proxy = service.anyone().at([10, 0, 0, 1]);
+    let proxy = service.anonymous().at([10, 0, 0, 1]);
     let client = proxy.with("x-forwarded-for", "198.51.100.1");
     assert_eq!(admitted(&client, "GET /x", 301).await, 300);
     let hundred_hops = vec!["6.6.6.6"; 100].join(", ");
@@ -57,7 +57,7 @@ async fn behind_trusted_proxies_the_right_most_untrusted_hop_counts() {
 #[tokio::test]
 async fn invalid_forwarding_headers_count_for_the_proxy() {
     let service = behind(&["10.0.0.1"]).await;
-    let proxy = service.anyone().at([10, 0, 0, 1]);
+    let proxy = service.anonymous().at([10, 0, 0, 1]);
     assert_eq!(admitted(&proxy, "GET /x", 300).await, 300);
     for (name, line) in [
         ("x-forwarded-for", "unknown"),
@@ -78,7 +78,7 @@ async fn invalid_forwarding_headers_count_for_the_proxy() {
 #[tokio::test]
 async fn an_ipv6_64_is_one_address_and_a_mapped_ipv4_is_ipv4() {
     let service = Service::start().await;
-    let at = |text: &str| service.anyone().at(text.parse::<IpAddr>().unwrap());
+    let at = |text: &str| service.anonymous().at(text.parse::<IpAddr>().unwrap());
     for number in 0..300 {
         assert!(is_admitted(&at(&format!("2001:db8:1:2::{number:x}")), "GET /x").await);
     }
@@ -86,7 +86,7 @@ async fn an_ipv6_64_is_one_address_and_a_mapped_ipv4_is_ipv4() {
     assert!(is_admitted(&at("2001:db8:1:3::1"), "GET /x").await);
 
     assert_eq!(admitted(&at("::ffff:192.0.2.7"), "GET /x", 300).await, 300);
-    assert!(!is_admitted(&service.anyone().at(address(7)), "GET /x").await);
+    assert!(!is_admitted(&service.anonymous().at(address(7)), "GET /x").await);
 }
 
 #[tokio::test]

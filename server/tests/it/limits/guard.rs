@@ -7,7 +7,7 @@ use belfry::config::LimitMode;
 use belfry::http::Guard;
 
 use crate::support::Service;
-use crate::support::caller::address;
+use crate::support::client::address;
 use crate::support::service::config;
 
 fn guard(service: &Service, last: u8) -> Guard {

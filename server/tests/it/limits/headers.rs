@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::admitted;
 use crate::support::Service;
-use crate::support::caller::address;
+use crate::support::client::address;
 
 const HEADERS: [&str; 5] = [
     "x-ratelimit-limit",
@@ -17,9 +17,9 @@ const HEADERS: [&str; 5] = [
 #[tokio::test]
 async fn every_response_reports_the_closest_limit_and_all_limits() {
     let service = Service::start().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     service.clock.advance_millis(250);
-    let response = alice.call("POST /api/v1/media", "").await;
+    let response = alice.send("POST /api/v1/media", "").await;
     let reported = HEADERS.map(|name| response.header(name));
     let expected = [
         "30",
@@ -35,7 +35,7 @@ async fn every_response_reports_the_closest_limit_and_all_limits() {
 #[tokio::test]
 async fn error_responses_have_the_headers_too() {
     let service = Service::start().await;
-    let anyone = service.anyone();
+    let anonymous = service.anonymous();
     for (request, status) in [
         ("GET /api/v1/nothing", 404),
         ("GET /_matrix/client/v3/nothing", 404),
@@ -43,7 +43,7 @@ async fn error_responses_have_the_headers_too() {
         ("POST /gateway/check", 400),
         ("POST /gateway/check/x", 401),
     ] {
-        let response = anyone.call(request, "").await;
+        let response = anonymous.send(request, "").await;
         assert_eq!(response.status, status, "{request}");
         for name in HEADERS {
             assert_ne!(response.header(name), "", "{request}: {name}");
@@ -55,10 +55,10 @@ async fn error_responses_have_the_headers_too() {
 #[tokio::test]
 async fn of_equally_close_limits_the_one_with_the_later_reset_is_reported() {
     let service = Service::start().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     alice.at(address(2)).get("/x").await;
     service.clock.advance(100);
-    service.anyone().get("/x").await;
+    service.anonymous().get("/x").await;
     let response = alice.get("/x").await;
     assert_eq!(response.header("ratelimit"), r#""account";r=298;t=200, "ip";r=298;t=300"#);
     assert_eq!(response.header("x-ratelimit-reset"), "2027-01-15T08:06:40.000Z");
@@ -67,8 +67,8 @@ async fn of_equally_close_limits_the_one_with_the_later_reset_is_reported() {
 #[tokio::test]
 async fn a_rejection_reports_when_to_retry_in_the_format_of_its_area() {
     let service = Service::start().await;
-    let anyone = service.anyone();
-    assert_eq!(admitted(&anyone, "GET /x", 300).await, 300);
+    let anonymous = service.anonymous();
+    assert_eq!(admitted(&anonymous, "GET /x", 300).await, 300);
     service.clock.advance_millis(100_700);
     let plain = json!({ "error": "Too many requests" });
     let matrix = json!({
@@ -81,7 +81,7 @@ async fn a_rejection_reports_when_to_retry_in_the_format_of_its_area() {
         ("/_matrix/client/v3/pushrules/", &matrix),
         ("/_service/client/api/v1/pushrules/", &matrix),
     ] {
-        let response = anyone.get(path).await;
+        let response = anonymous.get(path).await;
         assert_eq!((response.status, &response.json()), (429, body), "{path}");
         let reported = HEADERS.map(|name| response.header(name));
         let expected =
@@ -90,13 +90,13 @@ async fn a_rejection_reports_when_to_retry_in_the_format_of_its_area() {
         assert_eq!(response.header("retry-after"), "200", "{path}");
     }
     service.clock.advance(200);
-    assert_eq!(anyone.get("/x").await.header("x-ratelimit-remaining"), "299", "as reported");
+    assert_eq!(anonymous.get("/x").await.header("x-ratelimit-remaining"), "299", "as reported");
 }
 
 #[tokio::test]
 async fn metrics_report_each_limit_by_name() {
     let service = Service::start().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     assert_eq!(admitted(&alice, "POST /api/v1/media", 33).await, 30);
     let metrics = alice.get("/metrics").await.text;
     for line in [

@@ -34,7 +34,7 @@ fn read(text: &str) -> Config {
 #[tokio::test]
 async fn rows_are_changed_removed_and_added() {
     let service = Service::with(read(SETTINGS)).await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     assert_eq!(admitted(&alice, "POST /api/v1/media", 70).await, 60);
     assert_eq!(admitted(&alice, "POST /api/v1/accounts", 70).await, 70);
     assert!(is_admitted(&alice, "GET /api/v2/search?q=x").await);
@@ -95,7 +95,7 @@ fn config_check_reports_errors_with_their_line() {
 #[tokio::test]
 async fn a_replaced_table_keeps_the_counts() {
     let service = Service::start().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let replace = |rows: &str| {
         let changed = read(&format!("[limits.rows]\n{rows}"));
         service.state.limits.replace(&changed, &service.state.metrics)
@@ -111,7 +111,7 @@ async fn a_replaced_table_keeps_the_counts() {
     assert_eq!(admitted(&alice, "POST /api/v1/media", 3).await, 0);
     replace("media = { requests = 4294967295 }");
     assert_eq!(admitted(&alice, "POST /api/v1/media", 10).await, 10);
-    let response = alice.call("POST /api/v1/media", "").await;
+    let response = alice.send("POST /api/v1/media", "").await;
     assert!(
         response.header("ratelimit").contains("\"media\";r=4294967249;"),
         "36 + 10 were counted"
@@ -119,7 +119,7 @@ async fn a_replaced_table_keeps_the_counts() {
 
     let changes = replace("media = false");
     assert_eq!(changes, [format!("media is removed (was 4294967295 in 30m {media})")]);
-    let response = alice.call("POST /api/v1/media", "").await;
+    let response = alice.send("POST /api/v1/media", "").await;
     assert!(!response.header("ratelimit").contains("media"));
     assert_eq!(replace("media = false"), [""; 0]);
 }
@@ -128,8 +128,8 @@ async fn a_replaced_table_keeps_the_counts() {
 async fn a_limit_of_0_admits_nothing() {
     let rows = toml::from_str("ip = { requests = 0 }").unwrap();
     let service = Service::with(config(|config| config.limits.rows = rows)).await;
-    assert_eq!(admitted(&service.anyone(), "GET /x", 3).await, 0);
-    assert_eq!(service.anyone().get("/healthz").await.status, 200);
+    assert_eq!(admitted(&service.anonymous(), "GET /x", 3).await, 0);
+    assert_eq!(service.anonymous().get("/healthz").await.status, 200);
 }
 
 /// A valid file becomes active; an invalid one leaves the active limits unchanged.

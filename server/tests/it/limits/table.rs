@@ -3,7 +3,7 @@
 use belfry::config::{Config, LimitMode};
 
 use super::{admitted, is_admitted};
-use crate::support::caller::address;
+use crate::support::client::address;
 use crate::support::service::config;
 use crate::support::{Service, TestDatabase};
 
@@ -12,7 +12,7 @@ async fn an_account_has_300_requests_in_5_minutes_over_all_tokens_and_addresses(
     let service = Service::start().await;
     let mut tokens = Vec::new();
     for _ in 0..4 {
-        tokens.push(service.person("alice").await);
+        tokens.push(service.user("alice").await);
     }
     for number in 0..300_u16 {
         let client =
@@ -22,7 +22,7 @@ async fn an_account_has_300_requests_in_5_minutes_over_all_tokens_and_addresses(
     for token in &tokens {
         assert!(!is_admitted(&token.at(address(210)), "GET /api/v1/timelines/home").await);
     }
-    let bob = service.person("bob").await.at(address(1));
+    let bob = service.user("bob").await.at(address(1));
     assert!(is_admitted(&bob, "GET /api/v1/timelines/home").await, "another account");
     service.clock.advance(300);
     assert!(is_admitted(&tokens[0], "GET /api/v1/timelines/home").await, "the next window");
@@ -31,9 +31,9 @@ async fn an_account_has_300_requests_in_5_minutes_over_all_tokens_and_addresses(
 #[tokio::test]
 async fn an_address_has_300_requests_in_5_minutes_over_all_accounts() {
     let service = Service::start().await;
-    let mut clients = vec![service.anyone()];
+    let mut clients = vec![service.anonymous()];
     for name in ["alice", "bob", "carol", "dave"] {
-        clients.push(service.person(name).await);
+        clients.push(service.user(name).await);
     }
     for number in 0..300 {
         assert!(is_admitted(&clients[number % 5], "GET /api/v1/x").await, "request {number}");
@@ -47,12 +47,10 @@ async fn an_address_has_300_requests_in_5_minutes_over_all_accounts() {
 #[tokio::test]
 async fn an_account_uploads_30_media_in_30_minutes() {
     let service = Service::start().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     assert_eq!(admitted(&alice, "POST /api/v1/media", 40).await, 30);
     assert!(is_admitted(&alice, "GET /api/v1/media").await, "other requests are admitted");
-    assert!(
-        !is_admitted(&service.person("alice").await.at(address(2)), "POST /api/v1/media").await
-    );
+    assert!(!is_admitted(&service.user("alice").await.at(address(2)), "POST /api/v1/media").await);
     service.clock.advance(1799);
     assert!(!is_admitted(&alice, "POST /api/v1/media").await);
     service.clock.advance(1);
@@ -62,7 +60,7 @@ async fn an_account_uploads_30_media_in_30_minutes() {
 #[tokio::test]
 async fn deletes_and_unreblogs_share_30() {
     let service = Service::start().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for id in 0..15 {
         assert!(is_admitted(&alice, &format!("DELETE /api/v1/statuses/{id}")).await);
         assert!(is_admitted(&alice, &format!("POST /api/v1/statuses/{id}/unreblog")).await);
@@ -82,18 +80,18 @@ async fn deletes_and_unreblogs_share_30() {
 #[tokio::test]
 async fn an_address_signs_up_5_in_30_minutes() {
     let service = Service::start().await;
-    let anyone = service.anyone();
-    assert_eq!(admitted(&anyone, "POST /api/v1/accounts", 8).await, 5);
-    let alice = service.person("alice").await;
+    let anonymous = service.anonymous();
+    assert_eq!(admitted(&anonymous, "POST /api/v1/accounts", 8).await, 5);
+    let alice = service.user("alice").await;
     assert!(!is_admitted(&alice, "POST /api/v1/accounts").await, "also with a token");
-    assert!(is_admitted(&anyone.at(address(2)), "POST /api/v1/accounts").await);
-    assert!(is_admitted(&anyone, "GET /api/v1/accounts").await);
+    assert!(is_admitted(&anonymous.at(address(2)), "POST /api/v1/accounts").await);
+    assert!(is_admitted(&anonymous, "GET /api/v1/accounts").await);
 }
 
 #[tokio::test]
 async fn no_spelling_of_a_path_evades_its_limit() {
     let service = Service::start().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     assert_eq!(admitted(&alice, "POST /api/v1/media", 30).await, 30);
     for path in [
         "/api/v1/media/",
@@ -114,9 +112,9 @@ async fn no_spelling_of_a_path_evades_its_limit() {
 #[tokio::test]
 async fn every_method_is_counted_once_and_overrides_are_ignored() {
     let service = Service::start().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for (number, method) in ["GET", "HEAD", "OPTIONS", "PATCH", "BREW"].iter().enumerate() {
-        let response = alice.call(&format!("{method} /x"), "").await;
+        let response = alice.send(&format!("{method} /x"), "").await;
         let left = (299 - number).to_string();
         assert_eq!(response.header("x-ratelimit-remaining"), left, "{method}");
     }
@@ -128,14 +126,14 @@ async fn every_method_is_counted_once_and_overrides_are_ignored() {
 #[tokio::test]
 async fn options_requests_are_counted_except_for_preflights() {
     let service = Service::start().await;
-    let anyone = service.anyone();
+    let anonymous = service.anonymous();
     for path in ["/api/v1/x", "/oauth/token", "/_matrix/client/v3/pushrules/"] {
         let request = format!("OPTIONS {path}");
-        assert_eq!(admitted(&anyone, &request, 310).await, 310, "{path}");
-        assert_eq!(anyone.call(&request, "").await.header("x-ratelimit-limit"), "", "{path}");
+        assert_eq!(admitted(&anonymous, &request, 310).await, 310, "{path}");
+        assert_eq!(anonymous.send(&request, "").await.header("x-ratelimit-limit"), "", "{path}");
     }
-    assert_eq!(admitted(&anyone, "OPTIONS /oauth/authorize", 310).await, 300);
-    let rejected = anyone.get("/api/v1/x").await;
+    assert_eq!(admitted(&anonymous, "OPTIONS /oauth/authorize", 310).await, 300);
+    let rejected = anonymous.get("/api/v1/x").await;
     assert_eq!((rejected.status, rejected.header("access-control-allow-origin")), (429, "*"));
     assert!(rejected.header("access-control-expose-headers").contains("Retry-After"));
 }
@@ -143,11 +141,11 @@ async fn options_requests_are_counted_except_for_preflights() {
 #[tokio::test]
 async fn invalid_tokens_count_for_their_address_and_never_for_an_account() {
     let service = Service::start().await;
-    let alice = service.person("alice").await;
-    let revoked = service.person("alice").await.at(address(2));
+    let alice = service.user("alice").await;
+    let revoked = service.user("alice").await.at(address(2));
     let token = belfry_core::secret::SplitToken::parse(revoked.token()).unwrap().lookup();
     service.store().revoke_token(token, service.now()).await.unwrap();
-    let made_up = service.anyone().at(address(3)).bearing("made-up");
+    let made_up = service.anonymous().at(address(3)).with_token("made-up");
     for bad in [revoked, made_up] {
         assert_eq!(admitted(&bad, "GET /api/v1/x", 310).await, 300);
     }
@@ -158,18 +156,18 @@ async fn invalid_tokens_count_for_their_address_and_never_for_an_account() {
 #[tokio::test]
 async fn a_token_counts_in_header_and_query_and_two_tokens_count_for_no_account() {
     let service = Service::start().await;
-    let alice = service.person("alice").await;
-    let policy = async |client: &crate::support::Caller, path: &str| {
+    let alice = service.user("alice").await;
+    let policy = async |client: &crate::support::TestClient, path: &str| {
         let response = client.get(path).await;
         response.header("ratelimit-policy").contains("account")
     };
     let in_query = format!("/api/v1/x?a=b&access_token={}", alice.token());
     let escaped = in_query.replace("access_token", "%61ccess_token");
     assert!(policy(&alice, "/api/v1/x").await);
-    assert!(policy(&service.anyone(), &in_query).await);
-    assert!(policy(&service.anyone(), &escaped).await);
+    assert!(policy(&service.anonymous(), &in_query).await);
+    assert!(policy(&service.anonymous(), &escaped).await);
     assert!(!policy(&alice, &in_query).await, "in two places");
-    assert!(!policy(&service.anyone(), "/api/v1/x?access_token=").await);
+    assert!(!policy(&service.anonymous(), "/api/v1/x?access_token=").await);
     // Two tokens grant no access either.
     for query in ["access_token=", "access_token=x", &format!("access_token={}", alice.token())] {
         let response = alice.get(&format!("/api/v1/accounts/verify_credentials?{query}")).await;
@@ -181,7 +179,7 @@ async fn a_token_counts_in_header_and_query_and_two_tokens_count_for_no_account(
 async fn an_app_token_counts_for_its_address_only() {
     let service = Service::start().await;
     let token = service.issue(None, "read").await;
-    let response = service.anyone().bearing(token.reveal()).get("/api/v1/x").await;
+    let response = service.anonymous().with_token(token.reveal()).get("/api/v1/x").await;
     assert_eq!(response.header("ratelimit"), r#""ip";r=299;t=300"#);
 }
 
@@ -195,26 +193,30 @@ async fn an_application_service_counts_for_its_address_unless_it_is_unlimited() 
              sender_localpart = 'bot'\nnamespaces.users = []\n{rate_limited}\n"
         );
         let service = Service::with(toml::from_str(&settings).unwrap()).await;
-        let bot = service.anyone().bearing("token of bot");
+        let bot = service.anonymous().with_token("token of bot");
         assert_eq!(admitted(&bot, "GET /_matrix/x", 310).await, passed, "{rate_limited}");
         let left = if passed == 300 { 0 } else { 300 };
-        assert_eq!(admitted(&service.anyone(), "GET /_matrix/x", 310).await, left, "its address");
+        assert_eq!(
+            admitted(&service.anonymous(), "GET /_matrix/x", 310).await,
+            left,
+            "its address"
+        );
     }
 }
 
 #[tokio::test]
 async fn everything_but_health_metrics_and_static_files_is_counted() {
     let service = Service::start().await;
-    let anyone = service.anyone();
+    let anonymous = service.anonymous();
     for path in ["/healthz", "/readyz", "/metrics", "/static/belfry.css"] {
-        assert_eq!(admitted(&anyone, &format!("GET {path}"), 310).await, 310, "{path}");
-        assert_eq!(anyone.get(path).await.header("x-ratelimit-limit"), "", "{path}");
+        assert_eq!(admitted(&anonymous, &format!("GET {path}"), 310).await, 310, "{path}");
+        assert_eq!(anonymous.get(path).await.header("x-ratelimit-limit"), "", "{path}");
     }
     for (number, path) in
         ["/", "/nowhere", "/healthz/", "/oauth/token", "/_matrix/x"].iter().enumerate()
     {
         let left = (299 - number).to_string();
-        assert_eq!(anyone.get(path).await.header("x-ratelimit-remaining"), left, "{path}");
+        assert_eq!(anonymous.get(path).await.header("x-ratelimit-remaining"), left, "{path}");
     }
 }
 
@@ -223,24 +225,24 @@ async fn everything_but_health_metrics_and_static_files_is_counted() {
 async fn a_burst_at_a_round_time_is_not_admitted_twice() {
     let service = Service::start().await;
     service.clock.advance(299);
-    assert_eq!(admitted(&service.anyone(), "GET /x", 300).await, 300);
+    assert_eq!(admitted(&service.anonymous(), "GET /x", 300).await, 300);
     service.clock.advance(2);
-    assert_eq!(admitted(&service.anyone(), "GET /x", 300).await, 0);
+    assert_eq!(admitted(&service.anonymous(), "GET /x", 300).await, 0);
 }
 
 #[tokio::test]
 async fn a_clock_change_locks_nobody_out_and_gives_no_second_reset() {
     let service = Service::start().await;
-    let anyone = service.anyone();
-    assert_eq!(admitted(&anyone, "GET /x", 310).await, 300);
+    let anonymous = service.anonymous();
+    assert_eq!(admitted(&anonymous, "GET /x", 310).await, 300);
     service.clock.advance(-3600);
-    assert!(!is_admitted(&anyone, "GET /x").await, "no free reset");
+    assert!(!is_admitted(&anonymous, "GET /x").await, "no free reset");
     service.clock.advance(300);
-    assert_eq!(admitted(&anyone, "GET /x", 310).await, 300, "no longer than one window");
+    assert_eq!(admitted(&anonymous, "GET /x", 310).await, 300, "no longer than one window");
     service.clock.advance(86_400);
-    assert_eq!(admitted(&anyone, "GET /x", 310).await, 300);
+    assert_eq!(admitted(&anonymous, "GET /x", 310).await, 300);
     service.clock.advance(-86_400);
-    assert!(!is_admitted(&anyone, "GET /x").await);
+    assert!(!is_admitted(&anonymous, "GET /x").await);
 }
 
 /// Rejections are cheap: with all tables locked, a query would fail.
@@ -249,8 +251,8 @@ async fn a_rejected_request_does_not_use_the_database() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let url = database.url().unwrap().to_owned();
     let service = Service::on(database, Config::default()).await;
-    let anyone = service.anyone();
-    assert_eq!(admitted(&anyone, "GET /x", 310).await, 300);
+    let anonymous = service.anonymous();
+    assert_eq!(admitted(&anonymous, "GET /x", 310).await, 300);
 
     let (mut client, connection) =
         tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
@@ -258,7 +260,7 @@ async fn a_rejected_request_does_not_use_the_database() {
     let lock = client.transaction().await.unwrap();
     let tables = "lock table tokens, accounts, apps, sessions, rulesets in access exclusive mode";
     lock.batch_execute(tables).await.unwrap();
-    let made_up = anyone.bearing("a token that nobody has");
+    let made_up = anonymous.with_token("a token that nobody has");
     for request in [
         "GET /_matrix/client/v3/pushrules/",
         "PUT /_matrix/client/v3/pushrules/global/room/a",
@@ -266,7 +268,7 @@ async fn a_rejected_request_does_not_use_the_database() {
         "POST /oauth/sign_in",
         "GET /api/v1/accounts/verify_credentials",
     ] {
-        assert_eq!(made_up.call(request, "").await.status, 429, "{request}");
+        assert_eq!(made_up.send(request, "").await.status, 429, "{request}");
     }
     // A request within its limits needs the database.
     let elsewhere = made_up.at(address(9));
@@ -277,12 +279,12 @@ async fn a_rejected_request_does_not_use_the_database() {
 #[tokio::test]
 async fn shadow_mode_counts_and_reports_and_never_rejects() {
     let service = Service::with(config(|config| config.limits.mode = LimitMode::Shadow)).await;
-    let anyone = service.anyone();
-    assert_eq!(admitted(&anyone, "GET /x", 310).await, 310);
-    let response = anyone.get("/x").await;
+    let anonymous = service.anonymous();
+    assert_eq!(admitted(&anonymous, "GET /x", 310).await, 310);
+    let response = anonymous.get("/x").await;
     assert_eq!(response.header("x-ratelimit-remaining"), "0");
     assert_eq!(response.header("retry-after"), "", "nobody has to wait");
-    let metrics = anyone.get("/metrics").await.text;
+    let metrics = anonymous.get("/metrics").await.text;
     assert!(
         metrics
             .contains("belfry_rate_limit_decisions_total{limit=\"ip\",outcome=\"rejected\"} 11\n"),
@@ -293,7 +295,7 @@ async fn shadow_mode_counts_and_reports_and_never_rejects() {
 #[tokio::test]
 async fn off_mode_counts_and_reports_nothing() {
     let service = Service::with(config(|config| config.limits.mode = LimitMode::Off)).await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     assert_eq!(admitted(&alice, "POST /api/v1/media", 310).await, 310);
     assert_eq!(alice.get("/x").await.header("x-ratelimit-limit"), "");
     assert_eq!(service.state.limits.state().keys, 0);

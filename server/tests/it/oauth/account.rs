@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::pages::assert_security_headers;
 use crate::support::browser::form;
-use crate::support::client::{CALLBACK, token_of};
-use crate::support::{Answer, Browser, Client, Service};
+use crate::support::oauth_client::{CALLBACK, token_of};
+use crate::support::{Browser, OAuthClient, Service, TestResponse};
 
 pub(super) const ACCOUNT: &str = "/oauth/account";
 
 /// A server with a registered app, and a browser in which Alice is signed in.
-pub(super) async fn with_alice() -> (Service, Client, Browser) {
+pub(super) async fn with_alice() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
     let (client, mut browser) = (service.client().await, service.browser());
@@ -22,39 +22,39 @@ pub(super) async fn with_alice() -> (Service, Client, Browser) {
 }
 
 /// Registers an app with this name.
-pub(super) async fn app_named(service: &Service, name: &str, website: &str) -> Client {
-    let caller = service.anyone().with("content-type", "application/x-www-form-urlencoded");
+pub(super) async fn app_named(service: &Service, name: &str, website: &str) -> OAuthClient {
+    let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
     let fields = [
         ("client_name", name),
         ("website", website),
         ("redirect_uris", CALLBACK),
         ("scopes", "read write push"),
     ];
-    let app = caller.call("POST /api/v1/apps", form(&fields)).await.expect(StatusCode::OK);
+    let app = http.send("POST /api/v1/apps", form(&fields)).await.expect(StatusCode::OK);
     let text = |key: &str| app[key].as_str().unwrap().to_owned();
     let (id, secret) = (text("client_id"), text("client_secret"));
-    Client { caller, id, secret, redirect_uri: CALLBACK.to_owned() }
+    OAuthClient { http, id, secret, redirect_uri: CALLBACK.to_owned() }
 }
 
 /// Authorizes the app and returns its token.
 pub(super) async fn authorize_app(
-    client: &Client,
+    client: &OAuthClient,
     browser: &mut Browser,
     name: &str,
     scope: &str,
 ) -> String {
     let code = client.code(browser, name, &[("scope", scope)]).await;
-    token_of(&client.spend(&code, &[]).await)
+    token_of(&client.redeem(&code, &[]).await)
 }
 
 async fn put_rule(service: &Service, token: &str, path: &str, body: &Value) {
     let what = format!("PUT /_matrix/client/v3/pushrules/{path}");
-    let response = service.anyone().bearing(token).call(&what, body.to_string()).await;
+    let response = service.anonymous().with_token(token).send(&what, body.to_string()).await;
     response.expect(StatusCode::OK);
 }
 
 /// The text of a page, without tags and bidirectional isolates.
-pub(super) fn visible_text(page: &Answer) -> String {
+pub(super) fn visible_text(page: &TestResponse) -> String {
     let text = page.text.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text);
     let text: Vec<&str> = text.map(str::trim).filter(|text| !text.is_empty()).collect();
     text.join("|").replace(['\u{2068}', '\u{2069}'], "")
@@ -217,7 +217,8 @@ async fn the_page_has_security_headers_is_not_cached_and_is_rate_limited() {
     assert_security_headers(&page, "'self'");
     assert!(!page.text.contains("<script"), "the page must work without scripts");
     let more = browser.get(ACCOUNT).await;
-    let left = |response: &Answer| response.header("x-ratelimit-remaining").parse::<u32>().unwrap();
+    let left =
+        |response: &TestResponse| response.header("x-ratelimit-remaining").parse::<u32>().unwrap();
     assert_eq!(page.header("x-ratelimit-limit"), "300");
     assert_eq!(left(&page) - left(&more), 1);
     for name in ["x-ratelimit-reset", "ratelimit", "ratelimit-policy"] {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::browser::form;
 use crate::support::service::{config, unlimited};
-use crate::support::{Answer, Caller, Client, Service};
+use crate::support::{OAuthClient, Service, TestClient, TestResponse};
 
 const ALICE: [(&str, &str); 4] = [
     ("username", "alice"),
@@ -16,23 +16,24 @@ const ALICE: [(&str, &str); 4] = [
     ("agreement", "true"),
 ];
 
-async fn sign_up(caller: &Caller, fields: &[(&str, &str)]) -> Answer {
-    let caller = caller.with("content-type", "application/x-www-form-urlencoded");
-    caller.call("POST /api/v1/accounts", form(fields)).await
+async fn sign_up(http: &TestClient, fields: &[(&str, &str)]) -> TestResponse {
+    let http = http.with("content-type", "application/x-www-form-urlencoded");
+    http.send("POST /api/v1/accounts", form(fields)).await
 }
 
 /// The token of an app that may sign up users.
-async fn app(service: &Service) -> Caller {
+async fn app(service: &Service) -> TestClient {
     let client = service.client().await;
-    service.anyone().bearing(&client.own_token("write:accounts").await)
+    service.anonymous().with_token(&client.app_token("write:accounts").await)
 }
 
 #[tokio::test]
 async fn a_new_user_gets_a_token_with_the_scopes_of_the_app() {
     let service = Service::start().await;
     let scopes = "read write push admin:read";
-    let client = Client::register_with(service.anyone(), "https://a.example/", scopes).await;
-    let app = service.anyone().bearing(&client.own_token("write").await);
+    let client =
+        OAuthClient::register_with(service.anonymous(), "https://a.example/", scopes).await;
+    let app = service.anonymous().with_token(&client.app_token("write").await);
 
     let response = sign_up(&app, &ALICE).await;
 
@@ -41,7 +42,7 @@ async fn a_new_user_gets_a_token_with_the_scopes_of_the_app() {
     // Without the admin scopes that the app declared.
     assert_eq!(token["scope"], "read write push");
     assert_eq!(token["created_at"], service.now().as_second());
-    let alice = service.anyone().bearing(token["access_token"].as_str().unwrap());
+    let alice = service.anonymous().with_token(token["access_token"].as_str().unwrap());
     let account = alice.get("/api/v1/accounts/verify_credentials").await.expect(StatusCode::OK);
     assert_eq!(account["username"], "alice");
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
@@ -53,14 +54,14 @@ async fn a_new_user_gets_a_token_with_the_scopes_of_the_app() {
 async fn only_an_app_token_with_the_scope_may_sign_up_users() {
     let service = Service::start().await;
     let client = service.client().await;
-    let reader = service.anyone().bearing(&client.own_token("read").await);
-    let person = service.person_with("bob", "write").await;
-    for (caller, status, error) in [
-        (service.anyone(), 401, "The access token is invalid"),
+    let reader = service.anonymous().with_token(&client.app_token("read").await);
+    let user = service.user_with_scopes("bob", "write").await;
+    for (http, status, error) in [
+        (service.anonymous(), 401, "The access token is invalid"),
         (reader, 403, "This action is outside the authorized scopes"),
-        (person, 403, "This method requires an client credentials authentication"),
+        (user, 403, "This method requires an client credentials authentication"),
     ] {
-        let response = sign_up(&caller, &ALICE).await;
+        let response = sign_up(&http, &ALICE).await;
         assert_eq!((response.status, response.json()), (status, json!({ "error": error })));
     }
 }
@@ -72,7 +73,7 @@ async fn sign_up_is_rejected_when_registration_is_closed() {
     let response = sign_up(&app(&service).await, &ALICE).await;
     assert_eq!(response.status, 403);
     assert_eq!(response.json()["error"], "Registration is closed on this server");
-    let instance = service.anyone().get("/api/v2/instance").await.json();
+    let instance = service.anonymous().get("/api/v2/instance").await.json();
     assert_eq!(instance["registrations"]["enabled"], false);
 }
 
@@ -130,7 +131,7 @@ async fn names_and_email_addresses_are_unique() {
 #[tokio::test]
 async fn an_account_has_the_fields_that_mastodon_clients_expect() {
     let service = Service::start().await;
-    let alice = service.person_with("alice", "read:accounts").await;
+    let alice = service.user_with_scopes("alice", "read:accounts").await;
     let account = alice.get("/api/v1/accounts/verify_credentials").await.expect(StatusCode::OK);
     assert!(account["id"].as_str().unwrap().parse::<i64>().is_ok());
     for (key, value) in [
@@ -151,7 +152,7 @@ async fn an_account_has_the_fields_that_mastodon_clients_expect() {
     assert_eq!(account["source"]["privacy"], "public");
     assert_eq!(account["role"]["permissions"], "0");
     let picture = account["avatar"].as_str().unwrap().strip_prefix("https://ring.example").unwrap();
-    assert_eq!(service.anyone().get(picture).await.header("content-type"), "image/svg+xml");
+    assert_eq!(service.anonymous().get(picture).await.header("content-type"), "image/svg+xml");
 }
 
 #[tokio::test]
@@ -162,30 +163,30 @@ async fn each_token_error_has_its_text_and_challenge() {
     let invalid = format!(
         "{realm}, error=\"invalid_token\", error_description=\"The access token is invalid\""
     );
-    let expect = async |caller: &Caller, status: u16, error: &str, challenge: &str| {
-        let response = caller.get(path).await;
+    let expect = async |http: &TestClient, status: u16, error: &str, challenge: &str| {
+        let response = http.get(path).await;
         assert_eq!((response.status, response.json()), (status, json!({ "error": error })));
         assert_eq!(response.header("www-authenticate"), challenge);
     };
-    let anyone = service.anyone();
+    let anonymous = service.anonymous();
     // Without a token the challenge has no error code (RFC 6750, section 3.1).
-    expect(&anyone, 401, "The access token is invalid", realm).await;
+    expect(&anonymous, 401, "The access token is invalid", realm).await;
     for header in ["", "Bearer", "Bearer ", "Basic YTpi", "nope"] {
-        let caller = anyone.with("authorization", header);
-        expect(&caller, 401, "The access token is invalid", realm).await;
+        let http = anonymous.with("authorization", header);
+        expect(&http, 401, "The access token is invalid", realm).await;
     }
     for header in ["Bearer nope", "Bearer  nope", "Bearer a b", "bearer \"x\""] {
-        let caller = anyone.with("authorization", header);
-        expect(&caller, 401, "The access token is invalid", &invalid).await;
+        let http = anonymous.with("authorization", header);
+        expect(&http, 401, "The access token is invalid", &invalid).await;
     }
-    let alice = service.person_with("alice", "read").await;
-    expect(&alice.bearing("other"), 401, "The access token is invalid", &invalid).await;
-    let loud = anyone.with("authorization", &format!("BEARER {}", alice.token()));
+    let alice = service.user_with_scopes("alice", "read").await;
+    expect(&alice.with_token("other"), 401, "The access token is invalid", &invalid).await;
+    let loud = anonymous.with("authorization", &format!("BEARER {}", alice.token()));
     assert_eq!(loud.get(path).await.status, 200);
 
-    let reader = service.person_with("alice", "read:statuses").await;
+    let reader = service.user_with_scopes("alice", "read:statuses").await;
     expect(&reader, 403, "This action is outside the authorized scopes", "").await;
-    let app = anyone.bearing(service.issue(None, "read").await.reveal());
+    let app = anonymous.with_token(service.issue(None, "read").await.reveal());
     // A token of the app itself has no user.
     expect(&app, 422, "This method requires an authenticated user", "").await;
 
@@ -194,7 +195,7 @@ async fn each_token_error_has_its_text_and_challenge() {
     let revoked = invalid.replace("is invalid", "was revoked");
     expect(&alice, 401, "The access token was revoked", &revoked).await;
 
-    let bob = service.person_with("bob", "read").await;
+    let bob = service.user_with_scopes("bob", "read").await;
     let id = service.store().account_by_name("bob").await.unwrap().unwrap().id;
     service.store().disable_account(id, Some(service.now())).await.unwrap();
     expect(&bob, 403, "Your login is currently disabled", "").await;
@@ -203,9 +204,9 @@ async fn each_token_error_has_its_text_and_challenge() {
 #[tokio::test]
 async fn userinfo_requires_the_scope_profile() {
     let service = Service::start().await;
-    let alice = service.person_with("alice", "profile").await;
+    let alice = service.user_with_scopes("alice", "profile").await;
     for method in ["GET", "POST"] {
-        let response = alice.call(&format!("{method} /oauth/userinfo"), "").await;
+        let response = alice.send(&format!("{method} /oauth/userinfo"), "").await;
         let info = response.expect(StatusCode::OK);
         let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
         assert_eq!(info["iss"], "https://ring.example/");
@@ -215,7 +216,7 @@ async fn userinfo_requires_the_scope_profile() {
         assert_eq!(info["profile"], "https://ring.example/@alice");
         assert_ne!(info["picture"], Value::Null);
     }
-    let reader = service.person_with("alice", "read").await;
+    let reader = service.user_with_scopes("alice", "read").await;
     let response = reader.get("/oauth/userinfo").await;
     assert_eq!(response.status, 403);
     assert_eq!(response.json(), json!({ "error": "This action is outside the authorized scopes" }));

@@ -4,21 +4,21 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::support::browser::form;
-use crate::support::caller::address;
-use crate::support::{Answer, Caller, Service};
+use crate::support::client::address;
+use crate::support::{Service, TestClient, TestResponse};
 
 const URI: &str = "https://app.example/cb";
 
-async fn register(caller: &Caller, fields: &[(&str, &str)]) -> Answer {
-    let caller = caller.with("content-type", "application/x-www-form-urlencoded");
-    caller.call("POST /api/v1/apps", form(fields)).await
+async fn register(client: &TestClient, fields: &[(&str, &str)]) -> TestResponse {
+    let client = client.with("content-type", "application/x-www-form-urlencoded");
+    client.send("POST /api/v1/apps", form(fields)).await
 }
 
 #[tokio::test]
 async fn a_registered_app_gets_an_id_a_secret_and_its_data() {
     let service = Service::start().await;
     let response = register(
-        &service.anyone(),
+        &service.anonymous(),
         &[
             ("client_name", "Tusky"),
             ("redirect_uris", "https://app.example/cb\nurn:ietf:wg:oauth:2.0:oob"),
@@ -52,8 +52,8 @@ async fn a_registered_app_gets_an_id_a_secret_and_its_data() {
 async fn two_registrations_are_two_apps() {
     let service = Service::start().await;
     let fields = [("client_name", "A"), ("redirect_uris", URI)];
-    let one = register(&service.anyone(), &fields).await.expect(StatusCode::OK);
-    let other = register(&service.anyone(), &fields).await.expect(StatusCode::OK);
+    let one = register(&service.anonymous(), &fields).await.expect(StatusCode::OK);
+    let other = register(&service.anonymous(), &fields).await.expect(StatusCode::OK);
     for key in ["id", "client_id", "client_secret"] {
         assert_ne!(one[key], other[key], "{key}");
     }
@@ -93,7 +93,7 @@ async fn all_registration_errors_are_reported_at_once() {
             "Validation failed: Application website is not a valid URL",
         ),
     ] {
-        let response = register(&service.anyone(), &fields).await;
+        let response = register(&service.anonymous(), &fields).await;
         let body = response.expect(StatusCode::UNPROCESSABLE_ENTITY);
         assert_eq!(body, json!({ "error": error }));
     }
@@ -103,12 +103,12 @@ async fn all_registration_errors_are_reported_at_once() {
 #[tokio::test]
 async fn registration_errors_are_localized() {
     let service = Service::start().await;
-    let german = service.anyone().with("accept-language", "de-CH, en;q=0.5");
+    let german = service.anonymous().with("accept-language", "de-CH, en;q=0.5");
     let response = register(&german, &[("client_name", "A")]).await;
     let error = response.expect(StatusCode::UNPROCESSABLE_ENTITY)["error"].to_string();
     assert!(!error.contains("can't be blank"), "{error}");
     let english = german.with("content-type", "application/json");
-    let response = english.call("POST /api/v1/apps?lang=en", r#"{"client_name":"A"}"#).await;
+    let response = english.send("POST /api/v1/apps?lang=en", r#"{"client_name":"A"}"#).await;
     assert_eq!(response.json()["error"], "Validation failed: Redirect URI can't be blank");
 }
 
@@ -116,14 +116,14 @@ async fn registration_errors_are_localized() {
 async fn verify_credentials_returns_the_app_without_its_secret() {
     let service = Service::start().await;
     let client = service.client().await;
-    let own = client.own_token("push").await;
-    let app = service.anyone().bearing(&own).get("/api/v1/apps/verify_credentials").await;
+    let own = client.app_token("push").await;
+    let app = service.anonymous().with_token(&own).get("/api/v1/apps/verify_credentials").await;
     let app = app.expect(StatusCode::OK);
     assert_eq!(app["name"], "Tusky");
     for key in ["client_id", "client_secret", "client_secret_expires_at"] {
         assert_eq!(app.get(key), None, "{key}");
     }
-    let alice = service.person_with("alice", "profile").await;
+    let alice = service.user_with_scopes("alice", "profile").await;
     let app = alice.get("/api/v1/apps/verify_credentials/").await.expect(StatusCode::OK);
     assert_eq!(app["name"], "Tests");
 }
@@ -131,7 +131,7 @@ async fn verify_credentials_returns_the_app_without_its_secret() {
 #[tokio::test]
 async fn a_failed_registration_counts_and_its_limit_is_reported() {
     let service = Service::start().await;
-    let response = register(&service.anyone(), &[("client_name", "")]).await;
+    let response = register(&service.anonymous(), &[("client_name", "")]).await;
     assert_eq!(response.status, 422);
     assert_eq!(response.header("x-ratelimit-limit"), "30");
     assert_eq!(response.header("x-ratelimit-remaining"), "29");
@@ -144,16 +144,16 @@ async fn app_registrations_are_limited_per_address() {
     let service = Service::start().await;
     let fields = [("client_name", "A"), ("redirect_uris", URI)];
     for left in (0..30).rev() {
-        let response = register(&service.anyone(), &fields).await;
+        let response = register(&service.anonymous(), &fields).await;
         assert_eq!(
             (response.status, response.header("x-ratelimit-remaining")),
             (200, &*left.to_string())
         );
     }
-    let response = register(&service.anyone(), &fields).await;
+    let response = register(&service.anonymous(), &fields).await;
     assert_eq!(
         response.expect(StatusCode::TOO_MANY_REQUESTS),
         json!({ "error": "Too many requests" })
     );
-    assert_eq!(register(&service.anyone().at(address(9)), &fields).await.status, 200);
+    assert_eq!(register(&service.anonymous().at(address(9)), &fields).await.status, 200);
 }

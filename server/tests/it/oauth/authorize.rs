@@ -1,9 +1,9 @@
 //! `GET /oauth/authorize`: validation, error pages, and responses to the app.
 
-use crate::support::client::CALLBACK;
-use crate::support::{Browser, Client, Service};
+use crate::support::oauth_client::CALLBACK;
+use crate::support::{Browser, OAuthClient, Service};
 
-async fn with_alice() -> (Service, Client, Browser) {
+async fn with_alice() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
     let (client, browser) = (service.client().await, service.browser());
@@ -15,7 +15,7 @@ async fn with_alice() -> (Service, Client, Browser) {
 async fn an_invalid_client_or_redirect_uri_is_never_redirected() {
     let (service, client, mut browser) = with_alice().await;
     let registered = "http://127.0.0.1/cb\nhttp://localhost/cb";
-    let native = Client::register_with(service.anyone(), registered, "read").await;
+    let native = OAuthClient::register_with(service.anonymous(), registered, "read").await;
     // With and without a session.
     for signed_in in [false, true] {
         if signed_in {
@@ -35,7 +35,7 @@ async fn an_invalid_client_or_redirect_uri_is_never_redirected() {
             "urn:ietf:wg:oauth:2.0:oob",
             "",
         ] {
-            let page = browser.get(&client.answered_at(sent).authorize(&[])).await;
+            let page = browser.get(&client.with_redirect_uri(sent).authorize(&[])).await;
             page.page(400, "invalid_request");
         }
         for sent in [
@@ -48,13 +48,13 @@ async fn an_invalid_client_or_redirect_uri_is_never_redirected() {
             "http://localhost./cb",
         ] {
             browser
-                .get(&native.answered_at(sent).authorize(&[]))
+                .get(&native.with_redirect_uri(sent).authorize(&[]))
                 .await
                 .page(400, "invalid_request");
         }
         let twice = [("redirect_uri", CALLBACK)];
         browser.get(&client.authorize(&twice)).await.page(400, "invalid_request");
-        let unknown = Client { id: "unknown".to_owned(), ..client.clone() };
+        let unknown = OAuthClient { id: "unknown".to_owned(), ..client.clone() };
         let page = browser.get(&unknown.authorize(&[])).await;
         page.page(401, "invalid_client");
         assert_eq!(
@@ -85,7 +85,7 @@ async fn other_errors_are_sent_to_the_app_after_sign_in() {
         (vec![challenge, ("code_challenge_method", "s256")], "invalid_request"),
         (vec![("code_challenge", "short"), ("code_challenge_method", "S256")], "invalid_request"),
     ] {
-        let mut browser = Browser::new(client.caller.clone());
+        let mut browser = Browser::new(client.http.clone());
         let more: Vec<_> = [("state", "s")].into_iter().chain(more).collect();
         let page = browser.get(&client.authorize(&more)).await;
         page.page(200, "name=\"password\"");
@@ -100,7 +100,7 @@ async fn other_errors_are_sent_to_the_app_after_sign_in() {
         assert_eq!(again.redirected(CALLBACK)["error"], error);
     }
     for wrong in ["token", "id_token", "code token", "Code", "code "] {
-        let mut browser = Browser::new(client.caller.clone());
+        let mut browser = Browser::new(client.http.clone());
         let url = client
             .authorize(&[])
             .replace("response_type=code", &format!("response_type={}", wrong.replace(' ', "%20")));
@@ -121,7 +121,7 @@ async fn an_approved_request_returns_code_state_and_issuer() {
     assert_eq!(parameters.keys().collect::<Vec<_>>(), ["code", "iss", "state"]);
     assert_eq!(parameters["state"], "s t&u=v#é\"");
     assert_eq!(parameters["iss"], "https://ring.example/");
-    assert_eq!(client.spend(&parameters["code"], &[]).await.status, 200);
+    assert_eq!(client.redeem(&parameters["code"], &[]).await.status, 200);
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn form_post_mode_posts_codes_and_errors_from_a_page() {
     let policy = response.header("content-security-policy");
     assert!(policy.ends_with("form-action 'self' https:"), "{policy}");
     assert_eq!(response.header("cache-control"), "no-store");
-    assert_eq!(client.spend(&fields[0].1, &[]).await.status, 200);
+    assert_eq!(client.redeem(&fields[0].1, &[]).await.status, 200);
 
     let wrong = [("response_mode", "form_post"), ("scope", "nope")];
     let response = browser.get(&client.authorize(&wrong)).await;
@@ -177,7 +177,7 @@ async fn a_registered_query_is_preserved_but_cannot_forge_response_parameters() 
     let service = Service::start().await;
     service.add_account("alice").await;
     let uri = "https://app.example/cb?keep=1&state=x&code=y";
-    let client = Client::register_with(service.anyone(), uri, "read").await;
+    let client = OAuthClient::register_with(service.anonymous(), uri, "read").await;
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[("state", "s")])).await;
     let page = browser.sign_in(&page, "alice").await;
@@ -194,14 +194,14 @@ async fn native_apps_get_the_response_at_loopback_ports_and_private_schemes() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let uris = "http://127.0.0.1/cb\nhttp://[::1]/cb\ncom.example.app:/cb";
-    let client = Client::register_with(service.anyone(), uris, "read").await;
+    let client = OAuthClient::register_with(service.anonymous(), uris, "read").await;
     for (uri, sources) in [
         ("http://127.0.0.1:51234/cb", "'self' https: http:"),
         ("http://[::1]:51234/cb", "'self' https: http:"),
         ("com.example.app:/cb", "'self' https: com.example.app:"),
     ] {
         let mut browser = service.browser();
-        let client = client.answered_at(uri);
+        let client = client.with_redirect_uri(uri);
         let page = browser.get(&client.authorize(&[])).await;
         let page = browser.sign_in(&page, "alice").await;
         // Chrome applies form-action of the page with the form to the redirect.
@@ -221,7 +221,7 @@ async fn the_scope_defaults_to_read_and_covers_its_children() {
         (vec![("scope", "push read")], "push read"),
     ] {
         let code = client.code(&mut browser, "alice", &more).await;
-        assert_eq!(client.spend(&code, &[]).await.json()["scope"], granted);
+        assert_eq!(client.redeem(&code, &[]).await.json()["scope"], granted);
     }
 }
 
@@ -230,12 +230,12 @@ async fn only_get_and_post_are_allowed() {
     let (service, client, _) = with_alice().await;
     for method in ["HEAD", "PUT", "DELETE", "TRACE", "PATCH"] {
         let response =
-            service.anyone().call(&format!("{method} {}", client.authorize(&[])), "").await;
+            service.anonymous().send(&format!("{method} {}", client.authorize(&[])), "").await;
         assert_eq!(response.status, 405, "{method}");
         assert!(response.header("allow").contains("GET"), "{method}");
     }
     // HEAD must not issue a code, which would be lost.
-    let resume = service.anyone().call("HEAD /oauth/authorize/resume?request=x", "").await;
+    let resume = service.anonymous().send("HEAD /oauth/authorize/resume?request=x", "").await;
     assert_eq!((resume.status, resume.header("allow")), (405, "GET"));
 }
 
@@ -243,7 +243,7 @@ async fn only_get_and_post_are_allowed() {
 async fn superfluous_parameters_are_ignored() {
     let (_service, client, mut browser) = with_alice().await;
     let code = client.code(&mut browser, "alice", &[]).await;
-    assert_eq!(client.spend(&code, &[]).await.status, 200);
+    assert_eq!(client.redeem(&code, &[]).await.status, 200);
     let literal =
         [("force_login", "False"), ("state", "None"), ("lang", "None"), ("x", "1"), ("x", "2")];
     let response = browser.get(&client.authorize(&literal)).await;
@@ -255,8 +255,8 @@ async fn superfluous_parameters_are_ignored() {
 #[tokio::test]
 async fn a_client_that_accepts_json_gets_a_json_error() {
     let (service, client, _) = with_alice().await;
-    let program = service.anyone().with("accept", "application/json");
-    let path = client.answered_at("https://evil.example/").authorize(&[]);
+    let program = service.anonymous().with("accept", "application/json");
+    let path = client.with_redirect_uri("https://evil.example/").authorize(&[]);
     let response = program.get(&path).await;
     assert_eq!(response.status, 400);
     assert_eq!(response.json()["error"], "invalid_request");

@@ -2,15 +2,20 @@
 
 use serde_json::json;
 
-use crate::support::client::error_of;
-use crate::support::{Answer, Caller, Service};
+use crate::support::oauth_client::error_of;
+use crate::support::{Service, TestClient, TestResponse};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 const MULTIPART: &str = "multipart/form-data; boundary=X";
 
-async fn send(caller: &Caller, path: &str, media: &str, body: impl Into<Vec<u8>>) -> Answer {
+async fn send(
+    client: &TestClient,
+    path: &str,
+    media: &str,
+    body: impl Into<Vec<u8>>,
+) -> TestResponse {
     let body: Vec<u8> = body.into();
-    caller.with("content-type", media).call(&format!("POST {path}"), body).await
+    client.with("content-type", media).send(&format!("POST {path}"), body).await
 }
 
 fn multipart(fields: &[(&str, &str)]) -> String {
@@ -23,7 +28,7 @@ fn multipart(fields: &[(&str, &str)]) -> String {
 #[tokio::test]
 async fn form_multipart_and_json_bodies_are_equivalent() {
     let service = Service::start().await;
-    let anyone = service.anyone();
+    let anonymous = service.anonymous();
     let json = json!({
         "client_name": "Ä",
         "redirect_uris": ["https://a.example/", "b://c"],
@@ -53,7 +58,7 @@ async fn form_multipart_and_json_bodies_are_equivalent() {
         ),
         ("application/json", json.to_string()),
     ] {
-        let response = send(&anyone, "/api/v1/apps", media, body.clone()).await;
+        let response = send(&anonymous, "/api/v1/apps", media, body.clone()).await;
         assert_eq!(response.status, 200, "{body}: {response:?}");
         let app = response.json();
         assert_eq!(app["name"], "Ä", "{body}");
@@ -73,12 +78,12 @@ async fn a_token_request_may_use_any_body_format() {
         "grant_type": "client_credentials", "client_id": id, "client_secret": secret,
     });
     for (media, body) in [(MULTIPART, multipart(&fields)), ("application/json", json.to_string())] {
-        let response = send(&service.anyone(), "/oauth/token/", media, body).await;
+        let response = send(&service.anonymous(), "/oauth/token/", media, body).await;
         assert_eq!(response.status, 200, "{response:?}");
     }
     let json = json!({ "token": "x", "client_id": id, "client_secret": secret });
     let body = json.to_string();
-    let response = send(&service.anyone(), "/oauth/revoke", "application/json", body).await;
+    let response = send(&service.anonymous(), "/oauth/revoke", "application/json", body).await;
     assert_eq!(error_of(&response).0, 403);
 }
 
@@ -108,14 +113,14 @@ async fn an_ambiguous_or_malformed_body_is_rejected() {
         ("application/x-www-form-urlencoded; charset=utf-7", b"a=b", 415),
         ("", b"a=b", 415),
     ] {
-        let response = send(&service.anyone(), "/oauth/token", media, body).await;
+        let response = send(&service.anonymous(), "/oauth/token", media, body).await;
         let text = String::from_utf8_lossy(&body[..body.len().min(60)]);
         assert_eq!(error_of(&response), (status, "invalid_request".to_owned()), "{text}");
-        let response = send(&service.anyone(), "/api/v1/apps", media, body).await;
+        let response = send(&service.anonymous(), "/api/v1/apps", media, body).await;
         assert_eq!(response.status, status, "{text}");
         assert!(response.json()["error"].is_string(), "{text}");
     }
-    let response = service.anyone().call("POST /oauth/token", "a=b").await;
+    let response = service.anonymous().send("POST /oauth/token", "a=b").await;
     assert_eq!(response.status, 415, "without a Content-Type");
 }
 
@@ -123,7 +128,7 @@ async fn an_ambiguous_or_malformed_body_is_rejected() {
 async fn a_body_that_is_too_large_is_rejected() {
     let service = Service::start().await;
     let body = "a=".to_owned() + &"b".repeat(70_000);
-    let response = send(&service.anyone(), "/oauth/token", FORM, body).await;
+    let response = send(&service.anonymous(), "/oauth/token", FORM, body).await;
     assert_eq!(error_of(&response), (413, "invalid_request".to_owned()));
 }
 

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use crate::support::browser::form;
-use crate::support::caller::address;
-use crate::support::client::{error_of, refused};
-use crate::support::{Answer, Client, Service};
+use crate::support::client::address;
+use crate::support::oauth_client::{error_of, oauth_error};
+use crate::support::{OAuthClient, Service, TestResponse};
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
 
@@ -24,9 +24,9 @@ pub(crate) fn basic(credentials: &str) -> String {
     text
 }
 
-async fn token(client: &Client, authorization: &str, fields: &[(&str, &str)]) -> Answer {
-    let caller = client.caller.with("authorization", authorization);
-    caller.call("POST /oauth/token", form(fields)).await
+async fn token(client: &OAuthClient, authorization: &str, fields: &[(&str, &str)]) -> TestResponse {
+    let http = client.http.with("authorization", authorization);
+    http.send("POST /oauth/token", form(fields)).await
 }
 
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn a_client_must_not_authenticate_in_two_ways() {
         vec![GRANT, ("client_id", "other")],
     ] {
         let response = token(&client, &header, &fields).await;
-        assert_eq!(error_of(&response), refused(400, "invalid_request"), "{fields:?}");
+        assert_eq!(error_of(&response), oauth_error(400, "invalid_request"), "{fields:?}");
         assert_eq!(response.header("www-authenticate"), "");
     }
 }
@@ -67,24 +67,25 @@ async fn a_client_must_not_authenticate_in_two_ways() {
 async fn two_authorization_headers_are_rejected_at_every_endpoint() {
     let service = Service::start().await;
     let client = service.client().await;
-    let good = client.own_token("read").await;
+    let good = client.app_token("read").await;
     let right = basic(&format!("{}:{}", client.id, client.secret));
     let other = basic("other:secret");
     for second in [&*right, &*other, "Basic", "Bearer x"] {
         for headers in [[&*right, second], [second, &*right]] {
-            let caller = headers
+            let http = headers
                 .iter()
-                .fold(client.caller.clone(), |caller, header| caller.with("authorization", header));
+                .fold(client.http.clone(), |http, header| http.with("authorization", header));
             for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
                 let fields = [GRANT, ("token", &*good)];
-                let response = caller.call(&format!("POST {path}"), form(&fields)).await;
+                let response = http.send(&format!("POST {path}"), form(&fields)).await;
                 let case = format!("{path} {headers:?}");
-                assert_eq!(error_of(&response), refused(400, "invalid_request"), "{case}");
+                assert_eq!(error_of(&response), oauth_error(400, "invalid_request"), "{case}");
                 assert_eq!(response.header("www-authenticate"), "", "{case}");
             }
         }
     }
-    let response = service.anyone().bearing(&good).get("/api/v1/apps/verify_credentials").await;
+    let response =
+        service.anonymous().with_token(&good).get("/api/v1/apps/verify_credentials").await;
     assert_eq!(response.status, 200, "the token must not be revoked");
 }
 
@@ -92,9 +93,9 @@ async fn two_authorization_headers_are_rejected_at_every_endpoint() {
 async fn two_client_ids_are_rejected_at_every_endpoint() {
     let service = Service::start().await;
     let (client, other) = (service.client().await, service.client().await);
-    let good = client.own_token("read").await;
+    let good = client.app_token("read").await;
     let header = basic(&format!("{}:{}", client.id, client.secret));
-    let caller = client.caller.with("authorization", &header);
+    let http = client.http.with("authorization", &header);
     for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
         for more in [
             vec![("client_id", &*other.id)],
@@ -102,11 +103,12 @@ async fn two_client_ids_are_rejected_at_every_endpoint() {
             vec![("client_id", &*client.id), ("client_secret", &*client.secret)],
         ] {
             let fields = [&[GRANT, ("token", &*good)], &more[..]].concat();
-            let response = caller.call(&format!("POST {path}"), form(&fields)).await;
-            assert_eq!(error_of(&response), refused(400, "invalid_request"), "{path} {more:?}");
+            let response = http.send(&format!("POST {path}"), form(&fields)).await;
+            assert_eq!(error_of(&response), oauth_error(400, "invalid_request"), "{path} {more:?}");
         }
     }
-    let response = service.anyone().bearing(&good).get("/api/v1/apps/verify_credentials").await;
+    let response =
+        service.anonymous().with_token(&good).get("/api/v1/apps/verify_credentials").await;
     assert_eq!(response.status, 200, "the token must not be revoked");
 }
 
@@ -147,13 +149,14 @@ async fn a_disabled_app_cannot_authenticate_and_its_tokens_and_codes_are_invalid
     service.add_account("alice").await;
     let mut browser = service.browser();
     let code = client.code(&mut browser, "alice", &[]).await;
-    let token = client.own_token("read").await;
+    let token = client.app_token("read").await;
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap();
 
     service.store().disable_app(app.app.id, Some(service.now())).await.unwrap();
 
-    assert_eq!(error_of(&client.spend(&code, &[]).await), refused(401, "invalid_client"));
-    let response = service.anyone().bearing(&token).get("/api/v1/apps/verify_credentials").await;
+    assert_eq!(error_of(&client.redeem(&code, &[]).await), oauth_error(401, "invalid_client"));
+    let response =
+        service.anonymous().with_token(&token).get("/api/v1/apps/verify_credentials").await;
     assert_eq!(response.status, 401);
     browser.get(&client.authorize(&[])).await.page(401, "invalid_client");
 }
@@ -162,8 +165,8 @@ async fn a_disabled_app_cannot_authenticate_and_its_tokens_and_codes_are_invalid
 async fn secret_guesses_are_limited_without_locking_out_the_client() {
     let service = Service::start().await;
     let client = service.client().await;
-    let guesser = Client { secret: "wrong".to_owned(), ..client.clone() };
-    let statuses = async |client: &Client, times: usize| {
+    let guesser = OAuthClient { secret: "wrong".to_owned(), ..client.clone() };
+    let statuses = async |client: &OAuthClient, times: usize| {
         let mut statuses = Vec::new();
         for _ in 0..times {
             statuses.push(client.post("/oauth/token", &[GRANT]).await.status);
@@ -190,10 +193,10 @@ async fn secret_guesses_are_limited_without_locking_out_the_client() {
         assert_eq!(guesser.post(path, &[("token", "x")]).await.status, 429, "{path}");
     }
     // An unknown client is limited in the same way.
-    let unknown = Client { id: "unknown".to_owned(), ..guesser.clone() };
+    let unknown = OAuthClient { id: "unknown".to_owned(), ..guesser.clone() };
     assert_eq!(statuses(&unknown, 25).await, [401]);
     assert_eq!(statuses(&unknown, 1).await, [429]);
-    let elsewhere = Client { caller: client.caller.at(address(9)), ..client.clone() };
+    let elsewhere = OAuthClient { http: client.http.at(address(9)), ..client.clone() };
     assert_eq!(elsewhere.post("/oauth/token", &[GRANT]).await.status, 200);
     service.clock.advance(300);
     assert_eq!(client.post("/oauth/token", &[GRANT]).await.status, 200);

@@ -1,14 +1,14 @@
 //! Redemption of authorization codes.
 
-use crate::support::client::{error_of, refused, token_of};
-use crate::support::{Browser, Client, Service};
+use crate::support::oauth_client::{error_of, oauth_error, token_of};
+use crate::support::{Browser, OAuthClient, Service};
 
 /// RFC 7636, appendix B.
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 const PKCE: [(&str, &str); 2] = [("code_challenge", CHALLENGE), ("code_challenge_method", "S256")];
 
-async fn with_alice() -> (Service, Client, Browser) {
+async fn with_alice() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
     let (client, browser) = (service.client().await, service.browser());
@@ -16,7 +16,8 @@ async fn with_alice() -> (Service, Client, Browser) {
 }
 
 async fn is_valid(service: &Service, token: &str) -> bool {
-    let response = service.anyone().bearing(token).get("/api/v1/apps/verify_credentials").await;
+    let response =
+        service.anonymous().with_token(token).get("/api/v1/apps/verify_credentials").await;
     response.status == 200
 }
 
@@ -26,15 +27,15 @@ async fn a_code_is_redeemed_once_and_a_replay_revokes_the_first_token() {
     let (service, client, mut browser) = with_alice().await;
     let code = client.code(&mut browser, "alice", &PKCE).await;
     let proof = [("code_verifier", VERIFIER)];
-    let token = token_of(&client.spend(&code, &proof).await);
+    let token = token_of(&client.redeem(&code, &proof).await);
     assert!(is_valid(&service, &token).await);
-    assert_eq!(error_of(&client.spend(&code, &proof).await), refused(400, "invalid_grant"));
+    assert_eq!(error_of(&client.redeem(&code, &proof).await), oauth_error(400, "invalid_grant"));
     assert!(!is_valid(&service, &token).await);
     // Also after the code has expired.
     let code = client.code(&mut browser, "alice", &[]).await;
-    let token = token_of(&client.spend(&code, &[]).await);
+    let token = token_of(&client.redeem(&code, &[]).await);
     service.clock.advance(3600);
-    assert_eq!(client.spend(&code, &[]).await.status, 400);
+    assert_eq!(client.redeem(&code, &[]).await.status, 400);
     assert!(!is_valid(&service, &token).await);
 }
 
@@ -43,17 +44,17 @@ async fn an_invalid_replay_revokes_nothing() {
     let (service, client, mut browser) = with_alice().await;
     let code = client.code(&mut browser, "alice", &PKCE).await;
     let proof = [("code_verifier", VERIFIER)];
-    let token = token_of(&client.spend(&code, &proof).await);
-    let thief = Client { secret: "wrong".to_owned(), ..client.clone() };
-    assert_eq!(error_of(&thief.spend(&code, &proof).await), refused(401, "invalid_client"));
+    let token = token_of(&client.redeem(&code, &proof).await);
+    let thief = OAuthClient { secret: "wrong".to_owned(), ..client.clone() };
+    assert_eq!(error_of(&thief.redeem(&code, &proof).await), oauth_error(401, "invalid_client"));
     let other = service.client().await;
     for response in [
-        other.spend(&code, &proof).await,
-        client.spend(&code, &[("code_verifier", &"x".repeat(43))]).await,
-        client.spend(&code, &[]).await,
-        client.answered_at("https://app.example/other").spend(&code, &proof).await,
+        other.redeem(&code, &proof).await,
+        client.redeem(&code, &[("code_verifier", &"x".repeat(43))]).await,
+        client.redeem(&code, &[]).await,
+        client.with_redirect_uri("https://app.example/other").redeem(&code, &proof).await,
     ] {
-        assert_eq!(error_of(&response), refused(400, "invalid_grant"));
+        assert_eq!(error_of(&response), oauth_error(400, "invalid_grant"));
     }
     assert!(is_valid(&service, &token).await);
 }
@@ -65,18 +66,18 @@ async fn an_invalid_redemption_does_not_consume_the_code() {
     let code = client.code(&mut browser, "alice", &[]).await;
     let other = service.client().await;
     for response in [
-        other.spend(&code, &[]).await,
-        client.answered_at("https://app.example/cb/").spend(&code, &[]).await,
-        client.spend("unknown", &[]).await,
+        other.redeem(&code, &[]).await,
+        client.with_redirect_uri("https://app.example/cb/").redeem(&code, &[]).await,
+        client.redeem("unknown", &[]).await,
     ] {
-        assert_eq!(error_of(&response), refused(400, "invalid_grant"));
+        assert_eq!(error_of(&response), oauth_error(400, "invalid_grant"));
         assert_eq!(
             response.json()["error_description"],
             "The provided authorization grant is invalid, expired, revoked, does not match the \
              redirection URI used in the authorization request, or was issued to another client."
         );
     }
-    assert_eq!(client.spend(&code, &[]).await.status, 200);
+    assert_eq!(client.redeem(&code, &[]).await.status, 200);
 }
 
 #[tokio::test]
@@ -84,9 +85,9 @@ async fn a_code_expires_after_ten_minutes() {
     let (service, client, mut browser) = with_alice().await;
     let code = client.code(&mut browser, "alice", &[]).await;
     service.clock.advance(600);
-    assert_eq!(error_of(&client.spend(&code, &[]).await), refused(400, "invalid_grant"));
+    assert_eq!(error_of(&client.redeem(&code, &[]).await), oauth_error(400, "invalid_grant"));
     service.clock.advance(-1);
-    assert_eq!(client.spend(&code, &[]).await.status, 200);
+    assert_eq!(client.redeem(&code, &[]).await.status, 200);
 }
 
 // RFC 7636, section 4.6.
@@ -96,16 +97,16 @@ async fn a_code_with_a_challenge_requires_its_verifier() {
     let code = client.code(&mut browser, "alice", &PKCE).await;
     let (wrong, long) = ("x".repeat(43), "x".repeat(129));
     for verifier in ["", "short", &wrong, &long, CHALLENGE, &VERIFIER.replace('-', "+")] {
-        let response = client.spend(&code, &[("code_verifier", verifier)]).await;
-        assert_eq!(error_of(&response), refused(400, "invalid_grant"), "{verifier}");
+        let response = client.redeem(&code, &[("code_verifier", verifier)]).await;
+        assert_eq!(error_of(&response), oauth_error(400, "invalid_grant"), "{verifier}");
     }
-    assert_eq!(client.spend(&code, &[("code_verifier", VERIFIER)]).await.status, 200);
+    assert_eq!(client.redeem(&code, &[("code_verifier", VERIFIER)]).await.status, 200);
 
     let code = client.code(&mut browser, "alice", &[("force_login", "1")]).await;
-    let response = client.spend(&code, &[("code_verifier", VERIFIER)]).await;
+    let response = client.redeem(&code, &[("code_verifier", VERIFIER)]).await;
     assert_eq!(
         error_of(&response),
-        refused(400, "invalid_grant"),
+        oauth_error(400, "invalid_grant"),
         "a verifier without a challenge"
     );
 }
@@ -116,11 +117,11 @@ async fn a_code_is_bound_to_the_loopback_port_of_its_request() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let registered = "http://127.0.0.1/cb";
-    let client = Client::register_with(service.anyone(), registered, "read").await;
-    let here = client.answered_at("http://127.0.0.1:51234/cb");
+    let client = OAuthClient::register_with(service.anonymous(), registered, "read").await;
+    let here = client.with_redirect_uri("http://127.0.0.1:51234/cb");
     let code = here.code(&mut service.browser(), "alice", &[]).await;
-    assert_eq!(client.spend(&code, &[]).await.status, 400);
-    assert_eq!(here.spend(&code, &[]).await.status, 200);
+    assert_eq!(client.redeem(&code, &[]).await.status, 400);
+    assert_eq!(here.redeem(&code, &[]).await.status, 200);
 }
 
 #[tokio::test]
@@ -129,7 +130,7 @@ async fn the_code_of_a_disabled_account_is_invalid() {
     let code = client.code(&mut browser, "alice", &[]).await;
     let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     service.store().disable_account(id, Some(service.now())).await.unwrap();
-    assert_eq!(error_of(&client.spend(&code, &[]).await), refused(400, "invalid_grant"));
+    assert_eq!(error_of(&client.redeem(&code, &[]).await), oauth_error(400, "invalid_grant"));
     // The session has ended, too.
     browser.get(&client.authorize(&[])).await.page(200, "name=\"password\"");
 }

@@ -2,19 +2,19 @@
 
 use super::pages::assert_security_headers;
 use crate::limits::admitted;
-use crate::support::client::{error_of, refused};
-use crate::support::{Caller, Service};
+use crate::support::oauth_client::{error_of, oauth_error};
+use crate::support::{Service, TestClient};
 
 /// Adds the headers that a browser sends.
-fn as_browser(caller: &Caller, languages: &str) -> Caller {
-    caller.with("accept", "text/html,*/*;q=0.8").with("accept-language", languages)
+fn as_browser(client: &TestClient, languages: &str) -> TestClient {
+    client.with("accept", "text/html,*/*;q=0.8").with("accept-language", languages)
 }
 
 #[tokio::test]
 async fn a_malformed_query_is_rejected() {
     let service = Service::start().await;
     let client = service.client().await;
-    let program = service.anyone().with("accept", "application/json");
+    let program = service.anonymous().with("accept", "application/json");
     for broken in ["%", "%zz", "%00", "%ff"] {
         let path = format!("{}&state={broken}", client.authorize(&[("lang", "de")]));
         let page = service.browser().get(&path).await;
@@ -22,10 +22,10 @@ async fn a_malformed_query_is_rejected() {
         page.page(400, "<code>invalid_request</code>");
         assert_security_headers(&page, "'self'");
         assert_eq!(page.header("x-ratelimit-limit"), "300");
-        assert_eq!(error_of(&program.get(&path).await), refused(400, "invalid_request"));
+        assert_eq!(error_of(&program.get(&path).await), oauth_error(400, "invalid_request"));
     }
     let twice = client.authorize(&[("client_id", "x")]);
-    let page = as_browser(&service.anyone(), "fr").get(&twice).await;
+    let page = as_browser(&service.anonymous(), "fr").get(&twice).await;
     page.page(400, "client_id");
     page.page(400, "<html lang=\"fr\"");
 }
@@ -33,7 +33,7 @@ async fn a_malformed_query_is_rejected() {
 #[tokio::test]
 async fn an_exceeded_rate_limit_is_reported_on_a_page() {
     let service = Service::start().await;
-    assert_eq!(admitted(&service.anyone(), "GET /x", 300).await, 300);
+    assert_eq!(admitted(&service.anonymous(), "GET /x", 300).await, 300);
     for path in [
         "/oauth/authorize",
         "/oauth/authorize/native",
@@ -41,18 +41,18 @@ async fn an_exceeded_rate_limit_is_reported_on_a_page() {
         "/oauth/sign_out",
         "/oauth/account",
     ] {
-        let page = as_browser(&service.anyone(), "pl").get(path).await;
+        let page = as_browser(&service.anonymous(), "pl").get(path).await;
         page.page(429, "zbyt wiele żądań");
         assert_security_headers(&page, "'self'");
         let headers = ["retry-after", "x-ratelimit-limit", "x-ratelimit-remaining", "ratelimit"];
         let headers = headers.map(|name| page.header(name));
         assert_eq!(headers, ["300", "300", "0", r#""ip";r=0;t=300"#], "{path}");
         assert_eq!(page.header("set-cookie"), "", "no session is created");
-        let program = service.anyone().with("accept", "application/json");
+        let program = service.anonymous().with("accept", "application/json");
         assert_eq!(program.get(path).await.json()["error"], "Too many requests", "{path}");
     }
     for path in ["/oauth/token", "/api/v1/instance", "/oauth/userinfo"] {
-        let response = as_browser(&service.anyone(), "pl").get(path).await;
+        let response = as_browser(&service.anonymous(), "pl").get(path).await;
         assert_eq!(response.status, 429);
         assert_eq!(response.json()["error"], "Too many requests", "{path}");
     }
@@ -61,20 +61,20 @@ async fn an_exceeded_rate_limit_is_reported_on_a_page() {
 #[tokio::test]
 async fn every_client_error_of_a_browser_is_reported_on_a_page() {
     let service = Service::start().await;
-    let browser = as_browser(&service.anyone(), "en");
+    let browser = as_browser(&service.anonymous(), "en");
     let plain = browser.with("content-type", "text/plain");
     let form = browser.with("content-type", "application/x-www-form-urlencoded");
     let large = "a=".to_owned() + &"b".repeat(70_000);
     for (response, status, text) in [
-        (plain.call("POST /oauth/sign_in", "a=b").await, 415, "cannot be answered"),
-        (form.call("POST /oauth/sign_in", "a=%").await, 400, "cannot be answered"),
-        (form.call("POST /oauth/authorize", large).await, 413, "cannot be answered"),
-        (browser.call("PUT /oauth/authorize", "").await, 405, "cannot be answered"),
+        (plain.send("POST /oauth/sign_in", "a=b").await, 415, "cannot be answered"),
+        (form.send("POST /oauth/sign_in", "a=%").await, 400, "cannot be answered"),
+        (form.send("POST /oauth/authorize", large).await, 413, "cannot be answered"),
+        (browser.send("PUT /oauth/authorize", "").await, 405, "cannot be answered"),
         (browser.get("/oauth/authorize/nothing").await, 404, "Page not found"),
     ] {
         response.page(status, text);
         assert_security_headers(&response, "'self'");
     }
-    let wrong = browser.call("PUT /oauth/authorize", "").await;
+    let wrong = browser.send("PUT /oauth/authorize", "").await;
     assert!(wrong.header("allow").contains("GET"));
 }

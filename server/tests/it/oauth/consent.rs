@@ -1,9 +1,9 @@
 //! The consent page and the decision.
 
-use crate::support::client::{CALLBACK, token_of};
-use crate::support::{Answer, Browser, Client, Service};
+use crate::support::oauth_client::{CALLBACK, token_of};
+use crate::support::{Browser, OAuthClient, Service, TestResponse};
 
-async fn with_alice() -> (Service, Client, Browser) {
+async fn with_alice() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
     let (client, browser) = (service.client().await, service.browser());
@@ -11,7 +11,7 @@ async fn with_alice() -> (Service, Client, Browser) {
 }
 
 /// Opens the consent page as Alice.
-async fn open_consent_page(client: &Client, browser: &mut Browser) -> Answer {
+async fn open_consent_page(client: &OAuthClient, browser: &mut Browser) -> TestResponse {
     let page = browser.get(&client.authorize(&[])).await;
     let page = browser.sign_in(&page, "alice").await;
     page.page(200, "name=\"decision\"");
@@ -54,12 +54,12 @@ async fn the_same_scopes_are_granted_again_without_asking() {
     let code = client.code(&mut browser, "alice", &[("scope", "read push")]).await;
     // A code that was not redeemed is not a grant.
     browser.get(&client.authorize(&[("scope", "read push")])).await.page(200, "decision");
-    let first = token_of(&client.spend(&code, &[]).await);
+    let first = token_of(&client.redeem(&code, &[]).await);
 
     let again = [("scope", "push read"), ("state", "s")];
     let parameters = browser.get(&client.authorize(&again)).await.redirected(CALLBACK);
     assert_eq!(parameters["state"], "s");
-    let second = token_of(&client.spend(&parameters["code"], &[]).await);
+    let second = token_of(&client.redeem(&parameters["code"], &[]).await);
 
     for other in ["read", "read push write", "push"] {
         browser.get(&client.authorize(&[("scope", other)])).await.page(200, "decision");
@@ -78,7 +78,7 @@ async fn the_same_scopes_are_granted_again_without_asking() {
 async fn force_login_requires_password_and_consent_again() {
     let (_service, client, mut browser) = with_alice().await;
     let code = client.code(&mut browser, "alice", &[]).await;
-    assert_eq!(client.spend(&code, &[]).await.status, 200);
+    assert_eq!(client.redeem(&code, &[]).await.status, 200);
     assert_eq!(browser.get(&client.authorize(&[])).await.status, 303);
 
     let before = browser.cookie().to_owned();
@@ -113,7 +113,7 @@ async fn the_form_cannot_change_the_request() {
     ];
     let parameters = browser.submit(&page, "/oauth/authorize", &more).await.redirected(CALLBACK);
     assert_eq!(parameters.get("state"), None);
-    assert_eq!(client.spend(&parameters["code"], &[]).await.json()["scope"], "read");
+    assert_eq!(client.redeem(&parameters["code"], &[]).await.json()["scope"], "read");
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn the_query_of_a_form_post_is_ignored() {
     let (service, client, mut browser) = with_alice().await;
     service.add_account("bob").await;
     let page = browser.get(&client.authorize(&[])).await;
-    let with = |page: &Answer, action: &str, more: &[(&str, &str)]| {
+    let with = |page: &TestResponse, action: &str, more: &[(&str, &str)]| {
         let mut fields = page.form(action);
         fields.extend(more.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())));
         fields
@@ -192,8 +192,8 @@ async fn switching_the_account_continues_the_same_request() {
     page.page(200, "@bob:ring.example");
     let parameters = browser.decide(&page, "allow").await.redirected(CALLBACK);
     assert_eq!(parameters["state"], "s");
-    let token = client.spend(&parameters["code"], &[]).await.json();
-    let bob = service.anyone().bearing(token["access_token"].as_str().unwrap());
+    let token = client.redeem(&parameters["code"], &[]).await.json();
+    let bob = service.anonymous().with_token(token["access_token"].as_str().unwrap());
     let account = bob.get("/api/v1/accounts/verify_credentials").await.json();
     assert_eq!(account["username"], "bob");
 }

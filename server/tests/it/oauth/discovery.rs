@@ -23,7 +23,7 @@ async fn the_metadata_has_every_field_of_the_contract() {
         config.oauth.documentation_url = "https://docs.example/".parse().unwrap();
     });
     let service = Service::with(documented).await;
-    let response = service.anyone().get("/.well-known/oauth-authorization-server").await;
+    let response = service.anonymous().get("/.well-known/oauth-authorization-server").await;
     let expected = json!({
         "issuer": "https://ring.example/",
         "service_documentation": "https://docs.example/",
@@ -49,7 +49,7 @@ async fn the_metadata_has_every_field_of_the_contract() {
 async fn request_headers_do_not_change_the_urls() {
     let service = Service::start().await;
     let liar = service
-        .anyone()
+        .anonymous()
         .with("host", "evil.example")
         .with("x-forwarded-host", "evil.example")
         .with("forwarded", "host=evil.example");
@@ -72,8 +72,10 @@ async fn a_trailing_slash_is_ignored() {
         "/oauth/userinfo",
         "/oauth/authorize",
     ] {
-        let (bare, slashed) =
-            (service.anyone().get(path).await, service.anyone().get(&format!("{path}/?x=/")).await);
+        let (bare, slashed) = (
+            service.anonymous().get(path).await,
+            service.anonymous().get(&format!("{path}/?x=/")).await,
+        );
         assert_eq!((bare.status, bare.text), (slashed.status, slashed.text), "{path}");
         assert_ne!(bare.status, 404, "{path}");
     }
@@ -86,8 +88,8 @@ async fn the_instance_has_the_fields_that_clients_read_first() {
         config.instance.description = "We ring".to_owned();
     });
     let service = Service::with(named).await;
-    let v1 = service.anyone().get("/api/v1/instance").await.expect(StatusCode::OK);
-    let v2 = service.anyone().get("/api/v2/instance").await.expect(StatusCode::OK);
+    let v1 = service.anonymous().get("/api/v1/instance").await.expect(StatusCode::OK);
+    let v2 = service.anonymous().get("/api/v2/instance").await.expect(StatusCode::OK);
     assert_eq!((&v1["uri"], &v2["domain"]), (&json!("ring.example"), &json!("ring.example")));
     for instance in [&v1, &v2] {
         assert_eq!(instance["title"], "Ringers");
@@ -106,10 +108,10 @@ async fn the_instance_has_the_fields_that_clients_read_first() {
 #[tokio::test]
 async fn nodeinfo_links_to_its_document() {
     let service = Service::start().await;
-    let links = service.anyone().get("/.well-known/nodeinfo").await.expect(StatusCode::OK);
+    let links = service.anonymous().get("/.well-known/nodeinfo").await.expect(StatusCode::OK);
     let href = links["links"][0]["href"].as_str().unwrap();
     let path = href.strip_prefix("https://ring.example").unwrap();
-    let nodeinfo = service.anyone().get(path).await.expect(StatusCode::OK);
+    let nodeinfo = service.anonymous().get(path).await.expect(StatusCode::OK);
     assert_eq!(
         (&nodeinfo["version"], &nodeinfo["software"]["name"]),
         (&json!("2.0"), &json!("belfry"))

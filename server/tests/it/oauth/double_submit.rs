@@ -1,17 +1,17 @@
 //! Forms that are submitted twice.
 
 use super::sign_in::{try_sign_in, with_alice};
-use crate::support::client::CALLBACK;
-use crate::support::{Answer, Browser};
+use crate::support::oauth_client::CALLBACK;
+use crate::support::{Browser, TestResponse};
 
 /// Submits the sign-in form twice. The second one may be sent before the cookie of the first
 /// response arrives.
 async fn submit_twice(
     browser: &mut Browser,
-    page: &Answer,
+    page: &TestResponse,
     name: &str,
     cookie_comes: bool,
-) -> Answer {
+) -> TestResponse {
     let before = browser.cookies.clone();
     let password = "correct horse alice";
     assert_eq!(try_sign_in(browser, page, name, password).await.status, 303);

@@ -5,9 +5,9 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use serde_json::json;
 
-use crate::support::client::{error_of, refused, token_of};
+use crate::support::oauth_client::{error_of, oauth_error, token_of};
 use crate::support::service::config;
-use crate::support::{Client, Service};
+use crate::support::{OAuthClient, Service};
 
 #[tokio::test]
 async fn a_client_may_introspect_its_own_tokens() {
@@ -16,7 +16,7 @@ async fn a_client_may_introspect_its_own_tokens() {
     let id = service.add_account("alice").await;
     let client = service.client().await;
     let code = client.code(&mut service.browser(), "alice", &[("scope", "read push")]).await;
-    let token = token_of(&client.spend(&code, &[]).await);
+    let token = token_of(&client.redeem(&code, &[]).await);
     let now = service.now().as_second();
 
     let response = client.post("/oauth/introspect", &[("token", &token)]).await;
@@ -36,7 +36,7 @@ async fn a_client_may_introspect_its_own_tokens() {
         })
     );
     assert_eq!(response.header("cache-control"), "no-store");
-    let own = client.own_token("read").await;
+    let own = client.app_token("read").await;
     let response = client.post("/oauth/introspect", &[("token", &own)]).await.json();
     assert_eq!((response.get("sub"), response.get("username")), (None, None));
 }
@@ -46,19 +46,19 @@ async fn a_client_may_introspect_its_own_tokens() {
 async fn other_tokens_are_inactive_for_a_client() {
     let service = Service::start().await;
     let (client, other) = (service.client().await, service.client().await);
-    let (own, foreign) = (client.own_token("read").await, other.own_token("read").await);
+    let (own, foreign) = (client.app_token("read").await, other.app_token("read").await);
     client.post("/oauth/revoke", &[("token", &own)]).await;
     for token in [&*own, &foreign, "random"] {
         let response = client.post("/oauth/introspect", &[("token", token)]).await;
         assert_eq!(response.expect(StatusCode::OK), json!({ "active": false }));
     }
     let missing = client.post("/oauth/introspect", &[]).await;
-    assert_eq!(error_of(&missing), refused(400, "invalid_request"));
-    let unauthenticated = Client { secret: "wrong".to_owned(), ..client.clone() };
+    assert_eq!(error_of(&missing), oauth_error(400, "invalid_request"));
+    let unauthenticated = OAuthClient { secret: "wrong".to_owned(), ..client.clone() };
     let response = unauthenticated.post("/oauth/introspect", &[("token", &foreign)]).await;
-    assert_eq!(error_of(&response), refused(401, "invalid_client"));
-    let response = client.caller.call("POST /oauth/introspect", format!("token={foreign}")).await;
-    assert_eq!(error_of(&response), refused(401, "invalid_client"));
+    assert_eq!(error_of(&response), oauth_error(401, "invalid_client"));
+    let response = client.http.send("POST /oauth/introspect", format!("token={foreign}")).await;
+    assert_eq!(error_of(&response), oauth_error(401, "invalid_client"));
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn an_invalid_token_is_inactive() {
     };
     let mut browser = service.browser();
     let code = client.code(&mut browser, "alice", &[]).await;
-    let token = token_of(&client.spend(&code, &[]).await);
+    let token = token_of(&client.redeem(&code, &[]).await);
     assert!(active(&token).await);
 
     service.store().disable_account(alice, Some(service.now())).await.unwrap();
@@ -84,7 +84,7 @@ async fn an_invalid_token_is_inactive() {
     service.store().disable_account(alice, None).await.unwrap();
     assert!(active(&token).await);
 
-    let revoked = client.own_token("read").await;
+    let revoked = client.app_token("read").await;
     assert!(active(&revoked).await);
     client.post("/oauth/revoke", &[("token", &revoked)]).await.expect(StatusCode::OK);
     assert!(!active(&revoked).await, "the token is revoked");
@@ -100,10 +100,10 @@ async fn a_token_of_a_disabled_app_is_inactive() {
     let service = Service::start().await;
     let (api, other) = (service.client().await, service.client().await);
     let named = config(|config| config.oauth.resource_servers = vec![api.id.clone()]);
-    let token = other.own_token("read").await;
-    let service = service.again(named).await;
-    let api = Client {
-        caller: service.anyone().with("content-type", "application/x-www-form-urlencoded"),
+    let token = other.app_token("read").await;
+    let service = service.restart(named).await;
+    let api = OAuthClient {
+        http: service.anonymous().with("content-type", "application/x-www-form-urlencoded"),
         ..api
     };
     let introspect = async || api.post("/oauth/introspect", &[("token", &token)]).await.json();
@@ -118,11 +118,11 @@ async fn a_resource_server_may_introspect_every_token() {
     let database = crate::support::TestDatabase::sqlite();
     let service = Service::on(database, config(|_| {})).await;
     let (api, other) = (service.client().await, service.client().await);
-    let token = other.own_token("read").await;
+    let token = other.app_token("read").await;
     let named = config(|config| config.oauth.resource_servers = vec![api.id.clone()]);
-    let service = service.again(named).await;
-    let api = Client {
-        caller: service.anyone().with("content-type", "application/x-www-form-urlencoded"),
+    let service = service.restart(named).await;
+    let api = OAuthClient {
+        http: service.anonymous().with("content-type", "application/x-www-form-urlencoded"),
         ..api
     };
     let response = api.post("/oauth/introspect", &[("token", &token)]).await.json();

@@ -1,20 +1,20 @@
 //! `/oauth/authorize/native`: shows the code to the user of an app without a redirect URI.
 
 use crate::support::browser::with_query;
-use crate::support::{Answer, Browser, Client, Service};
+use crate::support::{Browser, OAuthClient, Service, TestResponse};
 
 const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
 
-async fn with_alice() -> (Service, Client, Browser) {
+async fn with_alice() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let client = Client::register_with(service.anyone(), OOB, "read").await;
+    let client = OAuthClient::register_with(service.anonymous(), OOB, "read").await;
     let browser = service.browser();
     (service, client, browser)
 }
 
 /// Approves the request as Alice; returns the redirect and the page with the code.
-async fn approve(client: &Client, browser: &mut Browser) -> (Answer, Answer) {
+async fn approve(client: &OAuthClient, browser: &mut Browser) -> (TestResponse, TestResponse) {
     let page = browser.get(&client.authorize(&[("state", "s")])).await;
     let page = browser.sign_in(&page, "alice").await;
     let response = browser.decide(&page, "allow").await;
@@ -22,7 +22,7 @@ async fn approve(client: &Client, browser: &mut Browser) -> (Answer, Answer) {
     (response, shown)
 }
 
-fn code_of(page: &Answer) -> &str {
+fn code_of(page: &TestResponse) -> &str {
     let (_, rest) = page.text.split_once("<textarea class=\"oauth-code\"").unwrap();
     rest.split_once("</textarea>").unwrap().0.split_once('>').unwrap().1
 }
@@ -39,7 +39,7 @@ async fn the_code_is_shown_and_not_part_of_a_url() {
     assert_eq!(code.len(), 64);
     // Reloading shows it again until it is redeemed.
     browser.get("/oauth/authorize/native").await.page(200, code);
-    assert_eq!(client.spend(code, &[]).await.status, 200);
+    assert_eq!(client.redeem(code, &[]).await.status, 200);
     browser.get("/oauth/authorize/native").await.page(400, "invalid_grant");
 }
 
@@ -54,13 +54,13 @@ async fn an_invalid_redeemed_expired_or_foreign_code_is_an_invalid_grant() {
     // In a browser without Alice's session.
     service.browser().get(&native(code)).await.page(400, "invalid_grant");
     service.browser().get("/oauth/authorize/native").await.page(400, "invalid_grant");
-    let program = service.anyone().with("accept", "application/json");
+    let program = service.anonymous().with("accept", "application/json");
     let response = program.get(&native("wrong")).await;
     assert_eq!((response.status, &response.json()["error"]), (400, &"invalid_grant".into()));
     service.clock.advance(600);
     browser.get(&native(code)).await.page(400, "invalid_grant");
     service.clock.advance(-600);
-    assert_eq!(client.spend(code, &[]).await.status, 200);
+    assert_eq!(client.redeem(code, &[]).await.status, 200);
     browser.get(&native(code)).await.page(400, "invalid_grant");
 }
 

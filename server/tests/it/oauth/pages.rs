@@ -1,11 +1,11 @@
 //! Security headers of pages, and static files.
 
-use crate::support::client::CALLBACK;
-use crate::support::{Answer, Client, Service};
+use crate::support::oauth_client::CALLBACK;
+use crate::support::{OAuthClient, Service, TestResponse};
 
 /// Asserts the headers against framing, injection, caching and referrer leaks.
 #[track_caller]
-pub(super) fn assert_security_headers(page: &Answer, form_action: &str) {
+pub(super) fn assert_security_headers(page: &TestResponse, form_action: &str) {
     let policy = format!(
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
          base-uri 'none'; frame-ancestors 'none'; form-action {form_action}"
@@ -64,7 +64,7 @@ async fn hsts_is_sent_only_over_https() {
         config.base_url = Some("http://ring.example".parse().unwrap());
     });
     let service = Service::with(plain).await;
-    let page = service.anyone().get("/oauth/sign_in").await;
+    let page = service.anonymous().get("/oauth/sign_in").await;
     assert_eq!(page.header("strict-transport-security"), "");
 }
 
@@ -72,14 +72,14 @@ async fn hsts_is_sent_only_over_https() {
 async fn the_name_of_an_app_is_escaped() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let caller = service.anyone().with("content-type", "application/json");
+    let http = service.anonymous().with("content-type", "application/json");
     let body = serde_json::json!({
         "client_name": "<img src=x onerror=alert(1)>{{7*7}}",
         "redirect_uris": CALLBACK,
     });
-    let app = caller.call("POST /api/v1/apps", body.to_string()).await.json();
+    let app = http.send("POST /api/v1/apps", body.to_string()).await.json();
     let client =
-        Client { id: app["client_id"].as_str().unwrap().to_owned(), ..service.client().await };
+        OAuthClient { id: app["client_id"].as_str().unwrap().to_owned(), ..service.client().await };
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[])).await;
     let consent = browser.sign_in(&page, "alice").await;
@@ -92,10 +92,10 @@ async fn the_name_of_an_app_is_escaped() {
 #[tokio::test]
 async fn static_files_have_their_type_and_are_cached_forever() {
     let service = Service::start().await;
-    let page = service.anyone().get("/oauth/sign_in").await;
+    let page = service.anonymous().get("/oauth/sign_in").await;
     let mut found = 0;
     for reference in page.text.split(['"', '\'']).filter(|text| text.starts_with("/static/")) {
-        let file = service.anyone().get(reference).await;
+        let file = service.anonymous().get(reference).await;
         assert_eq!(file.status, 200, "{reference}");
         let media = file.header("content-type");
         assert!(media.starts_with("text/css") || media == "image/svg+xml", "{media}");
@@ -105,6 +105,6 @@ async fn static_files_have_their_type_and_are_cached_forever() {
     }
     assert!(found >= 2);
     for path in ["/static/nothing.css", "/static/..%2fCargo.toml", "/static/"] {
-        assert_eq!(service.anyone().get(path).await.status, 404, "{path}");
+        assert_eq!(service.anonymous().get(path).await.status, 404, "{path}");
     }
 }

@@ -9,34 +9,34 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::support::service::{config, unlimited};
-use crate::support::{Answer, Caller, Service};
+use crate::support::{Service, TestClient, TestResponse};
 
 const LOGIN: &str = "POST /_matrix/client/v3/login";
 const REGISTER: &str = "POST /_matrix/client/v3/register";
 
 /// Logs in through the Matrix API.
-async fn login(caller: &Caller, name: &str, password: &str) -> Answer {
+async fn login(client: &TestClient, name: &str, password: &str) -> TestResponse {
     let body = json!({ "type": "m.login.password", "user": name, "password": password });
-    caller.call(LOGIN, body.to_string()).await
+    client.send(LOGIN, body.to_string()).await
 }
 
 /// Signs in on the page, in a new browser.
-async fn sign_in(service: &Service, name: &str, password: &str) -> Answer {
+async fn sign_in(service: &Service, name: &str, password: &str) -> TestResponse {
     let mut browser = service.browser();
     let page = browser.get("/oauth/sign_in").await;
     let fields = [("username", name), ("password", password)];
     browser.submit(&page, "/oauth/sign_in", &fields).await
 }
 
-async fn register(service: &Service, name: &str, password: &str) -> Answer {
+async fn register(service: &Service, name: &str, password: &str) -> TestResponse {
     let body =
         json!({ "username": name, "password": password, "auth": { "type": "m.login.dummy" } });
-    service.anyone().call(REGISTER, body.to_string()).await
+    service.anonymous().send(REGISTER, body.to_string()).await
 }
 
 /// The number of hashes computed so far, from the metrics.
 async fn hashes(service: &Service) -> usize {
-    let metrics = service.anyone().get("/metrics").await.text;
+    let metrics = service.anonymous().get("/metrics").await.text;
     let count = metrics.lines().find_map(|line| line.strip_prefix("belfry_password_hashes_total "));
     count.unwrap().parse().unwrap()
 }
@@ -71,7 +71,7 @@ async fn an_unknown_name_costs_one_hash_like_a_wrong_password() {
         let before = hashes(&service).await;
         sign_in(&service, name, password).await;
         assert_eq!(hashes(&service).await - before, 1, "the page, {name:?}");
-        login(&service.anyone(), name, password).await;
+        login(&service.anonymous(), name, password).await;
         assert_eq!(hashes(&service).await - before, 2, "a Matrix client, {name:?}");
     }
 }
@@ -95,19 +95,19 @@ async fn a_weak_hash_is_upgraded_at_sign_in() {
         async |name| service.store().account_by_name(name).await.unwrap().unwrap().password;
 
     assert_eq!(sign_in(&service, "alice", "wrong").await.status, 401);
-    assert_eq!(login(&service.anyone(), "bob", "wrong").await.status, 403);
+    assert_eq!(login(&service.anonymous(), "bob", "wrong").await.status, 403);
     assert_eq!(
         (stored_hash("alice").await, stored_hash("bob").await),
         (weak.clone(), weak.clone())
     );
 
     assert_eq!(sign_in(&service, "alice", "correct horse").await.status, 303);
-    assert_eq!(login(&service.anyone(), "bob", "correct horse").await.status, 200);
+    assert_eq!(login(&service.anonymous(), "bob", "correct horse").await.status, 200);
     for name in ["alice", "bob"] {
         let strong = stored_hash(name).await;
         assert!(strong.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{strong}");
         assert_eq!(sign_in(&service, name, "correct horse").await.status, 303);
-        assert_eq!(login(&service.anyone(), name, "wrong").await.status, 403);
+        assert_eq!(login(&service.anonymous(), name, "wrong").await.status, 403);
         assert_eq!(stored_hash(name).await, strong, "the hash is upgraded once");
     }
 }
@@ -126,9 +126,9 @@ async fn a_password_is_neither_normalized_nor_truncated() {
         let name = format!("n{number}");
         assert_eq!(register(&service, &name, password).await.status, 200, "{password}");
         assert_eq!(sign_in(&service, &name, password).await.status, 303, "{password}");
-        assert_eq!(login(&service.anyone(), &name, password).await.status, 200, "{password}");
+        assert_eq!(login(&service.anonymous(), &name, password).await.status, 200, "{password}");
         assert_eq!(sign_in(&service, &name, &other).await.status, 401, "{other}");
-        assert_eq!(login(&service.anyone(), &name, &other).await.status, 403, "{other}");
+        assert_eq!(login(&service.anonymous(), &name, &other).await.status, 403, "{other}");
     }
 }
 
@@ -141,12 +141,12 @@ async fn an_overlong_password_is_not_hashed() {
         let book = "x".repeat(length);
         let refused = register(&service, "bob", &book).await;
         assert_eq!(refused.errcode(), (400, "M_WEAK_PASSWORD".into()));
-        assert_eq!(login(&service.anyone(), "alice", &book).await.status, 403);
+        assert_eq!(login(&service.anonymous(), "alice", &book).await.status, 403);
         assert_eq!(sign_in(&service, "alice", &book).await.status, 401);
     }
     assert_eq!(hashes(&service).await, before);
     // A name with a NUL, which PostgreSQL cannot look up, is a wrong one.
-    assert_eq!(login(&service.anyone(), "alice", "correct horse alice\0").await.status, 403);
+    assert_eq!(login(&service.anonymous(), "alice", "correct horse alice\0").await.status, 403);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -156,12 +156,12 @@ async fn of_500_concurrent_logins_the_excess_is_rejected_and_the_api_stays_respo
         config.passwords.parallel = std::num::NonZeroUsize::new(1);
     });
     let service = Service::with(narrow).await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let before = hashes(&service).await;
     let attempts: JoinSet<_> = (0..500)
         .map(|_| {
-            let anyone = service.anyone();
-            async move { login(&anyone, "alice", "wrong").await }
+            let anonymous = service.anonymous();
+            async move { login(&anonymous, "alice", "wrong").await }
         })
         .collect();
     for _ in 0..20 {
@@ -183,7 +183,7 @@ async fn of_500_concurrent_logins_the_excess_is_rejected_and_the_api_stays_respo
     }
     assert_eq!(hashes(&service).await - before, wrong, "rejected attempts are not hashed");
     assert!(wrong >= 33 && busy > 0, "{wrong} hashed, {busy} rejected");
-    assert_eq!(login(&service.anyone(), "alice", "correct horse alice").await.status, 200);
+    assert_eq!(login(&service.anonymous(), "alice", "correct horse alice").await.status, 200);
 }
 
 // The password may change while the old one is being verified.
@@ -199,8 +199,8 @@ async fn a_sign_in_during_a_password_change_does_not_survive_it() {
     let before = hashes(&service).await;
     let clients: JoinSet<_> = (0..12)
         .map(|_| {
-            let anyone = service.anyone();
-            async move { login(&anyone, "alice", old).await }
+            let anonymous = service.anonymous();
+            async move { login(&anonymous, "alice", old).await }
         })
         .collect();
     let mut browsers = JoinSet::new();
@@ -224,7 +224,8 @@ async fn a_sign_in_during_a_password_change_does_not_survive_it() {
     for response in clients.join_all().await {
         if response.status == 200 {
             let token = response.json()["access_token"].as_str().unwrap().to_owned();
-            let rules = service.anyone().bearing(&token).get("/_matrix/client/v3/pushrules/").await;
+            let rules =
+                service.anonymous().with_token(&token).get("/_matrix/client/v3/pushrules/").await;
             assert_eq!(rules.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
         } else {
             assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
@@ -252,8 +253,8 @@ async fn concurrent_sign_ins_with_a_weak_hash_all_succeed() {
     service.store().add_account(&account).await.unwrap();
     let attempts: JoinSet<_> = (0..8)
         .map(|_| {
-            let anyone = service.anyone();
-            async move { login(&anyone, "alice", "correct horse").await.status }
+            let anonymous = service.anonymous();
+            async move { login(&anonymous, "alice", "correct horse").await.status }
         })
         .collect();
     assert_eq!(attempts.join_all().await, [200; 8]);

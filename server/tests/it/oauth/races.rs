@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::support::browser::form;
-use crate::support::client::{CALLBACK, error_of, refused, token_of};
+use crate::support::oauth_client::{CALLBACK, error_of, oauth_error, token_of};
 use crate::support::process::run_successfully;
 use crate::support::service::unlimited;
 use crate::support::{Browser, Process, Service, TestDatabase};
@@ -20,7 +20,7 @@ async fn redeem_200_times(database: TestDatabase) {
     let redemptions: JoinSet<_> = (0..200)
         .map(|_| {
             let (client, code) = (client.clone(), Arc::clone(&code));
-            async move { client.spend(&code, &[]).await }
+            async move { client.redeem(&code, &[]).await }
         })
         .collect();
     let mut good = Vec::new();
@@ -28,12 +28,12 @@ async fn redeem_200_times(database: TestDatabase) {
         if response.status == 200 {
             good.push(token_of(&response));
         } else {
-            assert_eq!(error_of(&response), refused(400, "invalid_grant"));
+            assert_eq!(error_of(&response), oauth_error(400, "invalid_grant"));
         }
     }
     assert_eq!(good.len(), 1);
     // The others were replays, so the first token is revoked (RFC 6749, section 4.1.2).
-    let first = service.anyone().bearing(&good[0]);
+    let first = service.anonymous().with_token(&good[0]);
     assert_eq!(first.get("/api/v1/apps/verify_credentials").await.status, 401);
 }
 
@@ -121,9 +121,9 @@ async fn of_many_concurrent_approvals_one_gets_a_code() {
     let (body, cookie) = (form(&fields), format!("__Host-belfry={}", browser.cookie()));
     let approvals: JoinSet<_> = (0..32)
         .map(|_| {
-            let caller = client.caller.with("cookie", &cookie);
+            let http = client.http.with("cookie", &cookie);
             let body = body.clone();
-            async move { caller.call("POST /oauth/authorize", body).await.status }
+            async move { http.send("POST /oauth/authorize", body).await.status }
         })
         .collect();
     let statuses = approvals.join_all().await;
@@ -134,19 +134,19 @@ async fn of_many_concurrent_approvals_one_gets_a_code() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn during_a_hundred_sign_in_attempts_other_requests_are_answered() {
     let service = Service::with(unlimited()).await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let mut browser = service.browser();
     let page = browser.get("/oauth/sign_in").await;
     let csrf = page.form("/oauth/sign_in")[0].1.clone();
     let body = form(&[("csrf", &csrf), ("username", "alice"), ("password", "wrong")]);
-    let caller = service
-        .anyone()
+    let http = service
+        .anonymous()
         .with("cookie", &format!("__Host-belfry={}", browser.cookie()))
         .with("content-type", "application/x-www-form-urlencoded");
     let attempts: JoinSet<_> = (0..100)
         .map(|_| {
-            let (caller, body) = (caller.clone(), body.clone());
-            async move { caller.call("POST /oauth/sign_in", body).await.status }
+            let (http, body) = (http.clone(), body.clone());
+            async move { http.send("POST /oauth/sign_in", body).await.status }
         })
         .collect();
     // Other requests are answered before the attempts are awaited.

@@ -7,23 +7,23 @@ use serde_json::{Value, json};
 use super::account::{ACCOUNT, app_named, authorize_app, visible_text, with_alice};
 use super::pages::assert_security_headers;
 use crate::support::browser::form;
-use crate::support::client::{error_of, refused};
+use crate::support::oauth_client::{error_of, oauth_error};
 use crate::support::process::{add_account, run_successfully};
-use crate::support::{Answer, Browser, Client, Process, Service};
+use crate::support::{Browser, OAuthClient, Process, Service, TestResponse};
 
 const REMOVE: &str = "/oauth/account/remove_app";
 
 /// The ID of an app, as in the value of its button.
-async fn app_id(service: &Service, client: &Client) -> String {
+async fn app_id(service: &Service, client: &OAuthClient) -> String {
     service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id.to_string()
 }
 
-async fn remove(browser: &mut Browser, page: &Answer, app: &str) -> Answer {
+async fn remove(browser: &mut Browser, page: &TestResponse, app: &str) -> TestResponse {
     browser.submit(page, REMOVE, &[("app", app)]).await
 }
 
 async fn status(service: &Service, token: &str) -> u16 {
-    service.anyone().bearing(token).get("/api/v1/accounts/verify_credentials").await.status
+    service.anonymous().with_token(token).get("/api/v1/accounts/verify_credentials").await.status
 }
 
 #[tokio::test]
@@ -36,7 +36,7 @@ async fn tokens_of_first_party_apps_are_labelled() {
         "password": "correct horse alice",
     });
     let login = "POST /_matrix/client/v3/login";
-    let matrix = service.anyone().call(login, body.to_string()).await.expect(StatusCode::OK);
+    let matrix = service.anonymous().send(login, body.to_string()).await.expect(StatusCode::OK);
     let matrix = matrix["access_token"].as_str().unwrap();
     let read = "read".parse().unwrap();
     let cli = ("cli:My bot", "My bot");
@@ -66,7 +66,7 @@ async fn a_removed_app_loses_its_tokens_and_other_tokens_stay_valid() {
     let others = authorize_app(&other, &mut browser, "alice", "read").await;
     service.add_account("bob").await;
     let bobs = authorize_app(&client, &mut service.browser(), "bob", "read").await;
-    let own = client.own_token("read").await;
+    let own = client.app_token("read").await;
     let all = [&first, &second, &others, &bobs];
     for token in all {
         assert_eq!(status(&service, token).await, 200);
@@ -84,9 +84,10 @@ async fn a_removed_app_loses_its_tokens_and_other_tokens_stay_valid() {
         seen.push(status(&service, token).await);
     }
     assert_eq!(seen, [401, 401, 200, 200]);
-    let whose = service.anyone().bearing(&own).get("/api/v1/apps/verify_credentials").await;
+    let whose = service.anonymous().with_token(&own).get("/api/v1/apps/verify_credentials").await;
     assert_eq!(whose.status, 200, "the app's own token is not alice's to end");
-    let refused = service.anyone().bearing(&first).get("/api/v1/accounts/verify_credentials").await;
+    let refused =
+        service.anonymous().with_token(&first).get("/api/v1/accounts/verify_credentials").await;
     assert_eq!(refused.json()["error"], "The access token was revoked");
 
     // The confirmation is in the language of the page.
@@ -110,8 +111,8 @@ async fn a_code_of_a_removed_app_cannot_be_redeemed() {
     let others = other.code(&mut browser, "alice", &[]).await;
     let page = browser.get(ACCOUNT).await;
     remove(&mut browser, &page, &app_id(&service, &client).await).await;
-    assert_eq!(error_of(&client.spend(&code, &[]).await), refused(400, "invalid_grant"));
-    assert_eq!(other.spend(&others, &[]).await.status, 200);
+    assert_eq!(error_of(&client.redeem(&code, &[]).await), oauth_error(400, "invalid_grant"));
+    assert_eq!(other.redeem(&others, &[]).await.status, 200);
 }
 
 #[tokio::test]
@@ -167,13 +168,13 @@ async fn a_form_of_another_site_removes_nothing() {
     }
     browser.fetch_site = None;
     let with_origin = service
-        .anyone()
+        .anonymous()
         .with("cookie", &format!("__Host-belfry={}", browser.cookie()))
         .with("content-type", "application/x-www-form-urlencoded")
         .with("accept", "text/html")
         .with("origin", "https://evil.example");
     let body = form(&[("csrf", &csrf), ("app", &app)]);
-    let response = with_origin.call(&format!("POST {REMOVE}"), body).await;
+    let response = with_origin.send(&format!("POST {REMOVE}"), body).await;
     response.page(403, "could not be checked");
     // Nor does a GET request.
     browser.get(REMOVE).await.page(405, "cannot be answered");

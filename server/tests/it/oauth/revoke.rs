@@ -3,8 +3,8 @@
 use axum::http::StatusCode;
 use serde_json::json;
 
-use crate::support::client::token_of;
-use crate::support::{Client, Service};
+use crate::support::oauth_client::token_of;
+use crate::support::{OAuthClient, Service};
 
 // RFC 7009, section 2.2.
 #[tokio::test]
@@ -13,17 +13,17 @@ async fn a_client_may_revoke_its_own_token_repeatedly() {
     service.add_account("alice").await;
     let client = service.client().await;
     let code = client.code(&mut service.browser(), "alice", &[]).await;
-    let alices = token_of(&client.spend(&code, &[]).await);
-    for token in [client.own_token("read").await, alices] {
-        let caller = service.anyone().bearing(&token);
-        assert_eq!(caller.get("/api/v1/apps/verify_credentials").await.status, 200);
+    let alices = token_of(&client.redeem(&code, &[]).await);
+    for token in [client.app_token("read").await, alices] {
+        let http = service.anonymous().with_token(&token);
+        assert_eq!(http.get("/api/v1/apps/verify_credentials").await.status, 200);
         for hint in ["refresh_token", "nonsense"] {
             let fields = [("token", &*token), ("token_type_hint", hint)];
             let response = client.post("/oauth/revoke", &fields).await;
             assert_eq!(response.expect(StatusCode::OK), json!({}));
             assert_eq!(response.header("cache-control"), "no-store");
         }
-        let response = caller.get("/api/v1/apps/verify_credentials").await;
+        let response = http.get("/api/v1/apps/verify_credentials").await;
         assert_eq!(response.status, 401);
         assert_eq!(response.json(), json!({ "error": "The access token was revoked" }));
     }
@@ -33,14 +33,14 @@ async fn a_client_may_revoke_its_own_token_repeatedly() {
 async fn every_other_revocation_gets_the_same_error() {
     let service = Service::start().await;
     let (client, other) = (service.client().await, service.client().await);
-    let (own, foreign) = (client.own_token("read").await, other.own_token("read").await);
+    let (own, foreign) = (client.app_token("read").await, other.app_token("read").await);
     let body = json!({
         "error": "unauthorized_client",
         "error_description": "You are not authorized to revoke this token",
     });
-    let unauthenticated = Client { secret: "wrong".to_owned(), ..client.clone() };
-    let unknown = Client { id: "unknown".to_owned(), ..client.clone() };
-    let silent = Client { secret: String::new(), ..client.clone() };
+    let unauthenticated = OAuthClient { secret: "wrong".to_owned(), ..client.clone() };
+    let unknown = OAuthClient { id: "unknown".to_owned(), ..client.clone() };
+    let silent = OAuthClient { secret: String::new(), ..client.clone() };
     for (who, fields) in [
         (&client, vec![("token", &*foreign)]),
         (&client, vec![("token", "random")]),
@@ -55,7 +55,7 @@ async fn every_other_revocation_gets_the_same_error() {
         assert_eq!(response.header("www-authenticate"), "");
     }
     for token in [own, foreign] {
-        let caller = service.anyone().bearing(&token);
-        assert_eq!(caller.get("/api/v1/apps/verify_credentials").await.status, 200);
+        let http = service.anonymous().with_token(&token);
+        assert_eq!(http.get("/api/v1/apps/verify_credentials").await.status, 200);
     }
 }

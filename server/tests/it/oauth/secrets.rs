@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::support::browser::with_query;
-use crate::support::client::CALLBACK;
+use crate::support::oauth_client::CALLBACK;
 use crate::support::process::run_successfully;
 use crate::support::{Browser, Process};
 

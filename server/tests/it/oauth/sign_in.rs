@@ -5,12 +5,12 @@ use std::time::Duration;
 use belfry::config::Sessions;
 use belfry::store::ExistingAccess;
 
-use crate::support::caller::address;
-use crate::support::client::CALLBACK;
+use crate::support::client::address;
+use crate::support::oauth_client::CALLBACK;
 use crate::support::service::config;
-use crate::support::{Answer, Browser, Client, Service};
+use crate::support::{Browser, OAuthClient, Service, TestResponse};
 
-pub(super) async fn with_alice() -> (Service, Client, Browser) {
+pub(super) async fn with_alice() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
     let (client, browser) = (service.client().await, service.browser());
@@ -19,10 +19,10 @@ pub(super) async fn with_alice() -> (Service, Client, Browser) {
 
 pub(super) async fn try_sign_in(
     browser: &mut Browser,
-    page: &Answer,
+    page: &TestResponse,
     name: &str,
     password: &str,
-) -> Answer {
+) -> TestResponse {
     let fields = [("username", name), ("password", password)];
     browser.submit(page, "/oauth/sign_in", &fields).await
 }
@@ -98,7 +98,7 @@ async fn the_session_cookie_is_host_only_secure_and_http_only() {
 
     let plain = config(|config| config.base_url = Some("http://ring.example".parse().unwrap()));
     let service = Service::with(plain).await;
-    let cookie = service.anyone().get("/oauth/sign_in").await.header("set-cookie").to_owned();
+    let cookie = service.anonymous().get("/oauth/sign_in").await.header("set-cookie").to_owned();
     assert!(cookie.starts_with("belfry=") && !cookie.contains("Secure"), "{cookie}");
 }
 
@@ -117,7 +117,7 @@ async fn a_sign_in_issues_a_new_cookie_and_invalidates_the_old_one() {
     // Of two cookies with one name, one is not ours.
     let value = browser.cookie();
     let twice = format!("__Host-belfry={value}; __Host-belfry={value}");
-    let response = service.anyone().with("cookie", &twice).get("/oauth/account").await;
+    let response = service.anonymous().with("cookie", &twice).get("/oauth/account").await;
     assert_eq!(response.header("location"), "/oauth/sign_in");
 }
 
@@ -276,9 +276,9 @@ async fn two_accounts_may_authorize_the_same_app() {
         let page = browser.get(&client.authorize(&[("force_login", "true")])).await;
         let page = browser.sign_in(&page, name).await;
         let code = browser.decide(&page, "allow").await.redirected(CALLBACK)["code"].clone();
-        let token = client.spend(&code, &[]).await.json();
-        let person = service.anyone().bearing(token["access_token"].as_str().unwrap());
-        let account = person.get("/api/v1/accounts/verify_credentials").await.json();
+        let token = client.redeem(&code, &[]).await.json();
+        let user = service.anonymous().with_token(token["access_token"].as_str().unwrap());
+        let account = user.get("/api/v1/accounts/verify_credentials").await.json();
         names.push(account["username"].as_str().unwrap().to_owned());
     }
     assert_eq!(names, ["alice", "bob"]);
@@ -305,7 +305,7 @@ async fn sign_in_attempts_are_limited_per_address() {
     assert_eq!(refused.header("ratelimit"), expected);
     let policy = r#""ip";q=300;w=300, "sign_in_address";q=25;w=300, "sign_in_name";q=25;w=3600"#;
     assert_eq!(refused.header("ratelimit-policy"), policy);
-    let mut elsewhere = Browser::new(service.anyone().at(address(9)));
+    let mut elsewhere = Browser::new(service.anonymous().at(address(9)));
     let page = elsewhere.get("/oauth/sign_in").await;
     elsewhere.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
     service.clock.advance(300);

@@ -5,9 +5,9 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use serde_json::json;
 
-use crate::support::client::{error_of, refused, token_of};
+use crate::support::oauth_client::{error_of, oauth_error, token_of};
 use crate::support::service::config;
-use crate::support::{Client, Service};
+use crate::support::{OAuthClient, Service};
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
 
@@ -40,9 +40,9 @@ async fn a_code_is_redeemed_for_a_token_of_its_user() {
     let scope = [("scope", "write:statuses read")];
     let code = client.code(&mut service.browser(), "alice", &scope).await;
     // The scope parameter has no effect here.
-    let response = client.spend(&code, &[("scope", "write")]).await;
+    let response = client.redeem(&code, &[("scope", "write")]).await;
     assert_eq!(response.json()["scope"], "write:statuses read");
-    let alice = service.anyone().bearing(&token_of(&response));
+    let alice = service.anonymous().with_token(&token_of(&response));
     let account = alice.get("/api/v1/accounts/verify_credentials").await;
     assert_eq!(account.expect(StatusCode::OK)["username"], "alice");
 }
@@ -63,7 +63,8 @@ async fn the_scope_of_client_credentials_defaults_to_read() {
 async fn client_credentials_grant_only_declared_scopes() {
     let service = Service::start().await;
     let declared = "read write:statuses admin:read";
-    let client = Client::register_with(service.anyone(), "https://a.example/", declared).await;
+    let client =
+        OAuthClient::register_with(service.anonymous(), "https://a.example/", declared).await;
     for scope in ["read", "read:accounts", "write:statuses read:lists"] {
         let response = client.post("/oauth/token", &[GRANT, ("scope", scope)]).await;
         assert_eq!((response.status, &response.json()["scope"]), (200, &json!(scope)));
@@ -72,14 +73,15 @@ async fn client_credentials_grant_only_declared_scopes() {
         ["write", "push", "read write", "nope", "READ", "read  push", "\"read\"", "admin:read"]
     {
         let response = client.post("/oauth/token", &[GRANT, ("scope", scope)]).await;
-        assert_eq!(error_of(&response), refused(400, "invalid_scope"), "{scope}");
+        assert_eq!(error_of(&response), oauth_error(400, "invalid_scope"), "{scope}");
         assert_eq!(response.header("www-authenticate"), "");
     }
     let list = client.post("/oauth/token", &[GRANT, ("scope[]", "read")]).await;
-    assert_eq!(error_of(&list), refused(400, "invalid_request"));
-    let without = Client::register_with(service.anyone(), "https://a.example/", "push").await;
+    assert_eq!(error_of(&list), oauth_error(400, "invalid_request"));
+    let without =
+        OAuthClient::register_with(service.anonymous(), "https://a.example/", "push").await;
     let response = without.post("/oauth/token", &[GRANT]).await;
-    assert_eq!(error_of(&response), refused(400, "invalid_scope"), "read was not declared");
+    assert_eq!(error_of(&response), oauth_error(400, "invalid_scope"), "read was not declared");
 }
 
 #[tokio::test]
@@ -113,7 +115,7 @@ async fn request_errors_precede_client_authentication_errors() {
         ["password", "refresh_token", "implicit", "urn:ietf:params:oauth:grant-type:jwt-bearer"]
     {
         let response = client.post("/oauth/token", &[("grant_type", grant)]).await;
-        assert_eq!(error_of(&response), refused(400, "unsupported_grant_type"), "{grant}");
+        assert_eq!(error_of(&response), oauth_error(400, "unsupported_grant_type"), "{grant}");
     }
 }
 
@@ -126,11 +128,11 @@ async fn the_query_is_ignored_and_only_post_is_allowed() {
         "grant_type=client_credentials&client_id={}&client_secret={}",
         client.id, client.secret
     );
-    let response = client.caller.call(&format!("POST /oauth/token?{query}"), "").await;
-    assert_eq!(error_of(&response), refused(400, "invalid_request"));
+    let response = client.http.send(&format!("POST /oauth/token?{query}"), "").await;
+    assert_eq!(error_of(&response), oauth_error(400, "invalid_request"));
     for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
-        let response = service.anyone().get(&format!("{path}?{query}")).await;
-        assert_eq!(error_of(&response), refused(405, "invalid_request"), "{path}");
+        let response = service.anonymous().get(&format!("{path}?{query}")).await;
+        assert_eq!(error_of(&response), oauth_error(405, "invalid_request"), "{path}");
         assert_eq!(response.header("allow"), "POST");
     }
 }
@@ -139,7 +141,7 @@ async fn the_query_is_ignored_and_only_post_is_allowed() {
 async fn every_token_request_issues_a_new_token() {
     let service = Service::start().await;
     let client = service.client().await;
-    assert_ne!(client.own_token("read").await, client.own_token("read").await);
+    assert_ne!(client.app_token("read").await, client.app_token("read").await);
 }
 
 #[tokio::test]
@@ -150,14 +152,14 @@ async fn a_token_expires_after_the_configured_lifetime() {
     let client = service.client().await;
     let own = client.post("/oauth/token", &[GRANT]).await;
     let code = client.code(&mut service.browser(), "alice", &[]).await;
-    let alices = client.spend(&code, &[]).await;
+    let alices = client.redeem(&code, &[]).await;
     for response in [own, alices] {
         assert_eq!(response.json()["expires_in"], 1800);
-        let caller = service.anyone().bearing(&token_of(&response));
+        let http = service.anonymous().with_token(&token_of(&response));
         service.clock.advance(1799);
-        assert_eq!(caller.get("/api/v1/apps/verify_credentials").await.status, 200);
+        assert_eq!(http.get("/api/v1/apps/verify_credentials").await.status, 200);
         service.clock.advance(1);
-        let response = caller.get("/api/v1/apps/verify_credentials").await;
+        let response = http.get("/api/v1/apps/verify_credentials").await;
         assert_eq!(
             (response.status, &response.json()["error"]),
             (401, &json!("The access token expired"))

@@ -5,7 +5,7 @@ use belfry::config::{Config, LimitMode};
 use serde_json::json;
 
 use super::{minimal_rule, pushrules};
-use crate::support::{Caller, Process, Service, process};
+use crate::support::{Process, Service, TestClient, process};
 
 const REGISTRATION: &str = "\
 id: irc
@@ -23,11 +23,11 @@ namespaces:
 ";
 
 /// A service with a bridge from a registration file, and a client with the token of the bridge.
-async fn service_with_bridge() -> (Service, Caller) {
+async fn service_with_bridge() -> (Service, TestClient) {
     service_registered_by(REGISTRATION).await
 }
 
-async fn service_registered_by(registration: &str) -> (Service, Caller) {
+async fn service_registered_by(registration: &str) -> (Service, TestClient) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("irc.yaml");
     std::fs::write(&path, registration).unwrap();
@@ -38,7 +38,7 @@ async fn service_registered_by(registration: &str) -> (Service, Caller) {
     for name in ["irc_bot", "irc_ann", "zoe"] {
         service.add_account(name).await;
     }
-    let bridge = service.anyone().bearing("as_token_of_irc");
+    let bridge = service.anonymous().with_token("as_token_of_irc");
     (service, bridge)
 }
 
@@ -46,7 +46,7 @@ async fn service_registered_by(registration: &str) -> (Service, Caller) {
 async fn an_application_service_acts_for_a_user_of_its_namespace() {
     let (service, bridge) = service_with_bridge().await;
     bridge.put_ok("global/room/a?user_id=@irc_ann:ring.example", &minimal_rule("room")).await;
-    let ann = service.person("irc_ann").await;
+    let ann = service.user("irc_ann").await;
     assert_eq!(ann.user_rule_ids("global/room/").await, ["a"]);
     let path = "global/room/?user_id=%40irc_ann%3Aring.example";
     assert_eq!(bridge.user_rule_ids(path).await, ["a"]);
@@ -58,14 +58,14 @@ async fn an_application_service_acts_for_a_user_of_its_namespace() {
 async fn without_user_id_an_application_service_acts_as_its_sender() {
     let (service, bridge) = service_with_bridge().await;
     bridge.put_ok("global/room/a", &minimal_rule("room")).await;
-    assert_eq!(service.person("irc_bot").await.user_rule_ids("global/room/").await, ["a"]);
+    assert_eq!(service.user("irc_bot").await.user_rule_ids("global/room/").await, ["a"]);
 }
 
 #[tokio::test]
 async fn the_token_of_an_application_service_is_accepted_in_the_query() {
     let (service, _) = service_with_bridge().await;
     let query = "?access_token=as_token_of_irc&user_id=@irc_ann:ring.example";
-    assert_eq!(service.anyone().get(&pushrules(query)).await.status, 200);
+    assert_eq!(service.anonymous().get(&pushrules(query)).await.status, 200);
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn an_application_service_is_rejected_outside_its_namespace() {
     }
     let twice = pushrules("?user_id=@irc_ann:ring.example&user_id=@irc_ann:ring.example");
     assert_eq!(bridge.get(&twice).await.errcode(), (400, "M_INVALID_PARAM".into()));
-    let wrong = service.anyone().bearing("hs_token_of_irc");
+    let wrong = service.anonymous().with_token("hs_token_of_irc");
     assert_eq!(wrong.get(&pushrules("")).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
 }
 
@@ -120,7 +120,7 @@ async fn an_application_service_can_use_whoami_but_not_logout() {
     let response = bridge.get(&format!("{whoami}?user_id=@irc_ann:ring.example")).await;
     assert_eq!(response.expect(StatusCode::OK)["user_id"], "@irc_ann:ring.example");
     assert_eq!(bridge.get(whoami).await.json()["user_id"], "@irc_bot:ring.example");
-    let response = bridge.call("POST /_matrix/client/v3/logout", "").await;
+    let response = bridge.send("POST /_matrix/client/v3/logout", "").await;
     assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
     assert_eq!(bridge.get(&pushrules("")).await.status, 200);
 }
@@ -130,7 +130,7 @@ async fn a_name_of_an_exclusive_namespace_cannot_be_registered() {
     let (service, _) = service_with_bridge().await;
     let body = json!({ "username": "irc_new", "password": "correct horse", "auth": { "type": "m.login.dummy" } });
     let response =
-        service.anyone().call("POST /_matrix/client/v3/register", body.to_string()).await;
+        service.anonymous().send("POST /_matrix/client/v3/register", body.to_string()).await;
     assert_eq!(response.errcode(), (400, "M_EXCLUSIVE".into()));
 }
 
@@ -140,13 +140,14 @@ async fn a_generated_name_is_not_in_an_exclusive_namespace() {
     let register = "POST /_matrix/client/v3/register";
     let (service, _) = service_registered_by(&REGISTRATION.replace("@irc_.*", "@[u-z].*")).await;
     for _ in 0..3 {
-        let made = service.anyone().call(register, body.to_string()).await.expect(StatusCode::OK);
+        let made =
+            service.anonymous().send(register, body.to_string()).await.expect(StatusCode::OK);
         let user_id = made["user_id"].as_str().unwrap();
         assert!(!('u'..='z').contains(&user_id.chars().nth(1).unwrap()), "{user_id}");
     }
     // An exclusive namespace with every name leaves no name to generate.
     let (service, _) = service_registered_by(&REGISTRATION.replace("@irc_.*", "@.*")).await;
-    let response = service.anyone().call(register, body.to_string()).await;
+    let response = service.anonymous().send(register, body.to_string()).await;
     assert_eq!(response.errcode(), (400, "M_EXCLUSIVE".into()));
 }
 

@@ -10,31 +10,31 @@ use crate::support::{Process, process};
 #[tokio::test]
 async fn requests_without_a_token_are_rejected() {
     let service = service().await;
-    let anyone = service.anyone();
+    let anonymous = service.anonymous();
     for client in [
-        anyone.clone(),
-        anyone.with("authorization", "Basic YTpi"),
-        anyone.with("authorization", "Bearer"),
-        anyone.with("authorization", "Bearer "),
-        anyone.with("authorization", "Bearer\tabc"),
-        anyone.with("authorization", ""),
+        anonymous.clone(),
+        anonymous.with("authorization", "Basic YTpi"),
+        anonymous.with("authorization", "Bearer"),
+        anonymous.with("authorization", "Bearer "),
+        anonymous.with("authorization", "Bearer\tabc"),
+        anonymous.with("authorization", ""),
     ] {
         for request in ["GET ", "GET global/", "PUT global/room/a", "DELETE global/room/a", "GET x"]
         {
             let (method, path) = request.split_once(' ').unwrap();
-            let response = client.call(&format!("{method} {}", pushrules(path)), "{}").await;
+            let response = client.send(&format!("{method} {}", pushrules(path)), "{}").await;
             assert_eq!(response.errcode(), (401, "M_MISSING_TOKEN".into()), "{request}");
             assert_eq!(response.header("www-authenticate"), "Bearer", "{request}");
         }
     }
-    let response = anyone.get(&pushrules("?access_token=")).await;
+    let response = anonymous.get(&pushrules("?access_token=")).await;
     assert_eq!(response.errcode(), (401, "M_MISSING_TOKEN".into()));
 }
 
 #[tokio::test]
 async fn every_endpoint_under_every_prefix_requires_a_token() {
     let service = service().await;
-    let anyone = service.anyone();
+    let anonymous = service.anonymous();
     let endpoints = [
         "GET pushrules/",
         "GET pushrules/global/",
@@ -58,7 +58,7 @@ async fn every_endpoint_under_every_prefix_requires_a_token() {
             for endpoint in endpoints {
                 let (method, path) = endpoint.split_once(' ').unwrap();
                 let request = format!("{method} /{segment}/client/{api}/{path}");
-                let response = anyone.call(&request, minimal_rule("room").to_string()).await;
+                let response = anonymous.send(&request, minimal_rule("room").to_string()).await;
                 assert_eq!(response.errcode(), (401, "M_MISSING_TOKEN".into()), "{request}");
             }
         }
@@ -68,16 +68,17 @@ async fn every_endpoint_under_every_prefix_requires_a_token() {
 #[tokio::test]
 async fn a_token_is_read_from_the_query_or_the_header() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let in_query = pushrules(&format!("?access_token={}", alice.token()));
-    assert_eq!(service.anyone().get(&in_query).await.status, 200);
+    assert_eq!(service.anonymous().get(&in_query).await.status, 200);
     let put =
         format!("PUT {}", pushrules(&format!("global/room/a?access_token={}", alice.token())));
-    let response = service.anyone().call(&put, minimal_rule("room").to_string()).await;
+    let response = service.anonymous().send(&put, minimal_rule("room").to_string()).await;
     assert_eq!(response.expect(StatusCode::OK), json!({}));
     // The scheme is case-insensitive (RFC 9110, section 11.1).
     for scheme in ["Bearer", "bearer", "BEARER"] {
-        let client = service.anyone().with("authorization", &format!("{scheme} {}", alice.token()));
+        let client =
+            service.anonymous().with("authorization", &format!("{scheme} {}", alice.token()));
         assert_eq!(client.get(&pushrules("")).await.status, 200, "{scheme}");
     }
 }
@@ -86,15 +87,15 @@ async fn a_token_is_read_from_the_query_or_the_header() {
 #[tokio::test]
 async fn a_token_sent_twice_is_rejected() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let token = alice.token();
-    let twice = service.anyone().bearing(token).bearing(token);
-    let other = service.anyone().bearing(token).with("authorization", "Basic YTpi");
+    let twice = service.anonymous().with_token(token).with_token(token);
+    let other = service.anonymous().with_token(token).with("authorization", "Basic YTpi");
     for (client, query) in [
         (&alice, format!("?access_token={token}")),
         (&alice, "?access_token=x".to_owned()),
         (&alice, "?access_token=".to_owned()),
-        (&service.anyone(), format!("?access_token={token}&access_token={token}")),
+        (&service.anonymous(), format!("?access_token={token}&access_token={token}")),
         (&twice, String::new()),
         (&other, String::new()),
     ] {
@@ -106,7 +107,7 @@ async fn a_token_sent_twice_is_rejected() {
 #[tokio::test]
 async fn an_unknown_token_is_rejected() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let token = alice.token();
     for header in [
         "Bearer garbage".to_owned(),
@@ -117,7 +118,7 @@ async fn an_unknown_token_is_rejected() {
         format!("Bearer {}", token.to_uppercase()),
         format!("Bearer {}", "x".repeat(10_000)),
     ] {
-        let response = service.anyone().with("authorization", &header).get(&pushrules("")).await;
+        let response = service.anonymous().with("authorization", &header).get(&pushrules("")).await;
         assert_eq!(response.errcode(), (401, "M_UNKNOWN_TOKEN".into()), "{header:.60}");
         assert_eq!(response.json()["soft_logout"], false);
         assert_eq!(response.header("www-authenticate"), "Bearer error=\"invalid_token\"");
@@ -127,7 +128,7 @@ async fn an_unknown_token_is_rejected() {
 #[tokio::test]
 async fn a_revoked_or_expired_token_is_rejected_at_once() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     assert_eq!(alice.get(&pushrules("")).await.status, 200);
     let token = belfry_core::secret::SplitToken::parse(alice.token()).unwrap().lookup();
     service.store().revoke_token(token, service.now()).await.unwrap();
@@ -146,7 +147,7 @@ async fn a_revoked_or_expired_token_is_rejected_at_once() {
         expires_at: Some(expiry),
     };
     service.store().add_token(&new).await.unwrap();
-    let client = service.anyone().bearing(token.reveal());
+    let client = service.anonymous().with_token(token.reveal());
     assert_eq!(client.get(&pushrules("")).await.status, 200);
     service.clock.advance(60);
     assert_eq!(client.get(&pushrules("")).await.errcode(), unknown);
@@ -155,7 +156,7 @@ async fn a_revoked_or_expired_token_is_rejected_at_once() {
 #[tokio::test]
 async fn a_disabled_account_is_rejected_and_its_token_works_once_it_is_enabled() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     service.store().disable_account(account.id, Some(service.now())).await.unwrap();
@@ -169,7 +170,7 @@ async fn a_disabled_account_is_rejected_and_its_token_works_once_it_is_enabled()
 #[tokio::test]
 async fn a_token_of_a_disabled_app_is_rejected() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     service.store().disable_app(1, Some(service.now())).await.unwrap();
     assert_eq!(alice.get(&pushrules("")).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
 }
@@ -178,7 +179,7 @@ async fn a_token_of_a_disabled_app_is_rejected() {
 async fn an_app_token_without_a_user_is_rejected() {
     let service = service().await;
     let token = service.issue(None, "read write push").await;
-    let app = service.anyone().bearing(token.reveal());
+    let app = service.anonymous().with_token(token.reveal());
     assert_eq!(app.get(&pushrules("")).await.errcode(), (403, "M_FORBIDDEN".into()));
     let response = app.put("global/room/a", &minimal_rule("room")).await;
     assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
@@ -187,7 +188,7 @@ async fn an_app_token_without_a_user_is_rejected() {
 #[tokio::test]
 async fn each_scope_grants_its_access() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
     for (scopes, read, write) in [
         ("read", true, false),
@@ -198,7 +199,7 @@ async fn each_scope_grants_its_access() {
         ("read write", true, true),
         ("profile follow read:accounts write:media", false, false),
     ] {
-        let token = service.person_with("alice", scopes).await;
+        let token = service.user_with_scopes("alice", scopes).await;
         for (request, body, needs_read) in [
             ("GET ", "", true),
             ("HEAD global/", "", true),
@@ -209,7 +210,7 @@ async fn each_scope_grants_its_access() {
             ("PUT global/room/a/actions", "{\"actions\":[\"notify\"]}", false),
         ] {
             let (method, path) = request.split_once(' ').unwrap();
-            let response = token.call(&format!("{method} {}", pushrules(path)), body).await;
+            let response = token.send(&format!("{method} {}", pushrules(path)), body).await;
             let allowed = if needs_read { read } else { write };
             let status = if allowed { 200 } else { 403 };
             assert_eq!(response.status, status, "{scopes}: {request}");
@@ -228,11 +229,11 @@ async fn each_scope_grants_its_access() {
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
     for scopes in ["write", "write:notifications", "push"] {
         alice.put_ok("global/room/b", &minimal_rule("room")).await;
-        let token = service.person_with("alice", scopes).await;
+        let token = service.user_with_scopes("alice", scopes).await;
         assert_eq!(token.delete("global/room/b").await.expect(StatusCode::OK), json!({}));
         assert_eq!(alice.user_rule_ids("global/room/").await, ["a"], "{scopes}");
     }
-    let reader = service.person_with("alice", "read").await;
+    let reader = service.user_with_scopes("alice", "read").await;
     assert_eq!(reader.delete("global/room/a").await.status, 403);
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
 }
@@ -241,7 +242,7 @@ async fn each_scope_grants_its_access() {
 #[tokio::test]
 async fn a_token_grants_access_to_the_rules_of_its_user_only() {
     let service = service().await;
-    let (alice, bob) = (service.person("alice").await, service.person("bob").await);
+    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
     bob.put_ok("global/room/secret", &minimal_rule("room")).await;
     for query in ["?user_id=@bob:ring.example", "?user_id=bob", "?user=bob"] {
         let path = format!("global/room/{query}");
@@ -255,7 +256,7 @@ async fn a_token_grants_access_to_the_rules_of_its_user_only() {
 #[tokio::test]
 async fn the_method_cannot_be_overridden_by_a_header_or_a_parameter() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
     for client in [
         alice.with("x-http-method-override", "DELETE"),
@@ -264,7 +265,7 @@ async fn the_method_cannot_be_overridden_by_a_header_or_a_parameter() {
     ] {
         assert_eq!(client.get(&pushrules("global/room/a?_method=delete")).await.status, 200);
         assert_eq!(
-            client.call(&format!("POST {}", pushrules("global/room/a")), "").await.status,
+            client.send(&format!("POST {}", pushrules("global/room/a")), "").await.status,
             405
         );
     }

@@ -8,7 +8,7 @@ use super::{KINDS, minimal_rule, pushrules, service};
 #[tokio::test]
 async fn a_device_has_rules_of_every_kind_but_no_built_in_rules() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for kind in KINDS {
         let path = format!("device/phone/{kind}/a");
         alice.put_ok(&path, &minimal_rule(kind)).await;
@@ -32,7 +32,7 @@ async fn a_device_has_rules_of_every_kind_but_no_built_in_rules() {
 #[tokio::test]
 async fn an_unknown_tag_has_five_empty_arrays_and_is_not_listed() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let empty = json!({ "override": [], "content": [], "room": [], "sender": [], "underride": [] });
     assert_eq!(alice.get_rules("device/phone/").await, empty);
     assert_eq!(alice.get_rules("device/phone/room/").await, json!([]));
@@ -43,7 +43,7 @@ async fn an_unknown_tag_has_five_empty_arrays_and_is_not_listed() {
 #[tokio::test]
 async fn a_tag_is_listed_while_it_has_a_rule() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for tag in ["phone", "tablet", "тег", "a%20b"] {
         alice.put_ok(&format!("device/{tag}/room/r"), &minimal_rule("room")).await;
     }
@@ -60,7 +60,7 @@ async fn a_tag_is_listed_while_it_has_a_rule() {
 #[tokio::test]
 async fn the_same_id_in_two_scopes_is_two_rules() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for scope in ["global", "device/a", "device/b"] {
         alice.put_ok(&format!("{scope}/room/r"), &minimal_rule("room")).await;
     }
@@ -72,7 +72,7 @@ async fn the_same_id_in_two_scopes_is_two_rules() {
 #[tokio::test]
 async fn the_slash_of_a_device_scope_may_be_escaped() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     alice.put_ok("device%2Fphone/room/r", &minimal_rule("room")).await;
     assert_eq!(alice.get_rules("device/phone/room/r").await["rule_id"], "r");
 }
@@ -80,7 +80,7 @@ async fn the_slash_of_a_device_scope_may_be_escaped() {
 #[tokio::test]
 async fn an_invalid_tag_is_rejected() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let long = "a".repeat(256);
     for tag in ["", "a%2Fb", "a%5Cb", "%00", "%ff", "%", &long] {
         let response = alice.put(&format!("device/{tag}/room/r"), &minimal_rule("room")).await;

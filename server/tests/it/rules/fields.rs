@@ -8,7 +8,7 @@ use super::{KINDS, minimal_rule, pushrules, service};
 #[tokio::test]
 async fn a_rule_has_the_fields_of_its_kind() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for (kind, fields) in [
         ("override", &["actions", "conditions", "default", "enabled", "rule_id"][..]),
         ("underride", &["actions", "conditions", "default", "enabled", "rule_id"]),
@@ -27,7 +27,7 @@ async fn a_rule_has_the_fields_of_its_kind() {
 #[tokio::test]
 async fn actions_are_required_and_may_be_empty() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for kind in KINDS {
         let path = format!("global/{kind}/a");
         let response = alice.put(&path, &json!({ "pattern": "x", "conditions": [] })).await;
@@ -44,7 +44,7 @@ async fn actions_are_required_and_may_be_empty() {
 #[tokio::test]
 async fn every_form_of_an_action_is_returned_unchanged() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for action in [
         json!("notify"),
         json!("dont_notify"),
@@ -64,7 +64,7 @@ async fn every_form_of_an_action_is_returned_unchanged() {
 #[tokio::test]
 async fn other_actions_are_rejected() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for (action, code) in [
         (json!("ring"), "M_INVALID_PARAM"),
         (json!("Notify"), "M_INVALID_PARAM"),
@@ -87,7 +87,7 @@ async fn other_actions_are_rejected() {
 #[tokio::test]
 async fn every_form_of_a_condition_is_returned_unchanged() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let conditions = json!([
         { "kind": "event_match", "key": "content.body", "pattern": "cake*" },
         { "kind": "contains_display_name" },
@@ -110,7 +110,7 @@ async fn every_form_of_a_condition_is_returned_unchanged() {
 #[tokio::test]
 async fn conditions_default_to_an_empty_array() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for kind in ["override", "underride"] {
         for body in [json!({ "actions": [] }), json!({ "actions": [], "conditions": [] })] {
             alice.put_ok(&format!("global/{kind}/a"), &body).await;
@@ -122,7 +122,7 @@ async fn conditions_default_to_an_empty_array() {
 #[tokio::test]
 async fn a_malformed_condition_is_rejected() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for (conditions, code) in [
         (json!("contains_display_name"), "M_BAD_JSON"),
         (json!(null), "M_BAD_JSON"),
@@ -148,7 +148,7 @@ async fn a_malformed_condition_is_rejected() {
 #[tokio::test]
 async fn a_content_rule_requires_a_pattern_and_other_kinds_store_one() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let response = alice.put("global/content/a", &json!({ "actions": [] })).await;
     assert_eq!(response.errcode(), (400, "M_MISSING_PARAM".into()));
     for kind in KINDS {
@@ -165,7 +165,7 @@ async fn a_content_rule_requires_a_pattern_and_other_kinds_store_one() {
 #[tokio::test]
 async fn unknown_top_level_keys_are_stored_and_reserved_ones_ignored() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let extra = json!({ "list": [1, null], "text": "\u{0}\u{1F514}", "number": -0.5 });
     let body = json!({
         "actions": [], "org.example": extra, "rule_id": "b", "default": true, "enabled": false,
@@ -184,7 +184,7 @@ async fn unknown_top_level_keys_are_stored_and_reserved_ones_ignored() {
 #[tokio::test]
 async fn a_rule_can_be_sent_back_as_it_was_returned() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for kind in KINDS {
         let path = format!("global/{kind}/a");
         let mut body = minimal_rule(kind);
@@ -199,7 +199,7 @@ async fn a_rule_can_be_sent_back_as_it_was_returned() {
 #[tokio::test]
 async fn an_id_is_returned_exactly_as_it_was_sent() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for id in
         ["a", "!room:x.org", "@bob:x", "#spam:example.com", "тест", "a b+c", "50%", "🔔", "a.b"]
     {
@@ -219,7 +219,7 @@ fn encode(text: &str) -> String {
 #[tokio::test]
 async fn special_characters_have_no_effect() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for text in [
         "'; drop table rulesets; --",
         "<script>alert(1)</script>",

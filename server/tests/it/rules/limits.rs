@@ -20,7 +20,7 @@ async fn service_with_limits(max_rules: usize, max_bytes: usize, max_body_bytes:
 #[tokio::test]
 async fn the_number_of_rules_in_all_scopes_is_limited() {
     let service = service_with_limits(3, 1 << 20, 1 << 16).await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for path in ["global/room/a", "global/content/a", "device/phone/room/a"] {
         alice.put_ok(path, &json!({ "actions": [], "pattern": "x" })).await;
     }
@@ -35,7 +35,7 @@ async fn the_number_of_rules_in_all_scopes_is_limited() {
     alice.put_ok("global/room/b", &minimal_rule("room")).await;
     assert_eq!(alice.user_rule_ids("global/room/").await, ["b", "a"]);
     // The limit applies to each account separately.
-    service.person("bob").await.put_ok("global/room/a", &minimal_rule("room")).await;
+    service.user("bob").await.put_ok("global/room/a", &minimal_rule("room")).await;
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn the_default_limit_is_a_thousand_rules() {
 #[tokio::test]
 async fn the_stored_size_of_the_rules_is_limited() {
     let service = service_with_limits(1000, 2000, 1 << 16).await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let big = json!({ "actions": [], "x": "x".repeat(800) });
     alice.put_ok("global/room/a", &big).await;
     alice.put_ok("device/phone/room/a", &json!({ "actions": [], "x": "x".repeat(500) })).await;
@@ -73,7 +73,7 @@ async fn the_stored_size_of_the_rules_is_limited() {
 #[tokio::test]
 async fn concurrent_changes_within_the_limit_are_stored() {
     let service = service_with_limits(1000, 2000, 1 << 16).await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let mut clients = tokio::task::JoinSet::new();
     for number in 0..16 {
         let alice = alice.clone();
@@ -93,7 +93,7 @@ async fn concurrent_changes_within_the_limit_are_stored() {
 #[tokio::test]
 async fn a_rate_limited_request_changes_nothing() {
     let service = Service::start().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
     let before = alice.get(&pushrules("")).await.text;
     for _ in 0..298 {
@@ -108,7 +108,7 @@ async fn a_rate_limited_request_changes_nothing() {
         ("DELETE global/room/a", String::new()),
     ] {
         let (method, path) = request.split_once(' ').unwrap();
-        let response = alice.call(&format!("{method} {}", pushrules(path)), body).await;
+        let response = alice.send(&format!("{method} {}", pushrules(path)), body).await;
         assert_eq!(response.errcode(), (429, "M_LIMIT_EXCEEDED".into()), "{request}");
         assert!(
             response.json()["retry_after_ms"].as_u64().is_some_and(|wait| wait > 0),
@@ -124,15 +124,15 @@ async fn a_rate_limited_request_changes_nothing() {
 #[tokio::test]
 async fn the_size_of_a_body_is_limited() {
     let service = service_with_limits(1000, 1 << 20, 1000).await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let body = |size: usize| format!("{{\"actions\":[],\"x\":\"{}\"}}", "x".repeat(size - 21));
     for path in ["global/room/a", "global/room/a/enabled", "global/room/a/actions"] {
         let put = format!("PUT {}", pushrules(path));
-        let declared = alice.with("content-length", "1001").call(&put, "").await;
+        let declared = alice.with("content-length", "1001").send(&put, "").await;
         assert_eq!(declared.errcode(), (413, "M_TOO_LARGE".into()), "{path}");
-        let undeclared = alice.call(&put, body(1001)).await;
+        let undeclared = alice.send(&put, body(1001)).await;
         assert_eq!(undeclared.errcode(), (413, "M_TOO_LARGE".into()), "{path}");
     }
-    let fits = alice.call(&format!("PUT {}", pushrules("global/room/a")), body(1000)).await;
+    let fits = alice.send(&format!("PUT {}", pushrules("global/room/a")), body(1000)).await;
     assert_eq!(fits.status, 200, "{fits:?}");
 }

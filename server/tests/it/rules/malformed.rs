@@ -86,14 +86,14 @@ fn deep(levels: usize) -> String {
 #[tokio::test]
 async fn every_malformed_body_is_rejected_and_changes_nothing() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let good: Value = serde_json::from_str(GOOD).unwrap();
     alice.put_ok("global/content/there", &good).await;
     let before = alice.get(&pushrules("")).await.text;
     for (name, body, code) in bodies() {
         let too_large = body.len() > 64 * 1024;
         for path in ["global/content/new", "global/content/there", "device/phone/content/new"] {
-            let response = alice.call(&format!("PUT {}", pushrules(path)), body.clone()).await;
+            let response = alice.send(&format!("PUT {}", pushrules(path)), body.clone()).await;
             let (status, found) = response.errcode();
             if too_large {
                 assert_eq!((status, found.as_str()), (413, "M_TOO_LARGE"), "{name}");
@@ -104,7 +104,7 @@ async fn every_malformed_body_is_rejected_and_changes_nothing() {
             assert!(code.is_none_or(|code| code == found), "{name}: {found}");
         }
         for path in ["global/content/there/actions", "global/content/there/enabled"] {
-            let response = alice.call(&format!("PUT {}", pushrules(path)), body.clone()).await;
+            let response = alice.send(&format!("PUT {}", pushrules(path)), body.clone()).await;
             // The error may be in a field that this endpoint ignores.
             if response.status == 200 {
                 assert!(path.ends_with("actions") && code.is_none(), "{name} {path}");
@@ -126,7 +126,7 @@ async fn depth_and_stored_size_are_limited_independently_of_the_body_size() {
         config.rules.max_body_bytes = 10 << 20;
     });
     let service = crate::support::Service::with(config).await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for (name, body, codes) in [
         ("100,000 levels", deep(100_000), (400, "M_BAD_JSON")),
         ("100,000 levels, not closed", "[".repeat(100_000), (400, "M_BAD_JSON")),
@@ -137,7 +137,7 @@ async fn depth_and_stored_size_are_limited_independently_of_the_body_size() {
             (413, "M_TOO_LARGE"),
         ),
     ] {
-        let response = alice.call(&format!("PUT {}", pushrules("global/room/a")), body).await;
+        let response = alice.send(&format!("PUT {}", pushrules("global/room/a")), body).await;
         let (status, code) = response.errcode();
         assert_eq!((status, code.as_str()), codes, "{name}");
     }
@@ -147,16 +147,16 @@ async fn depth_and_stored_size_are_limited_independently_of_the_body_size() {
 #[tokio::test]
 async fn a_body_of_five_megabytes_is_too_large() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let response =
-        alice.call(&format!("PUT {}", pushrules("global/room/a")), vec![b'x'; 5 << 20]).await;
+        alice.send(&format!("PUT {}", pushrules("global/room/a")), vec![b'x'; 5 << 20]).await;
     assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
 }
 
 #[tokio::test]
 async fn unusual_but_valid_json_is_accepted() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for (name, body, extra) in [
         ("100 levels", deep(100), None),
         ("a pair of surrogates", r#"{"actions":[],"x":"\ud83d\udd14"}"#.into(), Some(json!("🔔"))),
@@ -166,7 +166,7 @@ async fn unusual_but_valid_json_is_accepted() {
         ("spaces", " \r\n\t{ \"actions\" : [ ] } \n".into(), None),
         ("an empty key", r#"{"actions":[],"":1,"x":2}"#.into(), Some(json!(2))),
     ] {
-        let response = alice.call(&format!("PUT {}", pushrules("global/room/a")), body).await;
+        let response = alice.send(&format!("PUT {}", pushrules("global/room/a")), body).await;
         assert_eq!(response.status, 200, "{name}: {response:?}");
         if let Some(extra) = extra {
             assert_eq!(alice.get_rules("global/room/a").await["x"], extra, "{name}");

@@ -25,7 +25,7 @@ async fn no_rule_of_64_concurrent_clients_is_lost_on_postgres() {
 
 async fn check_that_no_rule_is_lost(database: TestDatabase) {
     let service = Service::on(database, config(|config| config.limits.mode = LimitMode::Off)).await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let mut clients = JoinSet::new();
     for client in 0..CLIENTS {
         let alice = alice.clone();
@@ -61,7 +61,7 @@ async fn check_that_no_rule_is_lost(database: TestDatabase) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_changes_each_get_their_own_response() {
     let service = super::service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let mut clients = JoinSet::new();
     for client in 0..CLIENTS {
         let alice = alice.clone();

@@ -6,7 +6,7 @@ use crate::support::Process;
 #[tokio::test]
 async fn an_invalid_path_is_unrecognized() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let before = alice.get(&pushrules("")).await.text;
     for path in [
         "global",
@@ -34,7 +34,7 @@ async fn an_invalid_path_is_unrecognized() {
     ] {
         for method in ["GET", "PUT", "DELETE"] {
             let response = alice
-                .call(&format!("{method} {}", pushrules(path)), minimal_rule("content").to_string())
+                .send(&format!("{method} {}", pushrules(path)), minimal_rule("content").to_string())
                 .await;
             assert_eq!(response.errcode(), (400, "M_UNRECOGNIZED".into()), "{method} {path}");
         }
@@ -46,7 +46,7 @@ async fn an_invalid_path_is_unrecognized() {
 #[tokio::test]
 async fn an_invalid_id_is_an_invalid_parameter() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     let before = alice.get(&pushrules("")).await.text;
     let (long, longer) = ("a".repeat(256), "a".repeat(60_000));
     for id in [
@@ -72,7 +72,7 @@ async fn an_invalid_id_is_an_invalid_parameter() {
         {
             let path = pushrules(&format!("global/content/{id}{attribute}"));
             let response =
-                alice.call(&format!("{method} {path}"), minimal_rule("content").to_string()).await;
+                alice.send(&format!("{method} {path}"), minimal_rule("content").to_string()).await;
             let id = &id[..id.len().min(40)];
             assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()), "{method} {id}");
         }
@@ -85,7 +85,7 @@ async fn an_invalid_id_is_an_invalid_parameter() {
 #[tokio::test]
 async fn an_id_has_up_to_255_bytes() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for (text, encoded) in
         [("a".repeat(255), "a".repeat(255)), ("ü".repeat(127) + "a", "%C3%BC".repeat(127) + "a")]
     {
@@ -104,7 +104,7 @@ async fn an_id_has_up_to_255_bytes() {
 #[tokio::test]
 async fn dots_are_not_resolved_as_path_segments() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for id in [".", "..", "%2e%2e", "..%5c"] {
         let status = alice.get(&pushrules(&format!("global/content/{id}"))).await.status;
         assert!(matches!(status, 400 | 404), "{id}: {status}");
@@ -114,7 +114,7 @@ async fn dots_are_not_resolved_as_path_segments() {
 #[tokio::test]
 async fn a_path_without_a_route_is_not_found() {
     let service = service().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     for path in [
         "/_service/client/api/v1/pushrules",
         "/_matrix/client/v3/pushrules",

@@ -133,6 +133,6 @@ pub(super) async fn many<T: Send + 'static, F: Future<Output = T> + Send + 'stat
     call: impl Fn(Arc<Store>, i64) -> F,
 ) -> (Arc<Store>, Vec<T>) {
     let store = Arc::new(store);
-    let callers: JoinSet<T> = (0..MANY).map(|caller| call(Arc::clone(&store), caller)).collect();
+    let callers: JoinSet<T> = (0..MANY).map(|http| call(Arc::clone(&store), http)).collect();
     (store, callers.join_all().await)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use url::Url;
 
-use super::caller::{Answer, Caller};
+use super::client::{TestClient, TestResponse};
 
 /// A browser, in this process or over a socket.
 pub(crate) struct Browser {
@@ -15,14 +15,14 @@ pub(crate) struct Browser {
 }
 
 enum Transport {
-    InProcess(Caller),
+    InProcess(TestClient),
     Http { client: reqwest::Client, url: String },
 }
 
 impl Browser {
     /// A browser of a service in this process.
-    pub(crate) fn new(caller: Caller) -> Self {
-        Self::with(Transport::InProcess(caller))
+    pub(crate) fn new(client: TestClient) -> Self {
+        Self::with(Transport::InProcess(client))
     }
 
     /// A browser of a process, by its URL.
@@ -49,21 +49,21 @@ impl Browser {
         named.expect("the browser has a cookie")
     }
 
-    pub(crate) async fn get(&mut self, path: &str) -> Answer {
-        self.call("GET", path, None).await
+    pub(crate) async fn get(&mut self, path: &str) -> TestResponse {
+        self.send("GET", path, None).await
     }
 
-    pub(crate) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answer {
-        self.call("POST", path, Some(form(fields))).await
+    pub(crate) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> TestResponse {
+        self.send("POST", path, Some(form(fields))).await
     }
 
     /// Submits the form with this action on a page, with more fields.
     pub(crate) async fn submit(
         &mut self,
-        page: &Answer,
+        page: &TestResponse,
         action: &str,
         more: &[(&str, &str)],
-    ) -> Answer {
+    ) -> TestResponse {
         let hidden = page.form(action);
         let mut fields: Vec<(&str, &str)> =
             hidden.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -73,7 +73,7 @@ impl Browser {
 
     /// Follows a redirect on this server.
     #[track_caller]
-    pub(crate) fn follow(&mut self, response: &Answer) -> impl Future<Output = Answer> {
+    pub(crate) fn follow(&mut self, response: &TestResponse) -> impl Future<Output = TestResponse> {
         let location = response.header("location").to_owned();
         assert!(location.starts_with('/'), "{response:?}");
         assert_eq!(response.status, 303);
@@ -81,7 +81,7 @@ impl Browser {
     }
 
     /// Signs in on the sign-in page, as a user of [`super::Service::add_account`].
-    pub(crate) async fn sign_in(&mut self, page: &Answer, name: &str) -> Answer {
+    pub(crate) async fn sign_in(&mut self, page: &TestResponse, name: &str) -> TestResponse {
         let password = format!("correct horse {name}");
         let response = self
             .submit(page, "/oauth/sign_in", &[("username", name), ("password", &password)])
@@ -90,11 +90,11 @@ impl Browser {
     }
 
     /// Submits a decision on the consent page.
-    pub(crate) async fn decide(&mut self, page: &Answer, decision: &str) -> Answer {
+    pub(crate) async fn decide(&mut self, page: &TestResponse, decision: &str) -> TestResponse {
         self.submit(page, "/oauth/authorize", &[("decision", decision)]).await
     }
 
-    async fn call(&mut self, method: &str, path: &str, form: Option<String>) -> Answer {
+    async fn send(&mut self, method: &str, path: &str, form: Option<String>) -> TestResponse {
         let mut headers = vec![("accept", "text/html,application/xhtml+xml".to_owned())];
         if !self.cookies.is_empty() {
             let all = self.cookies.iter().map(|(name, value)| format!("{name}={value}"));
@@ -105,11 +105,11 @@ impl Browser {
             headers.extend(self.fetch_site.map(|site| ("sec-fetch-site", site.to_owned())));
         }
         let response = match &self.transport {
-            Transport::InProcess(caller) => {
-                let caller = headers
+            Transport::InProcess(client) => {
+                let client = headers
                     .iter()
-                    .fold(caller.clone(), |caller, (name, value)| caller.with(name, value));
-                caller.call(&format!("{method} {path}"), form.unwrap_or_default()).await
+                    .fold(client.clone(), |client, (name, value)| client.with(name, value));
+                client.send(&format!("{method} {path}"), form.unwrap_or_default()).await
             }
             Transport::Http { client, url } => {
                 let mut request = client.request(method.parse().unwrap(), format!("{url}{path}"));
@@ -117,7 +117,7 @@ impl Browser {
                     request = request.header(name, value);
                 }
                 let response = request.body(form.unwrap_or_default()).send().await.unwrap();
-                Answer {
+                TestResponse {
                     status: response.status().as_u16(),
                     headers: response.headers().clone(),
                     text: response.text().await.unwrap(),
@@ -128,7 +128,7 @@ impl Browser {
         response
     }
 
-    fn store_cookies(&mut self, response: &Answer) {
+    fn store_cookies(&mut self, response: &TestResponse) {
         for cookie in response.headers.get_all("set-cookie") {
             let cookie = cookie.to_str().unwrap();
             let (name, rest) = cookie.split_once('=').unwrap();
@@ -142,7 +142,7 @@ impl Browser {
     }
 }
 
-impl Answer {
+impl TestResponse {
     /// The hidden fields of the form with this action.
     #[track_caller]
     pub(crate) fn form(&self, action: &str) -> Vec<(String, String)> {

@@ -1,115 +1,113 @@
-//! An OAuth client: a registered app.
+//! A client of the service, and its responses.
 
+use std::net::SocketAddr;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, StatusCode};
+use belfry::http::{HttpService, Peer};
+use http_body_util::BodyExt;
 use serde_json::Value;
 
-use super::browser::{Browser, form, with_query};
-use super::caller::{Answer, Caller};
+use super::service::peer;
 
-/// The default redirect URI.
-pub(crate) const CALLBACK: &str = "https://app.example/cb";
-
-/// A registered app and its connection to the service.
+/// An HTTP client at an address, with optional headers.
 #[derive(Clone)]
-pub(crate) struct Client {
-    pub(crate) caller: Caller,
-    pub(crate) id: String,
-    pub(crate) secret: String,
-    pub(crate) redirect_uri: String,
+pub(crate) struct TestClient {
+    http: HttpService,
+    peer: Peer,
+    headers: Vec<(String, String)>,
 }
 
-impl Client {
-    /// Registers an app with all scopes of users.
-    pub(crate) async fn register(caller: Caller) -> Self {
-        Self::register_with(caller, CALLBACK, "read write follow push profile").await
+/// A response.
+#[derive(Debug)]
+pub(crate) struct TestResponse {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl TestClient {
+    pub(crate) fn new(http: HttpService, peer: Peer) -> Self {
+        Self { http, peer, headers: Vec::new() }
     }
 
-    pub(crate) async fn register_with(caller: Caller, redirect_uri: &str, scopes: &str) -> Self {
-        let caller = caller.with("content-type", "application/x-www-form-urlencoded");
-        let fields =
-            [("client_name", "Tusky"), ("redirect_uris", redirect_uri), ("scopes", scopes)];
-        let response = caller.call("POST /api/v1/apps", form(&fields)).await;
-        assert_eq!(response.status, 200, "{response:?}");
-        let app = response.json();
-        let text = |key: &str| app[key].as_str().unwrap().to_owned();
-        let redirect_uri = redirect_uri.split('\n').next().unwrap().to_owned();
-        Self { caller, id: text("client_id"), secret: text("client_secret"), redirect_uri }
+    /// The same client with an access token.
+    pub(crate) fn with_token(&self, token: &str) -> Self {
+        self.with("authorization", &format!("Bearer {token}"))
     }
 
-    /// The same app with another redirect URI.
-    pub(crate) fn answered_at(&self, redirect_uri: &str) -> Self {
-        Self { redirect_uri: redirect_uri.to_owned(), ..self.clone() }
+    /// The same client with one more header.
+    pub(crate) fn with(&self, name: &str, value: &str) -> Self {
+        let mut client = self.clone();
+        client.headers.push((name.to_owned(), value.to_owned()));
+        client
     }
 
-    /// The path of an authorization request, with more parameters.
-    pub(crate) fn authorize(&self, more: &[(&str, &str)]) -> String {
-        let mut parameters = vec![
-            ("response_type", "code"),
-            ("client_id", &*self.id),
-            ("redirect_uri", &*self.redirect_uri),
-        ];
-        parameters.extend(more);
-        with_query("/oauth/authorize", &parameters)
+    /// The same client at another address.
+    pub(crate) fn at(&self, ip: impl Into<std::net::IpAddr>) -> Self {
+        Self { peer: Peer(peer(ip)), ..self.clone() }
     }
 
-    /// Posts a form with its credentials in the body.
-    pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
-        let mut all = vec![("client_id", &*self.id), ("client_secret", &*self.secret)];
-        all.extend(fields);
-        self.caller.call(&format!("POST {path}"), form(&all)).await
+    /// Its access token.
+    pub(crate) fn token(&self) -> &str {
+        let bearer = self.headers.iter().find(|(name, _)| name == "authorization").unwrap();
+        bearer.1.strip_prefix("Bearer ").unwrap()
     }
 
-    /// Redeems a code, with more parameters.
-    pub(crate) async fn spend(&self, code: &str, more: &[(&str, &str)]) -> Answer {
-        let mut fields = vec![
-            ("grant_type", "authorization_code"),
-            ("code", code),
-            ("redirect_uri", &*self.redirect_uri),
-        ];
-        fields.extend(more);
-        self.post("/oauth/token", &fields).await
+    pub(crate) async fn get(&self, path: &str) -> TestResponse {
+        self.send(&format!("GET {path}"), "").await
     }
 
-    /// A token of the app itself.
-    pub(crate) async fn own_token(&self, scope: &str) -> String {
-        let fields = [("grant_type", "client_credentials"), ("scope", scope)];
-        token_of(&self.post("/oauth/token", &fields).await)
-    }
-
-    /// Signs the user in, approves the request, and returns the code.
-    pub(crate) async fn code(
-        &self,
-        browser: &mut Browser,
-        name: &str,
-        more: &[(&str, &str)],
-    ) -> String {
-        let mut page = browser.get(&self.authorize(more)).await;
-        if page.text.contains("name=\"password\"") {
-            page = browser.sign_in(&page, name).await;
+    /// Sends a request to a method and path such as `PUT /_matrix/…`.
+    pub(crate) async fn send(&self, target: &str, body: impl Into<Body>) -> TestResponse {
+        let (method, path) = target.split_once(' ').unwrap();
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
         }
-        let response = if page.status == 200 { browser.decide(&page, "allow").await } else { page };
-        response.redirected(&self.redirect_uri)["code"].clone()
+        let response = self.http.respond(self.peer, request.body(body.into()).unwrap()).await;
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        if let Some(length) = head.headers.get("content-length").filter(|_| method != "HEAD") {
+            assert_eq!(length.to_str().unwrap(), body.len().to_string(), "{target}");
+        }
+        TestResponse {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            text: String::from_utf8(body.into()).unwrap(),
+        }
     }
 }
 
-/// The token of a token response.
-#[track_caller]
-pub(crate) fn token_of(response: &Answer) -> String {
-    assert_eq!(response.status, 200, "{response:?}");
-    response.json()["access_token"].as_str().unwrap().to_owned()
+impl TestResponse {
+    /// The body as JSON; the content type must be JSON, too.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        assert!(self.header("content-type").starts_with("application/json"), "{self:?}");
+        serde_json::from_str(&self.text).unwrap()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// Asserts the status and returns the JSON body.
+    #[track_caller]
+    pub(crate) fn expect(&self, status: StatusCode) -> Value {
+        assert_eq!(self.status, status.as_u16(), "{self:?}");
+        self.json()
+    }
+
+    /// The status and `errcode` of a Matrix error.
+    #[track_caller]
+    pub(crate) fn errcode(&self) -> (u16, String) {
+        let body = self.json();
+        assert!(body["error"].as_str().is_some_and(|text| !text.is_empty()), "{self:?}");
+        (self.status, body["errcode"].as_str().unwrap_or_default().to_owned())
+    }
 }
 
-/// The status and `error` of an OAuth error, which must have a description.
-#[track_caller]
-pub(crate) fn error_of(response: &Answer) -> (u16, String) {
-    let body: Value = response.json();
-    assert!(
-        body["error_description"].as_str().is_some_and(|text| !text.is_empty()),
-        "{response:?}"
-    );
-    (response.status, body["error"].as_str().unwrap().to_owned())
-}
-
-/// The expected result of [`error_of`].
-pub(crate) fn refused(status: u16, error: &str) -> (u16, String) {
-    (status, error.to_owned())
+/// The address `192.0.2.LAST` of the documentation range.
+pub(crate) fn address(last: u8) -> std::net::IpAddr {
+    SocketAddr::from(([192, 0, 2, last], 0)).ip()
 }

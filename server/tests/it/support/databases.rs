@@ -8,9 +8,10 @@ use belfry::store::{Options, Store};
 use jiff::Timestamp;
 use tempfile::TempDir;
 
-use super::left_out::left_out;
+use super::skip::report_skipped;
 
-/// A database that goes when it is dropped (a folder) or with the test run (a PostgreSQL).
+/// A database of one test. A SQLite directory is removed on drop; a PostgreSQL database exists until
+/// the server of the test run ends.
 pub(crate) struct TestDatabase {
     pub(crate) database: Database,
     _folder: Option<TempDir>,
@@ -24,26 +25,25 @@ impl TestDatabase {
         Self { database, _folder: Some(folder) }
     }
 
-    /// An empty database on the PostgreSQL that `BELFRY_TEST_POSTGRES` names; `None` at a desk
-    /// without one.
+    /// An empty database on the PostgreSQL server of `BELFRY_TEST_POSTGRES`; `None` if it is unset.
     pub(crate) async fn postgres() -> Option<Self> {
         let server = engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES")?;
         let url = new_database(&server, "").await;
         Some(Self { database: Database::Postgres(url.parse().unwrap()), _folder: None })
     }
 
-    /// A store on this database, as one more node would open it.
+    /// Opens a store on this database, like another node.
     pub(crate) async fn open(&self) -> Store {
         self.open_with(options().cache_bytes).await
     }
 
-    /// The same, with so much memory.
+    /// Like `open`, with a cache of this size.
     pub(crate) async fn open_with(&self, cache_bytes: usize) -> Store {
         let options = Options { cache_bytes, ..options() };
         Store::open(&self.database, &options, Timestamp::UNIX_EPOCH).await.unwrap()
     }
 
-    /// The address, for a command line; `None` for SQLite.
+    /// The URL for `--database`; `None` for SQLite.
     pub(crate) fn url(&self) -> Option<&str> {
         match &self.database {
             Database::Sqlite(_) => None,
@@ -57,17 +57,17 @@ pub(crate) fn options() -> Options {
     Options { connections: NonZeroUsize::new(4).unwrap(), ..Options::default() }
 }
 
-/// Where an engine is; `None` at a desk without it.
+/// The URL of an engine from an environment variable; `None`, and a note, if it is unset.
 #[track_caller]
 pub(crate) fn engine_url(engine: &str, variable: &str) -> Option<String> {
     let url = std::env::var(variable).ok().filter(|url| !url.is_empty());
     if url.is_none() {
-        left_out(engine, &format!("set {variable}, or run `cargo xtask test`"));
+        report_skipped(engine, &format!("set {variable}, or run `cargo xtask test`"));
     }
     url
 }
 
-/// Makes a database with these options, and gives its address.
+/// Creates a database with these options and returns its URL.
 pub(crate) async fn new_database(server: &str, options: &str) -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let (client, connection) =
@@ -75,7 +75,7 @@ pub(crate) async fn new_database(server: &str, options: &str) -> String {
     tokio::spawn(connection);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = format!("belfry_{}_{count}", std::process::id());
-    // From template0: template1 cannot be copied by two at once.
+    // From template0, because template1 cannot be copied concurrently.
     let create = format!("create database {name} template template0 {options}");
     client.batch_execute(&create).await.unwrap();
     let mut url = url::Url::parse(server).unwrap();

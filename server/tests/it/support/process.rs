@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long anything may take on a loaded machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Maximum time of any step, generous for a loaded machine.
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A `belfry serve` that is killed at the end of the test.
 pub(crate) struct Process {
@@ -21,7 +21,7 @@ pub(crate) struct Process {
     log: PathBuf,
 }
 
-/// A `belfry` command without settings from the environment of the test.
+/// A `belfry` command without the `BELFRY_…` variables of the test's environment.
 pub(crate) fn belfry(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_belfry"));
     command.current_dir(folder).args(arguments).stdin(Stdio::null());
@@ -77,7 +77,7 @@ impl Process {
             lines.next().map(|ready| sender.send(ready));
             lines.collect()
         });
-        let ready = lines.recv_timeout(PATIENCE);
+        let ready = lines.recv_timeout(TIMEOUT);
         let ready = ready.unwrap_or_else(|_| panic!("not ready: {}", read(&log)));
         let url = ready.strip_prefix("belfry listening on ").unwrap_or_else(|| panic!("{ready}"));
         Self { child, output: Some(output), url: url.to_owned(), log }
@@ -102,7 +102,7 @@ impl Process {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status.code();
             }
-            assert!(start.elapsed() < PATIENCE, "the process does not end: {}", read(&self.log));
+            assert!(start.elapsed() < TIMEOUT, "the process does not end: {}", read(&self.log));
             std::thread::sleep(Duration::from_millis(10));
         }
     }

@@ -15,9 +15,9 @@ use belfry_core::secret::{Secret, SplitToken};
 use jiff::Timestamp;
 
 use super::browser::Browser;
-use super::caller::Caller;
-use super::client::Client;
+use super::client::TestClient;
 use super::databases::TestDatabase;
+use super::oauth_client::OAuthClient;
 
 /// The time at which every test starts, in seconds.
 pub(crate) const START: i64 = 1_800_000_000;
@@ -26,7 +26,7 @@ pub(crate) const START: i64 = 1_800_000_000;
 pub(crate) struct Service {
     pub(crate) clock: Arc<FakeClock>,
     pub(crate) state: Arc<AppState>,
-    pub(crate) site: HttpService,
+    pub(crate) http: HttpService,
     database: TestDatabase,
 }
 
@@ -51,14 +51,14 @@ impl Service {
             .await
             .unwrap();
         let state = Arc::new(state);
-        let site = HttpService::new(Arc::clone(&state));
-        Self { clock, state, site, database }
+        let http = HttpService::new(Arc::clone(&state));
+        Self { clock, state, http, database }
     }
 
     /// Restarts the service with other settings.
-    pub(crate) async fn again(self, config: Config) -> Self {
-        let Self { state, site, database, .. } = self;
-        drop((state, site));
+    pub(crate) async fn restart(self, config: Config) -> Self {
+        let Self { state, http, database, .. } = self;
+        drop((state, http));
         Self::on(database, config).await
     }
 
@@ -71,33 +71,33 @@ impl Service {
     }
 
     /// A client without a token, at 192.0.2.1.
-    pub(crate) fn anyone(&self) -> Caller {
-        Caller::new(self.site.clone(), Peer(peer([192, 0, 2, 1])))
+    pub(crate) fn anonymous(&self) -> TestClient {
+        TestClient::new(self.http.clone(), Peer(peer([192, 0, 2, 1])))
     }
 
     /// A browser without a session.
     pub(crate) fn browser(&self) -> Browser {
-        Browser::new(self.anyone())
+        Browser::new(self.anonymous())
     }
 
     /// A registered app.
-    pub(crate) async fn client(&self) -> Client {
-        Client::register(self.anyone()).await
+    pub(crate) async fn client(&self) -> OAuthClient {
+        OAuthClient::register(self.anonymous()).await
     }
 
-    /// A client with an account, and a token with all scopes of push rules.
-    pub(crate) async fn person(&self, name: &str) -> Caller {
-        self.person_with(name, "read write push").await
+    /// A client with a token of this user with all scopes of push rules. Adds a missing account.
+    pub(crate) async fn user(&self, name: &str) -> TestClient {
+        self.user_with_scopes(name, "read write push").await
     }
 
-    /// A client with an account, and a token with these scopes.
-    pub(crate) async fn person_with(&self, name: &str, scopes: &str) -> Caller {
+    /// A client with a token of this user with these scopes. Adds a missing account.
+    pub(crate) async fn user_with_scopes(&self, name: &str, scopes: &str) -> TestClient {
         let account = match self.store().account_by_name(name).await.unwrap() {
             Some(account) => account.id,
             None => self.add_account(name).await,
         };
         let token = self.issue(Some(account), scopes).await;
-        self.anyone().bearing(token.reveal())
+        self.anonymous().with_token(token.reveal())
     }
 
     /// Adds an account whose password is `correct horse NAME`.

@@ -98,17 +98,17 @@ pub(in crate::store) async fn removed_access_ends_codes_that_are_not_spent(store
     for (secret, app, account) in [("a", 1, 7), ("spent", 1, 7), ("other app", 2, 7), ("b", 1, 8)] {
         agree(&store, secret, &code(app, account)).await;
     }
-    let spend = async |secret: &str| {
+    let redeem = async |secret: &str| {
         let token = hashed(&format!("token of {secret}"));
         store.redeem_code(hashed(secret).lookup, token, at(20), None).await.unwrap()
             == RedeemOutcome::Redeemed
     };
-    assert!(spend("spent").await);
+    assert!(redeem("spent").await);
 
     assert_eq!(store.revoke_access(7, 1, at(20)).await.unwrap(), 1);
 
-    assert!(!spend("a").await);
-    assert!(spend("other app").await && spend("b").await);
+    assert!(!redeem("a").await);
+    assert!(redeem("other app").await && redeem("b").await);
     // What a code was spent for is still known, so that a replay is known as one.
     let found = store.code(hashed("spent")).await.unwrap().unwrap();
     assert_eq!(found.token, Some(hashed("token of spent").lookup));
@@ -130,16 +130,16 @@ pub(in crate::store) async fn of_many_who_spend_codes_while_access_is_removed_no
     store: Store,
 ) {
     with_two_apps(&store).await;
-    for caller in 0..super::MANY {
-        agree(&store, &format!("c{caller}"), &code(1, 7)).await;
+    for index in 0..super::MANY {
+        agree(&store, &format!("c{index}"), &code(1, 7)).await;
     }
-    let (store, _) = many(store, |store, caller| async move {
-        if caller == super::MANY / 2 {
+    let (store, _) = many(store, |store, index| async move {
+        if index == super::MANY / 2 {
             store.revoke_access(7, 1, at(20)).await.unwrap();
             return;
         }
-        let token = hashed(&format!("t{caller}"));
-        let code = hashed(&format!("c{caller}"));
+        let token = hashed(&format!("t{index}"));
+        let code = hashed(&format!("c{index}"));
         let outcome = store.redeem_code(code.lookup, token, at(20), None).await.unwrap();
         if outcome == RedeemOutcome::Redeemed {
             // Puts it into memory, in a race with what is forgotten.
@@ -148,8 +148,8 @@ pub(in crate::store) async fn of_many_who_spend_codes_while_access_is_removed_no
     })
     .await;
     assert!(apps(&store, 7, 21).await.is_empty());
-    for caller in 0..super::MANY {
-        let token = store.token(hashed(&format!("t{caller}"))).await.unwrap();
-        assert!(token.is_none_or(|token| token.revoked_at.is_some()), "{caller}");
+    for index in 0..super::MANY {
+        let token = store.token(hashed(&format!("t{index}"))).await.unwrap();
+        assert!(token.is_none_or(|token| token.revoked_at.is_some()), "{index}");
     }
 }

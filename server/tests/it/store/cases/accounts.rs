@@ -46,7 +46,7 @@ pub(in crate::store) async fn of_many_who_take_a_name_one_succeeds(store: Store)
     let (store, outcomes) =
         many(
             store,
-            |store, caller| async move { store.add_account(&account(caller, "alice")).await },
+            |store, index| async move { store.add_account(&account(index, "alice")).await },
         )
         .await;
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
@@ -192,7 +192,7 @@ pub(in crate::store) async fn of_many_who_sign_in_while_the_password_changes_nob
     store: Store,
 ) {
     with_alice(&store).await;
-    let (store, _) = many(store, |store, caller| async move {
+    let (store, _) = many(store, |store, index| async move {
         let session = Session {
             account_id: 7,
             created_at: at(1),
@@ -200,16 +200,16 @@ pub(in crate::store) async fn of_many_who_sign_in_while_the_password_changes_nob
             expires_at: at(100),
             lang: None,
         };
-        let secret = hashed(&format!("s{caller}"));
-        if caller == MANY / 2 {
+        let secret = hashed(&format!("s{index}"));
+        if index == MANY / 2 {
             assert_eq!(
                 store.set_password(7, "new", ExistingAccess::RevokeAt(at(10))).await.unwrap(),
                 UpdateOutcome::Updated
             );
-        } else if caller % 2 == 0 {
+        } else if index % 2 == 0 {
             store.add_session(secret, &session, PASSWORD).await.unwrap();
         } else {
-            let token = token(&format!("s{caller}"), Some(7));
+            let token = token(&format!("s{index}"), Some(7));
             let outcome = store.add_token_for_password(&token, PASSWORD).await.unwrap();
             if outcome == SignInOutcome::SignedIn {
                 // Puts it into memory, in a race with what is forgotten.
@@ -218,10 +218,10 @@ pub(in crate::store) async fn of_many_who_sign_in_while_the_password_changes_nob
         }
     })
     .await;
-    for caller in 0..MANY {
-        let secret = hashed(&format!("s{caller}"));
-        assert_eq!(store.session(secret, at(20)).await.unwrap(), None, "{caller}");
+    for index in 0..MANY {
+        let secret = hashed(&format!("s{index}"));
+        assert_eq!(store.session(secret, at(20)).await.unwrap(), None, "{index}");
         let token = store.token(secret).await.unwrap();
-        assert!(token.is_none_or(|token| token.revoked_at.is_some()), "{caller}");
+        assert!(token.is_none_or(|token| token.revoked_at.is_some()), "{index}");
     }
 }

@@ -67,11 +67,11 @@ pub(in crate::store) async fn of_many_who_spend_a_code_one_succeeds(store: Store
     with_alice(&store).await;
     agree(&store, "c", &grant()).await;
 
-    let (store, outcomes) = many(store, |store, caller| async move {
-        let token = hashed(&format!("t{caller}"));
+    let (store, outcomes) = many(store, |store, index| async move {
+        let token = hashed(&format!("t{index}"));
         let outcome = store.redeem_code(hashed("c").lookup, token, at(1), None).await.unwrap();
         let redeemed = outcome == RedeemOutcome::Redeemed;
-        // Only a caller that redeemed the code has a token.
+        // Only a index that redeemed the code has a token.
         assert_eq!(store.token(token).await.unwrap().is_some(), redeemed);
         (redeemed.then_some(token.lookup), outcome)
     })
@@ -124,14 +124,14 @@ pub(in crate::store) async fn of_many_codes_without_asking_none_outlives_the_acc
     with_alice(&store).await;
     let session = session_of(&store, 7).await;
     store.add_token(&token("first", Some(7))).await.unwrap();
-    let (store, _) = many(store, |store, caller| async move {
-        if caller == MANY / 2 {
+    let (store, _) = many(store, |store, index| async move {
+        if index == MANY / 2 {
             store.revoke_access(7, 1, at(20)).await.unwrap();
             return;
         }
         // Again and again, so that some come before the removal and some after it.
         for time in 0..8 {
-            let name = format!("{caller} {time}");
+            let name = format!("{index} {time}");
             let (one, token) = (hashed(&format!("c{name}")), hashed(&format!("t{name}")));
             let consent = Consent { session: session.lookup, implied_at: Some(at(20)) };
             let issued = store.add_code(one, &grant(), consent).await.unwrap();

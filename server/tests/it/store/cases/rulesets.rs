@@ -116,8 +116,8 @@ pub(in crate::store) async fn a_removed_document_is_gone_and_its_version_is_not_
 }
 
 pub(in crate::store) async fn of_many_who_change_a_ruleset_none_is_lost(store: Store) {
-    let (store, _) = many(store, |store, caller| async move {
-        while !save(&store, "global", Some(&caller.to_string())).await {}
+    let (store, _) = many(store, |store, index| async move {
+        while !save(&store, "global", Some(&index.to_string())).await {}
     })
     .await;
 
@@ -133,8 +133,8 @@ pub(in crate::store) async fn of_many_who_change_a_ruleset_none_is_lost(store: S
 pub(in crate::store) async fn a_reader_never_sees_an_older_ruleset_than_the_last_write(
     store: Store,
 ) {
-    let (_, counts) = many(store, |store, caller| async move {
-        if caller > 0 {
+    let (_, counts) = many(store, |store, index| async move {
+        if index > 0 {
             let mut last = 0;
             while last < 100 {
                 let now = store.rulesets(7).await.unwrap().len();

@@ -71,9 +71,9 @@ pub(in crate::store) async fn a_revocation_keeps_its_first_time(store: Store) {
 pub(in crate::store) async fn of_many_who_revoke_a_token_all_succeed(store: Store) {
     with_alice(&store).await;
     store.add_token(&token("t", Some(7))).await.unwrap();
-    let (store, outcomes) = many(store, |store, caller| async move {
+    let (store, outcomes) = many(store, |store, index| async move {
         // Half of them read, to race with the revocations.
-        if caller % 2 == 0 {
+        if index % 2 == 0 {
             return store.token(hashed("t")).await.unwrap().is_some();
         }
         store.revoke_token(hashed("t").lookup, at(10)).await.unwrap() == UpdateOutcome::Updated

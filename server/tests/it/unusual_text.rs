@@ -8,7 +8,7 @@ use crate::oauth::basic;
 use crate::rules::pushrules;
 use crate::support::browser::{form, with_query};
 use crate::support::databases::TestDatabase;
-use crate::support::{Answer, Caller, Service};
+use crate::support::{Service, TestClient, TestResponse};
 
 /// NUL, which PostgreSQL cannot store, and rare characters.
 const STRANGE: [&str; 12] = [
@@ -67,7 +67,7 @@ fn encoded(text: &str) -> String {
 }
 
 /// The responses of every endpoint that looks the text up or stores it.
-async fn responses(service: &Service, text: &str) -> Vec<(&'static str, Answer)> {
+async fn responses(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
     let mut all = to_matrix(service, text).await;
     all.extend(to_the_api(service, text).await);
     all.extend(to_oauth(service, text).await);
@@ -75,65 +75,65 @@ async fn responses(service: &Service, text: &str) -> Vec<(&'static str, Answer)>
     all
 }
 
-async fn to_matrix(service: &Service, text: &str) -> Vec<(&'static str, Answer)> {
-    let bridge = service.anyone().bearing("token of all");
+async fn to_matrix(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
+    let bridge = service.anonymous().with_token("token of all");
     let user = format!("@{text}:ring.example");
     let body = json!({ "event": {}, "room": {}, "members": [{ "user_id": user }] });
     let evaluate = "POST /_matrix/app/v1/evaluate";
     let mut all = vec![
         ("user_id", bridge.get(&with_query(&pushrules(""), &[("user_id", &user)])).await),
-        ("evaluate", bridge.call(evaluate, body.to_string()).await),
+        ("evaluate", bridge.send(evaluate, body.to_string()).await),
     ];
-    let anyone = service.anyone();
+    let anonymous = service.anonymous();
     for named in [text, &user, &format!("{text}@example.org")] {
         let body = json!({ "type": "m.login.password", "user": named, "password": "p" });
         let login = "POST /_matrix/client/v3/login";
-        all.push(("login", anyone.call(login, body.to_string()).await));
+        all.push(("login", anonymous.send(login, body.to_string()).await));
     }
     let done = json!({ "type": "m.login.dummy" });
     let body = json!({ "username": text, "password": "correct horse", "auth": done });
     let register = "POST /_matrix/client/v3/register";
-    all.push(("register", anyone.call(register, body.to_string()).await));
+    all.push(("register", anonymous.send(register, body.to_string()).await));
     all
 }
 
-async fn to_the_api(service: &Service, text: &str) -> Vec<(&'static str, Answer)> {
-    let json = |caller: Caller| caller.with("content-type", "application/json");
+async fn to_the_api(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
+    let json = |http: TestClient| http.with("content-type", "application/json");
     let mut all = Vec::new();
     let client = service.client().await;
-    let app = json(service.anyone().bearing(&client.own_token("write").await));
+    let app = json(service.anonymous().with_token(&client.app_token("write").await));
     for key in ["username", "email", "locale", "reason"] {
         let mut body = json!({
             "username": "carol", "email": "c@example.org", "password": "p", "agreement": true,
         });
         body[key] = text.into();
-        all.push((key, app.call("POST /api/v1/accounts", body.to_string()).await));
+        all.push((key, app.send("POST /api/v1/accounts", body.to_string()).await));
     }
-    let anyone = json(service.anyone());
+    let anonymous = json(service.anonymous());
     for key in ["client_name", "redirect_uris", "scopes", "website"] {
         let mut body = json!({ "client_name": "a", "redirect_uris": "https://a.example/" });
         body[key] = text.into();
-        all.push((key, anyone.call("POST /api/v1/apps", body.to_string()).await));
+        all.push((key, anonymous.send("POST /api/v1/apps", body.to_string()).await));
     }
     all
 }
 
-async fn to_oauth(service: &Service, text: &str) -> Vec<(&'static str, Answer)> {
+async fn to_oauth(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
     let client = service.client().await;
     let basic = basic(&format!("{}:{}", encoded(text), encoded(text)));
-    let stranger = client.caller.with("authorization", &basic);
+    let stranger = client.http.with("authorization", &basic);
     let mut all = Vec::new();
     for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
         let fields = [("grant_type", "client_credentials"), ("scope", text), ("token", text)];
         all.push((path, client.post(path, &fields).await));
         let fields = form(&[("grant_type", "client_credentials"), ("token", "t")]);
-        all.push((path, stranger.call(&format!("POST {path}"), fields).await));
+        all.push((path, stranger.send(&format!("POST {path}"), fields).await));
     }
-    all.push(("code", client.spend(text, &[("code_verifier", text)]).await));
+    all.push(("code", client.redeem(text, &[("code_verifier", text)]).await));
     all
 }
 
-async fn to_the_pages(service: &Service, text: &str) -> Vec<(&'static str, Answer)> {
+async fn to_the_pages(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
     let client = service.client().await;
     let mut all = Vec::new();
     for key in ["client_id", "redirect_uri", "scope", "state", "lang", "code_challenge"] {

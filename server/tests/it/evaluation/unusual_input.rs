@@ -11,7 +11,7 @@ fn nested(depth: usize) -> Value {
 #[tokio::test]
 async fn every_event_is_evaluated_or_rejected() {
     let (service, product) = with_product().await;
-    let alice = service.person("alice").await;
+    let alice = service.user("alice").await;
     alice.put_ok("global/content/stars", &silent_rule(&"*a".repeat(200))).await;
     alice.put_ok("global/content/marks", &silent_rule(&"?".repeat(1000))).await;
     alice.put_ok("global/content/empty", &silent_rule("")).await;
@@ -46,11 +46,11 @@ async fn every_event_is_evaluated_or_rejected() {
             json!({ "power_levels": { "users_default": i64::MIN, "notifications": { "": " 5 " } } }),
         ] {
             let mut body = json!({ "event": event, "room": room });
-            let response = alice.send(EXPLAIN, &body).await;
+            let response = alice.send_json(EXPLAIN, &body).await;
             assert!(matches!(response.status, 200 | 400), "{response:?}");
             body["members"] = members(&["alice"]);
             body["members"][0]["display_name"] = json!("*\u{0}a");
-            let response = product.send(EVALUATE, &body).await;
+            let response = product.send_json(EVALUATE, &body).await;
             assert!(matches!(response.status, 200 | 400), "{response:?}");
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 /// Notes on stderr that tests are skipped; fails in CI.
 #[track_caller]
-pub(crate) fn left_out(what: &str, reason: &str) {
+pub(crate) fn report_skipped(what: &str, reason: &str) {
     static NOTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
     assert!(!in_ci, "{what} must not be skipped in CI: {reason}");

@@ -1,0 +1,115 @@
+//! An OAuth client: a registered app.
+
+use serde_json::Value;
+
+use super::browser::{Browser, form, with_query};
+use super::client::{TestClient, TestResponse};
+
+/// The default redirect URI.
+pub(crate) const CALLBACK: &str = "https://app.example/cb";
+
+/// A registered app and its connection to the service.
+#[derive(Clone)]
+pub(crate) struct OAuthClient {
+    pub(crate) http: TestClient,
+    pub(crate) id: String,
+    pub(crate) secret: String,
+    pub(crate) redirect_uri: String,
+}
+
+impl OAuthClient {
+    /// Registers an app with all scopes of users.
+    pub(crate) async fn register(http: TestClient) -> Self {
+        Self::register_with(http, CALLBACK, "read write follow push profile").await
+    }
+
+    pub(crate) async fn register_with(http: TestClient, redirect_uri: &str, scopes: &str) -> Self {
+        let http = http.with("content-type", "application/x-www-form-urlencoded");
+        let fields =
+            [("client_name", "Tusky"), ("redirect_uris", redirect_uri), ("scopes", scopes)];
+        let response = http.send("POST /api/v1/apps", form(&fields)).await;
+        assert_eq!(response.status, 200, "{response:?}");
+        let app = response.json();
+        let text = |key: &str| app[key].as_str().unwrap().to_owned();
+        let redirect_uri = redirect_uri.split('\n').next().unwrap().to_owned();
+        Self { http, id: text("client_id"), secret: text("client_secret"), redirect_uri }
+    }
+
+    /// The same app with another redirect URI.
+    pub(crate) fn with_redirect_uri(&self, redirect_uri: &str) -> Self {
+        Self { redirect_uri: redirect_uri.to_owned(), ..self.clone() }
+    }
+
+    /// The path of an authorization request, with more parameters.
+    pub(crate) fn authorize(&self, more: &[(&str, &str)]) -> String {
+        let mut parameters = vec![
+            ("response_type", "code"),
+            ("client_id", &*self.id),
+            ("redirect_uri", &*self.redirect_uri),
+        ];
+        parameters.extend(more);
+        with_query("/oauth/authorize", &parameters)
+    }
+
+    /// Posts a form with its credentials in the body.
+    pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> TestResponse {
+        let mut all = vec![("client_id", &*self.id), ("client_secret", &*self.secret)];
+        all.extend(fields);
+        self.http.send(&format!("POST {path}"), form(&all)).await
+    }
+
+    /// Redeems a code, with more parameters.
+    pub(crate) async fn redeem(&self, code: &str, more: &[(&str, &str)]) -> TestResponse {
+        let mut fields = vec![
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("redirect_uri", &*self.redirect_uri),
+        ];
+        fields.extend(more);
+        self.post("/oauth/token", &fields).await
+    }
+
+    /// A token of the app itself.
+    pub(crate) async fn app_token(&self, scope: &str) -> String {
+        let fields = [("grant_type", "client_credentials"), ("scope", scope)];
+        token_of(&self.post("/oauth/token", &fields).await)
+    }
+
+    /// Signs the user in, approves the request, and returns the code.
+    pub(crate) async fn code(
+        &self,
+        browser: &mut Browser,
+        name: &str,
+        more: &[(&str, &str)],
+    ) -> String {
+        let mut page = browser.get(&self.authorize(more)).await;
+        if page.text.contains("name=\"password\"") {
+            page = browser.sign_in(&page, name).await;
+        }
+        let response = if page.status == 200 { browser.decide(&page, "allow").await } else { page };
+        response.redirected(&self.redirect_uri)["code"].clone()
+    }
+}
+
+/// The token of a token response.
+#[track_caller]
+pub(crate) fn token_of(response: &TestResponse) -> String {
+    assert_eq!(response.status, 200, "{response:?}");
+    response.json()["access_token"].as_str().unwrap().to_owned()
+}
+
+/// The status and `error` of an OAuth error, which must have a description.
+#[track_caller]
+pub(crate) fn error_of(response: &TestResponse) -> (u16, String) {
+    let body: Value = response.json();
+    assert!(
+        body["error_description"].as_str().is_some_and(|text| !text.is_empty()),
+        "{response:?}"
+    );
+    (response.status, body["error"].as_str().unwrap().to_owned())
+}
+
+/// The expected result of [`error_of`].
+pub(crate) fn oauth_error(status: u16, error: &str) -> (u16, String) {
+    (status, error.to_owned())
+}
