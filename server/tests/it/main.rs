@@ -20,3 +20,4 @@ mod rules;
 mod store;
 mod support;
 mod unusual_text;
+mod wire;

@@ -1,0 +1,166 @@
+//! Snapshots of the wire format: whole responses with status, headers and body, one file for each
+//! shape, and one file for the errors of each area.
+//!
+//! After an intended change run the tests with `INSTA_UPDATE=always` and review the difference of
+//! the files in `wire/snapshots`.
+
+mod discovery;
+mod errors;
+mod evaluation;
+mod matrix;
+mod oauth;
+mod rules;
+
+use std::collections::BTreeMap;
+
+use axum::body::Body;
+use insta::Settings;
+use insta::internals::Content;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::limits::admitted;
+use crate::support::client::address;
+use crate::support::{Service, TestClient, TestResponse};
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// The headers that are part of the wire format. The others are tested elsewhere.
+const HEADERS: [&str; 15] = [
+    "access-control-allow-headers",
+    "access-control-allow-methods",
+    "access-control-allow-origin",
+    "access-control-expose-headers",
+    "access-control-max-age",
+    "allow",
+    "cache-control",
+    "content-type",
+    "location",
+    "pragma",
+    "ratelimit-policy",
+    "retry-after",
+    "vary",
+    "www-authenticate",
+    "x-ratelimit-limit",
+];
+
+/// Counts, which depend on the requests before. Shown for rejected requests only.
+const COUNTS: [&str; 3] = ["ratelimit", "x-ratelimit-remaining", "x-ratelimit-reset"];
+
+/// Identity of the client, as the gateway check reports it to a proxy.
+const IDENTITY: [&str; 3] = ["x-account-id", "x-app-id", "x-scopes"];
+
+/// A request line and its response.
+#[derive(Serialize)]
+struct Exchange {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    case: &'static str,
+    request: String,
+    status: u16,
+    headers: BTreeMap<&'static str, String>,
+    body: Value,
+}
+
+impl Exchange {
+    fn new(request: &str, response: &TestResponse) -> Self {
+        let counts = if response.status == 429 { &COUNTS[..] } else { &[] };
+        let names = HEADERS.iter().chain(counts).chain(&IDENTITY);
+        let header = |name: &&'static str| {
+            let value = response.headers.get(*name)?;
+            Some((*name, value.to_str().unwrap().to_owned()))
+        };
+        Self {
+            case: "",
+            request: request.to_owned(),
+            status: response.status,
+            headers: names.filter_map(header).collect(),
+            body: body(response),
+        }
+    }
+
+    /// Compares the exchange with its snapshot.
+    fn assert(&self, name: &str) {
+        assert_snapshot(name, self);
+    }
+}
+
+/// The JSON body, the title of a page, or null for an empty body.
+fn body(response: &TestResponse) -> Value {
+    if response.text.is_empty() {
+        return Value::Null;
+    }
+    if response.header("content-type").starts_with("text/html") {
+        let (_, rest) = response.text.split_once("<title>").unwrap();
+        return json!({ "title": rest.split_once("</title>").unwrap().0 });
+    }
+    response.json()
+}
+
+impl TestClient {
+    /// Sends a request, such as `GET /api/v1/instance`.
+    async fn exchange(&self, request: &str, body: impl Into<Body>) -> Exchange {
+        Exchange::new(request, &self.send(request, body).await)
+    }
+}
+
+/// The exchanges of one snapshot, each with the case that it shows.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Cases(Vec<Exchange>);
+
+impl Cases {
+    fn add(&mut self, case: &'static str, exchange: Exchange) {
+        self.0.push(Exchange { case, ..exchange });
+    }
+}
+
+/// A client whose address has used up its rate limit.
+async fn limited_client(service: &Service) -> TestClient {
+    let client = service.anonymous().at(address(77));
+    assert_eq!(admitted(&client, "GET /x", 300).await, 300);
+    client
+}
+
+/// Compares a value with a snapshot. Random values are checked and replaced.
+fn assert_snapshot(name: &str, value: &impl Serialize) {
+    let mut settings = Settings::new();
+    settings.set_snapshot_path("wire/snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    for name in ["access_token", "client_id", "client_secret", "code"] {
+        let selector = format!(".**.{name}");
+        settings.add_dynamic_redaction(&selector, move |value, _| {
+            replace(&value, |text| secret(name, text))
+        });
+    }
+    for selector in [".**.id", ".**[\"x-account-id\"]", ".**.uri", ".**.sub"] {
+        settings.add_dynamic_redaction(selector, |value, _| replace(&value, id));
+    }
+    for selector in [".**.device_id", ".**.session"] {
+        settings.add_redaction(selector, "[random]");
+    }
+    settings.add_dynamic_redaction(".**.version", |value, _| replace(&value, version));
+    settings.bind(|| insta::assert_json_snapshot!(name, value));
+}
+
+fn replace(value: &Content, replacement: impl Fn(&str) -> String) -> Content {
+    Content::from(replacement(value.as_str().unwrap()))
+}
+
+/// Replaces a random value of 64 characters of base64url by its name.
+fn secret(name: &str, text: &str) -> String {
+    let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    assert!(text.len() == 64 && text.bytes().all(is_base64url), "{text}");
+    format!("[{name}]")
+}
+
+/// Replaces a number of at least ten digits at the end.
+fn id(text: &str) -> String {
+    let rest = text.trim_end_matches(|last: char| last.is_ascii_digit());
+    if text.len() - rest.len() < 10 { text.to_owned() } else { format!("{rest}[id]") }
+}
+
+/// Replaces the version of this package, which changes with each release.
+fn version(text: &str) -> String {
+    text.replace(env!("CARGO_PKG_VERSION"), "[version]")
+}

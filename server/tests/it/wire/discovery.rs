@@ -1,0 +1,45 @@
+//! Documents that clients read first: metadata, instance and nodeinfo.
+
+use crate::support::Service;
+use crate::support::service::config;
+
+async fn assert_document(name: &str, path: &str) {
+    let documented = config(|config| {
+        config.instance.title = "Ringers".to_owned();
+        config.instance.description = "We ring".to_owned();
+        config.oauth.documentation_url = "https://docs.example/".parse().unwrap();
+    });
+    let service = Service::with(documented).await;
+    service.anonymous().exchange(&format!("GET {path}"), "").await.assert(name);
+}
+
+#[tokio::test]
+async fn oauth_metadata_matches_its_snapshot() {
+    assert_document("oauth_metadata", "/.well-known/oauth-authorization-server").await;
+}
+
+#[tokio::test]
+async fn instance_v1_matches_its_snapshot() {
+    assert_document("instance_v1", "/api/v1/instance").await;
+}
+
+#[tokio::test]
+async fn instance_v2_matches_its_snapshot() {
+    assert_document("instance_v2", "/api/v2/instance").await;
+}
+
+#[tokio::test]
+async fn nodeinfo_links_match_their_snapshot() {
+    assert_document("nodeinfo_links", "/.well-known/nodeinfo").await;
+}
+
+#[tokio::test]
+async fn nodeinfo_matches_its_snapshot() {
+    assert_document("nodeinfo", "/nodeinfo/2.0").await;
+}
+
+#[tokio::test]
+async fn preflight_response_matches_its_snapshot() {
+    let service = Service::start().await;
+    service.anonymous().exchange("OPTIONS /oauth/token", "").await.assert("preflight");
+}

@@ -1,0 +1,256 @@
+//! Errors of each area, in its format.
+
+use belfry_core::secret::SplitToken;
+
+use super::{Cases, Exchange, FORM, assert_snapshot, limited_client};
+use crate::rules::pushrules;
+use crate::support::browser::form;
+use crate::support::{Service, TestClient};
+
+/// More than any endpoint accepts.
+fn large_body() -> String {
+    format!("a={}", "b".repeat(70_000))
+}
+
+/// A client with the token of an app.
+async fn app_client(service: &Service, scopes: &str) -> TestClient {
+    let token = service.issue(None, scopes).await;
+    service.anonymous().with_token(token.reveal())
+}
+
+/// A client with a revoked token.
+async fn revoked_client(service: &Service) -> TestClient {
+    let client = service.user("bob").await;
+    let token = SplitToken::parse(client.token()).unwrap().lookup();
+    service.store().revoke_token(token, service.now()).await.unwrap();
+    client
+}
+
+#[tokio::test]
+async fn matrix_errors_match_their_snapshot() {
+    let service = Service::start().await;
+    let (anonymous, alice) = (service.anonymous(), service.user("alice").await);
+    let unknown = anonymous.with_token("unknown");
+    let (reader, writer) = (
+        service.user_with_scopes("alice", "read").await,
+        service.user_with_scopes("alice", "write").await,
+    );
+    let app = app_client(&service, "read write push").await;
+    let (revoked, limited) = (revoked_client(&service).await, limited_client(&service).await);
+    let large = large_body();
+    let mut cases = Cases(Vec::new());
+    for (case, client, request, body) in [
+        ("missing token", &anonymous, "GET ", ""),
+        ("unknown token", &unknown, "GET ", ""),
+        ("revoked token", &revoked, "GET ", ""),
+        ("two tokens", &alice, "GET ?access_token=x", ""),
+        ("missing scope to read", &writer, "GET ", ""),
+        ("missing scope to write", &reader, "PUT global/room/a", r#"{"actions":[]}"#),
+        ("token of an app", &app, "GET ", ""),
+        ("unknown rule", &alice, "GET global/room/a", ""),
+        ("deletion of a built-in rule", &alice, "DELETE global/override/.m.rule.master", ""),
+        ("unknown scope", &alice, "GET elsewhere/", ""),
+        ("unknown kind", &alice, "GET global/unknown/a", ""),
+        ("missing slash after a scope", &alice, "GET global", ""),
+        ("wrong method", &alice, "POST global/room/a", "{}"),
+        ("wrong method of all rulesets", &alice, "PUT ", "{}"),
+        ("body is not JSON", &alice, "PUT global/room/a", "{"),
+        ("body of a wrong shape", &alice, "PUT global/room/a", "[]"),
+        ("missing actions", &alice, "PUT global/room/a", "{}"),
+        ("unknown action", &alice, "PUT global/room/a", r#"{"actions":["sing"]}"#),
+        ("invalid rule id", &alice, "PUT global/room/.a", r#"{"actions":[]}"#),
+        ("unknown rule in before", &alice, "PUT global/room/a?before=b", r#"{"actions":[]}"#),
+        ("body too large", &alice, "PUT global/room/a", &large),
+        ("rate limit exceeded", &limited, "GET ", ""),
+    ] {
+        let (method, path) = request.split_once(' ').unwrap();
+        let request = format!("{method} {}", pushrules(path));
+        cases.add(case, client.exchange(&request, body.to_owned()).await);
+    }
+    for (case, request) in [
+        ("unknown path", "GET /_service/unknown"),
+        ("missing slash", "GET /_service/client/api/v1/pushrules"),
+        ("wrong method of login", "PUT /_matrix/client/v3/login"),
+        ("missing identifier", "POST /_matrix/client/v3/login"),
+    ] {
+        cases.add(case, anonymous.exchange(request, r#"{"type":"m.login.password"}"#).await);
+    }
+    assert_snapshot("errors_matrix", &cases);
+}
+
+#[tokio::test]
+async fn oauth_errors_match_their_snapshot() {
+    let service = Service::start().await;
+    let anonymous = service.anonymous().with("content-type", FORM);
+    let (client, other) = (service.client().await, service.client().await);
+    let foreign = other.app_token("read").await;
+    let limited = limited_client(&service).await;
+    let mut cases = Cases(Vec::new());
+    let grant = "client_credentials";
+    for (case, path, fields) in [
+        ("missing grant type", "token", vec![]),
+        ("unknown grant type", "token", vec![("grant_type", "password")]),
+        ("missing code", "token", vec![("grant_type", "authorization_code")]),
+        (
+            "unknown code",
+            "token",
+            vec![
+                ("grant_type", "authorization_code"),
+                ("code", "x"),
+                ("redirect_uri", "https://app.example/cb"),
+            ],
+        ),
+        ("undeclared scope", "token", vec![("grant_type", grant), ("scope", "admin:read")]),
+        ("token of another client", "revoke", vec![("token", &*foreign)]),
+        ("missing token", "revoke", vec![]),
+        ("missing token", "introspect", vec![]),
+    ] {
+        let path = format!("/oauth/{path}");
+        let response = client.post(&path, &fields).await;
+        cases.add(case, Exchange::new(&format!("POST {path}"), &response));
+    }
+    let wrong_secret = form(&[
+        ("grant_type", grant),
+        ("client_id", &client.id),
+        ("client_secret", "wrong"),
+        ("token", "x"),
+    ]);
+    let basic = anonymous.with("authorization", "Basic eDp5");
+    let plain = service.anonymous().with("content-type", "text/plain");
+    for (case, client, request, body) in [
+        ("wrong secret", &anonymous, "POST /oauth/token", wrong_secret.clone()),
+        ("unknown client", &basic, "POST /oauth/token", form(&[("grant_type", grant)])),
+        ("missing credentials", &anonymous, "POST /oauth/token", form(&[("grant_type", grant)])),
+        ("two credentials", &basic, "POST /oauth/token", wrong_secret.clone()),
+        ("wrong secret", &anonymous, "POST /oauth/revoke", wrong_secret.clone()),
+        ("wrong secret", &anonymous, "POST /oauth/introspect", wrong_secret),
+        ("unknown path", &anonymous, "GET /oauth/unknown", String::new()),
+        ("wrong method", &anonymous, "GET /oauth/token", String::new()),
+        ("wrong method", &anonymous, "GET /oauth/introspect", String::new()),
+        ("body too large", &anonymous, "POST /oauth/token", large_body()),
+        ("wrong content type", &plain, "POST /oauth/token", "a=b".to_owned()),
+        ("rate limit exceeded", &limited, "POST /oauth/token", String::new()),
+    ] {
+        cases.add(case, client.exchange(request, body).await);
+    }
+    assert_snapshot("errors_oauth", &cases);
+}
+
+#[tokio::test]
+async fn api_errors_match_their_snapshot() {
+    let service = Service::start().await;
+    let (anonymous, alice) = (service.anonymous(), service.user("alice").await);
+    let unknown = anonymous.with_token("unknown");
+    let limited = limited_client(&service).await;
+    let revoked = revoked_client(&service).await;
+    let pusher = service.user_with_scopes("alice", "push").await;
+    let app = app_client(&service, "read write").await.with("content-type", FORM);
+    let sender = anonymous.with("content-type", FORM);
+    let plain = anonymous.with("content-type", "text/plain");
+    let account = "GET /api/v1/accounts/verify_credentials";
+    let (sign_up, register) = ("POST /api/v1/accounts", "POST /api/v1/apps");
+    let (large, invalid_account) = (large_body(), "username=Alice&email=nowhere&password=short");
+    let mut cases = Cases(Vec::new());
+    for (case, client, request, body) in [
+        ("missing token", &anonymous, account, ""),
+        ("unknown token", &unknown, account, ""),
+        ("revoked token", &revoked, account, ""),
+        ("missing scope", &pusher, account, ""),
+        ("missing token", &anonymous, "GET /oauth/userinfo", ""),
+        ("missing scope", &pusher, "GET /oauth/userinfo", ""),
+        ("token of an app", &app, account, ""),
+        ("token of a user", &alice.with("content-type", FORM), sign_up, invalid_account),
+        ("unknown path", &anonymous, "GET /api/v1/unknown", ""),
+        ("unknown path", &anonymous, "GET /.well-known/unknown", ""),
+        ("unknown path outside the API", &anonymous, "GET /unknown", ""),
+        ("wrong method", &anonymous, "GET /api/v1/apps", ""),
+        ("wrong method outside the API", &anonymous, "POST /healthz", ""),
+        ("body too large", &sender, register, &large),
+        ("wrong content type", &plain, register, "a=b"),
+        ("invalid app", &sender, register, "redirect_uris=javascript:x&scopes=unknown"),
+        ("invalid account", &app, sign_up, invalid_account),
+        ("rate limit exceeded", &limited, "GET /api/v1/instance", ""),
+        ("rate limit exceeded outside the API", &limited, "GET /unknown", ""),
+    ] {
+        cases.add(case, client.exchange(request, body.to_owned()).await);
+    }
+    assert_snapshot("errors_api", &cases);
+}
+
+/// Errors on the paths of pages, for this `Accept` header.
+async fn page_errors(accept: &str) -> Cases {
+    let service = Service::start().await;
+    let anonymous = service.anonymous().with("accept", accept);
+    let sender = anonymous.with("content-type", FORM);
+    let plain = anonymous.with("content-type", "text/plain");
+    let limited = limited_client(&service).await.with("accept", accept);
+    let authorize = "GET /oauth/authorize?response_type=code&redirect_uri=https://app.example/cb";
+    // Adds the app with the client id `tests`.
+    service.issue(None, "read").await;
+    let mut cases = Cases(Vec::new());
+    for (case, client, request, body) in [
+        ("missing client", &anonymous, authorize.to_owned(), String::new()),
+        ("unknown client", &anonymous, format!("{authorize}&client_id=unknown"), String::new()),
+        (
+            "other redirect URI",
+            &anonymous,
+            format!("{authorize}/other&client_id=tests"),
+            String::new(),
+        ),
+        ("malformed query", &anonymous, format!("{authorize}&state=%zz"), String::new()),
+        ("missing form token", &sender, "POST /oauth/authorize".to_owned(), "a=b".to_owned()),
+        (
+            "unknown code",
+            &anonymous,
+            "GET /oauth/authorize/native?code=x".to_owned(),
+            String::new(),
+        ),
+        ("unknown path", &anonymous, "GET /oauth/authorize/unknown".to_owned(), String::new()),
+        ("wrong method", &anonymous, "PUT /oauth/sign_in".to_owned(), String::new()),
+        ("body too large", &sender, "POST /oauth/sign_in".to_owned(), large_body()),
+        ("wrong content type", &plain, "POST /oauth/sign_in".to_owned(), "a=b".to_owned()),
+        ("rate limit exceeded", &limited, "GET /oauth/account".to_owned(), String::new()),
+    ] {
+        cases.add(case, client.exchange(&request, body).await);
+    }
+    cases
+}
+
+#[tokio::test]
+async fn page_errors_for_programs_match_their_snapshot() {
+    assert_snapshot("errors_page_for_programs", &page_errors("application/json").await);
+}
+
+#[tokio::test]
+async fn page_errors_for_people_match_their_snapshot() {
+    assert_snapshot("errors_page_for_people", &page_errors("text/html").await);
+}
+
+#[tokio::test]
+async fn gateway_errors_match_their_snapshot() {
+    let service = Service::start().await;
+    let with_request = |client: &TestClient| {
+        client.with("x-original-method", "POST").with("x-original-uri", "/api/v1/statuses")
+    };
+    let anonymous = with_request(&service.anonymous());
+    let alice = with_request(&service.user_with_scopes("alice", "read").await);
+    let unknown = anonymous.with_token("unknown");
+    let revoked = with_request(&revoked_client(&service).await);
+    let limited = with_request(&limited_client(&service).await);
+    let conflicting = alice.with("x-forwarded-method", "GET").with("x-forwarded-uri", "/other");
+    let mut cases = Cases(Vec::new());
+    for (case, client, query) in [
+        ("missing token", &anonymous, ""),
+        ("unknown token", &unknown, ""),
+        ("revoked token", &revoked, ""),
+        ("missing scope", &alice, "?scope=write"),
+        ("invalid scope in the check", &alice, "?scope=unknown"),
+        ("missing original request", &service.anonymous(), ""),
+        ("conflicting original requests", &conflicting, ""),
+        ("rate limit exceeded", &limited, ""),
+    ] {
+        let request = format!("GET /gateway/check{query}");
+        cases.add(case, client.exchange(&request, "").await);
+    }
+    assert_snapshot("errors_gateway", &cases);
+}

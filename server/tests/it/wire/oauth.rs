@@ -1,0 +1,171 @@
+//! Apps, accounts, tokens and what they give access to.
+
+use std::time::Duration;
+
+use super::{Cases, Exchange, FORM, assert_snapshot};
+use crate::support::browser::form;
+use crate::support::oauth_client::token_of;
+use crate::support::service::config;
+use crate::support::{OAuthClient, Service};
+
+/// A service whose tokens expire after an hour.
+async fn with_token_lifetime() -> Service {
+    let expiring = config(|config| config.oauth.token_lifetime = Some(Duration::from_hours(1)));
+    Service::with(expiring).await
+}
+
+/// Posts a form with the credentials of the client.
+async fn post(client: &OAuthClient, path: &str, fields: &[(&str, &str)]) -> Exchange {
+    Exchange::new(&format!("POST {path}"), &client.post(path, fields).await)
+}
+
+/// Redeems a new code of an account for these scopes.
+async fn redeem_code(service: &Service, client: &OAuthClient, scopes: &str) -> Exchange {
+    let code = client.code(&mut service.browser(), "alice", &[("scope", scopes)]).await;
+    Exchange::new("POST /oauth/token", &client.redeem(&code, &[]).await)
+}
+
+#[tokio::test]
+async fn app_registration_matches_its_snapshot() {
+    let service = Service::start().await;
+    let fields = form(&[
+        ("client_name", "Tusky"),
+        ("redirect_uris", "https://app.example/cb\nurn:ietf:wg:oauth:2.0:oob"),
+        ("scopes", "read write push"),
+        ("website", "https://app.example"),
+    ]);
+    let client = service.anonymous().with("content-type", FORM);
+    client.exchange("POST /api/v1/apps", fields).await.assert("app_registration");
+}
+
+#[tokio::test]
+async fn app_of_a_token_matches_its_snapshot() {
+    let service = Service::start().await;
+    let token = service.client().await.app_token("read").await;
+    let client = service.anonymous().with_token(&token);
+    let app = client.exchange("GET /api/v1/apps/verify_credentials", "").await;
+    app.assert("app_verify_credentials");
+}
+
+#[tokio::test]
+async fn account_of_a_token_matches_its_snapshot() {
+    let service = Service::start().await;
+    let alice = service.user_with_scopes("alice", "read:accounts").await;
+    let account = alice.exchange("GET /api/v1/accounts/verify_credentials", "").await;
+    account.assert("account_verify_credentials");
+}
+
+#[tokio::test]
+async fn sign_up_matches_its_snapshot() {
+    let service = Service::start().await;
+    let token = service.client().await.app_token("write:accounts").await;
+    let client = service.anonymous().with_token(&token).with("content-type", FORM);
+    let fields = form(&[
+        ("username", "alice"),
+        ("email", "alice@example.org"),
+        ("password", "correct horse"),
+        ("agreement", "true"),
+    ]);
+    client.exchange("POST /api/v1/accounts", fields).await.assert("sign_up");
+}
+
+#[tokio::test]
+async fn authorization_response_matches_its_snapshot() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let client = service.client().await;
+    let mut browser = service.browser();
+    let page = browser.get(&client.authorize(&[("state", "a b")])).await;
+    let page = browser.sign_in(&page, "alice").await;
+    let approved = browser.decide(&page, "allow").await.redirected(&client.redirect_uri);
+    let page = browser.get(&client.authorize(&[("state", "a b"), ("scope", "read push")])).await;
+    let denied = browser.decide(&page, "deny").await.redirected(&client.redirect_uri);
+    assert_snapshot("authorization_response", &approved);
+    assert_snapshot("authorization_response_denied", &denied);
+}
+
+#[tokio::test]
+async fn token_of_an_authorization_code_matches_its_snapshot() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let client = service.client().await;
+    redeem_code(&service, &client, "read push").await.assert("token_authorization_code");
+}
+
+#[tokio::test]
+async fn token_of_an_authorization_code_with_a_lifetime_matches_its_snapshot() {
+    let service = with_token_lifetime().await;
+    service.add_account("alice").await;
+    let client = service.client().await;
+    let token = redeem_code(&service, &client, "read push").await;
+    token.assert("token_authorization_code_with_lifetime");
+}
+
+#[tokio::test]
+async fn token_of_client_credentials_matches_its_snapshot() {
+    let service = Service::start().await;
+    let client = service.client().await;
+    let fields = [("grant_type", "client_credentials")];
+    post(&client, "/oauth/token", &fields).await.assert("token_client_credentials");
+}
+
+#[tokio::test]
+async fn token_of_client_credentials_with_a_lifetime_matches_its_snapshot() {
+    let service = with_token_lifetime().await;
+    let client = service.client().await;
+    let fields = [("grant_type", "client_credentials"), ("scope", "read write:accounts")];
+    let token = post(&client, "/oauth/token", &fields).await;
+    token.assert("token_client_credentials_with_lifetime");
+}
+
+#[tokio::test]
+async fn revocation_matches_its_snapshot() {
+    let service = Service::start().await;
+    let client = service.client().await;
+    let token = client.app_token("read").await;
+    post(&client, "/oauth/revoke", &[("token", &token)]).await.assert("revocation");
+}
+
+#[tokio::test]
+async fn introspection_matches_its_snapshot() {
+    let service = with_token_lifetime().await;
+    service.add_account("alice").await;
+    let client = service.client().await;
+    let mut cases = Cases(Vec::new());
+    let code = client.code(&mut service.browser(), "alice", &[("scope", "read push")]).await;
+    let user_token = token_of(&client.redeem(&code, &[]).await);
+    let app_token = client.app_token("read").await;
+    for (case, token) in [
+        ("active token of a user", &*user_token),
+        ("active token of an app", &app_token),
+        ("unknown token", "unknown"),
+    ] {
+        cases.add(case, post(&client, "/oauth/introspect", &[("token", token)]).await);
+    }
+    assert_snapshot("introspection", &cases);
+}
+
+#[tokio::test]
+async fn introspection_of_a_token_without_a_lifetime_matches_its_snapshot() {
+    let service = Service::start().await;
+    let client = service.client().await;
+    let token = client.app_token("read").await;
+    let active = post(&client, "/oauth/introspect", &[("token", &token)]).await;
+    active.assert("introspection_without_lifetime");
+}
+
+#[tokio::test]
+async fn userinfo_matches_its_snapshot() {
+    let service = Service::start().await;
+    let alice = service.user_with_scopes("alice", "profile").await;
+    alice.exchange("GET /oauth/userinfo", "").await.assert("userinfo");
+}
+
+#[tokio::test]
+async fn gateway_check_matches_its_snapshot() {
+    let service = Service::start().await;
+    let alice = service.user_with_scopes("alice", "read write:media").await;
+    let proxy = alice.with("x-original-method", "POST").with("x-original-uri", "/api/v1/media");
+    let check = proxy.exchange("GET /gateway/check?scope=write:media", "").await;
+    check.assert("gateway_check");
+}
