@@ -22,39 +22,24 @@ pub const MAX_DEPTH: usize = 100;
 
 /// Reason why a JSON body is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the error texts describe them")]
 pub enum JsonError {
-    /// The bytes are not UTF-8.
     #[error("the body is not UTF-8: invalid byte at offset {valid_up_to}")]
-    NotUtf8 {
-        /// Offset of the first invalid byte.
-        valid_up_to: usize,
-    },
+    NotUtf8 { valid_up_to: usize },
     /// The text is not exactly one JSON value. A byte order mark is not accepted either.
     #[error("the body is not JSON: {0}")]
     Syntax(String),
-    /// An object has two members with the same key.
     #[error("duplicate key in object at line {line} column {column}")]
-    DuplicateKey {
-        /// Line, starting at 1.
-        line: usize,
-        /// Column, starting at 1.
-        column: usize,
-    },
-    /// Arrays and objects are nested too deeply.
+    DuplicateKey { line: usize, column: usize },
     #[error("the JSON is nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
     /// Valid JSON syntax with a string or a number that cannot be represented.
     #[error("the JSON contains a lone surrogate or a number out of range: {0}")]
     Unrepresentable(String),
-    /// A field, or the body itself, has the wrong JSON type.
+    /// `field` is a path like `conditions[2].key`, or `the body`.
     #[error("{field} must be {expected}")]
-    WrongType {
-        /// Path of the field: `actions`, `conditions[2].key`.
-        field: String,
-        /// The accepted types.
-        expected: &'static str,
-    },
-    /// A required field is missing. Holds the path of the field.
+    WrongType { field: String, expected: &'static str },
+    /// Holds the path of the field.
     #[error("{0} is missing")]
     MissingField(String),
 }
@@ -68,19 +53,13 @@ impl JsonError {
 }
 
 /// Parses one JSON value.
-///
-/// # Errors
-/// If the bytes are not JSON, or are JSON that parsers interpret differently.
 pub fn read(bytes: &[u8]) -> Result<Value, JsonError> {
     read_with(bytes, None)
 }
 
 /// Parses an object and passes the items of one of its arrays to `on_item`, each with its index,
 /// instead of collecting them, so that memory use is independent of the length of the array. The
-/// array is empty in the returned object.
-///
-/// # Errors
-/// If [`read`] would fail, or with the first error of `on_item`.
+/// array is empty in the returned object. The first error of `on_item` ends the parsing.
 pub fn read_streamed<E: From<JsonError>>(
     bytes: &[u8],
     array: &str,
@@ -117,12 +96,9 @@ fn read_with(bytes: &[u8], streamed: Option<Streamed<'_>>) -> Result<Value, Json
 }
 
 /// Serialises a response body.
-///
-/// # Panics
-/// If a map in the value has keys that are not strings. No type of this crate has such a map.
 #[must_use]
 pub fn write(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).expect("map keys are strings")
+    serde_json::to_vec(value).expect("all map keys of our types are strings")
 }
 
 #[derive(Clone, Copy)]

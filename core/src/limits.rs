@@ -1,7 +1,7 @@
 //! Rate limits: fixed windows per key, and the decision about a request that falls under several.
 //!
-//! Nothing here stores counts. An engine stores one [`Window`] for each [`Bucket`], passes the stored
-//! windows to [`decide`] and stores the windows it gets back, so all engines decide alike.
+//! This module stores no counts. An engine stores one [`Window`] for each [`Bucket`], passes the
+//! stored windows to [`decide`] and stores the updated ones, so all engines decide alike.
 //!
 //! **Clock changes.** A window is stored by its end, and [`decide`] clamps an end that is further away
 //! than the limit's window. After a clock is set back, counts remain (no free reset) and nobody is
@@ -38,7 +38,7 @@ pub use self::micros::Micros;
 
 /// A named maximum of requests per window.
 ///
-/// Counts are stored under the name, so a limit that changes its numbers keeps its counts.
+/// Counts are stored under the name, so they remain when the numbers change.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Limit {
     name: String,
@@ -62,9 +62,6 @@ impl Limit {
     const MAX_WINDOW_SECONDS: u32 = 366 * 24 * 60 * 60;
 
     /// Creates a limit. With 0 `requests`, every request is rejected.
-    ///
-    /// # Errors
-    /// When the name or the window is invalid.
     pub fn new(name: &str, requests: u32, window: Duration) -> Result<Self, LimitError> {
         let is_valid =
             |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
@@ -118,10 +115,10 @@ impl fmt::Display for Limit {
 
 /// The count of one bucket and the end of its window.
 ///
-/// A window starts with the first request that is counted and lasts as long as the limit says.
+/// A window starts with the first request that is counted and lasts for the window of the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// The number of requests admitted so far. A window with 0 need not be stored.
+    /// The number of requests admitted so far. An engine may drop a window with 0.
     pub count: u32,
     /// When it ends; a request at this instant falls into the next window.
     pub end: Micros,
@@ -137,22 +134,22 @@ impl Window {
 pub struct Bucket<'a> {
     /// The limit.
     pub limit: &'a Arc<Limit>,
-    /// Whose requests are counted together.
+    /// The key that the request is counted under.
     pub key: LimitKey<'a>,
 }
 
 /// All buckets of a request. Most requests have two.
 pub type Buckets<'a> = SmallVec<[Bucket<'a>; 2]>;
 
-/// What a decision consumes.
+/// Which buckets a decision counts the request in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountMode {
-    /// One request of every bucket if all of them have requests left, otherwise nothing.
+    /// All buckets if each has a request left, otherwise none.
     Check,
-    /// Nothing: asks how a request would be decided.
+    /// None: only reports how a request would be decided.
     Peek,
-    /// One request of every bucket that has one left, whatever the others say. For events that are
-    /// counted after they happened, like a wrong secret.
+    /// Each bucket that has a request left, independently of the others. For events that are counted
+    /// after they happened, like a wrong secret.
     Charge,
 }
 
@@ -187,8 +184,8 @@ pub struct RateLimitDecision {
 
 /// Decides about a request by all its limits together, each with its stored window.
 ///
-/// The windows are updated to what must be stored, also when the request is rejected, because an end
-/// may have been clamped.
+/// Updates the windows, which must be stored even if the request is rejected: an end may have been
+/// clamped.
 pub fn decide(
     mode: CountMode,
     windows: &mut [(&Arc<Limit>, Window)],

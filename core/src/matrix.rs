@@ -1,16 +1,14 @@
 //! Matrix client-server API besides push rules: versions, login and registration.
 
-mod device;
 mod error_code;
+mod ids;
 mod login;
 mod register;
-mod user_id;
 
-pub use device::device_id;
 pub use error_code::MatrixErrorCode;
+pub use ids::{device_id, localpart, user_id};
 pub use login::{LoginError, LoginRequest};
 pub use register::{RegisterRequest, RegistrationStage};
-pub use user_id::{localpart, user_id};
 
 /// The only supported login type.
 pub const LOGIN_PASSWORD: &str = "m.login.password";

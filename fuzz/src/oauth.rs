@@ -9,12 +9,13 @@ use belfry_core::limits::route::{Route, RoutePattern};
 use belfry_core::matrix::{LoginRequest, RegisterRequest};
 use belfry_core::oauth::app::{App, AppDetails, Registration};
 use belfry_core::oauth::bearer;
+use belfry_core::oauth::client_token_request::ClientTokenRequest;
 use belfry_core::oauth::form::{self, Pairs};
+use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::redirect::RedirectUri;
-use belfry_core::oauth::request::{AuthorizationRequest, client_id};
+use belfry_core::oauth::request::AuthorizationRequest;
 use belfry_core::oauth::response::{AuthorizationResponse, Delivery, ResponseMode, ResponseTarget};
-use belfry_core::oauth::revoke_request::RevokeRequest;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::sign_up::SignUp;
 use belfry_core::oauth::token_request::TokenRequest;
@@ -52,9 +53,9 @@ fn parse_all(pairs: &Pairs, header: &[u8]) {
     let tokens = pairs.iter().filter(|(name, _)| name == "access_token");
     let _ = bearer::extract_token([header], tokens.map(|(_, token)| token.as_str()));
     let _ = TokenRequest::parse(Some(header), parameters);
-    let _ = RevokeRequest::parse(Some(header), parameters);
+    let _ = ClientTokenRequest::parse_revocation(Some(header), parameters);
     let _ = SignUp::from_pairs(pairs.clone()).validate();
-    let _ = client_id(parameters);
+    let _ = parameters.required(Parameter::ClientId);
     for (_, value) in pairs {
         if let Ok(scopes) = value.parse::<Scopes>() {
             assert_eq!(scopes.to_string().parse(), Ok(scopes.clone()));

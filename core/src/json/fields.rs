@@ -94,7 +94,6 @@ impl Fields {
         self.take_bool(name)?.ok_or_else(|| JsonError::MissingField(self.path(name)))
     }
 
-    /// The error for a field of the wrong type.
     pub(crate) fn wrong_type(&self, name: &str, expected: &'static str) -> JsonError {
         JsonError::WrongType { field: self.path(name), expected }
     }

@@ -17,31 +17,31 @@ use super::{Bucket, Buckets, Limit};
 /// account nor the client at another.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "BTreeMap<String, LimitSetting>")]
-pub struct AbuseLimits {
-    sign_in_address: Option<Arc<Limit>>,
-    sign_in_name: Option<Arc<Limit>>,
-    client_secret: Option<Arc<Limit>>,
-    app_registration: Option<Arc<Limit>>,
-}
+pub struct AbuseLimits(Vec<Arc<Limit>>);
 
-/// The names, which no row of the limit table may use: counts are stored under them.
-pub(super) const NAMES: [&str; 4] =
-    ["sign_in_address", "sign_in_name", "client_secret", "app_registration"];
+const SIGN_IN_ADDRESS: &str = "sign_in_address";
+const SIGN_IN_NAME: &str = "sign_in_name";
+const CLIENT_SECRET: &str = "client_secret";
+const APP_REGISTRATION: &str = "app_registration";
 
 const MINUTES: u64 = 60;
 
+/// Name, requests and window of the defaults. No row of the limit table may have one of these names,
+/// because counts are stored by name.
+pub(super) const DEFAULTS: [(&str, u32, u64); 4] = [
+    (SIGN_IN_ADDRESS, 25, 5 * MINUTES),
+    (SIGN_IN_NAME, 25, 60 * MINUTES),
+    (CLIENT_SECRET, 25, 5 * MINUTES),
+    (APP_REGISTRATION, 30, 10 * MINUTES),
+];
+
 impl Default for AbuseLimits {
     fn default() -> Self {
-        let limit = |name, requests, seconds| {
+        let limit = |(name, requests, seconds)| {
             let limit = Limit::new(name, requests, Duration::from_secs(seconds));
-            Some(Arc::new(limit.expect("the names and windows here are valid")))
+            limit.expect("the names and windows above are valid").into()
         };
-        Self {
-            sign_in_address: limit("sign_in_address", 25, 5 * MINUTES),
-            sign_in_name: limit("sign_in_name", 25, 60 * MINUTES),
-            client_secret: limit("client_secret", 25, 5 * MINUTES),
-            app_registration: limit("app_registration", 30, 10 * MINUTES),
-        }
+        Self(DEFAULTS.map(limit).into())
     }
 }
 
@@ -49,70 +49,57 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for AbuseLimits {
     type Error = LimitSettingError;
 
     fn try_from(settings: BTreeMap<String, LimitSetting>) -> Result<Self, LimitSettingError> {
-        let mut limits = Self::default();
+        let mut limits = Self::default().0;
         for (name, setting) in settings {
-            let limit = limits.by_name(&name)?;
+            let Some(index) = limits.iter().position(|limit| limit.name() == name) else {
+                let known = DEFAULTS.map(|default| default.0).join(", ");
+                return Err(LimitSettingError::Unknown { name, known });
+            };
             match setting {
-                LimitSetting::Off => *limit = None,
+                LimitSetting::Off => drop(limits.remove(index)),
                 LimitSetting::Override(
                     LimitOverride { per: Some(_), .. } | LimitOverride { matches: Some(_), .. },
-                ) => {
-                    return Err(LimitSettingError::Fixed(name));
-                }
+                ) => return Err(LimitSettingError::Fixed(name)),
                 LimitSetting::Override(change) => {
-                    *limit = Some(change.apply(&name, limit.as_deref())?);
+                    limits[index] = change.apply(&name, Some(&limits[index]))?;
                 }
             }
         }
-        Ok(limits)
+        Ok(Self(limits))
     }
 }
 
 impl AbuseLimits {
-    fn by_name(&mut self, name: &str) -> Result<&mut Option<Arc<Limit>>, LimitSettingError> {
-        match name {
-            "sign_in_address" => Ok(&mut self.sign_in_address),
-            "sign_in_name" => Ok(&mut self.sign_in_name),
-            "client_secret" => Ok(&mut self.client_secret),
-            "app_registration" => Ok(&mut self.app_registration),
-            unknown => {
-                Err(LimitSettingError::Unknown { name: unknown.into(), known: NAMES.join(", ") })
-            }
-        }
-    }
-
     /// All limits that are not removed.
     pub fn limits(&self) -> impl Iterator<Item = &Arc<Limit>> {
-        [&self.sign_in_address, &self.sign_in_name, &self.client_secret, &self.app_registration]
-            .into_iter()
-            .flatten()
+        self.0.iter()
     }
 
     /// The buckets of a sign-in attempt: check them before the password is verified.
     #[must_use]
     pub fn sign_in<'a>(&'a self, from: Network, name: &'a str) -> Buckets<'a> {
-        let address = bucket(self.sign_in_address.as_ref(), LimitKey::Network(from));
-        let name = bucket(self.sign_in_name.as_ref(), LimitKey::name_from(from, name));
+        let address = self.bucket(SIGN_IN_ADDRESS, LimitKey::Network(from));
+        let name = self.bucket(SIGN_IN_NAME, LimitKey::name_from(from, name));
         address.into_iter().chain(name).collect()
     }
 
     /// The bucket of wrong client secrets: peek before a secret is verified, charge when it was wrong.
-    /// So a client that knows its secret is never rejected for its own traffic.
+    /// So a client that sends the right secret is never rejected for its own traffic.
     #[must_use]
     pub fn client_secret<'a>(&'a self, from: Network, client_id: &'a str) -> Buckets<'a> {
-        let key = LimitKey::name_from(from, client_id);
-        bucket(self.client_secret.as_ref(), key).into_iter().collect()
+        self.bucket(CLIENT_SECRET, LimitKey::name_from(from, client_id)).into_iter().collect()
     }
 
     /// The bucket of app registrations.
     #[must_use]
     pub fn app_registration(&self, from: Network) -> Buckets<'_> {
-        bucket(self.app_registration.as_ref(), LimitKey::Network(from)).into_iter().collect()
+        self.bucket(APP_REGISTRATION, LimitKey::Network(from)).into_iter().collect()
     }
-}
 
-fn bucket<'a>(limit: Option<&'a Arc<Limit>>, key: LimitKey<'a>) -> Option<Bucket<'a>> {
-    limit.map(|limit| Bucket { limit, key })
+    fn bucket<'a>(&'a self, name: &str, key: LimitKey<'a>) -> Option<Bucket<'a>> {
+        let limit = self.0.iter().find(|limit| limit.name() == name)?;
+        Some(Bucket { limit, key })
+    }
 }
 
 #[cfg(test)]
@@ -124,7 +111,7 @@ mod tests {
     }
 
     fn keys<'a>(buckets: &[Bucket<'a>]) -> Vec<(String, LimitKey<'a>)> {
-        buckets.iter().map(|c| (c.limit.name().to_owned(), c.key.clone())).collect()
+        buckets.iter().map(|b| (b.limit.name().to_owned(), b.key.clone())).collect()
     }
 
     #[test]

@@ -100,15 +100,15 @@ mod tests {
             status("account", 299, "2026-08-01T13:55:00.25Z", true),
             status("ip", 12, "2026-08-01T13:50:41Z", true),
         ];
-        let of = |status: &QuotaStatus| RateLimitDecision {
+        let single = |status: &QuotaStatus| RateLimitDecision {
             at: at(NOW),
             statuses: [status.clone()].into_iter().collect(),
         };
-        let both = of(&account).merge(of(&ip));
+        let both = single(&account).merge(single(&ip));
         assert_eq!(both.rate_limit(), r#""account";r=299;t=300, "ip";r=12;t=41"#);
         let one = r#""ip";r=12;t=41"#;
-        assert_eq!(of(&ip).merge(RateLimitDecision::default()).rate_limit(), one);
-        assert_eq!(RateLimitDecision::default().merge(of(&ip)).rate_limit(), one);
+        assert_eq!(single(&ip).merge(RateLimitDecision::default()).rate_limit(), one);
+        assert_eq!(RateLimitDecision::default().merge(single(&ip)).rate_limit(), one);
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! The request that a proxy asks about in a gateway check.
+//! The original request of a gateway check: the one that a proxy wants to have checked.
 //!
-//! Proxies name it in one of three ways. Clients can send the headers of the ways that a proxy does
-//! not use, and most proxies pass those on. So contradicting ways are rejected, and so is a lone
-//! method or URI: its counterpart could come from the client.
+//! A proxy names it in the path of the check, in `X-Original-*` or in `X-Forwarded-*` headers. A
+//! client can forge the headers that its proxy does not set, and most proxies pass them on. So two
+//! different requests are rejected, and so is a method without a URI or a URI without a method: the
+//! other one could come from the client.
 
 use std::borrow::Cow;
 
@@ -28,17 +29,15 @@ pub struct HeaderPair<'a> {
 
 /// Why the original request is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the error texts describe them")]
 pub enum OriginalRequestError {
-    /// The check names no request.
     #[error(
         "name the original request: in X-Original-Method and X-Original-URI, in X-Forwarded-Method \
          and X-Forwarded-Uri, or by its path after /gateway/check"
     )]
     Missing,
-    /// Only one header of a pair is present.
     #[error("send the method and the URI of the original request; only one of them is present")]
     Incomplete,
-    /// Two ways name different requests.
     #[error(
         "different original requests are named; the proxy must remove X-Original-Method, \
          X-Original-URI, X-Forwarded-Method and X-Forwarded-Uri from the requests of its clients"
@@ -47,9 +46,6 @@ pub enum OriginalRequestError {
 }
 
 /// Determines the original request from the path of the check, `X-Original-*` and `X-Forwarded-*`.
-///
-/// # Errors
-/// When it is missing or incomplete, or when two ways differ.
 pub fn resolve<'a>(
     path: Option<OriginalRequest<'a>>,
     original: HeaderPair<'a>,
@@ -94,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_named_in_one_of_three_ways_that_must_agree() {
+    fn the_path_and_both_header_pairs_must_name_the_same_request() {
         use OriginalRequestError::{Conflicting, Incomplete, Missing};
         let request = |text: &'static str| {
             let (method, target) = text.split_once(' ').unwrap();

@@ -1,4 +1,4 @@
-//! Patterns of method and path that say which requests a limit counts, and the normalised path that
+//! Patterns of method and path that select the requests of a limit, and the normalised paths that
 //! they are compared with.
 
 use std::str::FromStr;

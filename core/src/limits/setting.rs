@@ -41,30 +41,20 @@ pub struct LimitOverride {
 
 /// Why the settings of limits are invalid. Each text begins with the name of the limit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the error texts describe them")]
 pub enum LimitSettingError {
-    /// A new row lacks a key.
     #[error("{0}: a new limit needs `per`, `match`, `requests` and `window`")]
     Incomplete(String),
-    /// A row has an empty `match`.
     #[error(
         "{0}: `match` is empty; list the requests to count, or remove the limit with `{0} = false`"
     )]
     MatchesNothing(String),
-    /// An abuse limit has a fixed key and fixed requests.
     #[error("{0}: only `requests` and `window` can be set here")]
     Fixed(String),
-    /// The name is that of an abuse limit.
     #[error("{0}: reserved name: used by [limits.abuse]")]
     Reserved(String),
-    /// No limit has this name.
     #[error("{name}: there is no such limit; there are {known}")]
-    Unknown {
-        /// The name that was given.
-        name: String,
-        /// The names that exist.
-        known: String,
-    },
-    /// The name or the window is invalid.
+    Unknown { name: String, known: String },
     #[error("{0}: {1}")]
     Limit(String, LimitError),
 }

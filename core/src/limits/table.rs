@@ -38,7 +38,7 @@ impl fmt::Display for LimitRow {
 
 /// The rows of the limit table.
 ///
-/// It is deserialised from settings that change the defaults: `media = false` removes a row,
+/// Deserialised from settings that change the defaults: `media = false` removes a row,
 /// `media = { requests = 60 }` changes it, and an unknown name adds a row.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "BTreeMap<String, LimitSetting>")]
@@ -63,7 +63,7 @@ const DEFAULTS: [(&str, KeyKind, &[&str], u32, u64); 5] = [
     ("sign_up", KeyKind::Ip, &["POST /api/v1/accounts"], 5, 30 * MINUTES),
 ];
 
-/// The request that creates an account in Mastodon's API.
+/// The request that creates an account in Mastodon's API: method and path.
 const SIGN_UP: (&str, &str) = ("POST", "/api/v1/accounts");
 
 impl Default for LimitTable {
@@ -101,7 +101,7 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
                 let known = rows.iter().map(|row| row.limit.name()).collect::<Vec<_>>().join(", ");
                 return Err(LimitSettingError::Unknown { name, known });
             };
-            if abuse::NAMES.contains(&name.as_str()) {
+            if abuse::DEFAULTS.iter().any(|default| default.0 == name) {
                 return Err(LimitSettingError::Reserved(name));
             }
             let limit = change.apply(&name, None)?;
@@ -124,15 +124,14 @@ impl LimitTable {
         &self.rows
     }
 
-    /// The buckets of an account that is created by another request than Mastodon's: those of all
-    /// rows that count that request, without the rows of every path, which have counted the actual
-    /// request already.
+    /// The buckets of a sign-up by another request than Mastodon's: those of all rows that count
+    /// Mastodon's, except rows for every path, which have counted the actual request already.
     #[must_use]
     pub fn sign_up_buckets(&self, from: Network) -> Buckets<'_> {
         let (method, path) = SIGN_UP;
         let mut buckets = self.buckets(method, path, None, from);
-        let of_every_path = self.buckets(method, "/", None, from);
-        buckets.retain(|bucket| of_every_path.iter().all(|other| other.limit != bucket.limit));
+        let counted = self.buckets(method, "/", None, from);
+        buckets.retain(|bucket| counted.iter().all(|other| other.limit != bucket.limit));
         buckets
     }
 

@@ -19,23 +19,18 @@ pub struct LoginRequest {
 
 /// Reason why a login request is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the error texts describe them")]
 pub enum LoginError {
-    /// The body cannot be read.
     #[error(transparent)]
     Json(#[from] JsonError),
-    /// The login type is not supported.
     #[error("this server supports only the login type m.login.password")]
     Type,
-    /// The identifier type is not supported.
     #[error("this server supports only the identifier type m.id.user")]
     Identifier,
 }
 
 impl LoginRequest {
     /// Parses the body. The deprecated `user` field is accepted instead of `identifier`.
-    ///
-    /// # Errors
-    /// If a field is missing or has the wrong type, or the login type is not supported.
     pub fn read(body: &[u8]) -> Result<Self, LoginError> {
         let mut fields = Fields::read(body)?;
         if fields.need_string("type")? != LOGIN_PASSWORD {
@@ -104,11 +99,8 @@ mod tests {
                 "this server supports only the login type m.login.password",
             ),
         ] {
-            assert_eq!(
-                LoginRequest::read(body.as_bytes()).unwrap_err().to_string(),
-                text,
-                "{body}"
-            );
+            let error = LoginRequest::read(body.as_bytes()).unwrap_err();
+            assert_eq!(error.to_string(), text, "{body}");
         }
         let LoginError::Json(error) = LoginRequest::read(b"{").unwrap_err() else { panic!() };
         assert!(error.is_not_json());

@@ -22,34 +22,27 @@ const RESERVED: &str = "abuse account accounts admin administrator administrator
 /// Common passwords in lower case, one per line.
 const COMMON: &str = include_str!("account/common.txt");
 
-/// Why a field of an account is invalid.
+/// Why a field of an account is invalid. The texts follow the name of the field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the error texts describe them")]
 pub enum FieldError {
-    /// The field is empty.
     #[error("can't be blank")]
     Blank,
-    /// A name with characters other than lower-case letters, digits and underscores.
     #[error("must contain only small letters, numbers and underscores")]
     NameInvalid,
-    /// Not an e-mail address.
     #[error("is not a valid e-mail address")]
     EmailInvalid,
-    /// More than this many characters.
     #[error("is too long (maximum is {0} characters)")]
     TooLong(usize),
-    /// Fewer than this many characters.
     #[error("is too short (minimum is {0} characters)")]
     TooShort(usize),
     /// A password that attackers try first.
     #[error("is too common; take one that nobody else would")]
     PasswordCommon,
-    /// A name that is reserved for the service.
     #[error("is reserved")]
     Reserved,
-    /// Another account has this name or address.
     #[error("has already been taken")]
     Taken,
-    /// The agreement was not accepted.
     #[error("must be accepted")]
     NotAccepted,
 }

@@ -31,11 +31,8 @@ impl App {
         self.details.redirect_uris.iter().find_map(|uri| uri.match_requested(requested))
     }
 
-    /// The scopes to grant for a `scope` parameter; `read` if it is absent.
-    ///
-    /// # Errors
-    /// [`OAuthError::InvalidScope`] if a scope is malformed, unknown, not covered by those that the
-    /// app declared, or an admin scope: no account has that role.
+    /// The scopes to grant for a `scope` parameter; `read` if it is absent. Scopes that the app did
+    /// not declare are invalid, and so are admin scopes, because no account has that role.
     pub fn resolve_scopes(&self, requested: Option<&str>) -> Result<Scopes, OAuthError> {
         let requested: Scopes =
             requested.unwrap_or_default().parse().map_err(|_| OAuthError::InvalidScope)?;
@@ -80,14 +77,12 @@ pub struct Registration {
 
 /// Why a registration is invalid, worded as Mastodon does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the error texts describe them")]
 pub enum AppError {
-    /// No name, or one without a visible character.
     #[error("Application name can't be blank")]
     NameBlank,
-    /// No redirect URI.
     #[error("Redirect URI can't be blank")]
     RedirectUriBlank,
-    /// A redirect URI that cannot be registered.
     #[error("Redirect URI {0}")]
     RedirectUri(RedirectUriError),
     /// A scope that is malformed or unknown.
@@ -96,16 +91,12 @@ pub enum AppError {
     /// A control character, or one that changes the direction of text.
     #[error("Application name is invalid")]
     NameInvalid,
-    /// More than [`MAX_NAME_LENGTH`] characters.
     #[error("Application name is too long (maximum is {MAX_NAME_LENGTH} characters)")]
     NameTooLong,
-    /// Not the URL of a web page.
     #[error("Application website is not a valid URL")]
     WebsiteInvalid,
-    /// More than [`MAX_URIS_LENGTH`] characters.
     #[error("Application website is too long (maximum is {MAX_URIS_LENGTH} characters)")]
     WebsiteTooLong,
-    /// More than [`MAX_URIS_LENGTH`] characters in all.
     #[error("Redirect URI is too long (maximum is {MAX_URIS_LENGTH} characters)")]
     RedirectUriTooLong,
 }
@@ -127,10 +118,7 @@ impl Registration {
         registration
     }
 
-    /// Validates the registration.
-    ///
-    /// # Errors
-    /// All errors, in Mastodon's order.
+    /// Validates the registration and reports all errors, in Mastodon's order.
     pub fn validate(self) -> Result<AppDetails, ValidationErrors<AppError>> {
         let mut errors = Vec::new();
         let is_blank = is_blank(&self.client_name);

@@ -4,29 +4,26 @@ use thiserror::Error;
 
 use crate::secret::Secret;
 
-/// Why the access token of a request is ambiguous.
+/// A request has more than one token, or one in two places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum BearerError {
-    /// More than one token, or one in two places.
-    #[error("send the access token once: in the Authorization header or as access_token")]
-    Several,
-}
+#[error("send the access token once: in the Authorization header or as access_token")]
+pub struct SeveralTokens;
 
 /// Extracts the access token from the `Authorization` headers and the `access_token` query
 /// parameters of a request. `None` if there is none; schemes other than `Bearer` are ignored.
 pub fn extract_token<'a>(
     headers: impl IntoIterator<Item = &'a [u8]>,
     parameters: impl IntoIterator<Item = &'a str>,
-) -> Result<Option<Secret>, BearerError> {
+) -> Result<Option<Secret>, SeveralTokens> {
     let mut headers = headers.into_iter();
     let header = headers.next();
     if headers.next().is_some() {
-        return Err(BearerError::Several);
+        return Err(SeveralTokens);
     }
     let mut found = header.and_then(bearer).map(Secret::new);
     for parameter in parameters {
         if found.replace(Secret::new(parameter)).is_some() {
-            return Err(BearerError::Several);
+            return Err(SeveralTokens);
         }
     }
     Ok(found.filter(|token| !token.reveal().is_empty()))
@@ -45,7 +42,7 @@ mod tests {
 
     #[test]
     fn a_request_has_at_most_one_token() {
-        type Case<'a> = (&'a [&'a str], &'a [&'a str], Result<Option<&'a str>, BearerError>);
+        type Case<'a> = (&'a [&'a str], &'a [&'a str], Result<Option<&'a str>, SeveralTokens>);
         let cases: [Case<'_>; 16] = [
             (&[], &[], Ok(None)),
             (&["Bearer abc"], &[], Ok(Some("abc"))),
@@ -60,9 +57,9 @@ mod tests {
             (&[], &["abc"], Ok(Some("abc"))),
             (&[], &[""], Ok(None)),
             (&["Basic abc"], &["abc"], Ok(Some("abc"))),
-            (&[], &["abc", "abc"], Err(BearerError::Several)),
-            (&["Bearer abc"], &["abc"], Err(BearerError::Several)),
-            (&["Bearer abc", "Bearer abc"], &[], Err(BearerError::Several)),
+            (&[], &["abc", "abc"], Err(SeveralTokens)),
+            (&["Bearer abc"], &["abc"], Err(SeveralTokens)),
+            (&["Bearer abc", "Bearer abc"], &[], Err(SeveralTokens)),
         ];
         for (headers, parameters, expected) in cases {
             let bytes = headers.iter().map(|header| header.as_bytes());

@@ -11,20 +11,16 @@ use crate::secret::Secret;
 
 /// The credentials that a client sent, not yet verified.
 #[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "the protocol names them")]
 pub struct Credentials {
-    /// The public identifier.
     pub client_id: String,
-    /// The secret.
     pub client_secret: Secret,
 }
 
 impl Credentials {
     /// Parses the credentials of a request from its `Authorization` header and its body. A header
-    /// with a scheme other than Basic is ignored.
-    ///
-    /// # Errors
-    /// [`OAuthError::TwoAuthentications`] if both are used or two client IDs are sent;
-    /// [`OAuthError::InvalidClient`] if something is missing or malformed.
+    /// with a scheme other than Basic is ignored. Missing or malformed credentials are an
+    /// [`OAuthError::InvalidClient`].
     pub fn parse(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
@@ -32,12 +28,8 @@ impl Credentials {
         let client_id = parameters.optional(Parameter::ClientId)?;
         let client_secret = parameters.optional(Parameter::ClientSecret)?;
         let Some(encoded) = authorization.and_then(basic) else {
-            let (client_id, client_secret) =
-                client_id.zip(client_secret).ok_or(OAuthError::InvalidClient)?;
-            return Ok(Self {
-                client_id: client_id.to_owned(),
-                client_secret: Secret::new(client_secret),
-            });
+            let (id, secret) = client_id.zip(client_secret).ok_or(OAuthError::InvalidClient)?;
+            return Ok(Self { client_id: id.to_owned(), client_secret: Secret::new(secret) });
         };
         if client_secret.is_some() {
             return Err(OAuthError::TwoAuthentications);
@@ -50,10 +42,7 @@ impl Credentials {
     }
 }
 
-/// The `Authorization` header of a request, if it has one.
-///
-/// # Errors
-/// [`OAuthError::TwoAuthentications`] if it has several.
+/// The `Authorization` header of a request, if it has one. Several are rejected.
 pub fn single_header<'a>(
     headers: impl IntoIterator<Item = &'a [u8]>,
 ) -> Result<Option<&'a [u8]>, OAuthError> {
@@ -71,8 +60,8 @@ fn basic(header: &[u8]) -> Option<&[u8]> {
 }
 
 /// Decodes Basic credentials. ID and secret are form-encoded before they are joined, so the first
-/// colon separates them. Our secrets are the same encoded and not, so clients that forget to encode
-/// work as well.
+/// colon separates them. Encoding does not change the secrets that this server generates, so clients
+/// that forget to encode them work as well.
 fn decode(encoded: &[u8]) -> Option<Credentials> {
     let encoded = std::str::from_utf8(encoded).ok()?;
     let bytes =
@@ -90,11 +79,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::oauth::form::tests::owned;
     use crate::percent::encode;
 
     fn read(header: Option<&str>, body: &[(&str, &str)]) -> Result<(String, String), OAuthError> {
-        let pairs: Vec<_> = body.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())).collect();
-        Credentials::parse(header.map(str::as_bytes), Parameters::new(&pairs))
+        Credentials::parse(header.map(str::as_bytes), Parameters::new(&owned(body)))
             .map(|found| (found.client_id, found.client_secret.reveal().to_owned()))
     }
 
@@ -108,10 +97,8 @@ mod tests {
 
     #[test]
     fn the_body_may_contain_id_and_secret() {
-        assert_eq!(
-            read(None, &[("client_id", "a"), ("client_secret", "s:+%20")]),
-            Ok(pair("a", "s:+%20"))
-        );
+        let body = [("client_id", "a"), ("client_secret", "s:+%20")];
+        assert_eq!(read(None, &body), Ok(pair("a", "s:+%20")));
     }
 
     #[test]

@@ -44,25 +44,22 @@ impl ConsentItem {
 }
 
 /// The items for these scopes, in the order of [`Scope::ALL`]. Scopes that another one covers are
-/// omitted.
+/// omitted, and those for reading and writing the same resource are merged.
 #[must_use]
 pub fn items(scopes: &Scopes) -> Vec<ConsentItem> {
-    let mut items = Vec::new();
-    for &scope in Scope::ALL.iter().filter(|&&scope| scopes.contains(scope)) {
-        if !scopes.iter().any(|other| other != scope && other.covers(scope)) {
-            add(&mut items, ConsentItem::from_scope(scope));
+    let mut items: Vec<ConsentItem> = Vec::new();
+    let is_covered = |scope| scopes.iter().any(|other| other != scope && other.covers(scope));
+    for &scope in Scope::ALL.iter().filter(|&&scope| scopes.contains(scope) && !is_covered(scope)) {
+        let new = ConsentItem::from_scope(scope);
+        let is_same =
+            |item: &&mut ConsentItem| (item.admin, item.resource) == (new.admin, new.resource);
+        match items.iter_mut().find(is_same) {
+            Some(item) if item.access != new.access => item.access = AccessLevel::Both,
+            Some(_) => {}
+            None => items.push(new),
         }
     }
     items
-}
-
-/// Adds an item, merged with an existing one for the same resource.
-fn add(items: &mut Vec<ConsentItem>, new: ConsentItem) {
-    match items.iter_mut().find(|item| (item.admin, item.resource) == (new.admin, new.resource)) {
-        Some(item) if item.access != new.access => item.access = AccessLevel::Both,
-        Some(_) => {}
-        None => items.push(new),
-    }
 }
 
 #[cfg(test)]

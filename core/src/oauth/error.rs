@@ -10,21 +10,13 @@ wire_enum! {
     /// The value of `error` in a response (RFC 6749, sections 4.1.2.1 and 5.2).
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum ErrorCode {
-        /// The request is malformed.
         InvalidRequest = "invalid_request",
-        /// Client authentication failed.
         InvalidClient = "invalid_client",
-        /// The authorization code cannot be redeemed.
         InvalidGrant = "invalid_grant",
-        /// The client may not do this.
         UnauthorizedClient = "unauthorized_client",
-        /// A grant type that the metadata does not list.
         UnsupportedGrantType = "unsupported_grant_type",
-        /// A response type other than `code`.
         UnsupportedResponseType = "unsupported_response_type",
-        /// A scope that is malformed, unknown or not declared by the app.
         InvalidScope = "invalid_scope",
-        /// The user denied the request.
         AccessDenied = "access_denied",
     }
 }
@@ -32,17 +24,15 @@ wire_enum! {
 /// Why an OAuth request is rejected. Its text is the `error_description`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the error texts describe them")]
 pub enum OAuthError {
-    /// A required parameter is absent or empty.
     #[error("Missing required parameter: {0}.")]
     Missing(Parameter),
-    /// A known parameter occurs more than once.
     #[error("The parameter {0} was sent more than once.")]
     Repeated(Parameter),
     /// A known parameter is a list or a map, like `scope[]`.
     #[error("The parameter {0} must be one value, not a list.")]
     NotOneValue(Parameter),
-    /// The state exceeds [`MAX_STATE_LENGTH`].
     #[error("The parameter state is too long (maximum is {MAX_STATE_LENGTH} bytes).")]
     StateTooLong,
     /// The client is unknown, or its secret is wrong or absent. The response does not say which.
@@ -54,28 +44,21 @@ pub enum OAuthError {
     /// The client authenticates in two ways, or sends two client IDs.
     #[error("The request utilizes more than one mechanism for authenticating the client.")]
     TwoAuthentications,
-    /// The app did not register the redirect URI.
     #[error("The redirect uri included is not valid.")]
     InvalidRedirectUri,
-    /// A response type other than `code`.
     #[error("The authorization server does not support this response type.")]
     UnsupportedResponseType,
-    /// A response mode that the metadata does not list.
     #[error("The authorization server does not support this response mode.")]
     UnsupportedResponseMode,
-    /// A scope that is malformed, unknown or not declared by the app.
     #[error("The requested scope is invalid, unknown, or malformed.")]
     InvalidScope,
-    /// A PKCE challenge with another method, or with none, which would mean `plain`.
+    /// The method is another one, or absent, which means `plain`.
     #[error("The code_challenge_method must be S256.")]
     InvalidChallengeMethod,
-    /// A PKCE challenge that is not a SHA-256 digest.
     #[error("The code_challenge must be a SHA-256 digest as 43 characters of base64url.")]
     InvalidChallenge,
-    /// The user denied the request.
     #[error("The resource owner or authorization server denied the request.")]
     AccessDenied,
-    /// A grant type that the metadata does not list.
     #[error("The authorization grant type is not supported by the authorization server.")]
     UnsupportedGrantType,
     /// The code cannot be redeemed. The reason is logged, not sent.

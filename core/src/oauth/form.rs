@@ -10,20 +10,16 @@ pub type Pairs = Vec<(String, String)>;
 
 /// Why a body or query is not a list of pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the error texts describe them")]
 pub enum FormError {
-    /// A `%` without two hexadecimal digits after it.
     #[error("The form contains a % that is not followed by two hexadecimal digits")]
     InvalidEscape,
-    /// Bytes that are not UTF-8.
     #[error("The form contains bytes that are not UTF-8")]
     NotUtf8,
-    /// A NUL character.
     #[error("The form contains a NUL character")]
     Nul,
-    /// JSON that is not an object.
     #[error("The JSON must be an object of names and values")]
     NotAnObject,
-    /// A JSON object that contains something other than scalars and lists of scalars.
     #[error("The JSON may contain values and lists of values, nothing deeper")]
     Nested,
 }
@@ -77,14 +73,14 @@ fn scalar(value: Value) -> Result<Option<String>, FormError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
     use crate::percent::encode;
 
-    fn owned(pairs: &[(&str, &str)]) -> Pairs {
+    pub(in crate::oauth) fn owned(pairs: &[(&str, &str)]) -> Pairs {
         pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 

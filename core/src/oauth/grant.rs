@@ -49,33 +49,27 @@ pub struct Redemption<'a> {
     pub verifier: Option<&'a Secret>,
 }
 
-/// Why a code cannot be redeemed. The client gets the same response for each; the log has the reason.
+/// Why a code cannot be redeemed. The reason is logged; the response is the same for all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the error texts describe them")]
 pub enum GrantError {
-    /// The code was issued to another app.
     #[error("the code was issued to another app")]
     OtherApp,
-    /// The redirect URI is not the one of the authorization request.
     #[error("the redirect URI is not the one of the authorization request")]
     OtherRedirectUri,
-    /// The authorization request had a challenge, but the token request has no verifier.
     #[error("the code was requested with a challenge and redeemed without a verifier")]
     MissingVerifier,
-    /// The verifier has an invalid length or character.
     #[error("the verifier is not 43 to 128 unreserved characters")]
     MalformedVerifier,
-    /// The verifier does not match the challenge.
     #[error("the verifier does not match the challenge")]
     WrongVerifier,
-    /// The token request has a verifier, but the authorization request had no challenge: an attacker
-    /// may have removed it (PKCE downgrade, RFC 9700, section 4.8).
+    /// An attacker may have removed the challenge (PKCE downgrade, RFC 9700, section 4.8).
     #[error("the code was requested without a challenge and redeemed with a verifier")]
     UnexpectedVerifier,
     /// Everything matches, but the code has been redeemed before. One of the two clients may be an
     /// attacker, so the token of the first redemption must be revoked (RFC 6749, section 4.1.2).
     #[error("the code has been redeemed before")]
     Replayed,
-    /// The code has expired.
     #[error("the code has expired")]
     Expired,
 }
@@ -163,15 +157,17 @@ mod tests {
         Redemption { app_id: 1, redirect_uri: CALLBACK, verifier }
     }
 
+    /// Redeems the code of a grant without a challenge for the first time.
+    fn redeem(redemption: &Redemption<'_>, second: i64) -> Result<(), GrantError> {
+        grant(None).check_redemption(redemption, false, at(second))
+    }
+
     #[test]
     fn the_app_that_requested_the_code_may_redeem_it() {
-        assert_eq!(grant(None).check_redemption(&redemption(None), false, at(1000)), Ok(()));
+        assert_eq!(redeem(&redemption(None), 1000), Ok(()));
         let verifier = Secret::new(VERIFIER);
-        let with_verifier = redemption(Some(&verifier));
-        assert_eq!(
-            grant(Some(CHALLENGE)).check_redemption(&with_verifier, false, at(1000)),
-            Ok(())
-        );
+        let redemption = redemption(Some(&verifier));
+        assert_eq!(grant(Some(CHALLENGE)).check_redemption(&redemption, false, at(1000)), Ok(()));
     }
 
     #[test]
@@ -182,11 +178,7 @@ mod tests {
             (1600, Err(GrantError::Expired)),
             (99_999_999, Err(GrantError::Expired)),
         ] {
-            assert_eq!(
-                grant(None).check_redemption(&redemption(None), false, at(now)),
-                expected,
-                "{now}"
-            );
+            assert_eq!(redeem(&redemption(None), now), expected, "{now}");
         }
     }
 
@@ -194,10 +186,7 @@ mod tests {
     #[test]
     fn the_code_of_another_app_is_rejected() {
         let other = Redemption { app_id: 3, ..redemption(None) };
-        assert_eq!(
-            grant(None).check_redemption(&other, false, at(1000)),
-            Err(GrantError::OtherApp)
-        );
+        assert_eq!(redeem(&other, 1000), Err(GrantError::OtherApp));
     }
 
     // RFC 6749, section 4.1.3. Here even the port of a loopback address must be equal.
@@ -205,8 +194,7 @@ mod tests {
     fn another_redirect_uri_is_rejected() {
         for redirect_uri in ["", "http://127.0.0.1:5001/cb", "http://127.0.0.1/cb"] {
             let other = Redemption { redirect_uri, ..redemption(None) };
-            let result = grant(None).check_redemption(&other, false, at(1000));
-            assert_eq!(result, Err(GrantError::OtherRedirectUri), "{redirect_uri}");
+            assert_eq!(redeem(&other, 1000), Err(GrantError::OtherRedirectUri), "{redirect_uri}");
         }
     }
 

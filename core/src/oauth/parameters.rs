@@ -15,10 +15,8 @@ impl<'a> Parameters<'a> {
         Self(pairs)
     }
 
-    /// The value of a parameter. An empty value counts as absent (RFC 6749, section 3.1).
-    ///
-    /// # Errors
-    /// If the parameter occurs more than once, even with equal values, or is a list or a map.
+    /// The value of a parameter. An empty value counts as absent (RFC 6749, section 3.1). A parameter
+    /// that occurs more than once, even with equal values, is rejected, and so is a list or a map.
     pub fn optional(self, parameter: Parameter) -> Result<Option<&'a str>, OAuthError> {
         let mut found = None;
         for (name, value) in self.0 {
@@ -33,10 +31,7 @@ impl<'a> Parameters<'a> {
         Ok(found.filter(|value| !value.is_empty()))
     }
 
-    /// The value of a required parameter.
-    ///
-    /// # Errors
-    /// As for [`optional`](Self::optional), and if the parameter is absent or empty.
+    /// The value of a required parameter, which must not be empty.
     pub fn required(self, parameter: Parameter) -> Result<&'a str, OAuthError> {
         self.optional(parameter)?.ok_or(OAuthError::Missing(parameter))
     }
@@ -45,9 +40,10 @@ impl<'a> Parameters<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::oauth::form::tests::owned;
 
     fn scope(pairs: &[(&str, &str)]) -> Result<Option<String>, OAuthError> {
-        let pairs: Vec<_> = pairs.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())).collect();
+        let pairs = owned(pairs);
         Parameters::new(&pairs).optional(Parameter::Scope).map(|found| found.map(str::to_owned))
     }
 

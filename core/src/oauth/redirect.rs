@@ -11,27 +11,12 @@ use thiserror::Error;
 
 use super::uri::{has_plain_host, is_web, web_host};
 
-/// The redirect URI of an app that has the code shown to its user (out of band).
+/// The redirect URI of an app whose users copy the code from a page (out of band).
 pub const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
 
 /// Schemes that run code, read local data or never lead to an app.
-const FORBIDDEN: &[&str] = &[
-    "about",
-    "blob",
-    "data",
-    "file",
-    "filesystem",
-    "ftp",
-    "intent",
-    "jar",
-    "javascript",
-    "mailto",
-    "resource",
-    "vbscript",
-    "view-source",
-    "ws",
-    "wss",
-];
+const FORBIDDEN: &str = "about blob data file filesystem ftp intent jar javascript mailto resource \
+    vbscript view-source ws wss";
 
 /// A valid redirect URI, stored exactly as it was given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,10 +26,10 @@ pub struct RedirectUri(String);
 /// Why a text cannot be registered as a redirect URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum RedirectUriError {
-    /// A scheme that runs code, reads local data or never leads to an app.
+    /// The scheme runs code, reads local data or never leads to an app.
     #[error("is forbidden by the server.")]
     Forbidden,
-    /// Not a URI by RFC 3986, or a web address whose host browsers read in another way.
+    /// Not a URI by RFC 3986, or a web address whose host browsers parse differently.
     #[error("must be a valid URI.")]
     Invalid,
     /// No scheme.
@@ -66,9 +51,6 @@ pub enum RedirectUriError {
 
 impl RedirectUri {
     /// Validates a URI for registration.
-    ///
-    /// # Errors
-    /// The first thing that is wrong with it.
     pub fn new(text: impl Into<String>) -> Result<Self, RedirectUriError> {
         let text = text.into();
         check(&text).map(|()| Self(text))
@@ -161,12 +143,12 @@ fn check(text: &str) -> Result<(), RedirectUriError> {
     Ok(())
 }
 
-/// Whether a browser finds a forbidden scheme, which it does after it removes white space and
-/// control characters.
+/// Whether the scheme is forbidden. White space and control characters are removed before the
+/// comparison, as browsers do.
 fn has_forbidden_scheme(text: &str) -> bool {
     let Some((scheme, _)) = text.split_once(':') else { return false };
     let scheme: String = scheme.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
-    FORBIDDEN.iter().any(|forbidden| scheme.eq_ignore_ascii_case(forbidden))
+    FORBIDDEN.split_ascii_whitespace().any(|forbidden| scheme.eq_ignore_ascii_case(forbidden))
 }
 
 impl fmt::Display for RedirectUri {

@@ -53,20 +53,12 @@ pub enum NextStep {
     Approve,
 }
 
-/// The client ID of a request, with which the app is looked up.
-///
-/// # Errors
-/// If there is none or several. Like every error of [`AuthorizationRequest::parse`] it is shown on
-/// a page and never redirected, because the redirect URI has not been verified.
-pub fn client_id(parameters: Parameters<'_>) -> Result<&str, OAuthError> {
-    parameters.required(Parameter::ClientId)
-}
-
 impl AuthorizationRequest {
-    /// Parses a request, given the app that was found for its [`client_id`].
+    /// Parses a request, given the app with its client ID.
     ///
     /// # Errors
-    /// An unknown client, or a redirect URI that is missing, repeated or not registered.
+    /// An unknown client, or a redirect URI that is missing, repeated or not registered. These errors
+    /// are shown on a page and never redirected, because the redirect URI is not verified.
     pub fn parse(parameters: Parameters<'_>, app: Option<&App>) -> Result<Self, OAuthError> {
         let app = app.ok_or(OAuthError::InvalidClient)?;
         let redirect_uri = parameters.required(Parameter::RedirectUri)?;
@@ -76,27 +68,23 @@ impl AuthorizationRequest {
         // Errors are sent with the mode and the state, if these are valid.
         let mode = response_mode(parameters);
         let state = state(parameters);
-        let valid_state = state.ok().flatten().map(str::to_owned);
+        let target = ResponseTarget {
+            redirect_uri,
+            mode: mode.unwrap_or_default(),
+            state: state.ok().flatten().map(str::to_owned),
+        };
+        // Their values are parsed leniently, but repeated parameters are errors.
+        let force_login = parameters.optional(Parameter::ForceLogin);
+        let lang = parameters.optional(Parameter::Lang);
         Ok(Self {
             app_id: app.id,
-            target: ResponseTarget {
-                redirect_uri,
-                mode: mode.unwrap_or_default(),
-                state: valid_state,
-            },
+            target,
             requested: response_type(parameters)
                 .and(mode)
                 .and_then(|_| RequestedGrant::parse(parameters, app))
-                .and_then(|requested| state.and(Ok(requested)))
-                .and_then(|requested| reject_repeated(parameters).and(Ok(requested))),
-            force_login: parameters
-                .optional(Parameter::ForceLogin)
-                .is_ok_and(|value| value.is_some_and(is_true)),
-            lang: parameters
-                .optional(Parameter::Lang)
-                .ok()
-                .flatten()
-                .and_then(language_tag::normalize),
+                .and_then(|grant| state.and(force_login).and(lang).and(Ok(grant))),
+            force_login: force_login.ok().flatten().is_some_and(is_true),
+            lang: lang.ok().flatten().and_then(language_tag::normalize),
         })
     }
 
@@ -161,14 +149,8 @@ fn state(parameters: Parameters<'_>) -> Result<Option<&str>, OAuthError> {
     Ok(state)
 }
 
-/// Rejects repeated parameters among those whose values are parsed leniently.
-fn reject_repeated(parameters: Parameters<'_>) -> Result<(), OAuthError> {
-    parameters.optional(Parameter::ForceLogin)?;
-    parameters.optional(Parameter::Lang)?;
-    Ok(())
-}
-
-/// Whether the value is true. Clients send false as their language prints it: `False`, `0`, `None`.
+/// Whether the value is true. Clients send false in the syntax of their programming language:
+/// `False`, `0`, `None`.
 fn is_true(text: &str) -> bool {
     let text = text.trim().to_ascii_lowercase();
     !matches!(text.as_str(), "" | "0" | "f" | "false" | "n" | "no" | "none" | "null" | "off")

@@ -30,8 +30,7 @@ impl FromStr for ResponseMode {
     type Err = OAuthError;
 
     fn from_str(text: &str) -> Result<Self, OAuthError> {
-        let known = Self::ALL.iter().copied().find(|mode| mode.as_str() == text);
-        known.ok_or(OAuthError::UnsupportedResponseMode)
+        Self::from_name(text).ok_or(OAuthError::UnsupportedResponseMode)
     }
 }
 
@@ -55,7 +54,7 @@ pub enum AuthorizationResponse<'a> {
     Error(OAuthError),
 }
 
-/// How the browser brings the response to the app.
+/// How the browser delivers the response to the app.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Delivery {
     /// Redirect to this URL.

@@ -105,8 +105,7 @@ impl FromStr for Scope {
         if text.is_empty() || !text.bytes().all(well_formed) {
             return Err(ScopeError::Malformed);
         }
-        let known = Self::ALL.iter().copied().find(|scope| scope.as_str() == text);
-        known.ok_or_else(|| ScopeError::Unknown(text.to_owned()))
+        Self::from_name(text).ok_or_else(|| ScopeError::Unknown(text.to_owned()))
     }
 }
 
@@ -224,11 +223,8 @@ impl FromStr for Scopes {
 
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, scope) in self.iter().enumerate() {
-            let space = if index == 0 { "" } else { " " };
-            write!(f, "{space}{scope}")?;
-        }
-        Ok(())
+        let names: Vec<&str> = self.iter().map(Scope::as_str).collect();
+        f.write_str(&names.join(" "))
     }
 }
 

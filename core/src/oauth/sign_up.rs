@@ -1,68 +1,50 @@
 //! The sign-up of a new account through the API.
 
-use std::fmt;
-
 use thiserror::Error;
 
 use super::account::{FieldError, check_email, check_free_name, check_password};
 use super::validation::ValidationErrors;
+use super::wire_enum::wire_enum;
 use crate::secret::Secret;
 
-/// A field of a sign-up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Field {
-    /// The name of the account.
-    Username,
-    /// The e-mail address.
-    Email,
-    /// The password.
-    Password,
-    /// Whether the server's rules are accepted.
-    Agreement,
-}
-
-impl Field {
-    /// The field name in the request.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Username => "username",
-            Self::Email => "email",
-            Self::Password => "password",
-            Self::Agreement => "agreement",
-        }
+wire_enum! {
+    /// A field of a sign-up.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Field {
+        Username = "username",
+        Email = "email",
+        Password = "password",
+        Agreement = "agreement",
     }
 }
 
-impl fmt::Display for Field {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Field {
+    /// The name of the field in error messages.
+    const fn label(self) -> &'static str {
+        match self {
             Self::Username => "Username",
             Self::Email => "E-mail address",
             Self::Password => "Password",
             Self::Agreement => "Service agreement",
-        })
+        }
     }
 }
 
 /// An invalid field of a sign-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("{field} {error}")]
+#[error("{} {error}", .field.label())]
+#[expect(missing_docs, reason = "the types describe them")]
 pub struct AccountError {
-    /// The field.
     pub field: Field,
-    /// The error.
     pub error: FieldError,
 }
 
 /// The fields of a sign-up.
 #[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "Mastodon's API names them")]
 pub struct SignUp {
-    /// The name of the account.
     pub username: String,
-    /// The e-mail address.
     pub email: String,
-    /// The password.
     pub password: Secret,
     /// Whether the server's rules are accepted: `true` or `1`.
     pub agreement: String,
@@ -72,21 +54,21 @@ impl SignUp {
     /// Collects the fields of a sign-up.
     #[must_use]
     pub fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
-        let mut fields = [const { String::new() }; 4];
-        let names = [Field::Username, Field::Email, Field::Password, Field::Agreement];
+        let [mut username, mut email, mut password, mut agreement] = [const { String::new() }; 4];
         for (name, value) in pairs {
-            if let Some(index) = names.iter().position(|field| field.as_str() == name) {
-                fields[index] = value;
+            match Field::from_name(&name) {
+                Some(Field::Username) => username = value,
+                Some(Field::Email) => email = value,
+                Some(Field::Password) => password = value,
+                Some(Field::Agreement) => agreement = value,
+                None => {}
             }
         }
-        let [username, email, password, agreement] = fields;
         Self { username, email, password: Secret::new(password), agreement }
     }
 
-    /// Validates the fields. The store checks whether name and address are free.
-    ///
-    /// # Errors
-    /// The first error of each field.
+    /// Validates the fields and reports the first error of each. The store checks whether name and
+    /// address are free.
     pub fn validate(self) -> Result<Self, ValidationErrors<AccountError>> {
         let results = [
             (Field::Username, check_free_name(&self.username)),
@@ -111,6 +93,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::oauth::form::tests::owned;
 
     fn good() -> SignUp {
         SignUp {
@@ -147,8 +130,7 @@ mod tests {
     fn all_errors_are_reported() {
         let pairs =
             [("username", "admin"), ("email", "nope"), ("password", "short"), ("locale", "en")];
-        let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let invalid = SignUp::from_pairs(pairs).validate().unwrap_err();
+        let invalid = SignUp::from_pairs(owned(&pairs)).validate().unwrap_err();
         assert_eq!(
             invalid.to_string(),
             "Validation failed: Username is reserved, \
@@ -157,7 +139,7 @@ mod tests {
              Service agreement must be accepted"
         );
         let details: Vec<(&str, &str)> =
-            invalid.iter().map(|it| (it.field.as_str(), it.error.code())).collect();
+            invalid.0.iter().map(|it| (it.field.as_str(), it.error.code())).collect();
         assert_eq!(
             details,
             [
@@ -182,7 +164,7 @@ mod tests {
     #[test]
     fn a_taken_name_is_reported_like_other_errors() {
         let taken = AccountError { field: Field::Username, error: FieldError::Taken };
-        let invalid = ValidationErrors::single(taken);
+        let invalid = ValidationErrors(vec![taken]);
         assert_eq!(invalid.to_string(), "Validation failed: Username has already been taken");
         assert_eq!(taken.error.code(), "ERR_TAKEN");
     }

@@ -35,10 +35,8 @@ pub enum GrantRequest {
 }
 
 impl TokenRequest {
-    /// Parses a request from its `Authorization` header and its body.
-    ///
-    /// # Errors
-    /// The first error; those of the request precede those of client authentication.
+    /// Parses a request from its `Authorization` header and its body. Errors of the request precede
+    /// those of client authentication.
     pub fn parse(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
@@ -57,7 +55,7 @@ impl TokenRequest {
         }
         match parameters.required(Parameter::GrantType)? {
             "authorization_code" => {
-                let code = parameters.required(Parameter::Code)?;
+                let code = Secret::new(parameters.required(Parameter::Code)?);
                 let credentials = Credentials::parse(authorization, parameters);
                 // A contradictory request is reported before a missing redirect URI.
                 if let Err(OAuthError::TwoAuthentications) = credentials {
@@ -65,11 +63,7 @@ impl TokenRequest {
                 }
                 let redirect_uri = parameters.required(Parameter::RedirectUri)?.to_owned();
                 let verifier = parameters.optional(Parameter::CodeVerifier)?.map(Secret::new);
-                let grant = GrantRequest::AuthorizationCode {
-                    code: Secret::new(code),
-                    redirect_uri,
-                    verifier,
-                };
+                let grant = GrantRequest::AuthorizationCode { code, redirect_uri, verifier };
                 Ok(Self { credentials: credentials?, grant })
             }
             "client_credentials" => {
@@ -87,6 +81,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::oauth::form::tests::owned;
 
     const CLIENT: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s")];
     const CODE: [(&str, &str); 3] =
@@ -101,15 +96,13 @@ mod tests {
         header: Option<&str>,
         pairs: &[(&str, &str)],
     ) -> Result<TokenRequest, OAuthError> {
-        let pairs: Vec<_> = pairs.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())).collect();
-        TokenRequest::parse(header.map(str::as_bytes), Parameters::new(&pairs))
+        TokenRequest::parse(header.map(str::as_bytes), Parameters::new(&owned(pairs)))
     }
 
     #[test]
     fn a_code_is_parsed_with_its_redirect_uri_and_verifier() {
-        let request =
-            parse(&[&CODE[..], &CLIENT, &[("code_verifier", "v"), ("scope", "read")]].concat());
-        let request = request.unwrap();
+        let more = [("code_verifier", "v"), ("scope", "read")];
+        let request = parse(&[&CODE[..], &CLIENT, &more].concat()).unwrap();
         assert_eq!(request.credentials.client_id, "a");
         // The scope parameter has no effect here.
         let GrantRequest::AuthorizationCode { code, redirect_uri, verifier } = request.grant else {

@@ -1,6 +1,6 @@
 //! Enums whose values have a name in the protocol.
 
-/// Defines an enum with its protocol names: `ALL`, `as_str` and `Display`.
+/// Defines an enum with its protocol names: `ALL`, `as_str`, `from_name` and `Display`.
 macro_rules! wire_enum {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)* }) => {
         $(#[$meta])*
@@ -18,6 +18,12 @@ macro_rules! wire_enum {
                 match self {
                     $(Self::$variant => $text,)*
                 }
+            }
+
+            /// The value with this name in the protocol.
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.as_str() == name)
             }
         }
 

@@ -61,7 +61,7 @@ impl<E: Localize> Localize for ValidationErrors<E> {
                 [("problems", Argument::Trusted(&all)), ("problem", Argument::Trusted(&next))];
             language.text_with_all("validation-list", arguments)
         };
-        let problems = self.iter().map(|error| error.localize(language)).reduce(join);
+        let problems = self.0.iter().map(|error| error.localize(language)).reduce(join);
         let problems = problems.unwrap_or_default();
         language.text_with("validation-failed", "problems", Argument::Trusted(&problems))
     }

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::oauth::app::Registration;
+use crate::oauth::form::tests::owned;
 
 const CALLBACK: &str = "https://a.example/cb";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
@@ -20,10 +21,6 @@ fn app() -> App {
 fn with(more: &[(&str, &str)]) -> Vec<(String, String)> {
     let good = [("response_type", "code"), ("client_id", "a"), ("redirect_uri", CALLBACK)];
     owned(&[&good, more].concat())
-}
-
-fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-    pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 fn parse(pairs: &[(String, String)]) -> Result<AuthorizationRequest, OAuthError> {
@@ -85,7 +82,8 @@ fn a_request_has_one_client_id() {
         (vec![("client_id[]", "a")], Err(OAuthError::NotOneValue(Parameter::ClientId))),
     ] {
         let pairs = owned(&pairs);
-        assert_eq!(client_id(Parameters::new(&pairs)), expected, "{pairs:?}");
+        let client_id = Parameters::new(&pairs).required(Parameter::ClientId);
+        assert_eq!(client_id, expected, "{pairs:?}");
     }
 }
 
@@ -311,7 +309,7 @@ proptest! {
         ), 0..20),
     ) {
         let pairs: Vec<_> = pairs.into_iter().map(|(n, v): (&str, String)| (n.to_owned(), v)).collect();
-        let _ = client_id(Parameters::new(&pairs));
+        let _ = Parameters::new(&pairs).required(Parameter::ClientId);
         if let Ok(request) = parse(&pairs) {
             prop_assert_eq!(request.target.redirect_uri.as_str(), CALLBACK);
         }

@@ -50,7 +50,7 @@ async fn create_account(
     sign_up: SignUp,
 ) -> Result<i64, ApiError> {
     let invalid = |field, error| {
-        let errors = ValidationErrors::single(AccountError { field, error });
+        let errors = ValidationErrors(vec![AccountError { field, error }]);
         ApiError::invalid_account(&errors, format)
     };
     if state.application_services.is_reserved(&user_id(&sign_up.username, state.server_name())) {

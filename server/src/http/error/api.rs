@@ -101,7 +101,7 @@ impl ApiError {
         format: &PageFormat,
     ) -> Self {
         let mut details = Map::new();
-        for AccountError { field, error } in invalid {
+        for AccountError { field, error } in &invalid.0 {
             let description = error.localize(format.0);
             let wrong = json!({ "error": error.code(), "description": description });
             details.insert(field.as_str().to_owned(), json!([wrong]));

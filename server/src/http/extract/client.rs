@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
-use belfry_core::oauth::bearer::{self, BearerError};
+use belfry_core::oauth::bearer::{self, SeveralTokens};
 use belfry_core::oauth::token::Token;
 use belfry_core::percent;
 use belfry_core::secret::{HashedSecret, Secret, Sha256Digest, SplitToken};
@@ -82,7 +82,7 @@ impl Client {
         query: Option<&str>,
     ) -> Result<Self, HashedSecret> {
         let credential = match token(headers, query) {
-            Err(BearerError::Several) => Credential::Multiple,
+            Err(SeveralTokens) => Credential::Multiple,
             Ok(None) => Credential::Missing,
             Ok(Some(secret)) => match state.application_services.find_token(&secret) {
                 Some(token) => Credential::ApplicationService(token),
@@ -120,7 +120,7 @@ pub(crate) fn client_address(active: &ActiveLimits, peer: IpAddr, headers: &Head
 }
 
 /// The access token of a request. A query that cannot be parsed holds no token.
-fn token(headers: &HeaderMap, query: Option<&str>) -> Result<Option<Secret>, BearerError> {
+fn token(headers: &HeaderMap, query: Option<&str>) -> Result<Option<Secret>, SeveralTokens> {
     let authorization = headers.get_all(header::AUTHORIZATION).iter();
     let authorization = authorization.map(HeaderValue::as_bytes);
     let query = percent::parse_query(query.unwrap_or_default()).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use belfry_core::matrix;
-use belfry_core::oauth::bearer::BearerError;
+use belfry_core::oauth::bearer::SeveralTokens;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::{Token, TokenError};
 use belfry_core::percent;
@@ -92,7 +92,7 @@ async fn authenticate(parts: &Parts, state: &AppState) -> Result<TokenOwner, Mat
             service.cloned().map(TokenOwner::Service).ok_or(MatrixError::UnknownToken)
         }
         Credential::Missing => Err(MatrixError::MissingToken),
-        Credential::Multiple => Err(BearerError::Several.into()),
+        Credential::Multiple => Err(SeveralTokens.into()),
         Credential::Unknown => Err(MatrixError::UnknownToken),
         Credential::LookupFailed(error) => Err(error.clone().into()),
     })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use belfry_core::oauth::introspection::{IntrospectRequest, may_introspect};
+use belfry_core::oauth::client_token_request::{ClientTokenRequest, may_introspect};
 use belfry_core::oauth::metadata::issuer;
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::secret::SplitToken;
@@ -25,7 +25,8 @@ pub(crate) async fn introspect(
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Json<Value>, OAuthApiError> {
-    let request = IntrospectRequest::parse(authorization(&headers)?, Parameters::new(&pairs))?;
+    let parameters = Parameters::new(&pairs);
+    let request = ClientTokenRequest::parse_introspection(authorization(&headers)?, parameters)?;
     let app = authenticate(&state, &guard, &request.credentials).await?;
     let inactive = Ok(Json(json!({ "active": false })));
 

@@ -7,8 +7,9 @@ use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::form::Pairs;
 use belfry_core::oauth::grant::{Binding, Grant};
 use belfry_core::oauth::metadata::issuer;
+use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::parameters::Parameters;
-use belfry_core::oauth::request::{self, AuthorizationRequest, NextStep, RequestedGrant};
+use belfry_core::oauth::request::{AuthorizationRequest, NextStep, RequestedGrant};
 use belfry_core::oauth::response::{AuthorizationResponse, Delivery};
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::SplitToken;
@@ -42,7 +43,7 @@ impl PendingAuthorization {
     /// Parses the request that an app sends through the browser.
     pub(crate) async fn new(session: &BrowserSession, pairs: &Pairs) -> Result<Self, PageError> {
         let parameters = Parameters::new(pairs);
-        let client_id = request::client_id(parameters)?;
+        let client_id = parameters.required(Parameter::ClientId)?;
         let app = session.state.store.app_by_client_id(client_id).await?;
         let app = app.filter(|app| app.disabled_at.is_none()).map(|app| app.app.clone());
         let request = AuthorizationRequest::parse(parameters, app.as_ref())?;

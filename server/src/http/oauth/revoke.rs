@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
+use belfry_core::oauth::client_token_request::ClientTokenRequest;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameters::Parameters;
-use belfry_core::oauth::revoke_request::RevokeRequest;
 use belfry_core::secret::SplitToken;
 use serde_json::{Value, json};
 
@@ -25,7 +25,8 @@ pub(crate) async fn revoke(
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Json<Value>, OAuthApiError> {
-    let request = RevokeRequest::parse(authorization(&headers)?, Parameters::new(&pairs))?;
+    let parameters = Parameters::new(&pairs);
+    let request = ClientTokenRequest::parse_revocation(authorization(&headers)?, parameters)?;
     let app = match authenticate(&state, &guard, &request.credentials).await {
         Err(OAuthApiError::Protocol(_)) => return Err(OAuthError::UnauthorizedRevocation.into()),
         authenticated => authenticated?,

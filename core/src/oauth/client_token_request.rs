@@ -1,0 +1,129 @@
+//! Requests of a client about a token: introspection (RFC 7662) and revocation (RFC 7009).
+
+use super::app::App;
+use super::client_auth::Credentials;
+use super::error::OAuthError;
+use super::parameter::Parameter;
+use super::parameters::Parameters;
+use crate::secret::Secret;
+
+/// A request to introspect or to revoke a token.
+#[derive(Debug, Clone)]
+pub struct ClientTokenRequest {
+    /// The credentials of the client, not yet verified.
+    pub credentials: Credentials,
+    /// The token in question.
+    pub token: Secret,
+}
+
+impl ClientTokenRequest {
+    /// Parses an introspection request from its `Authorization` header and its body. Errors of client
+    /// authentication precede a missing token.
+    pub fn parse_introspection(
+        authorization: Option<&[u8]>,
+        parameters: Parameters<'_>,
+    ) -> Result<Self, OAuthError> {
+        let credentials = Credentials::parse(authorization, parameters)?;
+        let token = parameters.required(Parameter::Token)?;
+        Ok(Self { credentials, token: Secret::new(token) })
+    }
+
+    /// Parses a revocation request. A missing token, missing credentials and the token of another app
+    /// are the same error, [`OAuthError::UnauthorizedRevocation`], so that the response does not help
+    /// to guess tokens.
+    pub fn parse_revocation(
+        authorization: Option<&[u8]>,
+        parameters: Parameters<'_>,
+    ) -> Result<Self, OAuthError> {
+        Self::parse_introspection(authorization, parameters).map_err(|error| match error {
+            OAuthError::InvalidClient | OAuthError::Missing(_) => {
+                OAuthError::UnauthorizedRevocation
+            }
+            other => other,
+        })
+    }
+}
+
+/// Whether an app may introspect a token: one of its own, or any if it is configured as a resource
+/// server.
+#[must_use]
+pub fn may_introspect(app: &App, token_app_id: i64, resource_servers: &[String]) -> bool {
+    app.id == token_app_id || resource_servers.contains(&app.client_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oauth::app::Registration;
+    use crate::oauth::form::tests::owned;
+
+    const CLIENT: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s")];
+
+    fn revocation(
+        header: Option<&str>,
+        pairs: &[(&str, &str)],
+    ) -> Result<ClientTokenRequest, OAuthError> {
+        let header = header.map(str::as_bytes);
+        ClientTokenRequest::parse_revocation(header, Parameters::new(&owned(pairs)))
+    }
+
+    // RFC 7662, section 2.1: against token scanning.
+    #[test]
+    fn missing_credentials_are_reported_before_a_missing_token() {
+        let parse = |pairs: &[(&str, &str)]| {
+            let pairs = owned(pairs);
+            let request = ClientTokenRequest::parse_introspection(None, Parameters::new(&pairs));
+            request.map(|request| request.token.reveal().to_owned())
+        };
+        assert_eq!(parse(&[]), Err(OAuthError::InvalidClient));
+        assert_eq!(parse(&[("token", "t")]), Err(OAuthError::InvalidClient));
+        assert_eq!(parse(&CLIENT), Err(OAuthError::Missing(Parameter::Token)));
+        assert_eq!(parse(&[CLIENT[0], CLIENT[1], ("token", "t")]), Ok("t".to_owned()));
+    }
+
+    #[test]
+    fn a_client_may_introspect_its_own_tokens_and_a_resource_server_all() {
+        let registration = Registration {
+            client_name: "Api".into(),
+            redirect_uris: vec!["https://a.example/".into()],
+            ..Registration::default()
+        };
+        let app = App { id: 1, client_id: "api".into(), details: registration.validate().unwrap() };
+        assert!(may_introspect(&app, 1, &[]));
+        assert!(!may_introspect(&app, 2, &[]));
+        assert!(!may_introspect(&app, 2, &["other".to_owned()]));
+        assert!(may_introspect(&app, 2, &["other".to_owned(), "api".to_owned()]));
+    }
+
+    // The hint is ignored, as RFC 7009, section 2.1, allows.
+    #[test]
+    fn a_revocation_is_parsed() {
+        let pairs = [CLIENT[0], CLIENT[1], ("token", "t"), ("token_type_hint", "refresh_token")];
+        let request = revocation(None, &pairs).unwrap();
+        assert_eq!((request.credentials.client_id.as_str(), request.token.reveal()), ("a", "t"));
+        assert_eq!(revocation(Some("Basic YTpz"), &[("token", "t")]).unwrap().token.reveal(), "t");
+    }
+
+    #[test]
+    fn a_revocation_without_token_or_credentials_is_unauthorized() {
+        for pairs in [
+            &[][..],
+            &CLIENT,
+            &[CLIENT[0], CLIENT[1], ("token", "")],
+            &[("token", "t")],
+            &[("token", "t"), CLIENT[0]],
+        ] {
+            let result = revocation(None, pairs).map(|_| ());
+            assert_eq!(result, Err(OAuthError::UnauthorizedRevocation), "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn a_malformed_revocation_is_reported_as_such() {
+        let pairs = [CLIENT[0], CLIENT[1], ("token", "t")];
+        let both = revocation(Some("Basic YTpz"), &pairs).map(|_| ());
+        assert_eq!(both, Err(OAuthError::TwoAuthentications));
+        let twice = revocation(None, &[&pairs[..], &[("token", "t")]].concat()).map(|_| ());
+        assert_eq!(twice, Err(OAuthError::Repeated(Parameter::Token)));
+    }
+}
