@@ -57,7 +57,10 @@ fn flood(limit: &Arc<Limit>) {
 }
 
 fn address(limit: &Arc<Limit>, number: u32) -> Bucket<'_> {
-    Bucket { limit, key: LimitKey::Network(Network::of(Ipv4Addr::from_bits(number).into())) }
+    Bucket {
+        limit,
+        key: LimitKey::Network(Network::from_address(Ipv4Addr::from_bits(number).into())),
+    }
 }
 
 fn check(memory: &MemoryCounters, buckets: &[Bucket<'_>]) {

@@ -10,3 +10,4 @@ pub mod oauth;
 pub mod percent;
 pub mod rules;
 pub mod secret;
+mod wire_enum;

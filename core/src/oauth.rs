@@ -23,4 +23,3 @@ pub mod token;
 pub mod token_request;
 pub mod uri;
 pub mod validation;
-mod wire_enum;

@@ -38,7 +38,7 @@ pub fn check(input: &[u8]) {
     }
     let _ = (LoginRequest::read(rest), RegisterRequest::read(rest));
     let text = String::from_utf8_lossy(rest);
-    let _ = (Route::of(&text), text.parse::<RoutePattern>(), percent::decode_segment(&text));
+    let _ = (Route::normalize(&text), text.parse::<RoutePattern>(), percent::decode_segment(&text));
     if let Ok(range) = text.parse::<Cidr>() {
         assert_eq!(range.to_string().parse(), Ok(range));
     }

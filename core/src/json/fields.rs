@@ -43,11 +43,11 @@ pub(crate) struct Fields {
 impl Fields {
     /// Parses a body that must be an object.
     pub(crate) fn read(body: &[u8]) -> Result<Self, JsonError> {
-        Self::of(read(body)?, Location::Body)
+        Self::new(read(body)?, Location::Body)
     }
 
     /// Wraps a value that must be an object.
-    pub(crate) fn of(value: Value, location: Location) -> Result<Self, JsonError> {
+    pub(crate) fn new(value: Value, location: Location) -> Result<Self, JsonError> {
         match value {
             Value::Object(object) => Ok(Self { location, object }),
             _ => Err(location.wrong_type("a JSON object")),

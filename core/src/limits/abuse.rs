@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     fn network(last: u8) -> Network {
-        Network::of([192, 0, 2, last].into())
+        Network::from_address([192, 0, 2, last].into())
     }
 
     fn keys<'a>(buckets: &[Bucket<'a>]) -> Vec<(String, LimitKey<'a>)> {

@@ -1,4 +1,4 @@
-//! The address of the client: the peer's, or the one that trusted proxies report.
+//! The address of the client: that of the peer, or the one that trusted proxies report.
 //!
 //! `X-Forwarded-For` and `Forwarded` are read from the right, where the nearest proxy appended. The
 //! first address that is not a trusted proxy is the client; everything to its left was sent by the
@@ -115,8 +115,8 @@ fn parse_without_zone(text: &str) -> Option<Ipv6Addr> {
 /// Parses the `for` parameter of one element of `Forwarded` (RFC 7239).
 ///
 /// Elements are split at commas from the right, ignoring quotes, so that an open quote sent by a
-/// client cannot swallow what a trusted proxy appended. An element that was split inside a quoted
-/// string has an odd number of quotes or a backslash, which no address needs: it is rejected.
+/// client cannot hide the elements that a trusted proxy appended. An element that was split inside a
+/// quoted string has an odd number of quotes or a backslash, which no address needs: it is rejected.
 fn parse_element(element: &str) -> Option<IpAddr> {
     if element.contains('\\') || element.matches('"').count() % 2 == 1 {
         return None;
@@ -139,16 +139,10 @@ mod tests {
 
     fn client(peer: &str, x_forwarded_for: &[&str], forwarded: &[&str]) -> String {
         let ranges = ["10.0.0.0/8", "fd00::/8"].map(|range| range.parse().unwrap());
-        let bytes =
-            |lines: &[&str]| lines.iter().map(|l| l.as_bytes().to_vec()).collect::<Vec<_>>();
-        let (one, other) = (bytes(x_forwarded_for), bytes(forwarded));
-        TrustedProxies::new(ranges.into())
-            .client_address(
-                peer.parse().unwrap(),
-                one.iter().map(Vec::as_slice),
-                other.iter().map(Vec::as_slice),
-            )
-            .to_string()
+        let x_forwarded_for = x_forwarded_for.iter().map(|line| line.as_bytes());
+        let forwarded = forwarded.iter().map(|line| line.as_bytes());
+        let proxies = TrustedProxies::new(ranges.into());
+        proxies.client_address(peer.parse().unwrap(), x_forwarded_for, forwarded).to_string()
     }
 
     #[test]

@@ -78,14 +78,16 @@ mod tests {
         QuotaStatus { limit, remaining, reset: at(reset), admitted }
     }
 
+    fn admitted() -> [QuotaStatus; 2] {
+        let account = status("account", 299, "2026-08-01T13:55:00.25Z", true);
+        [account, status("ip", 12, "2026-08-01T13:50:41Z", true)]
+    }
+
     const NOW: &str = "2026-08-01T13:50:00.25Z";
 
     #[test]
     fn an_admitted_request_reports_the_closest_limit_and_all_limits() {
-        let decision = decision([
-            status("account", 299, "2026-08-01T13:55:00.25Z", true),
-            status("ip", 12, "2026-08-01T13:50:41Z", true),
-        ]);
+        let decision = decision(admitted());
         let closest = decision.closest().unwrap();
         assert_eq!((closest.limit.requests(), closest.remaining), (300, 12));
         assert_eq!(closest.reset_time(), "2026-08-01T13:50:41.000Z");
@@ -96,10 +98,7 @@ mod tests {
 
     #[test]
     fn merged_decisions_are_reported_together() {
-        let [account, ip] = [
-            status("account", 299, "2026-08-01T13:55:00.25Z", true),
-            status("ip", 12, "2026-08-01T13:50:41Z", true),
-        ];
+        let [account, ip] = admitted();
         let single = |status: &QuotaStatus| RateLimitDecision {
             at: at(NOW),
             statuses: [status.clone()].into_iter().collect(),

@@ -25,9 +25,8 @@ pub enum LimitKey<'a> {
     Account(i64),
     /// A network, over all accounts.
     Network(Network),
-    /// A name of an account or the id of a client, as tried from one network.
-    ///
-    /// The network is part of the key so that failures from elsewhere lock nobody out.
+    /// An account name or a client ID, and the network that tries it. The network is part of the key
+    /// so that failures from other networks lock nobody out.
     NameFrom(Network, Cow<'a, str>),
 }
 
@@ -67,7 +66,7 @@ pub struct Network(IpAddr);
 impl Network {
     /// The network of an address. An IPv4-mapped IPv6 address counts as IPv4.
     #[must_use]
-    pub fn of(address: IpAddr) -> Self {
+    pub fn from_address(address: IpAddr) -> Self {
         match address.to_canonical() {
             IpAddr::V6(v6) => Self(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into()),
             v4 @ IpAddr::V4(_) => Self(v4),
@@ -88,7 +87,7 @@ mod tests {
     use super::*;
 
     fn network(address: &str) -> Network {
-        Network::of(address.parse().unwrap())
+        Network::from_address(address.parse().unwrap())
     }
 
     #[test]
@@ -115,15 +114,12 @@ mod tests {
     #[test]
     fn case_and_surrounding_white_space_are_ignored() {
         let here = network("192.0.2.1");
+        let key = |name| LimitKey::name_from(here, name);
         for spelling in ["bob", "Bob", "BOB", " bob ", "bOB\n"] {
-            assert_eq!(
-                LimitKey::name_from(here, spelling),
-                LimitKey::name_from(here, "bob"),
-                "{spelling:?}"
-            );
+            assert_eq!(key(spelling), key("bob"), "{spelling:?}");
         }
-        assert_eq!(LimitKey::name_from(here, "ÄNNE"), LimitKey::name_from(here, "änne"));
-        assert_ne!(LimitKey::name_from(here, "bob"), LimitKey::name_from(here, "b ob"));
+        assert_eq!(key("ÄNNE"), key("änne"));
+        assert_ne!(key("bob"), key("b ob"));
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl From<Timestamp> for Micros {
     }
 }
 
-/// Times beyond the calendar become its end.
+/// Times outside the range of `Timestamp` are clamped.
 impl From<Micros> for Timestamp {
     fn from(time: Micros) -> Self {
         let end = if time.0 < 0 { Self::MIN } else { Self::MAX };

@@ -19,7 +19,7 @@ pub struct Route(String);
 impl Route {
     /// Normalises the target of a request: a path, with or without a query, or a whole URL.
     #[must_use]
-    pub fn of(target: &str) -> Self {
+    pub fn normalize(target: &str) -> Self {
         let mut route = String::with_capacity(target.len());
         let decoded: Vec<u8> = percent_decode_str(path(target)).collect();
         for segment in decoded.split(|&byte| byte == b'/' || byte == b'\\') {
@@ -95,7 +95,7 @@ impl FromStr for RoutePattern {
         if !path.starts_with('/') || !(any || method.bytes().all(|b| b.is_ascii_uppercase())) {
             return Err(invalid());
         }
-        let path: Vec<Segment> = Route::of(path).segments().map(Segment::parse).collect();
+        let path: Vec<Segment> = Route::normalize(path).segments().map(Segment::parse).collect();
         let early_rest = path.iter().rev().skip(1).any(|segment| *segment == Segment::Rest);
         if method.is_empty() || early_rest || path.is_empty() {
             return Err(invalid());
@@ -134,13 +134,13 @@ impl RoutePattern {
     pub(super) fn matches(&self, method: &str, target: &str, route: &mut Option<Route>) -> bool {
         self.matches_method(method)
             && (self.matches_every_path()
-                || self.matches_route(route.get_or_insert_with(|| Route::of(target))))
+                || self.matches_route(route.get_or_insert_with(|| Route::normalize(target))))
     }
 
     /// A pattern for GET matches HEAD too, as routes do.
     fn matches_method(&self, method: &str) -> bool {
         let method = if method.eq_ignore_ascii_case("HEAD") { "GET" } else { method };
-        self.method.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(method))
+        self.method.as_ref().is_none_or(|expected| expected.eq_ignore_ascii_case(method))
     }
 
     fn matches_every_path(&self) -> bool {
@@ -196,7 +196,7 @@ mod tests {
             "http://host/api/v1/media",
             "HTTPS://host:8080/api/v1/media?x",
         ] {
-            assert_eq!(Route::of(spelling).0, "/api/v1/media", "{spelling}");
+            assert_eq!(Route::normalize(spelling).0, "/api/v1/media", "{spelling}");
         }
     }
 
@@ -222,7 +222,7 @@ mod tests {
             ("/a%ff", "/a\u{fffd}"),
             ("/\u{e4}%C3%A4", "/\u{e4}\u{e4}"),
         ] {
-            assert_eq!(Route::of(target).0, route, "{target}");
+            assert_eq!(Route::normalize(target).0, route, "{target}");
         }
     }
 
@@ -248,7 +248,8 @@ mod tests {
             ("*", "BREW", "*", true),
         ] {
             let parsed: RoutePattern = pattern.parse().unwrap();
-            let found = parsed.matches_method(method) && parsed.matches_route(&Route::of(target));
+            let found =
+                parsed.matches_method(method) && parsed.matches_route(&Route::normalize(target));
             assert_eq!(found, expected, "{pattern} and {method} {target}");
         }
     }
@@ -274,7 +275,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_target_is_normalised(target in "\\PC{0,60}") {
-            let route = Route::of(&target);
+            let route = Route::normalize(&target);
             prop_assert!(route.segments().all(|s| !s.is_empty() && s != "..") || route.0.is_empty());
         }
 
@@ -284,7 +285,7 @@ mod tests {
             let spelled: String = path.char_indices().map(|(i, c)| {
                 if i > 0 && mask >> i & 1 == 1 { format!("%{:02x}", u32::from(c)) } else { c.into() }
             }).collect();
-            prop_assert_eq!(Route::of(&spelled), Route::of(path));
+            prop_assert_eq!(Route::normalize(&spelled), Route::normalize(path));
         }
     }
 }

@@ -38,7 +38,7 @@ impl LoginRequest {
         }
         let user = match fields.take("identifier") {
             Some(identifier) => {
-                let mut identifier = Fields::of(identifier, Location::Field("identifier"))?;
+                let mut identifier = Fields::new(identifier, Location::Field("identifier"))?;
                 if identifier.need_string("type")? != "m.id.user" {
                     return Err(LoginError::Identifier);
                 }

@@ -37,7 +37,7 @@ impl RegisterRequest {
         let mut fields = Fields::read(body)?;
         let stage = match fields.take("auth") {
             None => RegistrationStage::NotStarted,
-            Some(auth) => match Fields::of(auth, Location::Field("auth"))?.take_string("type")? {
+            Some(auth) => match Fields::new(auth, Location::Field("auth"))?.take_string("type")? {
                 Some(stage) if stage == STAGE_DUMMY => RegistrationStage::Completed,
                 Some(_) => RegistrationStage::Unknown,
                 None => RegistrationStage::NotStarted,

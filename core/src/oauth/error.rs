@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
-use super::wire_enum::wire_enum;
+use crate::wire_enum::wire_enum;
 
 wire_enum! {
     /// The value of `error` in a response (RFC 6749, sections 4.1.2.1 and 5.2).
@@ -110,29 +110,30 @@ impl OAuthError {
 mod tests {
     use super::*;
 
-    const ALL: [OAuthError; 16] = [
-        OAuthError::Missing(Parameter::ClientId),
-        OAuthError::Repeated(Parameter::Scope),
-        OAuthError::NotOneValue(Parameter::Scope),
-        OAuthError::StateTooLong,
-        OAuthError::InvalidClient,
-        OAuthError::TwoAuthentications,
-        OAuthError::InvalidRedirectUri,
-        OAuthError::UnsupportedResponseType,
-        OAuthError::UnsupportedResponseMode,
-        OAuthError::InvalidScope,
-        OAuthError::InvalidChallengeMethod,
-        OAuthError::InvalidChallenge,
-        OAuthError::AccessDenied,
-        OAuthError::UnsupportedGrantType,
-        OAuthError::InvalidGrant,
-        OAuthError::UnauthorizedRevocation,
+    /// Every error, with its protocol code.
+    const ALL: [(OAuthError, &str); 16] = [
+        (OAuthError::Missing(Parameter::ClientId), "invalid_request"),
+        (OAuthError::Repeated(Parameter::Scope), "invalid_request"),
+        (OAuthError::NotOneValue(Parameter::Scope), "invalid_request"),
+        (OAuthError::StateTooLong, "invalid_request"),
+        (OAuthError::InvalidClient, "invalid_client"),
+        (OAuthError::TwoAuthentications, "invalid_request"),
+        (OAuthError::InvalidRedirectUri, "invalid_request"),
+        (OAuthError::UnsupportedResponseType, "unsupported_response_type"),
+        (OAuthError::UnsupportedResponseMode, "invalid_request"),
+        (OAuthError::InvalidScope, "invalid_scope"),
+        (OAuthError::InvalidChallengeMethod, "invalid_request"),
+        (OAuthError::InvalidChallenge, "invalid_request"),
+        (OAuthError::AccessDenied, "access_denied"),
+        (OAuthError::UnsupportedGrantType, "unsupported_grant_type"),
+        (OAuthError::InvalidGrant, "invalid_grant"),
+        (OAuthError::UnauthorizedRevocation, "unauthorized_client"),
     ];
 
     // RFC 6749, sections 4.1.2.1 and 5.2: printable ASCII without quote and backslash.
     #[test]
     fn a_description_contains_only_characters_that_the_protocol_allows() {
-        for error in ALL {
+        for (error, _) in ALL {
             let text = error.to_string();
             let allowed = |b| matches!(b, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~');
             assert!(!text.is_empty() && text.bytes().all(allowed), "{text}");
@@ -141,26 +142,14 @@ mod tests {
 
     #[test]
     fn every_error_has_its_protocol_code() {
-        for (error, code) in [
-            (OAuthError::Missing(Parameter::ClientId), "invalid_request"),
-            (OAuthError::InvalidClient, "invalid_client"),
-            (OAuthError::TwoAuthentications, "invalid_request"),
-            (OAuthError::UnsupportedResponseType, "unsupported_response_type"),
-            (OAuthError::UnsupportedResponseMode, "invalid_request"),
-            (OAuthError::InvalidScope, "invalid_scope"),
-            (OAuthError::InvalidChallengeMethod, "invalid_request"),
-            (OAuthError::AccessDenied, "access_denied"),
-            (OAuthError::UnsupportedGrantType, "unsupported_grant_type"),
-            (OAuthError::InvalidGrant, "invalid_grant"),
-            (OAuthError::UnauthorizedRevocation, "unauthorized_client"),
-        ] {
-            assert_eq!(error.code().as_str(), code);
+        for (error, code) in ALL {
+            assert_eq!(error.code().as_str(), code, "{error}");
         }
     }
 
     #[test]
     fn an_error_is_deserialized_to_itself() {
-        for error in ALL {
+        for (error, _) in ALL {
             let json = serde_json::to_string(&error).unwrap();
             assert_eq!(serde_json::from_str::<OAuthError>(&json).unwrap(), error, "{json}");
         }

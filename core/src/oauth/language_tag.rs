@@ -1,4 +1,4 @@
-//! Language tags (RFC 5646), as far as their syntax matters here.
+//! The syntax of language tags (RFC 5646).
 
 /// The length that RFC 5646, section 4.4.1, recommends to support.
 const MAX_LENGTH: usize = 35;

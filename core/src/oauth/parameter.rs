@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::wire_enum::wire_enum;
+use crate::wire_enum::wire_enum;
 
 /// The maximum length of the `state` parameter, in bytes.
 pub const MAX_STATE_LENGTH: usize = 8192;

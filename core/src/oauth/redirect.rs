@@ -73,9 +73,9 @@ impl RedirectUri {
     /// section 7.3). The name `localhost` is not such an address.
     #[must_use]
     pub fn match_requested(&self, requested: &str) -> Option<Self> {
-        let is_same_loopback =
-            || split_loopback(&self.0).is_some_and(|own| split_loopback(requested) == Some(own));
-        (self.0 == requested || is_same_loopback()).then(|| Self(requested.to_owned()))
+        let loopback = split_loopback(&self.0);
+        let is_same_loopback = loopback.is_some() && loopback == split_loopback(requested);
+        (self.0 == requested || is_same_loopback).then(|| Self(requested.to_owned()))
     }
 
     /// The host that the response is sent to. `None` if it stays on the user's device: a scheme of

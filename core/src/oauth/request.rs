@@ -20,10 +20,10 @@ pub struct AuthorizationRequest {
     /// The app that sent the request.
     pub app_id: i64,
     /// Where and how the response is sent.
-    #[serde(rename = "reply")] // as in rows of earlier versions
+    #[serde(rename = "reply")] // the name in stored requests
     pub target: ResponseTarget,
     /// The requested grant, or the error to send to the app.
-    #[serde(rename = "asked")] // as in rows of earlier versions
+    #[serde(rename = "asked")] // the name in stored requests
     pub requested: Result<RequestedGrant, OAuthError>,
     /// Whether the user must enter the password again.
     pub force_login: bool,
@@ -89,8 +89,8 @@ impl AuthorizationRequest {
     }
 
     /// Determines the next step. `signed_in`: whether the user has signed in for this request; a
-    /// session suffices, unless the request forces a login. `granted`: the scopes of the user's
-    /// live grants to this app.
+    /// session suffices, unless the request forces a login. `granted`: the scopes of each active
+    /// grant of the user to this app.
     #[must_use]
     pub fn next_step<'a>(
         &self,
@@ -105,10 +105,7 @@ impl AuthorizationRequest {
         }
     }
 
-    /// Whether the user must be asked for consent, given the scopes of the user's live grants to
-    /// this app.
-    #[must_use]
-    pub fn needs_consent<'a>(&self, granted: impl IntoIterator<Item = &'a Scopes>) -> bool {
+    fn needs_consent<'a>(&self, granted: impl IntoIterator<Item = &'a Scopes>) -> bool {
         let Ok(requested) = &self.requested else { return false };
         self.force_login || !granted.into_iter().any(|scopes| *scopes == requested.scopes)
     }

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::error::OAuthError;
 use super::redirect::RedirectUri;
-use super::wire_enum::wire_enum;
 use crate::percent::{decode_lenient, encode};
 use crate::secret::Secret;
+use crate::wire_enum::wire_enum;
 
 wire_enum! {
     /// How the parameters of a response are sent. The order is that of the metadata.
@@ -131,15 +131,16 @@ fn join(fields: &[(&str, String)]) -> String {
     pairs.join("&")
 }
 
-/// Removes query parameters of the redirect URI that could be mistaken for ours.
+/// Removes query parameters of the redirect URI that have the name of a response parameter.
 fn strip_response_parameters(uri: &str) -> String {
     let Some((before, query)) = uri.split_once('?') else { return uri.to_owned() };
-    let is_ours = |pair: &&str| {
+    let is_response_parameter = |pair: &&str| {
         let name = pair.split('=').next().unwrap_or_default();
         decode_lenient(name).is_some_and(|name| NAMES.contains(&name.as_str()))
     };
     let pairs: Vec<&str> = query.split('&').collect();
-    let other: Vec<&str> = pairs.iter().copied().filter(|pair| !is_ours(pair)).collect();
+    let other: Vec<&str> =
+        pairs.iter().copied().filter(|pair| !is_response_parameter(pair)).collect();
     if other.len() == pairs.len() {
         return uri.to_owned();
     }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::wire_enum::wire_enum;
+use crate::wire_enum::wire_enum;
 
 wire_enum! {
     /// A scope. The order is that of the metadata.
@@ -173,14 +173,14 @@ impl Scopes {
     /// Whether an app that declared these scopes may request those.
     #[must_use]
     pub fn covers_all(&self, requested: &Self) -> bool {
-        requested.iter().all(|scope| self.iter().any(|own| own.covers(scope)))
+        requested.iter().all(|scope| self.iter().any(|declared| declared.covers(scope)))
     }
 
     /// Whether a token with these scopes may be used where `needed` is required.
     #[must_use]
     pub fn allows(&self, needed: Scope) -> bool {
-        self.iter().any(|own| {
-            own.covers(needed) || (own == Scope::Follow && needed.is_covered_by_follow())
+        self.iter().any(|granted| {
+            granted.covers(needed) || (granted == Scope::Follow && needed.is_covered_by_follow())
         })
     }
 }

@@ -4,8 +4,8 @@ use thiserror::Error;
 
 use super::account::{FieldError, check_email, check_free_name, check_password};
 use super::validation::ValidationErrors;
-use super::wire_enum::wire_enum;
 use crate::secret::Secret;
+use crate::wire_enum::wire_enum;
 
 wire_enum! {
     /// A field of a sign-up.

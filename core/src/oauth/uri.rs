@@ -1,4 +1,4 @@
-//! Hosts of web addresses, restricted to forms that browsers and RFC 3986 read the same way.
+//! Hosts of web addresses, restricted to forms that browsers parse as RFC 3986 does.
 
 use fluent_uri::Uri;
 use fluent_uri::component::{Authority, Host, Scheme};
@@ -28,8 +28,8 @@ pub(super) fn is_web(scheme: &Scheme) -> bool {
     ["http", "https"].iter().any(|web| scheme.as_str().eq_ignore_ascii_case(web))
 }
 
-/// Whether every browser finds the host in this authority that RFC 3986 finds: an IP address in its
-/// usual form, or labels of letters, digits, hyphens and underscores. The port must fit 16 bits.
+/// Whether browsers parse the host of this authority as RFC 3986 does: an IP address in its usual
+/// form, or labels of letters, digits, hyphens and underscores. The port must fit 16 bits.
 pub(super) fn has_plain_host(authority: Authority<'_>) -> bool {
     let is_label = |label: &str| {
         !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
@@ -43,7 +43,7 @@ pub(super) fn has_plain_host(authority: Authority<'_>) -> bool {
     is_plain && has_port_number && authority.port_to_u16().is_ok()
 }
 
-/// Whether a browser reads the name as an IPv4 address: `127.1`, `2130706433`, `0x7f.1`.
+/// Whether browsers parse the name as an IPv4 address: `127.1`, `2130706433`, `0x7f.1`.
 fn is_numeric(host: &str) -> bool {
     let last = host.rsplit('.').next().unwrap_or_default();
     let hex = last.strip_prefix("0x").or_else(|| last.strip_prefix("0X"));

@@ -1,4 +1,4 @@
-//! All validation errors of a form, in the text of Mastodon's API.
+//! Validation errors of a form, formatted as in Mastodon's API.
 
 use std::fmt;
 

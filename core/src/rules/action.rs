@@ -56,7 +56,7 @@ impl Action {
                 _ => return Err(RuleError::UnknownAction(location.to_string())),
             }),
             Value::Object(_) => {
-                let mut fields = Fields::of(value, location)?;
+                let mut fields = Fields::new(value, location)?;
                 let name = fields.need_string("set_tweak")?;
                 let value = match fields.take("value") {
                     None => None,

@@ -53,7 +53,7 @@ impl NewRule {
 pub fn read_enabled(body: &[u8]) -> Result<bool, RuleError> {
     Ok(match json::read(body)? {
         Value::Bool(enabled) => enabled,
-        object @ Value::Object(_) => Fields::of(object, Location::Body)?.need_bool("enabled")?,
+        object @ Value::Object(_) => Fields::new(object, Location::Body)?.need_bool("enabled")?,
         _ => {
             return Err(Location::Body.wrong_type("true, false, or an object with enabled").into());
         }

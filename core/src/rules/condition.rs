@@ -108,7 +108,7 @@ impl From<ConditionKind> for Condition {
 
 impl Condition {
     pub(super) fn from_json(value: Value, location: Location) -> Result<Self, RuleError> {
-        let mut fields = Fields::of(value, location)?;
+        let mut fields = Fields::new(value, location)?;
         let name = fields.need_string("kind")?;
         let kind = match name.as_str() {
             "event_match" => ConditionKind::EventMatch {
@@ -145,7 +145,7 @@ impl Condition {
     /// unreadable.
     pub(super) fn from_stored(value: Value, location: Location) -> Result<Self, RuleError> {
         Self::from_json(value.clone(), location).or_else(|_| {
-            let mut fields = Fields::of(value, location)?;
+            let mut fields = Fields::new(value, location)?;
             let kind = fields.need_string("kind")?;
             Ok(Self { kind: ConditionKind::Unknown { kind }, extra: fields.rest() })
         })

@@ -55,7 +55,7 @@ impl RoomFacts {
     /// # Errors
     /// When it is not a JSON object, or has a field of the wrong type.
     pub fn read(json: &[u8]) -> Result<Self, RuleError> {
-        Self::from_fields(Fields::of(json::read(json)?, ROOM)?)
+        Self::from_fields(Fields::new(json::read(json)?, ROOM)?)
     }
 
     fn from_fields(mut fields: Fields) -> Result<Self, RuleError> {
@@ -98,7 +98,7 @@ impl EvaluateRequest {
             members.push(RequestedMember::read(value, Location::Item("members", number))?);
             Ok::<_, RuleError>(())
         })?;
-        let mut fields = Fields::of(rest, Location::Body)?;
+        let mut fields = Fields::new(rest, Location::Body)?;
         if !fields.need("members")?.is_array() {
             return Err(fields.wrong_type("members", "an array").into());
         }
@@ -111,7 +111,7 @@ impl EvaluateRequest {
 
 impl RequestedMember {
     fn read(value: Value, location: Location) -> Result<Self, RuleError> {
-        let mut fields = Fields::of(value, location)?;
+        let mut fields = Fields::new(value, location)?;
         Ok(Self {
             user_id: fields.need_string("user_id")?.into(),
             display_name: fields.take_string("display_name")?.map(Into::into),
@@ -139,7 +139,7 @@ const ROOM: Location = Location::Field("room");
 /// The fields of `room`; none if it is absent.
 fn take_room(fields: &mut Fields) -> Result<Fields, RuleError> {
     let room = fields.take("room").unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-    Ok(Fields::of(room, ROOM)?)
+    Ok(Fields::new(room, ROOM)?)
 }
 
 fn read_room(fields: &mut Fields) -> Result<Room, RuleError> {

@@ -34,7 +34,7 @@ impl Rule {
     }
 
     fn from_stored(value: Value) -> Result<Self, RuleError> {
-        let mut fields = Fields::of(value, Location::Body)?;
+        let mut fields = Fields::new(value, Location::Body)?;
         fields.take("default");
         Ok(Self {
             rule_id: fields.need_string("rule_id")?,

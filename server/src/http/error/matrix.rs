@@ -130,15 +130,12 @@ impl MatrixError {
 }
 
 fn status_of(code: MatrixErrorCode) -> (StatusCode, &'static str) {
-    match code {
-        MatrixErrorCode::NotJson => (StatusCode::BAD_REQUEST, "M_NOT_JSON"),
-        MatrixErrorCode::BadJson => (StatusCode::BAD_REQUEST, "M_BAD_JSON"),
-        MatrixErrorCode::MissingParam => (StatusCode::BAD_REQUEST, "M_MISSING_PARAM"),
-        MatrixErrorCode::InvalidParam => (StatusCode::BAD_REQUEST, "M_INVALID_PARAM"),
-        MatrixErrorCode::Unknown => (StatusCode::BAD_REQUEST, "M_UNKNOWN"),
-        MatrixErrorCode::NotFound => (StatusCode::NOT_FOUND, "M_NOT_FOUND"),
-        MatrixErrorCode::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "M_TOO_LARGE"),
-    }
+    let status = match code {
+        MatrixErrorCode::NotFound => StatusCode::NOT_FOUND,
+        MatrixErrorCode::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        _ => StatusCode::BAD_REQUEST,
+    };
+    (status, code.as_str())
 }
 
 impl IntoResponse for MatrixError {

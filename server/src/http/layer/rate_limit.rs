@@ -94,7 +94,8 @@ async fn look_up(
     now: Timestamp,
 ) -> Result<Credential, RateLimitDecision> {
     if active.mode == LimitMode::Enforce {
-        let buckets = active.buckets(request.method, request.target, None, Network::of(address));
+        let buckets =
+            active.buckets(request.method, request.target, None, Network::from_address(address));
         let decision = state.limits.check(active, CountMode::Peek, &buckets, now).await;
         if !decision.is_admitted() {
             return Err(decision);
@@ -118,7 +119,7 @@ fn buckets<'a>(
         _ => None,
     };
     let account = account.map(|account| account.id);
-    active.buckets(request.method, request.target, account, Network::of(client.address))
+    active.buckets(request.method, request.target, account, Network::from_address(client.address))
 }
 
 fn is_unlimited(state: &AppState, token: Sha256Digest) -> bool {

@@ -80,7 +80,8 @@ fn a_flood_of_new_keys_does_not_evict_a_key_at_its_limit() {
     let at_its_limit = [Bucket { limit: &limit, key: LimitKey::Account(1) }];
     (0..300).for_each(|_| drop(memory.check(CountMode::Check, &at_its_limit, at(0))));
     for address in 0..100_000_u32 {
-        let key = LimitKey::Network(Network::of(std::net::Ipv4Addr::from_bits(address).into()));
+        let key =
+            LimitKey::Network(Network::from_address(std::net::Ipv4Addr::from_bits(address).into()));
         let flood = [Bucket { limit: &limit, key }];
         assert!(memory.check(CountMode::Check, &flood, at(1)).is_admitted());
     }

@@ -90,7 +90,7 @@ pub(super) async fn a_charge_counts_for_every_limit_with_quota_left(engine: Test
 
 pub(super) async fn a_peek_sees_earlier_charges(engine: TestEngine) {
     let limit = limit("client_secret", 3, 60);
-    let from = Network::of([192, 0, 2, 1].into());
+    let from = Network::from_address([192, 0, 2, 1].into());
     let buckets = [Bucket { limit: &limit, key: LimitKey::name_from(from, "client") }];
     let other = engine.another_node().await;
     for _ in 0..3 {
@@ -103,7 +103,7 @@ pub(super) async fn a_peek_sees_earlier_charges(engine: TestEngine) {
 
 pub(super) async fn every_key_and_limit_has_its_own_quota(engine: TestEngine) {
     let (one, other) = (limit("one", 1, 60), limit("other", 1, 60));
-    let from = |last| Network::of([192, 0, 2, last].into());
+    let from = |last| Network::from_address([192, 0, 2, last].into());
     let buckets = [
         account(&one, 1),
         account(&other, 1),
@@ -125,7 +125,7 @@ pub(super) async fn every_key_and_limit_has_its_own_quota(engine: TestEngine) {
 
 pub(super) async fn names_of_any_characters_and_length_are_counted(engine: TestEngine) {
     let limit = limit("sign_in_name", 1, 60);
-    let from = Network::of("2001:db8::1".parse().unwrap());
+    let from = Network::from_address("2001:db8::1".parse().unwrap());
     let long = "x".repeat(100_000);
     for name in ["", " ", "}{", "{a}", "a\r\nb", "\0", "\u{1f514}", "*", &long] {
         let buckets = [Bucket { limit: &limit, key: LimitKey::NameFrom(from, name.into()) }];
@@ -238,7 +238,9 @@ pub(super) async fn concurrent_rejected_requests_with_shared_keys_consume_no_quo
     let mut counts = HashMap::<_, u32>::new();
     for (id, last) in admitted {
         *counts.entry(LimitKey::Account(id.into())).or_default() += 1;
-        *counts.entry(LimitKey::Network(Network::of([192, 0, 2, last].into()))).or_default() += 1;
+        *counts
+            .entry(LimitKey::Network(Network::from_address([192, 0, 2, last].into())))
+            .or_default() += 1;
     }
     let fresh = engine.another_node().await;
     for (key, count) in counts {

@@ -113,7 +113,7 @@ pub(super) fn account(limit: &Arc<Limit>, id: i64) -> Bucket<'_> {
 }
 
 pub(super) fn address(limit: &Arc<Limit>, last: u8) -> Bucket<'_> {
-    Bucket { limit, key: LimitKey::Network(Network::of([192, 0, 2, last].into())) }
+    Bucket { limit, key: LimitKey::Network(Network::from_address([192, 0, 2, last].into())) }
 }
 
 pub(super) fn remaining(decision: &RateLimitDecision) -> Vec<u32> {

@@ -24,7 +24,7 @@ async fn all_keys_are_in_one_slot_and_expire_with_their_window() {
     let prefix = fresh_prefix();
     let counters = connect(&url, &prefix).await;
     let (by_name, by_address) = (limit("name", 9, 300), limit("ip", 9, 60));
-    let here = Network::of([192, 0, 2, 1].into());
+    let here = Network::from_address([192, 0, 2, 1].into());
     let name = Bucket { limit: &by_name, key: LimitKey::name_from(here, "{x}") };
     counters.check(CountMode::Check, &[name, address(&by_address, 1)], now()).await;
 

@@ -29,7 +29,7 @@ impl Guard {
     /// Creates a guard for a client at this address.
     #[must_use]
     pub fn new(state: Arc<AppState>, from: IpAddr) -> Self {
-        Self { state, from: Network::of(from), outcome: GuardOutcome::default() }
+        Self { state, from: Network::from_address(from), outcome: GuardOutcome::default() }
     }
 
     /// Counts a sign-in attempt, for the address and for the name from this address. Call it before
