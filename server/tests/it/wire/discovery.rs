@@ -5,8 +5,8 @@ use crate::support::service::config;
 
 async fn assert_document(name: &str, path: &str) {
     let documented = config(|config| {
-        config.instance.title = "Ringers".to_owned();
-        config.instance.description = "We ring".to_owned();
+        config.instance.title = "Ringers".into();
+        config.instance.description = "We ring".into();
         config.oauth.documentation_url = "https://docs.example/".parse().unwrap();
     });
     let service = Service::with(documented).await;
