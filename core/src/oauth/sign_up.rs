@@ -20,7 +20,8 @@ wire_enum! {
 
 impl Field {
     /// The name of the field in error messages.
-    const fn label(self) -> &'static str {
+    #[must_use]
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Username => "Username",
             Self::Email => "E-mail address",

@@ -210,7 +210,7 @@ fn english_messages_equal_those_of_the_api() {
         assert_eq!(error.localize(english), error.to_string());
     }
     for field in fields() {
-        assert_eq!(english.text(messages::field(field)), field.to_string());
+        assert_eq!(english.text(messages::field(field)), field.label());
     }
     for error in account_errors() {
         assert_eq!(error.localize(english), error.to_string());
