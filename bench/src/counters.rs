@@ -1,4 +1,4 @@
-//! How fast the counters in memory are, by one thread, and what a key costs.
+//! Throughput of the in-memory rate limit counters on one thread, and memory per key.
 
 use std::error::Error;
 use std::net::Ipv4Addr;
@@ -23,34 +23,34 @@ pub(crate) fn measure() -> Result<(), Box<dyn Error>> {
         let before = resident_memory();
         // A margin, because the shards do not fill evenly.
         let memory = MemoryCounters::new(keys as usize * 2 + 100_000);
-        let fresh = rate(keys, |i| check(&memory, &[address(&by_address, i)]));
+        let new = rate(keys, |i| check(&memory, &[address(&by_address, i)]));
         let bytes = resident_memory().saturating_sub(before) / u64::from(keys);
         let known = rate(CHECKS, |i| check(&memory, &[address(&by_address, scatter(i) % keys)]));
-        // What a call costs that is counted for an account and an address.
-        let calls = rate(CHECKS, |i| {
+        // A request counted for an account and an address.
+        let pairs = rate(CHECKS, |i| {
             let id = scatter(i) % (keys / 2);
             let account = Bucket { limit: &by_account, key: LimitKey::Account(id.into()) };
             check(&memory, &[account, address(&by_address, scatter(i) % keys)]);
         });
         let name = format!("counters, {keys} keys");
-        row(&name, format_args!("{fresh:.0}"), "new keys/s");
+        row(&name, format_args!("{new:.0}"), "new keys/s");
         row(&name, format_args!("{known:.0}"), "checks/s of one limit");
-        row(&name, format_args!("{calls:.0}"), "checks/s of two limits together");
+        row(&name, format_args!("{pairs:.0}"), "checks/s of two limits together");
         row(&name, bytes, "bytes a key");
     }
     flood(&by_address);
     Ok(())
 }
 
-/// Ten million keys where there is room for one million.
+/// Measures ten million keys in counters with a capacity of one million.
 fn flood(limit: &Arc<Limit>) {
     let memory = MemoryCounters::new(1_000_000);
     for million in 0..10 {
         let from = million * 1_000_000;
-        let fresh = rate(1_000_000, |i| check(&memory, &[address(limit, from + i)]));
+        let new = rate(1_000_000, |i| check(&memory, &[address(limit, from + i)]));
         if [0, 9].contains(&million) {
             let name = format!("room for 1,000,000 keys, million {} of a flood", million + 1);
-            row(&name, format_args!("{fresh:.0}"), "new keys/s");
+            row(&name, format_args!("{new:.0}"), "new keys/s");
             row(&name, memory.state().keys, "keys held");
         }
     }
@@ -67,16 +67,16 @@ fn check(memory: &MemoryCounters, buckets: &[Bucket<'_>]) {
     std::hint::black_box(memory.check(CountMode::Check, buckets, Timestamp::UNIX_EPOCH));
 }
 
-/// So many per second.
-fn rate(times: u32, mut each: impl FnMut(u32)) -> f64 {
+/// Runs a function this many times and returns the runs per second of CPU time.
+fn rate(runs: u32, mut each: impl FnMut(u32)) -> f64 {
     let (started, cpu) = (Instant::now(), thread_cpu_time());
-    (0..times).for_each(&mut each);
+    (0..runs).for_each(&mut each);
     let spent = thread_cpu_time().zip(cpu).and_then(|(after, before)| after.checked_sub(before));
     let spent = spent.filter(|spent| !spent.is_zero());
-    f64::from(times) / spent.unwrap_or_else(|| started.elapsed()).as_secs_f64()
+    f64::from(runs) / spent.unwrap_or_else(|| started.elapsed()).as_secs_f64()
 }
 
-/// Another number, far away, so that the next check finds nothing near it in the cache.
+/// Maps neighbouring numbers to distant ones, so that successive checks do not share a cache line.
 fn scatter(number: u32) -> u32 {
     number.wrapping_mul(0x9e37_79b1)
 }

@@ -1,4 +1,4 @@
-//! Accounts for measurements, each with a token that contains its number.
+//! Adds accounts for measurements, each with a token that contains its number.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -16,31 +16,31 @@ use tokio::task::JoinSet;
 
 use crate::world::World;
 
-/// Enough to fill the store's groups.
-const CALLERS: i64 = 256;
+/// Number of concurrent tasks: enough for large group commits.
+const TASKS: i64 = 256;
 
-/// How many there shall be.
+/// The number of accounts and their rules.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// How many accounts
+    /// Number of accounts
     pub(crate) accounts: i64,
-    /// Give each ten rules of its own
+    /// Give each account ten rules
     #[arg(long)]
     pub(crate) rules: bool,
 }
 
-/// Puts them into `data/belfry.db`.
+/// Adds the accounts to `data/belfry.db` and prints the template of their tokens.
 pub(crate) async fn fill(&Arguments { accounts, rules }: &Arguments) -> Result<(), Box<dyn Error>> {
     let now = Timestamp::UNIX_EPOCH;
     let database = Database::Sqlite("data/belfry.db".into());
     let store = Arc::new(Store::open(&database, &Options::default(), now).await?);
     store.add_app(&app(now)).await?;
     let world = Arc::new(World::new());
-    let mut callers = JoinSet::new();
-    for caller in 0..CALLERS.min(accounts) {
+    let mut tasks = JoinSet::new();
+    for task in 0..TASKS.min(accounts) {
         let (store, world) = (Arc::clone(&store), Arc::clone(&world));
-        callers.spawn(async move {
-            for number in (caller..accounts).step_by(usize::try_from(CALLERS).unwrap_or(1)) {
+        tasks.spawn(async move {
+            for number in (task..accounts).step_by(usize::try_from(TASKS).unwrap_or(1)) {
                 store.add_account(&account(number, now)).await?;
                 store.add_token(&token(number, now)).await?;
                 if rules {
@@ -52,15 +52,15 @@ pub(crate) async fn fill(&Arguments { accounts, rules }: &Arguments) -> Result<(
             Ok::<_, AddAccountError>(())
         });
     }
-    for outcome in callers.join_all().await {
+    for outcome in tasks.join_all().await {
         outcome?;
     }
-    // The template of the tokens, in which the number has ten digits.
+    // `{padded}` stands for the number with ten digits.
     println!("{}", token_text("{padded}"));
     Ok(())
 }
 
-/// The app that all tokens belong to.
+/// The app of all tokens.
 pub(crate) fn app(now: Timestamp) -> StoredApp {
     let details = AppDetails {
         name: "Bench".to_owned(),
@@ -81,13 +81,13 @@ fn account(number: i64, now: Timestamp) -> Account {
         id: number + 1,
         name: format!("bench{number}"),
         email: None,
-        password: "nobody signs in".to_owned(),
+        password: "not a hash, sign-in fails".to_owned(),
         created_at: now,
         disabled_at: None,
     }
 }
 
-/// The token of an account: `bench`, padding to the length of a token, and ten digits.
+/// The token of an account: `bench`, ten digits, and zeros up to the length of a token.
 fn token_text(digits: &str) -> String {
     format!("bench{digits}{}", "0".repeat(49))
 }

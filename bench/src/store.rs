@@ -1,7 +1,7 @@
-//! The store alone: durable writes per second, with 1, 16 and 64 callers, and the CPU of each.
+//! Durable writes per second of the store with 1, 16 and 64 concurrent tasks, and the CPU time of each.
 //!
-//! SQLite in the present folder; also the PostgreSQL that `BELFRY_TEST_POSTGRES` names. A write
-//! is a token issued, as the token endpoint does it.
+//! Measures SQLite in the current directory and, if `BELFRY_TEST_POSTGRES` is set, PostgreSQL. A write
+//! adds a token, like the token endpoint.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -20,11 +20,12 @@ use crate::fill::app;
 use crate::process::cpu_seconds;
 use crate::row;
 
-/// As many callers at a time.
-const CALLERS: [usize; 3] = [1, 16, 64];
+/// Numbers of concurrent tasks.
+const TASKS: [usize; 3] = [1, 16, 64];
 
-/// They take turns, so that the machine is as busy for all of them, and on SQLite each begins with
-/// an empty table, as what a write costs grows with it. The middle of the rounds is told.
+/// Rounds, of which the median is reported. The numbers of tasks alternate, so that other load affects
+/// them equally, and each SQLite measurement begins with an empty database, because the cost of a write
+/// grows with its size.
 const ROUNDS: usize = 5;
 const LENGTH: Duration = Duration::from_secs(2);
 
@@ -48,48 +49,48 @@ async fn measure_one(
     mut database: impl FnMut() -> Database,
 ) -> Result<(), Box<dyn Error>> {
     let now = Timestamp::UNIX_EPOCH;
-    // For each number of callers: writes a second, CPU of a write, and times one caller.
-    let mut figures: [[Vec<f64>; 3]; CALLERS.len()] = Default::default();
+    // For each number of tasks: writes per second, CPU time per write, ratio to one task.
+    let mut figures: [[Vec<f64>; 3]; TASKS.len()] = Default::default();
     for _ in 0..ROUNDS {
         let mut alone = None;
-        for (callers, figures) in CALLERS.into_iter().zip(&mut figures) {
+        for (tasks, figures) in TASKS.into_iter().zip(&mut figures) {
             let store = Arc::new(Store::open(&database(), &Options::default(), now).await?);
             store.add_app(&app(now)).await?;
             let cpu = cpu_seconds();
-            let writes = write(&store, callers).await;
+            let writes = write(&store, tasks).await;
             let cpu = (cpu_seconds() - cpu) / writes * 1e6;
             let rate = writes / LENGTH.as_secs_f64();
-            let times = rate / *alone.get_or_insert(rate);
-            for (figures, figure) in figures.iter_mut().zip([rate, cpu, times]) {
+            let ratio = rate / *alone.get_or_insert(rate);
+            for (figures, figure) in figures.iter_mut().zip([rate, cpu, ratio]) {
                 figures.push(figure);
             }
         }
     }
-    for (callers, figures) in CALLERS.into_iter().zip(figures) {
-        let name = format!("{name}, {callers} callers");
-        let [rate, cpu, times] = figures.map(middle);
+    for (tasks, figures) in TASKS.into_iter().zip(figures) {
+        let name = format!("{name}, {tasks} concurrent tasks");
+        let [rate, cpu, ratio] = figures.map(median);
         row(&name, format_args!("{rate:.0}"), "durable writes/s");
         row(&name, format_args!("{cpu:.1}"), "µs CPU of ours per write");
-        row(&name, format_args!("{times:.1}"), "times one caller");
+        row(&name, format_args!("{ratio:.1}"), "times one task");
     }
     Ok(())
 }
 
-fn middle(mut figures: Vec<f64>) -> f64 {
+fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]
 }
 
-/// How many writes were acknowledged.
-async fn write(store: &Arc<Store>, callers: usize) -> f64 {
+/// Returns the number of acknowledged writes.
+async fn write(store: &Arc<Store>, tasks: usize) -> f64 {
     let (stop, writes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let mut all = JoinSet::new();
     let began = Instant::now();
-    for _ in 0..callers {
+    for _ in 0..tasks {
         let (store, stop, writes) = (Arc::clone(store), Arc::clone(&stop), Arc::clone(&writes));
         all.spawn(async move {
             while !stop.load(Ordering::Relaxed) {
-                store.add_token(&token()).await.expect("the database takes it");
+                store.add_token(&token()).await.expect("the write succeeds");
                 writes.fetch_add(1, Ordering::Relaxed);
             }
         });

@@ -1,4 +1,4 @@
-//! The cases of the conformance list, by area, and what they share.
+//! The cases of the conformance list by area, and their test data.
 
 pub(super) mod access;
 pub(super) mod accounts;
@@ -24,7 +24,7 @@ use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 
-/// How many race in a concurrent case.
+/// Number of tasks in a concurrent case.
 pub(super) const MANY: i64 = 64;
 
 pub(super) fn at(second: i64) -> Timestamp {
@@ -39,7 +39,7 @@ pub(super) fn hashed(name: &str) -> HashedSecret {
     SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed()
 }
 
-/// What is remembered of everybody's password.
+/// The password hash of every test account.
 pub(super) const PASSWORD: &str = "$argon2id$…";
 
 pub(super) fn account(id: i64, name: &str) -> Account {
@@ -69,7 +69,7 @@ pub(super) fn app(id: i64, client_id: &str) -> StoredApp {
     }
 }
 
-/// A grant of the app 1 and the account 7, which expires at second 600.
+/// A grant by account 7 to app 1, which expires at second 600.
 pub(super) fn grant() -> Grant {
     Grant {
         app_id: 1,
@@ -80,7 +80,7 @@ pub(super) fn grant() -> Grant {
     }
 }
 
-/// A token of the app 1 and, when given, of an account.
+/// A token of app 1, issued for an account or for the app itself.
 pub(super) fn token(secret: &str, account: Option<i64>) -> NewToken {
     NewToken {
         secret: hashed(secret),
@@ -92,47 +92,54 @@ pub(super) fn token(secret: &str, account: Option<i64>) -> NewToken {
     }
 }
 
-/// Adds the app 1, and the account 7 named alice.
+/// Adds app 1 and account 7, named alice.
 pub(super) async fn with_alice(store: &Store) {
-    assert_eq!(store.add_app(&app(1, "client")).await.unwrap(), AddAppOutcome::Added);
+    add_app(store, &app(1, "client")).await;
     store.add_account(&account(7, "alice")).await.unwrap();
 }
 
-/// A session of an account, which is made if there is none.
+/// A session that was last used at second 1 and expires at this second.
+pub(super) fn session(account_id: i64, expires_at: i64) -> Session {
+    let (created_at, seen_at, expires_at) = (at(1), at(1), at(expires_at));
+    Session { account_id, created_at, seen_at, expires_at, lang: None }
+}
+
+/// Adds a session with the password hash of every test account.
+pub(super) async fn add_session(store: &Store, secret: HashedSecret, session: &Session) {
+    let outcome = store.add_session(secret, session, PASSWORD).await.unwrap();
+    assert_eq!(outcome, SignInOutcome::SignedIn);
+}
+
+/// Adds the app and asserts that its ids were free.
+pub(super) async fn add_app(store: &Store, app: &StoredApp) {
+    assert_eq!(store.add_app(app).await.unwrap(), AddAppOutcome::Added);
+}
+
+/// Returns a session of an account; adds the account and the session if they are missing.
 pub(super) async fn session_of(store: &Store, id: i64) -> HashedSecret {
     let secret = hashed(&format!("session of {id}"));
-    // Alice may be there already.
+    // Fails if the account exists.
     let _ = store.add_account(&account(id, &format!("person_{id}"))).await;
     if store.session(secret, at(1)).await.unwrap().is_none() {
-        let session = Session {
-            account_id: id,
-            created_at: at(1),
-            seen_at: at(1),
-            expires_at: at(1_800_000_000),
-            lang: None,
-        };
-        assert_eq!(
-            store.add_session(secret, &session, PASSWORD).await.unwrap(),
-            SignInOutcome::SignedIn
-        );
+        add_session(store, secret, &session(id, 1_800_000_000)).await;
     }
     secret
 }
 
 /// Issues a code in a session of the grant's account.
-pub(super) async fn agree(store: &Store, secret: &str, grant: &Grant) {
+pub(super) async fn issue_code(store: &Store, secret: &str, grant: &Grant) {
     let session = session_of(store, grant.account_id).await.lookup;
     let consent = Consent { session, implied_at: None };
     let outcome = store.add_code(hashed(secret), grant, consent).await.unwrap();
     assert_eq!(outcome, CodeOutcome::Issued);
 }
 
-/// Runs many concurrent calls, and returns their results.
-pub(super) async fn many<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+/// Runs [`MANY`] tasks concurrently and returns their results.
+pub(super) async fn run_concurrently<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
     store: Store,
-    call: impl Fn(Arc<Store>, i64) -> F,
+    task: impl Fn(Arc<Store>, i64) -> F,
 ) -> (Arc<Store>, Vec<T>) {
     let store = Arc::new(store);
-    let callers: JoinSet<T> = (0..MANY).map(|http| call(Arc::clone(&store), http)).collect();
-    (store, callers.join_all().await)
+    let tasks: JoinSet<T> = (0..MANY).map(|index| task(Arc::clone(&store), index)).collect();
+    (store, tasks.join_all().await)
 }

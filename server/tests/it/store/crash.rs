@@ -1,4 +1,4 @@
-//! Kill -9 in the middle of many writes: whatever was acknowledged is there afterwards.
+//! A process that is killed during many writes loses no acknowledged write.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -14,7 +14,8 @@ use tokio::task::JoinSet;
 use super::cases::account;
 use crate::support::databases::options;
 
-/// Names the folder to the process that writes, which is this test binary once more.
+/// The environment variable with the data directory of the writer process, which is this test
+/// binary again.
 const FOLDER: &str = "BELFRY_TEST_CRASH_FOLDER";
 
 async fn open(folder: &Path) -> Store {
@@ -27,7 +28,7 @@ async fn every_acknowledged_write_survives_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let mut acknowledged = Vec::new();
     for round in 0..20 {
-        // Another moment of the writer's cycle each time.
+        // A different number of writes each time, to hit different phases of the commit.
         acknowledged.extend(write_until_killed(folder.path(), 40 + 7 * round));
     }
     assert!(acknowledged.len() > 20 * 64, "only {} writes", acknowledged.len());
@@ -47,34 +48,35 @@ async fn every_acknowledged_write_survives_a_kill() {
     assert!(lost.is_empty(), "{} of {} are lost", lost.len(), acknowledged.len());
 }
 
-/// Runs the writer until it has acknowledged some writes, kills it, and gives all of them.
-fn write_until_killed(folder: &Path, enough: usize) -> Vec<i64> {
+/// Runs the writer process until it has acknowledged this many writes, kills it, and returns the ids
+/// of all acknowledged accounts.
+fn write_until_killed(folder: &Path, writes: usize) -> Vec<i64> {
     let mut writer = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "store::crash::the_writer_that_is_killed", "--nocapture"])
+        .args(["--exact", "store::crash::writer_process", "--nocapture"])
         .env(FOLDER, folder)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines().map_while(Result::ok);
     let id = |line: String| line.strip_prefix("acknowledged ").and_then(|id| id.parse().ok());
-    let mut acknowledged: Vec<i64> = lines.by_ref().filter_map(id).take(enough).collect();
+    let mut acknowledged: Vec<i64> = lines.by_ref().filter_map(id).take(writes).collect();
     writer.kill().unwrap();
-    // What it had said before it died counts, too; a line that was cut off does not.
+    // Includes lines written before the kill, but not an incomplete one.
     acknowledged.extend(lines.filter_map(id));
     writer.wait().unwrap();
     acknowledged
 }
 
-/// Does nothing unless the test above asks for it: 64 callers write as fast as they can, and say
-/// so for each write that was acknowledged.
+/// The writer process: 64 tasks add accounts and print a line for each acknowledged one. Does nothing
+/// unless `write_until_killed` started it.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_writer_that_is_killed() {
+async fn writer_process() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let store = Arc::new(open(Path::new(&folder)).await);
-    let mut callers = JoinSet::new();
+    let mut tasks = JoinSet::new();
     for _ in 0..64 {
         let store = Arc::clone(&store);
-        callers.spawn(async move {
+        tasks.spawn(async move {
             loop {
                 let id = i64::from_be_bytes(belfry::random::bytes()) & i64::MAX;
                 let account = account(id, &format!("n{id}"));
@@ -84,6 +86,6 @@ async fn the_writer_that_is_killed() {
             }
         });
     }
-    // A writer that nobody kills ends by itself.
-    drop(tokio::time::timeout(Duration::from_mins(1), callers.join_all()).await);
+    // Bounded, in case it is not killed.
+    drop(tokio::time::timeout(Duration::from_mins(1), tasks.join_all()).await);
 }

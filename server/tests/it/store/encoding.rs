@@ -1,4 +1,4 @@
-//! A PostgreSQL database that cannot hold every text.
+//! PostgreSQL databases with an encoding that cannot store every text.
 
 use belfry::store::Database;
 use belfry::store::Store;
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::support::databases::{TestDatabase, new_database, options};
 
 #[tokio::test]
-async fn a_database_of_another_encoding_is_refused_with_advice() {
+async fn a_database_with_another_encoding_is_rejected_with_advice() {
     let Some(TestDatabase { database: Database::Postgres(server), .. }) =
         TestDatabase::postgres().await
     else {

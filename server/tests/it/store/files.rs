@@ -1,32 +1,33 @@
-//! Databases as files and schemas: newer ones, foreign writers, and places that cannot be used.
+//! Opening databases: schema versions, other processes, invalid files and directories.
 
 use std::time::Duration;
 
+use belfry::config::Config;
 use belfry::store::{Database, Store, StoreError};
 use belfry_core::secret::SplitToken;
 use jiff::{SignedDuration, Timestamp};
 
 use super::cases::{account, at, hashed, token, with_alice};
-use crate::support::TestDatabase;
 use crate::support::databases::options;
 use crate::support::process::{add_account, run_successfully};
+use crate::support::{Service, TestDatabase};
 
 async fn open(database: &TestDatabase) -> Result<Store, StoreError> {
     Store::open(&database.database, &options(), Timestamp::UNIX_EPOCH).await
 }
 
-fn sqlite_file(database: &TestDatabase) -> rusqlite::Connection {
-    let Database::Sqlite(path) = &database.database else { panic!("not SQLite") };
+fn connect(database: &Database) -> rusqlite::Connection {
+    let Database::Sqlite(path) = database else { panic!("not SQLite") };
     rusqlite::Connection::open(path).unwrap()
 }
 
 #[tokio::test]
-async fn a_sqlite_database_that_is_newer_is_refused_and_left_as_it_is() {
+async fn a_newer_sqlite_database_is_rejected() {
     let database = TestDatabase::sqlite();
     drop(open(&database).await.unwrap());
-    sqlite_file(&database).execute("insert into migrations values (999, 0)", []).unwrap();
+    connect(&database.database).execute("insert into migrations values (999, 0)", []).unwrap();
 
-    let Err(error) = open(&database).await else { panic!("it was opened") };
+    let Err(error) = open(&database).await else { panic!("the database was opened") };
 
     let text = error.to_string();
     assert!(matches!(error, StoreError::Newer { found: 999, .. }), "{text}");
@@ -34,7 +35,7 @@ async fn a_sqlite_database_that_is_newer_is_refused_and_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_postgres_database_that_is_newer_is_refused() {
+async fn a_newer_postgres_database_is_rejected() {
     let Some(database) = TestDatabase::postgres().await else { return };
     drop(open(&database).await.unwrap());
     let (client, connection) =
@@ -42,13 +43,13 @@ async fn a_postgres_database_that_is_newer_is_refused() {
     tokio::spawn(connection);
     client.batch_execute("insert into migrations values (999, 0)").await.unwrap();
 
-    let Err(error) = open(&database).await else { panic!("it was opened") };
+    let Err(error) = open(&database).await else { panic!("the database was opened") };
 
     assert!(matches!(error, StoreError::Newer { found: 999, .. }), "{error}");
 }
 
 #[tokio::test]
-async fn what_is_stored_is_there_after_opening_again() {
+async fn data_is_read_back_after_reopening_the_database() {
     let database = TestDatabase::sqlite();
     let store = open(&database).await.unwrap();
     store.add_account(&account(7, "alice")).await.unwrap();
@@ -56,9 +57,9 @@ async fn what_is_stored_is_there_after_opening_again() {
     assert_eq!(open(&database).await.unwrap().account(7).await.unwrap(), Some(account(7, "alice")));
 }
 
-/// As a command does beside a running server.
+/// For example a command next to a running server.
 #[tokio::test]
-async fn what_another_process_writes_is_seen_soon() {
+async fn writes_of_another_process_are_noticed() {
     let database = TestDatabase::sqlite();
     let server = open(&database).await.unwrap();
     with_alice(&server).await;
@@ -74,11 +75,11 @@ async fn what_another_process_writes_is_seen_soon() {
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    panic!("the server still believes its memory");
+    panic!("the cache still returns the token");
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_database_is_refused_by_name() {
+async fn the_error_names_a_file_that_is_not_a_database() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("belfry.db");
     std::fs::write(&path, "this is not a database, but it is long enough to look like one")
@@ -87,25 +88,25 @@ async fn a_file_that_is_no_database_is_refused_by_name() {
 
     let outcome = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await;
 
-    let Err(error) = outcome else { panic!("it was opened") };
+    let Err(error) = outcome else { panic!("the database was opened") };
     assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("this is not"));
 }
 
 #[tokio::test]
-async fn a_folder_that_cannot_be_made_is_named() {
+async fn the_error_names_a_directory_that_cannot_be_created() {
     let database = Database::Sqlite("/proc/nowhere/belfry.db".into());
     let outcome = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await;
-    let Err(error) = outcome else { panic!("it was opened") };
+    let Err(error) = outcome else { panic!("the database was opened") };
     assert!(error.to_string().contains("/proc/nowhere/belfry.db"), "{error}");
 }
 
 #[tokio::test]
-async fn a_postgres_that_is_not_there_is_named_without_its_password() {
+async fn the_error_names_an_unreachable_postgres_without_its_password() {
     let url = "postgres://me:hunter2@127.0.0.1:1/belfry".parse().unwrap();
     let database = Database::Postgres(url);
     let outcome = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await;
-    let Err(error) = outcome else { panic!("it was opened") };
+    let Err(error) = outcome else { panic!("the database was opened") };
     let text = error.to_string();
     assert!(text.contains("postgres://me:***@127.0.0.1:1/belfry"), "{text}");
     assert!(text.contains("refused") && !text.contains("hunter2"), "{text}");
@@ -113,7 +114,7 @@ async fn a_postgres_that_is_not_there_is_named_without_its_password() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn the_database_and_its_folder_are_for_their_owner_only() {
+async fn the_database_and_its_directory_are_private() {
     use std::os::unix::fs::PermissionsExt;
     let database = TestDatabase::sqlite();
     let store = open(&database).await.unwrap();
@@ -149,10 +150,29 @@ async fn every_failed_read_and_write_is_counted() {
     let store = open(&database).await.unwrap();
     with_alice(&store).await;
     assert_eq!(store.failures().get(), 0);
-    sqlite_file(&database).execute_batch("drop table tokens").unwrap();
+    connect(&database.database).execute_batch("drop table tokens").unwrap();
 
     assert!(matches!(store.token(hashed("t")).await, Err(StoreError::Failed(_))));
     assert_eq!(store.failures().get(), 1);
     assert!(store.add_token(&token("t", Some(7))).await.is_err());
     assert_eq!(store.failures().get(), 2);
+}
+
+#[tokio::test]
+async fn store_failures_are_counted_in_the_metrics() {
+    let database = TestDatabase::sqlite();
+    let file = database.database.clone();
+    let service = Service::on(database, Config::default()).await;
+    let alice = service.user("alice").await;
+    let failures = async || {
+        let metrics = service.anonymous().get("/metrics").await.text;
+        let line = metrics.lines().find(|line| line.starts_with("belfry_store_failures_total "));
+        line.expect("the metric exists").to_owned()
+    };
+    assert_eq!(failures().await, "belfry_store_failures_total 0");
+
+    connect(&file).execute_batch("drop table rulesets").unwrap();
+
+    assert_eq!(alice.get("/_matrix/client/v3/pushrules/").await.status, 500);
+    assert_eq!(failures().await, "belfry_store_failures_total 1");
 }

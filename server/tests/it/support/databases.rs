@@ -10,15 +10,15 @@ use tempfile::TempDir;
 
 use super::skip::report_skipped;
 
-/// A database of one test. A SQLite directory is removed on drop; a PostgreSQL database exists until
-/// the server of the test run ends.
+/// The database of one test. A SQLite directory is removed on drop; a PostgreSQL database exists until
+/// the server of the test run stops.
 pub(crate) struct TestDatabase {
     pub(crate) database: Database,
     _folder: Option<TempDir>,
 }
 
 impl TestDatabase {
-    /// An empty SQLite database in a folder of its own.
+    /// An empty SQLite database in a temporary directory.
     pub(crate) fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::Sqlite(folder.path().join("data").join("belfry.db"));
@@ -32,7 +32,7 @@ impl TestDatabase {
         Some(Self { database: Database::Postgres(url.parse().unwrap()), _folder: None })
     }
 
-    /// Opens a store on this database, like another node.
+    /// Opens a store on this database. Each call is like another node.
     pub(crate) async fn open(&self) -> Store {
         self.open_with(options().cache_bytes).await
     }
@@ -52,12 +52,12 @@ impl TestDatabase {
     }
 }
 
-/// Few connections, since many tests share one server.
+/// Options with few connections, because many tests share one server.
 pub(crate) fn options() -> Options {
     Options { connections: NonZeroUsize::new(4).unwrap(), ..Options::default() }
 }
 
-/// The URL of an engine from an environment variable; `None`, and a note, if it is unset.
+/// The URL of an engine from an environment variable. If it is unset, reports the test as skipped.
 #[track_caller]
 pub(crate) fn engine_url(engine: &str, variable: &str) -> Option<String> {
     let url = std::env::var(variable).ok().filter(|url| !url.is_empty());

@@ -1,12 +1,15 @@
 //! Accounts.
 
 use belfry::store::{
-    Account, AddAccountError, ExistingAccess, Session, SignInOutcome, Store, UpdateOutcome,
+    Account, AddAccountError, ExistingAccess, SignInOutcome, Store, UpdateOutcome,
 };
 use belfry_core::oauth::grant::Grant;
 use belfry_core::oauth::token::TokenAccount;
 
-use super::{MANY, PASSWORD, account, agree, at, grant, hashed, many, token, with_alice};
+use super::{
+    MANY, PASSWORD, account, add_session, at, grant, hashed, issue_code, run_concurrently, session,
+    token, with_alice,
+};
 
 pub(in crate::store) async fn an_account_is_read_back_as_it_was_added(store: Store) {
     let alice = account(7, "alice");
@@ -28,7 +31,7 @@ pub(in crate::store) async fn an_account_is_found_by_its_email_in_any_case(store
     assert_eq!(store.account_by_email("bob@example.org").await.unwrap(), None);
 }
 
-pub(in crate::store) async fn a_name_or_email_is_taken_once(store: Store) {
+pub(in crate::store) async fn a_name_or_email_can_only_be_used_once(store: Store) {
     let alice = account(7, "alice");
     store.add_account(&alice).await.unwrap();
 
@@ -42,13 +45,11 @@ pub(in crate::store) async fn a_name_or_email_is_taken_once(store: Store) {
     assert_eq!(store.account(7).await.unwrap(), Some(alice));
 }
 
-pub(in crate::store) async fn of_many_who_take_a_name_one_succeeds(store: Store) {
-    let (store, outcomes) =
-        many(
-            store,
-            |store, index| async move { store.add_account(&account(index, "alice")).await },
-        )
-        .await;
+pub(in crate::store) async fn of_concurrent_registrations_of_a_name_one_succeeds(store: Store) {
+    let (store, outcomes) = run_concurrently(store, |store, index| async move {
+        store.add_account(&account(index, "alice")).await
+    })
+    .await;
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
     assert_eq!(store.accounts("", 10).await.unwrap().len(), 1);
 }
@@ -65,19 +66,10 @@ pub(in crate::store) async fn accounts_are_listed_by_name_in_pages(store: Store)
     assert_eq!(names("bob", 2).await, ["carol"]);
 }
 
-pub(in crate::store) async fn a_disabled_account_says_so_and_its_sessions_end(store: Store) {
+pub(in crate::store) async fn disabling_an_account_is_stored_and_ends_its_sessions(store: Store) {
     store.add_account(&account(7, "alice")).await.unwrap();
-    let session = Session {
-        account_id: 7,
-        created_at: at(1),
-        seen_at: at(1),
-        expires_at: at(100),
-        lang: None,
-    };
-    assert_eq!(
-        store.add_session(hashed("s"), &session, PASSWORD).await.unwrap(),
-        SignInOutcome::SignedIn
-    );
+    let session = session(7, 100);
+    add_session(&store, hashed("s"), &session).await;
 
     assert_eq!(store.disable_account(7, Some(at(50))).await.unwrap(), UpdateOutcome::Updated);
     assert_eq!(store.account(7).await.unwrap().unwrap().disabled_at, Some(at(50)));
@@ -88,13 +80,15 @@ pub(in crate::store) async fn a_disabled_account_says_so_and_its_sessions_end(st
     assert_eq!(store.disable_account(8, None).await.unwrap(), UpdateOutcome::NotFound);
 }
 
-pub(in crate::store) async fn whom_a_service_acts_for_is_what_the_account_is_now(store: Store) {
+pub(in crate::store) async fn the_account_of_an_application_service_request_is_current(
+    store: Store,
+) {
     assert_eq!(store.token_account("alice").await.unwrap(), None);
     store.add_account(&account(7, "alice")).await.unwrap();
     let alice = |disabled_at| TokenAccount { id: 7, name: "alice".to_owned(), disabled_at };
     for disabled_at in [None, Some(at(50)), None] {
         store.disable_account(7, disabled_at).await.unwrap();
-        // From the database, then from memory.
+        // From the database, then from the cache.
         for _ in 0..2 {
             assert_eq!(store.token_account("alice").await.unwrap(), Some(alice(disabled_at)));
         }
@@ -103,17 +97,8 @@ pub(in crate::store) async fn whom_a_service_acts_for_is_what_the_account_is_now
 
 pub(in crate::store) async fn a_new_password_ends_the_sessions(store: Store) {
     store.add_account(&account(7, "alice")).await.unwrap();
-    let session = Session {
-        account_id: 7,
-        created_at: at(1),
-        seen_at: at(1),
-        expires_at: at(100),
-        lang: None,
-    };
-    assert_eq!(
-        store.add_session(hashed("s"), &session, PASSWORD).await.unwrap(),
-        SignInOutcome::SignedIn
-    );
+    let session = session(7, 100);
+    add_session(&store, hashed("s"), &session).await;
 
     assert_eq!(
         store.set_password(7, "new", ExistingAccess::Keep).await.unwrap(),
@@ -127,9 +112,7 @@ pub(in crate::store) async fn a_new_password_ends_the_sessions(store: Store) {
     );
 }
 
-pub(in crate::store) async fn a_new_password_ends_tokens_and_codes_unless_they_are_kept(
-    store: Store,
-) {
+pub(in crate::store) async fn a_new_password_revokes_tokens_and_codes_if_requested(store: Store) {
     with_alice(&store).await;
     store.add_account(&account(8, "bob")).await.unwrap();
     for (secret, account) in [("alice", Some(7)), ("bob", Some(8)), ("app", None)] {
@@ -137,9 +120,9 @@ pub(in crate::store) async fn a_new_password_ends_tokens_and_codes_unless_they_a
     }
     for (secret, account) in [("code of alice", 7), ("code of bob", 8)] {
         let code = Grant { account_id: account, ..grant() };
-        agree(&store, secret, &code).await;
+        issue_code(&store, secret, &code).await;
     }
-    let good = async |secret| {
+    let is_valid = async |secret| {
         let found = store.token(hashed(secret)).await.unwrap().unwrap();
         found.revoked_at.is_none()
     };
@@ -147,14 +130,14 @@ pub(in crate::store) async fn a_new_password_ends_tokens_and_codes_unless_they_a
         store.set_password(7, "new", ExistingAccess::Keep).await.unwrap(),
         UpdateOutcome::Updated
     );
-    assert!(good("alice").await && good("bob").await && good("app").await);
+    assert!(is_valid("alice").await && is_valid("bob").await && is_valid("app").await);
     assert!(store.code(hashed("code of alice")).await.unwrap().is_some());
 
     assert_eq!(
         store.set_password(7, "newer", ExistingAccess::RevokeAt(at(10))).await.unwrap(),
         UpdateOutcome::Updated
     );
-    assert!(!good("alice").await && good("bob").await && good("app").await);
+    assert!(!is_valid("alice").await && is_valid("bob").await && is_valid("app").await);
     assert!(store.code(hashed("code of alice")).await.unwrap().is_none());
     assert!(store.code(hashed("code of bob")).await.unwrap().is_some());
     assert_eq!(
@@ -163,21 +146,12 @@ pub(in crate::store) async fn a_new_password_ends_tokens_and_codes_unless_they_a
     );
 }
 
-pub(in crate::store) async fn a_password_is_hashed_anew_only_over_itself_and_the_sessions_go_on(
+pub(in crate::store) async fn rehashing_a_password_replaces_only_the_same_hash_and_preserves_sessions(
     store: Store,
 ) {
     store.add_account(&account(7, "alice")).await.unwrap();
-    let session = Session {
-        account_id: 7,
-        created_at: at(1),
-        seen_at: at(1),
-        expires_at: at(100),
-        lang: None,
-    };
-    assert_eq!(
-        store.add_session(hashed("s"), &session, PASSWORD).await.unwrap(),
-        SignInOutcome::SignedIn
-    );
+    let session = session(7, 100);
+    add_session(&store, hashed("s"), &session).await;
     let old = store.account(7).await.unwrap().unwrap().password;
 
     assert_eq!(store.rehash_password(7, &old, "stronger").await.unwrap(), UpdateOutcome::Updated);
@@ -188,18 +162,12 @@ pub(in crate::store) async fn a_password_is_hashed_anew_only_over_itself_and_the
     assert_eq!(store.account(7).await.unwrap().unwrap().password, "stronger");
 }
 
-pub(in crate::store) async fn of_many_who_sign_in_while_the_password_changes_nobody_stays(
+pub(in crate::store) async fn no_sign_in_concurrent_with_a_password_change_survives_it(
     store: Store,
 ) {
     with_alice(&store).await;
-    let (store, _) = many(store, |store, index| async move {
-        let session = Session {
-            account_id: 7,
-            created_at: at(1),
-            seen_at: at(1),
-            expires_at: at(100),
-            lang: None,
-        };
+    let (store, _) = run_concurrently(store, |store, index| async move {
+        let session = session(7, 100);
         let secret = hashed(&format!("s{index}"));
         if index == MANY / 2 {
             assert_eq!(
@@ -212,7 +180,7 @@ pub(in crate::store) async fn of_many_who_sign_in_while_the_password_changes_nob
             let token = token(&format!("s{index}"), Some(7));
             let outcome = store.add_token_for_password(&token, PASSWORD).await.unwrap();
             if outcome == SignInOutcome::SignedIn {
-                // Puts it into memory, in a race with what is forgotten.
+                // Fills the cache concurrently with the invalidation.
                 store.token(secret).await.unwrap();
             }
         }

@@ -2,27 +2,28 @@
 
 use belfry::store::{AddAppOutcome, Store, UpdateOutcome};
 
-use super::{app, at, hashed, token, with_alice};
+use super::{add_app, app, at, hashed, token, with_alice};
 
 pub(in crate::store) async fn an_app_is_read_back_as_it_was_added(store: Store) {
     let full = app(1, "client");
     let mut bare = app(2, "bare");
     bare.app.details.website = None;
     bare.app.details.redirect_uris.clear();
-    assert_eq!(store.add_app(&full).await.unwrap(), AddAppOutcome::Added);
-    assert_eq!(store.add_app(&bare).await.unwrap(), AddAppOutcome::Added);
+    add_app(&store, &full).await;
+    add_app(&store, &bare).await;
 
     assert_eq!(store.app(1).await.unwrap(), Some(full.clone()));
-    for _read_and_then_remembered in 0..2 {
-        assert_eq!(store.app_by_client_id("client").await.unwrap().as_deref(), Some(&full));
-        assert_eq!(store.app_by_client_id("bare").await.unwrap().as_deref(), Some(&bare));
+    for source in ["from the database", "from the cache"] {
+        let app = async |client_id| store.app_by_client_id(client_id).await.unwrap();
+        assert_eq!(app("client").await.as_deref(), Some(&full), "{source}");
+        assert_eq!(app("bare").await.as_deref(), Some(&bare), "{source}");
     }
     assert_eq!(store.app_by_client_id("other").await.unwrap(), None);
     assert_eq!(store.app(3).await.unwrap(), None);
 }
 
-pub(in crate::store) async fn a_client_id_is_taken_once(store: Store) {
-    assert_eq!(store.add_app(&app(1, "client")).await.unwrap(), AddAppOutcome::Added);
+pub(in crate::store) async fn a_client_id_can_only_be_used_once(store: Store) {
+    add_app(&store, &app(1, "client")).await;
     assert_eq!(store.add_app(&app(2, "client")).await.unwrap(), AddAppOutcome::IdTaken);
     assert_eq!(store.add_app(&app(1, "other")).await.unwrap(), AddAppOutcome::IdTaken);
     assert_eq!(store.apps(0, 10).await.unwrap().len(), 1);
@@ -30,10 +31,7 @@ pub(in crate::store) async fn a_client_id_is_taken_once(store: Store) {
 
 pub(in crate::store) async fn apps_are_listed_in_pages(store: Store) {
     for id in 1..=3 {
-        assert_eq!(
-            store.add_app(&app(id, &format!("client{id}"))).await.unwrap(),
-            AddAppOutcome::Added
-        );
+        add_app(&store, &app(id, &format!("client{id}"))).await;
     }
     let ids = async |after| {
         let page = store.apps(after, 2).await.unwrap();
@@ -43,7 +41,7 @@ pub(in crate::store) async fn apps_are_listed_in_pages(store: Store) {
     assert_eq!(ids(2).await, [3]);
 }
 
-pub(in crate::store) async fn a_disabled_app_says_so_at_once_also_at_its_tokens(store: Store) {
+pub(in crate::store) async fn a_disabled_app_is_reported_at_once_also_by_its_tokens(store: Store) {
     let disabled_at = async || {
         let app = store.app_by_client_id("client").await.unwrap();
         app.unwrap().disabled_at

@@ -1,4 +1,4 @@
-//! Codes.
+//! Authorization codes.
 
 use belfry::store::{
     CodeOutcome, Consent, ExistingAccess, NewToken, RedeemOutcome, Store, StoredCode,
@@ -6,23 +6,23 @@ use belfry::store::{
 
 use belfry_core::secret::HashedSecret;
 
-use super::{MANY, agree, at, grant, hashed, many, session_of, token, with_alice};
+use super::{MANY, at, grant, hashed, issue_code, run_concurrently, session_of, token, with_alice};
 
 fn code() -> StoredCode {
     StoredCode { grant: grant(), token: None }
 }
 
 pub(in crate::store) async fn a_code_is_read_back_as_it_was_added(store: Store) {
-    agree(&store, "c", &grant()).await;
+    issue_code(&store, "c", &grant()).await;
     assert_eq!(store.code(hashed("c")).await.unwrap(), Some(code()));
     let forged = HashedSecret { digest: hashed("d").digest, ..hashed("c") };
     assert_eq!(store.code(forged).await.unwrap(), None, "the lookup key alone finds nothing");
     assert_eq!(store.code(hashed("d")).await.unwrap(), None);
 }
 
-pub(in crate::store) async fn a_code_is_spent_once(store: Store) {
+pub(in crate::store) async fn a_code_is_redeemed_once(store: Store) {
     with_alice(&store).await;
-    agree(&store, "c", &grant()).await;
+    issue_code(&store, "c", &grant()).await;
 
     let redeem = async |token, expires_at| {
         store.redeem_code(hashed("c").lookup, hashed(token), at(599), expires_at).await.unwrap()
@@ -37,16 +37,16 @@ pub(in crate::store) async fn a_code_is_spent_once(store: Store) {
     assert_eq!(store.token(hashed("u")).await.unwrap(), None);
 }
 
-pub(in crate::store) async fn a_spent_code_names_its_token(store: Store) {
-    agree(&store, "c", &grant()).await;
+pub(in crate::store) async fn a_redeemed_code_names_its_token(store: Store) {
+    issue_code(&store, "c", &grant()).await;
     store.redeem_code(hashed("c").lookup, hashed("t"), at(1), None).await.unwrap();
-    let spent = StoredCode { token: Some(hashed("t").lookup), ..code() };
-    assert_eq!(store.code(hashed("c")).await.unwrap(), Some(spent));
+    let redeemed = StoredCode { token: Some(hashed("t").lookup), ..code() };
+    assert_eq!(store.code(hashed("c")).await.unwrap(), Some(redeemed));
 }
 
-pub(in crate::store) async fn an_expired_code_is_not_spent(store: Store) {
+pub(in crate::store) async fn an_expired_code_is_not_redeemed(store: Store) {
     with_alice(&store).await;
-    agree(&store, "c", &grant()).await;
+    issue_code(&store, "c", &grant()).await;
     assert_eq!(
         store.redeem_code(hashed("c").lookup, hashed("t"), at(600), None).await.unwrap(),
         RedeemOutcome::NotRedeemable
@@ -55,7 +55,7 @@ pub(in crate::store) async fn an_expired_code_is_not_spent(store: Store) {
     assert_eq!(store.code(hashed("c")).await.unwrap(), Some(code()));
 }
 
-pub(in crate::store) async fn an_unknown_code_is_not_spent(store: Store) {
+pub(in crate::store) async fn an_unknown_code_is_not_redeemed(store: Store) {
     assert_eq!(
         store.redeem_code(hashed("c").lookup, hashed("t"), at(1), None).await.unwrap(),
         RedeemOutcome::NotRedeemable
@@ -63,15 +63,15 @@ pub(in crate::store) async fn an_unknown_code_is_not_spent(store: Store) {
     assert_eq!(store.token(hashed("t")).await.unwrap(), None);
 }
 
-pub(in crate::store) async fn of_many_who_spend_a_code_one_succeeds(store: Store) {
+pub(in crate::store) async fn of_concurrent_redemptions_of_a_code_one_succeeds(store: Store) {
     with_alice(&store).await;
-    agree(&store, "c", &grant()).await;
+    issue_code(&store, "c", &grant()).await;
 
-    let (store, outcomes) = many(store, |store, index| async move {
+    let (store, outcomes) = run_concurrently(store, |store, index| async move {
         let token = hashed(&format!("t{index}"));
         let outcome = store.redeem_code(hashed("c").lookup, token, at(1), None).await.unwrap();
         let redeemed = outcome == RedeemOutcome::Redeemed;
-        // Only a index that redeemed the code has a token.
+        // Only the task that redeemed the code has a token.
         assert_eq!(store.token(token).await.unwrap().is_some(), redeemed);
         (redeemed.then_some(token.lookup), outcome)
     })
@@ -85,58 +85,60 @@ pub(in crate::store) async fn of_many_who_spend_a_code_one_succeeds(store: Store
     assert!(outcomes.iter().all(|(won, outcome)| won.is_some() || *outcome == loser));
 }
 
-pub(in crate::store) async fn a_code_is_given_in_a_session_of_its_account_alone(store: Store) {
+pub(in crate::store) async fn a_code_is_issued_only_in_a_session_of_its_account(store: Store) {
     with_alice(&store).await;
     let (alices, bobs) = (session_of(&store, 7).await, session_of(&store, 8).await);
-    let give = async |session: HashedSecret| {
+    let issue = async |session: HashedSecret| {
         let consent = Consent { session: session.lookup, implied_at: None };
         store.add_code(hashed("c"), &grant(), consent).await.unwrap() == CodeOutcome::Issued
     };
-    assert!(!give(bobs).await && !give(hashed("no session")).await);
+    assert!(!issue(bobs).await && !issue(hashed("no session")).await);
     store.set_password(7, "new", ExistingAccess::Keep).await.unwrap();
-    assert!(!give(alices).await, "a new password has ended the session");
+    assert!(!issue(alices).await, "the new password ended the session");
     assert_eq!(store.code(hashed("c")).await.unwrap(), None);
 }
 
-pub(in crate::store) async fn a_code_is_given_without_asking_while_the_app_has_access(
+pub(in crate::store) async fn a_code_is_issued_without_consent_only_while_the_app_has_access(
     store: Store,
 ) {
     with_alice(&store).await;
     let session = session_of(&store, 7).await;
-    let give = async |secret, now| {
+    let issue = async |secret, now| {
         let consent = Consent { session: session.lookup, implied_at: Some(at(now)) };
         store.add_code(hashed(secret), &grant(), consent).await.unwrap() == CodeOutcome::Issued
     };
-    // Tokens of others, and of the app itself, let nobody in.
+    // Tokens of other accounts and of the app itself do not imply consent.
     store.add_token(&token("bob", Some(8))).await.unwrap();
     store.add_token(&token("app", None)).await.unwrap();
-    assert!(!give("a", 10).await);
-    let ending = NewToken { expires_at: Some(at(20)), ..token("t", Some(7)) };
-    store.add_token(&ending).await.unwrap();
-    assert!(give("b", 19).await && !give("c", 20).await);
+    assert!(!issue("a", 10).await);
+    let expiring = NewToken { expires_at: Some(at(20)), ..token("t", Some(7)) };
+    store.add_token(&expiring).await.unwrap();
+    assert!(issue("b", 19).await && !issue("c", 20).await);
     store.add_token(&token("u", Some(7))).await.unwrap();
-    assert!(give("c", 20).await);
+    assert!(issue("c", 20).await);
     store.revoke_access(7, 1, at(30)).await.unwrap();
-    assert!(!give("d", 30).await);
+    assert!(!issue("d", 30).await);
 }
 
-pub(in crate::store) async fn of_many_codes_without_asking_none_outlives_the_access(store: Store) {
+pub(in crate::store) async fn no_code_issued_without_consent_survives_a_concurrent_revocation(
+    store: Store,
+) {
     with_alice(&store).await;
     let session = session_of(&store, 7).await;
     store.add_token(&token("first", Some(7))).await.unwrap();
-    let (store, _) = many(store, |store, index| async move {
+    let (store, _) = run_concurrently(store, |store, index| async move {
         if index == MANY / 2 {
             store.revoke_access(7, 1, at(20)).await.unwrap();
             return;
         }
-        // Again and again, so that some come before the removal and some after it.
-        for time in 0..8 {
-            let name = format!("{index} {time}");
-            let (one, token) = (hashed(&format!("c{name}")), hashed(&format!("t{name}")));
+        // Repeated, so that some precede the revocation and some follow it.
+        for attempt in 0..8 {
+            let name = format!("{index} {attempt}");
+            let (code, token) = (hashed(&format!("c{name}")), hashed(&format!("t{name}")));
             let consent = Consent { session: session.lookup, implied_at: Some(at(20)) };
-            let issued = store.add_code(one, &grant(), consent).await.unwrap();
+            let issued = store.add_code(code, &grant(), consent).await.unwrap();
             if issued == CodeOutcome::Issued {
-                store.redeem_code(one.lookup, token, at(20), None).await.unwrap();
+                store.redeem_code(code.lookup, token, at(20), None).await.unwrap();
             }
         }
     })

@@ -2,7 +2,7 @@
 
 use belfry::store::{Store, StoredRequest, UpdateOutcome};
 
-use super::{at, hashed, many};
+use super::{at, hashed, run_concurrently};
 
 fn request() -> StoredRequest {
     StoredRequest {
@@ -14,7 +14,9 @@ fn request() -> StoredRequest {
     }
 }
 
-pub(in crate::store) async fn a_request_is_its_browsers_until_it_ends(store: Store) {
+pub(in crate::store) async fn a_request_is_found_only_in_its_browser_until_it_expires(
+    store: Store,
+) {
     store.add_request(hashed("h"), &request()).await.unwrap();
     let found = async |handle, browser, now| {
         store.request(hashed(handle), hashed(browser), at(now)).await.unwrap()
@@ -25,15 +27,15 @@ pub(in crate::store) async fn a_request_is_its_browsers_until_it_ends(store: Sto
     assert_eq!(found("other", "b", 1).await, None);
 }
 
-pub(in crate::store) async fn a_request_moves_with_its_browser_and_with_no_other(store: Store) {
+pub(in crate::store) async fn a_request_is_rebound_only_by_its_browser(store: Store) {
     store.add_request(hashed("h"), &request()).await.unwrap();
-    let moved = async |from, to, account| {
+    let rebind = async |from, to, account| {
         store.rebind_request(hashed("h"), hashed(from), hashed(to), account).await.unwrap()
             == UpdateOutcome::Updated
     };
-    assert!(!moved("other", "c", Some(7)).await);
-    assert!(moved("b", "c", Some(7)).await);
-    assert!(!moved("other", "d", Some(8)).await);
+    assert!(!rebind("other", "c", Some(7)).await);
+    assert!(rebind("b", "c", Some(7)).await);
+    assert!(!rebind("other", "d", Some(8)).await);
     let found = store.request(hashed("h"), hashed("c"), at(1)).await.unwrap();
     assert_eq!(
         found,
@@ -41,42 +43,44 @@ pub(in crate::store) async fn a_request_moves_with_its_browser_and_with_no_other
     );
 }
 
-pub(in crate::store) async fn a_request_moves_again_from_the_cookie_that_it_moved_from(
+pub(in crate::store) async fn a_request_can_be_rebound_again_from_the_previous_cookie(
     store: Store,
 ) {
     store.add_request(hashed("h"), &request()).await.unwrap();
-    let moved = async |from, to| {
+    let rebind = async |from, to| {
         store.rebind_request(hashed("h"), hashed(from), hashed(to), Some(7)).await.unwrap()
             == UpdateOutcome::Updated
     };
-    assert!(moved("b", "c").await);
+    assert!(rebind("b", "c").await);
     assert!(store.request(hashed("h"), hashed("b"), at(1)).await.unwrap().is_some());
-    assert!(moved("b", "d").await);
-    assert!(!moved("c", "e").await, "nobody has this cookie: another was given since");
-    assert!(moved("d", "e").await);
-    assert!(!moved("b", "f").await, "only the last one counts");
-    // To be found is not to be answered.
+    assert!(rebind("b", "d").await);
+    assert!(!rebind("c", "e").await, "this cookie was replaced before its browser used it");
+    assert!(rebind("d", "e").await);
+    assert!(!rebind("b", "f").await, "only the last cookie is accepted");
+    // The previous cookie finds the request but cannot consume it.
     assert_eq!(store.consume_request(hashed("h"), hashed("d"), at(1)).await.unwrap(), None);
     assert!(store.consume_request(hashed("h"), hashed("e"), at(1)).await.unwrap().is_some());
-    assert!(!moved("d", "f").await);
+    assert!(!rebind("d", "f").await);
 }
 
-pub(in crate::store) async fn a_request_is_taken_once_by_its_browser(store: Store) {
+pub(in crate::store) async fn a_request_is_consumed_once_and_only_by_its_browser(store: Store) {
     store.add_request(hashed("h"), &request()).await.unwrap();
-    let take = async |browser, now| {
+    let consume = async |browser, now| {
         store.consume_request(hashed("h"), hashed(browser), at(now)).await.unwrap()
     };
-    assert_eq!(take("other", 1).await, None);
-    assert_eq!(take("b", 100).await, None);
-    assert_eq!(take("b", 99).await, Some(request()));
-    assert_eq!(take("b", 99).await, None);
+    assert_eq!(consume("other", 1).await, None);
+    assert_eq!(consume("b", 100).await, None);
+    assert_eq!(consume("b", 99).await, Some(request()));
+    assert_eq!(consume("b", 99).await, None);
 }
 
-pub(in crate::store) async fn of_many_who_take_a_request_one_succeeds(store: Store) {
+pub(in crate::store) async fn of_concurrent_attempts_to_consume_a_request_one_succeeds(
+    store: Store,
+) {
     store.add_request(hashed("h"), &request()).await.unwrap();
-    let (_, taken) = many(store, |store, _| async move {
+    let (_, consumed) = run_concurrently(store, |store, _| async move {
         store.consume_request(hashed("h"), hashed("b"), at(1)).await.unwrap()
     })
     .await;
-    assert_eq!(taken.into_iter().flatten().collect::<Vec<_>>(), [request()]);
+    assert_eq!(consumed.into_iter().flatten().collect::<Vec<_>>(), [request()]);
 }

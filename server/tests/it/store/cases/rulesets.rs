@@ -1,9 +1,9 @@
-//! StoredRulesets.
+//! Rulesets.
 
 use belfry::store::{Draft, RulesetsForUpdate, SaveOutcome, Store, StoredRulesets};
 use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
 
-use super::{MANY, account, at, many};
+use super::{MANY, account, at, run_concurrently};
 
 pub(in crate::store) async fn an_account_without_rules_has_no_documents(store: Store) {
     assert!(store.rulesets(7).await.unwrap().is_empty());
@@ -19,7 +19,7 @@ pub(in crate::store) async fn documents_are_read_back_by_scope(store: Store) {
             SaveOutcome::Saved
         );
     }
-    for reading in ["from memory", "from memory again"] {
+    for reading in ["from the cache", "from the cache again"] {
         let rulesets = store.rulesets(7).await.unwrap();
         assert_eq!(rulesets.documents().count(), 2, "{reading}");
         assert_eq!(rulesets.len(), 2, "{reading}");
@@ -30,7 +30,7 @@ pub(in crate::store) async fn documents_are_read_back_by_scope(store: Store) {
     }
 }
 
-pub(in crate::store) async fn what_was_saved_is_what_the_database_holds(store: Store) {
+pub(in crate::store) async fn a_saved_document_equals_the_one_in_the_database(store: Store) {
     for rule in ["one", "two"] {
         let read = store.rulesets_for_update(7).await.unwrap();
         assert_eq!(
@@ -39,7 +39,7 @@ pub(in crate::store) async fn what_was_saved_is_what_the_database_holds(store: S
         );
     }
     let saved = store.rulesets(7).await.unwrap();
-    // Disabling an account makes everything be read anew.
+    // Clears the cache.
     store.disable_account(1, None).await.unwrap();
     let read = store.rulesets(7).await.unwrap();
     let first =
@@ -49,7 +49,7 @@ pub(in crate::store) async fn what_was_saved_is_what_the_database_holds(store: S
     assert_eq!(saved.bytes(), read.bytes());
 }
 
-pub(in crate::store) async fn a_write_over_a_newer_write_is_refused(store: Store) {
+pub(in crate::store) async fn a_write_over_a_newer_version_is_a_conflict(store: Store) {
     assert!(save(&store, "global", Some("one")).await);
     let read = store.rulesets_for_update(7).await.unwrap();
 
@@ -69,7 +69,7 @@ pub(in crate::store) async fn a_write_over_a_newer_write_is_refused(store: Store
     assert_eq!(ids(&store.rulesets(7).await.unwrap(), "global"), ["two", "one"]);
 }
 
-pub(in crate::store) async fn a_first_write_over_another_first_write_is_refused(store: Store) {
+pub(in crate::store) async fn a_first_write_after_another_first_write_is_a_conflict(store: Store) {
     let read = store.rulesets_for_update(7).await.unwrap();
     assert_eq!(
         store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap(),
@@ -82,9 +82,7 @@ pub(in crate::store) async fn a_first_write_over_another_first_write_is_refused(
     assert_eq!(ids(&store.rulesets(7).await.unwrap(), "global"), ["one"]);
 }
 
-pub(in crate::store) async fn a_write_of_one_scope_keeps_what_another_wrote_in_the_next(
-    store: Store,
-) {
+pub(in crate::store) async fn a_write_to_one_scope_does_not_affect_other_scopes(store: Store) {
     let read = store.rulesets_for_update(7).await.unwrap();
     assert_eq!(
         store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap(),
@@ -99,7 +97,7 @@ pub(in crate::store) async fn a_write_of_one_scope_keeps_what_another_wrote_in_t
     assert_eq!(ids(&rulesets, "device/a"), ["two"]);
 }
 
-pub(in crate::store) async fn a_removed_document_is_gone_and_its_version_is_not_used_again(
+pub(in crate::store) async fn a_deleted_document_is_not_found_and_its_version_is_not_reused(
     store: Store,
 ) {
     assert!(save(&store, "device/a", Some("one")).await);
@@ -109,14 +107,14 @@ pub(in crate::store) async fn a_removed_document_is_gone_and_its_version_is_not_
 
     assert!(save(&store, "device/a", Some("two")).await);
     assert_eq!(
-        store.save_ruleset(&read, with_rule(&read, "device/a", "dead")).await.unwrap(),
+        store.save_ruleset(&read, with_rule(&read, "device/a", "stale")).await.unwrap(),
         SaveOutcome::Conflict
     );
     assert_eq!(ids(&store.rulesets(7).await.unwrap(), "device/a"), ["two"]);
 }
 
-pub(in crate::store) async fn of_many_who_change_a_ruleset_none_is_lost(store: Store) {
-    let (store, _) = many(store, |store, index| async move {
+pub(in crate::store) async fn no_concurrent_change_of_a_ruleset_is_lost(store: Store) {
+    let (store, _) = run_concurrently(store, |store, index| async move {
         while !save(&store, "global", Some(&index.to_string())).await {}
     })
     .await;
@@ -128,12 +126,12 @@ pub(in crate::store) async fn of_many_who_change_a_ruleset_none_is_lost(store: S
     assert_eq!(numbers, (0..MANY).collect::<Vec<_>>());
 }
 
-/// Readers that fill the memory race with a writer; what the writer was told is done must be
-/// what every later read shows.
+/// Readers fill the cache concurrently with a writer. After an acknowledged write, every read must
+/// return it.
 pub(in crate::store) async fn a_reader_never_sees_an_older_ruleset_than_the_last_write(
     store: Store,
 ) {
-    let (_, counts) = many(store, |store, index| async move {
+    let (_, counts) = run_concurrently(store, |store, index| async move {
         if index > 0 {
             let mut last = 0;
             while last < 100 {
@@ -184,8 +182,8 @@ fn scope(text: &str) -> RuleScope {
     text.parse().unwrap()
 }
 
-/// What the accounts of these names have of global rules; `None` for nobody's name.
-async fn of_many(store: &Store, names: &[&str]) -> Vec<Option<Vec<String>>> {
+/// The ids of the global rules of accounts by name; `None` for an unknown name.
+async fn rule_ids_by_name(store: &Store, names: &[&str]) -> Vec<Option<Vec<String>>> {
     let ids = store.account_ids(names).await.unwrap();
     let accounts: Vec<i64> = ids.iter().copied().flatten().collect();
     let mut read = store.rulesets_for_accounts(&accounts).await.unwrap().into_iter();
@@ -198,8 +196,8 @@ async fn of_many(store: &Store, names: &[&str]) -> Vec<Option<Vec<String>>> {
     ids.iter().map(|id| id.map(|_| owned(read.next().unwrap().rulesets))).collect()
 }
 
-pub(in crate::store) async fn the_rules_of_many_are_read_by_name(store: Store) {
-    // More than one statement takes, with and without rules, and others in between.
+pub(in crate::store) async fn rulesets_of_many_accounts_are_read_by_name(store: Store) {
+    // More than fit into one statement, with and without rules, mixed with unknown names.
     let names: Vec<String> = (0..120).map(|number| format!("person_{number}")).collect();
     for (id, name) in (0..).zip(&names) {
         store.add_account(&account(id, name)).await.unwrap();
@@ -216,8 +214,8 @@ pub(in crate::store) async fn the_rules_of_many_are_read_by_name(store: Store) {
     store.disable_account(6, Some(at(1))).await.unwrap();
     let mut asked: Vec<&str> = names.iter().rev().map(String::as_str).collect();
     asked.extend(["nobody", "person_3", "a\0b", "person_3", "", "O'Hara"]);
-    for reading in ["from the database", "from memory"] {
-        let found = of_many(&store, &asked).await;
+    for reading in ["from the database", "from the cache"] {
+        let found = rule_ids_by_name(&store, &asked).await;
         assert_eq!(found.len(), asked.len(), "{reading}");
         for (id, found) in (0..120).rev().zip(&found) {
             let expected = match id {
@@ -230,20 +228,20 @@ pub(in crate::store) async fn the_rules_of_many_are_read_by_name(store: Store) {
         let third = Some(vec!["person_3".to_owned()]);
         assert_eq!(found[120..], [None, third.clone(), None, third, None, None], "{reading}");
     }
-    assert!(of_many(&store, &[]).await.is_empty());
+    assert!(rule_ids_by_name(&store, &[]).await.is_empty());
 }
 
-pub(in crate::store) async fn the_rules_of_many_are_those_of_the_last_write(store: Store) {
+pub(in crate::store) async fn rulesets_of_many_accounts_include_the_last_write(store: Store) {
     store.add_account(&account(7, "alice")).await.unwrap();
     let names = ["alice", "bob"];
-    assert_eq!(of_many(&store, &names).await, [Some(vec![]), None]);
+    assert_eq!(rule_ids_by_name(&store, &names).await, [Some(vec![]), None]);
     store.add_account(&account(8, "bob")).await.unwrap();
     assert!(save(&store, "global", Some("one")).await);
     let one = Some(vec!["one".to_owned()]);
-    assert_eq!(of_many(&store, &names).await, [one.clone(), Some(vec![])]);
+    assert_eq!(rule_ids_by_name(&store, &names).await, [one.clone(), Some(vec![])]);
     store.disable_account(8, Some(at(1))).await.unwrap();
-    assert_eq!(of_many(&store, &names).await, [one.clone(), None]);
+    assert_eq!(rule_ids_by_name(&store, &names).await, [one.clone(), None]);
     store.disable_account(8, None).await.unwrap();
     assert!(save(&store, "global", None).await);
-    assert_eq!(of_many(&store, &names).await, [Some(vec![]), Some(vec![])]);
+    assert_eq!(rule_ids_by_name(&store, &names).await, [Some(vec![]), Some(vec![])]);
 }

@@ -2,7 +2,7 @@
 
 use belfry::store::{Session, SignInOutcome, Store};
 
-use super::{PASSWORD, account, at, hashed};
+use super::{PASSWORD, account, add_session, at, hashed};
 
 fn session(account: i64) -> Session {
     Session {
@@ -20,39 +20,30 @@ async fn with_people(store: &Store) {
     }
 }
 
-pub(in crate::store) async fn a_session_is_read_back_until_it_ends(store: Store) {
+pub(in crate::store) async fn a_session_is_read_back_until_it_expires(store: Store) {
     with_people(&store).await;
-    assert_eq!(
-        store.add_session(hashed("s"), &session(7), PASSWORD).await.unwrap(),
-        SignInOutcome::SignedIn
-    );
+    add_session(&store, hashed("s"), &session(7)).await;
     assert_eq!(store.session(hashed("s"), at(99)).await.unwrap(), Some(session(7)));
     assert_eq!(store.session(hashed("s"), at(100)).await.unwrap(), None);
     assert_eq!(store.session(hashed("other"), at(1)).await.unwrap(), None);
 }
 
-pub(in crate::store) async fn a_session_lasts_longer_when_it_is_touched(store: Store) {
+pub(in crate::store) async fn touching_a_session_extends_it(store: Store) {
     with_people(&store).await;
-    assert_eq!(
-        store.add_session(hashed("s"), &session(7), PASSWORD).await.unwrap(),
-        SignInOutcome::SignedIn
-    );
+    add_session(&store, hashed("s"), &session(7)).await;
     store.touch_session(hashed("s").lookup, at(50), at(150)).await.unwrap();
     let touched = Session { seen_at: at(50), expires_at: at(150), ..session(7) };
     assert_eq!(store.session(hashed("s"), at(149)).await.unwrap(), Some(touched));
 }
 
-pub(in crate::store) async fn an_ended_session_is_gone(store: Store) {
+pub(in crate::store) async fn an_ended_session_is_not_found(store: Store) {
     with_people(&store).await;
-    assert_eq!(
-        store.add_session(hashed("s"), &session(7), PASSWORD).await.unwrap(),
-        SignInOutcome::SignedIn
-    );
+    add_session(&store, hashed("s"), &session(7)).await;
     store.end_session(hashed("s").lookup).await.unwrap();
     assert_eq!(store.session(hashed("s"), at(3)).await.unwrap(), None);
 }
 
-pub(in crate::store) async fn a_session_is_opened_by_the_password_of_now_alone(store: Store) {
+pub(in crate::store) async fn a_session_is_added_only_for_the_current_password(store: Store) {
     with_people(&store).await;
     for (account, password) in [(7, "another"), (7, ""), (9, PASSWORD)] {
         assert_eq!(

@@ -4,14 +4,14 @@ use belfry::store::{NewToken, SignInOutcome, Store, UpdateOutcome};
 use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::HashedSecret;
 
-use super::{PASSWORD, at, hashed, many, token, with_alice};
+use super::{PASSWORD, at, hashed, run_concurrently, token, with_alice};
 
 pub(in crate::store) async fn a_token_is_read_back_with_its_account(store: Store) {
     with_alice(&store).await;
     let issued = NewToken { expires_at: Some(at(1_800_000_000)), ..token("t", Some(7)) };
     store.add_token(&issued).await.unwrap();
 
-    for reading in ["from the database", "from memory"] {
+    for reading in ["from the database", "from the cache"] {
         let found = store.token(hashed("t")).await.unwrap().unwrap();
         let expected = Token {
             app_id: 1,
@@ -32,7 +32,7 @@ pub(in crate::store) async fn a_token_of_an_app_has_no_account(store: Store) {
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().account, None);
 }
 
-pub(in crate::store) async fn an_unknown_token_is_nobodys(store: Store) {
+pub(in crate::store) async fn an_unknown_token_is_not_found(store: Store) {
     assert_eq!(store.token(hashed("t")).await.unwrap(), None);
     assert_eq!(
         store.revoke_token(hashed("t").lookup, at(1)).await.unwrap(),
@@ -40,7 +40,7 @@ pub(in crate::store) async fn an_unknown_token_is_nobodys(store: Store) {
     );
 }
 
-pub(in crate::store) async fn a_revoked_token_says_so_at_once(store: Store) {
+pub(in crate::store) async fn a_revoked_token_is_reported_at_once(store: Store) {
     with_alice(&store).await;
     store.add_token(&token("t", Some(7))).await.unwrap();
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, None);
@@ -54,7 +54,7 @@ pub(in crate::store) async fn a_revoked_token_says_so_at_once(store: Store) {
     assert_eq!(found.revoked_at, Some(at(1_700_000_009)));
 }
 
-pub(in crate::store) async fn a_revocation_keeps_its_first_time(store: Store) {
+pub(in crate::store) async fn a_second_revocation_does_not_change_the_time(store: Store) {
     with_alice(&store).await;
     store.add_token(&token("t", Some(7))).await.unwrap();
     assert_eq!(
@@ -68,11 +68,11 @@ pub(in crate::store) async fn a_revocation_keeps_its_first_time(store: Store) {
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, Some(at(10)));
 }
 
-pub(in crate::store) async fn of_many_who_revoke_a_token_all_succeed(store: Store) {
+pub(in crate::store) async fn concurrent_revocations_of_a_token_all_succeed(store: Store) {
     with_alice(&store).await;
     store.add_token(&token("t", Some(7))).await.unwrap();
-    let (store, outcomes) = many(store, |store, index| async move {
-        // Half of them read, to race with the revocations.
+    let (store, outcomes) = run_concurrently(store, |store, index| async move {
+        // Half of the tasks read the token concurrently with the revocations.
         if index % 2 == 0 {
             return store.token(hashed("t")).await.unwrap().is_some();
         }
@@ -83,7 +83,7 @@ pub(in crate::store) async fn of_many_who_revoke_a_token_all_succeed(store: Stor
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, Some(at(10)));
 }
 
-pub(in crate::store) async fn a_token_of_a_disabled_account_says_so_at_once(store: Store) {
+pub(in crate::store) async fn a_token_of_a_disabled_account_is_reported_at_once(store: Store) {
     with_alice(&store).await;
     store.add_token(&token("t", Some(7))).await.unwrap();
     let disabled_at = async || {
@@ -97,9 +97,7 @@ pub(in crate::store) async fn a_token_of_a_disabled_account_says_so_at_once(stor
     assert_eq!(disabled_at().await, None);
 }
 
-pub(in crate::store) async fn what_an_account_has_granted_an_app_is_what_its_good_tokens_carry(
-    store: Store,
-) {
+pub(in crate::store) async fn granted_scopes_are_those_of_valid_tokens(store: Store) {
     with_alice(&store).await;
     let issue = async |secret, app, account, scopes: &str, expires_at| {
         let scopes = scopes.parse().unwrap();
@@ -108,11 +106,11 @@ pub(in crate::store) async fn what_an_account_has_granted_an_app_is_what_its_goo
     };
     issue("one", 1, Some(7), "read", None).await;
     issue("same", 1, Some(7), "read", None).await;
-    issue("ending", 1, Some(7), "push", Some(at(100))).await;
+    issue("expiring", 1, Some(7), "push", Some(at(100))).await;
     issue("revoked", 1, Some(7), "write", None).await;
-    issue("of the app", 1, None, "follow", None).await;
-    issue("of another app", 2, Some(7), "profile", None).await;
-    issue("of another account", 1, Some(8), "profile", None).await;
+    issue("app only", 1, None, "follow", None).await;
+    issue("other app", 2, Some(7), "profile", None).await;
+    issue("other account", 1, Some(8), "profile", None).await;
     store.revoke_token(hashed("revoked").lookup, at(1)).await.unwrap();
 
     let granted = async |now| {
@@ -125,7 +123,7 @@ pub(in crate::store) async fn what_an_account_has_granted_an_app_is_what_its_goo
     assert_eq!(granted(100).await, ["read"]);
 }
 
-pub(in crate::store) async fn a_password_of_now_is_good_for_a_token_and_no_other(store: Store) {
+pub(in crate::store) async fn a_token_is_issued_only_for_the_current_password(store: Store) {
     with_alice(&store).await;
     for (account, password) in [(Some(7), "another"), (Some(8), PASSWORD), (None, PASSWORD)] {
         let new = token("t", account);

@@ -1,21 +1,21 @@
-//! What concerns no single table.
+//! Cases that concern the whole store.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use belfry::store::{
-    Account, AddAccountError, NewToken, Session, SignInOutcome, Store, StoreError, StoredRequest,
+    Account, AddAccountError, NewToken, Session, Store, StoreError, StoredRequest,
 };
 use belfry_core::oauth::grant::Grant;
 
 use super::rulesets::with_rule;
-use super::{PASSWORD, account, agree, at, grant, hashed, token, with_alice};
+use super::{account, add_session, at, grant, hashed, issue_code, token, with_alice};
 
-pub(in crate::store) async fn it_answers_a_ping(store: Store) {
+pub(in crate::store) async fn a_ping_succeeds(store: Store) {
     store.ping().await.unwrap();
 }
 
-pub(in crate::store) async fn what_ended_is_swept_and_what_lives_is_kept(store: Store) {
+pub(in crate::store) async fn expired_rows_are_deleted_and_others_remain(store: Store) {
     const DAY: i64 = 24 * 60 * 60;
     with_alice(&store).await;
     for (name, expires_at) in [("old", at(10)), ("young", at(20))] {
@@ -31,29 +31,26 @@ pub(in crate::store) async fn what_ended_is_swept_and_what_lives_is_kept(store: 
         };
         store.add_request(hashed(name), &request).await.unwrap();
         let token = NewToken { expires_at: Some(expires_at), ..token(name, None) };
-        agree(&store, name, &code).await;
-        assert_eq!(
-            store.add_session(hashed(name), &session, PASSWORD).await.unwrap(),
-            SignInOutcome::SignedIn
-        );
+        issue_code(&store, name, &code).await;
+        add_session(&store, hashed(name), &session).await;
         store.add_token(&token).await.unwrap();
     }
     store.add_token(&token("endless", None)).await.unwrap();
 
     store.delete_expired(at(DAY + 15)).await.unwrap();
 
-    for (name, kept) in [("old", false), ("young", true)] {
-        assert_eq!(store.code(hashed(name)).await.unwrap().is_some(), kept, "code {name}");
-        assert_eq!(store.token(hashed(name)).await.unwrap().is_some(), kept, "token {name}");
+    for (name, remains) in [("old", false), ("young", true)] {
+        assert_eq!(store.code(hashed(name)).await.unwrap().is_some(), remains, "code {name}");
+        assert_eq!(store.token(hashed(name)).await.unwrap().is_some(), remains, "token {name}");
         let session = store.session(hashed(name), at(5)).await.unwrap();
-        assert_eq!(session.is_some(), kept, "session {name}");
+        assert_eq!(session.is_some(), remains, "session {name}");
         let request = store.request(hashed(name), hashed("b"), at(5)).await.unwrap();
-        assert_eq!(request.is_some(), kept, "request {name}");
+        assert_eq!(request.is_some(), remains, "request {name}");
     }
     assert!(store.token(hashed("endless")).await.unwrap().is_some());
 }
 
-pub(in crate::store) async fn texts_of_any_script_and_quotes_are_kept(store: Store) {
+pub(in crate::store) async fn text_of_any_script_and_quotes_are_read_back(store: Store) {
     for (id, text) in [
         (1, "Zürich 東京 🔔 العربية"),
         (2, "'); drop table accounts; --"),
@@ -67,24 +64,24 @@ pub(in crate::store) async fn texts_of_any_script_and_quotes_are_kept(store: Sto
     }
 }
 
-/// One engine could not keep it, so neither does.
-pub(in crate::store) async fn a_text_with_a_nul_is_nobodys_and_is_not_kept(store: Store) {
+/// PostgreSQL cannot store it, so SQLite must reject it too.
+pub(in crate::store) async fn text_with_a_nul_is_not_found_and_not_stored(store: Store) {
     with_alice(&store).await;
     for text in ["alice\0", "\0", "a\0lice@example.org"] {
         assert_eq!(store.account_by_name(text).await.unwrap(), None, "{text:?}");
         assert_eq!(store.account_by_email(text).await.unwrap(), None, "{text:?}");
         assert_eq!(store.app_by_client_id(text).await.unwrap(), None, "{text:?}");
-        let refused = store.add_account(&account(8, text)).await.unwrap_err();
-        assert!(matches!(refused, AddAccountError::Store(StoreError::Nul)), "{refused}");
+        let error = store.add_account(&account(8, text)).await.unwrap_err();
+        assert!(matches!(error, AddAccountError::Store(StoreError::Nul)), "{error}");
         assert_eq!(store.account(8).await.unwrap(), None);
     }
     let many = store.account_ids(&["al\0ice", "alice", "\0"]).await.unwrap();
     assert_eq!(many, [None, Some(7), None]);
 }
 
-pub(in crate::store) async fn a_caller_who_goes_away_does_not_stop_a_write(store: Store) {
+pub(in crate::store) async fn dropping_the_future_does_not_cancel_a_write(store: Store) {
     let store = Arc::new(store);
-    // Warm memory, which must not outlive the write.
+    // Fills the cache, which must not return the old value after the write.
     assert!(store.rulesets(7).await.unwrap().is_empty());
     let read = store.rulesets_for_update(7).await.unwrap();
     let draft = with_rule(&read, "global", "one");
@@ -100,5 +97,5 @@ pub(in crate::store) async fn a_caller_who_goes_away_does_not_stop_a_write(store
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("the write was lost, or memory still shows what was before it");
+    panic!("the write was lost, or the cache still returns the old value");
 }
