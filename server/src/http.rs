@@ -16,7 +16,7 @@ mod respond;
 mod router;
 mod service;
 
-pub use self::error::limit_exceeded::LimitExceeded;
+pub use self::error::LimitExceeded;
 pub use self::extract::client::Peer;
 pub use self::layer::rate_limit::guard::Guard;
 pub use self::service::HttpService;

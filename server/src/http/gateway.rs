@@ -1,14 +1,16 @@
-//! `/gateway/check`: decides about a request that another server will serve.
+//! `/gateway/check`: authorizes and rate limits a request that another server will serve.
 //!
 //! The endpoint is open to everybody: a client that calls it directly, not through a trusted proxy,
-//! consumes nothing but the quota of its own token and address.
+//! consumes only the quota of its own token and address.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use axum::response::{IntoResponse, Response};
+use belfry_core::limits::RateLimitDecision;
 use belfry_core::limits::original_request::{
     HeaderPair, OriginalRequest, OriginalRequestError, resolve,
 };
@@ -18,17 +20,17 @@ use jiff::Timestamp;
 use url::form_urlencoded;
 
 use crate::app::AppState;
+use crate::http::error::LimitExceeded;
 use crate::http::error::gateway::GatewayError;
-use crate::http::error::limit_exceeded::LimitExceeded;
 use crate::http::extract::client::{self, Credential};
-use crate::http::layer::rate_limit::{self, Counted, LimitedRequest};
+use crate::http::layer::rate_limit::{self, LimitedRequest};
 use crate::http::paths::GATEWAY_CHECK;
 
-/// `/gateway/check`, by any method: proxies send that of the original request, or GET.
+/// `/gateway/check`, with any method: proxies send the method of the original request, or GET.
 pub(crate) async fn check(
     State(state): State<Arc<AppState>>,
     request: Request,
-) -> (Counted, Result<Response, GatewayError>) {
+) -> (Extension<RateLimitDecision>, Result<Response, GatewayError>) {
     let (own_method, uri, headers) = (request.method().as_str(), request.uri(), request.headers());
     let original = original_request(own_method, uri, headers);
     let (method, target, query) = match &original {
@@ -40,12 +42,13 @@ pub(crate) async fn check(
     let limited = LimitedRequest { method, target, query, headers, peer };
     let (active, now) = (state.limits.active(), state.clock.now());
     let (client, decision) = rate_limit::check(&state, &active, &limited, now).await;
-    let response = match (LimitExceeded::from_decision(&decision, active.mode), &original) {
-        (Some(exceeded), _) => Err(GatewayError::Common(exceeded.into())),
-        (None, Err(error)) => Err((*error).into()),
-        (None, Ok(_)) => authorize(client.credential, uri, now),
+    let response = match (LimitExceeded::check(&decision, active.mode), &original) {
+        (Err(exceeded), _) => Err(exceeded.into()),
+        (Ok(()), Err(error)) => Err((*error).into()),
+        (Ok(()), Ok(_)) => authorize(client.credential, uri, now),
     };
-    (Counted(decision), response)
+    // The layer of the area reports the decision in the headers.
+    (Extension(decision), response)
 }
 
 fn original_request<'a>(
@@ -65,7 +68,7 @@ fn original_request<'a>(
     resolve(path, original, pair("x-forwarded-method", "x-forwarded-uri")?)
 }
 
-/// The path and query after `/gateway/check`, if there is a path.
+/// The path and query after `/gateway/check`, if the path continues there.
 fn original_target(uri: &Uri) -> Option<&str> {
     let target = uri.path_and_query()?.as_str();
     target.strip_prefix(GATEWAY_CHECK).filter(|rest| rest.starts_with('/'))
@@ -84,7 +87,7 @@ fn single_header<'a>(
     }
 }
 
-/// Checks the token and its scopes. The response names the account, app and scopes.
+/// Checks the token and its scopes. The response headers hold the account, app and scopes.
 fn authorize(credential: Credential, uri: &Uri, now: Timestamp) -> Result<Response, GatewayError> {
     let required = required_scopes(uri)?;
     let token = match credential {
@@ -108,8 +111,8 @@ fn authorize(credential: Credential, uri: &Uri, now: Timestamp) -> Result<Respon
     }
 }
 
-/// The scopes that the check requires. If the path names the original request, the query belongs to
-/// that request and requires nothing.
+/// The scopes that the check requires. If the original request is in the path, the query belongs to
+/// it and requires nothing.
 fn required_scopes(uri: &Uri) -> Result<Scopes, ScopeError> {
     let query = uri.query().filter(|_| original_target(uri).is_none()).unwrap_or_default();
     let pairs = form_urlencoded::parse(query.as_bytes());

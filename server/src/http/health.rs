@@ -29,7 +29,7 @@ pub(super) async fn readyz(State(state): State<Arc<AppState>>) -> Response {
         Ok(Ok(())) => "ok".to_owned(),
         Ok(Err(StoreError::Unavailable(why))) => why,
         Ok(Err(error)) => error.to_string(),
-        Err(_) => format!("no answer within {} s", PING_TIMEOUT.as_secs()),
+        Err(_) => format!("no response within {} s", PING_TIMEOUT.as_secs()),
     };
     let (status, word) = if database == "ok" {
         (StatusCode::OK, "ready")
@@ -41,7 +41,7 @@ pub(super) async fn readyz(State(state): State<Arc<AppState>>) -> Response {
         EngineStatus::Memory => {}
         EngineStatus::Redis => body["redis"] = "ok".into(),
         EngineStatus::RedisUnavailable => {
-            body["redis"] = "no answer; this process counts alone".into();
+            body["redis"] = "redis unreachable, counting locally".into();
         }
     }
     (status, Json(body)).into_response()

@@ -2,7 +2,6 @@
 
 pub(super) mod authorize;
 pub(super) mod client_auth;
-pub(super) mod consent;
 pub(super) mod introspect;
 pub(super) mod metadata;
 pub(super) mod out_of_band;

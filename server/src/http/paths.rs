@@ -16,6 +16,7 @@ pub(crate) const SIGN_OUT: &str = "/oauth/sign_out";
 pub(crate) const ACCOUNT: &str = "/oauth/account";
 pub(crate) const REMOVE_APP: &str = "/oauth/account/remove_app";
 
+pub(crate) const STATIC: &str = "/static";
 pub(crate) const GATEWAY_CHECK: &str = "/gateway/check";
 
 /// First segments of the routes, which `name_segments` cannot use. The router's tests keep this

@@ -84,8 +84,8 @@ fn areas(state: &AppState) -> Vec<AreaRouter> {
     let mut exempt = AreaRouter::new(EXEMPT)
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
-        .route("/static/{file}", get(assets::asset))
-        .not_found_under("/static");
+        .route(&format!("{}/{{file}}", paths::STATIC), get(assets::asset))
+        .not_found_under(paths::STATIC);
     if state.config.metrics_listen.is_none() {
         exempt = exempt.route("/metrics", get(health::metrics));
     }

@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
+use crate::http::paths::STATIC;
+
 /// A static file.
 #[derive(Debug)]
 pub struct Asset {
@@ -35,10 +37,14 @@ impl Asset {
         Self { name, extension, content, path: OnceLock::new() }
     }
 
-    /// The file at this path.
+    /// The file of this name below `/static`.
     #[must_use]
-    pub fn at(path: &str) -> Option<&'static Self> {
-        ALL.into_iter().find(|asset| asset.path() == path)
+    pub fn find(name: &str) -> Option<&'static Self> {
+        ALL.into_iter().find(|asset| asset.file_name() == name)
+    }
+
+    fn file_name(&self) -> &str {
+        self.path().rsplit('/').next().unwrap_or_default()
     }
 
     /// Its path, such as `/static/belfry-0123abcd.css`.
@@ -46,7 +52,7 @@ impl Asset {
         self.path.get_or_init(|| {
             let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(self.content).into();
             let hash = u32::from_be_bytes([a, b, c, d]);
-            format!("/static/{}-{hash:08x}.{}", self.name, self.extension)
+            format!("{STATIC}/{}-{hash:08x}.{}", self.name, self.extension)
         })
     }
 
@@ -66,12 +72,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_found_by_its_path() {
+    fn a_file_is_found_by_its_name() {
         for asset in ALL {
-            assert_eq!(Asset::at(asset.path()).unwrap().content, asset.content);
+            assert_eq!(Asset::find(asset.file_name()).unwrap().content, asset.content);
         }
-        for path in ["", "/static/", "/static/belfry.css", "/static/belfry-00000000.css"] {
-            assert!(Asset::at(path).is_none(), "{path}");
+        for name in ["", "static", "belfry.css", "belfry-00000000.css"] {
+            assert!(Asset::find(name).is_none(), "{name}");
         }
     }
 

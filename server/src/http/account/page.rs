@@ -6,7 +6,7 @@ use belfry_core::oauth::form::Pairs;
 use belfry_core::rules::Document;
 
 use crate::http::error::PageError;
-use crate::http::extract::form::{Form, Query, value};
+use crate::http::extract::form::{Form, value};
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::{ACCOUNT, REMOVE_APP, SIGN_IN, SIGN_OUT};
 use crate::http::respond::page::{FormTargets, redirect, respond, show_page, with_language};
@@ -15,13 +15,12 @@ use crate::store::AuthorizedApp;
 use crate::tokens::FirstPartyApp;
 
 /// `GET /oauth/account`: redirects to the sign-in page unless the browser is signed in.
-pub(crate) async fn account_page(session: BrowserSession, Query(pairs): Query) -> Response {
-    let lang = Some(value(&pairs, "lang"));
-    let result = show_account(&session, lang).await;
-    respond(&session, lang, result)
+pub(crate) async fn account_page(session: BrowserSession) -> Response {
+    respond(&session, show_account(&session).await)
 }
 
-async fn show_account(session: &BrowserSession, lang: Option<&str>) -> Result<Response, PageError> {
+async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
+    let lang = session.lang;
     let Some(account) = session.account() else {
         return redirect(session, &with_language(SIGN_IN, lang));
     };
@@ -56,23 +55,13 @@ fn listed_app(app: AuthorizedApp) -> ListedApp {
     }
 }
 
-/// `POST /oauth/account/remove_app`: revokes the access of the app in the field `app`. The response
-/// is the same if it has none.
-pub(crate) async fn remove_app(
-    session: BrowserSession,
-    Query(query): Query,
-    Form(pairs): Form,
-) -> Response {
-    let lang = Some(value(&query, "lang"));
-    let result = revoke_access(&session, lang, &pairs).await;
-    respond(&session, lang, result)
+/// `POST /oauth/account/remove_app`: revokes the access of the app in the field `app`, if it has
+/// access.
+pub(crate) async fn remove_app(session: BrowserSession, Form(pairs): Form) -> Response {
+    respond(&session, revoke_access(&session, &pairs).await)
 }
 
-async fn revoke_access(
-    session: &BrowserSession,
-    lang: Option<&str>,
-    pairs: &Pairs,
-) -> Result<Response, PageError> {
+async fn revoke_access(session: &BrowserSession, pairs: &Pairs) -> Result<Response, PageError> {
     session.check_form(pairs)?;
     if let (Some(account), Ok(app)) = (session.account(), value(pairs, "app").parse::<i64>()) {
         let (store, now) = (&session.state.store, session.state.clock.now());
@@ -81,5 +70,5 @@ async fn revoke_access(
             tracing::info!(account = account.name, app, tokens, "revoked the access of an app");
         }
     }
-    redirect(session, &with_language(ACCOUNT, lang))
+    redirect(session, &with_language(ACCOUNT, session.lang))
 }

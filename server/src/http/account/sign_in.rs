@@ -9,7 +9,7 @@ use belfry_core::secret::{HashedSecret, Secret, SplitToken};
 use crate::app::AppState;
 use crate::http::account::password::verify_password;
 use crate::http::error::{PageError, SignInError};
-use crate::http::extract::form::{Form, Query, value};
+use crate::http::extract::form::{Form, value};
 use crate::http::extract::session::BrowserSession;
 use crate::http::layer::rate_limit::guard::Guard;
 use crate::http::oauth::pending::{PendingAuthorization, resume_path};
@@ -20,19 +20,17 @@ use crate::passwords::Busy;
 use crate::store::{Account, SignInOutcome, StoreError, UpdateOutcome};
 
 /// `GET /oauth/sign_in`: redirects to the account if the browser is signed in.
-pub(crate) async fn sign_in_page(session: BrowserSession, Query(pairs): Query) -> Response {
-    let lang = Some(value(&pairs, "lang"));
+pub(crate) async fn sign_in_page(session: BrowserSession) -> Response {
     let result = match session.account() {
-        None => show_sign_in_page(&session, lang, None, "", None).await,
-        Some(_) => redirect(&session, &with_language(ACCOUNT, lang)),
+        None => show_sign_in_page(&session, None, "", None).await,
+        Some(_) => redirect(&session, &with_language(ACCOUNT, session.lang)),
     };
-    respond(&session, lang, result)
+    respond(&session, result)
 }
 
 /// Shows the sign-in page, also for a pending authorization and after a failed attempt.
 pub(crate) async fn show_sign_in_page(
     session: &BrowserSession,
-    lang: Option<&str>,
     mut pending: Option<&mut PendingAuthorization>,
     name: &str,
     failed: Option<SignInError>,
@@ -41,19 +39,21 @@ pub(crate) async fn show_sign_in_page(
         Some(pending) => Some(pending.handle(session).await?),
         None => None,
     };
-    let (csrf, action) = (session.csrf_token(), with_language(SIGN_IN, lang));
+    let pending = pending.as_deref();
+    let action = with_language(SIGN_IN, session.lang.filter(|_| pending.is_none()));
+    let csrf = session.csrf_token();
     let request = handle.as_ref().map(SplitToken::reveal);
     let page = SignInPage {
-        layout: session.layout(pending.as_ref().map_or(lang, |pending| pending.lang())),
+        layout: session.layout(pending.map_or(session.lang, PendingAuthorization::lang)),
         form: pages::Form { action: &action, csrf: &csrf, request },
-        app: pending.as_ref().map(|pending| pending.app.details.name.as_str()),
+        app: pending.map(|pending| pending.app.details.name.as_str()),
         name,
         alert: failed.map(SignInError::alert),
     };
-    let forms = pending.as_ref().map_or(FormTargets::SameOrigin, |pending| pending.forms());
+    let forms = pending.map_or(FormTargets::SameOrigin, PendingAuthorization::forms);
     let status = failed.map_or(StatusCode::OK, SignInError::status);
     let mut response = show_page(session, status, &page, forms)?;
-    if let Some(wait) = failed.and_then(SignInError::wait) {
+    if let Some(wait) = failed.and_then(SignInError::retry_after) {
         response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
     }
     Ok(response)
@@ -63,18 +63,15 @@ pub(crate) async fn show_sign_in_page(
 pub(crate) async fn sign_in(
     mut session: BrowserSession,
     guard: Guard,
-    Query(query): Query,
     Form(pairs): Form,
 ) -> Response {
-    let lang = Some(value(&query, "lang"));
-    let result = handle_sign_in(&mut session, &guard, lang, &pairs).await;
-    respond(&session, lang, result)
+    let result = handle_sign_in(&mut session, &guard, &pairs).await;
+    respond(&session, result)
 }
 
 async fn handle_sign_in(
     session: &mut BrowserSession,
     guard: &Guard,
-    lang: Option<&str>,
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
     let (handle, name) = (value(pairs, "request"), value(pairs, "username").trim());
@@ -90,21 +87,22 @@ async fn handle_sign_in(
         handle => Some(PendingAuthorization::load(session, handle).await?),
     };
     let password = Secret::new(value(pairs, "password"));
-    let account = match authenticate(&session.state, guard, name, password).await? {
-        Ok(account) => account,
-        Err(failed) => {
-            return show_sign_in_page(session, lang, pending.as_mut(), name, Some(failed)).await;
+    let failed = match authenticate(&session.state, guard, name, password).await? {
+        Authentication::Failed(failed) => failed,
+        Authentication::Verified(account) => {
+            let (before, id) = (session.hashed_cookie(), account.id);
+            let lang = pending.as_ref().map_or(session.lang, PendingAuthorization::lang);
+            match (session.sign_in(account, lang).await?, pending.as_mut()) {
+                (SignInOutcome::PasswordChanged, _) => SignInError::WrongPassword,
+                (SignInOutcome::SignedIn, None) => return redirect(session, ACCOUNT),
+                (SignInOutcome::SignedIn, Some(pending)) => {
+                    let handle = pending.handle(session).await?;
+                    return rebind_request(session, handle.reveal(), before, Some(id)).await;
+                }
+            }
         }
     };
-    let (before, id) = (session.hashed_cookie(), account.id);
-    let chosen = pending.as_ref().map_or(lang, |pending| pending.lang());
-    if session.sign_in(account, chosen).await? == SignInOutcome::PasswordChanged {
-        let failed = Some(SignInError::WrongPassword);
-        return show_sign_in_page(session, lang, pending.as_mut(), name, failed).await;
-    }
-    let Some(mut pending) = pending else { return redirect(session, ACCOUNT) };
-    let handle = pending.handle(session).await?;
-    rebind_request(session, handle.reveal(), before, Some(id)).await
+    show_sign_in_page(session, pending.as_mut(), name, Some(failed)).await
 }
 
 /// Whether this account is signed in already, as after a double submit of the form: the first
@@ -113,10 +111,10 @@ fn is_repeat_submission(session: &BrowserSession, name: &str) -> bool {
     let name = name.to_lowercase();
     let is_named =
         |account: &Account| account.name == name || account.email.as_ref() == Some(&name);
-    session.is_same_origin() && session.account().is_some_and(is_named)
+    session.is_same_origin && session.account().is_some_and(is_named)
 }
 
-/// Redirects a browser that is signed in. It changes nothing, so it needs no CSRF token.
+/// Redirects a browser that is signed in. It changes nothing, so no CSRF token is required.
 async fn redirect_signed_in(session: &BrowserSession, handle: &str) -> Result<Response, PageError> {
     if handle.is_empty() {
         return redirect(session, ACCOUNT);
@@ -140,6 +138,12 @@ pub(crate) async fn rebind_request(
     }
 }
 
+/// The outcome of a sign-in attempt.
+enum Authentication {
+    Verified(Account),
+    Failed(SignInError),
+}
+
 /// Finds the account of a name or e-mail address and verifies its password. An unknown name costs
 /// the same time as a wrong password.
 async fn authenticate(
@@ -147,9 +151,9 @@ async fn authenticate(
     guard: &Guard,
     name: &str,
     password: Secret,
-) -> Result<Result<Account, SignInError>, StoreError> {
+) -> Result<Authentication, StoreError> {
     if let Err(exceeded) = guard.sign_in(name).await {
-        return Ok(Err(SignInError::TooMany(exceeded.retry_after())));
+        return Ok(Authentication::Failed(SignInError::TooMany(exceeded.retry_after)));
     }
     let account = if name.contains('@') {
         state.store.account_by_email(name).await?
@@ -158,10 +162,8 @@ async fn authenticate(
         state.store.account_by_name(&name.to_lowercase()).await?
     };
     Ok(match verify_password(state, account, password).await {
-        Ok(account) => {
-            let account = account.filter(|account| account.disabled_at.is_none());
-            account.ok_or(SignInError::WrongPassword)
-        }
-        Err(Busy) => Err(SignInError::Busy),
+        Ok(Some(account)) if account.disabled_at.is_none() => Authentication::Verified(account),
+        Ok(_) => Authentication::Failed(SignInError::WrongPassword),
+        Err(Busy) => Authentication::Failed(SignInError::Busy),
     })
 }

@@ -7,7 +7,7 @@ use belfry_core::oauth::form::Pairs;
 use super::sign_in::rebind_request;
 use crate::http::error::PageError;
 use crate::http::extract::cookie::Cookie;
-use crate::http::extract::form::{Form, Query, value};
+use crate::http::extract::form::{Form, value};
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::{ACCOUNT, SIGN_IN, SIGN_OUT};
 use crate::http::respond::page::{FormTargets, redirect, respond, show_page, with_language};
@@ -15,41 +15,36 @@ use crate::pages::SignedOutPage;
 
 /// `GET /oauth/sign_out`: the page after signing out. A GET does not sign out, since links and
 /// images on other sites can cause one.
-pub(crate) async fn sign_out_page(session: BrowserSession, Query(pairs): Query) -> Response {
-    let lang = Some(value(&pairs, "lang"));
-    if session.account().is_some() {
-        return respond(&session, lang, redirect(&session, &with_language(ACCOUNT, lang)));
-    }
-    let sign_in = with_language(SIGN_IN, lang);
-    let page = SignedOutPage { layout: session.layout(lang), sign_in: &sign_in };
-    respond(&session, lang, show_page(&session, StatusCode::OK, &page, FormTargets::SameOrigin))
+pub(crate) async fn sign_out_page(session: BrowserSession) -> Response {
+    let result = if session.account().is_some() {
+        redirect(&session, &with_language(ACCOUNT, session.lang))
+    } else {
+        let sign_in = with_language(SIGN_IN, session.lang);
+        let page = SignedOutPage { layout: session.layout(session.lang), sign_in: &sign_in };
+        show_page(&session, StatusCode::OK, &page, FormTargets::SameOrigin)
+    };
+    respond(&session, result)
 }
 
 /// `POST /oauth/sign_out`: ends the session. A pending authorization continues with the account
 /// that signs in next.
-pub(crate) async fn sign_out(
-    mut session: BrowserSession,
-    Query(query): Query,
-    Form(pairs): Form,
-) -> Response {
-    let lang = Some(value(&query, "lang"));
-    let result = handle_sign_out(&mut session, lang, &pairs).await;
-    respond(&session, lang, result)
+pub(crate) async fn sign_out(mut session: BrowserSession, Form(pairs): Form) -> Response {
+    let result = handle_sign_out(&mut session, &pairs).await;
+    respond(&session, result)
 }
 
 async fn handle_sign_out(
     session: &mut BrowserSession,
-    lang: Option<&str>,
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
     session.check_form(pairs)?;
     let before = session.hashed_cookie();
     session.sign_out().await?;
     let mut response = match value(pairs, "request") {
-        "" => redirect(session, &with_language(SIGN_OUT, lang))?,
+        "" => redirect(session, &with_language(SIGN_OUT, session.lang))?,
         handle => rebind_request(session, handle, before, None).await?,
     };
-    let remove_code = Cookie::Code.remove(&session.state.base_url);
+    let remove_code = Cookie::Code.set(&session.state.base_url, "", 0);
     response.headers_mut().append(header::SET_COOKIE, remove_code);
     Ok(response)
 }

@@ -29,13 +29,13 @@ pub(crate) async fn sign_up(
     Form(pairs): Form,
 ) -> Result<Json<TokenResponse>, ApiError> {
     bearer.require_scope(&[Scope::WriteAccounts])?;
-    if bearer.account().is_some() {
+    if bearer.token.account.is_some() {
         return Err(ApiError::AppTokenRequired);
     }
     if state.config.registration == RegistrationPolicy::Closed {
         return Err(ApiError::RegistrationClosed);
     }
-    let app = state.store.app(bearer.app()).await?.ok_or(CommonError::Internal)?.app;
+    let app = state.store.app(bearer.token.app_id).await?.ok_or(CommonError::Internal)?.app;
     let invalid = |invalid| ApiError::invalid_account(&invalid, &format);
     let sign_up = SignUp::from_pairs(pairs).validate().map_err(invalid)?;
     let account = create_account(&state, &format, sign_up).await?;
@@ -56,7 +56,7 @@ async fn create_account(
     if state.application_services.is_reserved(&user_id(&sign_up.username, state.server_name())) {
         return Err(invalid(Field::Username, FieldError::Reserved));
     }
-    let hash = state.passwords.hash(sign_up.password).await.map_err(CommonError::from)?;
+    let hash = state.passwords.hash(sign_up.password).await?;
     let (now, email) = (state.clock.now(), Some(sign_up.email));
     match state.store.create_account(now, sign_up.username, email, hash).await {
         Ok(account) => Ok(account.id),
@@ -74,8 +74,8 @@ pub(crate) async fn verify_credentials(
     bearer: Bearer,
 ) -> Result<Json<Value>, ApiError> {
     bearer.require_scope(&[Scope::Profile, Scope::ReadAccounts])?;
-    let account =
-        state.store.account(bearer.require_user()?.id).await?.ok_or(ApiError::InvalidToken)?;
+    let account = state.store.account(bearer.require_user()?.id).await?;
+    let account = account.ok_or(ApiError::InvalidToken)?;
     Ok(Json(credential_account(&state, &account)))
 }
 

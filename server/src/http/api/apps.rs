@@ -87,7 +87,7 @@ pub(crate) async fn verify_credentials(
     State(state): State<Arc<AppState>>,
     bearer: Bearer,
 ) -> Result<Json<Application>, ApiError> {
-    let app = state.store.app(bearer.app()).await?.ok_or(CommonError::Internal)?;
+    let app = state.store.app(bearer.token.app_id).await?.ok_or(CommonError::Internal)?;
     Ok(Json(Application::new(app.app, None)))
 }
 

@@ -7,9 +7,7 @@ use belfry_core::oauth::sign_up::AccountError;
 use belfry_core::oauth::validation::ValidationErrors;
 use serde_json::{Map, Value, json};
 
-use super::limit_exceeded::LimitExceeded;
-use super::oauth::add_challenge;
-use super::{CommonError, from_common};
+use super::{CommonError, LimitExceeded, from_common, with_challenge};
 use crate::http::extract::page_format::PageFormat;
 use crate::http::respond::json::Json;
 use crate::language::Localize;
@@ -17,75 +15,60 @@ use crate::passwords::Busy;
 use crate::store::StoreError;
 
 /// An error of the API: `{"error": "…"}`. The texts are Mastodon's, because clients compare them.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum ApiError {
-    /// The request has no token.
+    #[error("The access token is invalid")]
     MissingToken,
-    /// The token is unknown or malformed.
+    #[error("The access token is invalid")]
     InvalidToken,
-    /// The token was revoked.
+    #[error("The access token was revoked")]
     RevokedToken,
-    /// The token has expired.
+    #[error("The access token expired")]
     ExpiredToken,
-    /// The token's account is disabled.
+    #[error("Your login is currently disabled")]
     DisabledAccount,
-    /// The token lacks the scope.
+    #[error("This action is outside the authorized scopes")]
     OutsideScopes,
-    /// The token belongs to an app, and a user's token is required.
+    #[error("This method requires an authenticated user")]
     UserRequired,
-    /// The token belongs to a user, and an app's token is required.
+    #[error("This method requires an client credentials authentication")]
     AppTokenRequired,
-    /// Registration is closed.
+    #[error("Registration is closed on this server")]
     RegistrationClosed,
     /// Validation failed: a sentence, and the errors of each field.
+    #[error("{0}")]
     Invalid(String, Option<Value>),
-    /// An error that any endpoint can return.
-    Common(CommonError),
+    #[error(transparent)]
+    Common(#[from] CommonError),
 }
 
 impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
-        let (status, text) = match self {
-            Self::Common(error) => return error.into_response(),
-            Self::Invalid(error, details) => {
-                let mut body = json!({ "error": error });
-                if let Some(details) = details {
-                    body["details"] = details;
-                }
-                return (StatusCode::UNPROCESSABLE_ENTITY, Json(body)).into_response();
+    fn into_response(mut self) -> Response {
+        let text = self.to_string();
+        let mut body = json!({ "error": text });
+        let status = match &mut self {
+            Self::Common(error) => return error.clone().into_response(),
+            Self::MissingToken | Self::InvalidToken | Self::RevokedToken | Self::ExpiredToken => {
+                StatusCode::UNAUTHORIZED
             }
-            Self::MissingToken | Self::InvalidToken => {
-                (StatusCode::UNAUTHORIZED, "The access token is invalid")
-            }
-            Self::RevokedToken => (StatusCode::UNAUTHORIZED, "The access token was revoked"),
-            Self::ExpiredToken => (StatusCode::UNAUTHORIZED, "The access token expired"),
-            Self::DisabledAccount => (StatusCode::FORBIDDEN, "Your login is currently disabled"),
-            Self::OutsideScopes => {
-                (StatusCode::FORBIDDEN, "This action is outside the authorized scopes")
-            }
-            Self::UserRequired => {
-                (StatusCode::UNPROCESSABLE_ENTITY, "This method requires an authenticated user")
-            }
-            Self::AppTokenRequired => {
-                (StatusCode::FORBIDDEN, "This method requires an client credentials authentication")
-            }
-            Self::RegistrationClosed => {
-                (StatusCode::FORBIDDEN, "Registration is closed on this server")
+            Self::DisabledAccount
+            | Self::OutsideScopes
+            | Self::AppTokenRequired
+            | Self::RegistrationClosed => StatusCode::FORBIDDEN,
+            Self::UserRequired | Self::Invalid(_, None) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Invalid(_, Some(details)) => {
+                body["details"] = details.take();
+                StatusCode::UNPROCESSABLE_ENTITY
             }
         };
-        let mut response = (status, Json(json!({ "error": text }))).into_response();
-        match self {
-            // Without a token, the challenge has no error code (RFC 6750 section 3.1).
-            Self::MissingToken => add_challenge(&mut response, "Bearer realm=\"belfry\""),
-            _ if status == StatusCode::UNAUTHORIZED => add_challenge(
-                &mut response,
-                &format!(
-                    "Bearer realm=\"belfry\", error=\"invalid_token\", error_description=\"{text}\""
-                ),
-            ),
-            _ => {}
-        }
-        response
+        // Without a token, the challenge has no error code (RFC 6750 section 3.1).
+        let error = match self {
+            Self::MissingToken => String::new(),
+            _ => format!(", error=\"invalid_token\", error_description=\"{text}\""),
+        };
+        let challenge = format!("Bearer realm=\"belfry\"{error}");
+        let challenge = Some(&*challenge).filter(|_| status == StatusCode::UNAUTHORIZED);
+        with_challenge((status, Json(body)).into_response(), challenge)
     }
 }
 
@@ -110,4 +93,4 @@ impl ApiError {
     }
 }
 
-from_common!(ApiError from CommonError, StoreError, Busy, LimitExceeded);
+from_common!(ApiError from StoreError, Busy, LimitExceeded);

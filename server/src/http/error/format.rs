@@ -20,20 +20,19 @@ pub(crate) enum ErrorFormat {
 }
 
 impl ErrorFormat {
-    /// An error in this format, with a text for the developer of the client.
-    pub(crate) fn error(self, status: StatusCode, codes: Codes, text: &str) -> Response {
+    /// An error in this format, with its codes in Matrix and in OAuth.
+    pub(super) fn error(
+        self,
+        status: StatusCode,
+        matrix: &str,
+        oauth: &str,
+        text: &str,
+    ) -> Response {
         let body = match self {
-            Self::Matrix => json!({ "errcode": codes.matrix, "error": text }),
-            Self::OAuth | Self::Page => json!({ "error": codes.oauth, "error_description": text }),
+            Self::Matrix => json!({ "errcode": matrix, "error": text }),
+            Self::OAuth | Self::Page => json!({ "error": oauth, "error_description": text }),
             Self::Api => json!({ "error": text }),
         };
         (status, Json(body)).into_response()
     }
-}
-
-/// The code of an error in the formats that have codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Codes {
-    pub(crate) matrix: &'static str,
-    pub(crate) oauth: &'static str,
 }

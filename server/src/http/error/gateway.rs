@@ -1,69 +1,58 @@
 //! Errors of the gateway check.
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use belfry_core::limits::original_request::OriginalRequestError;
 use belfry_core::oauth::scope::ScopeError;
 use serde_json::json;
-use thiserror::Error;
 
-use super::CommonError;
+use super::{CommonError, LimitExceeded, from_common, with_challenge};
 use crate::http::respond::json::Json;
 
 /// Why a gateway check does not admit the original request.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum GatewayError {
-    /// The original request is unknown.
     #[error(transparent)]
     Request(#[from] OriginalRequestError),
-    /// The check requires an invalid scope.
-    #[error("{0}")]
+    /// The check itself requires an invalid scope.
+    #[error(transparent)]
     InvalidScope(#[from] ScopeError),
-    /// The original request has no token.
     #[error("The access token is invalid")]
     MissingToken,
-    /// The original request has more than one token.
     #[error("Send the access token once: in the Authorization header or as access_token")]
     SeveralTokens,
-    /// The token is invalid, with the reason.
     #[error("{0}")]
     InvalidToken(&'static str),
-    /// The account of the token is disabled.
     #[error("Your login is currently disabled")]
     DisabledAccount,
-    /// The token lacks a scope that the check requires.
     #[error("This action is outside the authorized scopes")]
     InsufficientScope,
-    /// An error that can occur anywhere.
-    #[error("{0:?}")]
-    Common(CommonError),
+    #[error(transparent)]
+    Common(#[from] CommonError),
 }
 
 /// Proxies pass on 401 and 403; an error in the configuration of the proxy is a 400.
 impl IntoResponse for GatewayError {
     fn into_response(self) -> Response {
-        let status = match self {
-            Self::Request(OriginalRequestError::Conflicting)
-            | Self::InsufficientScope
-            | Self::DisabledAccount => StatusCode::FORBIDDEN,
-            Self::Request(OriginalRequestError::Missing | OriginalRequestError::Incomplete)
-            | Self::InvalidScope(_) => StatusCode::BAD_REQUEST,
-            Self::MissingToken | Self::SeveralTokens | Self::InvalidToken(_) => {
-                StatusCode::UNAUTHORIZED
+        let invalid_token = Some(r#"Bearer error="invalid_token""#);
+        let (status, challenge) = match &self {
+            Self::Common(error) => return error.clone().into_response(),
+            Self::Request(OriginalRequestError::Conflicting) | Self::DisabledAccount => {
+                (StatusCode::FORBIDDEN, None)
             }
-            Self::Common(error) => return error.into_response(),
+            Self::InsufficientScope => {
+                (StatusCode::FORBIDDEN, Some(r#"Bearer error="insufficient_scope""#))
+            }
+            Self::Request(OriginalRequestError::Missing | OriginalRequestError::Incomplete)
+            | Self::InvalidScope(_) => (StatusCode::BAD_REQUEST, None),
+            Self::MissingToken => (StatusCode::UNAUTHORIZED, Some("Bearer")),
+            Self::SeveralTokens | Self::InvalidToken(_) => {
+                (StatusCode::UNAUTHORIZED, invalid_token)
+            }
         };
-        let challenge = match self {
-            Self::MissingToken => Some("Bearer"),
-            Self::SeveralTokens | Self::InvalidToken(_) => Some(r#"Bearer error="invalid_token""#),
-            Self::InsufficientScope => Some(r#"Bearer error="insufficient_scope""#),
-            _ => None,
-        };
-        let mut response = (status, Json(json!({ "error": self.to_string() }))).into_response();
-        if let Some(challenge) = challenge {
-            let challenge = HeaderValue::from_static(challenge);
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
-        }
-        response
+        let body = Json(json!({ "error": self.to_string() }));
+        with_challenge((status, body).into_response(), challenge)
     }
 }
+
+from_common!(GatewayError from LimitExceeded);

@@ -1,6 +1,6 @@
 //! Errors in the Matrix format: `{"errcode": "M_…", "error": "…"}`.
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use belfry_core::json::JsonError;
 use belfry_core::matrix::{LoginError, MatrixErrorCode, STAGE_DUMMY};
@@ -10,7 +10,7 @@ use belfry_core::percent::PercentError;
 use belfry_core::rules::{PathError, RuleAccess, RuleError};
 use serde_json::json;
 
-use super::{CommonError, from_common};
+use super::{CommonError, LimitExceeded, from_common, with_challenge};
 use crate::http::respond::json::Json;
 use crate::passwords::Busy;
 use crate::store::{RuleWriteError, StoreError};
@@ -19,8 +19,8 @@ use crate::tokens::IssueError;
 /// An error of the push rules or of the other endpoints for Matrix clients.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum MatrixError {
-    #[error("{0:?}")]
-    Common(CommonError),
+    #[error(transparent)]
+    Common(#[from] CommonError),
     #[error(transparent)]
     Path(#[from] PathError),
     #[error(transparent)]
@@ -55,8 +55,8 @@ pub(crate) enum MatrixError {
     LogoutOfService,
     #[error("The name or the password is wrong")]
     WrongPassword,
-    #[error("{0}")]
-    Login(LoginError),
+    #[error(transparent)]
+    Login(#[from] LoginError),
     #[error("Registration is closed on this server")]
     RegistrationClosed,
     #[error("Matrix clients cannot sign in to this server: its operator has disabled them")]
@@ -94,35 +94,24 @@ impl MatrixError {
             // Not 401: clients would delete their data of an account that may be enabled again.
             Self::Deactivated => (StatusCode::FORBIDDEN, "M_USER_DEACTIVATED"),
             Self::Guest => (StatusCode::FORBIDDEN, "M_GUEST_ACCESS_FORBIDDEN"),
-            Self::UserRequired
-            | Self::Scope(_)
-            | Self::OutsideNamespace
-            | Self::NoAccount
-            | Self::ApplicationServiceRequired
-            | Self::OtherUser
-            | Self::LogoutOfService
-            | Self::WrongPassword
-            | Self::ClientsDisabled
-            | Self::RegistrationClosed => (StatusCode::FORBIDDEN, "M_FORBIDDEN"),
             Self::Username(account::FieldError::Taken) => {
                 (StatusCode::BAD_REQUEST, "M_USER_IN_USE")
             }
             Self::Username(_) => (StatusCode::BAD_REQUEST, "M_INVALID_USERNAME"),
             Self::Password(_) => (StatusCode::BAD_REQUEST, "M_WEAK_PASSWORD"),
             Self::Exclusive => (StatusCode::BAD_REQUEST, "M_EXCLUSIVE"),
-            Self::Common(_) => (StatusCode::INTERNAL_SERVER_ERROR, "M_UNKNOWN"),
+            _ => (StatusCode::FORBIDDEN, "M_FORBIDDEN"),
         }
     }
 
     /// The `WWW-Authenticate` header for OAuth clients (RFC 6750 section 3).
-    fn challenge(&self) -> Option<HeaderValue> {
+    fn challenge(&self) -> Option<String> {
         match self {
-            Self::MissingToken => Some(HeaderValue::from_static("Bearer")),
-            Self::UnknownToken => Some(HeaderValue::from_static("Bearer error=\"invalid_token\"")),
+            Self::MissingToken => Some("Bearer".to_owned()),
+            Self::UnknownToken => Some("Bearer error=\"invalid_token\"".to_owned()),
             Self::Scope(access) => {
                 let scope = access.scope();
-                let text = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
-                HeaderValue::from_str(&text).ok()
+                Some(format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\""))
             }
             _ => None,
         }
@@ -158,11 +147,7 @@ impl IntoResponse for MatrixError {
             }
             _ => {}
         }
-        let mut response = (status, Json(body)).into_response();
-        if let Some(challenge) = self.challenge() {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
-        }
-        response
+        with_challenge((status, Json(body)).into_response(), self.challenge().as_deref())
     }
 }
 
@@ -188,10 +173,4 @@ impl From<IssueError> for MatrixError {
     }
 }
 
-impl From<LoginError> for MatrixError {
-    fn from(error: LoginError) -> Self {
-        Self::Login(error)
-    }
-}
-
-from_common!(MatrixError from CommonError, StoreError, Busy);
+from_common!(MatrixError from StoreError, Busy, LimitExceeded);

@@ -1,23 +1,22 @@
 //! Errors of the OAuth endpoints.
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::error::{ErrorCode, OAuthError};
 use belfry_core::oauth::grant::GrantError;
 use serde_json::json;
 
-use super::limit_exceeded::LimitExceeded;
-use super::{CommonError, from_common};
+use super::{CommonError, LimitExceeded, from_common, with_challenge};
 use crate::http::respond::json::Json;
 use crate::store::StoreError;
 
 /// An error of an OAuth endpoint: `{"error": "code", "error_description": "…"}`.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum OAuthApiError {
-    /// An error that the protocol defines.
-    Protocol(OAuthError),
-    /// An error that any endpoint can return.
-    Common(CommonError),
+    #[error(transparent)]
+    Protocol(#[from] OAuthError),
+    #[error(transparent)]
+    Common(#[from] CommonError),
 }
 
 impl IntoResponse for OAuthApiError {
@@ -26,16 +25,14 @@ impl IntoResponse for OAuthApiError {
             Self::Protocol(error) => error,
             Self::Common(error) => return error.into_response(),
         };
-        let status = status_of(error);
         let body = json!({
             "error": error.code().as_str(),
             "error_description": error.to_string(),
         });
-        let mut response = (status, Json(body)).into_response();
-        if status == StatusCode::UNAUTHORIZED {
-            add_challenge(&mut response, "Basic realm=\"belfry\"");
-        }
-        response
+        let status = status_of(error);
+        let is_challenged = status == StatusCode::UNAUTHORIZED;
+        let challenge = is_challenged.then_some("Basic realm=\"belfry\"");
+        with_challenge((status, Json(body)).into_response(), challenge)
     }
 }
 
@@ -48,22 +45,10 @@ pub(super) fn status_of(error: OAuthError) -> StatusCode {
     }
 }
 
-/// Adds a `WWW-Authenticate` header.
-pub(super) fn add_challenge(response: &mut Response, challenge: &str) {
-    let challenge = HeaderValue::from_str(challenge).expect("the texts are plain ASCII");
-    response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
-}
-
-impl From<OAuthError> for OAuthApiError {
-    fn from(error: OAuthError) -> Self {
-        Self::Protocol(error)
-    }
-}
-
 impl From<GrantError> for OAuthApiError {
     fn from(error: GrantError) -> Self {
         Self::Protocol(error.into())
     }
 }
 
-from_common!(OAuthApiError from CommonError, StoreError, LimitExceeded);
+from_common!(OAuthApiError from StoreError, LimitExceeded);

@@ -8,21 +8,24 @@ use belfry_core::oauth::error::OAuthError;
 
 use super::format::ErrorFormat;
 use super::oauth::{OAuthApiError, status_of};
-use super::{CommonError, UNKNOWN_REQUEST, from_common};
+use super::{CommonError, from_common};
 use crate::pages::{ErrorCause, SignInAlert};
 use crate::store::StoreError;
 
 /// An error that a person sees as a page.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
     /// An OAuth error that cannot be sent to a redirect URI.
-    OAuth(OAuthError),
+    #[error(transparent)]
+    OAuth(#[from] OAuthError),
     /// The authorization request belongs to another browser, is completed, or has expired.
+    #[error("The authorization request is completed or has expired")]
     Expired,
     /// The form may come from another site: its CSRF token or origin is wrong.
+    #[error("The form does not come from a page of this server")]
     ForgedForm,
-    /// An error that any endpoint can return.
-    Common(CommonError),
+    #[error(transparent)]
+    Common(#[from] CommonError),
 }
 
 impl PageError {
@@ -51,19 +54,20 @@ impl PageError {
         }
     }
 
-    /// The response for a client that wants JSON.
+    /// The response to a client that accepts JSON and no pages.
     pub(crate) fn into_json(self) -> Response {
-        let invalid = |text| ErrorFormat::Page.error(self.status(), UNKNOWN_REQUEST, text);
+        let (status, text) = (self.status(), self.to_string());
         match self {
             Self::OAuth(error) => OAuthApiError::Protocol(error).into_response(),
             Self::Common(error) => error.into_response(),
-            Self::Expired => invalid("The authorization request is completed or has expired"),
-            Self::ForgedForm => invalid("The form does not come from a page of this server"),
+            Self::Expired | Self::ForgedForm => {
+                ErrorFormat::Page.error(status, "M_UNKNOWN", "invalid_request", &text)
+            }
         }
     }
 }
 
-/// The reason why a sign-in failed and the page is shown again.
+/// Why a sign-in failed; the page is shown again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SignInError {
     /// The account does not exist, or the password is wrong.
@@ -75,7 +79,6 @@ pub(crate) enum SignInError {
 }
 
 impl SignInError {
-    /// The status of the page.
     pub(crate) fn status(self) -> StatusCode {
         match self {
             Self::WrongPassword => StatusCode::UNAUTHORIZED,
@@ -84,17 +87,14 @@ impl SignInError {
         }
     }
 
-    /// The alert on the page.
     pub(crate) fn alert(self) -> SignInAlert {
-        let minutes = self.wait().map(|wait| wait.as_secs().div_ceil(60).try_into());
-        match minutes {
+        match self.retry_after().map(|wait| wait.as_secs().div_ceil(60).try_into()) {
             None => SignInAlert::Wrong,
             Some(minutes) => SignInAlert::TooMany { minutes: minutes.unwrap_or(usize::MAX) },
         }
     }
 
-    /// The time to wait before the next attempt.
-    pub(crate) fn wait(self) -> Option<Duration> {
+    pub(crate) fn retry_after(self) -> Option<Duration> {
         match self {
             Self::WrongPassword => None,
             Self::Busy => Some(Duration::from_secs(5)),
@@ -103,10 +103,4 @@ impl SignInError {
     }
 }
 
-impl From<OAuthError> for PageError {
-    fn from(error: OAuthError) -> Self {
-        Self::OAuth(error)
-    }
-}
-
-from_common!(PageError from CommonError, StoreError);
+from_common!(PageError from StoreError);

@@ -1,4 +1,4 @@
-//! The browser session of a page request: cookie, signed-in account, language.
+//! The browser session of a page request: cookie, signed-in account and language.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::app::AppState;
 use crate::config::{BaseUrl, Sessions};
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::cookie::Cookie;
-use crate::http::extract::form::value;
+use crate::http::extract::form::{Query, value};
 use crate::http::extract::page_format::wants_json;
 use crate::language::Language;
 use crate::pages::Layout;
@@ -27,14 +27,17 @@ const TOUCH_INTERVAL: i64 = 60;
 /// A browser, and the account that is signed in.
 pub(crate) struct BrowserSession {
     pub(crate) state: Arc<AppState>,
+    /// The language in the query of the request.
+    pub(crate) lang: Option<Language>,
+    /// Whether errors are returned as JSON.
+    pub(crate) wants_json: bool,
+    /// Whether the request comes from a page of this server, according to the browser's headers.
+    pub(crate) is_same_origin: bool,
     /// The cookie that the browser has, or that the response sets.
     cookie: SplitToken,
     has_cookie: bool,
     signed_in: Option<SignedIn>,
     accept_language: Option<String>,
-    wants_json: bool,
-    /// Whether the request comes from our own pages, as far as the browser tells.
-    same_origin: bool,
 }
 
 struct SignedIn {
@@ -49,8 +52,11 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
         parts: &mut Parts,
         state: &Arc<AppState>,
     ) -> Result<Self, CommonError> {
+        let Query(query) = Query::from_request_parts(parts, state).await?;
         let headers = &parts.headers;
         let accept_language = headers.get(header::ACCEPT_LANGUAGE);
+        let accept_language =
+            accept_language.and_then(|value| Some(value.to_str().ok()?.to_owned()));
         let cookie = Cookie::Browser.read(headers, &state.base_url);
         let signed_in = match &cookie {
             Some(cookie) => load_session(state, cookie.hashed()).await?,
@@ -58,20 +64,19 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
         };
         Ok(Self {
             state: Arc::clone(state),
+            lang: Language::from_tag(value(&query, "lang")),
+            wants_json: wants_json(headers),
+            is_same_origin: is_same_origin(headers, &state.base_url),
             has_cookie: cookie.is_some(),
             cookie: cookie.unwrap_or_else(|| random::secret(state.clock.now())),
             signed_in,
-            accept_language: accept_language
-                .and_then(|value| value.to_str().ok())
-                .map(str::to_owned),
-            wants_json: wants_json(headers),
-            same_origin: is_same_origin(headers, &state.base_url),
+            accept_language,
         })
     }
 }
 
 impl BrowserSession {
-    /// The stored form of the cookie, to which authorization requests are bound.
+    /// The cookie as stored; authorization requests are bound to it.
     pub(crate) fn hashed_cookie(&self) -> HashedSecret {
         self.cookie.hashed()
     }
@@ -86,52 +91,41 @@ impl BrowserSession {
         Sha256Digest::of(&format!("csrf {}", self.cookie.reveal())).to_text()
     }
 
-    /// Whether the request comes from our own pages, as far as the browser tells.
-    pub(crate) fn is_same_origin(&self) -> bool {
-        self.same_origin
-    }
-
-    /// Requires that a form comes from our own pages, by its origin and its CSRF token.
+    /// Requires that a form comes from a page of this server, by its origin and its CSRF token.
     pub(crate) fn check_form(&self, pairs: &Pairs) -> Result<(), PageError> {
         let expected = Sha256Digest::of(&self.csrf_token());
         let token = Sha256Digest::of(value(pairs, "csrf"));
-        if self.same_origin && self.has_cookie && token == expected {
+        if self.is_same_origin && self.has_cookie && token == expected {
             Ok(())
         } else {
             Err(PageError::ForgedForm)
         }
     }
 
-    /// The layout of a page, in the language of `lang`, the session or the browser.
-    pub(crate) fn layout(&self, lang: Option<&str>) -> Layout<'_> {
-        let session = self.signed_in.as_ref().and_then(|signed_in| signed_in.language);
-        let language = Language::negotiate(lang, session, self.accept_language.as_deref());
+    /// The layout of a page, in this language, or else that of the session or the browser.
+    pub(crate) fn layout(&self, lang: Option<Language>) -> Layout<'_> {
+        let lang = lang.or_else(|| self.signed_in.as_ref()?.language);
+        let language = Language::negotiate(None, lang, self.accept_language.as_deref());
         Layout { language, server: self.state.server_name() }
     }
 
-    /// Whether errors are returned as JSON.
-    pub(crate) fn wants_json(&self) -> bool {
-        self.wants_json
-    }
-
-    /// Adds the cookie to a response, if the browser does not have it yet.
+    /// Adds the cookie to a response, unless the browser has it already.
     pub(crate) fn with_cookie(&self, mut response: Response) -> Response {
         if !self.has_cookie {
             let seconds = self.state.config.sessions.absolute_timeout.as_secs();
-            let cookie = Cookie::Browser.set(&self.state.base_url, self.cookie.secret(), seconds);
+            let cookie = Cookie::Browser.set(&self.state.base_url, self.cookie.reveal(), seconds);
             response.headers_mut().append(header::SET_COOKIE, cookie);
         }
         response
     }
 
-    /// Signs an account in after its password was verified. Returns false if the password has been
-    /// changed since. The browser gets a new cookie, against session fixation.
+    /// Signs an account in, unless its password was changed since it was verified. The browser gets a
+    /// new cookie, to prevent session fixation.
     pub(crate) async fn sign_in(
         &mut self,
         account: Account,
-        lang: Option<&str>,
+        language: Option<Language>,
     ) -> Result<SignInOutcome, CommonError> {
-        let language = lang.and_then(Language::from_tag);
         let now = self.state.clock.now();
         let session = Session {
             account_id: account.id,
@@ -143,12 +137,11 @@ impl BrowserSession {
         let cookie = random::secret(now);
         let store = &self.state.store;
         let outcome = store.add_session(cookie.hashed(), &session, &account.password).await?;
-        if outcome == SignInOutcome::PasswordChanged {
-            return Ok(outcome);
+        if outcome == SignInOutcome::SignedIn {
+            self.sign_out().await?;
+            self.cookie = cookie;
+            self.signed_in = Some(SignedIn { account, language });
         }
-        self.sign_out().await?;
-        self.cookie = cookie;
-        self.signed_in = Some(SignedIn { account, language });
         Ok(outcome)
     }
 
@@ -163,7 +156,7 @@ impl BrowserSession {
     }
 }
 
-/// Loads the session of a cookie, and records its use from time to time.
+/// Loads the session of a cookie, and updates the time of its last use.
 async fn load_session(
     state: &AppState,
     cookie: HashedSecret,
@@ -188,9 +181,9 @@ fn session_expiry(created_at: Timestamp, now: Timestamp, sessions: Sessions) -> 
     after(created_at, sessions.absolute_timeout).min(after(now, sessions.idle_timeout))
 }
 
-/// Whether a request comes from our own pages. Older browsers send no `Sec-Fetch-Site` but an
-/// `Origin`, which our `Referrer-Policy` turns into `null`. Without either header, the CSRF token
-/// alone protects.
+/// Whether a request comes from a page of this server. Older browsers send `Origin` instead of
+/// `Sec-Fetch-Site`; for our pages it is `null`, because of their `Referrer-Policy`. Without either
+/// header, the CSRF token is the only protection.
 fn is_same_origin(headers: &HeaderMap, base_url: &BaseUrl) -> bool {
     if let Some(site) = headers.get("sec-fetch-site") {
         return site == "same-origin" || site == "none";

@@ -1,5 +1,5 @@
-//! The one layer around the handlers of an area: CORS, rate limits, panics, error format, cache
-//! policy and metrics. A single layer, because each one costs every request an allocation.
+//! The layer around the handlers of an area: CORS, rate limits, panics, error format, cache policy
+//! and metrics. It is a single layer, because each layer costs an allocation per request.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -20,18 +20,13 @@ use crate::http::error::format::ErrorFormat;
 use crate::http::extract::page_format::{PageFormat, wants_json};
 use crate::http::respond::page;
 
-/// How a group of routes treats requests. Every route belongs to one area.
+/// The policies of a group of routes. Every route belongs to one area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Area {
-    /// The format of errors.
     pub(crate) errors: ErrorFormat,
-    /// Which other origins may send requests.
     pub(crate) cors: Cors,
-    /// The default cache policy.
     pub(crate) cache: CachePolicy,
-    /// How requests count for rate limits.
     pub(crate) limits: LimitClass,
-    /// Whether a trailing slash makes a difference.
     pub(crate) trailing_slash: TrailingSlash,
 }
 
@@ -74,13 +69,13 @@ pub(crate) async fn serve(
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let duration = started.elapsed();
     state.metrics.record_response(response.status(), duration);
-    // Only the path: a query may hold a token.
+    // The query is not logged, because it may contain a token.
     tracing::debug!(%method, path = uri.path(), status = response.status().as_u16(), ?duration);
     response
 }
 
-/// Applies the rate limits, calls the handler, and writes errors in the format of the area. The
-/// response reports the limits whatever the handler returns.
+/// Applies the rate limits, calls the handler, and writes errors in the format of the area. Every
+/// response reports the limits, also after an error or a panic.
 async fn handle(area: Area, state: &AppState, mut request: Request, next: Next) -> Response {
     let errors = ErrorWriter::new(area.errors, &request, state);
     let mut limits = RateLimitHeaders::default();
@@ -89,7 +84,7 @@ async fn handle(area: Area, state: &AppState, mut request: Request, next: Next) 
             rate_limit::apply(state, &mut request, &mut limits).await?;
         }
         let mut response = next.run(request).await;
-        limits.take_from(&mut response);
+        limits.add_from(&mut response);
         Ok::<_, CommonError>(response)
     };
     let mut response = match AssertUnwindSafe(limited_handler).catch_unwind().await {
@@ -108,7 +103,7 @@ async fn handle(area: Area, state: &AppState, mut request: Request, next: Next) 
 /// Writes errors in the format of an area.
 struct ErrorWriter<'a> {
     format: ErrorFormat,
-    /// For clients that get a page.
+    /// The language of the page, for clients that accept one.
     page: Option<PageFormat>,
     state: &'a AppState,
 }
@@ -120,7 +115,7 @@ impl<'a> ErrorWriter<'a> {
         Self { format, page, state }
     }
 
-    /// Writes the error that a handler returned, if it returned one, and keeps its headers.
+    /// Writes the error that a handler returned, if any, with the headers that it set.
     fn format(&self, mut response: Response) -> Response {
         let Some(error) = response.extensions_mut().remove::<CommonError>() else {
             return response;

@@ -1,7 +1,7 @@
-//! Rate limiting: decides about every request once, by all its limits, before it is routed.
+//! Rate limiting: checks every request against all its limits, before its handler runs.
 //!
 //! Health checks, metrics and static files are exempt. A gateway check counts the original request
-//! instead of itself. CORS preflight requests never get here: a page could not read a rejection,
+//! instead of itself. CORS preflight requests are not counted: a page could not read a rejection,
 //! and the request that follows is counted.
 
 pub(crate) mod guard;
@@ -12,27 +12,27 @@ use std::net::IpAddr;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request};
 use belfry_core::limits::{Buckets, CountMode, Network, RateLimitDecision};
-use belfry_core::secret::{HashedSecret, Sha256Digest};
+use belfry_core::secret::HashedSecret;
 use jiff::Timestamp;
 
-pub(crate) use self::headers::{Counted, RateLimitHeaders};
+pub(crate) use self::headers::RateLimitHeaders;
 use crate::app::AppState;
 use crate::config::LimitMode;
-use crate::http::error::limit_exceeded::LimitExceeded;
+use crate::http::error::LimitExceeded;
 use crate::http::extract::client::{self, Client, Credential};
 use crate::limits::ActiveLimits;
 
 /// The parts of a request that limits depend on.
 pub(crate) struct LimitedRequest<'a> {
     pub(crate) method: &'a str,
-    /// The path, in any spelling.
+    /// The path, percent-encoded or not.
     pub(crate) target: &'a str,
     pub(crate) query: Option<&'a str>,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) peer: IpAddr,
 }
 
-/// Applies the limits, and stores the resolved client in the request extensions for the handlers.
+/// Applies the limits, and stores the client in the extensions of the request, for extractors.
 pub(crate) async fn apply(
     state: &AppState,
     request: &mut Request<Body>,
@@ -55,9 +55,9 @@ pub(crate) async fn apply(
     if request.method() == Method::POST {
         request.extensions_mut().insert(headers.guard_slot());
     }
-    let exceeded = LimitExceeded::from_decision(&decision, active.mode);
+    let result = LimitExceeded::check(&decision, active.mode);
     headers.add(decision);
-    exceeded.map_or(Ok(()), Err)
+    result
 }
 
 /// Resolves the client and counts the request for its address and, with a valid token of a user, for
@@ -83,7 +83,7 @@ pub(crate) async fn check(
     (client, decision)
 }
 
-/// Loads a token from the database, unless the address is over its limits: otherwise each made-up
+/// Loads a token from the database, unless the address exceeds its limits: otherwise each invented
 /// token would cost a read.
 async fn look_up(
     state: &AppState,
@@ -112,7 +112,9 @@ fn buckets<'a>(
     client: &Client,
 ) -> Buckets<'a> {
     let account = match &client.credential {
-        Credential::ApplicationService(token) if is_unlimited(state, *token) => {
+        Credential::ApplicationService(token)
+            if state.application_services.by_token(*token).is_some_and(|it| !it.rate_limited) =>
+        {
             return Buckets::new();
         }
         Credential::Token(_, token) if token.check(client.now).is_ok() => token.account.as_ref(),
@@ -120,8 +122,4 @@ fn buckets<'a>(
     };
     let account = account.map(|account| account.id);
     active.buckets(request.method, request.target, account, Network::from_address(client.address))
-}
-
-fn is_unlimited(state: &AppState, token: Sha256Digest) -> bool {
-    state.application_services.by_token(token).is_some_and(|service| !service.rate_limited)
 }

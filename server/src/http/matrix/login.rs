@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::app::AppState;
 use crate::http::account::password::verify_password;
-use crate::http::error::{CommonError, MatrixError};
+use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
 use crate::http::layer::rate_limit::guard::Guard;
 use crate::http::respond::json::Json;
@@ -30,7 +30,7 @@ pub(crate) async fn login(
 ) -> Result<Json<Value>, MatrixError> {
     let login = LoginRequest::read(&body)?;
     let name = localpart(&login.user, state.server_name()).unwrap_or(&login.user);
-    guard.sign_in(name).await.map_err(CommonError::from)?;
+    guard.sign_in(name).await?;
     let account = state.store.account_by_name(name).await?;
     let account = verify_password(&state, account, login.password).await?;
     let account = account.ok_or(MatrixError::WrongPassword)?;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::login::{check_clients_enabled, login_response};
 use crate::app::AppState;
 use crate::config::RegistrationPolicy;
-use crate::http::error::{CommonError, MatrixError};
+use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
 use crate::http::layer::rate_limit::guard::Guard;
 use crate::http::respond::json::Json;
@@ -56,7 +56,7 @@ pub(crate) async fn register(
         Some(name) => name,
         None => generate_name(&state)?,
     };
-    guard.sign_up().await.map_err(CommonError::from)?;
+    guard.sign_up().await?;
     let hash = state.passwords.hash(password).await?;
     let created = state.store.create_account(state.clock.now(), name, None, hash).await;
     let account = created.map_err(|error| match error {

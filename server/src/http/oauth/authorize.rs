@@ -1,6 +1,6 @@
 //! `/oauth/authorize`: authorization requests, and the decision of the user.
 
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::request::NextStep;
 
@@ -8,24 +8,26 @@ use crate::http::account::sign_in;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::form::{Form, Query, value};
 use crate::http::extract::session::BrowserSession;
-use crate::http::oauth::consent;
 use crate::http::oauth::pending::PendingAuthorization;
-use crate::http::respond::page::respond;
+use crate::http::paths;
+use crate::http::respond::page::{respond, show_page};
+use crate::pages::{self, ConsentPage};
 
 /// `GET /oauth/authorize`: starts an authorization.
 pub(crate) async fn begin(session: BrowserSession, Query(pairs): Query) -> Response {
     let result =
         async { proceed(&session, PendingAuthorization::new(&session, &pairs).await?).await };
-    respond(&session, Some(value(&pairs, "lang")), result.await)
+    respond(&session, result.await)
 }
 
 /// `GET /oauth/authorize/resume`: continues after the user has signed in or out. The handle in the
 /// URL is valid in this browser only.
 pub(crate) async fn resume(session: BrowserSession, Query(pairs): Query) -> Response {
-    let handle = value(&pairs, "request");
-    let result =
-        async { proceed(&session, PendingAuthorization::load(&session, handle).await?).await };
-    respond(&session, None, result.await)
+    let result = async {
+        let handle = value(&pairs, "request");
+        proceed(&session, PendingAuthorization::load(&session, handle).await?).await
+    };
+    respond(&session, result.await)
 }
 
 /// `POST /oauth/authorize`: the decision of the user. The form holds only the handle; the request
@@ -40,7 +42,7 @@ pub(crate) async fn decide(session: BrowserSession, Form(pairs): Form) -> Respon
             _ => Err(PageError::ForgedForm),
         }
     };
-    respond(&session, None, result.await)
+    respond(&session, result.await)
 }
 
 /// Takes the next step of an authorization.
@@ -49,12 +51,34 @@ async fn proceed(
     mut pending: PendingAuthorization,
 ) -> Result<Response, PageError> {
     match pending.next_step(session).await? {
-        NextStep::SignIn => {
-            sign_in::show_sign_in_page(session, None, Some(&mut pending), "", None).await
+        NextStep::SignIn => sign_in::show_sign_in_page(session, Some(&mut pending), "", None).await,
+        NextStep::AskConsent => show_consent_page(session, &mut pending).await,
+        NextStep::Reject(_) | NextStep::Approve => {
+            pending.complete_by_earlier_consent(session).await
         }
-        NextStep::AskConsent => consent::show_consent_page(session, &mut pending).await,
-        NextStep::Reject(_) | NextStep::Approve => pending.complete_unasked(session).await,
     }
+}
+
+/// Shows the consent page of an authorization.
+async fn show_consent_page(
+    session: &BrowserSession,
+    pending: &mut PendingAuthorization,
+) -> Result<Response, PageError> {
+    let handle = pending.handle(session).await?;
+    let account = session.account().ok_or(PageError::Expired)?;
+    let requested = pending.request.requested.as_ref().map_err(|error| *error)?;
+    let csrf = session.csrf_token();
+    let form = |action| pages::Form { action, csrf: &csrf, request: Some(handle.reveal()) };
+    let page = ConsentPage {
+        layout: session.layout(pending.lang()),
+        form: form(paths::AUTHORIZE),
+        switch: form(paths::SIGN_OUT),
+        app: &pending.app.details,
+        account: &account.name,
+        scopes: &requested.scopes,
+        redirect_uri: &pending.request.target.redirect_uri,
+    };
+    show_page(session, StatusCode::OK, &page, pending.forms())
 }
 
 /// Rejects `HEAD` where a response may hold a code, which would be issued but never read.

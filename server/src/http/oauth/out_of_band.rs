@@ -21,20 +21,17 @@ pub(crate) async fn show_code_page(
     headers: HeaderMap,
     Query(pairs): Query,
 ) -> Response {
-    let lang = Some(value(&pairs, "lang"));
     let code = match value(&pairs, "code") {
         "" => Cookie::Code.read(&headers, &session.state.base_url),
         code => SplitToken::parse(code),
     };
-    let result = show_code(&session, lang, code).await;
-    respond(&session, lang, result)
+    respond(&session, show_code(&session, code).await)
 }
 
 /// Only a redeemable code is shown, and only to the account that approved it: otherwise a link could
 /// show a code of an attacker as if this server had issued it to the user.
 async fn show_code(
     session: &BrowserSession,
-    lang: Option<&str>,
     code: Option<SplitToken>,
 ) -> Result<Response, PageError> {
     let (store, now) = (&session.state.store, session.state.clock.now());
@@ -45,14 +42,9 @@ async fn show_code(
         let grant = &found.grant;
         found.token.is_none() && grant.expires_at > now && Some(grant.account_id) == viewer
     });
-    let app = store.app(valid.ok_or(OAuthError::InvalidGrant)?.grant.app_id).await?;
-    let app = app.ok_or(OAuthError::InvalidGrant)?.app.details.name;
-    let account = with_language(ACCOUNT, lang);
-    let page = CodePage {
-        layout: session.layout(lang),
-        app: &app,
-        code: code.secret(),
-        account: &account,
-    };
+    let app_id = valid.ok_or(OAuthError::InvalidGrant)?.grant.app_id;
+    let app = store.app(app_id).await?.ok_or(OAuthError::InvalidGrant)?.app.details.name;
+    let (layout, account) = (session.layout(session.lang), with_language(ACCOUNT, session.lang));
+    let page = CodePage { layout, app: &app, code: code.secret(), account: &account };
     show_page(session, StatusCode::OK, &page, FormTargets::SameOrigin)
 }

@@ -5,13 +5,12 @@ use axum::response::Response;
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::form::Pairs;
-use belfry_core::oauth::grant::{Binding, Grant};
+use belfry_core::oauth::grant::{Binding, CODE_LIFETIME, Grant};
 use belfry_core::oauth::metadata::issuer;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::request::{AuthorizationRequest, NextStep, RequestedGrant};
 use belfry_core::oauth::response::{AuthorizationResponse, Delivery};
-use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::SplitToken;
 use jiff::{SignedDuration, Timestamp};
 
@@ -19,7 +18,8 @@ use crate::http::error::PageError;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::{AUTHORIZE_RESUME, OUT_OF_BAND_CODE};
-use crate::http::respond::page::{FormTargets, redirect, show_page};
+use crate::http::respond::page::{FormTargets, redirect, show_page, with_language};
+use crate::language::Language;
 use crate::pages::FormPostPage;
 use crate::random;
 use crate::store::{CodeOutcome, Consent, StoredRequest};
@@ -35,7 +35,7 @@ pub(crate) struct PendingAuthorization {
     parameters: Pairs,
     /// The account that is signed in for the request.
     account: Option<i64>,
-    /// What the user's browser knows it by, once it is stored.
+    /// The secret that identifies the request in the browser, once it is stored.
     handle: Option<SplitToken>,
 }
 
@@ -87,11 +87,11 @@ impl PendingAuthorization {
     }
 
     /// The language that the app requests.
-    pub(crate) fn lang(&self) -> Option<&str> {
-        self.request.lang.as_deref()
+    pub(crate) fn lang(&self) -> Option<Language> {
+        self.request.lang.as_deref().and_then(Language::from_tag)
     }
 
-    /// The targets of the forms on its pages.
+    /// The targets of the forms on the pages of the authorization.
     pub(crate) fn forms(&self) -> FormTargets<'_> {
         FormTargets::App(&self.request.target.redirect_uri)
     }
@@ -118,14 +118,18 @@ impl PendingAuthorization {
         Ok(handle)
     }
 
-    /// The next step of the authorization.
+    /// The next step of the authorization, depending on the scopes that the user granted before.
     pub(crate) async fn next_step(&self, session: &BrowserSession) -> Result<NextStep, PageError> {
-        let granted = self.granted(session).await?;
+        let (store, now) = (&session.state.store, session.state.clock.now());
+        let granted = match self.account {
+            Some(account) => store.granted_scopes(account, self.app.id, now).await?,
+            None => Vec::new(),
+        };
         Ok(self.request.next_step(self.account.is_some(), &granted))
     }
 
-    /// Completes the request without asking the user again.
-    pub(crate) async fn complete_unasked(
+    /// Completes the request by an earlier consent of the user.
+    pub(crate) async fn complete_by_earlier_consent(
         mut self,
         session: &BrowserSession,
     ) -> Result<Response, PageError> {
@@ -141,18 +145,17 @@ impl PendingAuthorization {
         self.approve(session, None).await
     }
 
-    /// Issues a code, or delivers the error of the request. `unasked` is the time at which an earlier
-    /// grant must still be valid, if the user is not requested again.
+    /// Issues a code, or delivers the error of the request. `implied_at` is the time at which an
+    /// earlier consent must still be valid, unless the user has just consented.
     async fn approve(
         self,
         session: &BrowserSession,
-        unasked: Option<Timestamp>,
+        implied_at: Option<Timestamp>,
     ) -> Result<Response, PageError> {
         let account = self.account.ok_or(PageError::Expired)?;
         match &self.request.requested {
             Ok(requested) => {
-                let consent =
-                    Consent { session: session.hashed_cookie().lookup, implied_at: unasked };
+                let consent = Consent { session: session.hashed_cookie().lookup, implied_at };
                 let code = self.issue_code(session, account, requested, consent).await?;
                 self.deliver(session, AuthorizationResponse::Code(code.secret()))
             }
@@ -166,28 +169,21 @@ impl PendingAuthorization {
         self.deliver(session, AuthorizationResponse::Error(OAuthError::AccessDenied))
     }
 
-    async fn granted(&self, session: &BrowserSession) -> Result<Vec<Scopes>, PageError> {
-        let Some(account) = self.account else { return Ok(Vec::new()) };
-        let (store, now) = (&session.state.store, session.state.clock.now());
-        Ok(store.granted_scopes(account, self.app.id, now).await?)
-    }
-
     async fn issue_code(
         &self,
         session: &BrowserSession,
-        account: i64,
+        account_id: i64,
         requested: &RequestedGrant,
         consent: Consent,
     ) -> Result<SplitToken, PageError> {
         let now = session.state.clock.now();
         let code = random::secret(now);
         let redirect_uri = self.request.target.redirect_uri.as_str().to_owned();
-        let binding = Binding { redirect_uri, challenge: requested.challenge };
         let grant = Grant {
             app_id: self.app.id,
-            account_id: account,
+            account_id,
             scopes: requested.scopes.clone(),
-            binding,
+            binding: Binding { redirect_uri, challenge: requested.challenge },
             expires_at: Grant::expiry(now),
         };
         match session.state.store.add_code(code.hashed(), &grant, consent).await? {
@@ -211,9 +207,10 @@ impl PendingAuthorization {
                 show_page(session, StatusCode::OK, &page, self.forms())
             }
             (Delivery::Show, AuthorizationResponse::Code(code)) => {
-                let mut response = redirect(session, &out_of_band_path(self.lang()))?;
-                let seconds = belfry_core::oauth::grant::CODE_LIFETIME.as_secs();
-                let cookie = Cookie::Code.set(&session.state.base_url, code, seconds);
+                let mut response =
+                    redirect(session, &with_language(OUT_OF_BAND_CODE, self.lang()))?;
+                let (base_url, seconds) = (&session.state.base_url, CODE_LIFETIME.as_secs());
+                let cookie = Cookie::Code.set(base_url, code.reveal(), seconds);
                 response.headers_mut().append(header::SET_COOKIE, cookie);
                 Ok(response)
             }
@@ -225,10 +222,4 @@ impl PendingAuthorization {
 /// The path at which a browser continues with the request of this handle.
 pub(crate) fn resume_path(handle: &str) -> String {
     format!("{AUTHORIZE_RESUME}?request={handle}")
-}
-
-/// The path of the page that shows a code, in the language that the app asks for.
-fn out_of_band_path(lang: Option<&str>) -> String {
-    let query = lang.map(|lang| format!("?lang={lang}")).unwrap_or_default();
-    format!("{OUT_OF_BAND_CODE}{query}")
 }

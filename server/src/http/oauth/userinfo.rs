@@ -13,12 +13,13 @@ use crate::http::error::ApiError;
 use crate::http::extract::bearer::Bearer;
 use crate::http::respond::json::Json;
 
-/// Requires the scope `profile` itself: `read` does not cover signing in with this server.
+/// Returns the account of the token. Requires the scope `profile` itself, which `read` does not
+/// include: `userinfo` signs users in to other services.
 pub(crate) async fn userinfo(
     State(state): State<Arc<AppState>>,
     bearer: Bearer,
 ) -> Result<Json<Value>, ApiError> {
-    if !bearer.scopes().contains(Scope::Profile) {
+    if !bearer.token.scopes.contains(Scope::Profile) {
         return Err(ApiError::OutsideScopes);
     }
     let account = bearer.require_user()?;

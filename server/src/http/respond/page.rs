@@ -23,10 +23,9 @@ pub(crate) enum FormTargets<'a> {
 }
 
 impl FormTargets<'_> {
-    /// The sources of `form-action`.
-    ///
-    /// Chrome applies it to every redirect after a form, also to those of the app's own server. So
-    /// it allows a whole scheme: an origin would break apps that redirect to another one.
+    /// The sources of the directive `form-action`. Chrome applies it to every redirect after a form,
+    /// also to those by the app's server. So it allows whole schemes: an origin would break apps
+    /// that redirect to another one.
     fn sources(self) -> String {
         match self {
             Self::App(uri) if !uri.is_oob() => {
@@ -39,15 +38,15 @@ impl FormTargets<'_> {
     }
 }
 
-/// A path with the requested language as its query, if that language is supported.
-pub(crate) fn with_language(path: &str, lang: Option<&str>) -> String {
-    match lang.and_then(Language::from_tag) {
+/// A path with this language in its query.
+pub(crate) fn with_language(path: &str, lang: Option<Language>) -> String {
+    match lang {
         Some(language) => format!("{path}?lang={}", language.code()),
         None => path.to_owned(),
     }
 }
 
-/// A page as the response to a browser.
+/// Renders a page, and sets the cookie of the session if necessary.
 pub(crate) fn show_page(
     session: &BrowserSession,
     status: StatusCode,
@@ -87,19 +86,15 @@ pub(crate) fn redirect(session: &BrowserSession, location: &str) -> Result<Respo
 }
 
 /// The response of a handler, or its error as a page or JSON.
-pub(crate) fn respond(
-    session: &BrowserSession,
-    lang: Option<&str>,
-    result: Result<Response, PageError>,
-) -> Response {
+pub(crate) fn respond(session: &BrowserSession, result: Result<Response, PageError>) -> Response {
     let error = match result {
         Ok(response) => return response,
         Err(error) => error,
     };
-    if session.wants_json() {
+    if session.wants_json {
         return error.into_json();
     }
-    let layout = session.layout(lang);
+    let layout = session.layout(session.lang);
     if let PageError::Common(error) = error {
         return error_page(&session.state, &PageFormat(layout.language), error);
     }
@@ -108,7 +103,7 @@ pub(crate) fn respond(
         .unwrap_or_else(|_| CommonError::Internal.into_response())
 }
 
-/// The page of an error that can happen before the session is known.
+/// The page of an error that can occur before the session is loaded.
 pub(crate) fn error_page(state: &AppState, format: &PageFormat, error: CommonError) -> Response {
     let plain = error.to_response(ErrorFormat::Page);
     let layout = Layout { language: format.0, server: state.server_name() };
@@ -121,7 +116,7 @@ pub(crate) fn error_page(state: &AppState, format: &PageFormat, error: CommonErr
     response
 }
 
-/// Adds headers against framing, caching, referrers and openers.
+/// Adds headers that forbid framing, caching, referrers and access by openers.
 fn with_security_headers(state: &AppState, mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [

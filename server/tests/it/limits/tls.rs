@@ -66,7 +66,7 @@ async fn a_redis_with_an_untrusted_certificate_is_not_used() {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     std::fs::write(&another, made.cert.pem()).unwrap();
     let node = node("one", folder.path(), &url, &another);
-    assert!(ready(&node).await.contains("this process counts alone"));
+    assert!(ready(&node).await.contains("counting locally"));
     assert!(node.log().contains("invalid peer certificate"), "{}", node.log());
 }
 

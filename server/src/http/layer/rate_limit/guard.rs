@@ -11,13 +11,11 @@ use belfry_core::limits::{Bucket, CountMode, Network};
 use super::headers::GuardOutcome;
 use crate::app::AppState;
 use crate::config::LimitMode;
-use crate::http::error::limit_exceeded::LimitExceeded;
+use crate::http::error::LimitExceeded;
 use crate::http::extract::client::Client;
 use crate::limits::ActiveLimits;
 
-/// The abuse limits for one client.
-///
-/// None of them is keyed by a name alone, so that nobody can lock out a user at another address.
+/// The abuse limits of one client. None is keyed by a name alone: an attacker could lock a user out.
 pub struct Guard {
     state: Arc<AppState>,
     from: Network,
@@ -32,8 +30,8 @@ impl Guard {
         Self { state, from: Network::from_address(from), outcome: GuardOutcome::default() }
     }
 
-    /// Counts a sign-in attempt, for the address and for the name from this address. Call it before
-    /// the password is verified.
+    /// Counts a sign-in attempt, for the address and for the name from this address, before the
+    /// password is verified.
     ///
     /// # Errors
     /// When there were too many attempts.
@@ -42,11 +40,11 @@ impl Guard {
         self.check(&active, CountMode::Check, &active.abuse.sign_in(self.from, name)).await
     }
 
-    /// Checks whether there were too many wrong client secrets. Call it before a secret is verified.
-    /// It counts nothing, so that a client that knows its secret is never rejected.
+    /// Checks the number of wrong client secrets, before a secret is verified. It counts nothing, so
+    /// that a client that knows its secret is never rejected.
     ///
     /// # Errors
-    /// When there were too many wrong ones.
+    /// When there were too many.
     pub async fn client_secret(&self, client_id: &str) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         let buckets = active.abuse.client_secret(self.from, client_id);
@@ -70,8 +68,8 @@ impl Guard {
         self.check(&active, CountMode::Check, &active.abuse.app_registration(self.from)).await
     }
 
-    /// Counts an account that is created by another request than Mastodon's, under the same limits
-    /// except those of every request, which have counted this request already.
+    /// Counts a sign-up through the Matrix API, under the limits of Mastodon's sign-up endpoint
+    /// except those of every request, which have counted this one already.
     ///
     /// # Errors
     /// When the address has created too many.
@@ -90,12 +88,12 @@ impl Guard {
             return Ok(());
         }
         let decision = self.state.limits.check(active, mode, buckets, self.state.clock.now()).await;
-        let exceeded = LimitExceeded::from_decision(&decision, active.mode);
+        let result = LimitExceeded::check(&decision, active.mode);
         // A peek that rejects nothing is not reported, because nothing was counted.
-        if mode != CountMode::Peek || exceeded.is_some() {
+        if mode != CountMode::Peek || result.is_err() {
             self.outcome.set(decision);
         }
-        exceeded.map_or(Ok(()), Err)
+        result
     }
 }
 

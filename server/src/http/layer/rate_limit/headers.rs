@@ -1,10 +1,9 @@
 //! Rate limit headers of a response.
 
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use axum::response::{IntoResponseParts, Response, ResponseParts};
+use axum::http::{HeaderName, HeaderValue};
+use axum::response::Response;
 use belfry_core::limits::RateLimitDecision;
 
 const X_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -13,23 +12,21 @@ const X_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// The decisions about a request that its response reports: those of its own limits, of a [`Guard`]
-/// that its handler uses, and of the original request of a gateway check.
-///
-/// [`Guard`]: super::guard::Guard
+/// The decisions that a response reports: about the request itself, about the guard that its
+/// handler uses, and about the original request of a gateway check.
 #[derive(Debug, Default)]
 pub(crate) struct RateLimitHeaders {
     decision: RateLimitDecision,
     guard: Option<GuardOutcome>,
 }
 
-/// The slot in which a guard stores its decision. It travels in the request, so that the headers
-/// report the decision whatever the handler responds.
+/// The slot in which a guard stores its decision. It is an extension of the request, so that the
+/// headers report the decision whatever the handler returns.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GuardOutcome(Arc<Mutex<Option<RateLimitDecision>>>);
 
 impl GuardOutcome {
-    /// Stores a decision, in place of an earlier one about the same limits.
+    /// Stores a decision; it replaces an earlier one about the same limits.
     pub(crate) fn set(&self, decision: RateLimitDecision) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(decision);
     }
@@ -39,23 +36,7 @@ impl GuardOutcome {
     }
 }
 
-/// The decision about the original request of a gateway check. A handler that returns
-/// `(Counted(decision), response)` has it reported in the headers.
-#[derive(Debug, Clone)]
-#[must_use]
-pub(crate) struct Counted(pub(crate) RateLimitDecision);
-
-impl IntoResponseParts for Counted {
-    type Error = Infallible;
-
-    fn into_response_parts(self, mut parts: ResponseParts) -> Result<ResponseParts, Infallible> {
-        parts.extensions_mut().insert(self);
-        Ok(parts)
-    }
-}
-
 impl RateLimitHeaders {
-    /// Adds a decision.
     pub(crate) fn add(&mut self, decision: RateLimitDecision) {
         self.decision = std::mem::take(&mut self.decision).merge(decision);
     }
@@ -65,20 +46,20 @@ impl RateLimitHeaders {
         self.guard.get_or_insert_default().clone()
     }
 
-    /// Takes the decision that a handler returned with its response.
-    pub(crate) fn take_from(&mut self, response: &mut Response) {
-        if let Some(Counted(decision)) = response.extensions_mut().remove() {
+    /// Adds the decision that a handler returned with its response, as an extension.
+    pub(crate) fn add_from(&mut self, response: &mut Response) {
+        if let Some(decision) = response.extensions_mut().remove() {
             self.add(decision);
         }
     }
 
-    /// Writes the headers. `X-RateLimit-*` report the closest limit, the others all limits.
+    /// Writes the headers: `X-RateLimit-*` for the closest limit, the others for all limits.
     pub(crate) fn write(mut self, response: &mut Response) {
         if let Some(decision) = self.guard.take().and_then(|outcome| outcome.take()) {
             self.add(decision);
         }
         let Some(closest) = self.decision.closest() else { return };
-        let headers: &mut HeaderMap = response.headers_mut();
+        let headers = response.headers_mut();
         headers.insert(X_LIMIT, closest.limit.requests().into());
         headers.insert(X_REMAINING, closest.remaining.into());
         headers.insert(X_RESET, header_value(closest.reset_time()));
