@@ -17,7 +17,7 @@ use crate::tokens::TokenIssuer;
 
 /// The state shared by all HTTP handlers.
 pub struct AppState {
-    /// The settings.
+    /// Settings.
     pub config: Config,
     /// The address under which clients reach this service.
     pub base_url: BaseUrl,
@@ -35,9 +35,9 @@ pub struct AppState {
     pub application_services: ApplicationServices,
     /// The push rules of recently evaluated accounts.
     pub rule_index: RuleIndexCache,
-    /// Changes push rules, one save at a time per account.
+    /// Changes push rules, with one write at a time per account.
     pub rule_writer: RuleWriter,
-    /// Permit to explain an evaluation; there is one, so explanations run one at a time.
+    /// The only permit to explain an evaluation, so that explanations run one at a time.
     pub explain_permit: Arc<Semaphore>,
 }
 

@@ -1,4 +1,4 @@
-//! The HTTP layer: a folder for each area of the API, and the router that owns the paths.
+//! The HTTP layer: handlers by area of the API, and the router with all paths.
 
 mod account;
 mod api;

@@ -1,4 +1,4 @@
-//! Pages of people: signing in and out, and the page of a signed-in account.
+//! Pages for users: sign-in, sign-out and the account.
 
 pub(super) mod page;
 pub(super) mod password;

@@ -1,4 +1,4 @@
-//! What handlers take from a request: client address and credential, session, body, forms.
+//! Extractors: client address and credential, session, path, body and forms of a request.
 
 pub(super) mod bearer;
 pub(super) mod body;

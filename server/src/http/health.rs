@@ -1,4 +1,4 @@
-//! `GET /healthz`, `GET /readyz` and `GET /metrics`, for operators.
+//! `/healthz`, `/readyz` and `/metrics`, for operators.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,16 +14,16 @@ use crate::http::respond::json::Json;
 use crate::limits::EngineStatus;
 use crate::store::StoreError;
 
-/// The time that an engine has to respond.
+/// The timeout of the database in a readiness check.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// `GET /healthz`: whether the process responds.
+/// `GET /healthz`: liveness, without a check of the database.
 pub(super) async fn healthz() -> Response {
     Json(json!({ "status": "ok" })).into_response()
 }
 
-/// `GET /readyz`: whether the engines respond, each by name. Without Redis a node counts locally, and
-/// is ready all the same.
+/// `GET /readyz`: readiness, with the status of the database and of Redis. Without Redis, a node
+/// counts locally and is still ready.
 pub(super) async fn readyz(State(state): State<Arc<AppState>>) -> Response {
     let database = match timeout(PING_TIMEOUT, state.store.ping()).await {
         Ok(Ok(())) => "ok".to_owned(),
@@ -31,12 +31,11 @@ pub(super) async fn readyz(State(state): State<Arc<AppState>>) -> Response {
         Ok(Err(error)) => error.to_string(),
         Err(_) => format!("no response within {} s", PING_TIMEOUT.as_secs()),
     };
-    let (status, word) = if database == "ok" {
-        (StatusCode::OK, "ready")
-    } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "not ready")
+    let (status, text) = match &*database {
+        "ok" => (StatusCode::OK, "ready"),
+        _ => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
     };
-    let mut body = json!({ "status": word, "database": database });
+    let mut body = json!({ "status": text, "database": database });
     match state.limits.state().status {
         EngineStatus::Memory => {}
         EngineStatus::Redis => body["redis"] = "ok".into(),

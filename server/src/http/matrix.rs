@@ -1,4 +1,4 @@
-//! Endpoints that Matrix clients need besides the push rules, below the same prefixes.
+//! The endpoints for Matrix clients besides the push rules, below the same prefixes.
 
 pub(super) mod login;
 pub(super) mod register;

@@ -1,4 +1,4 @@
-//! Paths that more than the router needs: those in pages, redirects and the OAuth metadata.
+//! Paths that are also used outside the router: in pages, redirects and the OAuth metadata.
 
 pub(crate) const APPS: &str = "/api/v1/apps";
 pub(crate) const NODEINFO: &str = "/nodeinfo/2.0";
@@ -19,7 +19,7 @@ pub(crate) const REMOVE_APP: &str = "/oauth/account/remove_app";
 pub(crate) const STATIC: &str = "/static";
 pub(crate) const GATEWAY_CHECK: &str = "/gateway/check";
 
-/// First segments of the routes, which `name_segments` cannot use. The router's tests keep this
-/// list complete; segments that begin with a dot are reserved as well.
+/// First segments of the routes; the setting `name_segments` cannot use them, nor any segment that
+/// begins with a dot. A test of the router checks that the list is complete.
 pub(crate) const RESERVED_SEGMENTS: [&str; 8] =
     ["api", "oauth", "gateway", "healthz", "readyz", "metrics", "nodeinfo", "static"];

@@ -1,4 +1,4 @@
-//! Every route of the service, one per line, in areas with their policies.
+//! All routes of the service, grouped in areas with common policies.
 
 mod area_router;
 #[cfg(test)]
@@ -22,7 +22,7 @@ use super::push::{evaluate, explain, path, read, write};
 use super::{assets, gateway, health, paths};
 use crate::app::AppState;
 
-/// Paths of no other area: the API's error format, and no further policy.
+/// The area of all other paths: the API's error format, and no further policy.
 pub(crate) const PLAIN: Area = Area {
     errors: ErrorFormat::Api,
     cors: Cors::SameOrigin,
@@ -34,17 +34,17 @@ pub(crate) const PLAIN: Area = Area {
 /// Health, metrics and static files.
 const EXEMPT: Area = Area { limits: LimitClass::Exempt, ..PLAIN };
 
-/// The check for requests that another server will serve.
+/// The check of requests that another server will serve.
 const GATEWAY: Area = Area { limits: LimitClass::Gateway, ..PLAIN };
 
-/// Metadata, which any web page may read.
+/// Metadata, which scripts of any origin may read.
 const WELL_KNOWN: Area =
     Area { cors: Cors::AnyOrigin, trailing_slash: TrailingSlash::Ignored, ..PLAIN };
 
 /// Mastodon's API.
 const API: Area = Area { cache: CachePolicy::PrivateNoStore, ..WELL_KNOWN };
 
-/// OAuth endpoints for servers.
+/// OAuth endpoints that only servers call.
 const OAUTH: Area = Area {
     errors: ErrorFormat::OAuth,
     cache: CachePolicy::NoStore,
@@ -52,13 +52,13 @@ const OAUTH: Area = Area {
     ..PLAIN
 };
 
-/// OAuth endpoints that web apps use from their own origin.
+/// OAuth endpoints that web apps call from their own origin.
 const OAUTH_CLIENT: Area = Area { cors: Cors::AnyOrigin, ..OAUTH };
 
-/// Pages, which are protected by a cookie and so must stay closed to other origins.
+/// Pages. They are authenticated by a cookie, so they do not allow other origins.
 const PAGES: Area = Area { errors: ErrorFormat::Page, ..OAUTH };
 
-/// The push rules and what else Matrix clients need.
+/// The push rules and the other endpoints for Matrix clients.
 pub(crate) const MATRIX: Area = Area {
     errors: ErrorFormat::Matrix,
     cors: Cors::AnyOrigin,
@@ -66,7 +66,7 @@ pub(crate) const MATRIX: Area = Area {
     ..PLAIN
 };
 
-/// The versions of the Matrix client API. They are equivalent here.
+/// The version prefixes of the Matrix client API. They are equivalent.
 const CLIENT_APIS: [&str; 3] = ["api/v1", "r0", "v3"];
 
 /// The router of the public address.
@@ -148,7 +148,7 @@ fn matrix_area(segment: &str) -> AreaRouter {
     for api in CLIENT_APIS {
         area = push_rules(area, &format!("/{segment}/client/{api}/pushrules"));
     }
-    // Only the routes above have a handler of their own for other methods.
+    // The handler for other methods applies only to the routes above.
     area = area.wrong_method(path::wrong_method);
     for api in CLIENT_APIS {
         let at = |path: &str| format!("/{segment}/client/{api}{path}");
@@ -167,7 +167,7 @@ fn matrix_area(segment: &str) -> AreaRouter {
         .not_found_under(&format!("//{segment}"))
 }
 
-/// The push rules below a prefix. A device's scope is written as two segments, or as one with an
+/// Adds the push rules below a prefix. The scope of a device has two segments, or one with an
 /// encoded slash.
 fn push_rules(area: AreaRouter, prefix: &str) -> AreaRouter {
     let mut area = area

@@ -26,19 +26,19 @@ impl HttpService {
         Self { router: router(&state), state }
     }
 
-    /// The service of the address for metrics, which has no other routes.
+    /// The service of the metrics address, without other routes.
     #[must_use]
     pub fn metrics_only(state: Arc<AppState>) -> Self {
         Self { router: metrics_router(&state), state }
     }
 
-    /// The state of the handlers.
+    /// The state shared by the handlers.
     #[must_use]
     pub fn state(&self) -> &Arc<AppState> {
         &self.state
     }
 
-    /// Responds to a request of this peer. A handler that panics is a response with status 500.
+    /// Responds to a request of this peer. If a handler panics, the status is 500.
     pub async fn respond(&self, peer: Peer, mut request: Request<Body>) -> Response {
         request.extensions_mut().insert(peer);
         match self.router.clone().call(request).await {

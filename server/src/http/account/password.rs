@@ -7,8 +7,8 @@ use crate::passwords::{Busy, is_weak};
 use crate::store::{Account, UpdateOutcome};
 
 /// Returns the account if this is its password. A missing account costs the same time, so that
-/// timing does not reveal which accounts exist. What the caller then grants must depend on the
-/// returned hash: the password may have been changed during the verification.
+/// timing does not reveal which accounts exist. The password may be changed during the verification,
+/// so a session or token must be stored on condition that the returned hash is still current.
 pub(crate) async fn verify_password(
     state: &AppState,
     account: Option<Account>,

@@ -1,7 +1,6 @@
-//! `/api/v1/instance`, `/api/v2/instance` and nodeinfo: what clients request first.
+//! `/api/v1/instance`, `/api/v2/instance` and nodeinfo: descriptions of this server.
 //!
-//! Belfry has no statuses, media or polls. Their fields have Mastodon's values, because clients
-//! expect them.
+//! Belfry has no statuses, media or polls. Their fields are present because clients expect them.
 
 use std::sync::Arc;
 

@@ -1,9 +1,7 @@
-//! Request bodies, read whole within limits of size and time.
+//! Request bodies, read completely, with a maximum size and a timeout.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
 use bytes::Bytes;
@@ -13,7 +11,7 @@ use tokio::time::timeout;
 use crate::app::AppState;
 use crate::http::error::CommonError;
 
-/// The whole body of a request.
+/// The complete body of a request.
 pub(crate) struct FullBody(pub(crate) Bytes);
 
 impl FromRequest<Arc<AppState>> for FullBody {
@@ -36,16 +34,14 @@ impl FullBody {
         if length.is_some_and(|length: usize| length > limit) {
             return Err(CommonError::BodyTooLarge(limit));
         }
-        read(request.into_body(), limit, state.config.http.body_timeout).await.map(Self)
-    }
-}
-
-async fn read(body: Body, limit: usize, deadline: Duration) -> Result<Bytes, CommonError> {
-    let reading = Limited::new(body, limit).collect();
-    match timeout(deadline, reading).await {
-        Ok(Ok(whole)) => Ok(whole.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(CommonError::BodyTooLarge(limit)),
-        Ok(Err(_)) => Err(CommonError::BodyIncomplete),
-        Err(_) => Err(CommonError::BodyTimeout),
+        let body = Limited::new(request.into_body(), limit).collect();
+        match timeout(state.config.http.body_timeout, body).await {
+            Ok(Ok(body)) => Ok(Self(body.to_bytes())),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                Err(CommonError::BodyTooLarge(limit))
+            }
+            Ok(Err(_)) => Err(CommonError::BodyIncomplete),
+            Err(_) => Err(CommonError::BodyTimeout),
+        }
     }
 }

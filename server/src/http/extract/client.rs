@@ -17,7 +17,7 @@ use crate::limits::ActiveLimits;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The peer of the connection that a request came in on.
+/// The remote address of the connection of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
@@ -28,7 +28,6 @@ pub(crate) struct Client {
     pub(crate) now: Timestamp,
     /// The address; behind a trusted proxy, the one that it forwards.
     pub(crate) address: IpAddr,
-    /// The access token.
     pub(crate) credential: Credential,
 }
 
@@ -50,7 +49,7 @@ pub(crate) enum Credential {
 }
 
 impl Client {
-    /// Reads the client that the rate limits resolved; resolves it now if they are off.
+    /// Passes the client that the rate limits resolved to `read`; resolves it now if they are off.
     pub(crate) async fn inspect<T>(
         parts: &Parts,
         state: &AppState,
@@ -73,7 +72,7 @@ impl Client {
         }
     }
 
-    /// The client, if its token is cached; otherwise the digest to look up in the database.
+    /// The client, if its token is cached; otherwise the token to look up in the database.
     pub(crate) fn resolve_cached(
         state: &AppState,
         now: Timestamp,
@@ -98,7 +97,7 @@ impl Client {
     }
 }
 
-/// The address of the peer. Requests made inside the process have none.
+/// The address of the peer; unspecified for requests from inside the process.
 pub(crate) fn peer_address(extensions: &Extensions) -> IpAddr {
     extensions.get::<Peer>().map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0.ip())
 }
@@ -119,7 +118,7 @@ pub(crate) fn client_address(active: &ActiveLimits, peer: IpAddr, headers: &Head
     peer
 }
 
-/// The access token of a request. A query that cannot be parsed holds no token.
+/// The access token of a request. A malformed query is ignored.
 fn token(headers: &HeaderMap, query: Option<&str>) -> Result<Option<Secret>, SeveralTokens> {
     let authorization = headers.get_all(header::AUTHORIZATION).iter();
     let authorization = authorization.map(HeaderValue::as_bytes);

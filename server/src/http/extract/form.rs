@@ -49,7 +49,7 @@ impl<S: Sync> FromRequestParts<S> for Query {
     }
 }
 
-/// The last value of a field, or an empty string. For fields of our own forms, which send each once.
+/// The last value of a field, or an empty string. For our own forms, which send each field once.
 pub(crate) fn value<'a>(pairs: &'a Pairs, name: &str) -> &'a str {
     pairs.iter().rfind(|(found, _)| found == name).map_or("", |(_, value)| value)
 }
@@ -83,7 +83,7 @@ impl Media {
     }
 }
 
-/// Parses a multipart form. The body is in memory already, so the size limits of multer are unused.
+/// Parses a multipart form. The body is in memory already, so multer needs no size limits.
 async fn multipart(body: Bytes, boundary: String) -> Result<Pairs, CommonError> {
     let malformed =
         |error: multer::Error| CommonError::Malformed(format!("The multipart body: {error}"));

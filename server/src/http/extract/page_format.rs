@@ -1,4 +1,4 @@
-//! The format that a client wants: its language, and a page or JSON.
+//! Content negotiation for pages and error texts: the language, and HTML or JSON.
 
 use std::convert::Infallible;
 
@@ -13,7 +13,7 @@ use crate::language::Language;
 pub(crate) struct PageFormat(pub(crate) Language);
 
 impl PageFormat {
-    /// Negotiates the format. A malformed query is no error here, since it may be the one to report.
+    /// Negotiates the language. A malformed query is ignored, since it may be the error to report.
     pub(crate) fn negotiate(uri: &Uri, headers: &HeaderMap) -> Self {
         let query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
         let lang = query.filter(|(name, _)| name == "lang").last().map(|(_, lang)| lang);
@@ -30,7 +30,7 @@ impl<S: Sync> FromRequestParts<S> for PageFormat {
     }
 }
 
-/// Whether the client wants errors as JSON instead of a page.
+/// Whether the client accepts JSON and not HTML, and so gets errors as JSON.
 pub(crate) fn wants_json(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     accept.is_some_and(|types| types.contains("application/json") && !types.contains("text/html"))

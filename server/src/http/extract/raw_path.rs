@@ -1,7 +1,7 @@
-//! The path of a request as it was sent, still percent-encoded, next to the route that it matched.
+//! The path of a request as it was sent, percent-encoded, and the route that it matched.
 //!
-//! axum decodes path parameters, and then an encoded slash looks like a separator and a broken
-//! escape like text. Extractors that must reject those read the raw path.
+//! axum decodes path parameters, so that an encoded slash looks like a separator and an invalid
+//! escape like text. Extractors that must reject those parse the raw path.
 
 use axum::extract::{FromRequestParts, MatchedPath};
 use axum::http::Uri;
@@ -16,13 +16,13 @@ pub(crate) struct RawPath {
 }
 
 impl RawPath {
-    /// The part after these segments, which the route contains literally.
+    /// The part after these segments of the route.
     pub(crate) fn after(&self, segments: &str) -> Option<&str> {
         let start = self.route.as_str().rfind(segments)? + segments.len();
         self.uri.path().get(start..)
     }
 
-    /// The segment that is this parameter of the route.
+    /// The value of this parameter of the route.
     pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
         let mut segments = self.route.as_str().split('/').zip(self.uri.path().split('/'));
         segments.find(|(pattern, _)| *pattern == name).map(|(_, segment)| segment)

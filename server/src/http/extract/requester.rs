@@ -1,4 +1,4 @@
-//! The authenticated user of a push rules request, or the application service acting for one.
+//! The authenticated user of a request to the push rules, or the application service acting for one.
 
 use std::sync::Arc;
 
@@ -19,13 +19,11 @@ use crate::http::extract::client::{Client, Credential};
 
 /// The user that a request acts for. Handlers that extract it reject unauthenticated requests.
 pub(crate) struct Requester {
-    /// The id of the account.
     pub(crate) account: i64,
-    /// The name of the account.
     pub(crate) name: String,
     /// The token; none for an application service.
     pub(crate) token: Option<LookupKey>,
-    /// The scopes of the token; none for an application service, which has all.
+    /// The scopes of the token; none for an application service, which may do everything.
     scopes: Option<Scopes>,
 }
 
@@ -36,7 +34,6 @@ impl Requester {
         if access.is_granted_by(scopes.iter()) { Ok(()) } else { Err(MatrixError::Scope(access)) }
     }
 
-    /// The Matrix user id.
     pub(crate) fn user_id(&self, state: &AppState) -> String {
         matrix::user_id(&self.name, state.server_name())
     }

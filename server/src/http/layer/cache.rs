@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
-/// What caches may do with responses that set no `Cache-Control` themselves.
+/// The `Cache-Control` header of responses whose handler sets none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CachePolicy {
     /// No header.
@@ -14,7 +14,7 @@ pub(crate) enum CachePolicy {
 }
 
 impl CachePolicy {
-    /// Adds the headers, unless the handler has set its own.
+    /// Adds the headers, unless the handler set `Cache-Control`.
     pub(crate) fn write_headers(self, headers: &mut HeaderMap) {
         if self == Self::Unspecified || headers.contains_key(header::CACHE_CONTROL) {
             return;

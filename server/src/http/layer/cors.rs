@@ -1,8 +1,8 @@
-//! Cross-origin requests (CORS). Endpoints authenticated by a token are open to any origin, without
-//! credentials; endpoints authenticated by a cookie are open to none.
+//! Cross-origin requests (CORS). Endpoints authenticated by a token allow any origin, without
+//! credentials; endpoints authenticated by a cookie allow none.
 //!
-//! Written by hand, because tower-http responds to a preflight request with 200 and `Vary` headers,
-//! and here the response is a plain 204.
+//! `tower-http` is not used, because it responds to preflight requests with 200 and `Vary` headers
+//! instead of a plain 204.
 
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -17,17 +17,15 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
 const ANY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
 const ONE_DAY: HeaderValue = HeaderValue::from_static("86400");
 
-/// Which other origins may send requests.
+/// The origins that may send requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cors {
-    /// Any.
     AnyOrigin,
-    /// None.
     SameOrigin,
 }
 
 impl Cors {
-    /// The response to a preflight request, which no handler sees.
+    /// The response to a preflight request, which does not reach a handler.
     pub(crate) fn preflight(self, method: &Method) -> Option<Response> {
         (self == Self::AnyOrigin && *method == Method::OPTIONS).then(|| {
             let allowed = [

@@ -1,4 +1,4 @@
-//! `POST register`: creates an account, while registration is open.
+//! `POST register`: creates an account, if registration is open.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(crate) async fn register(
     if state.config.registration == RegistrationPolicy::Closed {
         return Err(MatrixError::RegistrationClosed);
     }
-    // A new account could not log in.
+    // Otherwise the new account could not log in.
     check_clients_enabled(&state).await?;
     let query = percent::parse_query(query.as_deref().unwrap_or_default())?;
     if query.iter().any(|(name, kind)| name == "kind" && kind == "guest") {
@@ -45,10 +45,8 @@ pub(crate) async fn register(
     }
     if request.stage != RegistrationStage::Completed {
         let session = random::secret(state.clock.now()).reveal().to_owned();
-        return Err(MatrixError::Stages {
-            session,
-            unknown: request.stage == RegistrationStage::Unknown,
-        });
+        let unknown = request.stage == RegistrationStage::Unknown;
+        return Err(MatrixError::Stages { session, unknown });
     }
     let password =
         request.password.ok_or_else(|| JsonError::MissingField("password".to_owned()))?;
@@ -65,8 +63,7 @@ pub(crate) async fn register(
     })?;
     if request.inhibit_login {
         let user_id = user_id(&account.name, state.server_name());
-        let made = json!({ "user_id": user_id, "home_server": state.server_name() });
-        return Ok(Json(made));
+        return Ok(Json(json!({ "user_id": user_id, "home_server": state.server_name() })));
     }
     login_response(&state, &account, request.device_id).await
 }

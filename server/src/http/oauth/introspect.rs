@@ -18,7 +18,8 @@ use crate::http::layer::rate_limit::guard::Guard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
 use crate::http::respond::json::Json;
 
-/// Describes a token. One that is invalid, unknown or of another client is reported as inactive.
+/// Describes a token. An invalid or unknown token, or one that the client may not inspect, is
+/// reported as inactive.
 pub(crate) async fn introspect(
     State(state): State<Arc<AppState>>,
     guard: Guard,

@@ -1,6 +1,6 @@
 //! `GET /oauth/authorize/native`: shows a code to the user of an app without a redirect URI.
 //!
-//! The code is in a cookie, because a URL would stay in the browser's history.
+//! The code is in a cookie, because a code in the URL would remain in the browser's history.
 
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -28,8 +28,8 @@ pub(crate) async fn show_code_page(
     respond(&session, show_code(&session, code).await)
 }
 
-/// Only a redeemable code is shown, and only to the account that approved it: otherwise a link could
-/// show a code of an attacker as if this server had issued it to the user.
+/// Shows a code only if it is redeemable, and only to the account that approved it: otherwise a link
+/// could show an attacker's code as if this server had issued it to the user.
 async fn show_code(
     session: &BrowserSession,
     code: Option<SplitToken>,

@@ -1,4 +1,4 @@
-//! `POST …/app/v1/evaluate`: the users that an event notifies, for application services.
+//! `POST …/app/v1/evaluate`: evaluates an event for many users, for application services.
 
 use std::sync::Arc;
 
@@ -16,17 +16,16 @@ use crate::http::respond::json::JsonBytes;
 use crate::rule_index::EvaluatedMember;
 use crate::store::StoreError;
 
-/// The maximum size of a batch, in members and in bytes of stored rules. It bounds the memory for
-/// rules, and the time until other requests are served.
+/// The maximum size of a batch, in members and in bytes of stored rules. It bounds the memory and
+/// the time until other requests are served.
 const BATCH_MEMBERS: usize = 2_000;
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
-/// The number of members that are loaded at once. Their rules may exceed the size of the batch.
+/// The number of members that are loaded at once. With their rules, a batch may exceed its size.
 const LOADED_MEMBERS: usize = 50;
 
-/// Evaluates an event for many members, and returns them grouped by result. Members without rules
-/// on this server (remote users, users without an account) and members that the service may not act
-/// for are omitted.
+/// Evaluates an event for many members, and returns them grouped by result. Members without an
+/// account on this server and members outside the namespace of the service are omitted.
 pub(crate) async fn evaluate(
     State(state): State<Arc<AppState>>,
     RequestingService(service): RequestingService,

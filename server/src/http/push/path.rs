@@ -1,5 +1,5 @@
-//! The paths below `/pushrules/`. The router finds the handler; these extractors read the raw path
-//! strictly and reject what is not valid, such as an unknown scope or an encoded slash in an id.
+//! Extractors of the paths below `/pushrules/`. The router selects the handler; the extractors parse
+//! the raw path and reject invalid parts, such as an unknown scope or an encoded slash in an id.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -22,7 +22,7 @@ impl<S: Sync> FromRequestParts<S> for ValidPath {
     }
 }
 
-/// Defines an extractor that takes one form of path.
+/// Defines an extractor that accepts one form of path.
 macro_rules! extractor {
     ($(#[$doc:meta])* $name:ident($($field:ty),+) from $($form:pat_param)|+ => $value:expr) => {
         $(#[$doc])*
@@ -57,12 +57,12 @@ extractor! {
         | rules::RulePath::Actions(name) => RulePath(name)
 }
 
-/// Rejects a path that no route has, with the reason.
+/// Rejects an unknown path: with the error in the path, or else 404.
 pub(crate) async fn unknown(_: Requester, _: ValidPath) -> CommonError {
     CommonError::NotFound
 }
 
-/// Rejects a method that the path does not have; the router adds those that it has.
+/// Rejects a method that the path does not support; the router adds the `Allow` header.
 pub(crate) async fn wrong_method(_: Requester, _: ValidPath) -> CommonError {
     CommonError::MethodNotAllowed
 }

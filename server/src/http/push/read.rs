@@ -23,8 +23,7 @@ pub(crate) async fn get_all_rulesets(rules: UserRules<ValidPath>) -> JsonBytes {
 
 /// `GET …/pushrules/device/`
 pub(crate) async fn get_device_rulesets(rules: UserRules<ValidPath>) -> Response {
-    let all = RulesetsResponse::new(rules.rulesets.documents(), rules.user());
-    Json(&all.device).into_response()
+    Json(&RulesetsResponse::new(rules.rulesets.documents(), rules.user()).device).into_response()
 }
 
 /// `GET …/pushrules/{scope}/`
@@ -65,8 +64,8 @@ pub(crate) async fn get_rule_actions(
     Ok(Json(json!({ "actions": rule.actions })))
 }
 
-/// The rules of the user that a request acts for, and the part of them that its path addresses.
-/// Handlers that extract them reject tokens that may not read rules.
+/// The rules of the user that a request acts for, and the path of the request. The extractor
+/// rejects tokens that may not read rules.
 pub(crate) struct UserRules<P> {
     path: P,
     user_id: String,

@@ -1,4 +1,4 @@
-//! Writing push rules. Each handler reads its body, then queues a change of one document.
+//! Writing push rules. Each handler parses its request, then queues a change of one ruleset.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use bytes::Bytes;
 
 use super::path::RulePath;
 use crate::app::AppState;
-use crate::http::error::MatrixError;
+use crate::http::error::{CommonError, MatrixError};
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::Requester;
 use crate::http::respond::json::JsonBytes;
@@ -74,13 +74,11 @@ pub(crate) async fn put_rule_actions(
     .await
 }
 
-async fn read_body(state: &AppState, request: Request) -> Result<Bytes, MatrixError> {
-    let FullBody(body) =
-        FullBody::within(state.config.rules.max_body_bytes, request, state).await?;
-    Ok(body)
+async fn read_body(state: &AppState, request: Request) -> Result<Bytes, CommonError> {
+    Ok(FullBody::within(state.config.rules.max_body_bytes, request, state).await?.0)
 }
 
-/// Changes a document of the requester, and responds when the change is durable.
+/// Changes a ruleset of the requester, and responds when the change is durable.
 async fn change(
     state: &Arc<AppState>,
     requester: &Requester,

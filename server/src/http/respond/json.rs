@@ -13,10 +13,10 @@ use serde::Serialize;
 
 use crate::app::AppState;
 
-/// The number of headers of a typical response, so that their map is allocated once.
+/// The number of headers of a typical response, so that the map is allocated only once.
 const HEADERS: usize = 12;
 
-/// A response with this value as its JSON body.
+/// A response with this value as JSON.
 pub(crate) struct Json<T>(pub(crate) T);
 
 impl<T: Serialize> IntoResponse for Json<T> {
@@ -41,7 +41,7 @@ impl IntoResponse for JsonBytes {
 /// A route that always returns this document, serialised once.
 pub(crate) fn constant(document: &impl Serialize) -> MethodRouter<Arc<AppState>> {
     let body = Bytes::from(write(document));
-    // Clients revalidate, so that a changed setting is visible right after a restart.
+    // Clients must revalidate, so that changed settings are visible right after a restart.
     let cache = [(header::CACHE_CONTROL, HeaderValue::from_static("max-age=0"))];
     get(move || ready((cache.clone(), JsonBytes(body.clone()))))
 }

@@ -11,13 +11,13 @@ use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::layer::area::{Area, TrailingSlash, serve};
 
-/// The routes of one area. Their paths are recorded, so that tests can walk them.
+/// The routes of one area. Their paths are recorded for tests.
 pub(crate) struct AreaRouter {
     pub(crate) area: Area,
     pub(crate) paths: Vec<String>,
     routes: Router<Arc<AppState>>,
-    /// Catch-all routes. They are apart, because a router cannot have a parameter and a catch-all
-    /// at the same position.
+    /// Catch-all routes, in a second router, because one router cannot have a parameter and a
+    /// catch-all at the same position.
     unknown: Router<Arc<AppState>>,
 }
 
@@ -26,7 +26,7 @@ impl AreaRouter {
         Self { area, paths: Vec::new(), routes: Router::new(), unknown: Router::new() }
     }
 
-    /// Adds a route, also with a trailing slash where that makes no difference.
+    /// Adds a route, also with a trailing slash if the area ignores it.
     pub(crate) fn route(mut self, path: &str, methods: MethodRouter<Arc<AppState>>) -> Self {
         if self.area.trailing_slash == TrailingSlash::Ignored {
             self.routes = self.routes.route(&format!("{path}/"), methods.clone());
@@ -36,7 +36,7 @@ impl AreaRouter {
         self
     }
 
-    /// Assigns this path and all unknown paths below it to the area: they are not found.
+    /// Assigns this path and all unknown paths below it to the area, with the error 404.
     pub(crate) fn not_found_under(self, prefix: &str) -> Self {
         let not_found = || any(async || CommonError::NotFound);
         let mut this = self.unknown_under(prefix, not_found());
@@ -57,7 +57,7 @@ impl AreaRouter {
         self
     }
 
-    /// Handles requests whose method none of the routes so far has.
+    /// Handles requests with a method that the routes added so far do not support.
     pub(crate) fn wrong_method<T: 'static>(
         mut self,
         handler: impl Handler<T, Arc<AppState>>,
@@ -67,10 +67,10 @@ impl AreaRouter {
     }
 }
 
-/// Joins areas to one router. Paths that no area has belong to the area `elsewhere`.
-pub(crate) fn join(areas: Vec<AreaRouter>, elsewhere: Area, state: &Arc<AppState>) -> Router {
-    let nowhere = Router::new().fallback(async || CommonError::NotFound);
-    let mut unknown = with_area(nowhere, elsewhere, state);
+/// Joins areas to one router. All other paths belong to the area `fallback`.
+pub(crate) fn join(areas: Vec<AreaRouter>, fallback: Area, state: &Arc<AppState>) -> Router {
+    let not_found = Router::new().fallback(async || CommonError::NotFound);
+    let mut unknown = with_area(not_found, fallback, state);
     let mut routes = Router::new();
     for area in areas {
         let area_routes =
