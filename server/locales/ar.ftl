@@ -149,8 +149,8 @@ signed-out-button = تسجيل الدخول مجددًا
 
 ## ما قد يحدث من أخطاء
 
-refused-title = لا يمكن الرد على هذا الطلب
-refused-advice = عُد إلى التطبيق وحاول مرة أخرى. إذا تكرر ذلك فيُرجى إبلاغ مطوّري التطبيق.
+invalid-request-title = لا يمكن الرد على هذا الطلب
+invalid-request-advice = عُد إلى التطبيق وحاول مرة أخرى. إذا تكرر ذلك فيُرجى إبلاغ مطوّري التطبيق.
 malformed-sentence = تعذّر على هذا الخادم قراءة ما أُرسِل.
 denied-title = رُفض الوصول
 denied-sentence = لم يحصل التطبيق على الوصول، ولم تتم مشاركة أي شيء يخصك.
@@ -158,12 +158,12 @@ denied-advice = يمكنك إغلاق هذه الصفحة.
 expired-title = لم يعد هذا الطلب قائمًا
 expired-sentence = تم الرد عليه من قبل، أو مضى عليه وقت طويل.
 expired-advice = عُد إلى التطبيق وابدأ من جديد.
-unchecked-title = تعذّر التحقق من هذا النموذج
-unchecked-sentence = ربما سجّلت الدخول أو الخروج في علامة تبويب أخرى، أو لم يرسل متصفحك ملف تعريف الارتباط الخاص بهذا الخادم.
-unchecked-advice = اسمح بملفات تعريف الارتباط لهذا الخادم، ثم ارجع وحاول مرة أخرى.
-too-many-title = طلبات كثيرة جدًا
-too-many-sentence = تلقّى هذا الخادم منك طلبات كثيرة جدًا في وقت قصير.
-too-many-advice = يُرجى الانتظار بضع دقائق ثم المحاولة مرة أخرى.
+forged-form-title = تعذّر التحقق من هذا النموذج
+forged-form-sentence = ربما سجّلت الدخول أو الخروج في علامة تبويب أخرى، أو لم يرسل متصفحك ملف تعريف الارتباط الخاص بهذا الخادم.
+forged-form-advice = اسمح بملفات تعريف الارتباط لهذا الخادم، ثم ارجع وحاول مرة أخرى.
+rate-limited-title = طلبات كثيرة جدًا
+rate-limited-sentence = تلقّى هذا الخادم منك طلبات كثيرة جدًا في وقت قصير.
+rate-limited-advice = يُرجى الانتظار بضع دقائق ثم المحاولة مرة أخرى.
 internal-title = حدث خطأ هنا
 internal-sentence = الخطأ من هذا الخادم وليس منك، وقد تم تسجيله.
 internal-advice = يُرجى المحاولة مرة أخرى بعد قليل.
@@ -173,28 +173,28 @@ not-found-advice = يُرجى التحقق من العنوان أو العودة
 
 ## أخطاء طلب التفويض
 
-refusal-missing = المعامل المطلوب { $parameter } غير موجود.
-refusal-repeated = أُرسل المعامل { $parameter } أكثر من مرة.
-refusal-not-one-value = يجب أن يكون المعامل { $parameter } قيمة واحدة لا قائمة.
-refusal-state-too-long =
+oauth-error-missing = المعامل المطلوب { $parameter } غير موجود.
+oauth-error-repeated = أُرسل المعامل { $parameter } أكثر من مرة.
+oauth-error-not-one-value = يجب أن يكون المعامل { $parameter } قيمة واحدة لا قائمة.
+oauth-error-state-too-long =
     المعامل state طويل جدًا (الحد الأقصى { $count ->
         [one] بايت واحد
         [two] بايتان
         [few] { $count } بايتات
        *[other] { $count } بايت
     }).
-refusal-invalid-client = تعذّرت مصادقة التطبيق: فهو غير معروف، أو لم يرسل بيانات اعتماد، أو يستخدم طريقة غير مدعومة.
-refusal-two-authentications = يستخدم الطلب أكثر من طريقة لمصادقة التطبيق.
-refusal-invalid-redirect-uri = عنوان إعادة التوجيه المُرسل غير صالح.
-refusal-unsupported-response-type = لا يدعم خادم التفويض نوع الاستجابة هذا (response_type).
-refusal-unsupported-response-mode = لا يدعم خادم التفويض طريقة الاستجابة هذه (response_mode).
-refusal-invalid-scope = الصلاحية المطلوبة غير صالحة أو غير معروفة أو مكتوبة بشكل خاطئ.
-refusal-invalid-challenge-method = يجب أن تكون قيمة code_challenge_method هي S256.
-refusal-invalid-challenge = يجب أن تكون قيمة code_challenge بصمة SHA-256 من 43 محرف base64url.
-refusal-access-denied = رفض صاحب الحساب أو خادم التفويض هذا الطلب.
-refusal-unsupported-grant-type = لا يدعم خادم التفويض نوع التفويض هذا (grant_type).
-refusal-invalid-grant = التفويض المقدَّم غير صالح أو منتهي الصلاحية أو مُلغى، أو لا يطابق عنوان إعادة التوجيه في طلب التفويض، أو صدر لتطبيق آخر.
-refusal-not-your-token = ليس لديك إذن لإلغاء هذا الرمز المميز
+oauth-error-invalid-client = تعذّرت مصادقة التطبيق: فهو غير معروف، أو لم يرسل بيانات اعتماد، أو يستخدم طريقة غير مدعومة.
+oauth-error-two-authentications = يستخدم الطلب أكثر من طريقة لمصادقة التطبيق.
+oauth-error-invalid-redirect-uri = عنوان إعادة التوجيه المُرسل غير صالح.
+oauth-error-unsupported-response-type = لا يدعم خادم التفويض نوع الاستجابة هذا (response_type).
+oauth-error-unsupported-response-mode = لا يدعم خادم التفويض طريقة الاستجابة هذه (response_mode).
+oauth-error-invalid-scope = الصلاحية المطلوبة غير صالحة أو غير معروفة أو مكتوبة بشكل خاطئ.
+oauth-error-invalid-challenge-method = يجب أن تكون قيمة code_challenge_method هي S256.
+oauth-error-invalid-challenge = يجب أن تكون قيمة code_challenge بصمة SHA-256 من 43 محرف base64url.
+oauth-error-access-denied = رفض صاحب الحساب أو خادم التفويض هذا الطلب.
+oauth-error-unsupported-grant-type = لا يدعم خادم التفويض نوع التفويض هذا (grant_type).
+oauth-error-invalid-grant = التفويض المقدَّم غير صالح أو منتهي الصلاحية أو مُلغى، أو لا يطابق عنوان إعادة التوجيه في طلب التفويض، أو صدر لتطبيق آخر.
+oauth-error-unauthorized-revocation = ليس لديك إذن لإلغاء هذا الرمز المميز
 
 ## أخطاء التسجيل
 

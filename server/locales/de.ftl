@@ -147,8 +147,8 @@ signed-out-button = Wieder anmelden
 
 ## Was schiefgehen kann
 
-refused-title = Diese Anfrage lässt sich nicht beantworten
-refused-advice = Geh zurück zur App und versuche es noch einmal. Falls es wieder geschieht, sag bitte denen Bescheid, die die App entwickeln.
+invalid-request-title = Diese Anfrage lässt sich nicht beantworten
+invalid-request-advice = Geh zurück zur App und versuche es noch einmal. Falls es wieder geschieht, sag bitte denen Bescheid, die die App entwickeln.
 malformed-sentence = Dieser Server konnte nicht lesen, was gesendet wurde.
 denied-title = Zugang abgelehnt
 denied-sentence = Die App hat keinen Zugang bekommen. Nichts von dir wurde geteilt.
@@ -156,12 +156,12 @@ denied-advice = Du kannst diese Seite schließen.
 expired-title = Diese Anfrage ist nicht mehr offen
 expired-sentence = Sie wurde schon beantwortet, oder es ist zu viel Zeit vergangen.
 expired-advice = Geh zurück zur App und beginne von vorn.
-unchecked-title = Dieses Formular konnte nicht geprüft werden
-unchecked-sentence = Vielleicht hast du dich in einem anderen Tab an- oder abgemeldet, oder dein Browser hat das Cookie dieses Servers nicht gesendet.
-unchecked-advice = Erlaube Cookies für diesen Server, geh zurück und versuche es noch einmal.
-too-many-title = Zu viele Anfragen
-too-many-sentence = Dieser Server hat in kurzer Zeit zu viele Anfragen von dir bekommen.
-too-many-advice = Bitte warte ein paar Minuten und versuche es dann noch einmal.
+forged-form-title = Dieses Formular konnte nicht geprüft werden
+forged-form-sentence = Vielleicht hast du dich in einem anderen Tab an- oder abgemeldet, oder dein Browser hat das Cookie dieses Servers nicht gesendet.
+forged-form-advice = Erlaube Cookies für diesen Server, geh zurück und versuche es noch einmal.
+rate-limited-title = Zu viele Anfragen
+rate-limited-sentence = Dieser Server hat in kurzer Zeit zu viele Anfragen von dir bekommen.
+rate-limited-advice = Bitte warte ein paar Minuten und versuche es dann noch einmal.
 internal-title = Hier ist etwas schiefgegangen
 internal-sentence = Der Fehler liegt bei diesem Server, nicht bei dir. Er wurde festgehalten.
 internal-advice = Bitte versuche es gleich noch einmal.
@@ -171,22 +171,22 @@ not-found-advice = Bitte prüfe die Adresse oder geh zurück zu der App, aus der
 
 ## Fehler einer Autorisierungsanfrage
 
-refusal-missing = Der erforderliche Parameter { $parameter } fehlt.
-refusal-repeated = Der Parameter { $parameter } wurde mehr als einmal gesendet.
-refusal-not-one-value = Der Parameter { $parameter } muss ein einzelner Wert sein, keine Liste.
-refusal-state-too-long = Der Parameter state ist zu lang (höchstens { $count } Bytes).
-refusal-invalid-client = Die App konnte sich nicht ausweisen: Sie ist unbekannt, hat keine Zugangsdaten gesendet oder ein nicht unterstütztes Verfahren benutzt.
-refusal-two-authentications = Die App hat sich auf mehr als eine Weise ausgewiesen.
-refusal-invalid-redirect-uri = Die angegebene Weiterleitungs-URI ist nicht gültig.
-refusal-unsupported-response-type = Der Autorisierungsserver unterstützt diese Art der Antwort (response_type) nicht.
-refusal-unsupported-response-mode = Der Autorisierungsserver unterstützt diesen Weg der Antwort (response_mode) nicht.
-refusal-invalid-scope = Die angefragte Berechtigung ist ungültig, unbekannt oder falsch geschrieben.
-refusal-invalid-challenge-method = Der Parameter code_challenge_method muss S256 sein.
-refusal-invalid-challenge = Der Parameter code_challenge muss ein SHA-256-Hash in 43 Zeichen base64url sein.
-refusal-access-denied = Die Person, der das Konto gehört, oder der Autorisierungsserver hat die Anfrage abgelehnt.
-refusal-unsupported-grant-type = Der Autorisierungsserver unterstützt diese Art der Autorisierung (grant_type) nicht.
-refusal-invalid-grant = Die Autorisierung ist ungültig, abgelaufen oder widerrufen, passt nicht zur Weiterleitungs-URI der Anfrage oder wurde für eine andere App ausgestellt.
-refusal-not-your-token = Du darfst dieses Token nicht widerrufen
+oauth-error-missing = Der erforderliche Parameter { $parameter } fehlt.
+oauth-error-repeated = Der Parameter { $parameter } wurde mehr als einmal gesendet.
+oauth-error-not-one-value = Der Parameter { $parameter } muss ein einzelner Wert sein, keine Liste.
+oauth-error-state-too-long = Der Parameter state ist zu lang (höchstens { $count } Bytes).
+oauth-error-invalid-client = Die App konnte sich nicht ausweisen: Sie ist unbekannt, hat keine Zugangsdaten gesendet oder ein nicht unterstütztes Verfahren benutzt.
+oauth-error-two-authentications = Die App hat sich auf mehr als eine Weise ausgewiesen.
+oauth-error-invalid-redirect-uri = Die angegebene Weiterleitungs-URI ist nicht gültig.
+oauth-error-unsupported-response-type = Der Autorisierungsserver unterstützt diese Art der Antwort (response_type) nicht.
+oauth-error-unsupported-response-mode = Der Autorisierungsserver unterstützt diesen Weg der Antwort (response_mode) nicht.
+oauth-error-invalid-scope = Die angefragte Berechtigung ist ungültig, unbekannt oder falsch geschrieben.
+oauth-error-invalid-challenge-method = Der Parameter code_challenge_method muss S256 sein.
+oauth-error-invalid-challenge = Der Parameter code_challenge muss ein SHA-256-Hash in 43 Zeichen base64url sein.
+oauth-error-access-denied = Die Person, der das Konto gehört, oder der Autorisierungsserver hat die Anfrage abgelehnt.
+oauth-error-unsupported-grant-type = Der Autorisierungsserver unterstützt diese Art der Autorisierung (grant_type) nicht.
+oauth-error-invalid-grant = Die Autorisierung ist ungültig, abgelaufen oder widerrufen, passt nicht zur Weiterleitungs-URI der Anfrage oder wurde für eine andere App ausgestellt.
+oauth-error-unauthorized-revocation = Du darfst dieses Token nicht widerrufen
 
 ## Fehler einer Registrierung
 

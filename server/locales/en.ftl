@@ -147,8 +147,8 @@ signed-out-button = Sign in again
 
 ## Error pages
 
-refused-title = This request cannot be answered
-refused-advice = Go back to the app and try again. If this happens again, please tell the makers of the app.
+invalid-request-title = This request cannot be answered
+invalid-request-advice = Go back to the app and try again. If this happens again, please tell the makers of the app.
 malformed-sentence = This server could not read what was sent.
 denied-title = Access denied
 denied-sentence = The app was not let in. Nothing of yours was shared.
@@ -156,12 +156,12 @@ denied-advice = You can close this page.
 expired-title = This request is no longer open
 expired-sentence = It has already been answered, or too much time has passed.
 expired-advice = Go back to the app and start again.
-unchecked-title = This form could not be checked
-unchecked-sentence = You may have signed in or out in another tab, or your browser did not send the cookie of this server.
-unchecked-advice = Allow cookies for this server, go back and try again.
-too-many-title = Too many requests
-too-many-sentence = This server has received too many requests from you in a short time.
-too-many-advice = Please wait a few minutes, then try again.
+forged-form-title = This form could not be checked
+forged-form-sentence = You may have signed in or out in another tab, or your browser did not send the cookie of this server.
+forged-form-advice = Allow cookies for this server, go back and try again.
+rate-limited-title = Too many requests
+rate-limited-sentence = This server has received too many requests from you in a short time.
+rate-limited-advice = Please wait a few minutes, then try again.
 internal-title = Something went wrong here
 internal-sentence = The mistake is on this server, not yours. It has been noted.
 internal-advice = Please try again in a moment.
@@ -171,22 +171,22 @@ not-found-advice = Please check the address, or go back to the app you came from
 
 ## Errors of an authorization request
 
-refusal-missing = Missing required parameter: { $parameter }.
-refusal-repeated = The parameter { $parameter } was sent more than once.
-refusal-not-one-value = The parameter { $parameter } must be one value, not a list.
-refusal-state-too-long = The parameter state is too long (maximum is { $count } bytes).
-refusal-invalid-client = Client authentication failed due to unknown client, no client authentication included, or unsupported authentication method.
-refusal-two-authentications = The request utilizes more than one mechanism for authenticating the client.
-refusal-invalid-redirect-uri = The redirect uri included is not valid.
-refusal-unsupported-response-type = The authorization server does not support this response type.
-refusal-unsupported-response-mode = The authorization server does not support this response mode.
-refusal-invalid-scope = The requested scope is invalid, unknown, or malformed.
-refusal-invalid-challenge-method = The code_challenge_method must be S256.
-refusal-invalid-challenge = The code_challenge must be a SHA-256 digest as 43 characters of base64url.
-refusal-access-denied = The resource owner or authorization server denied the request.
-refusal-unsupported-grant-type = The authorization grant type is not supported by the authorization server.
-refusal-invalid-grant = The provided authorization grant is invalid, expired, revoked, does not match the redirection URI used in the authorization request, or was issued to another client.
-refusal-not-your-token = You are not authorized to revoke this token
+oauth-error-missing = Missing required parameter: { $parameter }.
+oauth-error-repeated = The parameter { $parameter } was sent more than once.
+oauth-error-not-one-value = The parameter { $parameter } must be one value, not a list.
+oauth-error-state-too-long = The parameter state is too long (maximum is { $count } bytes).
+oauth-error-invalid-client = Client authentication failed due to unknown client, no client authentication included, or unsupported authentication method.
+oauth-error-two-authentications = The request utilizes more than one mechanism for authenticating the client.
+oauth-error-invalid-redirect-uri = The redirect uri included is not valid.
+oauth-error-unsupported-response-type = The authorization server does not support this response type.
+oauth-error-unsupported-response-mode = The authorization server does not support this response mode.
+oauth-error-invalid-scope = The requested scope is invalid, unknown, or malformed.
+oauth-error-invalid-challenge-method = The code_challenge_method must be S256.
+oauth-error-invalid-challenge = The code_challenge must be a SHA-256 digest as 43 characters of base64url.
+oauth-error-access-denied = The resource owner or authorization server denied the request.
+oauth-error-unsupported-grant-type = The authorization grant type is not supported by the authorization server.
+oauth-error-invalid-grant = The provided authorization grant is invalid, expired, revoked, does not match the redirection URI used in the authorization request, or was issued to another client.
+oauth-error-unauthorized-revocation = You are not authorized to revoke this token
 
 ## Errors of a registration
 

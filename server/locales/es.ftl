@@ -147,8 +147,8 @@ signed-out-button = Volver a iniciar sesión
 
 ## Lo que puede fallar
 
-refused-title = No se puede responder a esta solicitud
-refused-advice = Vuelve a la aplicación e inténtalo de nuevo. Si se repite, avisa a quienes la desarrollan.
+invalid-request-title = No se puede responder a esta solicitud
+invalid-request-advice = Vuelve a la aplicación e inténtalo de nuevo. Si se repite, avisa a quienes la desarrollan.
 malformed-sentence = Este servidor no ha podido leer lo que se ha enviado.
 denied-title = Acceso rechazado
 denied-sentence = La aplicación no ha recibido acceso. No se ha compartido nada tuyo.
@@ -156,12 +156,12 @@ denied-advice = Puedes cerrar esta página.
 expired-title = Esta solicitud ya no está abierta
 expired-sentence = Ya se respondió, o ha pasado demasiado tiempo.
 expired-advice = Vuelve a la aplicación y empieza de nuevo.
-unchecked-title = No se ha podido comprobar este formulario
-unchecked-sentence = Quizá hayas iniciado o cerrado sesión en otra pestaña, o tu navegador no ha enviado la cookie de este servidor.
-unchecked-advice = Permite las cookies de este servidor, vuelve atrás e inténtalo de nuevo.
-too-many-title = Demasiadas solicitudes
-too-many-sentence = Este servidor ha recibido demasiadas solicitudes tuyas en poco tiempo.
-too-many-advice = Espera unos minutos y vuelve a intentarlo.
+forged-form-title = No se ha podido comprobar este formulario
+forged-form-sentence = Quizá hayas iniciado o cerrado sesión en otra pestaña, o tu navegador no ha enviado la cookie de este servidor.
+forged-form-advice = Permite las cookies de este servidor, vuelve atrás e inténtalo de nuevo.
+rate-limited-title = Demasiadas solicitudes
+rate-limited-sentence = Este servidor ha recibido demasiadas solicitudes tuyas en poco tiempo.
+rate-limited-advice = Espera unos minutos y vuelve a intentarlo.
 internal-title = Algo ha fallado aquí
 internal-sentence = El error es de este servidor, no tuyo. Ha quedado registrado.
 internal-advice = Vuelve a intentarlo dentro de un momento.
@@ -171,22 +171,22 @@ not-found-advice = Revisa la dirección o vuelve a la aplicación de la que vien
 
 ## Errores de una solicitud de autorización
 
-refusal-missing = Falta el parámetro obligatorio { $parameter }.
-refusal-repeated = El parámetro { $parameter } se ha enviado más de una vez.
-refusal-not-one-value = El parámetro { $parameter } debe ser un solo valor, no una lista.
-refusal-state-too-long = El parámetro state es demasiado largo (máximo: { $count } bytes).
-refusal-invalid-client = No se ha podido autenticar la aplicación: es desconocida, no ha enviado credenciales o usa un método no admitido.
-refusal-two-authentications = La solicitud autentica la aplicación de más de una forma.
-refusal-invalid-redirect-uri = La URI de redirección indicada no es válida.
-refusal-unsupported-response-type = El servidor de autorización no admite este tipo de respuesta (response_type).
-refusal-unsupported-response-mode = El servidor de autorización no admite este modo de respuesta (response_mode).
-refusal-invalid-scope = El permiso solicitado no es válido, es desconocido o está mal escrito.
-refusal-invalid-challenge-method = El parámetro code_challenge_method debe ser S256.
-refusal-invalid-challenge = El parámetro code_challenge debe ser un resumen SHA-256 de 43 caracteres base64url.
-refusal-access-denied = La persona titular de la cuenta o el servidor de autorización ha rechazado la solicitud.
-refusal-unsupported-grant-type = El servidor de autorización no admite este tipo de autorización (grant_type).
-refusal-invalid-grant = La autorización no es válida, ha caducado, se ha revocado, no corresponde a la URI de redirección de la solicitud o se emitió para otra aplicación.
-refusal-not-your-token = No tienes permiso para revocar este token
+oauth-error-missing = Falta el parámetro obligatorio { $parameter }.
+oauth-error-repeated = El parámetro { $parameter } se ha enviado más de una vez.
+oauth-error-not-one-value = El parámetro { $parameter } debe ser un solo valor, no una lista.
+oauth-error-state-too-long = El parámetro state es demasiado largo (máximo: { $count } bytes).
+oauth-error-invalid-client = No se ha podido autenticar la aplicación: es desconocida, no ha enviado credenciales o usa un método no admitido.
+oauth-error-two-authentications = La solicitud autentica la aplicación de más de una forma.
+oauth-error-invalid-redirect-uri = La URI de redirección indicada no es válida.
+oauth-error-unsupported-response-type = El servidor de autorización no admite este tipo de respuesta (response_type).
+oauth-error-unsupported-response-mode = El servidor de autorización no admite este modo de respuesta (response_mode).
+oauth-error-invalid-scope = El permiso solicitado no es válido, es desconocido o está mal escrito.
+oauth-error-invalid-challenge-method = El parámetro code_challenge_method debe ser S256.
+oauth-error-invalid-challenge = El parámetro code_challenge debe ser un resumen SHA-256 de 43 caracteres base64url.
+oauth-error-access-denied = La persona titular de la cuenta o el servidor de autorización ha rechazado la solicitud.
+oauth-error-unsupported-grant-type = El servidor de autorización no admite este tipo de autorización (grant_type).
+oauth-error-invalid-grant = La autorización no es válida, ha caducado, se ha revocado, no corresponde a la URI de redirección de la solicitud o se emitió para otra aplicación.
+oauth-error-unauthorized-revocation = No tienes permiso para revocar este token
 
 ## Errores de un registro
 

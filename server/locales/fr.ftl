@@ -147,8 +147,8 @@ signed-out-button = Se reconnecter
 
 ## Ce qui peut mal se passer
 
-refused-title = Impossible de répondre à cette demande
-refused-advice = Retournez à l’application et réessayez. Si cela se reproduit, prévenez les personnes qui la développent.
+invalid-request-title = Impossible de répondre à cette demande
+invalid-request-advice = Retournez à l’application et réessayez. Si cela se reproduit, prévenez les personnes qui la développent.
 malformed-sentence = Ce serveur n’a pas pu lire ce qui a été envoyé.
 denied-title = Accès refusé
 denied-sentence = L’application n’a pas reçu d’accès. Rien de ce qui vous appartient n’a été partagé.
@@ -156,12 +156,12 @@ denied-advice = Vous pouvez fermer cette page.
 expired-title = Cette demande n’est plus ouverte
 expired-sentence = Elle a déjà reçu une réponse, ou trop de temps s’est écoulé.
 expired-advice = Retournez à l’application et recommencez.
-unchecked-title = Ce formulaire n’a pas pu être vérifié
-unchecked-sentence = Vous vous êtes peut-être connecté·e ou déconnecté·e dans un autre onglet, ou votre navigateur n’a pas envoyé le cookie de ce serveur.
-unchecked-advice = Autorisez les cookies pour ce serveur, revenez en arrière et réessayez.
-too-many-title = Trop de demandes
-too-many-sentence = Ce serveur a reçu trop de demandes de votre part en peu de temps.
-too-many-advice = Patientez quelques minutes, puis réessayez.
+forged-form-title = Ce formulaire n’a pas pu être vérifié
+forged-form-sentence = Vous vous êtes peut-être connecté·e ou déconnecté·e dans un autre onglet, ou votre navigateur n’a pas envoyé le cookie de ce serveur.
+forged-form-advice = Autorisez les cookies pour ce serveur, revenez en arrière et réessayez.
+rate-limited-title = Trop de demandes
+rate-limited-sentence = Ce serveur a reçu trop de demandes de votre part en peu de temps.
+rate-limited-advice = Patientez quelques minutes, puis réessayez.
 internal-title = Un problème est survenu
 internal-sentence = L’erreur vient de ce serveur, pas de vous. Elle a été enregistrée.
 internal-advice = Réessayez dans un instant.
@@ -171,22 +171,22 @@ not-found-advice = Vérifiez l’adresse ou retournez à l’application d’où
 
 ## Erreurs d’une demande d’autorisation
 
-refusal-missing = Paramètre obligatoire manquant : { $parameter }.
-refusal-repeated = Le paramètre { $parameter } a été envoyé plus d’une fois.
-refusal-not-one-value = Le paramètre { $parameter } doit être une seule valeur, pas une liste.
-refusal-state-too-long = Le paramètre state est trop long ({ $count } octets au maximum).
-refusal-invalid-client = L’application n’a pas pu être authentifiée : elle est inconnue, n’a pas envoyé d’identifiants ou utilise une méthode non prise en charge.
-refusal-two-authentications = La demande authentifie l’application de plus d’une façon.
-refusal-invalid-redirect-uri = L’URI de redirection indiquée n’est pas valide.
-refusal-unsupported-response-type = Le serveur d’autorisation ne prend pas en charge ce type de réponse (response_type).
-refusal-unsupported-response-mode = Le serveur d’autorisation ne prend pas en charge ce mode de réponse (response_mode).
-refusal-invalid-scope = L’autorisation demandée n’est pas valide, est inconnue ou mal écrite.
-refusal-invalid-challenge-method = Le paramètre code_challenge_method doit être S256.
-refusal-invalid-challenge = Le paramètre code_challenge doit être une empreinte SHA-256 de 43 caractères base64url.
-refusal-access-denied = La personne à qui appartient le compte ou le serveur d’autorisation a refusé la demande.
-refusal-unsupported-grant-type = Le serveur d’autorisation ne prend pas en charge ce type d’autorisation (grant_type).
-refusal-invalid-grant = L’autorisation fournie n’est pas valide, a expiré, a été révoquée, ne correspond pas à l’URI de redirection de la demande ou a été délivrée à une autre application.
-refusal-not-your-token = Vous n’avez pas le droit de révoquer ce jeton
+oauth-error-missing = Paramètre obligatoire manquant : { $parameter }.
+oauth-error-repeated = Le paramètre { $parameter } a été envoyé plus d’une fois.
+oauth-error-not-one-value = Le paramètre { $parameter } doit être une seule valeur, pas une liste.
+oauth-error-state-too-long = Le paramètre state est trop long ({ $count } octets au maximum).
+oauth-error-invalid-client = L’application n’a pas pu être authentifiée : elle est inconnue, n’a pas envoyé d’identifiants ou utilise une méthode non prise en charge.
+oauth-error-two-authentications = La demande authentifie l’application de plus d’une façon.
+oauth-error-invalid-redirect-uri = L’URI de redirection indiquée n’est pas valide.
+oauth-error-unsupported-response-type = Le serveur d’autorisation ne prend pas en charge ce type de réponse (response_type).
+oauth-error-unsupported-response-mode = Le serveur d’autorisation ne prend pas en charge ce mode de réponse (response_mode).
+oauth-error-invalid-scope = L’autorisation demandée n’est pas valide, est inconnue ou mal écrite.
+oauth-error-invalid-challenge-method = Le paramètre code_challenge_method doit être S256.
+oauth-error-invalid-challenge = Le paramètre code_challenge doit être une empreinte SHA-256 de 43 caractères base64url.
+oauth-error-access-denied = La personne à qui appartient le compte ou le serveur d’autorisation a refusé la demande.
+oauth-error-unsupported-grant-type = Le serveur d’autorisation ne prend pas en charge ce type d’autorisation (grant_type).
+oauth-error-invalid-grant = L’autorisation fournie n’est pas valide, a expiré, a été révoquée, ne correspond pas à l’URI de redirection de la demande ou a été délivrée à une autre application.
+oauth-error-unauthorized-revocation = Vous n’avez pas le droit de révoquer ce jeton
 
 ## Erreurs d’une inscription
 

@@ -147,8 +147,8 @@ signed-out-button = Accedi di nuovo
 
 ## Che cosa può andare storto
 
-refused-title = Non è possibile rispondere a questa richiesta
-refused-advice = Torna all’app e riprova. Se succede di nuovo, avvisa chi la sviluppa.
+invalid-request-title = Non è possibile rispondere a questa richiesta
+invalid-request-advice = Torna all’app e riprova. Se succede di nuovo, avvisa chi la sviluppa.
 malformed-sentence = Questo server non è riuscito a leggere ciò che è stato inviato.
 denied-title = Accesso rifiutato
 denied-sentence = L’app non ha ricevuto l’accesso. Nulla di tuo è stato condiviso.
@@ -156,12 +156,12 @@ denied-advice = Puoi chiudere questa pagina.
 expired-title = Questa richiesta non è più aperta
 expired-sentence = Ha già avuto risposta, oppure è passato troppo tempo.
 expired-advice = Torna all’app e ricomincia.
-unchecked-title = Non è stato possibile verificare questo modulo
-unchecked-sentence = Forse hai effettuato l’accesso o l’uscita in un’altra scheda, oppure il browser non ha inviato il cookie di questo server.
-unchecked-advice = Consenti i cookie per questo server, torna indietro e riprova.
-too-many-title = Troppe richieste
-too-many-sentence = Questo server ha ricevuto troppe richieste da te in poco tempo.
-too-many-advice = Attendi qualche minuto e riprova.
+forged-form-title = Non è stato possibile verificare questo modulo
+forged-form-sentence = Forse hai effettuato l’accesso o l’uscita in un’altra scheda, oppure il browser non ha inviato il cookie di questo server.
+forged-form-advice = Consenti i cookie per questo server, torna indietro e riprova.
+rate-limited-title = Troppe richieste
+rate-limited-sentence = Questo server ha ricevuto troppe richieste da te in poco tempo.
+rate-limited-advice = Attendi qualche minuto e riprova.
 internal-title = Qualcosa qui è andato storto
 internal-sentence = L’errore è di questo server, non tuo. È stato registrato.
 internal-advice = Riprova tra un momento.
@@ -171,22 +171,22 @@ not-found-advice = Controlla l’indirizzo o torna all’app da cui vieni.
 
 ## Errori di una richiesta di autorizzazione
 
-refusal-missing = Manca il parametro obbligatorio { $parameter }.
-refusal-repeated = Il parametro { $parameter } è stato inviato più di una volta.
-refusal-not-one-value = Il parametro { $parameter } deve essere un solo valore, non una lista.
-refusal-state-too-long = Il parametro state è troppo lungo (massimo { $count } byte).
-refusal-invalid-client = Non è stato possibile autenticare l’app: è sconosciuta, non ha inviato credenziali o usa un metodo non supportato.
-refusal-two-authentications = La richiesta autentica l’app in più di un modo.
-refusal-invalid-redirect-uri = L’URI di reindirizzamento indicato non è valido.
-refusal-unsupported-response-type = Il server di autorizzazione non supporta questo tipo di risposta (response_type).
-refusal-unsupported-response-mode = Il server di autorizzazione non supporta questa modalità di risposta (response_mode).
-refusal-invalid-scope = Il permesso richiesto non è valido, è sconosciuto o è scritto male.
-refusal-invalid-challenge-method = Il parametro code_challenge_method deve essere S256.
-refusal-invalid-challenge = Il parametro code_challenge deve essere un hash SHA-256 di 43 caratteri base64url.
-refusal-access-denied = Chi possiede l’account o il server di autorizzazione ha rifiutato la richiesta.
-refusal-unsupported-grant-type = Il server di autorizzazione non supporta questo tipo di autorizzazione (grant_type).
-refusal-invalid-grant = L’autorizzazione non è valida, è scaduta, è stata revocata, non corrisponde all’URI di reindirizzamento della richiesta o è stata rilasciata a un’altra app.
-refusal-not-your-token = Non hai il permesso di revocare questo token
+oauth-error-missing = Manca il parametro obbligatorio { $parameter }.
+oauth-error-repeated = Il parametro { $parameter } è stato inviato più di una volta.
+oauth-error-not-one-value = Il parametro { $parameter } deve essere un solo valore, non una lista.
+oauth-error-state-too-long = Il parametro state è troppo lungo (massimo { $count } byte).
+oauth-error-invalid-client = Non è stato possibile autenticare l’app: è sconosciuta, non ha inviato credenziali o usa un metodo non supportato.
+oauth-error-two-authentications = La richiesta autentica l’app in più di un modo.
+oauth-error-invalid-redirect-uri = L’URI di reindirizzamento indicato non è valido.
+oauth-error-unsupported-response-type = Il server di autorizzazione non supporta questo tipo di risposta (response_type).
+oauth-error-unsupported-response-mode = Il server di autorizzazione non supporta questa modalità di risposta (response_mode).
+oauth-error-invalid-scope = Il permesso richiesto non è valido, è sconosciuto o è scritto male.
+oauth-error-invalid-challenge-method = Il parametro code_challenge_method deve essere S256.
+oauth-error-invalid-challenge = Il parametro code_challenge deve essere un hash SHA-256 di 43 caratteri base64url.
+oauth-error-access-denied = Chi possiede l’account o il server di autorizzazione ha rifiutato la richiesta.
+oauth-error-unsupported-grant-type = Il server di autorizzazione non supporta questo tipo di autorizzazione (grant_type).
+oauth-error-invalid-grant = L’autorizzazione non è valida, è scaduta, è stata revocata, non corrisponde all’URI di reindirizzamento della richiesta o è stata rilasciata a un’altra app.
+oauth-error-unauthorized-revocation = Non hai il permesso di revocare questo token
 
 ## Errori di una registrazione
 

@@ -143,8 +143,8 @@ signed-out-button = もう一度ログインする
 
 ## うまくいかないとき
 
-refused-title = このリクエストには応じられません
-refused-advice = アプリに戻ってもう一度お試しください。繰り返し起こる場合は、アプリの開発者にお知らせください。
+invalid-request-title = このリクエストには応じられません
+invalid-request-advice = アプリに戻ってもう一度お試しください。繰り返し起こる場合は、アプリの開発者にお知らせください。
 malformed-sentence = このサーバーは送られた内容を読み取れませんでした。
 denied-title = アクセスを拒否しました
 denied-sentence = アプリにアクセスは許可されませんでした。あなたの情報は共有されていません。
@@ -152,12 +152,12 @@ denied-advice = このページは閉じてかまいません。
 expired-title = このリクエストはもう有効ではありません
 expired-sentence = すでに回答されたか、時間が経ちすぎました。
 expired-advice = アプリに戻って最初からやり直してください。
-unchecked-title = このフォームを確認できませんでした
-unchecked-sentence = 別のタブでログインまたはログアウトしたか、ブラウザーがこのサーバーの Cookie を送らなかった可能性があります。
-unchecked-advice = このサーバーの Cookie を許可し、前のページに戻ってもう一度お試しください。
-too-many-title = リクエストが多すぎます
-too-many-sentence = このサーバーは短い時間にあなたから多くのリクエストを受け取りました。
-too-many-advice = 数分待ってからもう一度お試しください。
+forged-form-title = このフォームを確認できませんでした
+forged-form-sentence = 別のタブでログインまたはログアウトしたか、ブラウザーがこのサーバーの Cookie を送らなかった可能性があります。
+forged-form-advice = このサーバーの Cookie を許可し、前のページに戻ってもう一度お試しください。
+rate-limited-title = リクエストが多すぎます
+rate-limited-sentence = このサーバーは短い時間にあなたから多くのリクエストを受け取りました。
+rate-limited-advice = 数分待ってからもう一度お試しください。
 internal-title = 問題が発生しました
 internal-sentence = 原因はこのサーバーにあり、あなたの操作ではありません。エラーは記録されました。
 internal-advice = しばらくしてからもう一度お試しください。
@@ -167,22 +167,22 @@ not-found-advice = アドレスを確認するか、元のアプリに戻って�
 
 ## 認可リクエストのエラー
 
-refusal-missing = 必須パラメーター { $parameter } がありません。
-refusal-repeated = パラメーター { $parameter } が複数回送られました。
-refusal-not-one-value = パラメーター { $parameter } はリストではなく、一つの値でなければなりません。
-refusal-state-too-long = パラメーター state が長すぎます（最大 { $count } バイト）。
-refusal-invalid-client = アプリを認証できませんでした。アプリが不明であるか、認証情報がないか、対応していない認証方法です。
-refusal-two-authentications = リクエストに複数のクライアント認証方法が使われています。
-refusal-invalid-redirect-uri = 指定されたリダイレクト URI は無効です。
-refusal-unsupported-response-type = 認可サーバーはこの応答の種類（response_type）に対応していません。
-refusal-unsupported-response-mode = 認可サーバーはこの応答の方式（response_mode）に対応していません。
-refusal-invalid-scope = 要求されたスコープは無効か、不明か、形式が正しくありません。
-refusal-invalid-challenge-method = code_challenge_method は S256 でなければなりません。
-refusal-invalid-challenge = code_challenge は base64url 43 文字の SHA-256 ダイジェストでなければなりません。
-refusal-access-denied = アカウントの所有者または認可サーバーがリクエストを拒否しました。
-refusal-unsupported-grant-type = 認可サーバーはこの認可の種類（grant_type）に対応していません。
-refusal-invalid-grant = 認可が無効か、期限切れか、取り消されたか、認可リクエストのリダイレクト URI と一致しないか、別のアプリに発行されたものです。
-refusal-not-your-token = このトークンを取り消す権限がありません
+oauth-error-missing = 必須パラメーター { $parameter } がありません。
+oauth-error-repeated = パラメーター { $parameter } が複数回送られました。
+oauth-error-not-one-value = パラメーター { $parameter } はリストではなく、一つの値でなければなりません。
+oauth-error-state-too-long = パラメーター state が長すぎます（最大 { $count } バイト）。
+oauth-error-invalid-client = アプリを認証できませんでした。アプリが不明であるか、認証情報がないか、対応していない認証方法です。
+oauth-error-two-authentications = リクエストに複数のクライアント認証方法が使われています。
+oauth-error-invalid-redirect-uri = 指定されたリダイレクト URI は無効です。
+oauth-error-unsupported-response-type = 認可サーバーはこの応答の種類（response_type）に対応していません。
+oauth-error-unsupported-response-mode = 認可サーバーはこの応答の方式（response_mode）に対応していません。
+oauth-error-invalid-scope = 要求されたスコープは無効か、不明か、形式が正しくありません。
+oauth-error-invalid-challenge-method = code_challenge_method は S256 でなければなりません。
+oauth-error-invalid-challenge = code_challenge は base64url 43 文字の SHA-256 ダイジェストでなければなりません。
+oauth-error-access-denied = アカウントの所有者または認可サーバーがリクエストを拒否しました。
+oauth-error-unsupported-grant-type = 認可サーバーはこの認可の種類（grant_type）に対応していません。
+oauth-error-invalid-grant = 認可が無効か、期限切れか、取り消されたか、認可リクエストのリダイレクト URI と一致しないか、別のアプリに発行されたものです。
+oauth-error-unauthorized-revocation = このトークンを取り消す権限がありません
 
 ## 登録のエラー
 

@@ -147,8 +147,8 @@ signed-out-button = Opnieuw inloggen
 
 ## Wat er mis kan gaan
 
-refused-title = Dit verzoek kan niet worden beantwoord
-refused-advice = Ga terug naar de app en probeer het opnieuw. Gebeurt het weer, laat het dan weten aan de makers van de app.
+invalid-request-title = Dit verzoek kan niet worden beantwoord
+invalid-request-advice = Ga terug naar de app en probeer het opnieuw. Gebeurt het weer, laat het dan weten aan de makers van de app.
 malformed-sentence = Deze server kon niet lezen wat er werd verstuurd.
 denied-title = Toegang geweigerd
 denied-sentence = De app heeft geen toegang gekregen. Er is niets van je gedeeld.
@@ -156,12 +156,12 @@ denied-advice = Je kunt deze pagina sluiten.
 expired-title = Dit verzoek staat niet meer open
 expired-sentence = Het is al beantwoord, of er is te veel tijd verstreken.
 expired-advice = Ga terug naar de app en begin opnieuw.
-unchecked-title = Dit formulier kon niet worden gecontroleerd
-unchecked-sentence = Misschien ben je in een ander tabblad in- of uitgelogd, of heeft je browser de cookie van deze server niet meegestuurd.
-unchecked-advice = Sta cookies voor deze server toe, ga terug en probeer het opnieuw.
-too-many-title = Te veel verzoeken
-too-many-sentence = Deze server heeft in korte tijd te veel verzoeken van je gekregen.
-too-many-advice = Wacht een paar minuten en probeer het dan opnieuw.
+forged-form-title = Dit formulier kon niet worden gecontroleerd
+forged-form-sentence = Misschien ben je in een ander tabblad in- of uitgelogd, of heeft je browser de cookie van deze server niet meegestuurd.
+forged-form-advice = Sta cookies voor deze server toe, ga terug en probeer het opnieuw.
+rate-limited-title = Te veel verzoeken
+rate-limited-sentence = Deze server heeft in korte tijd te veel verzoeken van je gekregen.
+rate-limited-advice = Wacht een paar minuten en probeer het dan opnieuw.
 internal-title = Hier ging iets mis
 internal-sentence = De fout ligt bij deze server, niet bij jou. Hij is vastgelegd.
 internal-advice = Probeer het zo dadelijk opnieuw.
@@ -171,22 +171,22 @@ not-found-advice = Controleer het adres of ga terug naar de app waar je vandaan 
 
 ## Fouten van een autorisatieverzoek
 
-refusal-missing = De verplichte parameter { $parameter } ontbreekt.
-refusal-repeated = De parameter { $parameter } is meer dan één keer verstuurd.
-refusal-not-one-value = De parameter { $parameter } moet één waarde zijn, geen lijst.
-refusal-state-too-long = De parameter state is te lang (maximaal { $count } bytes).
-refusal-invalid-client = De app kon niet worden geverifieerd: ze is onbekend, stuurde geen inloggegevens of gebruikte een methode die niet wordt ondersteund.
-refusal-two-authentications = Het verzoek verifieert de app op meer dan één manier.
-refusal-invalid-redirect-uri = De opgegeven omleidings-URI is niet geldig.
-refusal-unsupported-response-type = De autorisatieserver ondersteunt dit type antwoord (response_type) niet.
-refusal-unsupported-response-mode = De autorisatieserver ondersteunt deze manier van antwoorden (response_mode) niet.
-refusal-invalid-scope = De gevraagde toestemming is ongeldig, onbekend of verkeerd geschreven.
-refusal-invalid-challenge-method = De parameter code_challenge_method moet S256 zijn.
-refusal-invalid-challenge = De parameter code_challenge moet een SHA-256-hash van 43 base64url-tekens zijn.
-refusal-access-denied = De eigenaar van het account of de autorisatieserver heeft het verzoek geweigerd.
-refusal-unsupported-grant-type = De autorisatieserver ondersteunt dit type autorisatie (grant_type) niet.
-refusal-invalid-grant = De autorisatie is ongeldig, verlopen of ingetrokken, hoort niet bij de omleidings-URI van het verzoek of is aan een andere app verleend.
-refusal-not-your-token = Je mag dit token niet intrekken
+oauth-error-missing = De verplichte parameter { $parameter } ontbreekt.
+oauth-error-repeated = De parameter { $parameter } is meer dan één keer verstuurd.
+oauth-error-not-one-value = De parameter { $parameter } moet één waarde zijn, geen lijst.
+oauth-error-state-too-long = De parameter state is te lang (maximaal { $count } bytes).
+oauth-error-invalid-client = De app kon niet worden geverifieerd: ze is onbekend, stuurde geen inloggegevens of gebruikte een methode die niet wordt ondersteund.
+oauth-error-two-authentications = Het verzoek verifieert de app op meer dan één manier.
+oauth-error-invalid-redirect-uri = De opgegeven omleidings-URI is niet geldig.
+oauth-error-unsupported-response-type = De autorisatieserver ondersteunt dit type antwoord (response_type) niet.
+oauth-error-unsupported-response-mode = De autorisatieserver ondersteunt deze manier van antwoorden (response_mode) niet.
+oauth-error-invalid-scope = De gevraagde toestemming is ongeldig, onbekend of verkeerd geschreven.
+oauth-error-invalid-challenge-method = De parameter code_challenge_method moet S256 zijn.
+oauth-error-invalid-challenge = De parameter code_challenge moet een SHA-256-hash van 43 base64url-tekens zijn.
+oauth-error-access-denied = De eigenaar van het account of de autorisatieserver heeft het verzoek geweigerd.
+oauth-error-unsupported-grant-type = De autorisatieserver ondersteunt dit type autorisatie (grant_type) niet.
+oauth-error-invalid-grant = De autorisatie is ongeldig, verlopen of ingetrokken, hoort niet bij de omleidings-URI van het verzoek of is aan een andere app verleend.
+oauth-error-unauthorized-revocation = Je mag dit token niet intrekken
 
 ## Fouten van een registratie
 

@@ -149,8 +149,8 @@ signed-out-button = Zaloguj się ponownie
 
 ## Co może pójść nie tak
 
-refused-title = Na tę prośbę nie można odpowiedzieć
-refused-advice = Wróć do aplikacji i spróbuj ponownie. Jeśli to się powtórzy, daj znać twórcom aplikacji.
+invalid-request-title = Na tę prośbę nie można odpowiedzieć
+invalid-request-advice = Wróć do aplikacji i spróbuj ponownie. Jeśli to się powtórzy, daj znać twórcom aplikacji.
 malformed-sentence = Ten serwer nie mógł odczytać tego, co zostało wysłane.
 denied-title = Odmówiono dostępu
 denied-sentence = Aplikacja nie otrzymała dostępu. Nic Twojego nie zostało udostępnione.
@@ -158,12 +158,12 @@ denied-advice = Możesz zamknąć tę stronę.
 expired-title = Ta prośba nie jest już aktualna
 expired-sentence = Udzielono już na nią odpowiedzi albo minęło zbyt dużo czasu.
 expired-advice = Wróć do aplikacji i zacznij od nowa.
-unchecked-title = Nie udało się sprawdzić tego formularza
-unchecked-sentence = Być może w innej karcie nastąpiło logowanie lub wylogowanie albo przeglądarka nie wysłała pliku cookie tego serwera.
-unchecked-advice = Zezwól na pliki cookie tego serwera, wróć i spróbuj ponownie.
-too-many-title = Zbyt wiele żądań
-too-many-sentence = Ten serwer otrzymał od Ciebie zbyt wiele żądań w krótkim czasie.
-too-many-advice = Poczekaj kilka minut i spróbuj ponownie.
+forged-form-title = Nie udało się sprawdzić tego formularza
+forged-form-sentence = Być może w innej karcie nastąpiło logowanie lub wylogowanie albo przeglądarka nie wysłała pliku cookie tego serwera.
+forged-form-advice = Zezwól na pliki cookie tego serwera, wróć i spróbuj ponownie.
+rate-limited-title = Zbyt wiele żądań
+rate-limited-sentence = Ten serwer otrzymał od Ciebie zbyt wiele żądań w krótkim czasie.
+rate-limited-advice = Poczekaj kilka minut i spróbuj ponownie.
 internal-title = Coś poszło nie tak
 internal-sentence = Błąd leży po stronie tego serwera, nie Twojej. Został zapisany.
 internal-advice = Spróbuj ponownie za chwilę.
@@ -173,28 +173,28 @@ not-found-advice = Sprawdź adres albo wróć do aplikacji, która Cię tu skier
 
 ## Błędy prośby o autoryzację
 
-refusal-missing = Brakuje wymaganego parametru { $parameter }.
-refusal-repeated = Parametr { $parameter } wysłano więcej niż raz.
-refusal-not-one-value = Parametr { $parameter } musi być jedną wartością, a nie listą.
-refusal-state-too-long =
+oauth-error-missing = Brakuje wymaganego parametru { $parameter }.
+oauth-error-repeated = Parametr { $parameter } wysłano więcej niż raz.
+oauth-error-not-one-value = Parametr { $parameter } musi być jedną wartością, a nie listą.
+oauth-error-state-too-long =
     Parametr state jest za długi (maksymalnie { $count } { $count ->
         [one] bajt
         [few] bajty
         [many] bajtów
        *[other] bajta
     }).
-refusal-invalid-client = Nie udało się uwierzytelnić aplikacji: jest nieznana, nie wysłała danych uwierzytelniających albo używa nieobsługiwanej metody.
-refusal-two-authentications = Żądanie uwierzytelnia aplikację na więcej niż jeden sposób.
-refusal-invalid-redirect-uri = Podany adres URI przekierowania jest nieprawidłowy.
-refusal-unsupported-response-type = Serwer autoryzacji nie obsługuje tego typu odpowiedzi (response_type).
-refusal-unsupported-response-mode = Serwer autoryzacji nie obsługuje tego trybu odpowiedzi (response_mode).
-refusal-invalid-scope = Żądane uprawnienie jest nieprawidłowe, nieznane lub błędnie zapisane.
-refusal-invalid-challenge-method = Parametr code_challenge_method musi mieć wartość S256.
-refusal-invalid-challenge = Parametr code_challenge musi być skrótem SHA-256 w postaci 43 znaków base64url.
-refusal-access-denied = Właściciel konta lub serwer autoryzacji odrzucił żądanie.
-refusal-unsupported-grant-type = Serwer autoryzacji nie obsługuje tego typu autoryzacji (grant_type).
-refusal-invalid-grant = Autoryzacja jest nieprawidłowa, wygasła, została unieważniona, nie pasuje do adresu URI przekierowania z żądania albo została wydana innej aplikacji.
-refusal-not-your-token = Nie masz uprawnień do unieważnienia tego tokenu
+oauth-error-invalid-client = Nie udało się uwierzytelnić aplikacji: jest nieznana, nie wysłała danych uwierzytelniających albo używa nieobsługiwanej metody.
+oauth-error-two-authentications = Żądanie uwierzytelnia aplikację na więcej niż jeden sposób.
+oauth-error-invalid-redirect-uri = Podany adres URI przekierowania jest nieprawidłowy.
+oauth-error-unsupported-response-type = Serwer autoryzacji nie obsługuje tego typu odpowiedzi (response_type).
+oauth-error-unsupported-response-mode = Serwer autoryzacji nie obsługuje tego trybu odpowiedzi (response_mode).
+oauth-error-invalid-scope = Żądane uprawnienie jest nieprawidłowe, nieznane lub błędnie zapisane.
+oauth-error-invalid-challenge-method = Parametr code_challenge_method musi mieć wartość S256.
+oauth-error-invalid-challenge = Parametr code_challenge musi być skrótem SHA-256 w postaci 43 znaków base64url.
+oauth-error-access-denied = Właściciel konta lub serwer autoryzacji odrzucił żądanie.
+oauth-error-unsupported-grant-type = Serwer autoryzacji nie obsługuje tego typu autoryzacji (grant_type).
+oauth-error-invalid-grant = Autoryzacja jest nieprawidłowa, wygasła, została unieważniona, nie pasuje do adresu URI przekierowania z żądania albo została wydana innej aplikacji.
+oauth-error-unauthorized-revocation = Nie masz uprawnień do unieważnienia tego tokenu
 
 ## Błędy rejestracji
 

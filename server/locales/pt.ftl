@@ -147,8 +147,8 @@ signed-out-button = Entrar de novo
 
 ## O que pode dar errado
 
-refused-title = Não é possível responder a esta solicitação
-refused-advice = Volte ao aplicativo e tente de novo. Se acontecer outra vez, avise quem desenvolve o aplicativo.
+invalid-request-title = Não é possível responder a esta solicitação
+invalid-request-advice = Volte ao aplicativo e tente de novo. Se acontecer outra vez, avise quem desenvolve o aplicativo.
 malformed-sentence = Este servidor não conseguiu ler o que foi enviado.
 denied-title = Acesso recusado
 denied-sentence = O aplicativo não recebeu acesso. Nada seu foi compartilhado.
@@ -156,12 +156,12 @@ denied-advice = Você pode fechar esta página.
 expired-title = Esta solicitação não está mais aberta
 expired-sentence = Ela já foi respondida, ou passou tempo demais.
 expired-advice = Volte ao aplicativo e comece de novo.
-unchecked-title = Não foi possível verificar este formulário
-unchecked-sentence = Talvez você tenha entrado ou saído em outra aba, ou seu navegador não enviou o cookie deste servidor.
-unchecked-advice = Permita os cookies deste servidor, volte e tente de novo.
-too-many-title = Solicitações demais
-too-many-sentence = Este servidor recebeu solicitações demais de você em pouco tempo.
-too-many-advice = Espere alguns minutos e tente de novo.
+forged-form-title = Não foi possível verificar este formulário
+forged-form-sentence = Talvez você tenha entrado ou saído em outra aba, ou seu navegador não enviou o cookie deste servidor.
+forged-form-advice = Permita os cookies deste servidor, volte e tente de novo.
+rate-limited-title = Solicitações demais
+rate-limited-sentence = Este servidor recebeu solicitações demais de você em pouco tempo.
+rate-limited-advice = Espere alguns minutos e tente de novo.
 internal-title = Algo deu errado aqui
 internal-sentence = O erro é deste servidor, não seu. Ele foi registrado.
 internal-advice = Tente de novo daqui a pouco.
@@ -171,22 +171,22 @@ not-found-advice = Confira o endereço ou volte ao aplicativo de onde você veio
 
 ## Erros de uma solicitação de autorização
 
-refusal-missing = Falta o parâmetro obrigatório { $parameter }.
-refusal-repeated = O parâmetro { $parameter } foi enviado mais de uma vez.
-refusal-not-one-value = O parâmetro { $parameter } deve ser um único valor, não uma lista.
-refusal-state-too-long = O parâmetro state é longo demais (máximo: { $count } bytes).
-refusal-invalid-client = Não foi possível autenticar o aplicativo: ele é desconhecido, não enviou credenciais ou usa um método não aceito.
-refusal-two-authentications = A solicitação autentica o aplicativo de mais de uma forma.
-refusal-invalid-redirect-uri = A URI de redirecionamento informada não é válida.
-refusal-unsupported-response-type = O servidor de autorização não aceita este tipo de resposta (response_type).
-refusal-unsupported-response-mode = O servidor de autorização não aceita este modo de resposta (response_mode).
-refusal-invalid-scope = A permissão solicitada é inválida, desconhecida ou está mal escrita.
-refusal-invalid-challenge-method = O parâmetro code_challenge_method deve ser S256.
-refusal-invalid-challenge = O parâmetro code_challenge deve ser um resumo SHA-256 de 43 caracteres base64url.
-refusal-access-denied = A pessoa dona da conta ou o servidor de autorização recusou a solicitação.
-refusal-unsupported-grant-type = O servidor de autorização não aceita este tipo de autorização (grant_type).
-refusal-invalid-grant = A autorização é inválida, expirou, foi revogada, não corresponde à URI de redirecionamento da solicitação ou foi emitida para outro aplicativo.
-refusal-not-your-token = Você não tem permissão para revogar este token
+oauth-error-missing = Falta o parâmetro obrigatório { $parameter }.
+oauth-error-repeated = O parâmetro { $parameter } foi enviado mais de uma vez.
+oauth-error-not-one-value = O parâmetro { $parameter } deve ser um único valor, não uma lista.
+oauth-error-state-too-long = O parâmetro state é longo demais (máximo: { $count } bytes).
+oauth-error-invalid-client = Não foi possível autenticar o aplicativo: ele é desconhecido, não enviou credenciais ou usa um método não aceito.
+oauth-error-two-authentications = A solicitação autentica o aplicativo de mais de uma forma.
+oauth-error-invalid-redirect-uri = A URI de redirecionamento informada não é válida.
+oauth-error-unsupported-response-type = O servidor de autorização não aceita este tipo de resposta (response_type).
+oauth-error-unsupported-response-mode = O servidor de autorização não aceita este modo de resposta (response_mode).
+oauth-error-invalid-scope = A permissão solicitada é inválida, desconhecida ou está mal escrita.
+oauth-error-invalid-challenge-method = O parâmetro code_challenge_method deve ser S256.
+oauth-error-invalid-challenge = O parâmetro code_challenge deve ser um resumo SHA-256 de 43 caracteres base64url.
+oauth-error-access-denied = A pessoa dona da conta ou o servidor de autorização recusou a solicitação.
+oauth-error-unsupported-grant-type = O servidor de autorização não aceita este tipo de autorização (grant_type).
+oauth-error-invalid-grant = A autorização é inválida, expirou, foi revogada, não corresponde à URI de redirecionamento da solicitação ou foi emitida para outro aplicativo.
+oauth-error-unauthorized-revocation = Você não tem permissão para revogar este token
 
 ## Erros de um cadastro
 

@@ -143,8 +143,8 @@ signed-out-button = 重新登录
 
 ## 可能出现的问题
 
-refused-title = 无法答复此请求
-refused-advice = 请返回应用重试。如果问题再次出现，请告知应用的开发者。
+invalid-request-title = 无法答复此请求
+invalid-request-advice = 请返回应用重试。如果问题再次出现，请告知应用的开发者。
 malformed-sentence = 此服务器无法读取所发送的内容。
 denied-title = 已拒绝访问
 denied-sentence = 该应用未获得访问权限，你的任何信息都没有被分享。
@@ -152,12 +152,12 @@ denied-advice = 你可以关闭此页面。
 expired-title = 此请求已失效
 expired-sentence = 它已得到答复，或者已过去太久。
 expired-advice = 请返回应用重新开始。
-unchecked-title = 无法核实此表单
-unchecked-sentence = 你可能在另一个标签页中登录或退出了，或者浏览器没有发送此服务器的 Cookie。
-unchecked-advice = 请允许此服务器使用 Cookie，返回上一页后重试。
-too-many-title = 请求过多
-too-many-sentence = 此服务器在短时间内收到了来自你的过多请求。
-too-many-advice = 请等待几分钟后重试。
+forged-form-title = 无法核实此表单
+forged-form-sentence = 你可能在另一个标签页中登录或退出了，或者浏览器没有发送此服务器的 Cookie。
+forged-form-advice = 请允许此服务器使用 Cookie，返回上一页后重试。
+rate-limited-title = 请求过多
+rate-limited-sentence = 此服务器在短时间内收到了来自你的过多请求。
+rate-limited-advice = 请等待几分钟后重试。
 internal-title = 这里出了点问题
 internal-sentence = 这是服务器的错误，与你无关。错误已被记录。
 internal-advice = 请稍后重试。
@@ -167,22 +167,22 @@ not-found-advice = 请检查地址，或返回你之前使用的应用。
 
 ## 授权请求的错误
 
-refusal-missing = 缺少必需的参数：{ $parameter }。
-refusal-repeated = 参数 { $parameter } 被发送了不止一次。
-refusal-not-one-value = 参数 { $parameter } 必须是单个值，不能是列表。
-refusal-state-too-long = 参数 state 过长（最多 { $count } 字节）。
-refusal-invalid-client = 客户端认证失败：客户端未知、未提供认证信息，或认证方式不受支持。
-refusal-two-authentications = 请求使用了不止一种方式来认证客户端。
-refusal-invalid-redirect-uri = 提供的重定向 URI 无效。
-refusal-unsupported-response-type = 授权服务器不支持此响应类型（response_type）。
-refusal-unsupported-response-mode = 授权服务器不支持此响应模式（response_mode）。
-refusal-invalid-scope = 请求的权限范围无效、未知或格式错误。
-refusal-invalid-challenge-method = code_challenge_method 必须为 S256。
-refusal-invalid-challenge = code_challenge 必须是以 43 个 base64url 字符表示的 SHA-256 摘要。
-refusal-access-denied = 账号所有者或授权服务器拒绝了请求。
-refusal-unsupported-grant-type = 授权服务器不支持此授权类型（grant_type）。
-refusal-invalid-grant = 提供的授权无效、已过期、已被撤销、与授权请求中的重定向 URI 不符，或是颁发给其他客户端的。
-refusal-not-your-token = 你无权撤销此令牌
+oauth-error-missing = 缺少必需的参数：{ $parameter }。
+oauth-error-repeated = 参数 { $parameter } 被发送了不止一次。
+oauth-error-not-one-value = 参数 { $parameter } 必须是单个值，不能是列表。
+oauth-error-state-too-long = 参数 state 过长（最多 { $count } 字节）。
+oauth-error-invalid-client = 客户端认证失败：客户端未知、未提供认证信息，或认证方式不受支持。
+oauth-error-two-authentications = 请求使用了不止一种方式来认证客户端。
+oauth-error-invalid-redirect-uri = 提供的重定向 URI 无效。
+oauth-error-unsupported-response-type = 授权服务器不支持此响应类型（response_type）。
+oauth-error-unsupported-response-mode = 授权服务器不支持此响应模式（response_mode）。
+oauth-error-invalid-scope = 请求的权限范围无效、未知或格式错误。
+oauth-error-invalid-challenge-method = code_challenge_method 必须为 S256。
+oauth-error-invalid-challenge = code_challenge 必须是以 43 个 base64url 字符表示的 SHA-256 摘要。
+oauth-error-access-denied = 账号所有者或授权服务器拒绝了请求。
+oauth-error-unsupported-grant-type = 授权服务器不支持此授权类型（grant_type）。
+oauth-error-invalid-grant = 提供的授权无效、已过期、已被撤销、与授权请求中的重定向 URI 不符，或是颁发给其他客户端的。
+oauth-error-unauthorized-revocation = 你无权撤销此令牌
 
 ## 注册的错误
 

@@ -64,7 +64,7 @@ impl ApplicationServices {
         self.0.get(&token)
     }
 
-    /// Whether a user id is in an exclusive namespace, so that nobody can register it.
+    /// Whether a user id is in an exclusive namespace, and thus cannot be registered.
     #[must_use]
     pub fn is_reserved(&self, user_id: &str) -> bool {
         let all = self.0.values().flat_map(|service| &service.users);

@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use crate::clock::{Clock, SystemClock};
 use crate::config::{self, Config, Overrides};
 use crate::store::{Options, SchemaPolicy, Store};
+use crate::tokens::TokenIssuer;
 
 /// OAuth 2.0, rate limits and push rules for chat, social and collaboration products, in one
 /// service.
@@ -51,7 +52,7 @@ enum Command {
     #[command(subcommand)]
     App(app::Command),
     /// Evaluate an event against an account's push rules and explain the result
-    Explain(explain::Arguments),
+    Explain(explain::Command),
     /// Inspect the configuration
     #[command(subcommand)]
     Config(check::Command),
@@ -94,30 +95,34 @@ pub fn run() -> ExitCode {
 }
 
 fn run_command(cli: Cli, overrides: Overrides) -> Result<(), Failure> {
-    let load = move || Config::load(&overrides);
+    let config = Config::load(&overrides)?;
     match cli.command {
-        None | Some(Command::Serve) => serve::run(load),
+        None | Some(Command::Serve) => serve::run(config, overrides),
         Some(Command::Account(command)) => {
-            with_store(&load()?, command.database_use(), account::run(command))
+            let database_use = command.database_use();
+            with_store(&config, database_use, async |store, now| command.run(store, now).await)
         }
         Some(Command::Token(command)) => {
-            let config = load()?;
             let lifetime = config.oauth.token_lifetime;
-            with_store(&config, DatabaseUse::Write, token::run(command, lifetime))
+            with_store(&config, DatabaseUse::Write, async |store, now| {
+                command.run(&TokenIssuer { store, now, lifetime }).await
+            })
         }
         Some(Command::App(command)) => {
-            with_store(&load()?, command.database_use(), app::run(command))
+            let database_use = command.database_use();
+            with_store(&config, database_use, async |store, now| command.run(store, now).await)
         }
-        Some(Command::Explain(arguments)) => {
-            let config = load()?;
-            with_store(&config, DatabaseUse::Read, explain::run(arguments, &config))
+        Some(Command::Explain(command)) => {
+            with_store(&config, DatabaseUse::Read, async |store, _| {
+                command.run(store, &config).await
+            })
         }
-        Some(Command::Config(check::Command::Check)) => check::run(&load()?),
+        Some(Command::Config(check::Command::Check)) => check::run(&config),
     }
 }
 
-/// Opens the store for one command, which may run beside a server. The schema is never upgraded,
-/// because an older server may be using it.
+/// Opens the store for one command. The schema is never upgraded, because an older server may be
+/// using it.
 fn with_store(
     config: &Config,
     database_use: DatabaseUse,
@@ -141,7 +146,7 @@ fn with_store(
     })
 }
 
-/// Whether the reader of our output has gone, as in `belfry account list | head -1`.
+/// Whether standard output was closed early, as in `belfry account list | head -1`.
 fn is_broken_pipe(failure: &(dyn Error + Send + Sync + 'static)) -> bool {
     let error = failure.downcast_ref::<io::Error>();
     error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)

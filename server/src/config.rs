@@ -16,6 +16,8 @@ use belfry_core::limits::forwarded::TrustedProxies;
 use serde::Deserialize;
 use url::Url;
 
+#[cfg(test)]
+pub(crate) use self::check::RESERVED_SEGMENTS;
 pub use self::limits::Limits;
 pub use self::overrides::{Overrides, global_flags, misspelt_variables, serve_flags};
 pub use self::registration::{Namespace, Namespaces, Registration, RegistrationSource};
@@ -260,7 +262,7 @@ impl Default for Sessions {
     }
 }
 
-/// An invalid configuration. The message names the setting and where it was found.
+/// An invalid configuration. The message names the setting and its source.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(pub String);

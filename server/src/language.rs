@@ -43,26 +43,30 @@ impl Language {
         Self::Arabic,
     ];
 
-    /// Its two-letter code, used in requests and sessions.
-    #[must_use]
-    pub const fn code(self) -> &'static str {
+    /// Its two-letter code and its message file.
+    const fn locale(self) -> (&'static str, &'static str) {
         match self {
-            Self::English => "en",
-            Self::German => "de",
-            Self::French => "fr",
-            Self::Spanish => "es",
-            Self::Portuguese => "pt",
-            Self::Italian => "it",
-            Self::Dutch => "nl",
-            Self::Polish => "pl",
-            Self::Japanese => "ja",
-            Self::Chinese => "zh",
-            Self::Arabic => "ar",
+            Self::English => ("en", include_str!("../locales/en.ftl")),
+            Self::German => ("de", include_str!("../locales/de.ftl")),
+            Self::French => ("fr", include_str!("../locales/fr.ftl")),
+            Self::Spanish => ("es", include_str!("../locales/es.ftl")),
+            Self::Portuguese => ("pt", include_str!("../locales/pt.ftl")),
+            Self::Italian => ("it", include_str!("../locales/it.ftl")),
+            Self::Dutch => ("nl", include_str!("../locales/nl.ftl")),
+            Self::Polish => ("pl", include_str!("../locales/pl.ftl")),
+            Self::Japanese => ("ja", include_str!("../locales/ja.ftl")),
+            Self::Chinese => ("zh", include_str!("../locales/zh.ftl")),
+            Self::Arabic => ("ar", include_str!("../locales/ar.ftl")),
         }
     }
 
-    /// Its tag in HTML, by which browsers and screen readers choose fonts and voices: with the script
-    /// of Chinese and the region of Portuguese.
+    /// Its two-letter code, used in requests and sessions.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        self.locale().0
+    }
+
+    /// Its language tag in HTML, by which browsers choose fonts and screen readers choose voices.
     #[must_use]
     pub const fn tag(self) -> &'static str {
         match self {

@@ -10,7 +10,7 @@ use tracing_subscriber::{Layer, fmt};
 
 use crate::config::{Log, LogFormat, LogLevel};
 
-/// Starts logging. Only the first call in a process has an effect.
+/// Starts logging, once per process; further calls have no effect.
 pub fn start(log: Log) {
     let level = match log.level {
         LogLevel::Error => LevelFilter::ERROR,

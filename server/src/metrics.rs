@@ -10,7 +10,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Metric, Registry};
 
 pub use self::limits::{LimitCounters, LimitMetrics};
 
@@ -33,32 +33,35 @@ pub struct Metrics {
 
 impl Default for Metrics {
     fn default() -> Self {
-        let requests: [Counter; 5] = Default::default();
-        // From 100 µs to 3.3 s.
-        let request_duration = Histogram::new(exponential_buckets(0.0001, 2.0, 16));
-        let (connections, cache_enabled) = (Gauge::default(), Gauge::default());
-        let panics = Counter::default();
-        let limits = LimitMetrics::default();
-
         let mut registry = Registry::with_prefix("belfry");
         let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "Version of this binary", build);
-        for (class, counter) in STATUS_CLASSES.into_iter().zip(&requests) {
-            registry.sub_registry_with_label(("status".into(), class.into())).register(
-                "http_requests",
-                "HTTP requests by class of the response status",
-                counter.clone(),
-            );
-        }
+        let requests = STATUS_CLASSES.map(|class| {
+            let registry = registry.sub_registry_with_label(("status".into(), class.into()));
+            register(registry, "http_requests", "HTTP requests by class of the response status")
+        });
+        // From 100 µs to 3.3 s.
+        let request_duration = Histogram::new(exponential_buckets(0.0001, 2.0, 16));
         let help = "Time from the request head to the response head";
         registry.register("http_request_duration_seconds", help, request_duration.clone());
-        registry.register("http_connections", "Open connections", connections.clone());
         let help = "Whether reads may be served from the cache";
-        registry.register("cache_enabled", help, cache_enabled.clone());
-        registry.register("panics", "Handlers that panicked", panics.clone());
-        limits.register(&mut registry);
-        Self { registry, requests, request_duration, connections, cache_enabled, panics, limits }
+        Self {
+            requests,
+            request_duration,
+            connections: register(&mut registry, "http_connections", "Open connections"),
+            cache_enabled: register(&mut registry, "cache_enabled", help),
+            panics: register(&mut registry, "panics", "Handlers that panicked"),
+            limits: LimitMetrics::new(&mut registry),
+            registry,
+        }
     }
+}
+
+/// Creates a metric that starts at zero and registers it.
+fn register<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
 }
 
 impl Metrics {
@@ -73,7 +76,8 @@ impl Metrics {
 
     /// Adds the metrics of Redis, for a process that is configured to use it.
     pub(crate) fn register_redis(&mut self) {
-        self.limits.register_redis(&mut self.registry);
+        let redis_up = self.limits.redis_up.clone();
+        self.registry.register("redis_up", "Whether shared counters are used", redis_up);
     }
 
     /// Adds the number of computed password hashes.
@@ -104,6 +108,7 @@ mod tests {
         let mut metrics = Metrics::default();
         metrics.register_redis();
         metrics.register_password_hashes(Counter::default());
+        metrics.register_store_failures(Counter::default());
         let guide = include_str!("../../docs/operating.md");
         let text = metrics.to_text();
         let registered = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));

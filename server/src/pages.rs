@@ -25,7 +25,7 @@ use belfry_core::oauth::scope::Scopes;
 use crate::language::{Language, messages};
 pub use crate::tokens::FirstPartyApp;
 
-/// What all pages have in common.
+/// The parameters of the layout that all pages share.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout<'a> {
     /// The language of the page.
@@ -57,13 +57,14 @@ impl Layout<'_> {
 pub struct Form<'a> {
     /// The path it is posted to.
     pub action: &'a str,
-    /// The field `csrf`: proves that the form came from one of our pages.
+    /// The field `csrf`: proves that the form is from a page of this server.
     pub csrf: &'a str,
     /// The field `request`: the handle of the stored authorization request.
     pub request: Option<&'a str>,
 }
 
 #[cfg(test)]
+#[path = "../examples/pages/samples.rs"]
 pub(crate) mod samples;
 #[cfg(test)]
 mod tests;

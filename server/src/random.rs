@@ -11,7 +11,7 @@ use belfry_core::secret::SplitToken;
 #[expect(clippy::disallowed_methods, reason = "the only source of randomness")]
 pub fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    getrandom::fill(&mut bytes).expect("the operating system provides random bytes");
     bytes
 }
 

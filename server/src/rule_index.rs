@@ -32,7 +32,7 @@ pub struct EvaluatedMember<'a> {
 
 #[derive(Default)]
 struct CacheState {
-    /// The users that have rules of their own.
+    /// The users with user-defined rules or changed built-in rules.
     index: RuleIndex,
     /// All users whose rules were read, by account.
     entries: HashMap<i64, CacheEntry>,

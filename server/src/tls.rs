@@ -16,7 +16,7 @@ use crate::config;
 /// Interval of checking the files for changes.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The current certificate. Open connections keep the one they started with.
+/// The current certificate. A reload does not affect open connections.
 #[derive(Clone)]
 pub struct Tls {
     files: config::Tls,

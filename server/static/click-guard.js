@@ -1,8 +1,8 @@
 // Ignores clicks on the consent page that were meant for another window: for half a second after
-// the page comes to the front, the button that allows does nothing. It also submits the decision
-// only once, because the second request of a double click would find the authorization request
-// answered and cancel the first. After three seconds it can be submitted again, for users who
-// stopped loading the response.
+// the page gets the focus, the allow button has no effect. It also submits the decision only once,
+// because the second request of a double click would find the authorization request closed and
+// cancel the first. After three seconds it can be submitted again, for users who stopped loading the
+// response.
 const button = document.getElementById("allow");
 let timer;
 let submitted = false;

@@ -4,7 +4,7 @@ use std::io::{Read, Write, stdin, stdout};
 
 use belfry_core::oauth::account::{check_email, check_name, check_password};
 use belfry_core::secret::Secret;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 use super::{DatabaseUse, Failure};
@@ -28,15 +28,9 @@ pub(super) enum Command {
     /// List accounts: name, id, e-mail address, creation time, state
     List,
     /// Disable an account: reject its sign-ins and tokens
-    Disable {
-        /// Account name
-        name: String,
-    },
+    Disable(Selector),
     /// Enable a disabled account
-    Enable {
-        /// Account name
-        name: String,
-    },
+    Enable(Selector),
     /// Change a password and revoke sessions and tokens; a generated password is printed once
     Password {
         /// Account name
@@ -50,30 +44,34 @@ pub(super) enum Command {
     },
 }
 
+#[derive(Args)]
+pub(super) struct Selector {
+    /// Account name
+    name: String,
+}
+
 impl Command {
     pub(super) fn database_use(&self) -> DatabaseUse {
         match self {
             Self::Add { .. } => DatabaseUse::Create,
             Self::List => DatabaseUse::Read,
-            Self::Disable { .. } | Self::Enable { .. } | Self::Password { .. } => {
-                DatabaseUse::Write
-            }
+            Self::Disable(_) | Self::Enable(_) | Self::Password { .. } => DatabaseUse::Write,
         }
     }
-}
 
-pub(super) fn run(command: Command) -> impl AsyncFnOnce(&Store, Timestamp) -> Result<(), Failure> {
-    async move |store: &Store, now| match command {
-        Command::Add { name, email, password_stdin } => {
-            add(store, now, name, email, password_stdin).await
-        }
-        Command::List => list(store).await,
-        Command::Disable { name } => disable(store, &name, Some(now)).await,
-        Command::Enable { name } => disable(store, &name, None).await,
-        Command::Password { name, keep_tokens, password_stdin } => {
-            let access =
-                if keep_tokens { ExistingAccess::Keep } else { ExistingAccess::RevokeAt(now) };
-            password(store, &name, access, password_stdin).await
+    pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), Failure> {
+        match self {
+            Self::Add { name, email, password_stdin } => {
+                add(store, now, name, email, password_stdin).await
+            }
+            Self::List => list(store).await,
+            Self::Disable(account) => disable(store, &account.name, Some(now)).await,
+            Self::Enable(account) => disable(store, &account.name, None).await,
+            Self::Password { name, keep_tokens, password_stdin } => {
+                let access =
+                    if keep_tokens { ExistingAccess::Keep } else { ExistingAccess::RevokeAt(now) };
+                set_password(store, &name, access, password_stdin).await
+            }
         }
     }
 }
@@ -89,11 +87,10 @@ async fn add(
     if let Some(email) = &email {
         check_email(email).map_err(|error| format!("the e-mail address {error}"))?;
     }
-    let chosen = choose_password(password_stdin)?;
-    let password = Passwords::new(None).hash(chosen.secret.clone()).await?;
-    let account = store.create_account(now, name, email, password).await?;
+    let (hash, generated) = new_password(password_stdin).await?;
+    let account = store.create_account(now, name, email, hash).await?;
     writeln!(stdout(), "account {} added, id {}", account.name, account.id)?;
-    chosen.print()
+    print_password(generated)
 }
 
 async fn list(store: &Store) -> Result<(), Failure> {
@@ -121,22 +118,21 @@ async fn disable(store: &Store, name: &str, at: Option<Timestamp>) -> Result<(),
     Ok(writeln!(stdout(), "account {name} {state}")?)
 }
 
-async fn password(
+async fn set_password(
     store: &Store,
     name: &str,
     access: ExistingAccess,
     password_stdin: bool,
 ) -> Result<(), Failure> {
     let account = find(store, name).await?;
-    let chosen = choose_password(password_stdin)?;
-    let password = Passwords::new(None).hash(chosen.secret.clone()).await?;
-    store.set_password(account.id, &password, access).await?;
+    let (hash, generated) = new_password(password_stdin).await?;
+    store.set_password(account.id, &hash, access).await?;
     let ended = match access {
         ExistingAccess::Keep => "its sessions ended",
         ExistingAccess::RevokeAt(_) => "its sessions and tokens ended",
     };
     writeln!(stdout(), "password of {name} changed, {ended}")?;
-    chosen.print()
+    print_password(generated)
 }
 
 /// Finds an account by its name.
@@ -145,29 +141,25 @@ pub(super) async fn find(store: &Store, name: &str) -> Result<Account, Failure> 
     found.ok_or_else(|| format!("there is no account {name:?}; see belfry account list").into())
 }
 
-struct NewPassword {
-    secret: Secret,
-    generated: bool,
+/// Reads or generates a password. Returns its hash, and the password itself if it was generated.
+async fn new_password(from_stdin: bool) -> Result<(String, Option<Secret>), Failure> {
+    let password = if from_stdin { read_password()? } else { Secret::new(random::password()) };
+    let hash = Passwords::new(None).hash(password.clone()).await?;
+    Ok((hash, (!from_stdin).then_some(password)))
 }
 
-fn choose_password(from_stdin: bool) -> Result<NewPassword, Failure> {
-    if !from_stdin {
-        return Ok(NewPassword { secret: Secret::new(random::password()), generated: true });
-    }
+fn read_password() -> Result<Secret, Failure> {
     let mut text = String::new();
     stdin().take(4096).read_to_string(&mut text)?;
     // The newline that `echo` and editors add is not part of the password.
-    let secret = Secret::new(text.trim_end_matches(['\r', '\n']));
-    check_password(&secret).map_err(|error| format!("the password {error}"))?;
-    Ok(NewPassword { secret, generated: false })
+    let password = Secret::new(text.trim_end_matches(['\r', '\n']));
+    check_password(&password).map_err(|error| format!("the password {error}"))?;
+    Ok(password)
 }
 
-impl NewPassword {
-    /// Prints a generated password.
-    fn print(&self) -> Result<(), Failure> {
-        if self.generated {
-            writeln!(stdout(), "password: {}", self.secret.reveal())?;
-        }
-        Ok(())
+fn print_password(generated: Option<Secret>) -> Result<(), Failure> {
+    if let Some(password) = generated {
+        writeln!(stdout(), "password: {}", password.reveal())?;
     }
+    Ok(())
 }

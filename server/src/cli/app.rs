@@ -4,7 +4,7 @@ use std::io::{Write, stdout};
 use std::sync::Arc;
 
 use belfry_core::oauth::app::App;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 use super::{DatabaseUse, Failure};
@@ -15,37 +15,34 @@ pub(super) enum Command {
     /// List apps: id, name, registration time, state
     List,
     /// Show an app
-    Show {
-        /// App id or client id
-        id: String,
-    },
+    Show(Selector),
     /// Disable an app: reject its requests, codes and tokens
-    Disable {
-        /// App id or client id
-        id: String,
-    },
+    Disable(Selector),
     /// Enable a disabled app
-    Enable {
-        /// App id or client id
-        id: String,
-    },
+    Enable(Selector),
+}
+
+#[derive(Args)]
+pub(super) struct Selector {
+    /// App id or client id
+    id: String,
 }
 
 impl Command {
     pub(super) fn database_use(&self) -> DatabaseUse {
         match self {
-            Self::List | Self::Show { .. } => DatabaseUse::Read,
-            Self::Disable { .. } | Self::Enable { .. } => DatabaseUse::Write,
+            Self::List | Self::Show(_) => DatabaseUse::Read,
+            Self::Disable(_) | Self::Enable(_) => DatabaseUse::Write,
         }
     }
-}
 
-pub(super) fn run(command: Command) -> impl AsyncFnOnce(&Store, Timestamp) -> Result<(), Failure> {
-    async move |store: &Store, now| match command {
-        Command::List => list(store).await,
-        Command::Show { id } => show(&find(store, &id).await?),
-        Command::Disable { id } => disable(store, &id, Some(now)).await,
-        Command::Enable { id } => disable(store, &id, None).await,
+    pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), Failure> {
+        match self {
+            Self::List => list(store).await,
+            Self::Show(app) => show(&find(store, &app.id).await?),
+            Self::Disable(app) => disable(store, &app.id, Some(now)).await,
+            Self::Enable(app) => disable(store, &app.id, None).await,
+        }
     }
 }
 

@@ -12,7 +12,6 @@ use belfry_core::rules::evaluate::{CompiledRules, Member};
 use belfry_core::rules::evaluation_request::RoomFacts;
 use belfry_core::rules::event::Event;
 use clap::Args;
-use jiff::Timestamp;
 
 use self::page::Page;
 use super::Failure;
@@ -21,7 +20,7 @@ use crate::config::Config;
 use crate::store::Store;
 
 #[derive(Args)]
-pub(super) struct Arguments {
+pub(super) struct Command {
     /// A file with the JSON of an event, or - for standard input
     event: String,
     /// The account whose rules are evaluated
@@ -48,41 +47,37 @@ pub(super) struct Arguments {
 /// the wrong one.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-pub(super) fn run(
-    arguments: Arguments,
-    config: &Config,
-) -> impl AsyncFnOnce(&Store, Timestamp) -> Result<(), Failure> {
-    let base_url = config.base_url(config.listen);
-    let user_id = matrix::user_id(&arguments.account, config.server_name_for(&base_url));
-    async move |store: &Store, _| {
-        let event = read_event(&arguments.event)?;
-        let mut facts = arguments.room.as_deref().map(read_facts).transpose()?.unwrap_or_default();
-        facts.room.member_count = arguments.member_count.or(facts.room.member_count);
-        facts.display_name = arguments.display_name.or(facts.display_name);
-        let account = find(store, &arguments.account).await?;
+impl Command {
+    pub(super) async fn run(self, store: &Store, config: &Config) -> Result<(), Failure> {
+        let event =
+            json::read(&read(&self.event)?).map_err(|error| format!("{}: {error}", self.event))?;
+        let event = Event::from_value(event)
+            .ok_or_else(|| format!("{}: an event must be a JSON object", self.event))?;
+        let mut facts = match &self.room {
+            Some(room) => {
+                RoomFacts::read(&read(room)?).map_err(|error| format!("{room}: {error}"))?
+            }
+            None => RoomFacts::default(),
+        };
+        facts.room.member_count = self.member_count.or(facts.room.member_count);
+        facts.display_name = self.display_name.or(facts.display_name);
+        let account = find(store, &self.account).await?;
         let rulesets = store.rulesets(account.id).await?;
         let member = Member {
             display_name: facts.display_name.as_deref(),
-            profile_tag: arguments.profile_tag.as_ref().map(ProfileTag::as_str),
+            profile_tag: self.profile_tag.as_ref().map(ProfileTag::as_str),
         };
+        let base_url = config.base_url(config.listen);
+        let user_id = matrix::user_id(&self.account, config.server_name_for(&base_url));
         let rules = CompiledRules::new(&user_id, rulesets.documents());
         let explanation = rules.explain(&event, &facts.room, member);
-        if arguments.json {
+        if self.json {
             writeln!(stdout(), "{}", serde_json::to_string_pretty(&explanation)?)?;
         } else {
-            write!(stdout(), "{}", Page { explanation: &explanation, colours: wants_colours() })?;
+            write!(stdout(), "{}", Page { explanation: &explanation, colours: uses_colours() })?;
         }
         Ok(())
     }
-}
-
-fn read_event(name: &str) -> Result<Event, Failure> {
-    let event = json::read(&read(name)?).map_err(|error| format!("{name}: {error}"))?;
-    Event::from_value(event).ok_or_else(|| format!("{name}: an event must be a JSON object").into())
-}
-
-fn read_facts(name: &str) -> Result<RoomFacts, Failure> {
-    RoomFacts::read(&read(name)?).map_err(|error| format!("{name}: {error}").into())
 }
 
 fn read(name: &str) -> Result<Vec<u8>, Failure> {
@@ -101,7 +96,7 @@ fn read(name: &str) -> Result<Vec<u8>, Failure> {
 }
 
 /// Whether the output is a terminal and `NO_COLOR` (<https://no-color.org>) is not set.
-fn wants_colours() -> bool {
+fn uses_colours() -> bool {
     let is_disabled = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     stdout().is_terminal() && !is_disabled
 }

@@ -9,11 +9,12 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use super::Failure;
 use crate::app::AppState;
 use crate::clock::{Clock, SystemClock};
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, Overrides};
 use crate::http::HttpService;
 use crate::log;
 use crate::serve::serve;
@@ -25,21 +26,17 @@ const SWEEP_INTERVAL: Duration = Duration::from_hours(1);
 /// Interval of removing expired rate limit windows from memory.
 const SWEEP_LIMITS_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Loads the configuration, again at each SIGHUP.
-pub(super) trait Load: Fn() -> Result<Config, ConfigError> + Send + 'static {}
-impl<F: Fn() -> Result<Config, ConfigError> + Send + 'static> Load for F {}
-
-pub(super) fn run(load: impl Load) -> Result<(), Failure> {
-    let config = load()?;
+/// Serves until a signal. At SIGHUP the configuration is loaded again with the same overrides.
+pub(super) fn run(config: Config, overrides: Overrides) -> Result<(), Failure> {
     log::start(config.log);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let outcome = runtime.block_on(serve_until_signal(config, load));
-    // Nobody waits for the result of a password that is still being hashed.
+    let outcome = runtime.block_on(serve_until_signal(config, overrides));
+    // Does not wait for passwords that are still being hashed: their requests have ended.
     runtime.shutdown_timeout(Duration::from_secs(1));
     outcome
 }
 
-async fn serve_until_signal(config: Config, load: impl Load) -> Result<(), Failure> {
+async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), Failure> {
     // First, so that signals during the start are not lost.
     let (stop, reload) = (stop_signal()?, signal(SignalKind::hangup())?);
     let database = config.database();
@@ -62,21 +59,23 @@ async fn serve_until_signal(config: Config, load: impl Load) -> Result<(), Failu
         tracing::warn!("{warning}");
     }
     let state = Arc::new(AppState::new(config, base_url, store, clock).await?);
-    let tasks = [
-        tokio::spawn(sweep(Arc::clone(&state))),
-        tokio::spawn(sweep_limits(Arc::clone(&state))),
-        tokio::spawn(reload_limits(Arc::clone(&state), load, reload)),
-        tokio::spawn(watch_tls(tls.clone())),
-        tokio::spawn(serve_metrics(metrics_listener, Arc::clone(&state), stop.clone())),
-    ];
+    // Aborted when it is dropped.
+    let mut tasks = JoinSet::new();
+    tasks.spawn(sweep(Arc::clone(&state)));
+    tasks.spawn(sweep_limits(Arc::clone(&state)));
+    tasks.spawn(reload_limits(Arc::clone(&state), overrides, reload));
+    if let Some(tls) = tls.clone() {
+        tasks.spawn(tls.watch());
+    }
+    if let Some(listener) = metrics_listener {
+        let service = HttpService::metrics_only(Arc::clone(&state));
+        tasks.spawn(serve(listener, None, service, stopped(stop.clone())));
+    }
     let mut stdout = std::io::stdout();
     writeln!(stdout, "belfry listening on {scheme}://{bound}").and_then(|()| stdout.flush())?;
 
     serve(listener, tls, HttpService::new(Arc::clone(&state)), stopped(stop)).await;
 
-    for task in tasks {
-        task.abort();
-    }
     tracing::info!("belfry stopped");
     Ok(())
 }
@@ -87,7 +86,7 @@ async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
 }
 
 /// Locks the data directory of SQLite: two servers on one file would not notice each other's
-/// writes at once. Commands may run beside a server.
+/// writes at once. Other commands do not need the lock.
 fn lock(database: &Database) -> Result<Option<File>, Failure> {
     let Database::Sqlite(path) = database else { return Ok(None) };
     let lock = path.with_extension("lock");
@@ -160,9 +159,9 @@ async fn sweep_limits(state: Arc<AppState>) {
 }
 
 /// Reloads the rate limits at every SIGHUP.
-async fn reload_limits(state: Arc<AppState>, load: impl Load, mut hangup: Signal) {
+async fn reload_limits(state: Arc<AppState>, overrides: Overrides, mut hangup: Signal) {
     while hangup.recv().await.is_some() {
-        match load() {
+        match Config::load(&overrides) {
             Err(error) => {
                 tracing::error!(%error, "SIGHUP: invalid configuration, rate limits not changed")
             }
@@ -176,21 +175,5 @@ async fn reload_limits(state: Arc<AppState>, load: impl Load, mut hangup: Signal
                 }
             }
         }
-    }
-}
-
-async fn watch_tls(tls: Option<Tls>) {
-    if let Some(tls) = tls {
-        tls.watch().await;
-    }
-}
-
-async fn serve_metrics(
-    listener: Option<TcpListener>,
-    state: Arc<AppState>,
-    stop: watch::Receiver<bool>,
-) {
-    if let Some(listener) = listener {
-        serve(listener, None, HttpService::metrics_only(state), stopped(stop)).await;
     }
 }

@@ -1,7 +1,6 @@
 //! `belfry token …`
 
 use std::io::{Write, stdout};
-use std::time::Duration;
 
 use belfry_core::oauth::app::{MAX_NAME_LENGTH, is_blank};
 use belfry_core::oauth::scope::Scopes;
@@ -34,15 +33,12 @@ pub(super) enum Command {
     },
 }
 
-pub(super) fn run(
-    command: Command,
-    lifetime: Option<Duration>,
-) -> impl AsyncFnOnce(&Store, Timestamp) -> Result<(), Failure> {
-    async move |store: &Store, now| match command {
-        Command::Issue { name, scopes, app } => {
-            issue(&TokenIssuer { store, now, lifetime }, &name, &scopes, &app).await
+impl Command {
+    pub(super) async fn run(self, issuer: &TokenIssuer<'_>) -> Result<(), Failure> {
+        match self {
+            Self::Issue { name, scopes, app } => issue(issuer, &name, &scopes, &app).await,
+            Self::Revoke { token } => revoke(issuer.store, issuer.now, &token).await,
         }
-        Command::Revoke { token } => revoke(store, now, &token).await,
     }
 }
 
@@ -61,8 +57,8 @@ async fn issue(
     {
         return Err("the title of an app must have 1 to 60 characters".into());
     }
-    let app = (format!("{COMMAND_LINE}{title}"), title);
-    let token = issuer.issue_first_party((&app.0, app.1), account.id, None, scopes).await?;
+    let client_id = format!("{COMMAND_LINE}{title}");
+    let token = issuer.issue_first_party((&client_id, title), account.id, None, scopes).await?;
     Ok(writeln!(stdout(), "{}", token.reveal())?)
 }
 

@@ -1,7 +1,11 @@
 //! Validates settings that cannot be checked while parsing, and warns of probable mistakes.
 
 use super::{BaseUrl, Config, ConfigError};
-use crate::http::paths::RESERVED_SEGMENTS;
+
+/// First segments of other routes, which `name_segments` cannot use. A test of the router checks
+/// that the list is complete; segments that begin with a dot are reserved as well.
+pub(crate) const RESERVED_SEGMENTS: [&str; 8] =
+    ["api", "oauth", "gateway", "healthz", "readyz", "metrics", "nodeinfo", "static"];
 
 impl Config {
     /// Rejects a configuration that cannot be served.

@@ -18,8 +18,3 @@ pub(crate) const REMOVE_APP: &str = "/oauth/account/remove_app";
 
 pub(crate) const STATIC: &str = "/static";
 pub(crate) const GATEWAY_CHECK: &str = "/gateway/check";
-
-/// First segments of the routes; the setting `name_segments` cannot use them, nor any segment that
-/// begins with a dot. A test of the router checks that the list is complete.
-pub(crate) const RESERVED_SEGMENTS: [&str; 8] =
-    ["api", "oauth", "gateway", "healthz", "readyz", "metrics", "nodeinfo", "static"];

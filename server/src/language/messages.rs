@@ -10,22 +10,22 @@ use belfry_core::oauth::sign_up::Field;
 /// The message for an OAuth error.
 pub(super) const fn oauth_error(error: OAuthError) -> &'static str {
     match error {
-        OAuthError::Missing(_) => "refusal-missing",
-        OAuthError::Repeated(_) => "refusal-repeated",
-        OAuthError::NotOneValue(_) => "refusal-not-one-value",
-        OAuthError::StateTooLong => "refusal-state-too-long",
-        OAuthError::InvalidClient => "refusal-invalid-client",
-        OAuthError::TwoAuthentications => "refusal-two-authentications",
-        OAuthError::InvalidRedirectUri => "refusal-invalid-redirect-uri",
-        OAuthError::UnsupportedResponseType => "refusal-unsupported-response-type",
-        OAuthError::UnsupportedResponseMode => "refusal-unsupported-response-mode",
-        OAuthError::InvalidScope => "refusal-invalid-scope",
-        OAuthError::InvalidChallengeMethod => "refusal-invalid-challenge-method",
-        OAuthError::InvalidChallenge => "refusal-invalid-challenge",
-        OAuthError::AccessDenied => "refusal-access-denied",
-        OAuthError::UnsupportedGrantType => "refusal-unsupported-grant-type",
-        OAuthError::InvalidGrant => "refusal-invalid-grant",
-        OAuthError::UnauthorizedRevocation => "refusal-not-your-token",
+        OAuthError::Missing(_) => "oauth-error-missing",
+        OAuthError::Repeated(_) => "oauth-error-repeated",
+        OAuthError::NotOneValue(_) => "oauth-error-not-one-value",
+        OAuthError::StateTooLong => "oauth-error-state-too-long",
+        OAuthError::InvalidClient => "oauth-error-invalid-client",
+        OAuthError::TwoAuthentications => "oauth-error-two-authentications",
+        OAuthError::InvalidRedirectUri => "oauth-error-invalid-redirect-uri",
+        OAuthError::UnsupportedResponseType => "oauth-error-unsupported-response-type",
+        OAuthError::UnsupportedResponseMode => "oauth-error-unsupported-response-mode",
+        OAuthError::InvalidScope => "oauth-error-invalid-scope",
+        OAuthError::InvalidChallengeMethod => "oauth-error-invalid-challenge-method",
+        OAuthError::InvalidChallenge => "oauth-error-invalid-challenge",
+        OAuthError::AccessDenied => "oauth-error-access-denied",
+        OAuthError::UnsupportedGrantType => "oauth-error-unsupported-grant-type",
+        OAuthError::InvalidGrant => "oauth-error-invalid-grant",
+        OAuthError::UnauthorizedRevocation => "oauth-error-unauthorized-revocation",
     }
 }
 

@@ -120,7 +120,7 @@ fn invalid() -> (ValidationErrors<AppError>, ValidationErrors<AccountError>) {
 
 /// The messages of a language: their keys and variables.
 fn messages(language: Language) -> BTreeMap<String, BTreeSet<String>> {
-    let file = parser::parse(language.source()).unwrap_or_else(|(_, errors)| {
+    let file = parser::parse(language.locale().1).unwrap_or_else(|(_, errors)| {
         panic!("{}: {errors:?}", language.code());
     });
     let mut messages = BTreeMap::new();

@@ -13,10 +13,10 @@ type Bundle = FluentBundle<FluentResource>;
 /// The value of a variable in a message.
 #[derive(Debug, Clone, Copy)]
 pub enum Argument<'a> {
-    /// Text from outside, such as the name of an app. It is isolated, so that it cannot change the
-    /// direction of the text around it.
+    /// Text of a user or an app. It is isolated, so that it cannot change the direction of the text
+    /// around it.
     Untrusted(&'a str),
-    /// Text of ours.
+    /// Text of the server.
     Trusted(&'a str),
     /// A number, which may select a plural form.
     Number(usize),
@@ -101,25 +101,9 @@ impl Language {
         let mut bundle = Bundle::new_concurrent(vec![self.tag().parse().unwrap_or_default()]);
         // `Argument` isolates only untrusted text.
         bundle.set_use_isolating(false);
-        let (Ok(resource) | Err((resource, _))) = FluentResource::try_new(self.source().to_owned());
+        let (Ok(resource) | Err((resource, _))) =
+            FluentResource::try_new(self.locale().1.to_owned());
         bundle.add_resource_overriding(resource);
         bundle
-    }
-
-    /// Its message file.
-    pub(super) const fn source(self) -> &'static str {
-        match self {
-            Self::English => include_str!("../../locales/en.ftl"),
-            Self::German => include_str!("../../locales/de.ftl"),
-            Self::French => include_str!("../../locales/fr.ftl"),
-            Self::Spanish => include_str!("../../locales/es.ftl"),
-            Self::Portuguese => include_str!("../../locales/pt.ftl"),
-            Self::Italian => include_str!("../../locales/it.ftl"),
-            Self::Dutch => include_str!("../../locales/nl.ftl"),
-            Self::Polish => include_str!("../../locales/pl.ftl"),
-            Self::Japanese => include_str!("../../locales/ja.ftl"),
-            Self::Chinese => include_str!("../../locales/zh.ftl"),
-            Self::Arabic => include_str!("../../locales/ar.ftl"),
-        }
     }
 }

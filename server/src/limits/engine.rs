@@ -17,9 +17,9 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// Decides about a request by all its buckets in one atomic step, and counts it as `mode` says.
+    /// Decides about a request by all its buckets in one atomic step, and counts it according to `mode`.
     ///
-    /// The buckets of one request belong to different limits.
+    /// No two buckets of a request may have the same limit.
     pub async fn check(
         &self,
         mode: CountMode,
@@ -36,7 +36,7 @@ impl Engine {
     pub fn sweep(&self, now: Timestamp) {
         match self {
             Self::Memory(counters) => counters.sweep(now),
-            Self::Redis(counters) => counters.local().sweep(now),
+            Self::Redis(counters) => counters.local.sweep(now),
         }
     }
 

@@ -1,14 +1,13 @@
 //! Counters that all nodes share, in Redis or Valkey, by the clock of that server.
 //!
-//! One script call decides about all limits of a request. The reported counts are also stored in
+//! One run of a script decides about all limits of a request. The reported counts are also stored in
 //! process memory, for two purposes: a key that is known to be exhausted is rejected locally until
 //! its window ends, and when Redis is unavailable, counting continues from the last known counts.
 //!
 //! **Outages.** A request waits for at most [`RedisOptions::timeout`] and is then counted locally. A
 //! broken connection, an error response, or three timeouts in a row end the use of a connection:
-//! from then on requests are counted locally at once, while a task reconnects. Nobody is rejected
-//! because Redis is unavailable, and nobody is unlimited: each node by itself admits at most the
-//! limit. Local counts are not written back, but a key that was exhausted locally remains so until
+//! from then on requests are counted locally at once, while a task reconnects. No request is rejected
+//! because Redis is unavailable, and none is unlimited: each node admits at most the limit. Local counts are not written back, but a key that was exhausted locally remains so until
 //! its window ends.
 //!
 //! **Server settings.** Redis must not evict keys at random, because an evicted key starts again from
@@ -46,7 +45,7 @@ pub struct RedisOptions {
 pub struct RedisCounters {
     connection: Arc<ManagedConnection>,
     reconnect_task: AbortHandle,
-    local: MemoryCounters,
+    pub(super) local: MemoryCounters,
     timeout: Duration,
     local_decisions: AtomicU64,
 }
@@ -54,7 +53,7 @@ pub struct RedisCounters {
 impl RedisCounters {
     /// Connects to the server at `url`. `local` counts while it is unavailable.
     ///
-    /// An unreachable server is not an error: a task reconnects as long as this value lives.
+    /// An unreachable server is not an error: a task reconnects until this value is dropped.
     ///
     /// # Errors
     /// When the URL is invalid, or the prefix is not a valid hash tag.
@@ -99,7 +98,7 @@ impl RedisCounters {
             self.local_decisions.fetch_add(1, Ordering::Relaxed);
             return self.local.check(mode, buckets, now);
         };
-        // Redis reports the time left by its own clock; it starts when the response arrives.
+        // Redis reports the time left, which is counted from the arrival of the response.
         let now = Micros::from(now).plus(sent.elapsed());
         let window = |&(count, left): &WindowState| Window { count, end: now.plus(left) };
         let limits = buckets.iter().map(|bucket| bucket.limit);
@@ -128,19 +127,13 @@ impl RedisCounters {
         }
     }
 
-    /// The local counters.
-    pub(super) fn local(&self) -> &MemoryCounters {
-        &self.local
-    }
-
     /// The state of the shared and the local counters.
     #[must_use]
     pub fn state(&self) -> EngineState {
-        let is_connected = self.connection.get().is_some();
         EngineState {
-            status: match is_connected {
-                true => EngineStatus::Redis,
-                false => EngineStatus::RedisUnavailable,
+            status: match self.connection.get() {
+                Some(_) => EngineStatus::Redis,
+                None => EngineStatus::RedisUnavailable,
             },
             local_decisions: self.local_decisions.load(Ordering::Relaxed),
             ..self.local.state()

@@ -8,6 +8,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+use super::register;
+
 /// The metrics of the rate limiter.
 #[derive(Debug, Default)]
 pub struct LimitMetrics {
@@ -16,7 +18,7 @@ pub struct LimitMetrics {
     keys: Gauge,
     evicted_keys: Counter,
     local_decisions: Counter,
-    redis_up: Gauge,
+    pub(super) redis_up: Gauge,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -42,20 +44,28 @@ pub struct LimitCounters {
 }
 
 impl LimitMetrics {
-    pub(super) fn register(&self, registry: &mut Registry) {
-        let help = "Decisions of rate limits";
-        registry.register("rate_limit_decisions", help, self.decisions.clone());
-        let help = "Requests admitted with at least 80 % of the limit used";
-        registry.register("rate_limit_nearly_exhausted", help, self.nearly_exhausted.clone());
-        registry.register("rate_limit_keys", "Keys in process memory", self.keys.clone());
-        let help = "Keys evicted before their window ended, for lack of space";
-        registry.register("rate_limit_evicted_keys", help, self.evicted_keys.clone());
-        let help = "Decisions made locally because Redis was unavailable";
-        registry.register("rate_limit_local_decisions", help, self.local_decisions.clone());
-    }
-
-    pub(super) fn register_redis(&self, registry: &mut Registry) {
-        registry.register("redis_up", "Whether shared counters are used", self.redis_up.clone());
+    pub(super) fn new(registry: &mut Registry) -> Self {
+        Self {
+            decisions: register(registry, "rate_limit_decisions", "Decisions of rate limits"),
+            nearly_exhausted: register(
+                registry,
+                "rate_limit_nearly_exhausted",
+                "Requests admitted with at least 80 % of the limit used",
+            ),
+            keys: register(registry, "rate_limit_keys", "Keys in process memory"),
+            evicted_keys: register(
+                registry,
+                "rate_limit_evicted_keys",
+                "Keys evicted before their window ended, for lack of space",
+            ),
+            local_decisions: register(
+                registry,
+                "rate_limit_local_decisions",
+                "Decisions made locally because Redis was unavailable",
+            ),
+            // Registered only in a process that uses Redis.
+            redis_up: Gauge::default(),
+        }
     }
 
     /// The counters of a limit. They outlive a change of its numbers.

@@ -35,7 +35,7 @@ pub struct ListedApp {
     /// Its id.
     pub id: i64,
     /// Which first-party app it is, if it is one.
-    pub own: Option<FirstPartyApp>,
+    pub first_party: Option<FirstPartyApp>,
     /// Its name.
     pub name: String,
     /// Its home page.
@@ -48,7 +48,7 @@ pub struct ListedApp {
 
 impl ListedApp {
     fn name(&self, layout: &Layout<'_>) -> String {
-        match self.own {
+        match self.first_party {
             Some(FirstPartyApp::Matrix) => layout.text("apps-matrix").into_owned(),
             Some(FirstPartyApp::CommandLine) | None => isolate(&self.name),
         }
@@ -56,7 +56,7 @@ impl ListedApp {
 
     /// The host of its website, or a note about a first-party app.
     fn origin(&self, layout: &Layout<'_>) -> Option<String> {
-        match self.own {
+        match self.first_party {
             Some(FirstPartyApp::Matrix) => Some(layout.text("apps-matrix-note").into_owned()),
             Some(FirstPartyApp::CommandLine) => Some(layout.text("apps-issued-note").into_owned()),
             None => web_host(self.website.as_deref()?).map(|host| isolate(&host)),
@@ -92,7 +92,7 @@ struct RuleRow {
 }
 
 impl AccountPage<'_> {
-    /// The user's own rules and changes of built-in ones, by scope and kind.
+    /// The user-defined rules and changed built-in rules, by scope and kind.
     fn scopes(&self) -> Vec<ScopeRules> {
         let scopes = self.rules.iter().map(|document| self.scope_rules(document));
         scopes.filter(|scope| !scope.groups.is_empty()).collect()
@@ -105,7 +105,7 @@ impl AccountPage<'_> {
                 self.layout.language.text_with("rules-device", "tag", tag.as_str())
             }
         };
-        let own = RuleKind::ALL.map(|kind| {
+        let user_rules = RuleKind::ALL.map(|kind| {
             let rules =
                 document.user_rules()[kind].iter().map(|rule| self.rule_row(rule)).collect();
             Group { title: self.layout.text(heading(kind)), rules }
@@ -115,7 +115,7 @@ impl AccountPage<'_> {
             title: self.layout.text("rules-builtin"),
             rules: changed.map(|rule| self.rule_row(&Rule { pattern: None, ..rule })).collect(),
         };
-        let groups = own.into_iter().chain([changed]);
+        let groups = user_rules.into_iter().chain([changed]);
         ScopeRules { title, groups: groups.filter(|group| !group.rules.is_empty()).collect() }
     }
 

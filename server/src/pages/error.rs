@@ -1,4 +1,4 @@
-//! The error page: what is wrong, and what the user can do.
+//! The error page, with the cause and advice for the user.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::language::Localize;
 pub struct ErrorPage<'a> {
     /// Language and server name.
     pub layout: Layout<'a>,
-    /// What went wrong.
+    /// The cause of the error.
     pub cause: ErrorCause,
 }
 
@@ -22,15 +22,15 @@ pub struct ErrorPage<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCause {
     /// An invalid request of the app, or a denial that cannot be sent to the app.
-    Refused(OAuthError),
+    OAuth(OAuthError),
     /// An unknown or expired authorization request.
     Expired,
     /// A form with a wrong CSRF token or origin.
-    Unchecked,
+    ForgedForm,
     /// A malformed request.
     Malformed,
     /// A rate limit was exceeded.
-    TooMany,
+    RateLimited,
     /// An internal error.
     Internal,
     /// An unknown path.
@@ -41,11 +41,11 @@ impl ErrorPage<'_> {
     /// The prefix of its message keys.
     const fn prefix(&self) -> &'static str {
         match self.cause {
-            ErrorCause::Refused(OAuthError::AccessDenied) => "denied",
-            ErrorCause::Refused(_) | ErrorCause::Malformed => "refused",
+            ErrorCause::OAuth(OAuthError::AccessDenied) => "denied",
+            ErrorCause::OAuth(_) | ErrorCause::Malformed => "invalid-request",
             ErrorCause::Expired => "expired",
-            ErrorCause::Unchecked => "unchecked",
-            ErrorCause::TooMany => "too-many",
+            ErrorCause::ForgedForm => "forged-form",
+            ErrorCause::RateLimited => "rate-limited",
             ErrorCause::Internal => "internal",
             ErrorCause::NotFound => "not-found",
         }
@@ -57,7 +57,7 @@ impl ErrorPage<'_> {
 
     fn sentence(&self) -> Cow<'static, str> {
         match (self.app_error(), self.cause) {
-            (Some(refusal), _) => refusal.localize(self.layout.language).into(),
+            (Some(error), _) => error.localize(self.layout.language).into(),
             (None, ErrorCause::Malformed) => self.layout.text("malformed-sentence"),
             (None, _) => self.layout.text(&format!("{}-sentence", self.prefix())),
         }
@@ -76,8 +76,8 @@ impl ErrorPage<'_> {
     /// The error of the app. A denial by the user is not one.
     fn app_error(&self) -> Option<OAuthError> {
         match self.cause {
-            ErrorCause::Refused(OAuthError::AccessDenied) => None,
-            ErrorCause::Refused(refusal) => Some(refusal),
+            ErrorCause::OAuth(OAuthError::AccessDenied) => None,
+            ErrorCause::OAuth(error) => Some(error),
             _ => None,
         }
     }

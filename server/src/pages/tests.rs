@@ -201,7 +201,7 @@ fn consent_shows_app_account_scopes_and_redirect_target() {
 fn an_error_of_the_app_is_shown_with_its_code() {
     let pages = samples::all(Language::German, "Tusky").unwrap();
     let page = |name: &str| &pages.iter().find(|(it, _)| *it == name).unwrap().1;
-    assert!(page("refused").contains("<code>invalid_request</code>"));
-    assert!(page("refused-missing").contains("Parameter client_id fehlt"));
+    assert!(page("invalid-request").contains("<code>invalid_request</code>"));
+    assert!(page("missing-parameter").contains("Parameter client_id fehlt"));
     assert!(!page("denied").contains("<code>"));
 }

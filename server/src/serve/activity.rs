@@ -1,17 +1,15 @@
-//! What a connection is doing, so that one that stalls can be closed.
+//! The current activity of a connection, by which stalled connections are detected.
 //!
 //! hyper's own `header_read_timeout` does not fit: it also runs while a connection waits for its
 //! next request, so idle connections would get the short timeout of slow request heads, and
 //! HTTP/2 has no idle timeout at all.
 
-use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, sleep};
+use tokio_util::io::{InspectReader, InspectWriter};
 
 /// The current activity of one connection, shared by its stream, its requests and its timeouts.
 #[derive(Debug)]
@@ -41,8 +39,8 @@ enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
     Http1,
-    /// Its frames come and go without a request (pings, window updates), so they say nothing
-    /// about the phase.
+    /// Some of its frames belong to no request (pings, window updates), so that reads and writes
+    /// do not determine the phase.
     Http2,
 }
 
@@ -98,6 +96,16 @@ impl Activity {
         state.phase == Phase::Idle && state.protocol == Some(Protocol::Http2)
     }
 
+    /// Wraps a stream so that its reads and writes are recorded.
+    pub(super) fn record_stream<S: AsyncRead + AsyncWrite>(
+        self: &Arc<Self>,
+        stream: S,
+    ) -> impl AsyncRead + AsyncWrite + use<S> {
+        let (reading, writing) = (Arc::clone(self), Arc::clone(self));
+        let stream = InspectWriter::new(stream, move |_: &[u8]| writing.record_write());
+        InspectReader::new(stream, move |bytes: &[u8]| reading.record_read(bytes))
+    }
+
     fn record_read(&self, bytes: &[u8]) {
         let mut state = self.lock();
         let protocol = *state.protocol.get_or_insert_with(|| {
@@ -108,7 +116,7 @@ impl Activity {
         }
     }
 
-    /// A slow reader may take its time for a long response.
+    /// Restarts the timeout, because a client may read a long response slowly.
     fn record_write(&self) {
         let mut state = self.lock();
         if state.protocol == Some(Protocol::Http1) {
@@ -133,59 +141,6 @@ impl Drop for RequestGuard<'_> {
             }
             _ => (state.phase, state.since) = (Phase::Idle, Instant::now()),
         }
-    }
-}
-
-/// A stream that records its reads and writes.
-pub(super) struct Recorded<S> {
-    pub(super) stream: S,
-    pub(super) activity: Arc<Activity>,
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Recorded<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let outcome = ready!(Pin::new(&mut self.stream).poll_read(cx, buffer));
-        self.activity.record_read(&buffer.filled()[before..]);
-        Poll::Ready(outcome)
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Recorded<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes));
-        self.activity.record_write();
-        Poll::Ready(written)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, slices));
-        self.activity.record_write();
-        Poll::Ready(written)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
     }
 }
 

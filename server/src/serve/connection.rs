@@ -17,11 +17,11 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::activity::{Activity, Recorded, Timeout};
+use super::activity::{Activity, Timeout};
 use crate::config;
 use crate::http::{HttpService, Peer};
 
-/// How long the peer of a connection that is being closed may take to read the last response.
+/// Maximum time for the peer to read the last response when a connection is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) struct Connection {
@@ -31,12 +31,6 @@ pub(super) struct Connection {
     /// Changes when the server stops; dropped when the connection has ended.
     pub(super) stop: watch::Receiver<()>,
     pub(super) http: config::Http,
-}
-
-/// Why the server closes a connection.
-enum Close {
-    Stop,
-    Timeout(Timeout),
 }
 
 impl Connection {
@@ -56,7 +50,7 @@ impl Connection {
         open.dec();
     }
 
-    /// Performs the TLS handshake, bounded by the idle timeout and by the end of the server.
+    /// Performs the TLS handshake, until the idle timeout passes or the server stops.
     async fn handshake(
         &self,
         stream: TcpStream,
@@ -81,7 +75,7 @@ impl Connection {
     /// and for an unresponsive HTTP/2 peer, and it cannot close a single idle connection.
     async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let activity = Arc::new(Activity::new());
-        let stream = Recorded { stream, activity: Arc::clone(&activity) };
+        let stream = activity.record_stream(stream);
         let shared = Arc::new((self.service, Arc::clone(&activity)));
         let peer = self.peer;
         let handler = service_fn(move |request: Request<Incoming>| {
@@ -96,7 +90,8 @@ impl Connection {
         });
         let mut serving = pin!(self.builder.serve_connection(TokioIo::new(stream), handler));
         let config::Http { header_timeout, idle_timeout, .. } = self.http;
-        let close = tokio::select! {
+        // `None` if the server stops.
+        let timed_out = tokio::select! {
             biased;
             result = &mut serving => {
                 if let Err(error) = result {
@@ -104,12 +99,12 @@ impl Connection {
                 }
                 return;
             }
-            _ = self.stop.changed() => Close::Stop,
-            timeout = activity.timeout(header_timeout, idle_timeout) => Close::Timeout(timeout),
+            _ = self.stop.changed() => None,
+            timeout = activity.timeout(header_timeout, idle_timeout) => Some(timeout),
         };
-        match close {
-            Close::Stop if activity.is_unused() => {}
-            Close::Stop => {
+        match timed_out {
+            None if activity.is_unused() => {}
+            None => {
                 serving.as_mut().graceful_shutdown();
                 // HTTP/2 ends when the peer acknowledges it, which an unresponsive peer never does.
                 while timeout(CLOSE_TIMEOUT, serving.as_mut()).await.is_err() {
@@ -118,11 +113,11 @@ impl Connection {
                     }
                 }
             }
-            Close::Timeout(Timeout::Idle) => {
+            Some(Timeout::Idle) => {
                 serving.as_mut().graceful_shutdown();
                 drop(timeout(CLOSE_TIMEOUT, serving).await);
             }
-            Close::Timeout(Timeout::SlowHead) => tracing::debug!("request head timed out"),
+            Some(Timeout::SlowHead) => tracing::debug!("request head timed out"),
         }
     }
 }

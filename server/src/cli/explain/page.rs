@@ -89,26 +89,26 @@ fn describe_result(step: &Step<'_>) -> String {
 
 /// The expected value of a condition, and the value it found.
 fn describe_failure(condition: &ConditionKind, found: Option<&Value>) -> String {
-    let is = |key: &str, wanted: String| match found {
-        Some(found) => format!("{key} is {}, {wanted}", to_json(found)),
-        None => format!("there is no {key}, {wanted}"),
+    let is = |key: &str, expected: String| match found {
+        Some(found) => format!("{key} is {}, {expected}", to_json(found)),
+        None => format!("there is no {key}, {expected}"),
     };
     match condition {
         ConditionKind::EventMatch { key, pattern } => {
-            is(key, format!("wanted {}", to_json(pattern)))
+            is(key, format!("expected {}", to_json(pattern)))
         }
         ConditionKind::EventPropertyIs { key, value } => {
-            is(key, format!("wanted {}", to_json(value)))
+            is(key, format!("expected {}", to_json(value)))
         }
         ConditionKind::EventPropertyContains { key, value } => {
-            is(key, format!("wanted {} in it", to_json(value)))
+            is(key, format!("expected {} in it", to_json(value)))
         }
         ConditionKind::ContainsDisplayName => match found {
             Some(name) => format!("the text does not contain the name {}", to_json(name)),
             None => "the display name is unknown; use --display-name".to_owned(),
         },
         ConditionKind::RoomMemberCount { is } => match found {
-            Some(count) => format!("the room has {count} members, wanted {is}"),
+            Some(count) => format!("the room has {count} members, expected {is}"),
             None => "the number of members is unknown; use --member-count".to_owned(),
         },
         ConditionKind::SenderNotificationPermission { key } => match found {

@@ -47,7 +47,7 @@ async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
 fn listed_app(app: AuthorizedApp) -> ListedApp {
     ListedApp {
         id: app.app_id,
-        own: FirstPartyApp::from_client_id(&app.client_id),
+        first_party: FirstPartyApp::from_client_id(&app.client_id),
         name: app.name,
         website: app.website,
         scopes: app.scopes,

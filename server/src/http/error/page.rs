@@ -42,10 +42,10 @@ impl PageError {
     /// The cause that the page explains.
     pub(crate) fn cause(&self) -> ErrorCause {
         match self {
-            Self::OAuth(error) => ErrorCause::Refused(*error),
+            Self::OAuth(error) => ErrorCause::OAuth(*error),
             Self::Expired => ErrorCause::Expired,
-            Self::ForgedForm => ErrorCause::Unchecked,
-            Self::Common(CommonError::LimitExceeded(_)) => ErrorCause::TooMany,
+            Self::ForgedForm => ErrorCause::ForgedForm,
+            Self::Common(CommonError::LimitExceeded(_)) => ErrorCause::RateLimited,
             Self::Common(CommonError::NotFound) => ErrorCause::NotFound,
             Self::Common(CommonError::Unavailable(_) | CommonError::Internal) => {
                 ErrorCause::Internal

@@ -10,6 +10,7 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 
 use super::*;
+use crate::config::RESERVED_SEGMENTS;
 use crate::http::extract::client::Peer;
 use crate::http::service::HttpService;
 use crate::http::service::tests::test_state;
@@ -134,7 +135,7 @@ async fn the_first_segment_of_every_route_is_reserved() {
     let state = test_state(folder.path()).await;
     for path in areas(&state).into_iter().filter(|area| area.area != MATRIX).flat_map(|a| a.paths) {
         let first = path.split('/').nth(1).unwrap();
-        let reserved = first.starts_with('.') || paths::RESERVED_SEGMENTS.contains(&first);
+        let reserved = first.starts_with('.') || RESERVED_SEGMENTS.contains(&first);
         assert!(reserved, "{path}");
     }
 }

@@ -5,7 +5,6 @@
 //! one must not be counted by the other. The price is that one node of the cluster does all the
 //! counting. Services with different prefixes are spread over the cluster.
 
-use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,7 +48,7 @@ impl Connection {
     }
 
     async fn connect(info: ConnectionInfo, prefix: &Arc<str>) -> RedisResult<Self> {
-        // Timeouts are applied per request, by the caller.
+        // The timeouts are in `reconnect` and `RedisCounters::query`.
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
             .set_response_timeout(None)
@@ -75,8 +74,7 @@ impl Connection {
         buckets: &[Bucket<'_>],
     ) -> RedisResult<Vec<WindowState>> {
         let argument = |bucket: &Bucket<'_>| {
-            let mut key = String::with_capacity(64);
-            let _ = write!(key, "{{{}}}:{}:{}", self.prefix, bucket.limit.name(), bucket.key);
+            let key = format!("{{{}}}:{}:{}", self.prefix, bucket.limit.name(), bucket.key);
             (key, bucket.limit.requests(), bucket.limit.window().as_secs() * 1000)
         };
         let arguments: Vec<_> = buckets.iter().map(argument).collect();

@@ -26,7 +26,7 @@ pub(super) struct ManagedConnection {
     info: ConnectionInfo,
     prefix: Arc<str>,
     timeout: Duration,
-    /// The connection and its generation, which tells late failures of an older connection apart.
+    /// The connection and its generation, by which late failures of an older connection are ignored.
     current: RwLock<Option<(Connection, u64)>>,
     next_generation: AtomicU64,
     timeouts: AtomicU32,
@@ -108,12 +108,12 @@ pub(super) async fn reconnect_loop(connection: Arc<ManagedConnection>) {
         while connection.get().is_some() {
             connection.lost.notified().await;
         }
-        // A connection that failed soon is retried after a delay: each failure costs requests time.
+        // A short-lived connection is retried after a delay, because each failure delays requests.
         let mut attempt = if since.elapsed() > STABLE_AFTER {
             delay = RETRY_DELAYS.0;
             connection.try_connect().await
         } else {
-            Err("the last connection failed soon".to_owned())
+            Err("the last connection was short-lived".to_owned())
         };
         while let Err(reason) = attempt {
             tracing::debug!(redis = %connection.info.addr(), reason, "Redis still unavailable");

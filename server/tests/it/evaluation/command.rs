@@ -29,7 +29,7 @@ fn the_walk_is_printed_with_a_line_for_each_rule() {
     let lines: Vec<&str> = output.lines().collect();
     assert!(lines[0].starts_with("– global/override/.m.rule.master "), "{output}");
     let one_to_one = lines.iter().find(|line| line.contains(".m.rule.room_one_to_one")).unwrap();
-    assert!(one_to_one.starts_with("✗ ") && one_to_one.ends_with("has 5 members, wanted 2"));
+    assert!(one_to_one.starts_with("✗ ") && one_to_one.ends_with("has 5 members, expected 2"));
     let won = lines.iter().position(|line| line.starts_with("✓ ")).unwrap();
     assert!(lines[won].starts_with("✓ global/underride/.m.rule.message "), "{output}");
     assert_eq!(

@@ -62,13 +62,13 @@ fn each_rule_has_a_line_with_the_reason_for_its_failure() {
     };
     for (rule, mark, why) in [
         (".m.rule.master", "–", "is disabled"),
-        ("is", "✗", r#"content.msgtype is "m.text", wanted null"#),
-        ("contains", "✗", "there is no content.to, wanted 7 in it"),
-        ("few", "✗", "the room has 5 members, wanted <3"),
+        ("is", "✗", r#"content.msgtype is "m.text", expected null"#),
+        ("contains", "✗", "there is no content.to, expected 7 in it"),
+        ("few", "✗", "the room has 5 members, expected <3"),
         ("level", "✗", "the power levels are unknown; use --room"),
         ("name", "✗", "the display name is unknown; use --display-name"),
         ("later", "✗", r#"the condition kind "org.later" is unknown"#),
-        ("pie", "✗", r#"content.body is "cake", wanted "pie""#),
+        ("pie", "✗", r#"content.body is "cake", expected "pie""#),
         (".m.rule.message", "✓", "matches"),
     ] {
         assert!(

@@ -9,7 +9,6 @@ use belfry::pages::{
     Layout, ListedApp, SignInAlert, SignInPage, SignedOutPage, assets,
 };
 
-#[path = "../src/pages/samples.rs"]
 mod samples;
 
 fn main() -> Result<(), Box<dyn error::Error>> {

@@ -1,4 +1,4 @@
-//! Every page in every state with sample data, for tests and for `cargo run --example pages`.
+//! Every page in every state with sample data, for this example and for the tests of the pages.
 
 use askama::Template;
 use belfry_core::oauth::app::AppDetails;
@@ -50,13 +50,13 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         pages.push((name, consent(layout, app, scopes, redirect_uri)?));
     }
     for (name, cause) in [
-        ("refused", ErrorCause::Refused(OAuthError::InvalidRedirectUri)),
-        ("refused-missing", ErrorCause::Refused(OAuthError::Missing(Parameter::ClientId))),
-        ("denied", ErrorCause::Refused(OAuthError::AccessDenied)),
+        ("invalid-request", ErrorCause::OAuth(OAuthError::InvalidRedirectUri)),
+        ("missing-parameter", ErrorCause::OAuth(OAuthError::Missing(Parameter::ClientId))),
+        ("denied", ErrorCause::OAuth(OAuthError::AccessDenied)),
         ("expired", ErrorCause::Expired),
-        ("unchecked", ErrorCause::Unchecked),
+        ("forged-form", ErrorCause::ForgedForm),
         ("malformed", ErrorCause::Malformed),
-        ("too-many", ErrorCause::TooMany),
+        ("rate-limited", ErrorCause::RateLimited),
         ("internal", ErrorCause::Internal),
         ("not-found", ErrorCause::NotFound),
     ] {
@@ -84,9 +84,9 @@ fn account(
 }
 
 fn apps(name: &str) -> Vec<ListedApp> {
-    let app = |id, own, name: &str, website: Option<&str>, scopes: &str| ListedApp {
+    let app = |id, first_party, name: &str, website: Option<&str>, scopes: &str| ListedApp {
         id,
-        own,
+        first_party,
         name: name.to_owned(),
         website: website.map(str::to_owned),
         scopes: scopes.parse().unwrap_or_default(),
