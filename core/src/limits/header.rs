@@ -30,7 +30,8 @@ impl RateLimitDecision {
     }
 
     fn list(&self, write: impl Fn(&mut String, &QuotaStatus) -> fmt::Result) -> String {
-        let mut text = String::new();
+        // Enough for two limits without a reallocation.
+        let mut text = String::with_capacity(64);
         for status in self.statuses() {
             if !text.is_empty() {
                 text.push_str(", ");

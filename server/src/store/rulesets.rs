@@ -6,7 +6,7 @@ mod snapshot;
 use std::sync::{Arc, OnceLock};
 
 use belfry_core::json;
-use belfry_core::rules::{Document, RuleScope, RulesetsResponse, User};
+use belfry_core::rules::{Document, RuleScope, RulesetsResponse, User, default_response};
 use bytes::Bytes;
 
 pub use self::snapshot::{RulesetsSnapshot, SnapshotEpoch};
@@ -144,15 +144,12 @@ impl StoredRulesets {
         self.versioned(scope).map_or(0, |versioned| versioned.bytes)
     }
 
-    /// The response that lists all rules, serialised once. Without documents it is not cached,
-    /// because it would be larger than all other cached data of the account.
+    /// The response that lists all rules, serialised once.
     #[must_use]
     pub fn response(&self, owner: User<'_>) -> Bytes {
+        let Some(documents) = &self.0 else { return default_response(owner).into() };
         let serialize = || json::write(&RulesetsResponse::new(self.documents(), owner)).into();
-        match &self.0 {
-            Some(documents) => documents.response.get_or_init(serialize).clone(),
-            None => serialize(),
-        }
+        documents.response.get_or_init(serialize).clone()
     }
 
     /// Estimated size in memory. A parsed document takes about four times its text; the response,
