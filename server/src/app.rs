@@ -51,7 +51,7 @@ impl AppState {
     ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
         let mut metrics = Metrics::default();
         let passwords = Passwords::new(config.passwords.parallel);
-        metrics.register_password_hashes(passwords.hash_count().clone());
+        metrics.register_password_hashes(passwords.hash_count.clone());
         metrics.register_store_failures(store.failures().clone());
         let rule_limits =
             RuleLimits { rules: config.rules.max_rules, bytes: config.rules.max_bytes };

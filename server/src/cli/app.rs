@@ -85,14 +85,13 @@ async fn disable(store: &Store, id: &str, at: Option<Timestamp>) -> Result<(), F
 }
 
 async fn find(store: &Store, id: &str) -> Result<StoredApp, Failure> {
-    let by_number = match id.parse() {
+    let mut found = match id.parse() {
         Ok(number) => store.app(number).await?,
         Err(_) => None,
     };
-    let found = match by_number {
-        Some(app) => Some(app),
-        None => store.app_by_client_id(id).await?.map(Arc::unwrap_or_clone),
-    };
+    if found.is_none() {
+        found = store.app_by_client_id(id).await?.map(Arc::unwrap_or_clone);
+    }
     found.ok_or_else(|| format!("there is no app {id:?}; see belfry app list").into())
 }
 

@@ -50,7 +50,7 @@ pub(super) fn run(config: &Config) -> Result<(), Failure> {
     for (name, value) in ActiveLimits::new(config, &LimitMetrics::default()).describe() {
         writeln!(out, "  {name:<18} {value}")?;
     }
-    for warning in config.warnings() {
+    if let Some(warning) = config.warning() {
         writeln!(out, "warning: {warning}")?;
     }
     Ok(writeln!(out, "the settings are valid")?)

@@ -55,7 +55,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     let base_url = config.base_url(bound);
     tracing::info!(%database, %base_url, version = env!("CARGO_PKG_VERSION"), "belfry started");
 
-    for warning in config.warnings() {
+    if let Some(warning) = config.warning() {
         tracing::warn!("{warning}");
     }
     let state = Arc::new(AppState::new(config, base_url, store, clock).await?);
@@ -163,7 +163,7 @@ async fn reload_limits(state: Arc<AppState>, overrides: Overrides, mut hangup: S
     while hangup.recv().await.is_some() {
         match Config::load(&overrides) {
             Err(error) => {
-                tracing::error!(%error, "SIGHUP: invalid configuration, rate limits not changed")
+                tracing::error!(%error, "SIGHUP: invalid configuration, rate limits not changed");
             }
             Ok(config) => {
                 let changes = state.limits.replace(&config, &state.metrics);

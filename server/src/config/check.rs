@@ -1,6 +1,7 @@
 //! Validates settings that cannot be checked while parsing, and warns of probable mistakes.
 
 use super::{BaseUrl, Config, ConfigError};
+use crate::store::SecretUrl;
 
 /// First segments of other routes, which `name_segments` cannot use. A test of the router checks
 /// that the list is complete; segments that begin with a dot are reserved as well.
@@ -36,22 +37,16 @@ impl Config {
         {
             return reject("tls: both a certificate and a key are required".to_owned());
         }
-        if let Some(url) = &self.database
-            && !matches!(url.scheme(), "postgres" | "postgresql")
-        {
-            return reject(format!(
-                "database: unsupported scheme {:?}; use postgres://…, or omit it for SQLite in the \
-                 data directory",
-                url.scheme()
-            ));
-        }
-        if let Some(url) = &self.redis
-            && !matches!(url.scheme(), "redis" | "rediss")
-        {
-            return reject(format!(
-                "redis: unsupported scheme {:?}; use redis://…, or rediss://… for TLS",
-                url.scheme()
-            ));
+        let postgres = "use postgres://…, or omit it for SQLite in the data directory";
+        for (key, url, schemes, advice) in [
+            ("database", &self.database, ["postgres", "postgresql"], postgres),
+            ("redis", &self.redis, ["redis", "rediss"], "use redis://…, or rediss://… for TLS"),
+        ] {
+            if let Some(scheme) = url.as_ref().map(SecretUrl::scheme)
+                && !schemes.contains(&scheme)
+            {
+                return reject(format!("{key}: unsupported scheme {scheme:?}; {advice}"));
+            }
         }
         if self.redis.as_ref().is_some_and(|url| url.reveal().contains('#')) {
             // The driver would accept `#insecure`, which disables certificate verification.
@@ -65,18 +60,15 @@ impl Config {
         Ok(())
     }
 
-    /// Warnings about settings that are valid but probably a mistake.
+    /// A warning about settings that are valid but probably a mistake.
     #[must_use]
-    pub fn warnings(&self) -> Vec<&'static str> {
+    pub fn warning(&self) -> Option<&'static str> {
         let secure = self.base_url.as_ref().is_some_and(BaseUrl::is_secure);
-        let mut warnings = Vec::new();
-        if secure && self.tls.is_none() && self.trusted_proxies.is_empty() {
-            warnings.push(
-                "base_url is https but this process serves plain HTTP, so clients connect through a \
-                 proxy; without its address in trusted_proxies they all share one rate limit",
-            );
-        }
-        warnings
+        let has_unknown_proxy = secure && self.tls.is_none() && self.trusted_proxies.is_empty();
+        has_unknown_proxy.then_some(
+            "base_url is https but this process serves plain HTTP, so clients connect through a \
+             proxy; without its address in trusted_proxies they all share one rate limit",
+        )
     }
 }
 

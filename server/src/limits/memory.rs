@@ -125,7 +125,7 @@ impl MemoryCounters {
         for index in 0..self.shards.len() {
             let shard = self.lock(index);
             state.keys += shard.len();
-            state.evicted += shard.evicted();
+            state.evicted += shard.evicted;
         }
         state
     }

@@ -108,7 +108,7 @@ impl AccountPage<'_> {
         let user_rules = RuleKind::ALL.map(|kind| {
             let rules =
                 document.user_rules()[kind].iter().map(|rule| self.rule_row(rule)).collect();
-            Group { title: self.layout.text(heading(kind)), rules }
+            Group { title: self.layout.text(&format!("rules-{kind}")), rules }
         });
         let changed = RuleKind::ALL.into_iter().flat_map(|kind| document.patched_builtins(kind));
         let changed = Group {
@@ -136,16 +136,5 @@ impl AccountPage<'_> {
             enabled: rule.enabled,
             effects: keys.into_iter().map(|key| self.layout.text(key)).collect(),
         }
-    }
-}
-
-/// The message key of the heading of a kind.
-const fn heading(kind: RuleKind) -> &'static str {
-    match kind {
-        RuleKind::Override => "rules-override",
-        RuleKind::Content => "rules-content",
-        RuleKind::Room => "rules-room",
-        RuleKind::Sender => "rules-sender",
-        RuleKind::Underride => "rules-underride",
     }
 }

@@ -13,13 +13,10 @@ pub(super) struct Page<'a> {
     pub(super) colours: bool,
 }
 
-/// The colour of a part of the text.
-#[derive(Clone, Copy)]
-enum Style {
-    Won,
-    Failed,
-    Faint,
-}
+/// ANSI colours (SGR parameters).
+const GREEN: &str = "1;32";
+const RED: &str = "31";
+const FAINT: &str = "2";
 
 impl fmt::Display for Page<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -27,18 +24,13 @@ impl fmt::Display for Page<'_> {
         let names: Vec<String> = walk.iter().map(|step| name(step.rule)).collect();
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
         for (step, name) in walk.iter().zip(names) {
-            let (mark, style) = match step.outcome {
-                Outcome::Won => ("✓", Style::Won),
-                Outcome::Failed => ("✗", Style::Failed),
-                Outcome::Disabled => ("–", Style::Faint),
-            };
             let name = format!("{name:width$}");
-            let name = if let Style::Failed = style { name } else { self.paint(style, &name) };
-            let reason = self.paint(
-                if let Style::Won = style { style } else { Style::Faint },
-                &describe_result(step),
-            );
-            writeln!(f, "{} {name}  {reason}", self.paint(style, mark))?;
+            let (mark, name, reason_colour) = match step.outcome {
+                Outcome::Won => (self.paint(GREEN, "✓"), self.paint(GREEN, &name), GREEN),
+                Outcome::Failed => (self.paint(RED, "✗"), name, FAINT),
+                Outcome::Disabled => (self.paint(FAINT, "–"), self.paint(FAINT, &name), FAINT),
+            };
+            writeln!(f, "{mark} {name}  {}", self.paint(reason_colour, &describe_result(step)))?;
         }
         if walk.is_empty() {
             writeln!(f, "no rule is evaluated for the user's own event")?;
@@ -49,12 +41,9 @@ impl fmt::Display for Page<'_> {
             Some(rule) => format!(", by {}", name(rule)),
             None => String::new(),
         };
-        let (style, result) = if evaluation.notify() {
-            (Style::Won, "notify")
-        } else {
-            (Style::Failed, "do not notify")
-        };
-        writeln!(f, "{}{decided_by}", self.paint(style, result))?;
+        let (colour, result) =
+            if evaluation.notify() { (GREEN, "notify") } else { (RED, "do not notify") };
+        writeln!(f, "{}{decided_by}", self.paint(colour, result))?;
         let actions: Vec<_> = evaluation.actions().collect();
         writeln!(f, "actions  {}", to_json(&actions))?;
         writeln!(f, "tweaks   {}", to_json(&evaluation.tweaks()))
@@ -62,12 +51,7 @@ impl fmt::Display for Page<'_> {
 }
 
 impl Page<'_> {
-    fn paint(&self, style: Style, text: &str) -> String {
-        let colour = match style {
-            Style::Won => "1;32",
-            Style::Failed => "31",
-            Style::Faint => "2",
-        };
+    fn paint(&self, colour: &str, text: &str) -> String {
         if self.colours { format!("\u{1b}[{colour}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 }

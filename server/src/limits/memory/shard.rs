@@ -21,7 +21,8 @@ pub(super) struct Shard {
     entries: HashTable<Entry>,
     max_keys: usize,
     next_swept: usize,
-    evicted: u64,
+    /// The number of keys that were evicted before their window ended.
+    pub(super) evicted: u64,
 }
 
 /// The window of one key.
@@ -55,11 +56,6 @@ impl Shard {
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
         self.entries.capacity()
-    }
-
-    /// The number of keys that were evicted before their window ended.
-    pub(super) fn evicted(&self) -> u64 {
-        self.evicted
     }
 
     /// The stored window of a key.

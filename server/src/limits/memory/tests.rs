@@ -53,7 +53,7 @@ proptest! {
                 prop_assert_eq!(live, map.get(&key).copied());
             }
         }
-        prop_assert_eq!(shard.evicted(), 0);
+        prop_assert_eq!(shard.evicted, 0);
     }
 
     #[test]

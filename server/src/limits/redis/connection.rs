@@ -23,7 +23,7 @@ const PIPELINE_SIZE: usize = 4096;
 /// A connection to a server that has loaded the script. Clones share it and pipeline their commands.
 #[derive(Debug, Clone)]
 pub(super) struct Connection {
-    connection: MultiplexedConnection,
+    multiplexed: MultiplexedConnection,
     script: Arc<str>,
     prefix: Arc<str>,
 }
@@ -54,10 +54,10 @@ impl Connection {
             .set_response_timeout(None)
             .set_pipeline_buffer_size(PIPELINE_SIZE);
         let client = Client::open(info)?;
-        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+        let mut multiplexed = client.get_multiplexed_async_connection_with_config(&config).await?;
         let script: String =
-            redis::cmd("SCRIPT").arg("LOAD").arg(SCRIPT).query_async(&mut connection).await?;
-        Ok(Self { connection, script: script.into(), prefix: Arc::clone(prefix) })
+            redis::cmd("SCRIPT").arg("LOAD").arg(SCRIPT).query_async(&mut multiplexed).await?;
+        Ok(Self { multiplexed, script: script.into(), prefix: Arc::clone(prefix) })
     }
 
     /// Writes once, so that a server that only reads (a replica, a full one) is not used.
@@ -87,10 +87,10 @@ impl Connection {
         arguments: &[(String, u32, u64)],
     ) -> RedisResult<Vec<WindowState>> {
         let by_hash = command("EVALSHA", &self.script, mode, arguments);
-        let response: Vec<u64> = match by_hash.query_async(&mut self.connection).await {
+        let response: Vec<u64> = match by_hash.query_async(&mut self.multiplexed).await {
             Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
                 let by_text = command("EVAL", SCRIPT, mode, arguments);
-                by_text.query_async(&mut self.connection).await?
+                by_text.query_async(&mut self.multiplexed).await?
             }
             response => response?,
         };

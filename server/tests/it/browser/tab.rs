@@ -162,7 +162,7 @@ impl Tab {
         self.devtools("Network.setBlockedURLs", json!({ "urls": [url] })).await;
     }
 
-    /// Runs a DevTools command, for what `WebDriver` does not offer.
+    /// Runs a `DevTools` command, for functions that `WebDriver` does not have.
     async fn devtools(&self, command: &'static str, parameters: Value) {
         self.client.issue_cmd(Devtools { command, parameters }).await.unwrap();
     }

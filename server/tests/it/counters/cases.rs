@@ -73,7 +73,7 @@ pub(super) async fn a_peek_consumes_nothing_and_starts_no_window(engine: TestEng
         assert_eq!((decision.is_admitted(), remaining(&decision)), (true, vec![1]));
     }
     // A window that a peek had started would end before the last two requests.
-    engine.advance(Duration::from_millis(2000)).await;
+    engine.advance(Duration::from_secs(2)).await;
     assert!(engine.check(&buckets).await.is_admitted());
     engine.advance(Duration::from_millis(1200)).await;
     assert!(!engine.peek(&buckets).await.is_admitted());
