@@ -43,7 +43,7 @@ pub fn check(input: &[u8]) {
         assert_eq!(range.to_string().parse(), Ok(range));
     }
     let proxy = IpAddr::from(Ipv4Addr::LOCALHOST);
-    let proxies = TrustedProxies::new("127.0.0.0/8".parse().into_iter().collect());
+    let proxies = TrustedProxies("127.0.0.0/8".parse().into_iter().collect());
     let _ = proxies.client_address(proxy, [header].into_iter(), [rest].into_iter());
 }
 

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_in_attempt_counts_for_its_address_and_for_the_name_from_that_address() {
+    fn attempts_count_for_their_address_and_for_the_name_from_that_address() {
         let limits = AbuseLimits::default();
         let buckets = limits.sign_in(network(1), "Alice");
         let expected = [
@@ -123,6 +123,8 @@ mod tests {
             ("sign_in_name".to_owned(), LimitKey::name_from(network(1), "alice")),
         ];
         assert_eq!(keys(&buckets), expected);
+        let expected = [("app_registration".to_owned(), LimitKey::Network(network(1)))];
+        assert_eq!(keys(&limits.app_registration(network(1))), expected);
     }
 
     #[test]
@@ -134,12 +136,5 @@ mod tests {
         for (victim, attacker) in victim.iter().zip(&attacker) {
             assert!(keys(victim).iter().all(|key| !keys(attacker).contains(key)));
         }
-    }
-
-    #[test]
-    fn app_registrations_count_by_address() {
-        let limits = AbuseLimits::default();
-        let expected = [("app_registration".to_owned(), LimitKey::Network(network(1)))];
-        assert_eq!(keys(&limits.app_registration(network(1))), expected);
     }
 }

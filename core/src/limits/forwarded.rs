@@ -17,21 +17,9 @@ use super::cidr::Cidr;
 /// The proxies whose forwarding headers are trusted; by default none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
-pub struct TrustedProxies(Vec<Cidr>);
+pub struct TrustedProxies(pub Vec<Cidr>);
 
 impl TrustedProxies {
-    /// Trusts the proxies in these ranges.
-    #[must_use]
-    pub fn new(ranges: Vec<Cidr>) -> Self {
-        Self(ranges)
-    }
-
-    /// Whether no proxy is trusted.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Whether an address is that of a trusted proxy.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
@@ -83,7 +71,7 @@ impl TrustedProxies {
 /// The ranges, or `none`.
 impl fmt::Display for TrustedProxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_empty() {
+        if self.0.is_empty() {
             return f.write_str("none");
         }
         let ranges: Vec<_> = self.0.iter().map(Cidr::to_string).collect();
@@ -141,7 +129,7 @@ mod tests {
         let ranges = ["10.0.0.0/8", "fd00::/8"].map(|range| range.parse().unwrap());
         let x_forwarded_for = x_forwarded_for.iter().map(|line| line.as_bytes());
         let forwarded = forwarded.iter().map(|line| line.as_bytes());
-        let proxies = TrustedProxies::new(ranges.into());
+        let proxies = TrustedProxies(ranges.into());
         proxies.client_address(peer.parse().unwrap(), x_forwarded_for, forwarded).to_string()
     }
 
@@ -255,7 +243,7 @@ mod tests {
             garbage in prop::collection::vec(any::<u8>(), 0..80),
             hop in any::<std::net::Ipv4Addr>(),
         ) {
-            let proxies = TrustedProxies::new(vec!["10.0.0.1".parse().unwrap()]);
+            let proxies = TrustedProxies(vec!["10.0.0.1".parse().unwrap()]);
             let peer: IpAddr = PROXY.parse().unwrap();
             prop_assume!(IpAddr::V4(hop) != peer);
             let _ = proxies.client_address(peer, [garbage.as_slice()].into_iter(), [garbage.as_slice()].into_iter());

@@ -18,14 +18,8 @@ pub struct OriginalRequest<'a> {
     pub target: Cow<'a, str>,
 }
 
-/// The two headers in which a proxy names the original request.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HeaderPair<'a> {
-    /// `X-Original-Method` or `X-Forwarded-Method`
-    pub method: Option<Cow<'a, str>>,
-    /// `X-Original-URI` or `X-Forwarded-Uri`
-    pub target: Option<Cow<'a, str>>,
-}
+/// The two headers in which a proxy names the original request: the method and the target.
+pub type HeaderPair<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
 
 /// Why the original request is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -52,8 +46,8 @@ pub fn resolve<'a>(
     forwarded: HeaderPair<'a>,
 ) -> Result<OriginalRequest<'a>, OriginalRequestError> {
     let mut resolved = None;
-    for request in [path, original.into_request()?, forwarded.into_request()?].into_iter().flatten()
-    {
+    let named = [path, from_headers(original)?, from_headers(forwarded)?];
+    for request in named.into_iter().flatten() {
         match &resolved {
             None => resolved = Some(request),
             Some(first) if first.is_same(&request) => {}
@@ -63,13 +57,11 @@ pub fn resolve<'a>(
     resolved.ok_or(OriginalRequestError::Missing)
 }
 
-impl<'a> HeaderPair<'a> {
-    fn into_request(self) -> Result<Option<OriginalRequest<'a>>, OriginalRequestError> {
-        match (self.method, self.target) {
-            (None, None) => Ok(None),
-            (Some(method), Some(target)) => Ok(Some(OriginalRequest { method, target })),
-            _ => Err(OriginalRequestError::Incomplete),
-        }
+fn from_headers(pair: HeaderPair<'_>) -> Result<Option<OriginalRequest<'_>>, OriginalRequestError> {
+    match pair {
+        (None, None) => Ok(None),
+        (Some(method), Some(target)) => Ok(Some(OriginalRequest { method, target })),
+        _ => Err(OriginalRequestError::Incomplete),
     }
 }
 
@@ -100,7 +92,7 @@ mod tests {
             None => HeaderPair::default(),
             Some((method, target)) => {
                 let part = |text: &'static str| (!text.is_empty()).then(|| text.into());
-                HeaderPair { method: part(method), target: part(target) }
+                (part(method), part(target))
             }
         };
         for (path, original, forwarded, expected) in [

@@ -107,24 +107,16 @@ pub fn check_email(email: &str) -> Result<(), FieldError> {
         return Err(FieldError::TooLong(MAX_EMAIL_LENGTH));
     }
     let is_label = |label: &str| {
-        let inside = |c: char| c.is_alphanumeric() || c == '-';
-        !label.is_empty()
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-            && label.chars().all(inside)
+        let has_outer_hyphen = label.starts_with('-') || label.ends_with('-');
+        let is_allowed = |c: char| c.is_alphanumeric() || c == '-';
+        !label.is_empty() && !has_outer_hyphen && label.chars().all(is_allowed)
     };
     let is_forbidden =
         |c: char| c.is_whitespace() || c.is_control() || "@\"(),:;<>[\\]".contains(c);
-    match email.rsplit_once('@') {
-        Some((local, domain))
-            if !local.is_empty()
-                && !local.contains(is_forbidden)
-                && domain.split('.').all(is_label) =>
-        {
-            Ok(())
-        }
-        _ => Err(FieldError::EmailInvalid),
-    }
+    let is_valid = email.rsplit_once('@').is_some_and(|(local, domain)| {
+        !local.is_empty() && !local.contains(is_forbidden) && domain.split('.').all(is_label)
+    });
+    if is_valid { Ok(()) } else { Err(FieldError::EmailInvalid) }
 }
 
 /// Checks a new password: its length, and that it is not a common one.

@@ -20,7 +20,7 @@ const FORBIDDEN: &str = "about blob data file filesystem ftp intent jar javascri
 
 /// A valid redirect URI, stored exactly as it was given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct RedirectUri(String);
 
 /// Why a text cannot be registered as a redirect URI.
@@ -154,12 +154,6 @@ fn has_forbidden_scheme(text: &str) -> bool {
 impl fmt::Display for RedirectUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-impl From<RedirectUri> for String {
-    fn from(uri: RedirectUri) -> Self {
-        uri.0
     }
 }
 

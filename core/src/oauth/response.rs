@@ -91,7 +91,15 @@ impl ResponseTarget {
         if self.redirect_uri.is_oob() {
             return Delivery::Show;
         }
-        let fields = self.fields(issuer, response);
+        let mut fields = match response {
+            AuthorizationResponse::Code(code) => vec![("code", code.reveal().to_owned())],
+            AuthorizationResponse::Error(error) => vec![
+                ("error", error.code().as_str().to_owned()),
+                ("error_description", error.to_string()),
+            ],
+        };
+        fields.extend(self.state.clone().map(|state| ("state", state)));
+        fields.push(("iss", issuer.to_owned()));
         let target = strip_response_parameters(self.redirect_uri.as_str());
         match self.mode {
             ResponseMode::Query => {
@@ -105,23 +113,6 @@ impl ResponseTarget {
             ResponseMode::Fragment => Delivery::Redirect(target + "#" + &join(&fields)),
             ResponseMode::FormPost => Delivery::Post { action: target, fields },
         }
-    }
-
-    fn fields(
-        &self,
-        issuer: &str,
-        response: AuthorizationResponse<'_>,
-    ) -> Vec<(&'static str, String)> {
-        let mut fields = match response {
-            AuthorizationResponse::Code(code) => vec![("code", code.reveal().to_owned())],
-            AuthorizationResponse::Error(error) => vec![
-                ("error", error.code().as_str().to_owned()),
-                ("error_description", error.to_string()),
-            ],
-        };
-        fields.extend(self.state.clone().map(|state| ("state", state)));
-        fields.push(("iss", issuer.to_owned()));
-        fields
     }
 }
 

@@ -10,8 +10,8 @@ use crate::wire_enum::wire_enum;
 
 wire_enum! {
     /// A scope. The order is that of the metadata.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-    #[serde(try_from = "String", into = "&'static str")]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[serde(into = "&'static str")]
     pub enum Scope {
         Read = "read",
         Write = "write",
@@ -112,14 +112,6 @@ impl FromStr for Scope {
 impl From<Scope> for &'static str {
     fn from(scope: Scope) -> Self {
         scope.as_str()
-    }
-}
-
-impl TryFrom<String> for Scope {
-    type Error = ScopeError;
-
-    fn try_from(text: String) -> Result<Self, ScopeError> {
-        text.parse()
     }
 }
 

@@ -34,12 +34,11 @@ pub(super) fn has_plain_host(authority: Authority<'_>) -> bool {
     let is_label = |label: &str| {
         !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
     };
-    let is_plain = match authority.host_parsed() {
-        Host::Ipv4(_) | Host::Ipv6(_) => true,
-        Host::RegName(name) => name.as_str().split('.').all(is_label) && !is_numeric(name.as_str()),
-        _ => false,
-    };
-    let has_port_number = !authority.port().is_some_and(|port| port.is_empty());
+    let is_name = |name: &str| name.split('.').all(is_label) && !is_numeric(name);
+    let host = authority.host_parsed();
+    let is_plain = matches!(host, Host::Ipv4(_) | Host::Ipv6(_))
+        || matches!(host, Host::RegName(name) if is_name(name.as_str()));
+    let has_port_number = authority.port().is_none_or(|port| !port.is_empty());
     is_plain && has_port_number && authority.port_to_u16().is_ok()
 }
 

@@ -64,7 +64,7 @@ impl Config {
     #[must_use]
     pub fn warning(&self) -> Option<&'static str> {
         let secure = self.base_url.as_ref().is_some_and(BaseUrl::is_secure);
-        let has_unknown_proxy = secure && self.tls.is_none() && self.trusted_proxies.is_empty();
+        let has_unknown_proxy = secure && self.tls.is_none() && self.trusted_proxies.0.is_empty();
         has_unknown_proxy.then_some(
             "base_url is https but this process serves plain HTTP, so clients connect through a \
              proxy; without its address in trusted_proxies they all share one rate limit",

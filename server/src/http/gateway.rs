@@ -11,9 +11,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::limits::RateLimitDecision;
-use belfry_core::limits::original_request::{
-    HeaderPair, OriginalRequest, OriginalRequestError, resolve,
-};
+use belfry_core::limits::original_request::{OriginalRequest, OriginalRequestError, resolve};
 use belfry_core::oauth::scope::{ScopeError, Scopes};
 use belfry_core::oauth::token::{Token, TokenError};
 use jiff::Timestamp;
@@ -58,14 +56,10 @@ fn original_request<'a>(
 ) -> Result<OriginalRequest<'a>, OriginalRequestError> {
     let path = original_target(uri)
         .map(|target| OriginalRequest { method: method.into(), target: target.into() });
-    let pair = |method, target| {
-        Ok(HeaderPair {
-            method: single_header(headers, method)?,
-            target: single_header(headers, target)?,
-        })
-    };
-    let original = pair("x-original-method", "x-original-uri")?;
-    resolve(path, original, pair("x-forwarded-method", "x-forwarded-uri")?)
+    let header = |name| single_header(headers, name);
+    let original = (header("x-original-method")?, header("x-original-uri")?);
+    let forwarded = (header("x-forwarded-method")?, header("x-forwarded-uri")?);
+    resolve(path, original, forwarded)
 }
 
 /// The path and query after `/gateway/check`, if the path continues there.

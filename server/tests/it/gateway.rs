@@ -186,7 +186,7 @@ async fn a_check_without_an_original_request_is_counted_itself() {
 
 #[tokio::test]
 async fn behind_a_trusted_proxy_the_address_of_the_client_counts() {
-    let proxies = TrustedProxies::new(vec!["10.0.0.1".parse().unwrap()]);
+    let proxies = TrustedProxies(vec!["10.0.0.1".parse().unwrap()]);
     let service = Service::with(config(|config| config.trusted_proxies = proxies)).await;
     for (peer, forwarded_for, left) in [
         (address(9), "198.51.100.1", 299),

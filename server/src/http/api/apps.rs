@@ -44,7 +44,7 @@ struct Credentials {
 impl Application {
     fn new(app: App, secret: Option<&SplitToken>) -> Self {
         let App { id, client_id, details } = app;
-        let uris: Vec<String> = details.redirect_uris.into_iter().map(String::from).collect();
+        let uris: Vec<String> = details.redirect_uris.iter().map(ToString::to_string).collect();
         let credentials = secret.map(|secret| Credentials {
             client_id,
             client_secret: secret.reveal().to_owned(),

@@ -11,7 +11,7 @@ use crate::support::process::{Process, run_successfully};
 use crate::support::service::config;
 
 async fn behind(ranges: &[&str]) -> Service {
-    let proxies = TrustedProxies::new(ranges.iter().map(|range| range.parse().unwrap()).collect());
+    let proxies = TrustedProxies(ranges.iter().map(|range| range.parse().unwrap()).collect());
     Service::with(config(|config| config.trusted_proxies = proxies)).await
 }
 
