@@ -49,19 +49,10 @@ impl ApplicationServices {
         Ok(Self(services))
     }
 
-    /// The digest of a token, if it is that of a registered service.
-    #[must_use]
-    pub fn find_token(&self, token: &Secret) -> Option<Sha256Digest> {
-        if self.0.is_empty() {
-            return None;
-        }
-        Some(Sha256Digest::of(token.reveal())).filter(|digest| self.0.contains_key(digest))
-    }
-
     /// The application service with this token.
     #[must_use]
-    pub fn by_token(&self, token: Sha256Digest) -> Option<&Arc<ApplicationService>> {
-        self.0.get(&token)
+    pub fn by_token(&self, token: &Secret) -> Option<&Arc<ApplicationService>> {
+        if self.0.is_empty() { None } else { self.0.get(&Sha256Digest::of(token.reveal())) }
     }
 
     /// Whether a user id is in an exclusive namespace, and thus cannot be registered.
@@ -115,8 +106,7 @@ mod tests {
     #[test]
     fn a_service_acts_for_itself_and_for_the_ids_in_its_namespaces() {
         let services = load(&[BRIDGE]).unwrap();
-        let token = Sha256Digest::of("t");
-        let service = services.by_token(token).unwrap();
+        let service = services.by_token(&Secret::new("t")).unwrap();
         for (name, allowed) in
             [("bot", true), ("irc_ann", true), ("ann", false), ("xirc_ann", false), ("both", false)]
         {
@@ -126,7 +116,7 @@ mod tests {
         assert!(services.is_reserved("@irc_zoe:x"));
         assert!(!services.is_reserved("@ann") && !services.is_reserved("@bot:x"));
         assert!(service.rate_limited);
-        assert!(services.by_token(Sha256Digest::of("u")).is_none());
+        assert!(services.by_token(&Secret::new("u")).is_none());
     }
 
     #[test]

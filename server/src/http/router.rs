@@ -13,7 +13,7 @@ pub(crate) use self::area_router::{AreaRouter, join};
 use super::account::{page, sign_in, sign_out};
 use super::api::{accounts, apps, instance};
 use super::error::format::ErrorFormat;
-use super::layer::area::{Area, LimitClass, TrailingSlash};
+use super::layer::area::{Area, LimitClass};
 use super::layer::cache::CachePolicy;
 use super::layer::cors::Cors;
 use super::matrix::{self, login, register};
@@ -28,7 +28,7 @@ pub(crate) const PLAIN: Area = Area {
     cors: Cors::SameOrigin,
     cache: CachePolicy::Unspecified,
     limits: LimitClass::Counted,
-    trailing_slash: TrailingSlash::Significant,
+    ignores_trailing_slash: false,
 };
 
 /// Health, metrics and static files.
@@ -38,8 +38,7 @@ const EXEMPT: Area = Area { limits: LimitClass::Exempt, ..PLAIN };
 const GATEWAY: Area = Area { limits: LimitClass::Gateway, ..PLAIN };
 
 /// Metadata, which scripts of any origin may read.
-const WELL_KNOWN: Area =
-    Area { cors: Cors::AnyOrigin, trailing_slash: TrailingSlash::Ignored, ..PLAIN };
+const WELL_KNOWN: Area = Area { cors: Cors::AnyOrigin, ignores_trailing_slash: true, ..PLAIN };
 
 /// Mastodon's API.
 const API: Area = Area { cache: CachePolicy::PrivateNoStore, ..WELL_KNOWN };
@@ -48,7 +47,7 @@ const API: Area = Area { cache: CachePolicy::PrivateNoStore, ..WELL_KNOWN };
 const OAUTH: Area = Area {
     errors: ErrorFormat::OAuth,
     cache: CachePolicy::NoStore,
-    trailing_slash: TrailingSlash::Ignored,
+    ignores_trailing_slash: true,
     ..PLAIN
 };
 

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use belfry_core::oauth::app::{App, AppDetails, Registration};
+use belfry_core::oauth::app::{App, Registration};
 use belfry_core::secret::SplitToken;
-use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::app::AppState;
@@ -75,7 +74,13 @@ pub(crate) async fn register(
     let details = checked.map_err(|invalid| ApiError::invalid_app(&invalid, &format))?;
     let now = state.clock.now();
     let secret = random::secret(now);
-    let mut app = new_app(now, details, &secret);
+    let client_id = random::secret(now).reveal().to_owned();
+    let mut app = StoredApp {
+        app: App { id: random::id(now), client_id, details },
+        secret: secret.hashed(),
+        created_at: now,
+        disabled_at: None,
+    };
     while state.store.add_app(&app).await? == AddAppOutcome::IdTaken {
         app.app.id = random::id(now);
     }
@@ -89,14 +94,4 @@ pub(crate) async fn verify_credentials(
 ) -> Result<Json<Application>, ApiError> {
     let app = state.store.app(bearer.token.app_id).await?.ok_or(CommonError::Internal)?;
     Ok(Json(Application::new(app.app, None)))
-}
-
-fn new_app(now: Timestamp, details: AppDetails, secret: &SplitToken) -> StoredApp {
-    let client_id = random::secret(now).reveal().to_owned();
-    StoredApp {
-        app: App { id: random::id(now), client_id, details },
-        secret: secret.hashed(),
-        created_at: now,
-        disabled_at: None,
-    }
 }

@@ -8,10 +8,11 @@ use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
 use belfry_core::oauth::bearer::{self, SeveralTokens};
 use belfry_core::oauth::token::Token;
 use belfry_core::percent;
-use belfry_core::secret::{HashedSecret, Secret, Sha256Digest, SplitToken};
+use belfry_core::secret::{HashedSecret, Secret, SplitToken};
 use jiff::Timestamp;
 
 use crate::app::AppState;
+use crate::application_services::ApplicationService;
 use crate::http::error::CommonError;
 use crate::limits::ActiveLimits;
 
@@ -40,8 +41,8 @@ pub(crate) enum Credential {
     Multiple,
     /// A token that was never issued.
     Unknown,
-    /// The token of an application service.
-    ApplicationService(Sha256Digest),
+    /// The token of this application service.
+    ApplicationService(Arc<ApplicationService>),
     /// An issued token, which may be revoked or expired.
     Token(HashedSecret, Arc<Token>),
     /// The database failed to look the token up.
@@ -83,8 +84,8 @@ impl Client {
         let credential = match token(headers, query) {
             Err(SeveralTokens) => Credential::Multiple,
             Ok(None) => Credential::Missing,
-            Ok(Some(secret)) => match state.application_services.find_token(&secret) {
-                Some(token) => Credential::ApplicationService(token),
+            Ok(Some(secret)) => match state.application_services.by_token(&secret) {
+                Some(service) => Credential::ApplicationService(Arc::clone(service)),
                 None => match SplitToken::parse(secret.reveal()).map(|token| token.hashed()) {
                     None => Credential::Unknown,
                     Some(secret) => {

@@ -84,10 +84,7 @@ async fn authenticate(parts: &Parts, state: &AppState) -> Result<TokenOwner, Mat
             Err(TokenError::Revoked | TokenError::Expired) => Err(MatrixError::UnknownToken),
             Err(TokenError::AccountDisabled) => Err(MatrixError::Deactivated),
         },
-        Credential::ApplicationService(digest) => {
-            let service = state.application_services.by_token(*digest);
-            service.cloned().map(TokenOwner::Service).ok_or(MatrixError::UnknownToken)
-        }
+        Credential::ApplicationService(service) => Ok(TokenOwner::Service(Arc::clone(service))),
         Credential::Missing => Err(MatrixError::MissingToken),
         Credential::Multiple => Err(SeveralTokens.into()),
         Credential::Unknown => Err(MatrixError::UnknownToken),

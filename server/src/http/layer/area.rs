@@ -27,7 +27,8 @@ pub(crate) struct Area {
     pub(crate) cors: Cors,
     pub(crate) cache: CachePolicy,
     pub(crate) limits: LimitClass,
-    pub(crate) trailing_slash: TrailingSlash,
+    /// Whether each route also has a path with a trailing slash.
+    pub(crate) ignores_trailing_slash: bool,
 }
 
 /// How the requests of an area count for rate limits.
@@ -39,15 +40,6 @@ pub(crate) enum LimitClass {
     Exempt,
     /// The handler counts the original request of a proxy instead of the request itself.
     Gateway,
-}
-
-/// Whether a trailing slash makes a difference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TrailingSlash {
-    /// A path with a slash is another path than the one without.
-    Significant,
-    /// Each route also has a path with a slash.
-    Ignored,
 }
 
 /// Handles a request with the policies of its area.
@@ -77,7 +69,12 @@ pub(crate) async fn serve(
 /// Applies the rate limits, calls the handler, and writes errors in the format of the area. Every
 /// response reports the limits, also after an error or a panic.
 async fn handle(area: Area, state: &AppState, mut request: Request, next: Next) -> Response {
-    let errors = ErrorWriter::new(area.errors, &request, state);
+    let is_page = area.errors == ErrorFormat::Page && !wants_json(request.headers());
+    let page_format = is_page.then(|| PageFormat::negotiate(request.uri(), request.headers()));
+    let write_error = |error: CommonError| match &page_format {
+        Some(format) => page::error_page(state, format, error),
+        None => error.to_response(area.errors),
+    };
     let mut limits = RateLimitHeaders::default();
     let limited_handler = async {
         if area.limits == LimitClass::Counted {
@@ -88,49 +85,24 @@ async fn handle(area: Area, state: &AppState, mut request: Request, next: Next) 
         Ok::<_, CommonError>(response)
     };
     let mut response = match AssertUnwindSafe(limited_handler).catch_unwind().await {
-        Ok(Ok(response)) => errors.format(response),
-        Ok(Err(error)) => errors.write(error),
+        Ok(Ok(mut response)) => match response.extensions_mut().remove::<CommonError>() {
+            None => response,
+            Some(error) => {
+                // The headers that the handler set remain.
+                let mut written = write_error(error);
+                for (name, value) in response.headers() {
+                    written.headers_mut().entry(name).or_insert_with(|| value.clone());
+                }
+                written
+            }
+        },
+        Ok(Err(error)) => write_error(error),
         Err(_) => {
             state.metrics.panics.inc();
             tracing::error!(?area.errors, "handler panicked");
-            errors.write(CommonError::Internal)
+            write_error(CommonError::Internal)
         }
     };
     limits.write(&mut response);
     response
-}
-
-/// Writes errors in the format of an area.
-struct ErrorWriter<'a> {
-    format: ErrorFormat,
-    /// The language of the page, for clients that accept one.
-    page: Option<PageFormat>,
-    state: &'a AppState,
-}
-
-impl<'a> ErrorWriter<'a> {
-    fn new(format: ErrorFormat, request: &Request, state: &'a AppState) -> Self {
-        let is_page = format == ErrorFormat::Page && !wants_json(request.headers());
-        let page = is_page.then(|| PageFormat::negotiate(request.uri(), request.headers()));
-        Self { format, page, state }
-    }
-
-    /// Writes the error that a handler returned, if any, with the headers that it set.
-    fn format(&self, mut response: Response) -> Response {
-        let Some(error) = response.extensions_mut().remove::<CommonError>() else {
-            return response;
-        };
-        let mut written = self.write(error);
-        for (name, value) in response.headers() {
-            written.headers_mut().entry(name).or_insert_with(|| value.clone());
-        }
-        written
-    }
-
-    fn write(&self, error: CommonError) -> Response {
-        match &self.page {
-            Some(format) => page::error_page(self.state, format, error),
-            None => error.to_response(self.format),
-        }
-    }
 }

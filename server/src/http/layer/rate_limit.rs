@@ -78,7 +78,7 @@ pub(crate) async fn check(
             }
         },
     };
-    let buckets = buckets(state, active, request, &client);
+    let buckets = buckets(active, request, &client);
     let decision = state.limits.check(active, CountMode::Check, &buckets, now).await;
     (client, decision)
 }
@@ -106,17 +106,12 @@ async fn look_up(
 
 /// The buckets of a request; none for an application service without limits.
 fn buckets<'a>(
-    state: &AppState,
     active: &'a ActiveLimits,
     request: &LimitedRequest<'_>,
     client: &Client,
 ) -> Buckets<'a> {
     let account = match &client.credential {
-        Credential::ApplicationService(token)
-            if state.application_services.by_token(*token).is_some_and(|it| !it.rate_limited) =>
-        {
-            return Buckets::new();
-        }
+        Credential::ApplicationService(service) if !service.rate_limited => return Buckets::new(),
         Credential::Token(_, token) if token.check(client.now).is_ok() => token.account.as_ref(),
         _ => None,
     };

@@ -37,7 +37,9 @@ pub(crate) async fn decide(session: BrowserSession, Form(pairs): Form) -> Respon
         session.check_form(&pairs)?;
         let handle = value(&pairs, "request");
         match value(&pairs, "decision") {
-            "allow" => PendingAuthorization::consume(&session, handle).await?.allow(&session).await,
+            "allow" => {
+                PendingAuthorization::consume(&session, handle).await?.approve(&session, None).await
+            }
             "deny" => PendingAuthorization::consume(&session, handle).await?.deny(&session),
             _ => Err(PageError::ForgedForm),
         }

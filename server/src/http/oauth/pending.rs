@@ -9,7 +9,7 @@ use belfry_core::oauth::grant::{Binding, CODE_LIFETIME, Grant};
 use belfry_core::oauth::metadata::issuer;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::parameters::Parameters;
-use belfry_core::oauth::request::{AuthorizationRequest, NextStep, RequestedGrant};
+use belfry_core::oauth::request::{AuthorizationRequest, NextStep};
 use belfry_core::oauth::response::{AuthorizationResponse, Delivery};
 use belfry_core::secret::SplitToken;
 use jiff::{SignedDuration, Timestamp};
@@ -140,42 +140,18 @@ impl PendingAuthorization {
         last.approve(session, Some(session.state.clock.now())).await
     }
 
-    /// Completes the request with the consent of the user.
-    pub(crate) async fn allow(self, session: &BrowserSession) -> Result<Response, PageError> {
-        self.approve(session, None).await
-    }
-
     /// Issues a code, or delivers the error of the request. `implied_at` is the time at which an
     /// earlier consent must still be valid, unless the user has just consented.
-    async fn approve(
+    pub(crate) async fn approve(
         self,
         session: &BrowserSession,
         implied_at: Option<Timestamp>,
     ) -> Result<Response, PageError> {
-        let account = self.account.ok_or(PageError::Expired)?;
-        match &self.request.requested {
-            Ok(requested) => {
-                let consent = Consent { session: session.hashed_cookie().lookup, implied_at };
-                let code = self.issue_code(session, account, requested, consent).await?;
-                self.deliver(session, AuthorizationResponse::Code(code.secret()))
-            }
-            Err(error) => self.deliver(session, AuthorizationResponse::Error(*error)),
-        }
-    }
-
-    /// Completes the request with `access_denied`.
-    pub(crate) fn deny(self, session: &BrowserSession) -> Result<Response, PageError> {
-        self.account.ok_or(PageError::Expired)?;
-        self.deliver(session, AuthorizationResponse::Error(OAuthError::AccessDenied))
-    }
-
-    async fn issue_code(
-        &self,
-        session: &BrowserSession,
-        account_id: i64,
-        requested: &RequestedGrant,
-        consent: Consent,
-    ) -> Result<SplitToken, PageError> {
+        let account_id = self.account.ok_or(PageError::Expired)?;
+        let requested = match &self.request.requested {
+            Ok(requested) => requested,
+            Err(error) => return self.deliver(session, AuthorizationResponse::Error(*error)),
+        };
         let now = session.state.clock.now();
         let code = random::secret(now);
         let redirect_uri = self.request.target.redirect_uri.as_str().to_owned();
@@ -186,10 +162,19 @@ impl PendingAuthorization {
             binding: Binding { redirect_uri, challenge: requested.challenge },
             expires_at: Grant::expiry(now),
         };
+        let consent = Consent { session: session.hashed_cookie().lookup, implied_at };
         match session.state.store.add_code(code.hashed(), &grant, consent).await? {
-            CodeOutcome::Issued => Ok(code),
+            CodeOutcome::Issued => {
+                self.deliver(session, AuthorizationResponse::Code(code.secret()))
+            }
             CodeOutcome::ConsentEnded => Err(PageError::Expired),
         }
+    }
+
+    /// Completes the request with `access_denied`.
+    pub(crate) fn deny(self, session: &BrowserSession) -> Result<Response, PageError> {
+        self.account.ok_or(PageError::Expired)?;
+        self.deliver(session, AuthorizationResponse::Error(OAuthError::AccessDenied))
     }
 
     fn deliver(

@@ -7,7 +7,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use belfry_core::rules::{Document, RuleAccess, RuleScope, RulesetsResponse, User};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::path::{KindPath, RulePath, RulesetPath, ValidPath};
 use crate::app::AppState;
@@ -45,23 +45,19 @@ pub(crate) async fn get_rule(rules: UserRules<RulePath>) -> Result<Response, Mat
 }
 
 /// `GET …/pushrules/{scope}/{kind}/{rule_id}/enabled`
-pub(crate) async fn get_rule_enabled(
-    rules: UserRules<RulePath>,
-) -> Result<Json<Value>, MatrixError> {
+pub(crate) async fn get_rule_enabled(rules: UserRules<RulePath>) -> Result<Response, MatrixError> {
     let RulePath(path) = &rules.path;
     let document = rules.document(&path.scope);
     let rule = document.rule(path.kind, &path.id, rules.user())?;
-    Ok(Json(json!({ "enabled": rule.enabled })))
+    Ok(Json(json!({ "enabled": rule.enabled })).into_response())
 }
 
 /// `GET …/pushrules/{scope}/{kind}/{rule_id}/actions`
-pub(crate) async fn get_rule_actions(
-    rules: UserRules<RulePath>,
-) -> Result<Json<Value>, MatrixError> {
+pub(crate) async fn get_rule_actions(rules: UserRules<RulePath>) -> Result<Response, MatrixError> {
     let RulePath(path) = &rules.path;
     let document = rules.document(&path.scope);
     let rule = document.rule(path.kind, &path.id, rules.user())?;
-    Ok(Json(json!({ "actions": rule.actions })))
+    Ok(Json(json!({ "actions": rule.actions })).into_response())
 }
 
 /// The rules of the user that a request acts for, and the path of the request. The extractor

@@ -9,7 +9,7 @@ use axum::routing::{MethodRouter, any};
 
 use crate::app::AppState;
 use crate::http::error::CommonError;
-use crate::http::layer::area::{Area, TrailingSlash, serve};
+use crate::http::layer::area::{Area, serve};
 
 /// The routes of one area. Their paths are recorded for tests.
 pub(crate) struct AreaRouter {
@@ -28,7 +28,7 @@ impl AreaRouter {
 
     /// Adds a route, also with a trailing slash if the area ignores it.
     pub(crate) fn route(mut self, path: &str, methods: MethodRouter<Arc<AppState>>) -> Self {
-        if self.area.trailing_slash == TrailingSlash::Ignored {
+        if self.area.ignores_trailing_slash {
             self.routes = self.routes.route(&format!("{path}/"), methods.clone());
         }
         self.routes = self.routes.route(path, methods);

@@ -32,9 +32,6 @@ impl Guard {
 
     /// Counts a sign-in attempt, for the address and for the name from this address, before the
     /// password is verified.
-    ///
-    /// # Errors
-    /// When there were too many attempts.
     pub async fn sign_in(&self, name: &str) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         self.check(&active, CountMode::Check, &active.abuse.sign_in(self.from, name)).await
@@ -42,9 +39,6 @@ impl Guard {
 
     /// Checks the number of wrong client secrets, before a secret is verified. It counts nothing, so
     /// that a client that knows its secret is never rejected.
-    ///
-    /// # Errors
-    /// When there were too many.
     pub async fn client_secret(&self, client_id: &str) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         let buckets = active.abuse.client_secret(self.from, client_id);
@@ -60,9 +54,6 @@ impl Guard {
     }
 
     /// Counts the registration of an app.
-    ///
-    /// # Errors
-    /// When the address has registered too many.
     pub async fn app_registration(&self) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         self.check(&active, CountMode::Check, &active.abuse.app_registration(self.from)).await
@@ -70,9 +61,6 @@ impl Guard {
 
     /// Counts a sign-up through the Matrix API, under the limits of Mastodon's sign-up endpoint
     /// except those of every request, which have counted this one already.
-    ///
-    /// # Errors
-    /// When the address has created too many.
     pub async fn sign_up(&self) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         self.check(&active, CountMode::Check, &active.table.sign_up_buckets(self.from)).await
