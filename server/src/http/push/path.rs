@@ -22,6 +22,17 @@ impl<S: Sync> FromRequestParts<S> for ValidPath {
     }
 }
 
+/// The path of a route without parameters, in which nothing can be invalid.
+pub(crate) struct FixedPath;
+
+impl<S: Sync> FromRequestParts<S> for FixedPath {
+    type Rejection = MatrixError;
+
+    async fn from_request_parts(_: &mut Parts, _: &S) -> Result<Self, MatrixError> {
+        Ok(Self)
+    }
+}
+
 /// Defines an extractor that accepts one form of path.
 macro_rules! extractor {
     ($(#[$doc:meta])* $name:ident($($field:ty),+) from $($form:pat_param)|+ => $value:expr) => {

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use belfry_core::rules::{Document, RuleAccess, RuleScope, RulesetsResponse, User};
 use serde_json::json;
 
-use super::path::{KindPath, RulePath, RulesetPath, ValidPath};
+use super::path::{FixedPath, KindPath, RulePath, RulesetPath};
 use crate::app::AppState;
 use crate::http::error::MatrixError;
 use crate::http::extract::requester::Requester;
@@ -17,12 +17,12 @@ use crate::http::respond::json::{Json, JsonBytes};
 use crate::store::StoredRulesets;
 
 /// `GET …/pushrules/`
-pub(crate) async fn get_all_rulesets(rules: UserRules<ValidPath>) -> JsonBytes {
+pub(crate) async fn get_all_rulesets(rules: UserRules<FixedPath>) -> JsonBytes {
     JsonBytes(rules.rulesets.response(rules.user()))
 }
 
 /// `GET …/pushrules/device/`
-pub(crate) async fn get_device_rulesets(rules: UserRules<ValidPath>) -> Response {
+pub(crate) async fn get_device_rulesets(rules: UserRules<FixedPath>) -> Response {
     Json(&RulesetsResponse::new(rules.rulesets.documents(), rules.user()).device).into_response()
 }
 
