@@ -104,8 +104,6 @@ fn check_redirect_uri(uri: &RedirectUri) {
 /// Checks that the response goes to a registered redirect URI, with each parameter once.
 fn check_response(request: &AuthorizationRequest, app: &App) {
     let target = &request.target;
-    let stored = serde_json::to_string(request).expect("a request is stored as JSON");
-    assert_eq!(serde_json::from_str::<AuthorizationRequest>(&stored).ok().as_ref(), Some(request));
     assert!(app.find_redirect_uri(target.redirect_uri.as_str()).is_some());
     if let Ok(grant) = &request.requested {
         assert!(app.details.scopes.covers_all(&grant.scopes));

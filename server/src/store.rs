@@ -3,7 +3,6 @@
 //!
 //! Each method is atomic, and durable when it returns; there are no transactions in the interface.
 
-mod account_lock;
 mod accounts;
 mod apps;
 mod authorized_apps;
@@ -11,6 +10,8 @@ mod cache;
 mod codes;
 mod database;
 mod engine;
+mod epochs;
+mod invalidation;
 mod migrations;
 mod postgres;
 mod requests;
@@ -21,7 +22,6 @@ mod sqlite;
 mod tokens;
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use belfry_core::secret::{HashedSecret, Sha256Digest};
@@ -34,9 +34,9 @@ pub use self::accounts::{Account, AddAccountError, ExistingAccess};
 pub use self::apps::{AddAppOutcome, StoredApp};
 pub use self::authorized_apps::AuthorizedApp;
 use self::cache::Cache;
-pub use self::codes::{CodeOutcome, Consent, RedeemOutcome, StoredCode};
+pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
 pub use self::database::{Database, SecretUrl};
-use self::engine::{Batch, CheckedEngine, Engine, Row, Rows, Statement, sql};
+use self::engine::{Batch, CheckedEngine, Engine, FromRow, Row, Rows, Statement, sql};
 pub use self::migrations::SchemaPolicy;
 pub use self::requests::StoredRequest;
 pub use self::rule_writes::{RuleWriteError, RuleWriter};
@@ -80,7 +80,7 @@ impl SignInOutcome {
 }
 
 /// A failed read or write.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// The database cannot be opened.
     #[error("cannot open the database {database}: {reason}")]
@@ -155,34 +155,19 @@ impl Store {
         options: &Options,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        match database {
-            Database::Sqlite(path) => Self::open_sqlite(path.clone(), options, now).await,
-            Database::Postgres(url) => Self::open_postgres(url, options, now).await,
-        }
-    }
-
-    async fn open_sqlite(
-        path: PathBuf,
-        options: &Options,
-        now: Timestamp,
-    ) -> Result<Self, StoreError> {
-        let cache = Arc::new(Cache::new(options.cache_bytes, true));
-        let engine = sqlite::Sqlite::open(path, options.schema, Arc::clone(&cache), now).await?;
-        Ok(Self::new(engine, cache))
-    }
-
-    async fn open_postgres(
-        url: &SecretUrl,
-        options: &Options,
-        now: Timestamp,
-    ) -> Result<Self, StoreError> {
-        let cache = Arc::new(Cache::new(options.cache_bytes, false));
-        let engine = postgres::Postgres::open(url, options, Arc::clone(&cache), now).await?;
-        Ok(Self::new(engine, cache))
-    }
-
-    fn new(engine: impl Engine + 'static, cache: Arc<Cache>) -> Self {
-        Self { engine: Arc::new(CheckedEngine::new(Box::new(engine))), cache }
+        // With PostgreSQL the cache is enabled when notifications are received.
+        let enabled = matches!(database, Database::Sqlite(_));
+        let cache = Arc::new(Cache::new(options.cache_bytes, enabled));
+        let engine: Box<dyn Engine> = match database {
+            Database::Sqlite(path) => {
+                let path = path.clone();
+                Box::new(sqlite::Sqlite::open(path, options.schema, Arc::clone(&cache), now).await?)
+            }
+            Database::Postgres(url) => {
+                Box::new(postgres::Postgres::open(url, options, Arc::clone(&cache), now).await?)
+            }
+        };
+        Ok(Self { engine: Arc::new(CheckedEngine::new(engine)), cache })
     }
 
     /// Number of failed reads and writes.
@@ -232,25 +217,25 @@ impl Store {
 
     /// Reads the row of a secret by its lookup key. The first column is the digest, which is
     /// compared in constant time.
-    async fn read_secret<T>(
+    async fn read_secret<T: FromRow>(
         &self,
         secret: HashedSecret,
         statement: Statement,
-        read: fn(Row) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         let Some(mut row) = self.engine.read(statement).await?.into_iter().next() else {
             return Ok(None);
         };
         let digest: Sha256Digest = row.take()?;
-        if digest == secret.digest { read(row).map(Some) } else { Ok(None) }
+        if digest == secret.digest { T::from_row(row).map(Some) } else { Ok(None) }
     }
 
     /// Reads at most one row.
-    async fn read_one<T>(
-        &self,
-        statement: Statement,
-        read: fn(Row) -> Result<T, StoreError>,
-    ) -> Result<Option<T>, StoreError> {
-        self.engine.read(statement).await?.into_iter().next().map(read).transpose()
+    async fn read_one<T: FromRow>(&self, statement: Statement) -> Result<Option<T>, StoreError> {
+        self.engine.read(statement).await?.into_iter().next().map(T::from_row).transpose()
+    }
+
+    /// Reads all rows.
+    async fn read_all<T: FromRow>(&self, statement: Statement) -> Result<Vec<T>, StoreError> {
+        self.engine.read(statement).await?.into_iter().map(T::from_row).collect()
     }
 }

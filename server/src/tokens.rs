@@ -9,7 +9,7 @@ use belfry_core::secret::{LookupKey, SplitToken};
 use jiff::Timestamp;
 
 use crate::random;
-use crate::store::{NewToken, RedeemOutcome, SignInOutcome, Store, StoreError, StoredApp};
+use crate::store::{NewToken, RedeemError, SignInOutcome, Store, StoreError, StoredApp};
 
 /// Client id and title of the app that tokens of Matrix clients belong to.
 pub const MATRIX: (&str, &str) = ("matrix", "Matrix clients");
@@ -52,20 +52,6 @@ pub enum IssueError {
     /// The password was changed after it was verified.
     #[error("the password was changed")]
     PasswordChanged,
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-/// Why a code was not redeemed.
-#[derive(Debug, thiserror::Error)]
-pub enum RedeemError {
-    /// The code was redeemed before, for this token.
-    #[error("the code was already redeemed")]
-    AlreadyRedeemed(LookupKey),
-    /// The code is unknown or expired.
-    #[error("the code is unknown or expired")]
-    NotRedeemable,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -141,11 +127,8 @@ impl TokenIssuer<'_> {
     ) -> Result<IssuedToken, RedeemError> {
         let secret = random::secret(self.now);
         let expires_at = expiry(self.now, self.lifetime);
-        match self.store.redeem_code(code, secret.hashed(), self.now, expires_at).await? {
-            RedeemOutcome::Redeemed => Ok(self.issued(secret, scopes)),
-            RedeemOutcome::AlreadyRedeemed(token) => Err(RedeemError::AlreadyRedeemed(token)),
-            RedeemOutcome::NotRedeemable => Err(RedeemError::NotRedeemable),
-        }
+        self.store.redeem_code(code, secret.hashed(), self.now, expires_at).await?;
+        Ok(self.issued(secret, scopes))
     }
 
     fn new_token(

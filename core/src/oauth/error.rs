@@ -1,6 +1,5 @@
 //! Errors of the OAuth endpoints, with their protocol codes and descriptions.
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
@@ -22,8 +21,7 @@ wire_enum! {
 }
 
 /// Why an OAuth request is rejected. Its text is the `error_description`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the error texts describe them")]
 pub enum OAuthError {
     #[error("Missing required parameter: {0}.")]
@@ -144,14 +142,6 @@ mod tests {
     fn every_error_has_its_protocol_code() {
         for (error, code) in ALL {
             assert_eq!(error.code().as_str(), code, "{error}");
-        }
-    }
-
-    #[test]
-    fn an_error_is_deserialized_to_itself() {
-        for (error, _) in ALL {
-            let json = serde_json::to_string(&error).unwrap();
-            assert_eq!(serde_json::from_str::<OAuthError>(&json).unwrap(), error, "{json}");
         }
     }
 

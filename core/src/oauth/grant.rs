@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::error::OAuthError;
@@ -30,7 +29,7 @@ pub struct Grant {
 }
 
 /// The values that bind a code to its authorization request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
     /// The redirect URI, including the port.
     pub redirect_uri: String,
@@ -241,15 +240,6 @@ mod tests {
     fn every_grant_error_is_reported_as_invalid_grant() {
         for error in [GrantError::OtherApp, GrantError::MissingVerifier, GrantError::Replayed] {
             assert_eq!(OAuthError::from(error), OAuthError::InvalidGrant);
-        }
-    }
-
-    #[test]
-    fn a_binding_is_deserialized_to_itself() {
-        for challenge in [None, Some(CHALLENGE)] {
-            let binding = grant(challenge).binding;
-            let json = serde_json::to_string(&binding).unwrap();
-            assert_eq!(serde_json::from_str::<Binding>(&json).unwrap(), binding, "{json}");
         }
     }
 

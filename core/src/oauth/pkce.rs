@@ -1,7 +1,5 @@
 //! PKCE: proves that the client redeeming a code is the one that requested it (RFC 7636).
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
 use crate::secret::{Secret, Sha256Digest};
 
 /// The only supported method. `plain` would reveal the verifier to anyone who sees the request.
@@ -28,19 +26,6 @@ impl Challenge {
     #[must_use]
     pub fn matches(&self, verifier: &Verifier) -> bool {
         self.0 == Sha256Digest::of(verifier.0.reveal())
-    }
-}
-
-impl Serialize for Challenge {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.to_text())
-    }
-}
-
-impl<'de> Deserialize<'de> for Challenge {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| de::Error::custom("not a code challenge"))
     }
 }
 
@@ -128,12 +113,10 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_is_deserialized_to_itself() {
+    fn a_challenge_is_parsed_from_its_text() {
         let challenge = Challenge::parse(CHALLENGE).unwrap();
-        let json = serde_json::to_string(&challenge).unwrap();
-        assert_eq!(json, format!("\"{CHALLENGE}\""));
-        assert_eq!(serde_json::from_str::<Challenge>(&json).unwrap(), challenge);
-        assert!(serde_json::from_str::<Challenge>("\"short\"").is_err());
+        assert_eq!(challenge.to_text(), CHALLENGE);
+        assert_eq!(Challenge::parse("short"), None);
     }
 
     // Also for a verifier that has the length of our own secrets.

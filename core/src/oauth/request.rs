@@ -1,7 +1,5 @@
 //! The authorization request (RFC 6749, section 4.1.1).
 
-use serde::{Deserialize, Serialize};
-
 use super::app::App;
 use super::error::OAuthError;
 use super::language_tag;
@@ -15,15 +13,13 @@ use super::scope::Scopes;
 ///
 /// Every other error is sent to that URI, but only after the user has signed in, so that the server
 /// is not an open redirector (RFC 9700, section 4.11.2).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorizationRequest {
     /// The app that sent the request.
     pub app_id: i64,
     /// Where and how the response is sent.
-    #[serde(rename = "reply")] // the name in stored requests
     pub target: ResponseTarget,
     /// The requested grant, or the error to send to the app.
-    #[serde(rename = "asked")] // the name in stored requests
     pub requested: Result<RequestedGrant, OAuthError>,
     /// Whether the user must enter the password again.
     pub force_login: bool,
@@ -32,7 +28,7 @@ pub struct AuthorizationRequest {
 }
 
 /// The grant that an app requests from a user.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedGrant {
     /// The requested scopes.
     pub scopes: Scopes,

@@ -4,8 +4,8 @@ use belfry_core::oauth::token::TokenAccount;
 use jiff::Timestamp;
 
 use super::authorized_apps::and_revoke_access;
-use super::cache::Invalidation;
-use super::engine::{Batch, Row, sql};
+use super::engine::{Batch, FromRow, from_row, sql};
+use super::invalidation::Invalidation;
 use super::{Store, StoreError, UpdateOutcome};
 use crate::random;
 
@@ -49,18 +49,7 @@ macro_rules! select {
     };
 }
 
-impl Account {
-    fn read(mut row: Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.take()?,
-            name: row.take()?,
-            email: row.take()?,
-            password: row.take()?,
-            created_at: row.take()?,
-            disabled_at: row.take()?,
-        })
-    }
-}
+from_row!(Account { id, name, email, password, created_at, disabled_at });
 
 impl Store {
     /// Adds an account.
@@ -86,7 +75,7 @@ impl Store {
         if !added.is_empty() {
             return Ok(());
         }
-        let similar = similar.into_iter().map(Account::read).collect::<Result<Vec<_>, _>>()?;
+        let similar = similar.into_iter().map(Account::from_row).collect::<Result<Vec<_>, _>>()?;
         Err(match similar {
             others if others.iter().any(|other| other.name == account.name) => {
                 AddAccountError::NameTaken
@@ -118,24 +107,24 @@ impl Store {
 
     /// Finds an account by id.
     pub async fn account(&self, id: i64) -> Result<Option<Account>, StoreError> {
-        self.read_one(sql(select!("where id = $1"), [id.into()]), Account::read).await
+        self.read_one(sql(select!("where id = $1"), [id.into()])).await
     }
 
     /// Finds an account by name.
     pub async fn account_by_name(&self, name: &str) -> Result<Option<Account>, StoreError> {
-        self.read_one(sql(select!("where name = $1"), [name.into()]), Account::read).await
+        self.read_one(sql(select!("where name = $1"), [name.into()])).await
     }
 
     /// Finds the account that an application service acts for, by name.
     pub async fn token_account(&self, name: &str) -> Result<Option<TokenAccount>, StoreError> {
         let found = |id, disabled_at| TokenAccount { id, name: name.to_owned(), disabled_at };
-        if let Some(id) = self.cache.account(name) {
+        if let Some(id) = self.cache.accounts.get(name) {
             return Ok(Some(found(id, None)));
         }
-        let epoch = self.cache.epoch(&name);
+        let epoch = self.cache.accounts.epoch(name);
         let Some(account) = self.account_by_name(name).await? else { return Ok(None) };
         if account.disabled_at.is_none() {
-            self.cache.insert_account(name, account.id, epoch);
+            self.cache.accounts.insert(name.into(), account.id, epoch);
         }
         Ok(Some(found(account.id, account.disabled_at)))
     }
@@ -143,14 +132,14 @@ impl Store {
     /// Finds an account by e-mail address, ignoring case.
     pub async fn account_by_email(&self, email: &str) -> Result<Option<Account>, StoreError> {
         let email = email.to_lowercase();
-        self.read_one(sql(select!("where email = $1"), [email.into()]), Account::read).await
+        self.read_one(sql(select!("where email = $1"), [email.into()])).await
     }
 
     /// A page of accounts with names after `after`, in order of name.
     pub async fn accounts(&self, after: &str, limit: i64) -> Result<Vec<Account>, StoreError> {
         let page =
             sql(select!("where name > $1 order by name limit $2"), [after.into(), limit.into()]);
-        self.engine.read(page).await?.into_iter().map(Account::read).collect()
+        self.read_all(page).await
     }
 
     /// Disables (`Some` time) or enables an account and ends its sessions. While it is disabled, its

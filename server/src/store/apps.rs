@@ -7,8 +7,8 @@ use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::HashedSecret;
 use jiff::Timestamp;
 
-use super::cache::Invalidation;
-use super::engine::{Batch, Row, sql};
+use super::engine::{Batch, FromRow, Row, sql};
+use super::invalidation::Invalidation;
 use super::{Store, StoreError, UpdateOutcome};
 
 /// A stored app.
@@ -43,8 +43,8 @@ macro_rules! select {
     };
 }
 
-impl StoredApp {
-    fn read(mut row: Row) -> Result<Self, StoreError> {
+impl FromRow for StoredApp {
+    fn from_row(mut row: Row) -> Result<Self, StoreError> {
         let (id, client_id, secret) = (row.take()?, row.take()?, row.take()?);
         let (name, website) = (row.take()?, row.take()?);
         // URIs that could no longer be registered are ignored.
@@ -84,7 +84,7 @@ impl Store {
 
     /// Finds an app by id.
     pub async fn app(&self, id: i64) -> Result<Option<StoredApp>, StoreError> {
-        self.read_one(sql(select!("where id = $1"), [id.into()]), StoredApp::read).await
+        self.read_one(sql(select!("where id = $1"), [id.into()])).await
     }
 
     /// Finds an app by client id.
@@ -92,14 +92,14 @@ impl Store {
         &self,
         client_id: &str,
     ) -> Result<Option<Arc<StoredApp>>, StoreError> {
-        if let Some(app) = self.cache.app(client_id) {
+        if let Some(app) = self.cache.apps.get(client_id) {
             return Ok(Some(app));
         }
-        let epoch = self.cache.epoch(&client_id);
+        let epoch = self.cache.apps.epoch(client_id);
         let select = sql(select!("where client_id = $1"), [client_id.into()]);
-        let found = self.read_one(select, StoredApp::read).await?.map(Arc::new);
+        let found: Option<Arc<StoredApp>> = self.read_one(select).await?.map(Arc::new);
         if let Some(app) = &found {
-            self.cache.insert_app(app, epoch);
+            self.cache.apps.insert(client_id.into(), Arc::clone(app), epoch);
         }
         Ok(found)
     }
@@ -107,7 +107,7 @@ impl Store {
     /// A page of apps with ids above `after`, in order of id.
     pub async fn apps(&self, after: i64, limit: i64) -> Result<Vec<StoredApp>, StoreError> {
         let page = sql(select!("where id > $1 order by id limit $2"), [after.into(), limit.into()]);
-        self.engine.read(page).await?.into_iter().map(StoredApp::read).collect()
+        self.read_all(page).await
     }
 
     /// Disables (`Some` time) or enables an app. While it is disabled, its codes and tokens are

@@ -3,9 +3,8 @@
 use belfry_core::oauth::scope::Scopes;
 use jiff::Timestamp;
 
-use super::account_lock::lock_account;
-use super::cache::Invalidation;
-use super::engine::{Batch, Row, sql};
+use super::engine::{Batch, Statement, from_row, sql};
+use super::invalidation::Invalidation;
 use super::{Store, StoreError};
 
 /// An app that has a valid token of an account.
@@ -25,18 +24,7 @@ pub struct AuthorizedApp {
     pub since: Timestamp,
 }
 
-impl AuthorizedApp {
-    fn read(mut row: Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            app_id: row.take()?,
-            client_id: row.take()?,
-            name: row.take()?,
-            website: row.take()?,
-            scopes: row.take()?,
-            since: row.take()?,
-        })
-    }
-}
+from_row!(AuthorizedApp { app_id, client_id, name, website, scopes, since });
 
 impl Store {
     /// The apps with a valid token of this account, in order of id.
@@ -54,8 +42,7 @@ impl Store {
             [account.into(), now.into()],
         );
         let mut all: Vec<AuthorizedApp> = Vec::new();
-        for row in self.engine.read(select).await? {
-            let next = AuthorizedApp::read(row)?;
+        for next in self.read_all::<AuthorizedApp>(select).await? {
             match all.last_mut().filter(|last| last.app_id == next.app_id) {
                 Some(last) => {
                     last.scopes.extend(next.scopes.iter());
@@ -92,6 +79,12 @@ impl Store {
         let expiries = expiries.collect::<Result<Vec<_>, _>>()?;
         Ok(expiries.into_iter().filter(|end| end.is_none_or(|end| end > now)).count())
     }
+}
+
+/// Locks an account row for the rest of a transaction that grants or revokes access, so that such
+/// transactions are serialised.
+pub(super) fn lock_account(id: i64) -> Statement {
+    sql("update accounts set password = password where id = $1", [id.into()])
 }
 
 /// Adds statements that revoke the access of one app or of all: delete the codes that are not

@@ -1,47 +1,155 @@
 //! In-memory cache of tokens, rulesets, apps and account ids.
 //!
-//! A value is inserted only if none of its data was invalidated since its read began, so a reader
-//! overtaken by a write never leaves a stale value behind.
-
-mod epochs;
-mod invalidation;
+//! A value is inserted only if its key was not invalidated since its read began, so a reader overtaken
+//! by a write never leaves a stale value behind.
 
 use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use belfry_core::oauth::token::Token;
-use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
-use quick_cache::Weighter;
-
-pub(crate) use self::epochs::Epoch;
-use self::epochs::InvalidationEpochs;
-pub(crate) use self::invalidation::Invalidation;
+use belfry_core::secret::{LookupKey, Sha256Digest};
+use quick_cache::{Equivalent, Weighter};
 
 use super::apps::StoredApp;
+use super::epochs::{Epoch, InvalidationEpochs};
+use super::invalidation::Invalidation;
 use super::rulesets::StoredRulesets;
 
 /// The store's cache, bounded in bytes.
 pub(crate) struct Cache {
     /// Tokens by lookup key, with the digest that the secret must have.
-    tokens: quick_cache::sync::Cache<LookupKey, (Sha256Digest, Arc<Token>), ByteWeighter>,
+    pub(super) tokens: EpochCache<LookupKey, (Sha256Digest, Arc<Token>)>,
     /// Rulesets by account id.
-    rules: quick_cache::sync::Cache<i64, StoredRulesets, ByteWeighter>,
+    pub(super) rules: EpochCache<i64, StoredRulesets>,
     /// Apps by client id.
-    apps: quick_cache::sync::Cache<Box<str>, Arc<StoredApp>, ByteWeighter>,
+    pub(super) apps: EpochCache<Box<str>, Arc<StoredApp>>,
     /// Ids of enabled accounts by name.
-    accounts: quick_cache::sync::Cache<Box<str>, i64, ByteWeighter>,
-    /// Separate from `other_epochs`, because revoking an app's access advances the epochs of all
-    /// tokens, which must not affect rulesets.
-    token_epochs: InvalidationEpochs,
-    other_epochs: InvalidationEpochs,
+    pub(super) accounts: EpochCache<Box<str>, i64>,
     /// False while notifications of other nodes' writes cannot be received.
-    enabled: AtomicBool,
+    enabled: Arc<AtomicBool>,
+}
+
+impl Cache {
+    /// A cache of at most this many bytes: five eighths for tokens, a quarter for rulesets. With
+    /// the default of 512 MiB both hold a million users without rules of their own.
+    pub(crate) fn new(bytes: usize, enabled: bool) -> Self {
+        let enabled = Arc::new(AtomicBool::new(enabled));
+        Self {
+            tokens: EpochCache::new(bytes / 8 * 5, 256, &enabled),
+            rules: EpochCache::new(bytes / 4, 1024, &enabled),
+            apps: EpochCache::new(bytes / 16, 1024, &enabled),
+            accounts: EpochCache::new(bytes / 16, 1024, &enabled),
+            enabled,
+        }
+    }
+
+    /// Removes what a write made stale.
+    pub(crate) fn invalidate(&self, invalidations: &[Invalidation]) {
+        for invalidation in invalidations {
+            match invalidation {
+                Invalidation::Token(lookup) => self.tokens.invalidate(lookup),
+                Invalidation::Access(account, app) => {
+                    self.tokens.invalidate_where(|(_, token)| {
+                        token.account.as_ref().is_some_and(|owner| owner.id == *account)
+                            && app.is_none_or(|app| app == token.app_id)
+                    });
+                }
+                Invalidation::Rules(account) => self.rules.invalidate(account),
+                Invalidation::Everything => {
+                    self.tokens.clear();
+                    self.rules.clear();
+                    self.apps.clear();
+                    self.accounts.clear();
+                }
+            }
+        }
+    }
+
+    /// Enables or disables the cache. A switch clears it, because notifications may have been
+    /// missed.
+    pub(crate) fn set_enabled(&self, enabled: bool) {
+        if self.enabled.swap(enabled, Ordering::SeqCst) != enabled {
+            self.invalidate(&[Invalidation::Everything]);
+        }
+    }
+
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.enabled.load(Ordering::Relaxed)
+    }
+}
+
+/// A bounded map with the invalidation epochs of its keys.
+pub(super) struct EpochCache<K, V> {
+    entries: quick_cache::sync::Cache<K, V, ByteWeighter>,
+    epochs: InvalidationEpochs,
+    enabled: Arc<AtomicBool>,
+}
+
+impl<K: Eq + Hash, V: Clone> EpochCache<K, V>
+where
+    ByteWeighter: Weighter<K, V>,
+{
+    /// A map of this many bytes, with entries of about `entry` bytes each.
+    fn new(bytes: usize, entry: usize, enabled: &Arc<AtomicBool>) -> Self {
+        Self {
+            entries: quick_cache::sync::Cache::with_weighter(
+                bytes / entry,
+                bytes as u64,
+                ByteWeighter,
+            ),
+            epochs: InvalidationEpochs::default(),
+            enabled: Arc::clone(enabled),
+        }
+    }
+
+    fn is_enabled(&self) -> bool {
+        self.enabled.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn get<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<V> {
+        if self.is_enabled() { self.entries.get(key) } else { None }
+    }
+
+    /// The current epoch of a key. Call it before the read whose result will be inserted.
+    pub(super) fn epoch<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Epoch {
+        *self.epochs.lock(key)
+    }
+
+    /// Inserts a value that was read at the epoch `since`, unless it was invalidated after that.
+    pub(super) fn insert(&self, key: K, value: V, since: Epoch) {
+        let epoch = self.epochs.lock(&key);
+        if self.is_enabled() && *epoch == since {
+            self.entries.insert(key, value);
+        }
+    }
+
+    /// Removes an entry under the lock: a reader that sees the new epoch does not find it.
+    pub(super) fn invalidate(&self, key: &K) {
+        let mut epoch = self.epochs.lock(key);
+        *epoch = epoch.next();
+        self.entries.remove(key);
+    }
+
+    /// Removes entries by value. The epochs advance first, so that no value read earlier is inserted
+    /// afterwards.
+    fn invalidate_where(&self, is_stale: impl Fn(&V) -> bool) {
+        self.epochs.advance_all();
+        self.entries.retain(|_, value| !is_stale(value));
+    }
+
+    /// Removes all entries. The epochs advance before, so that no value read earlier is inserted; and
+    /// after, so that no value still found in the cache counts as read since.
+    fn clear(&self) {
+        self.epochs.advance_all();
+        self.entries.clear();
+        self.epochs.advance_all();
+    }
 }
 
 /// Weighs entries by the bytes they occupy.
 #[derive(Clone)]
-struct ByteWeighter;
+pub(super) struct ByteWeighter;
 
 /// Bytes that the cache needs for an entry besides key and value.
 const ENTRY_OVERHEAD: usize = 32;
@@ -81,150 +189,10 @@ impl Weighter<Box<str>, i64> for ByteWeighter {
     }
 }
 
-impl Cache {
-    /// A cache of at most this many bytes: five eighths for tokens, a quarter for rulesets. With
-    /// the default of 512 MiB both hold a million users without rules of their own.
-    pub(crate) fn new(bytes: usize, enabled: bool) -> Self {
-        let (tokens, rules, names) = (bytes / 8 * 5, bytes / 4, bytes / 16);
-        Self {
-            tokens: new_cache(tokens, 256),
-            rules: new_cache(rules, 1024),
-            apps: new_cache(names, 1024),
-            accounts: new_cache(names, 1024),
-            token_epochs: InvalidationEpochs::default(),
-            other_epochs: InvalidationEpochs::default(),
-            enabled: AtomicBool::new(enabled),
-        }
-    }
-
-    /// The current epoch of a ruleset, app or account. Call it before the read whose result will
-    /// be inserted.
-    pub(crate) fn epoch<K: Hash>(&self, key: &K) -> Epoch {
-        Epoch(*self.other_epochs.lock(key))
-    }
-
-    /// The current epoch of a token.
-    pub(crate) fn token_epoch(&self, lookup: LookupKey) -> Epoch {
-        Epoch(*self.token_epochs.lock(&lookup))
-    }
-
-    /// The token with this lookup key, if the digest is right.
-    pub(crate) fn token(&self, secret: &HashedSecret) -> Option<Arc<Token>> {
-        let (digest, token) = self.tokens.get(&secret.lookup).filter(|_| self.is_enabled())?;
-        (digest == secret.digest).then_some(token)
-    }
-
-    pub(crate) fn insert_token(&self, secret: HashedSecret, token: &Arc<Token>, since: Epoch) {
-        let epoch = self.token_epochs.lock(&secret.lookup);
-        if self.is_enabled() && *epoch == since.0 {
-            self.tokens.insert(secret.lookup, (secret.digest, Arc::clone(token)));
-        }
-    }
-
-    pub(crate) fn rules(&self, account: i64) -> Option<StoredRulesets> {
-        if self.is_enabled() { self.rules.get(&account) } else { None }
-    }
-
-    pub(crate) fn insert_rules(&self, account: i64, rules: StoredRulesets, since: Epoch) {
-        let epoch = self.other_epochs.lock(&account);
-        if self.is_enabled() && *epoch == since.0 {
-            self.rules.insert(account, rules);
-        }
-    }
-
-    pub(crate) fn app(&self, client_id: &str) -> Option<Arc<StoredApp>> {
-        if self.is_enabled() { self.apps.get(client_id) } else { None }
-    }
-
-    pub(crate) fn insert_app(&self, app: &Arc<StoredApp>, since: Epoch) {
-        let client_id = app.app.client_id.as_str();
-        let epoch = self.other_epochs.lock(&client_id);
-        if self.is_enabled() && *epoch == since.0 {
-            self.apps.insert(client_id.into(), Arc::clone(app));
-        }
-    }
-
-    pub(crate) fn account(&self, name: &str) -> Option<i64> {
-        if self.is_enabled() { self.accounts.get(name) } else { None }
-    }
-
-    pub(crate) fn insert_account(&self, name: &str, id: i64, since: Epoch) {
-        let epoch = self.other_epochs.lock(&name);
-        if self.is_enabled() && *epoch == since.0 {
-            self.accounts.insert(name.into(), id);
-        }
-    }
-
-    /// Removes what a write made stale.
-    pub(crate) fn invalidate(&self, invalidations: &[Invalidation]) {
-        for invalidation in invalidations {
-            match invalidation {
-                Invalidation::Token(lookup) => {
-                    *self.token_epochs.lock(lookup) += 1;
-                    self.tokens.remove(lookup);
-                }
-                Invalidation::Access(account, app) => {
-                    // Epochs first, so that a token read before this cannot be inserted after it.
-                    self.token_epochs.advance_all();
-                    let is_stale = |token: &Token| {
-                        token.account.as_ref().is_some_and(|owner| owner.id == *account)
-                            && app.is_none_or(|app| app == token.app_id)
-                    };
-                    self.tokens.retain(|_, (_, token)| !is_stale(token));
-                }
-                Invalidation::Rules(account) => {
-                    // Removed under the lock: a reader that sees the new epoch finds no old rules.
-                    let mut epoch = self.other_epochs.lock(account);
-                    *epoch += 1;
-                    self.rules.remove(account);
-                }
-                Invalidation::Everything => {
-                    // Before clearing, so that no value read earlier is inserted; and after it, so
-                    // that no value still found in the cache counts as read since.
-                    self.advance_all_epochs();
-                    self.tokens.clear();
-                    self.rules.clear();
-                    self.apps.clear();
-                    self.accounts.clear();
-                    self.advance_all_epochs();
-                }
-            }
-        }
-    }
-
-    fn advance_all_epochs(&self) {
-        self.token_epochs.advance_all();
-        self.other_epochs.advance_all();
-    }
-
-    /// Enables or disables the cache. A switch clears it, because notifications may have been
-    /// missed.
-    pub(crate) fn set_enabled(&self, enabled: bool) {
-        if self.enabled.swap(enabled, Ordering::SeqCst) != enabled {
-            self.invalidate(&[Invalidation::Everything]);
-        }
-    }
-
-    pub(crate) fn is_enabled(&self) -> bool {
-        self.enabled.load(Ordering::Relaxed)
-    }
-}
-
-/// A cache of this many bytes, with entries of about `entry` bytes each.
-fn new_cache<K: Eq + Hash, V: Clone>(
-    bytes: usize,
-    entry: usize,
-) -> quick_cache::sync::Cache<K, V, ByteWeighter>
-where
-    ByteWeighter: Weighter<K, V>,
-{
-    quick_cache::sync::Cache::with_weighter(bytes / entry, bytes as u64, ByteWeighter)
-}
-
 #[cfg(test)]
 mod tests {
     use belfry_core::oauth::token::TokenAccount;
-    use belfry_core::secret::SplitToken;
+    use belfry_core::secret::{HashedSecret, SplitToken};
     use jiff::Timestamp;
 
     use super::*;
@@ -246,6 +214,10 @@ mod tests {
         (SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed(), Arc::new(token))
     }
 
+    fn insert_token(cache: &Cache, secret: HashedSecret, token: &Arc<Token>, since: Epoch) {
+        cache.tokens.insert(secret.lookup, (secret.digest, Arc::clone(token)), since);
+    }
+
     #[test]
     fn a_million_users_without_rules_fit_into_the_default_size() {
         const USERS: u64 = 1_000_000;
@@ -253,8 +225,8 @@ mod tests {
         let (secret, token) = token(999_999);
         let token = ByteWeighter.weight(&secret.lookup, &(secret.digest, token));
         let rules = ByteWeighter.weight(&7, &StoredRulesets::default());
-        assert!(token * USERS <= cache.tokens.capacity(), "{token} bytes each");
-        assert!(rules * USERS <= cache.rules.capacity(), "{rules} bytes each");
+        assert!(token * USERS <= cache.tokens.entries.capacity(), "{token} bytes each");
+        assert!(rules * USERS <= cache.rules.entries.capacity(), "{rules} bytes each");
     }
 
     #[test]
@@ -262,28 +234,30 @@ mod tests {
         let cache = Cache::new(64 * 1024, true);
         for id in 0..5000 {
             let (secret, token) = token(id);
-            cache.insert_token(secret, &token, cache.token_epoch(secret.lookup));
-            cache.insert_rules(id, StoredRulesets::default(), cache.epoch(&id));
-            let name = format!("person_{id}");
-            cache.insert_account(&name, id, cache.epoch(&name.as_str()));
+            insert_token(&cache, secret, &token, cache.tokens.epoch(&secret.lookup));
+            cache.rules.insert(id, StoredRulesets::default(), cache.rules.epoch(&id));
+            let name: Box<str> = format!("person_{id}").into();
+            let epoch = cache.accounts.epoch(&name);
+            cache.accounts.insert(name, id, epoch);
         }
-        let weight = cache.tokens.weight() + cache.rules.weight() + cache.accounts.weight();
+        let Cache { tokens, rules, accounts, .. } = &cache;
+        let weight = tokens.entries.weight() + rules.entries.weight() + accounts.entries.weight();
         assert!(weight <= 64 * 1024);
-        assert!(cache.tokens.len() > 100 && cache.rules.len() > 100);
-        assert!(cache.accounts.len() > 50);
+        assert!(tokens.entries.len() > 100 && rules.entries.len() > 100);
+        assert!(accounts.entries.len() > 50);
     }
 
     #[test]
     fn a_value_read_before_an_invalidation_is_not_inserted() {
         let cache = Cache::new(1 << 20, true);
-        let epoch = cache.epoch(&7_i64);
+        let epoch = cache.rules.epoch(&7);
         cache.invalidate(&[Invalidation::Rules(7)]);
-        cache.insert_rules(7, StoredRulesets::default(), epoch);
-        assert!(cache.rules(7).is_none());
-        cache.insert_rules(7, StoredRulesets::default(), epoch.after_own_write());
-        assert!(cache.rules(7).is_some());
+        cache.rules.insert(7, StoredRulesets::default(), epoch);
+        assert!(cache.rules.get(&7).is_none());
+        cache.rules.insert(7, StoredRulesets::default(), epoch.next());
+        assert!(cache.rules.get(&7).is_some());
         cache.invalidate(&[Invalidation::Everything]);
-        assert!(cache.rules(7).is_none());
+        assert!(cache.rules.get(&7).is_none());
     }
 
     #[test]
@@ -294,21 +268,25 @@ mod tests {
             let token = Arc::unwrap_or_clone(token);
             let account = token.account.map(|account| TokenAccount { id, ..account });
             let token = Arc::new(Token { app_id: app, account, ..token });
-            cache.insert_token(secret, &token, cache.token_epoch(secret.lookup));
-            secret
+            insert_token(&cache, secret, &token, cache.tokens.epoch(&secret.lookup));
+            secret.lookup
         };
         let [one, other_app, other_account] = [insert(7, 1), insert(7, 2), insert(8, 1)];
-        let (late, epoch) = (insert(7, 1), cache.token_epoch(one.lookup));
-        let rules_epoch = cache.epoch(&7_i64);
-        let token = cache.token(&late).unwrap();
+        let (late, epoch) = (insert(7, 1), cache.tokens.epoch(&one));
+        let rules_epoch = cache.rules.epoch(&7);
+        let late_token = cache.tokens.get(&late).unwrap();
 
         cache.invalidate(&[Invalidation::Access(7, Some(1))]);
-        cache.insert_token(late, &token, epoch);
-        assert!(cache.token(&one).is_none());
-        assert!(cache.token(&other_app).is_some() && cache.token(&other_account).is_some());
-        assert_eq!(cache.epoch(&7_i64), rules_epoch, "rulesets are not affected");
+        cache.tokens.insert(late, late_token, epoch);
+        assert!(cache.tokens.get(&one).is_none());
+        assert!(
+            cache.tokens.get(&other_app).is_some() && cache.tokens.get(&other_account).is_some()
+        );
+        assert_eq!(cache.rules.epoch(&7), rules_epoch, "rulesets are not affected");
 
         cache.invalidate(&[Invalidation::Access(7, None)]);
-        assert!(cache.token(&other_app).is_none() && cache.token(&other_account).is_some());
+        assert!(
+            cache.tokens.get(&other_app).is_none() && cache.tokens.get(&other_account).is_some()
+        );
     }
 }

@@ -6,8 +6,8 @@ use belfry_core::secret::{HashedSecret, LookupKey};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::account_lock::lock_account;
-use super::engine::{Batch, Row, sql};
+use super::authorized_apps::lock_account;
+use super::engine::{Batch, FromRow, Row, sql};
 use super::{Store, StoreError};
 
 /// A stored code.
@@ -37,15 +37,18 @@ pub enum CodeOutcome {
     ConsentEnded,
 }
 
-/// The outcome of redeeming a code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RedeemOutcome {
-    /// The token was issued.
-    Redeemed,
+/// Why a code was not redeemed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RedeemError {
     /// The code was redeemed before, for this token.
+    #[error("the code was already redeemed")]
     AlreadyRedeemed(LookupKey),
     /// The code is unknown or expired.
+    #[error("the code is unknown or expired")]
     NotRedeemable,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// The stored form of a [`Binding`].
@@ -81,8 +84,8 @@ fn binding_from_json(text: &str) -> Result<Binding, StoreError> {
     Ok(Binding { redirect_uri: stored.redirect_uri, challenge })
 }
 
-impl StoredCode {
-    fn read(mut row: Row) -> Result<Self, StoreError> {
+impl FromRow for StoredCode {
+    fn from_row(mut row: Row) -> Result<Self, StoreError> {
         Ok(Self {
             grant: Grant {
                 app_id: row.take()?,
@@ -135,7 +138,7 @@ impl Store {
              where lookup = $1",
             [secret.lookup.into()],
         );
-        self.read_secret(secret, select, StoredCode::read).await
+        self.read_secret(secret, select).await
     }
 
     /// Redeems a code for a token with the code's app, account and scopes. Of concurrent calls, one
@@ -146,7 +149,7 @@ impl Store {
         token: HashedSecret,
         now: Timestamp,
         expires_at: Option<Timestamp>,
-    ) -> Result<RedeemOutcome, StoreError> {
+    ) -> Result<(), RedeemError> {
         let batch = Batch::default()
             .and(sql(
                 "update codes set used_at = $2, token = $3 \
@@ -167,11 +170,11 @@ impl Store {
             Some(mut row) => row.take()?,
             None => None,
         };
-        Ok(match redeemed_for {
-            Some(lookup) if lookup == token.lookup => RedeemOutcome::Redeemed,
-            Some(lookup) => RedeemOutcome::AlreadyRedeemed(lookup),
-            None => RedeemOutcome::NotRedeemable,
-        })
+        match redeemed_for {
+            Some(lookup) if lookup == token.lookup => Ok(()),
+            Some(lookup) => Err(RedeemError::AlreadyRedeemed(lookup)),
+            None => Err(RedeemError::NotRedeemable),
+        }
     }
 }
 

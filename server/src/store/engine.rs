@@ -11,7 +11,7 @@ use prometheus_client::metrics::counter::Counter;
 use serde::de::DeserializeOwned;
 
 use super::StoreError;
-use super::cache::Invalidation;
+use super::invalidation::Invalidation;
 
 /// A database engine.
 pub(crate) trait Engine: Send + Sync {
@@ -101,19 +101,8 @@ impl Statement {
 
 /// The statement `sql` with the values of `$1`, `$2` and so on.
 pub(crate) fn sql<const N: usize>(sql: &'static str, values: [Value; N]) -> Statement {
-    const { assert!(N <= PARAMETERS.len(), "extend PARAMETERS") };
     Statement { sql, values: values.into() }
 }
-
-/// The names of parameters in a statement.
-#[rustfmt::skip]
-pub(crate) const PARAMETERS: [&str; 50] = [
-    "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10",
-    "$11", "$12", "$13", "$14", "$15", "$16", "$17", "$18", "$19", "$20",
-    "$21", "$22", "$23", "$24", "$25", "$26", "$27", "$28", "$29", "$30",
-    "$31", "$32", "$33", "$34", "$35", "$36", "$37", "$38", "$39", "$40",
-    "$41", "$42", "$43", "$44", "$45", "$46", "$47", "$48", "$49", "$50",
-];
 
 /// The value of a column or parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,24 +130,6 @@ impl From<String> for Value {
 impl From<i64> for Value {
     fn from(integer: i64) -> Self {
         Self::Integer(integer)
-    }
-}
-
-impl From<LookupKey> for Value {
-    fn from(lookup: LookupKey) -> Self {
-        Self::Text(lookup.to_text())
-    }
-}
-
-impl From<Sha256Digest> for Value {
-    fn from(digest: Sha256Digest) -> Self {
-        Self::Text(digest.to_text())
-    }
-}
-
-impl From<HashedSecret> for Value {
-    fn from(secret: HashedSecret) -> Self {
-        Self::Text(secret.to_text())
     }
 }
 
@@ -207,6 +178,23 @@ impl Row {
     }
 }
 
+/// A type that can be read from a row.
+pub(crate) trait FromRow: Sized {
+    fn from_row(row: Row) -> Result<Self, StoreError>;
+}
+
+/// Implements [`FromRow`] for a struct whose fields are the columns, in this order.
+macro_rules! from_row {
+    ($type:ty { $($field:ident),* }) => {
+        impl $crate::store::engine::FromRow for $type {
+            fn from_row(mut row: $crate::store::engine::Row) -> Result<Self, StoreError> {
+                Ok(Self { $($field: row.take()?),* })
+            }
+        }
+    };
+}
+pub(crate) use from_row;
+
 /// A type that can be read from a column.
 pub(crate) trait FromValue: Sized {
     fn from_value(value: Value) -> Option<Self>;
@@ -224,23 +212,24 @@ impl FromValue for i64 {
     }
 }
 
-impl FromValue for LookupKey {
-    fn from_value(value: Value) -> Option<Self> {
-        Self::from_text(&String::from_value(value)?)
-    }
+/// Columns of types with `to_text` and `from_text`.
+macro_rules! text_columns {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Value {
+            fn from(value: $type) -> Self {
+                Self::Text(value.to_text())
+            }
+        }
+
+        impl FromValue for $type {
+            fn from_value(value: Value) -> Option<Self> {
+                Self::from_text(&String::from_value(value)?)
+            }
+        }
+    )*};
 }
 
-impl FromValue for Sha256Digest {
-    fn from_value(value: Value) -> Option<Self> {
-        Self::from_text(&String::from_value(value)?)
-    }
-}
-
-impl FromValue for HashedSecret {
-    fn from_value(value: Value) -> Option<Self> {
-        Self::from_text(&String::from_value(value)?)
-    }
-}
+text_columns!(LookupKey, Sha256Digest, HashedSecret);
 
 /// Scopes that this version does not know are ignored.
 impl FromValue for Scopes {

@@ -1,7 +1,8 @@
 //! Numbered schema migrations, embedded in the binary and applied at start.
 //!
 //! To add one, put `NNNN_name.sql` into both directories under `migrations/` and a line into
-//! [`MIGRATIONS`]. Released migrations are never edited.
+//! [`MIGRATIONS`]. Released migrations are never edited. The numbers 1 to 3 belong to development
+//! snapshots, whose databases are rejected because they have other tables.
 
 use super::StoreError;
 
@@ -26,7 +27,7 @@ macro_rules! migrations {
 }
 
 migrations![
-    1 "0001_initial.sql",
+    4 "0004_initial.sql",
 ];
 
 /// The table of applied migrations.
@@ -51,27 +52,31 @@ impl SchemaPolicy {
         database: &str,
         found: i64,
     ) -> Result<&'static [Migration], StoreError> {
+        let oldest = MIGRATIONS.first().map_or(0, |oldest| oldest.number);
         let known = MIGRATIONS.last().map_or(0, |newest| newest.number);
-        self.check(found, known).map_err(|reason| match reason {
-            Some(reason) => StoreError::Open { database: database.to_owned(), reason },
-            None => StoreError::Newer { database: database.to_owned(), found, known },
-        })?;
+        if found > known {
+            return Err(StoreError::Newer { database: database.to_owned(), found, known });
+        }
+        self.check(found, oldest, known)
+            .map_err(|reason| StoreError::Open { database: database.to_owned(), reason })?;
         let done = MIGRATIONS.partition_point(|migration| migration.number <= found);
         Ok(&MIGRATIONS[done..])
     }
 
-    /// Rejects a version with a reason, or without one if it is newer than this binary.
-    fn check(self, found: i64, known: i64) -> Result<(), Option<String>> {
+    /// Rejects a version, with the reason, that is missing, too old, or older than `known`.
+    fn check(self, found: i64, oldest: i64, known: i64) -> Result<(), String> {
         match self {
-            _ if found > known => Err(None),
-            Self::Require if found == 0 => Err(Some(
-                "it does not exist or is empty; create it with belfry serve or belfry account add"
-                    .to_owned(),
+            Self::Require if found == 0 => Err("it does not exist or is empty; create it with \
+                 belfry serve or belfry account add"
+                .to_owned()),
+            _ if found != 0 && found < oldest => Err(format!(
+                "it was created by a development snapshot (schema version {found}) and cannot be \
+                 upgraded; move it away and start with a new database"
             )),
-            Self::Require | Self::Create if found != 0 && found < known => Err(Some(format!(
+            Self::Require | Self::Create if found != 0 && found < known => Err(format!(
                 "it has schema version {found}, this belfry needs {known}; upgrade it by starting \
                  belfry serve"
-            ))),
+            )),
             _ => Ok(()),
         }
     }
@@ -93,7 +98,7 @@ mod tests {
             assert_eq!(files, FILES, "{engine}");
         }
         for (index, migration) in MIGRATIONS.iter().enumerate() {
-            assert_eq!(usize::try_from(migration.number).unwrap(), index + 1);
+            assert_eq!(usize::try_from(migration.number).unwrap(), index + 4);
             assert!(FILES[index].starts_with(&format!("{:04}_", migration.number)));
         }
     }
@@ -115,15 +120,16 @@ mod tests {
         use SchemaPolicy::{Create, Migrate, Require};
         for (policy, found, accepted) in [
             (Migrate, 0, true),
-            (Migrate, 2, true),
+            (Migrate, 3, false),
+            (Migrate, 4, true),
             (Create, 0, true),
-            (Create, 2, false),
-            (Create, 3, true),
+            (Create, 4, false),
+            (Create, 5, true),
             (Require, 0, false),
-            (Require, 2, false),
-            (Require, 3, true),
+            (Require, 4, false),
+            (Require, 5, true),
         ] {
-            assert_eq!(policy.check(found, 3).is_ok(), accepted, "{policy:?} {found}");
+            assert_eq!(policy.check(found, 4, 5).is_ok(), accepted, "{policy:?} {found}");
         }
     }
 }

@@ -5,7 +5,7 @@ use belfry_core::secret::HashedSecret;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::engine::{Row, sql};
+use super::engine::{FromRow, Row, sql};
 use super::{Store, StoreError, UpdateOutcome};
 
 /// A stored authorization request.
@@ -47,9 +47,10 @@ fn parameters_from_json(text: &str) -> Result<Pairs, StoreError> {
         .ok_or(StoreError::Unreadable("authorization request"))
 }
 
-impl StoredRequest {
-    fn read(mut row: Row) -> Result<(Self, Option<HashedSecret>), StoreError> {
-        let request = Self {
+/// A request and the cookie that its browser had before the last sign-in or sign-out.
+impl FromRow for (StoredRequest, Option<HashedSecret>) {
+    fn from_row(mut row: Row) -> Result<Self, StoreError> {
+        let request = StoredRequest {
             app_id: row.take()?,
             browser: row.take()?,
             account_id: row.take()?,
@@ -97,11 +98,12 @@ impl Store {
              from requests where lookup = $1 and expires_at > $2",
             [handle.lookup.into(), now.into()],
         );
-        let found = self.read_secret(handle, select, StoredRequest::read).await?;
-        let is_bound = |(request, came_from): &(StoredRequest, Option<HashedSecret>)| {
-            request.browser == browser || *came_from == Some(browser)
-        };
-        Ok(found.filter(is_bound).map(|(request, _)| request))
+        let found: Option<(StoredRequest, _)> = self.read_secret(handle, select).await?;
+        Ok(found
+            .filter(|(request, came_from)| {
+                request.browser == browser || *came_from == Some(browser)
+            })
+            .map(|(request, _)| request))
     }
 
     /// Binds a request to the browser's new cookie after sign-in (`Some` account) or sign-out
@@ -142,7 +144,7 @@ impl Store {
             [handle.lookup.into(), browser.into(), now.into()],
         );
         let [deleted] = self.write_rows(delete).await?;
-        let request = deleted.into_iter().next().map(StoredRequest::read).transpose()?;
+        let request = deleted.into_iter().next().map(FromRow::from_row).transpose()?;
         Ok(request.map(|(request, _)| request))
     }
 }

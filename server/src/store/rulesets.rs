@@ -10,8 +10,9 @@ use belfry_core::rules::{Document, RuleScope, RulesetsResponse, User, default_re
 use bytes::Bytes;
 
 pub use self::snapshot::{RulesetsSnapshot, SnapshotEpoch};
-use super::cache::{Epoch, Invalidation};
-use super::engine::{Batch, Row, sql};
+use super::engine::{Batch, FromRow, Row, sql};
+use super::epochs::Epoch;
+use super::invalidation::Invalidation;
 use super::{Store, StoreError};
 use crate::random;
 
@@ -69,8 +70,8 @@ pub struct Draft {
     text: String,
 }
 
-impl Versioned {
-    fn read(mut row: Row) -> Result<Self, StoreError> {
+impl FromRow for Versioned {
+    fn from_row(mut row: Row) -> Result<Self, StoreError> {
         const UNREADABLE: StoreError = StoreError::Unreadable("ruleset");
         let scope = row.take::<String>()?.parse().map_err(|_| UNREADABLE)?;
         let version = row.take()?;
@@ -175,25 +176,23 @@ impl StoredRulesets {
 impl Store {
     /// The rulesets of an account; empty if it never changed a rule.
     pub async fn rulesets(&self, account: i64) -> Result<StoredRulesets, StoreError> {
-        if let Some(known) = self.cache.rules(account) {
+        if let Some(known) = self.cache.rules.get(&account) {
             return Ok(known);
         }
-        let epoch = self.cache.epoch(&account);
+        let epoch = self.cache.rules.epoch(&account);
         let select = sql(
             "select scope, version, document from rulesets where account_id = $1 order by scope",
             [account.into()],
         );
-        let rows = self.engine.read(select).await?;
-        let documents: Vec<_> = rows.into_iter().map(Versioned::read).collect::<Result<_, _>>()?;
-        let rulesets = StoredRulesets::new(documents);
-        self.cache.insert_rules(account, rulesets.clone(), epoch);
+        let rulesets = StoredRulesets::new(self.read_all(select).await?);
+        self.cache.rules.insert(account, rulesets.clone(), epoch);
         Ok(rulesets)
     }
 
     /// The rulesets of an account, to be changed.
     pub async fn rulesets_for_update(&self, account: i64) -> Result<RulesetsForUpdate, StoreError> {
-        let epoch = self.cache.epoch(&account);
-        let (rulesets, cached) = match self.cache.rules(account) {
+        let epoch = self.cache.rules.epoch(&account);
+        let (rulesets, cached) = match self.cache.rules.get(&account) {
             Some(rulesets) => (rulesets, true),
             None => (self.rulesets(account).await?, false),
         };
@@ -205,7 +204,7 @@ impl Store {
         &self,
         account: i64,
     ) -> Result<RulesetsForUpdate, StoreError> {
-        self.cache.invalidate(&[Invalidation::Rules(account)]);
+        self.cache.rules.invalidate(&account);
         let read = self.rulesets_for_update(account).await?;
         Ok(RulesetsForUpdate { cached: false, ..read })
     }
@@ -244,7 +243,7 @@ impl Store {
         let Some(mut row) = saved.into_iter().next() else { return Ok(SaveOutcome::Conflict) };
         let rulesets = read.rulesets.with(draft, row.take()?);
         // Not inserted if another writer invalidated the rulesets since they were read.
-        self.cache.insert_rules(read.account, rulesets, read.epoch.after_own_write());
+        self.cache.rules.insert(read.account, rulesets, read.epoch.next());
         Ok(SaveOutcome::Saved)
     }
 }

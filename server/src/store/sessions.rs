@@ -3,8 +3,8 @@
 use belfry_core::secret::{HashedSecret, LookupKey};
 use jiff::Timestamp;
 
-use super::account_lock::lock_account;
-use super::engine::{Batch, Row, sql};
+use super::authorized_apps::lock_account;
+use super::engine::{Batch, from_row, sql};
 use super::{SignInOutcome, Store, StoreError};
 
 /// A stored session.
@@ -22,17 +22,7 @@ pub struct Session {
     pub lang: Option<String>,
 }
 
-impl Session {
-    fn read(mut row: Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            account_id: row.take()?,
-            created_at: row.take()?,
-            seen_at: row.take()?,
-            expires_at: row.take()?,
-            lang: row.take()?,
-        })
-    }
-}
+from_row!(Session { account_id, created_at, seen_at, expires_at, lang });
 
 impl Store {
     /// Adds a session if the account's password is still the one that was verified (its hash).
@@ -74,7 +64,7 @@ impl Store {
              where lookup = $1 and expires_at > $2",
             [secret.lookup.into(), now.into()],
         );
-        self.read_secret(secret, select, Session::read).await
+        self.read_secret(secret, select).await
     }
 
     /// Updates the last use and the expiry of a session.

@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 
 use super::StoreError;
 use super::cache::Cache;
-use super::engine::{Batch, Engine, PARAMETERS, Row, Rows, Statement, Value};
+use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
 use super::migrations::{self, SchemaPolicy};
 
 /// Time after which another process that has the file open has noticed a write, also when its writer
@@ -80,32 +80,33 @@ impl Sqlite {
         Ok(Self { path, reads, writes: Some(writes), writer: Some(thread) })
     }
 
-    fn to_store_error(&self, error: &rusqlite::Error) -> StoreError {
-        store_error(&self.path, error)
+    /// Waits for the outcome of a job that was sent to a thread.
+    async fn receive<T>(
+        &self,
+        is_sent: bool,
+        outcome: oneshot::Receiver<rusqlite::Result<T>>,
+    ) -> Result<T, StoreError> {
+        let stopped = || StoreError::Unavailable("the database thread has stopped".to_owned());
+        if !is_sent {
+            return Err(stopped());
+        }
+        let outcome = outcome.await.map_err(|_| stopped())?;
+        outcome.map_err(|error| store_error(&self.path, &error))
     }
 }
 
 impl Engine for Sqlite {
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
         let (reply, outcome) = oneshot::channel();
-        let sent = self.reads.send(reader::Job { statement, reply });
-        async move {
-            sent.map_err(|_| stopped())?;
-            let outcome = outcome.await.map_err(|_| stopped())?;
-            outcome.map_err(|error| self.to_store_error(&error))
-        }
-        .boxed()
+        let is_sent = self.reads.send(reader::Job { statement, reply }).is_ok();
+        self.receive(is_sent, outcome).boxed()
     }
 
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>> {
         let (reply, outcome) = oneshot::channel();
-        let sent = self.writes.as_ref().map(|queue| queue.send(writer::Job { batch, reply }));
-        async move {
-            sent.ok_or_else(stopped)?.map_err(|_| stopped())?;
-            let outcome = outcome.await.map_err(|_| stopped())?;
-            outcome.map_err(|error| self.to_store_error(&error))
-        }
-        .boxed()
+        let job = writer::Job { batch, reply };
+        let is_sent = self.writes.as_ref().is_some_and(|queue| queue.send(job).is_ok());
+        self.receive(is_sent, outcome).boxed()
     }
 }
 
@@ -117,10 +118,6 @@ impl Drop for Sqlite {
             drop(writer.join());
         }
     }
-}
-
-fn stopped() -> StoreError {
-    StoreError::Unavailable("the database thread has stopped".to_owned())
 }
 
 /// Classifies an error as temporary or not.
@@ -234,15 +231,10 @@ fn run(connection: &Connection, statement: &Statement) -> rusqlite::Result<Rows>
     let mut prepared = connection.prepare_cached(statement.sql)?;
     let width = prepared.column_count();
     // SQLite treats `$2` as a name, not a number: the first parameter in the text has index 1.
-    for (position, (name, value)) in (1..).zip(PARAMETERS.into_iter().zip(&statement.values)) {
-        let index = if prepared.parameter_name(position) == Some(name) {
-            Some(position)
-        } else {
-            prepared.parameter_index(name)?
-        };
-        if let Some(index) = index {
-            prepared.raw_bind_parameter(index, value)?;
-        }
+    for index in 1..=prepared.parameter_count() {
+        let number = prepared.parameter_name(index).and_then(|name| name[1..].parse().ok());
+        let value = number.and_then(|number: usize| statement.values.get(number - 1));
+        prepared.raw_bind_parameter(index, value.unwrap_or(&Value::Null))?;
     }
     let mut rows = prepared.raw_query();
     let mut found = Rows::new();

@@ -7,9 +7,9 @@ use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::{HashedSecret, LookupKey};
 use jiff::Timestamp;
 
-use super::account_lock::lock_account;
-use super::cache::Invalidation;
-use super::engine::{Batch, Row, Statement, sql};
+use super::authorized_apps::lock_account;
+use super::engine::{Batch, FromRow, Row, sql};
+use super::invalidation::Invalidation;
 use super::{SignInOutcome, Store, StoreError, UpdateOutcome};
 
 /// A token to be issued.
@@ -29,42 +29,39 @@ pub struct NewToken {
     pub expires_at: Option<Timestamp>,
 }
 
-fn read_token(mut row: Row) -> Result<Token, StoreError> {
-    let app_id = row.take()?;
-    let (id, name, disabled_at) = (row.take()?, row.take()?, row.take()?);
-    Ok(Token {
-        app_id,
-        account: Option::zip(id, name).map(|(id, name)| TokenAccount { id, name, disabled_at }),
-        scopes: row.take()?,
-        created_at: row.take()?,
-        expires_at: row.take()?,
-        revoked_at: row.take()?,
-        app_disabled_at: row.take()?,
-    })
-}
-
-impl NewToken {
-    fn insert(&self) -> Statement {
-        sql(
-            "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, expires_at) \
-             values ($1, $2, $3, $4, $5, $6, $7)",
-            [
-                self.secret.lookup.into(),
-                self.secret.digest.into(),
-                self.app_id.into(),
-                self.account_id.into(),
-                (&self.scopes).into(),
-                self.created_at.into(),
-                self.expires_at.into(),
-            ],
-        )
+impl FromRow for Token {
+    fn from_row(mut row: Row) -> Result<Self, StoreError> {
+        let app_id = row.take()?;
+        let (id, name, disabled_at) = (row.take()?, row.take()?, row.take()?);
+        Ok(Self {
+            app_id,
+            account: Option::zip(id, name).map(|(id, name)| TokenAccount { id, name, disabled_at }),
+            scopes: row.take()?,
+            created_at: row.take()?,
+            expires_at: row.take()?,
+            revoked_at: row.take()?,
+            app_disabled_at: row.take()?,
+        })
     }
 }
 
 impl Store {
     /// Issues a token.
     pub async fn add_token(&self, token: &NewToken) -> Result<(), StoreError> {
-        self.engine.write(token.insert().into()).await.map(drop)
+        let insert = sql(
+            "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, expires_at) \
+             values ($1, $2, $3, $4, $5, $6, $7)",
+            [
+                token.secret.lookup.into(),
+                token.secret.digest.into(),
+                token.app_id.into(),
+                token.account_id.into(),
+                (&token.scopes).into(),
+                token.created_at.into(),
+                token.expires_at.into(),
+            ],
+        );
+        self.engine.write(insert.into()).await.map(drop)
     }
 
     /// Issues a token if the account's password is still the one that was verified (its hash).
@@ -99,10 +96,10 @@ impl Store {
     /// Finds a token, also if it is revoked or expired or its account is disabled. An unknown lookup
     /// key and a wrong secret take the same path: both read the database and find nothing.
     pub async fn token(&self, secret: HashedSecret) -> Result<Option<Arc<Token>>, StoreError> {
-        if let Some(token) = self.cache.token(&secret) {
+        if let Some(token) = self.cached_token(&secret) {
             return Ok(Some(token));
         }
-        let epoch = self.cache.token_epoch(secret.lookup);
+        let epoch = self.cache.tokens.epoch(&secret.lookup);
         let select = sql(
             "select t.digest, t.app_id, a.id, a.name, a.disabled_at, t.scopes, t.created_at, \
              t.expires_at, t.revoked_at, p.disabled_at \
@@ -110,9 +107,9 @@ impl Store {
              left join accounts a on a.id = t.account_id where t.lookup = $1",
             [secret.lookup.into()],
         );
-        let found = self.read_secret(secret, select, read_token).await?.map(Arc::new);
+        let found: Option<Arc<Token>> = self.read_secret(secret, select).await?.map(Arc::new);
         if let Some(token) = &found {
-            self.cache.insert_token(secret, token, epoch);
+            self.cache.tokens.insert(secret.lookup, (secret.digest, Arc::clone(token)), epoch);
         }
         Ok(found)
     }
@@ -120,7 +117,8 @@ impl Store {
     /// Finds a token in the cache.
     #[must_use]
     pub fn cached_token(&self, secret: &HashedSecret) -> Option<Arc<Token>> {
-        self.cache.token(secret)
+        let (digest, token) = self.cache.tokens.get(&secret.lookup)?;
+        (digest == secret.digest).then_some(token)
     }
 
     /// The scopes of each valid token that an account has granted to an app.

@@ -283,20 +283,6 @@ fn the_first_step_is_to_sign_in() {
     }
 }
 
-#[test]
-fn a_request_is_deserialized_to_itself() {
-    for more in [
-        &[][..],
-        &[("state", "\0"), ("code_challenge", CHALLENGE), ("code_challenge_method", "S256")],
-        &[("scope", "nope")],
-        &[("lang", "de"), ("lang", "de")],
-    ] {
-        let request = request(more);
-        let json = serde_json::to_string(&request).unwrap();
-        assert_eq!(serde_json::from_str::<AuthorizationRequest>(&json).unwrap(), request, "{json}");
-    }
-}
-
 proptest! {
     #[test]
     fn parsing_never_accepts_another_redirect_uri(

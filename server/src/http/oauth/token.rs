@@ -18,7 +18,8 @@ use crate::http::extract::form::Form;
 use crate::http::layer::rate_limit::guard::Guard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
 use crate::http::respond::json::Json;
-use crate::tokens::{IssuedToken, RedeemError};
+use crate::store::RedeemError;
+use crate::tokens::IssuedToken;
 
 /// A successful token response (RFC 6749, section 5.1).
 #[derive(Serialize)]

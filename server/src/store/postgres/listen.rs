@@ -18,8 +18,9 @@ use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::random;
-use crate::store::cache::{Cache, Invalidation};
+use crate::store::cache::Cache;
 use crate::store::engine::{Statement, sql};
+use crate::store::invalidation::Invalidation;
 
 /// Interval of the probes on the listening connection, and the time to wait for a response. Together
 /// they are below the second within which a revoked token must be rejected by all nodes.

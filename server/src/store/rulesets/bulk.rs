@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use super::{RulesetsSnapshot, SnapshotEpoch, StoredRulesets, Versioned};
-use crate::store::cache::Epoch;
-use crate::store::engine::{PARAMETERS, Value, sql};
+use crate::store::engine::{FromRow, Value, sql};
+use crate::store::epochs::Epoch;
 use crate::store::{Store, StoreError};
 
-/// Number of names or ids in one statement.
-const CHUNK: usize = PARAMETERS.len();
+/// Number of names or ids in one statement: the parameters of `in_list`.
+const CHUNK: usize = 50;
 
 /// `in` with a list of all parameters.
 macro_rules! in_list {
@@ -56,11 +56,12 @@ impl Store {
     }
 
     async fn account_ids_chunk(&self, names: &[&str]) -> Result<Vec<Option<i64>>, StoreError> {
-        let mut ids: Vec<Option<i64>> = names.iter().map(|name| self.cache.account(name)).collect();
+        let mut ids: Vec<Option<i64>> =
+            names.iter().map(|name| self.cache.accounts.get(*name)).collect();
         // A NUL in one name would reject the whole statement; no account has such a name.
         let uncached: Vec<(usize, Epoch)> = (0..names.len())
             .filter(|&index| ids[index].is_none() && !names[index].contains('\0'))
-            .map(|index| (index, self.cache.epoch(&names[index])))
+            .map(|index| (index, self.cache.accounts.epoch(names[index])))
             .collect();
         if uncached.is_empty() {
             return Ok(ids);
@@ -76,7 +77,7 @@ impl Store {
         }
         for (index, epoch) in uncached {
             if let Some(&id) = found.get(names[index]) {
-                self.cache.insert_account(names[index], id, epoch);
+                self.cache.accounts.insert(names[index].into(), id, epoch);
                 ids[index] = Some(id);
             }
         }
@@ -91,7 +92,7 @@ impl Store {
         let mut uncached: Vec<(i64, SnapshotEpoch)> = Vec::new();
         for &id in ids {
             let epoch = self.snapshot_epoch(id);
-            match self.cache.rules(id) {
+            match self.cache.rules.get(&id) {
                 Some(rulesets) => drop(all.insert(id, RulesetsSnapshot { rulesets, epoch })),
                 None => uncached.push((id, epoch)),
             }
@@ -110,7 +111,7 @@ impl Store {
         let mut documents: HashMap<i64, Vec<Versioned>> = HashMap::new();
         for mut row in self.engine.read(select).await? {
             let account = row.take()?;
-            documents.entry(account).or_default().push(Versioned::read(row)?);
+            documents.entry(account).or_default().push(Versioned::from_row(row)?);
         }
         for (id, epoch) in uncached {
             // An account listed twice already has its documents.
@@ -118,7 +119,7 @@ impl Store {
                 let documents = documents.remove(&id).unwrap_or_default();
                 RulesetsSnapshot { rulesets: StoredRulesets::new(documents), epoch }
             });
-            self.cache.insert_rules(id, read.rulesets.clone(), epoch.epoch);
+            self.cache.rules.insert(id, read.rulesets.clone(), epoch.epoch);
         }
         Ok(all)
     }

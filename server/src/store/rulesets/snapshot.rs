@@ -2,7 +2,7 @@
 
 use super::StoredRulesets;
 use crate::store::Store;
-use crate::store::cache::Epoch;
+use crate::store::epochs::Epoch;
 
 /// The rulesets of an account and when they were read.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ impl Store {
     /// Call it before reading the rulesets of an account. The epoch is taken first: disabling the
     /// cache advances it, so an epoch from before a partition is never current after it.
     pub(super) fn snapshot_epoch(&self, account: i64) -> SnapshotEpoch {
-        let epoch = self.cache.epoch(&account);
+        let epoch = self.cache.rules.epoch(&account);
         SnapshotEpoch { epoch, enabled: self.cache.is_enabled() }
     }
 }

@@ -7,8 +7,9 @@ use std::time::Duration;
 use rusqlite::{Connection, ffi};
 use tokio::sync::oneshot;
 
-use crate::store::cache::{Cache, Invalidation};
+use crate::store::cache::Cache;
 use crate::store::engine::{Batch, Rows, Statement};
+use crate::store::invalidation::Invalidation;
 
 /// A batch and the channel for its rows.
 pub(super) struct Job {

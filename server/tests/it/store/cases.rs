@@ -14,8 +14,8 @@ use std::future::Future;
 use std::sync::Arc;
 
 use belfry::store::{
-    Account, AddAppOutcome, CodeOutcome, Consent, NewToken, Session, SignInOutcome, Store,
-    StoredApp,
+    Account, AddAppOutcome, CodeOutcome, Consent, NewToken, RedeemError, Session, SignInOutcome,
+    Store, StoredApp,
 };
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::grant::{Binding, Grant};
@@ -124,6 +124,15 @@ pub(super) async fn session_of(store: &Store, id: i64) -> HashedSecret {
         add_session(store, secret, &session(id, 1_800_000_000)).await;
     }
     secret
+}
+
+/// Redeems a code at second 20 and returns whether it was redeemable.
+pub(super) async fn redeem(store: &Store, code: &str, token: &str) -> bool {
+    match store.redeem_code(hashed(code).lookup, hashed(token), at(20), None).await {
+        Ok(()) => true,
+        Err(RedeemError::Store(error)) => panic!("{error}"),
+        Err(RedeemError::AlreadyRedeemed(_) | RedeemError::NotRedeemable) => false,
+    }
 }
 
 /// Issues a code in a session of the grant's account.

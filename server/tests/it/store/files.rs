@@ -48,6 +48,19 @@ async fn a_newer_postgres_database_is_rejected() {
     assert!(matches!(error, StoreError::Newer { found: 999, .. }), "{error}");
 }
 
+/// Development snapshots used the schema versions 1 to 3 for other tables.
+#[tokio::test]
+async fn a_database_of_a_development_snapshot_is_rejected() {
+    let database = TestDatabase::sqlite();
+    drop(open(&database).await.unwrap());
+    connect(&database.database).execute("update migrations set number = 3", []).unwrap();
+
+    let Err(error) = open(&database).await else { panic!("the database was opened") };
+
+    let text = error.to_string();
+    assert!(text.contains("belfry.db") && text.contains("development snapshot"), "{text}");
+}
+
 #[tokio::test]
 async fn data_is_read_back_after_reopening_the_database() {
     let database = TestDatabase::sqlite();

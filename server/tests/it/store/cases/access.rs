@@ -1,6 +1,6 @@
 //! Apps with access to an account.
 
-use belfry::store::{AuthorizedApp, NewToken, RedeemOutcome, Store};
+use belfry::store::{AuthorizedApp, NewToken, Store};
 use belfry_core::oauth::grant::Grant;
 
 use super::{add_app, at, grant, hashed, issue_code, run_concurrently, token, with_alice};
@@ -102,11 +102,8 @@ pub(in crate::store) async fn revoking_access_deletes_codes_that_are_not_redeeme
     {
         issue_code(&store, secret, &code(app, account)).await;
     }
-    let redeem = async |secret: &str| {
-        let token = hashed(&format!("token of {secret}"));
-        store.redeem_code(hashed(secret).lookup, token, at(20), None).await.unwrap()
-            == RedeemOutcome::Redeemed
-    };
+    let redeem =
+        async |secret: &str| super::redeem(&store, secret, &format!("token of {secret}")).await;
     assert!(redeem("redeemed").await);
 
     assert_eq!(store.revoke_access(7, 1, at(20)).await.unwrap(), 1);
@@ -142,12 +139,10 @@ pub(in crate::store) async fn no_code_redeemed_concurrently_with_a_revocation_le
             store.revoke_access(7, 1, at(20)).await.unwrap();
             return;
         }
-        let token = hashed(&format!("t{index}"));
-        let code = hashed(&format!("c{index}"));
-        let outcome = store.redeem_code(code.lookup, token, at(20), None).await.unwrap();
-        if outcome == RedeemOutcome::Redeemed {
+        let token = format!("t{index}");
+        if super::redeem(&store, &format!("c{index}"), &token).await {
             // Fills the cache concurrently with the invalidation.
-            store.token(token).await.unwrap();
+            store.token(hashed(&token)).await.unwrap();
         }
     })
     .await;

@@ -1,12 +1,14 @@
 //! Authorization codes.
 
 use belfry::store::{
-    CodeOutcome, Consent, ExistingAccess, NewToken, RedeemOutcome, Store, StoredCode,
+    CodeOutcome, Consent, ExistingAccess, NewToken, RedeemError, Store, StoredCode,
 };
 
 use belfry_core::secret::HashedSecret;
 
-use super::{MANY, at, grant, hashed, issue_code, run_concurrently, session_of, token, with_alice};
+use super::{
+    MANY, at, grant, hashed, issue_code, redeem, run_concurrently, session_of, token, with_alice,
+};
 
 fn code() -> StoredCode {
     StoredCode { grant: grant(), token: None }
@@ -25,10 +27,10 @@ pub(in crate::store) async fn a_code_is_redeemed_once(store: Store) {
     issue_code(&store, "c", &grant()).await;
 
     let redeem = async |token, expires_at| {
-        store.redeem_code(hashed("c").lookup, hashed(token), at(599), expires_at).await.unwrap()
+        store.redeem_code(hashed("c").lookup, hashed(token), at(599), expires_at).await
     };
-    assert_eq!(redeem("t", Some(at(9999))).await, RedeemOutcome::Redeemed);
-    assert_eq!(redeem("u", None).await, RedeemOutcome::AlreadyRedeemed(hashed("t").lookup));
+    assert_eq!(redeem("t", Some(at(9999))).await, Ok(()));
+    assert_eq!(redeem("u", None).await, Err(RedeemError::AlreadyRedeemed(hashed("t").lookup)));
 
     let token = store.token(hashed("t")).await.unwrap().unwrap();
     assert_eq!((token.app_id, token.account.as_ref().unwrap().id), (1, 7));
@@ -48,8 +50,8 @@ pub(in crate::store) async fn an_expired_code_is_not_redeemed(store: Store) {
     with_alice(&store).await;
     issue_code(&store, "c", &grant()).await;
     assert_eq!(
-        store.redeem_code(hashed("c").lookup, hashed("t"), at(600), None).await.unwrap(),
-        RedeemOutcome::NotRedeemable
+        store.redeem_code(hashed("c").lookup, hashed("t"), at(600), None).await,
+        Err(RedeemError::NotRedeemable)
     );
     assert_eq!(store.token(hashed("t")).await.unwrap(), None);
     assert_eq!(store.code(hashed("c")).await.unwrap(), Some(code()));
@@ -57,8 +59,8 @@ pub(in crate::store) async fn an_expired_code_is_not_redeemed(store: Store) {
 
 pub(in crate::store) async fn an_unknown_code_is_not_redeemed(store: Store) {
     assert_eq!(
-        store.redeem_code(hashed("c").lookup, hashed("t"), at(1), None).await.unwrap(),
-        RedeemOutcome::NotRedeemable
+        store.redeem_code(hashed("c").lookup, hashed("t"), at(1), None).await,
+        Err(RedeemError::NotRedeemable)
     );
     assert_eq!(store.token(hashed("t")).await.unwrap(), None);
 }
@@ -69,8 +71,8 @@ pub(in crate::store) async fn of_concurrent_redemptions_of_a_code_one_succeeds(s
 
     let (store, outcomes) = run_concurrently(store, |store, index| async move {
         let token = hashed(&format!("t{index}"));
-        let outcome = store.redeem_code(hashed("c").lookup, token, at(1), None).await.unwrap();
-        let redeemed = outcome == RedeemOutcome::Redeemed;
+        let outcome = store.redeem_code(hashed("c").lookup, token, at(1), None).await;
+        let redeemed = outcome.is_ok();
         // Only the task that redeemed the code has a token.
         assert_eq!(store.token(token).await.unwrap().is_some(), redeemed);
         (redeemed.then_some(token.lookup), outcome)
@@ -81,7 +83,7 @@ pub(in crate::store) async fn of_concurrent_redemptions_of_a_code_one_succeeds(s
     assert_eq!(winners.len(), 1);
     let (named, winner) = (store.code(hashed("c")).await.unwrap().unwrap().token, winners[0]);
     assert_eq!(named, Some(winner));
-    let loser = RedeemOutcome::AlreadyRedeemed(winner);
+    let loser = Err(RedeemError::AlreadyRedeemed(winner));
     assert!(outcomes.iter().all(|(won, outcome)| won.is_some() || *outcome == loser));
 }
 
@@ -134,11 +136,11 @@ pub(in crate::store) async fn no_code_issued_without_consent_survives_a_concurre
         // Repeated, so that some precede the revocation and some follow it.
         for attempt in 0..8 {
             let name = format!("{index} {attempt}");
-            let (code, token) = (hashed(&format!("c{name}")), hashed(&format!("t{name}")));
+            let code = hashed(&format!("c{name}"));
             let consent = Consent { session: session.lookup, implied_at: Some(at(20)) };
             let issued = store.add_code(code, &grant(), consent).await.unwrap();
             if issued == CodeOutcome::Issued {
-                store.redeem_code(code.lookup, token, at(20), None).await.unwrap();
+                redeem(&store, &format!("c{name}"), &format!("t{name}")).await;
             }
         }
     })
