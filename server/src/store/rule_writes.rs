@@ -91,11 +91,11 @@ impl RuleWriter {
     /// Takes all queued changes of an account. If there are none, its entry is removed.
     fn dequeue(&self, account: i64) -> Vec<QueuedChange> {
         let mut queues = self.queues();
-        let queued = queues.get_mut(&account).map(std::mem::take).unwrap_or_default();
-        if queued.is_empty() {
+        let changes = queues.get_mut(&account).map(std::mem::take).unwrap_or_default();
+        if changes.is_empty() {
             queues.remove(&account);
         }
-        queued
+        changes
     }
 }
 

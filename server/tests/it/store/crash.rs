@@ -50,7 +50,7 @@ async fn every_acknowledged_write_survives_a_kill() {
 
 /// Runs the writer process until it has acknowledged this many writes, kills it, and returns the ids
 /// of all acknowledged accounts.
-fn write_until_killed(folder: &Path, writes: usize) -> Vec<i64> {
+fn write_until_killed(folder: &Path, count: usize) -> Vec<i64> {
     let mut writer = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "store::crash::writer_process", "--nocapture"])
         .env(FOLDER, folder)
@@ -59,7 +59,7 @@ fn write_until_killed(folder: &Path, writes: usize) -> Vec<i64> {
         .unwrap();
     let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines().map_while(Result::ok);
     let id = |line: String| line.strip_prefix("acknowledged ").and_then(|id| id.parse().ok());
-    let mut acknowledged: Vec<i64> = lines.by_ref().filter_map(id).take(writes).collect();
+    let mut acknowledged: Vec<i64> = lines.by_ref().filter_map(id).take(count).collect();
     writer.kill().unwrap();
     // Includes lines written before the kill, but not an incomplete one.
     acknowledged.extend(lines.filter_map(id));

@@ -9,7 +9,7 @@ use super::{add_app, at, grant, hashed, issue_code, run_concurrently, token, wit
 async fn with_two_apps(store: &Store) {
     with_alice(store).await;
     let mut two = super::app(2, "other");
-    two.app.details.name = "Other".to_owned();
+    "Other".clone_into(&mut two.app.details.name);
     two.app.details.website = None;
     add_app(store, &two).await;
 }
