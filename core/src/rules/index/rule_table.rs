@@ -53,15 +53,12 @@ impl RuleTable {
             return None;
         }
         let fingerprint = Sha256::digest(json::write(&(scope.to_string(), kind, rule))).into();
-        let number = match self.by_fingerprint.get(&fingerprint) {
-            Some(number) => *number,
-            None => {
-                let key = IndexKey::for_rule(&conditions);
-                let compiled = CompiledRule::new(kind, rule, &conditions);
-                let scope = scope.clone();
-                self.insert(IndexedRule { scope, compiled, fingerprint, key })
-            }
-        };
+        let existing = self.by_fingerprint.get(&fingerprint).copied();
+        let number = existing.unwrap_or_else(|| {
+            let key = IndexKey::for_rule(&conditions);
+            let compiled = CompiledRule::new(kind, rule, &conditions);
+            self.insert(IndexedRule { scope: scope.clone(), compiled, fingerprint, key })
+        });
         // A corrupt document may contain a rule twice.
         self.subscriptions.entry((number, user)).or_insert(rank);
         Some(number)
