@@ -30,7 +30,7 @@ enum Part {
     /// Add accounts with an access token each to data/belfry.db
     Fill(fill::Arguments),
     /// Measure durable writes on SQLite in this directory, and on the PostgreSQL of the variable
-    /// BELFRY_TEST_POSTGRES
+    /// `BELFRY_TEST_POSTGRES`
     Store,
     /// Measure rule evaluation against ruma
     Evaluation(evaluation::Arguments),

@@ -69,7 +69,7 @@ impl World {
     }
 }
 
-/// A pseudo-random number generator with a fixed sequence (SplitMix64).
+/// A pseudo-random number generator with a fixed sequence (`SplitMix64`).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

@@ -1,5 +1,6 @@
 //! Which requests are counted, under which key, and how many are admitted.
 
+use belfry::clock::Clock;
 use belfry::config::{Config, LimitMode};
 
 use super::{admitted, is_admitted};
@@ -260,7 +261,8 @@ async fn a_rejected_request_does_not_use_the_database() {
     let lock = client.transaction().await.unwrap();
     let tables = "lock table tokens, accounts, apps, sessions, rulesets in access exclusive mode";
     lock.batch_execute(tables).await.unwrap();
-    let made_up = anonymous.with_token("a token that nobody has");
+    let unknown = belfry::random::secret(service.clock.now());
+    let made_up = anonymous.with_token(unknown.reveal());
     for request in [
         "GET /_matrix/client/v3/pushrules/",
         "PUT /_matrix/client/v3/pushrules/global/room/a",
