@@ -3,7 +3,6 @@
 //! `X-RateLimit-*` report one limit, the closest. `RateLimit` and `RateLimit-Policy`
 //! (draft-ietf-httpapi-ratelimit-headers-10) list all of them.
 
-use std::fmt::{self, Write};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -14,29 +13,34 @@ impl RateLimitDecision {
     /// `RateLimit`: `"account";r=299;t=300, "ip";r=12;t=41`. Names of limits need no escaping.
     #[must_use]
     pub fn rate_limit(&self) -> String {
-        self.list(|text, QuotaStatus { limit, remaining, reset, .. }| {
-            let seconds = whole_seconds(self.at.until(*reset));
-            write!(text, "\"{}\";r={remaining};t={seconds}", limit.name())
-        })
+        let parameters = |status: &QuotaStatus| {
+            let seconds = whole_seconds(self.at.until(status.reset));
+            [(";r=", status.remaining.into()), (";t=", seconds)]
+        };
+        self.list(parameters)
     }
 
     /// `RateLimit-Policy`: `"account";q=300;w=300, "ip";q=300;w=300`
     #[must_use]
     pub fn rate_limit_policy(&self) -> String {
-        self.list(|text, QuotaStatus { limit, .. }| {
-            let window = limit.window().as_secs();
-            write!(text, "\"{}\";q={};w={window}", limit.name(), limit.requests())
+        self.list(|QuotaStatus { limit, .. }| {
+            [(";q=", limit.requests().into()), (";w=", limit.window().as_secs())]
         })
     }
 
-    fn list(&self, write: impl Fn(&mut String, &QuotaStatus) -> fmt::Result) -> String {
+    /// Lists the limits, each by its name and two parameters. Without `format!`, which costs every
+    /// request about 5 % of its instructions.
+    fn list(&self, parameters: impl Fn(&QuotaStatus) -> [(&'static str, u64); 2]) -> String {
         // Enough for two limits without a reallocation.
         let mut text = String::with_capacity(64);
         for status in self.statuses() {
-            if !text.is_empty() {
-                text.push_str(", ");
+            text.push_str(if text.is_empty() { "\"" } else { ", \"" });
+            text.push_str(status.limit.name());
+            text.push('"');
+            for (parameter, value) in parameters(status) {
+                text.push_str(parameter);
+                text.push_str(itoa::Buffer::new().format(value));
             }
-            write(&mut text, status).expect("writing to a string never fails");
         }
         text
     }

@@ -1,15 +1,19 @@
 //! The layer around the handlers of an area: CORS, rate limits, panics, error format, cache policy
 //! and metrics. It is a single layer, because each layer costs an allocation per request.
 
+use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use axum::extract::Request;
 use axum::http::{HeaderValue, header};
-use axum::middleware::Next;
 use axum::response::Response;
+use axum::routing::Route;
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tower_service::Service;
 
 use super::cache::CachePolicy;
 use super::cors::Cors;
@@ -42,18 +46,39 @@ pub(crate) enum LimitClass {
     Gateway,
 }
 
+/// A route with the policies of its area around it.
+///
+/// `axum::middleware::from_fn` would do the same with two more allocations per request.
+#[derive(Clone)]
+pub(crate) struct AreaService {
+    pub(crate) area: Area,
+    pub(crate) state: Arc<AppState>,
+    pub(crate) route: Route,
+}
+
+impl Service<Request> for AreaService {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    /// Routes are always ready.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let Self { area, state, route } = self.clone();
+        Box::pin(async move { Ok(serve(area, state, request, route).await) })
+    }
+}
+
 /// Handles a request with the policies of its area.
-pub(crate) async fn serve(
-    area: Area,
-    state: Arc<AppState>,
-    request: Request,
-    next: Next,
-) -> Response {
+async fn serve(area: Area, state: Arc<AppState>, request: Request, route: Route) -> Response {
     let started = Instant::now();
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let mut response = match area.cors.preflight(&method) {
         Some(preflight) => preflight,
-        None => handle(area, &state, request, next).await,
+        None => handle(area, &state, request, route).await,
     };
     let headers = response.headers_mut();
     area.cors.write_headers(headers);
@@ -68,7 +93,7 @@ pub(crate) async fn serve(
 
 /// Applies the rate limits, calls the handler, and writes errors in the format of the area. Every
 /// response reports the limits, also after an error or a panic.
-async fn handle(area: Area, state: &AppState, mut request: Request, next: Next) -> Response {
+async fn handle(area: Area, state: &AppState, mut request: Request, mut route: Route) -> Response {
     let is_page = area.errors == ErrorFormat::Page && !wants_json(request.headers());
     let page_format = is_page.then(|| PageFormat::negotiate(request.uri(), request.headers()));
     let write_error = |error: CommonError| match &page_format {
@@ -80,7 +105,7 @@ async fn handle(area: Area, state: &AppState, mut request: Request, next: Next) 
         if area.limits == LimitClass::Counted {
             rate_limit::apply(state, &mut request, &mut limits).await?;
         }
-        let mut response = next.run(request).await;
+        let Ok(mut response) = route.call(request).await;
         limits.add_from(&mut response);
         Ok::<_, CommonError>(response)
     };

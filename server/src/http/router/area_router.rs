@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::handler::Handler;
-use axum::middleware;
 use axum::routing::{MethodRouter, any};
+use tower_layer::layer_fn;
 
 use crate::app::AppState;
 use crate::http::error::CommonError;
-use crate::http::layer::area::{Area, serve};
+use crate::http::layer::area::{Area, AreaService};
 
 /// The routes of one area. Their paths are recorded for tests.
 pub(crate) struct AreaRouter {
@@ -83,7 +83,6 @@ pub(crate) fn join(areas: Vec<AreaRouter>, fallback: Area, state: &Arc<AppState>
 
 fn with_area(router: Router<Arc<AppState>>, area: Area, state: &Arc<AppState>) -> Router {
     let shared = Arc::clone(state);
-    let layer =
-        middleware::from_fn(move |request, next| serve(area, Arc::clone(&shared), request, next));
+    let layer = layer_fn(move |route| AreaService { area, state: Arc::clone(&shared), route });
     router.layer(layer).with_state(Arc::clone(state))
 }
