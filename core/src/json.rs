@@ -33,7 +33,7 @@ pub enum JsonError {
     DuplicateKey { line: usize, column: usize },
     #[error("the JSON is nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
-    /// Valid JSON syntax with a string or a number that cannot be represented.
+    /// Valid JSON syntax, but a string or a number cannot be represented.
     #[error("the JSON contains a lone surrogate or a number out of range: {0}")]
     Unrepresentable(String),
     /// `field` is a path like `conditions[2].key`, or `the body`.

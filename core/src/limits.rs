@@ -1,15 +1,15 @@
-//! Rate limits: fixed windows per key, and the decision about a request that falls under several.
+//! Rate limits: fixed windows per key, and the decision about a request that several limits count.
 //!
 //! This module stores no counts. An engine stores one [`Window`] for each [`Bucket`], passes the
 //! stored windows to [`decide`] and stores the updated ones, so all engines decide alike.
 //!
-//! **Clock changes.** A window is stored by its end, and [`decide`] clamps an end that is further away
-//! than the limit's window. After a clock is set back, counts remain (no free reset) and nobody is
-//! rejected for longer than one window. A clock that jumps forward ends the current windows, so a key
-//! gains at most one window per jump.
+//! **Clock changes.** A window is stored by its end. [`decide`] clamps an end that is more than one
+//! window length in the future. After a clock is set back, counts remain (no free reset) and nobody
+//! is rejected for longer than one window. A clock that jumps forward ends the current windows, so
+//! a key gains at most one window per jump.
 //!
-//! **Changed limits.** Counts remain. A new number of requests applies from the next request; a
-//! shorter window applies at once, by the same clamping; a longer one from the next window on.
+//! **Changed limits.** Counts remain. A new number of requests applies to the next request, and so
+//! does a shorter window, by the same clamping. A longer window applies after the current one.
 
 pub mod abuse;
 pub mod cidr;
@@ -148,8 +148,8 @@ pub enum CountMode {
     Check,
     /// None: only reports how a request would be decided.
     Peek,
-    /// Each bucket that has a request left, independently of the others. For events that are counted
-    /// after they happened, like a wrong secret.
+    /// Each bucket that has a request left, independently of the others. For events that are
+    /// counted after they happened, like a wrong secret.
     Charge,
 }
 
@@ -225,8 +225,8 @@ impl RateLimitDecision {
         &self.statuses
     }
 
-    /// The status for headers that report a single limit: one that rejected the request, or else the
-    /// one with the fewest requests left. Ties go to the latest reset.
+    /// The status for headers that report a single limit: one that rejected the request, or else
+    /// the one with the fewest requests left. Among equals, the one with the latest reset.
     #[must_use]
     pub fn closest(&self) -> Option<&QuotaStatus> {
         self.statuses.iter().min_by_key(|s| (s.admitted, s.remaining, Reverse(s.reset)))
@@ -235,7 +235,7 @@ impl RateLimitDecision {
     /// Combines decisions about different limits of one request.
     #[must_use]
     pub fn merge(mut self, other: Self) -> Self {
-        // A decision without limits has no time of its own.
+        // A decision without limits may be the default, whose time is 0.
         self.at = self.at.max(other.at);
         self.statuses.extend(other.statuses);
         self

@@ -15,14 +15,14 @@ use subtle::ConstantTimeEq;
 
 /// A secret in the clear: a password, or a token, code or client secret as a client sent it.
 ///
-/// It has no `Display`, no `Serialize` and no `PartialEq`. A search for `reveal` lists every place
-/// where a secret leaves the process.
+/// It has no `Display`, no `Serialize` and no `PartialEq`. A search for `reveal` lists every use of
+/// the text.
 #[derive(Clone, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a text.
+    /// Wraps the text of a secret.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
@@ -105,8 +105,8 @@ const TIME_BYTES: usize = 6;
 const SECRET_BYTES: usize = 32;
 const TOKEN_BYTES: usize = LookupKey::BYTES + SECRET_BYTES;
 
-/// The public part of a split token: milliseconds since 1970, then random bytes. Keys are ordered by
-/// time, so that new rows are inserted next to each other.
+/// The public part of a split token: milliseconds since 1970, then random bytes. Keys are ordered
+/// by time, so that new rows are inserted next to each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LookupKey([u8; Self::BYTES]);
 
@@ -160,8 +160,8 @@ impl HashedSecret {
     }
 }
 
-/// A SHA-256 digest, compared in constant time. Besides split tokens it is used for texts that
-/// others choose: PKCE verifiers and the tokens of application services.
+/// A SHA-256 digest, compared in constant time. Besides split tokens it is used for texts that the
+/// server does not generate: PKCE verifiers and the tokens of application services.
 #[derive(Clone, Copy, Eq)]
 pub struct Sha256Digest([u8; 32]);
 

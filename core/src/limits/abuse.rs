@@ -10,11 +10,11 @@ use super::key::{LimitKey, Network};
 use super::setting::{LimitOverride, LimitSetting, LimitSettingError};
 use super::{Bucket, Buckets, Limit};
 
-/// Limits on guessing secrets and on mass registration of apps. Each can be changed, or removed with
-/// `false`.
+/// Limits on guessing secrets and on mass registration of apps. Each can be changed, or removed
+/// with `false`.
 ///
-/// None of them is keyed by a name alone: failed attempts from one address lock out neither the
-/// account nor the client at another.
+/// None of them is keyed by a name alone, so that failed attempts from one address do not lock out
+/// an account or a client at another address.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "BTreeMap<String, LimitSetting>")]
 pub struct AbuseLimits(Vec<Arc<Limit>>);
@@ -26,8 +26,8 @@ const APP_REGISTRATION: &str = "app_registration";
 
 const MINUTES: u64 = 60;
 
-/// Name, requests and window of the defaults. No row of the limit table may have one of these names,
-/// because counts are stored by name.
+/// Name, requests and window in seconds of each default. No row of the limit table may have one of
+/// these names, because counts are stored by name.
 pub(super) const DEFAULTS: [(&str, u32, u64); 4] = [
     (SIGN_IN_ADDRESS, 25, 5 * MINUTES),
     (SIGN_IN_NAME, 25, 60 * MINUTES),
@@ -83,8 +83,9 @@ impl AbuseLimits {
         address.into_iter().chain(name).collect()
     }
 
-    /// The bucket of wrong client secrets: peek before a secret is verified, charge when it was wrong.
-    /// So a client that sends the right secret is never rejected for its own traffic.
+    /// The bucket of wrong client secrets. Use it with [`CountMode::Peek`](super::CountMode::Peek)
+    /// before a secret is verified and with [`CountMode::Charge`](super::CountMode::Charge) when it
+    /// was wrong, so that requests with the right secret are not counted.
     #[must_use]
     pub fn client_secret<'a>(&'a self, from: Network, client_id: &'a str) -> Buckets<'a> {
         self.bucket(CLIENT_SECRET, LimitKey::name_from(from, client_id)).into_iter().collect()

@@ -27,7 +27,8 @@ impl FromStr for Cidr {
         let range = range.or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
         let range = range.ok_or_else(invalid)?;
         match range.addr().to_canonical() {
-            // An IPv4-mapped range becomes the IPv4 range, so it must not be wider than all of IPv4.
+            // An IPv4-mapped range becomes an IPv4 range. A prefix below 96 bits would contain more
+            // than IPv4 addresses.
             v4 @ IpAddr::V4(_) if range.addr().is_ipv6() => {
                 let prefix = range.prefix_len().checked_sub(96).ok_or_else(invalid)?;
                 IpNet::new(v4, prefix).map(Self).map_err(|_| invalid())

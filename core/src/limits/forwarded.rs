@@ -26,7 +26,8 @@ impl TrustedProxies {
         self.0.iter().any(|range| range.contains(address))
     }
 
-    /// The address of the client, from the peer's address and the lines of the two headers in order.
+    /// The address of the client, from the peer's address and the values of the two headers, each
+    /// in the order of its lines.
     #[must_use]
     pub fn client_address<'a>(
         &self,
@@ -103,8 +104,9 @@ fn parse_without_zone(text: &str) -> Option<Ipv6Addr> {
 /// Parses the `for` parameter of one element of `Forwarded` (RFC 7239).
 ///
 /// Elements are split at commas from the right, ignoring quotes, so that an open quote sent by a
-/// client cannot hide the elements that a trusted proxy appended. An element that was split inside a
-/// quoted string has an odd number of quotes or a backslash, which no address needs: it is rejected.
+/// client cannot hide the elements that a trusted proxy appended. An element that was split inside
+/// a quoted string has an odd number of quotes or a backslash. No address has either, so such an
+/// element is rejected.
 fn parse_element(element: &str) -> Option<IpAddr> {
     if element.contains('\\') || element.matches('"').count() % 2 == 1 {
         return None;

@@ -1,7 +1,7 @@
 //! Values of the rate limit headers.
 //!
-//! `X-RateLimit-*` report one limit, the closest. `RateLimit` and `RateLimit-Policy`
-//! (draft-ietf-httpapi-ratelimit-headers-10) list all of them.
+//! `X-RateLimit-*` report the limit that is closest to being exceeded. `RateLimit` and
+//! `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10) list all limits.
 
 use std::time::Duration;
 
@@ -55,8 +55,8 @@ impl QuotaStatus {
     }
 }
 
-/// Whole seconds, rounded up and never 0, as for `Retry-After`: a client that waits this long is not
-/// too early.
+/// A duration in whole seconds, as in `Retry-After`. Rounded up and never 0, so that a client that
+/// waits this long does not retry too early.
 #[must_use]
 pub fn whole_seconds(wait: Duration) -> u64 {
     let up = u64::from(wait.subsec_nanos() > 0);

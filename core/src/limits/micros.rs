@@ -1,4 +1,4 @@
-//! Time stamps in whole microseconds.
+//! Timestamps in whole microseconds.
 
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
-//! The original request of a gateway check: the one that a proxy wants to have checked.
+//! The original request of a gateway check: the request that the proxy received from its client.
 //!
 //! A proxy names it in the path of the check, in `X-Original-*` or in `X-Forwarded-*` headers. A
-//! client can forge the headers that its proxy does not set, and most proxies pass them on. So two
-//! different requests are rejected, and so is a method without a URI or a URI without a method: the
-//! other one could come from the client.
+//! client can forge the headers that its proxy does not set, and most proxies pass them on. A check
+//! that names two different requests is therefore rejected. So is a method without a URI, or a URI
+//! without a method, because a client could supply the missing half.
 
 use std::borrow::Cow;
 

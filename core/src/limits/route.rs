@@ -9,9 +9,9 @@ use thiserror::Error;
 
 /// A normalised path, so that no other spelling of it evades a limit.
 ///
-/// Percent escapes are decoded, letters are lower case, empty and `.` segments are dropped, `..`
-/// removes the segment before it, a segment ends at `;`, and the last one loses its extension. A
-/// spelling that the server would not route may be counted too, which does no harm. For the same
+/// Percent escapes are decoded, ASCII letters are lower case, empty and `.` segments are dropped,
+/// `..` removes the segment before it, a segment ends at `;`, and the last one loses its extension.
+/// A spelling that the server would not route may be counted too, which does no harm. For the same
 /// reason invalid escapes are left as they are instead of being rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route(String);
@@ -129,15 +129,15 @@ impl RoutePattern {
         &self.text
     }
 
-    /// Whether a request matches. `route` caches the normalised target, which is computed when a
-    /// pattern first needs it.
+    /// Whether a request matches. `route` caches the normalised target between patterns; it is
+    /// computed when a pattern first needs it.
     pub(super) fn matches(&self, method: &str, target: &str, route: &mut Option<Route>) -> bool {
         self.matches_method(method)
             && (self.matches_every_path()
                 || self.matches_route(route.get_or_insert_with(|| Route::normalize(target))))
     }
 
-    /// A pattern for GET matches HEAD too, as routes do.
+    /// Compares methods. A pattern for GET matches HEAD too, like the routes of the server.
     fn matches_method(&self, method: &str) -> bool {
         let method = if method.eq_ignore_ascii_case("HEAD") { "GET" } else { method };
         self.method.as_ref().is_none_or(|expected| expected.eq_ignore_ascii_case(method))

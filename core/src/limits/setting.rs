@@ -1,4 +1,4 @@
-//! Limits in the configuration file: overrides of the defaults, and new rows.
+//! Limits in the configuration file: overrides of default limits, and additional limits.
 
 use std::fmt;
 use std::sync::Arc;

@@ -48,7 +48,7 @@ pub struct LimitTable {
 
 const MINUTES: u64 = 60;
 
-/// Name, key, patterns, requests and window of the default rows.
+/// Name, key, patterns, requests and window in seconds of the default rows, which are Mastodon's.
 const DEFAULTS: [(&str, KeyKind, &[&str], u32, u64); 5] = [
     ("account", KeyKind::Account, &["*"], 300, 5 * MINUTES),
     ("media", KeyKind::Account, &["POST /api/v1/media"], 30, 30 * MINUTES),
@@ -124,8 +124,9 @@ impl LimitTable {
         &self.rows
     }
 
-    /// The buckets of a sign-up by another request than Mastodon's: those of all rows that count
-    /// Mastodon's, except rows for every path, which have counted the actual request already.
+    /// The buckets of a sign-up through another endpoint than Mastodon's, like Matrix's `register`:
+    /// those that count `POST /api/v1/accounts`, without the rows for every path, which have counted
+    /// the actual request already.
     #[must_use]
     pub fn sign_up_buckets(&self, from: Network) -> Buckets<'_> {
         let (method, path) = SIGN_UP;
@@ -137,8 +138,8 @@ impl LimitTable {
 
     /// The buckets of a request: one for each row that counts it.
     ///
-    /// `target` is the path of the request in any spelling. `account` is that of a valid access
-    /// token: a request with an invalid one counts for its address only.
+    /// `target` is the path of the request in any spelling. `account` is the account of a valid
+    /// access token: a request with an invalid token counts for its address only.
     #[must_use]
     pub fn buckets(
         &self,

@@ -298,7 +298,8 @@ proptest! {
                 counted[i].extend(passed.then_some(now));
             }
         }
-        // Recomputed from the times alone: a window begins with the first request after the last end.
+        // Recomputed from the times alone: a window starts with the first request after the end of
+        // the previous one.
         for (limit, times) in limits.iter().zip(counted) {
             let mut rest = times.as_slice();
             while let [first, ..] = rest {

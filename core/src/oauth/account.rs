@@ -22,7 +22,7 @@ const RESERVED: &str = "abuse account accounts admin administrator administrator
 /// Common passwords in lower case, one per line.
 const COMMON: &str = include_str!("account/common.txt");
 
-/// Why a field of an account is invalid. The texts follow the name of the field.
+/// Why a field of an account is invalid. In messages the text comes after the name of the field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the error texts describe them")]
 pub enum FieldError {

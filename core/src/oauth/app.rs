@@ -42,7 +42,8 @@ impl App {
         if is_grantable { Ok(requested) } else { Err(OAuthError::InvalidScope) }
     }
 
-    /// The scopes of the token for a user who signs up through the app: all that can be granted.
+    /// The scopes of the token for a user who signs up through the app: all declared scopes but
+    /// those of admins.
     #[must_use]
     pub fn sign_up_scopes(&self) -> Scopes {
         self.details.scopes.iter().filter(|scope| !scope.is_admin()).collect()
@@ -180,8 +181,8 @@ pub fn is_blank(name: &str) -> bool {
     name.chars().all(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
 }
 
-/// Whether a character is rendered as nothing: `Default_Ignorable_Code_Point` of Unicode, interlinear
-/// annotation marks, and the blank Braille pattern.
+/// Whether a character is rendered as nothing: `Default_Ignorable_Code_Point` of Unicode,
+/// interlinear annotation marks, and the blank Braille pattern.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'

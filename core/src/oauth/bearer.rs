@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::secret::Secret;
 
-/// A request has more than one token, or one in two places.
+/// The request contains more than one access token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("send the access token once: in the Authorization header or as access_token")]
 pub struct SeveralTokens;

@@ -59,9 +59,9 @@ fn basic(header: &[u8]) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"basic").then(|| rest.trim_ascii_start())
 }
 
-/// Decodes Basic credentials. ID and secret are form-encoded before they are joined, so the first
-/// colon separates them. Encoding does not change the secrets that this server generates, so clients
-/// that forget to encode them work as well.
+/// Decodes Basic credentials. Clients form-encode ID and secret before they join them with a colon,
+/// so the first colon separates them. Encoding does not change the secrets that this server
+/// generates, so clients that forget to encode them work as well.
 fn decode(encoded: &[u8]) -> Option<Credentials> {
     let encoded = std::str::from_utf8(encoded).ok()?;
     let bytes =

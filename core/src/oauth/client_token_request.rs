@@ -1,4 +1,4 @@
-//! Requests of a client about a token: introspection (RFC 7662) and revocation (RFC 7009).
+//! Introspection (RFC 7662) and revocation (RFC 7009) requests: a client and a token.
 
 use super::app::App;
 use super::client_auth::Credentials;
@@ -17,8 +17,8 @@ pub struct ClientTokenRequest {
 }
 
 impl ClientTokenRequest {
-    /// Parses an introspection request from its `Authorization` header and its body. Errors of client
-    /// authentication precede a missing token.
+    /// Parses an introspection request from its `Authorization` header and its body. Errors of
+    /// client authentication precede a missing token.
     pub fn parse_introspection(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
@@ -28,9 +28,9 @@ impl ClientTokenRequest {
         Ok(Self { credentials, token: Secret::new(token) })
     }
 
-    /// Parses a revocation request. A missing token, missing credentials and the token of another app
-    /// are the same error, [`OAuthError::UnauthorizedRevocation`], so that the response does not help
-    /// to guess tokens.
+    /// Parses a revocation request. A missing token and missing credentials are the same error as
+    /// the token of another app, [`OAuthError::UnauthorizedRevocation`], so that the response does
+    /// not help to guess tokens.
     pub fn parse_revocation(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
@@ -44,8 +44,8 @@ impl ClientTokenRequest {
     }
 }
 
-/// Whether an app may introspect a token: one of its own, or any if it is configured as a resource
-/// server.
+/// Whether an app may introspect a token: a token that was issued to it, or any token if the app is
+/// configured as a resource server.
 #[must_use]
 pub fn may_introspect(app: &App, token_app_id: i64, resource_servers: &[String]) -> bool {
     app.id == token_app_id || resource_servers.contains(&app.client_id)

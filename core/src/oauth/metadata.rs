@@ -6,8 +6,8 @@ use super::pkce;
 use super::response::ResponseMode;
 use super::scope::Scope;
 
-/// The issuer identifier. Clients compare the one in the metadata with the one in each authorization
-/// response (RFC 9207), byte by byte.
+/// The issuer identifier. Clients compare the issuer in the metadata with the one in each
+/// authorization response (RFC 9207), byte by byte.
 #[must_use]
 pub fn issuer(base_url: &str) -> String {
     format!("{}/", base_url.trim_end_matches('/'))

@@ -15,8 +15,9 @@ impl<'a> Parameters<'a> {
         Self(pairs)
     }
 
-    /// The value of a parameter. An empty value counts as absent (RFC 6749, section 3.1). A parameter
-    /// that occurs more than once, even with equal values, is rejected, and so is a list or a map.
+    /// The value of a parameter. An empty value counts as absent (RFC 6749, section 3.1). A
+    /// parameter that occurs more than once, even with equal values, is rejected, and so is a list
+    /// or a map.
     pub fn optional(self, parameter: Parameter) -> Result<Option<&'a str>, OAuthError> {
         let mut found = None;
         for (name, value) in self.0 {

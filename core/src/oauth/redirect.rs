@@ -78,8 +78,8 @@ impl RedirectUri {
         (self.0 == requested || is_same_loopback).then(|| Self(requested.to_owned()))
     }
 
-    /// The host that the response is sent to. `None` if it stays on the user's device: a scheme of
-    /// an app's own, a loopback address or `localhost`.
+    /// The host that the response is sent to. `None` if it stays on the user's device: a private-use
+    /// scheme, a loopback address or `localhost`.
     #[must_use]
     pub fn remote_host(&self) -> Option<String> {
         let host = web_host(&self.0)?;
@@ -91,7 +91,7 @@ impl RedirectUri {
     }
 }
 
-/// The loopback address that a URI begins with, and what follows its port.
+/// Splits a URI with a loopback address into the part before the port and the part after it.
 fn split_loopback(uri: &str) -> Option<(&str, &str)> {
     let host = ["http://127.0.0.1", "http://[::1]"].into_iter().find(|h| uri.starts_with(h))?;
     let rest = &uri[host.len()..];
@@ -125,7 +125,7 @@ fn check(text: &str) -> Result<(), RedirectUriError> {
         return Err(Fragment);
     }
     let authority = uri.authority();
-    // In `localhost:/callback` the scheme was forgotten.
+    // In `localhost:/callback` the scheme is missing, and `localhost` is parsed as one.
     let is_opaque = authority.is_none() && uri.path().is_rootless();
     if is_opaque || scheme.as_str().eq_ignore_ascii_case("localhost") {
         return Err(Opaque);

@@ -9,10 +9,10 @@ use super::pkce::{self, Challenge};
 use super::response::{ResponseMode, ResponseTarget};
 use super::scope::Scopes;
 
-/// A request of a known app with a redirect URI that the app registered.
+/// An authorization request of a known app, with a redirect URI that the app registered.
 ///
-/// Every other error is sent to that URI, but only after the user has signed in, so that the server
-/// is not an open redirector (RFC 9700, section 4.11.2).
+/// Any other error in the request is sent to that URI, but only after the user has signed in, so
+/// that the server is not an open redirector (RFC 9700, section 4.11.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorizationRequest {
     /// The app that sent the request.
@@ -53,15 +53,15 @@ impl AuthorizationRequest {
     /// Parses a request, given the app with its client ID.
     ///
     /// # Errors
-    /// An unknown client, or a redirect URI that is missing, repeated or not registered. These errors
-    /// are shown on a page and never redirected, because the redirect URI is not verified.
+    /// An unknown client, or a redirect URI that is missing, repeated or not registered. These
+    /// errors are shown on a page and never redirected, because the redirect URI is not verified.
     pub fn parse(parameters: Parameters<'_>, app: Option<&App>) -> Result<Self, OAuthError> {
         let app = app.ok_or(OAuthError::InvalidClient)?;
         let redirect_uri = parameters.required(Parameter::RedirectUri)?;
         let redirect_uri =
             app.find_redirect_uri(redirect_uri).ok_or(OAuthError::InvalidRedirectUri)?;
 
-        // Errors are sent with the mode and the state, if these are valid.
+        // An error response uses the requested mode and state, if these are valid.
         let mode = response_mode(parameters);
         let state = state(parameters);
         let target = ResponseTarget {
@@ -69,7 +69,7 @@ impl AuthorizationRequest {
             mode: mode.unwrap_or_default(),
             state: state.ok().flatten().map(str::to_owned),
         };
-        // Their values are parsed leniently, but repeated parameters are errors.
+        // The values of these two are parsed leniently, but a repeated parameter is an error.
         let force_login = parameters.optional(Parameter::ForceLogin);
         let lang = parameters.optional(Parameter::Lang);
         Ok(Self {

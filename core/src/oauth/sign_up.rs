@@ -68,8 +68,8 @@ impl SignUp {
         Self { username, email, password: Secret::new(password), agreement }
     }
 
-    /// Validates the fields and reports the first error of each. The store checks whether name and
-    /// address are free.
+    /// Validates the fields and reports the first error of each. Whether the name and the e-mail
+    /// address are already taken is checked by the store.
     pub fn validate(self) -> Result<Self, ValidationErrors<AccountError>> {
         let results = [
             (Field::Username, check_free_name(&self.username)),

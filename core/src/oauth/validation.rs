@@ -7,7 +7,7 @@ use std::fmt;
 pub struct ValidationErrors<E>(pub Vec<E>);
 
 impl<E> ValidationErrors<E> {
-    /// The value if there are no errors.
+    /// Returns the value if there are no errors.
     pub(super) fn into_result<T>(errors: Vec<E>, value: T) -> Result<T, Self> {
         if errors.is_empty() { Ok(value) } else { Err(Self(errors)) }
     }

@@ -1,7 +1,7 @@
 //! Built-in push rules, which every user has and none can delete.
 //!
-//! They are shared by all users. Three of them contain placeholders for the name of the user, which
-//! are replaced when the rules are read.
+//! They are shared by all users. Three of them contain placeholders for the user's ID or localpart,
+//! which are replaced when the rules are read.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -16,10 +16,10 @@ pub const MASTER: &str = ".m.rule.master";
 pub const LEGACY_MENTIONS: [&str; 3] =
     [".m.rule.contains_display_name", ".m.rule.roomnotif", ".m.rule.contains_user_name"];
 
-/// Placeholder for the user id. It is always a whole value.
+/// Placeholder for the user id. Only a value that equals it is replaced.
 pub const USER_ID: &str = "<user id>";
 
-/// Placeholder for the localpart of the user id. It is always a whole value.
+/// Placeholder for the localpart of the user id. Only a value that equals it is replaced.
 pub const LOCALPART: &str = "<localpart>";
 
 /// The user whose rules are read.

@@ -33,7 +33,7 @@ pub enum ConditionKind {
     ContainsDisplayName,
     /// The number of room members satisfies a comparison.
     RoomMemberCount {
-        /// The comparison: `2`, `<10`.
+        /// The comparison, such as `2` or `<10`.
         is: String,
     },
     /// The sender has the power level to notify the whole room.
@@ -78,7 +78,8 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// Returns the integer if a double represents it exactly, as all JSON parsers can read it then.
+    /// Returns the integer if a double represents it exactly, so that every JSON parser reads the
+    /// same value.
     pub(super) fn integer(integer: i64) -> Option<Self> {
         const MAX: i64 = (1 << 53) - 1;
         (-MAX..=MAX).contains(&integer).then_some(Self::Integer(integer))
@@ -140,9 +141,9 @@ impl Condition {
         Ok(Self { kind, extra: fields.rest() })
     }
 
-    /// Parses a stored condition. One that is rejected today was stored by a version that did not
-    /// know its kind. It is read as unknown, so that a new kind does not make old documents
-    /// unreadable.
+    /// Parses a stored condition. If this version rejects it, it was stored by an earlier version
+    /// that did not know its kind and did not validate it. It is read as unknown, so that a new kind
+    /// does not make old documents unreadable.
     pub(super) fn from_stored(value: Value, location: Location) -> Result<Self, RuleError> {
         Self::from_json(value.clone(), location).or_else(|_| {
             let mut fields = Fields::new(value, location)?;

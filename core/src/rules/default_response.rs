@@ -2,7 +2,7 @@
 //!
 //! Most users have none. Serialising the built-in rules takes longer than all other work of such a
 //! request, and caching the response would take 3 KB per user. So it is serialised once, with
-//! placeholders that are then replaced by the names of the user.
+//! placeholders that are replaced by the ID and the localpart of each user.
 
 use std::sync::LazyLock;
 

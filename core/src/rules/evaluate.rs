@@ -29,7 +29,7 @@ use super::{Action, Condition, Document, Rule, RuleKind, RuleScope, Ruleset, Use
 pub struct Member<'a> {
     /// The user's display name in the room.
     pub display_name: Option<&'a str>,
-    /// The profile tag of the device to notify. Its rules rank above the global ones.
+    /// The profile tag of the device to notify. Its rules are evaluated before the global ones.
     pub profile_tag: Option<&'a str>,
 }
 
@@ -97,7 +97,7 @@ impl CompiledRule {
         self.conditions.iter().position(|condition| !condition.is_met(context))
     }
 
-    /// Whether all conditions are met that do not depend on the user.
+    /// Whether all conditions that do not depend on the user are met.
     pub(super) fn can_match(&self, context: &Context<'_>) -> bool {
         self.conditions
             .iter()
@@ -143,7 +143,7 @@ impl CompiledRules {
         self.evaluate_with(&Context { event, room, user: &self.user, member }, |_, _| ())
     }
 
-    /// Evaluates the rules in order until one matches, and reports the result of each.
+    /// Evaluates the rules in order until one matches, and passes the result of each to `report`.
     fn evaluate_with<'a>(
         &'a self,
         context: &Context<'_>,
@@ -167,8 +167,8 @@ impl CompiledRules {
         })
     }
 
-    /// All rules in evaluation order: the master rule, those of the device, the global ones. Within
-    /// a kind, user rules come before built-in rules.
+    /// All rules in evaluation order: the master rule, the rules of the device, the global rules.
+    /// Within a kind, user rules come before built-in rules.
     fn ranked_rules(&self, profile_tag: Option<&str>) -> impl Iterator<Item = RankedRule<'_>> {
         let device = self.devices.iter().find(|(scope, _)| match scope {
             RuleScope::Device(tag) => Some(tag.as_str()) == profile_tag,

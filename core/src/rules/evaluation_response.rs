@@ -9,11 +9,11 @@ use super::index::RoomEvaluation;
 use super::{Action, RuleKind, TweakValue};
 use crate::json;
 
-/// The groups of a response, collected from batches of members.
+/// The response, to which the results of one batch of members after the other are added.
 #[derive(Debug, Default, Serialize)]
 pub struct EvaluationResponse<'a> {
     groups: Vec<ResponseGroup<'a>>,
-    /// The position of each group, by the JSON of its result.
+    /// The index of each group, by the JSON of its result.
     #[serde(skip)]
     by_result: HashMap<Vec<u8>, usize>,
     #[serde(skip)]

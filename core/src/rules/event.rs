@@ -127,7 +127,7 @@ fn read_object(members: Map<String, Value>) -> Object {
     members.into_iter().filter_map(|(name, value)| Some((name, read_node(value)?))).collect()
 }
 
-/// Values that cannot be compared, such as fractions, are dropped.
+/// Converts a value. `None` if it cannot be compared, like a fraction.
 fn read_node(value: Value) -> Option<Node> {
     Some(match value {
         Value::Object(members) => Node::Object(read_object(members)),
@@ -161,7 +161,7 @@ impl Property {
         Self { value: PropertyValue::Scalar(scalar), lowered }
     }
 
-    /// The items of an array, or the value itself.
+    /// The items of an array, or the value of a property that is not an array.
     pub(super) fn values(&self) -> &[Scalar] {
         match &self.value {
             PropertyValue::Scalar(scalar) => std::slice::from_ref(scalar),
@@ -169,7 +169,7 @@ impl Property {
         }
     }
 
-    /// Whether this is exactly that value, and not an array.
+    /// Whether the property equals the value. An array equals no value.
     pub(super) fn is(&self, value: &Scalar) -> bool {
         matches!(&self.value, PropertyValue::Scalar(found) if found == value)
     }

@@ -1,4 +1,4 @@
-//! Rule ids, and the rules for names that also apply to profile tags.
+//! Rule ids, and the validation that they share with profile tags.
 
 use std::str::FromStr;
 

@@ -12,8 +12,8 @@ pub struct RuleLimits {
 }
 
 impl RuleLimits {
-    /// Checks the number of rules after a change. An account above the limit, because the limit
-    /// was lowered, may stay above it but not grow.
+    /// Checks the number of rules after a change. An account that is above the limit, because the
+    /// limit was lowered, may not add rules, but other changes are accepted.
     ///
     /// # Errors
     /// If the change exceeds the limit.
@@ -24,7 +24,7 @@ impl RuleLimits {
         Err(RuleError::TooManyRules(self.rules))
     }
 
-    /// Checks the stored size after a change, in the same way.
+    /// Checks the stored size after a change. An account that is above the limit may not grow.
     ///
     /// # Errors
     /// If the change exceeds the limit.

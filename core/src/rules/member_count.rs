@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-/// The allowed numbers of members: `2`, `==2`, `<10`, `>=3`. Numbers beyond `u64` become its
-/// maximum.
+/// A comparison with the number of members: `2`, `==2`, `<10`, `>=3`. A number beyond `u64` is
+/// clamped to its maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MemberCount {
     operator: Operator,

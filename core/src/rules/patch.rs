@@ -1,4 +1,4 @@
-//! User changes to a built-in rule.
+//! A user's changes to a built-in rule.
 
 use serde::{Deserialize, Serialize};
 

@@ -50,7 +50,7 @@ impl GlobPattern {
         }
     }
 
-    /// Whether a part of a text matches that starts and ends at word boundaries.
+    /// Whether the glob matches a part of the text that starts and ends at word boundaries.
     #[must_use]
     pub fn matches_word(&self, text: &Text) -> bool {
         match &self.0 {

@@ -7,8 +7,8 @@ use super::RuleError;
 pub struct Position<'a> {
     /// Places the rule directly above this one.
     pub before: Option<&'a str>,
-    /// Places the rule directly below this one. If `before` is given too, this rule only has to
-    /// exist.
+    /// Places the rule directly below this one. If `before` is given too, it decides the position,
+    /// and this rule only has to exist.
     pub after: Option<&'a str>,
 }
 

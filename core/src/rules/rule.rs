@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{Action, Condition, Extra, RuleError, RuleId};
 use crate::json::{Fields, Location, read_array};
 
-/// A rule of any kind. Whether it has `conditions` or a `pattern` is decided when it is created, so
-/// that serialisation does not depend on the kind.
+/// A rule of any kind. Which of the optional fields it has is decided when it is created, so that
+/// serialisation does not depend on the kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
     /// Id, unique in its scope and kind.

@@ -12,7 +12,7 @@ use super::{Rule, RuleKind};
 pub struct Ruleset<R = Rule>([Vec<R>; 5]);
 
 impl<R> Ruleset<R> {
-    /// Builds the array of each kind.
+    /// Builds a ruleset from a function that returns the rules of a kind.
     pub fn of(rules: impl FnMut(RuleKind) -> Vec<R>) -> Self {
         Self(RuleKind::ALL.map(rules))
     }

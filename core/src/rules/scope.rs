@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::id::{self, IdError};
 
-/// Name shared by devices that use the same ruleset.
+/// The name of a device profile: devices with the same tag share a ruleset.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProfileTag(String);
 

@@ -43,7 +43,7 @@ fn an_invalid_redirect_uri_is_rejected_with_its_reason() {
         ("https://app.example/callback#x", Fragment),
         ("https://app.example/callback#", Fragment),
         ("com.example.app:/callback#", Fragment),
-        // The user name hides the host from a reader.
+        // A user name that looks like a host.
         ("https://a@evil.example/callback", UserInfo),
         ("http://evil@127.0.0.1/callback", UserInfo),
         ("https://a:b@evil.example/", UserInfo),

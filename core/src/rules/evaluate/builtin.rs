@@ -9,7 +9,7 @@ use crate::rules::{Action, Document, RuleKind, builtin};
 /// The built-in rules in evaluation order.
 pub(crate) static BUILTIN_RULES: LazyLock<BuiltinRules> = LazyLock::new(BuiltinRules::new);
 
-/// The index of `.m.rule.master`, which ranks above all other rules of every scope.
+/// The index of `.m.rule.master`, which is evaluated before all other rules of every scope.
 pub(crate) const MASTER: usize = 0;
 
 pub(crate) struct BuiltinRules {

@@ -58,8 +58,8 @@ pub(crate) enum CompiledCondition {
     Never,
 }
 
-/// The pattern of an `event_match` condition. Built-in rules are compiled once for all users and
-/// refer to the name of the user.
+/// The pattern of an `event_match` condition. Built-in rules are compiled once for all users, so
+/// their patterns can refer to the user's ID or localpart.
 #[derive(Debug, Clone)]
 pub(crate) enum TextPattern {
     Fixed(GlobPattern),
@@ -77,8 +77,8 @@ impl TextPattern {
     }
 }
 
-/// The conditions of a rule. Room, sender and content rules have the one that their kind implies,
-/// and ignore `conditions`.
+/// The conditions that are evaluated for a rule. Room, sender and content rules have one condition,
+/// which their kind implies; their `conditions` are ignored.
 pub(crate) fn effective_conditions(kind: RuleKind, rule: &Rule) -> Vec<Condition> {
     let event_match = |key: &str, pattern: &str| {
         vec![ConditionKind::EventMatch { key: key.to_owned(), pattern: pattern.to_owned() }.into()]
@@ -137,7 +137,8 @@ impl CompiledCondition {
         }
     }
 
-    /// Patterns match words of the message text, and other properties as a whole.
+    /// Compiles an `event_match` condition. In the message text the pattern matches words, in any
+    /// other property the whole value.
     fn event_match(key: &str, pattern: TextPattern) -> Self {
         let path = PropertyPath::parse(key);
         if path == *BODY { Self::BodyWord(pattern) } else { Self::WholeValue { path, pattern } }

@@ -33,8 +33,8 @@ pub struct Step<'a> {
     /// skipped because the event has `m.mentions`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
-    /// The value that this condition tested, truncated: a thousand rules may test the same long
-    /// message.
+    /// The value that this condition tested. Truncated, because a thousand rules may test the same
+    /// long message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<Value>,
 }

@@ -29,7 +29,7 @@ pub struct PowerLevels {
     pub notifications: BTreeMap<String, Level>,
 }
 
-/// A power level. Old rooms may have it as a string.
+/// A power level, parsed from an integer or, as in old rooms, from a string.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Level(pub i64);
 

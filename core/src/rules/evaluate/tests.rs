@@ -1,4 +1,4 @@
-//! Tests of evaluation through the same calls that the server makes, and their helpers.
+//! Tests of evaluation through the functions that the server calls, and their helpers.
 
 mod builtin;
 mod conditions;

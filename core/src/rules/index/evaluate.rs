@@ -16,7 +16,7 @@ use crate::rules::{RuleScope, Scalar, User};
 pub(super) enum Strategy {
     /// Evaluate the rules of each member. Faster for a small room in a large index.
     ByMember,
-    /// Look up the rules that the event could match, and notify their subscribers.
+    /// Look up the rules that the event could match, and record the matches of their subscribers.
     ByRule,
 }
 
@@ -36,7 +36,7 @@ impl MemberMatches {
     }
 }
 
-/// The user of a context in which only conditions are evaluated that do not depend on the user.
+/// Placeholder in a context whose conditions do not test the ID or the localpart of the user.
 static NO_USER: LazyLock<UserNames> = LazyLock::new(|| UserNames::new(User::new("")));
 
 impl Members<'_> {
@@ -46,7 +46,8 @@ impl Members<'_> {
         self.evaluate_by(self.choose_strategy(), event, room)
     }
 
-    /// The figures come from measurements.
+    /// Compares the number of members with a cost of [`Strategy::ByRule`] estimated from
+    /// measurements.
     fn choose_strategy(&self) -> Strategy {
         let by_rule_cost = self.index.len() / 1000 + self.index.rules.unkeyed_len() / 25;
         if self.len() < by_rule_cost { Strategy::ByMember } else { Strategy::ByRule }
@@ -77,8 +78,8 @@ impl Members<'_> {
         RoomEvaluation { members: self, decisions }
     }
 
-    /// Returns the built-in rules that match for all members, as bits. Those that match for some
-    /// members only are added to the matches of these members.
+    /// Returns the built-in rules that match for all members, as a bit set. A rule that matches for
+    /// some members only is added to the matches of these members.
     fn match_builtin_rules(
         &self,
         context: &Context<'_>,

@@ -12,7 +12,7 @@ use crate::rules::{Condition, ConditionKind, Scalar};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct IndexKey(u64);
 
-/// The number of characters of a run of non-word characters that make a key.
+/// The number of characters that a key contains at most of a run of non-word characters.
 const RUN_LENGTH: usize = 4;
 
 impl IndexKey {
@@ -37,8 +37,8 @@ impl IndexKey {
         Self::for_text(&lower(id))
     }
 
-    /// The key of a rule with these conditions, all of which must be met: the key that the fewest
-    /// events have.
+    /// The key of a rule with these conditions: of the keys of all conditions, the one that the
+    /// fewest events have.
     pub(super) fn for_rule(conditions: &[Condition]) -> Option<Self> {
         let keys = conditions.iter().filter_map(|condition| Self::for_condition(&condition.kind));
         keys.min_by_key(|(frequency, _)| *frequency).map(|(_, key)| key)
@@ -138,7 +138,7 @@ impl IndexKey {
     }
 }
 
-/// How many events have a key, fewest first.
+/// The estimated share of events that have a key, lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Frequency {
     Value,
@@ -146,7 +146,7 @@ enum Frequency {
     Type,
 }
 
-/// A longest run of word characters, or of non-word characters.
+/// A maximal run of word characters, or of non-word characters.
 struct Piece<'a> {
     start: usize,
     text: &'a str,

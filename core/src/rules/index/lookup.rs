@@ -1,12 +1,12 @@
-//! Finding the members that have an index key.
+//! Lookup of the members that have an index key.
 
 use super::key::IndexKey;
 
-/// Positions in a list, sorted by their keys.
+/// A map from index keys to positions in a list.
 #[derive(Debug)]
 pub(super) struct KeyLookup {
     keyed: Vec<(IndexKey, usize)>,
-    /// Positions that are found by every key.
+    /// Positions that every lookup returns.
     always: Vec<usize>,
 }
 

@@ -7,11 +7,12 @@ use super::{is_word_byte, lower};
 #[derive(Debug)]
 pub struct Text {
     lowered: Box<str>,
-    /// The byte ranges of the longest runs of word characters.
+    /// The byte ranges of the words: maximal runs of word characters.
     words: Vec<(usize, usize)>,
 }
 
-/// Longer literals are not compared at each word, because that could be quadratic.
+/// The maximum length of a literal that is compared at each word. With longer literals that could
+/// take quadratic time.
 const MAX_COMPARED: usize = 64;
 
 impl Text {

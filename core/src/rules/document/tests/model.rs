@@ -1,4 +1,4 @@
-//! Random sequences of changes, compared with a model without lists.
+//! Random sequences of changes to a document, compared with a simpler model of it.
 
 use std::collections::BTreeMap;
 

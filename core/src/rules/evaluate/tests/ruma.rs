@@ -130,7 +130,7 @@ fn rules() -> impl Strategy<Value = Document> {
                     if condition["kind"] == "event_match" && condition["key"] == "content.body" {
                         normalize_pattern(&mut condition["pattern"]);
                     }
-                    // ruma knows no notification key but `room`.
+                    // The only notification key that ruma supports is `room`.
                     if condition["key"] == "moon" {
                         condition["key"] = json!("room");
                     }
