@@ -98,7 +98,7 @@ fn read_with(bytes: &[u8], streamed: Option<Streamed<'_>>) -> Result<Value, Json
 /// Serialises a response body.
 #[must_use]
 pub fn write(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).expect("all map keys of our types are strings")
+    serde_json::to_vec(value).expect("all map keys are strings")
 }
 
 #[derive(Clone, Copy)]

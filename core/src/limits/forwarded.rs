@@ -1,4 +1,4 @@
-//! The address of the client: that of the peer, or the one that trusted proxies report.
+//! The address of the client: the peer's address, or the one that trusted proxies report.
 //!
 //! `X-Forwarded-For` and `Forwarded` are read from the right, where the nearest proxy appended. The
 //! first address that is not a trusted proxy is the client; everything to its left was sent by the
@@ -20,7 +20,7 @@ use super::cidr::Cidr;
 pub struct TrustedProxies(pub Vec<Cidr>);
 
 impl TrustedProxies {
-    /// Whether an address is that of a trusted proxy.
+    /// Whether an address belongs to a trusted proxy.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.iter().any(|range| range.contains(address))

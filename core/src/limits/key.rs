@@ -25,7 +25,7 @@ pub enum LimitKey<'a> {
     Account(i64),
     /// A network, over all accounts.
     Network(Network),
-    /// An account name or a client ID, and the network that tries it. The network is part of the
+    /// An account name or a client id, and the network that tries it. The network is part of the
     /// key so that failures from other networks lock nobody out.
     NameFrom(Network, Cow<'a, str>),
 }

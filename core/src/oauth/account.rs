@@ -74,7 +74,7 @@ impl FieldError {
 
 /// Checks the syntax of an account name: 1 to 30 lower-case letters, digits and underscores.
 ///
-/// Upper-case letters are rejected rather than converted, so that the name in the user ID is always
+/// Upper-case letters are rejected rather than converted, so that the name in the user id is always
 /// the one that was typed. Reserved names are valid here: operators may use them.
 pub fn check_name(name: &str) -> Result<(), FieldError> {
     if name.is_empty() {

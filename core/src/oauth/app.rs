@@ -16,7 +16,7 @@ pub const MAX_URIS_LENGTH: usize = 2000;
 /// A registered app, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct App {
-    /// The database ID.
+    /// The database id.
     pub id: i64,
     /// The public identifier in OAuth requests.
     pub client_id: String,

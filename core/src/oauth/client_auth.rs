@@ -1,4 +1,4 @@
-//! Client authentication: HTTP Basic, or ID and secret in the body, but not both (RFC 6749,
+//! Client authentication: HTTP Basic, or id and secret in the body, but not both (RFC 6749,
 //! section 2.3.1).
 
 use base64ct::{Base64, Base64Unpadded, Encoding};
@@ -59,7 +59,7 @@ fn basic(header: &[u8]) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"basic").then(|| rest.trim_ascii_start())
 }
 
-/// Decodes Basic credentials. Clients form-encode ID and secret before they join them with a colon,
+/// Decodes Basic credentials. Clients form-encode id and secret before they join them with a colon,
 /// so the first colon separates them. Encoding does not change the secrets that this server
 /// generates, so clients that forget to encode them work as well.
 fn decode(encoded: &[u8]) -> Option<Credentials> {

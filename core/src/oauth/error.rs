@@ -39,7 +39,7 @@ pub enum OAuthError {
          or unsupported authentication method."
     )]
     InvalidClient,
-    /// The client authenticates in two ways, or sends two client IDs.
+    /// The client authenticates in two ways, or sends two client ids.
     #[error("The request utilizes more than one mechanism for authenticating the client.")]
     TwoAuthentications,
     #[error("The redirect uri included is not valid.")]

@@ -50,7 +50,7 @@ pub enum NextStep {
 }
 
 impl AuthorizationRequest {
-    /// Parses a request, given the app with its client ID.
+    /// Parses a request, given the app with its client id.
     ///
     /// # Errors
     /// An unknown client, or a redirect URI that is missing, repeated or not registered. These

@@ -1,6 +1,6 @@
 //! Built-in push rules, which every user has and none can delete.
 //!
-//! They are shared by all users. Three of them contain placeholders for the user's ID or localpart,
+//! They are shared by all users. Three of them contain placeholders for the user's id or localpart,
 //! which are replaced when the rules are read.
 
 use std::borrow::Cow;
@@ -113,9 +113,6 @@ const RULES: &str = r#"{
 ]}"#;
 
 /// The built-in rules in the order of evaluation, with placeholders that [`for_user`] replaces.
-///
-/// # Panics
-/// Never, because the definitions are valid.
 #[must_use]
 pub fn all() -> &'static Ruleset {
     static ALL: LazyLock<Ruleset> =

@@ -2,7 +2,7 @@
 //!
 //! Most users have none. Serialising the built-in rules takes longer than all other work of such a
 //! request, and caching the response would take 3 KB per user. So it is serialised once, with
-//! placeholders that are replaced by the ID and the localpart of each user.
+//! placeholders that are replaced by the id and the localpart of each user.
 
 use std::sync::LazyLock;
 
@@ -11,9 +11,6 @@ use super::{RulesetsResponse, User};
 use crate::json;
 
 /// Serialises the response for this user.
-///
-/// # Panics
-/// Never, because JSON is UTF-8.
 #[must_use]
 pub fn default_response(user: User<'_>) -> Vec<u8> {
     static TEMPLATE: LazyLock<String> =

@@ -65,9 +65,6 @@ impl Document {
     }
 
     /// Serialises the document for storage.
-    ///
-    /// # Panics
-    /// Never, because all map keys are strings.
     #[must_use]
     pub fn to_text(&self) -> String {
         serde_json::to_string(&self.stored).expect("map keys are strings")

@@ -43,7 +43,7 @@ pub struct EvaluateRequest {
 /// A user in a request for many users.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedMember {
-    /// The user ID.
+    /// The user id.
     pub user_id: Box<str>,
     display_name: Option<Box<str>>,
     profile_tag: Option<ProfileTag>,

@@ -68,7 +68,7 @@ impl<'a> EvaluationResponse<'a> {
         Self { all, ..Self::default() }
     }
 
-    /// Adds the results of a batch of members. `users` are their user IDs, in the same order.
+    /// Adds the results of a batch of members. `users` are their user ids, in the same order.
     pub fn add(&mut self, evaluation: &RoomEvaluation<'_>, users: &[&'a str]) {
         for group in evaluation.groups() {
             if !self.all && !group.evaluation.notify() {

@@ -103,7 +103,7 @@ impl Event {
         self.body.as_ref()
     }
 
-    /// The user ID of the sender.
+    /// The user id of the sender.
     #[must_use]
     pub fn sender(&self) -> Option<&str> {
         self.string("sender")

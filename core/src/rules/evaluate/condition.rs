@@ -52,14 +52,14 @@ pub(crate) enum CompiledCondition {
     PropertyIs { path: PropertyPath, value: Scalar },
     /// An array contains exactly this value.
     PropertyContains { path: PropertyPath, value: Scalar },
-    /// An array contains the user's ID.
+    /// An array contains the user's id.
     PropertyContainsUserId { path: PropertyPath },
     /// A condition that is never met, such as one of an unknown kind.
     Never,
 }
 
 /// The pattern of an `event_match` condition. Built-in rules are compiled once for all users, so
-/// their patterns can refer to the user's ID or localpart.
+/// their patterns can refer to the user's id or localpart.
 #[derive(Debug, Clone)]
 pub(crate) enum TextPattern {
     Fixed(GlobPattern),

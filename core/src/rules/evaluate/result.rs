@@ -16,14 +16,14 @@ pub struct PushEvaluation<'a> {
     all_actions: &'a [Action],
 }
 
-/// The scope, kind and ID of a rule.
+/// The scope, kind and id of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MatchedRule<'a> {
     /// The scope.
     pub scope: &'a RuleScope,
     /// The kind.
     pub kind: RuleKind,
-    /// The ID, unique within scope and kind.
+    /// The id, unique within scope and kind.
     pub rule_id: &'a str,
 }
 

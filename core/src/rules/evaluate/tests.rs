@@ -88,7 +88,7 @@ impl<'a> Scenario<'a> {
         json!(explanation)
     }
 
-    /// The ID of the rule that matches.
+    /// The id of the rule that matches.
     fn winner(&self, event: &Value) -> Option<String> {
         Some(self.explain(event)["rule"]["rule_id"].as_str()?.to_owned())
     }

@@ -36,7 +36,7 @@ impl MemberMatches {
     }
 }
 
-/// Placeholder in a context whose conditions do not test the ID or the localpart of the user.
+/// Placeholder in a context whose conditions do not test the id or the localpart of the user.
 static NO_USER: LazyLock<UserNames> = LazyLock::new(|| UserNames::new(User::new("")));
 
 impl Members<'_> {

@@ -32,7 +32,7 @@ impl IndexKey {
         Self(hasher.finish())
     }
 
-    /// The key of a user ID in any case.
+    /// The key of a user id in any case.
     pub(super) fn for_id(id: &str) -> Self {
         Self::for_text(&lower(id))
     }
@@ -97,7 +97,8 @@ impl IndexKey {
         word.or_else(|| run.map(|run| &run[..start_of_run(run)])).map(Self::for_text)
     }
 
-    /// The keys of all rules that an event could match, given those of its text.
+    /// All keys of an event, sorted: the keys of its text, as returned by
+    /// [`all_of_body`](Self::all_of_body), and those of its properties.
     pub(super) fn all_of_event(event: &Event, body_keys: Vec<Self>) -> Vec<Self> {
         let mut keys = body_keys;
         Self::add_keys_of(event.root(), &DefaultHasher::new(), &mut keys);
@@ -120,7 +121,7 @@ impl IndexKey {
         }
     }
 
-    /// The keys of all patterns that could match the text of a message.
+    /// The keys of the message text: those of all patterns that could match it.
     pub(super) fn all_of_body(event: &Event) -> Vec<Self> {
         let mut keys = Vec::new();
         for piece in split_words(event.body().map_or("", Text::lowered)) {

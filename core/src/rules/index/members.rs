@@ -64,7 +64,7 @@ impl<'a> Members<'a> {
         self.slots.is_empty()
     }
 
-    /// Positions by user ID. An ID with wildcards matches other IDs too, so it is always found.
+    /// Positions by user id. An id with wildcards matches other ids too, so it is always found.
     pub(super) fn ids(&self) -> &KeyLookup {
         self.ids.get_or_init(|| {
             self.lookup(|slot| {
@@ -74,7 +74,7 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// Positions by the localpart of the user ID.
+    /// Positions by the localpart of the user id.
     pub(super) fn localparts(&self) -> &KeyLookup {
         self.localparts.get_or_init(|| {
             self.lookup(|slot| {

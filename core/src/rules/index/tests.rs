@@ -13,7 +13,7 @@ use crate::rules::event::Event;
 use crate::rules::event::tests::any_json;
 use crate::rules::{RuleKind, RuleScope};
 
-/// Users that are inserted one after the other, replacing earlier ones of the same ID; a user
+/// Users that are inserted one after the other, replacing earlier ones of the same id; a user
 /// without documents is removed.
 type Changes = Vec<(&'static str, Option<Vec<Document>>)>;
 

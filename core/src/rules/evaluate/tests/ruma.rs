@@ -27,7 +27,7 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// The rule that matches: ours, ruma's.
+    /// The rules that match according to Belfry and to ruma.
     fn winners(&self, event: &Value) -> (Option<String>, Option<String>) {
         let member = Member { display_name: Some(self.name), profile_tag: None };
         let compiled = CompiledRules::new(self.user, [&self.document]);
