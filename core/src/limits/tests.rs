@@ -69,7 +69,7 @@ fn a_window_starts_with_the_first_request_and_lasts_its_length() {
         (1000, true, 1, 1300),
     ] {
         let decision = engine.check(at(now));
-        let [status] = decision.statuses() else { panic!("one limit") };
+        let [status] = decision.statuses() else { panic!("expected one limit") };
         assert_eq!(
             (status.admitted, status.remaining, status.reset),
             (admitted, left, at(reset)),
@@ -208,7 +208,7 @@ fn times_at_the_ends_of_the_calendar_are_handled() {
         let mut engine = Engine::new([&limit]);
         let decision = engine.check(now);
         assert!(decision.is_admitted());
-        let [status] = decision.statuses() else { panic!("one limit") };
+        let [status] = decision.statuses() else { panic!("expected one limit") };
         assert!(status.reset > now && status.reset_time().is_ascii());
         assert!(Micros::MIN.until(status.reset) < Duration::MAX);
         assert!(!engine.check(now).is_admitted());
@@ -231,7 +231,7 @@ fn a_changed_limit_keeps_its_counts() {
     ] {
         let after = limit("media", requests, seconds);
         let decision = decide(CountMode::Check, &mut [(&after, counted)], at(10));
-        let [status] = decision.statuses() else { panic!("one limit") };
+        let [status] = decision.statuses() else { panic!("expected one limit") };
         let found = (status.admitted, status.remaining, status.reset);
         assert_eq!(found, (admitted, left, at(reset)), "{requests} in {seconds} s");
     }

@@ -13,8 +13,8 @@ use crate::rules::event::Event;
 use crate::rules::event::tests::any_json;
 use crate::rules::{RuleKind, RuleScope};
 
-/// Users that are inserted one after the other, replacing earlier ones of the same id; a user
-/// without documents is removed.
+/// Changes that are applied in order: a user with documents is inserted or replaced, a user without
+/// documents is removed.
 type Changes = Vec<(&'static str, Option<Vec<Document>>)>;
 
 fn changes() -> impl proptest::strategy::Strategy<Value = Changes> {

@@ -112,7 +112,7 @@ fn case_is_ignored_in_every_script() {
 
 /// The steps that a word match took, and whether the pattern matched.
 fn steps(glob: &str, text: &str) -> (usize, bool) {
-    let Form::Glob(glob) = GlobPattern::new(glob).0 else { panic!("a glob has wildcards") };
+    let Form::Glob(glob) = GlobPattern::new(glob).0 else { panic!("expected wildcards") };
     let mut budget = StepBudget::new(glob.len(), text);
     let all = budget.left();
     let matches = glob.matches_word(text, &mut budget);

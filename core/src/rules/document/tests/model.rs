@@ -1,4 +1,4 @@
-//! Random sequences of changes to a document, compared with a simpler model of it.
+//! Random sequences of changes to a document, compared with a model that orders rules by a number.
 
 use std::collections::BTreeMap;
 

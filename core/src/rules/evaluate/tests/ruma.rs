@@ -92,8 +92,8 @@ fn poll_ready<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Replaces a pattern whose first or last character is not of a word and not `*`: ruma has other
-/// word boundaries for them.
+/// Replaces a pattern that starts or ends with a non-word character other than `*`, because ruma
+/// has other word boundaries for it.
 fn normalize_pattern(pattern: &mut Value) {
     let is_common = |byte: Option<u8>| byte.is_some_and(|byte| is_word_byte(byte) || byte == b'*');
     let text = pattern.as_str().unwrap();
