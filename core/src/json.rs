@@ -39,7 +39,7 @@ pub enum JsonError {
     /// `field` is a path like `conditions[2].key`, or `the body`.
     #[error("{field} must be {expected}")]
     WrongType { field: String, expected: &'static str },
-    /// Holds the path of the field.
+    /// Contains the path of the field.
     #[error("{0} is missing")]
     MissingField(String),
 }

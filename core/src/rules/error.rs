@@ -12,7 +12,7 @@ pub enum RuleError {
     /// The body is not acceptable JSON, or lacks a field.
     #[error(transparent)]
     Json(#[from] JsonError),
-    /// An action is an unknown string. Holds the path of the action, as do the next two.
+    /// An action is an unknown string. Contains the path of the action, like the next two variants.
     #[error("{0} must be notify, dont_notify, coalesce, set_tweak, or an object with set_tweak")]
     UnknownAction(String),
     /// The `is` of a `room_member_count` condition cannot be parsed.
