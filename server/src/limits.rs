@@ -71,7 +71,7 @@ impl Limits {
         changes
     }
 
-    /// Decides about a request by all its buckets together, and records the decision in the metrics.
+    /// Decides about a request by all its buckets, and records the decision in the metrics.
     pub async fn check(
         &self,
         active: &ActiveLimits,

@@ -85,8 +85,8 @@ impl Passwords {
         let queued = self.queue.clone().try_acquire_owned().map_err(|_| Busy)?;
         let permit = self.running.clone().acquire_owned().await.map_err(|_| Busy)?;
         self.hash_count.inc();
-        // The permits move into the blocking task: if the client disconnects, they are released only
-        // when the hash is done.
+        // The permits move into the blocking task: if the client disconnects, they are released
+        // only when the hash is done.
         let task = tokio::task::spawn_blocking(move || {
             let result = work();
             drop((permit, queued));

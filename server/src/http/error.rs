@@ -1,4 +1,4 @@
-//! Errors of handlers. This module and its children hold all status codes and texts of failures.
+//! Errors of handlers. This module and its children define all status codes and error texts.
 
 mod api;
 pub(crate) mod format;
@@ -38,7 +38,7 @@ macro_rules! from_common {
 }
 use from_common;
 
-/// An error that any endpoint can return. The layer of the area writes it in the format of the area.
+/// An error that any endpoint can return. The layer of the area writes it in the area's format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CommonError {
     #[error("There is nothing at this path")]

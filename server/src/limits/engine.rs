@@ -17,7 +17,8 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// Decides about a request by all its buckets in one atomic step, and counts it according to `mode`.
+    /// Decides about a request by all its buckets in one atomic step, and counts it according to
+    /// `mode`.
     ///
     /// No two buckets of a request may have the same limit.
     pub async fn check(

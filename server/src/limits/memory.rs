@@ -1,7 +1,7 @@
 //! Counters in process memory: sharded by key, with a bounded number of keys.
 //!
-//! A key is stored as a 64-bit hash with a random seed, so that clients cannot choose keys that collide.
-//! Among ten million keys, the chance that any two share a window is 3 in a million.
+//! A key is stored as a 64-bit hash with a random seed, so that clients cannot choose keys that
+//! collide. Among ten million keys, the chance that any two share a window is 3 in a million.
 
 mod shard;
 #[cfg(test)]

@@ -1,17 +1,19 @@
 //! Counters that all nodes share, in Redis or Valkey, by the clock of that server.
 //!
-//! One run of a script decides about all limits of a request. The reported counts are also stored in
-//! process memory, for two purposes: a key that is known to be exhausted is rejected locally until
-//! its window ends, and when Redis is unavailable, counting continues from the last known counts.
+//! One run of a script decides about all limits of a request. The reported counts are also stored
+//! in process memory, for two purposes: a key that is known to be exhausted is rejected locally
+//! until its window ends, and when Redis is unavailable, counting continues from the last known
+//! counts.
 //!
-//! **Outages.** A request waits for at most [`RedisOptions::timeout`] and is then counted locally. A
-//! broken connection, an error response, or three timeouts in a row end the use of a connection:
-//! from then on requests are counted locally at once, while a task reconnects. No request is rejected
-//! because Redis is unavailable, and none is unlimited: each node admits at most the limit. Local counts are not written back, but a key that was exhausted locally remains so until
+//! **Outages.** A request waits for at most [`RedisOptions::timeout`] and is then counted locally.
+//! A connection is discarded if it is broken, after an error response, or after three timeouts in a
+//! row. From then on requests are counted locally at once, while a task reconnects. No request is
+//! rejected because Redis is unavailable, and limits still apply: each node admits at most the
+//! limit. Local counts are not written back, but a key that was exhausted locally remains so until
 //! its window ends.
 //!
-//! **Server settings.** Redis must not evict keys at random, because an evicted key starts again from
-//! 0. A full server that evicts nothing rejects writes, which counts as an outage.
+//! **Server settings.** Redis must not evict keys at random, because an evicted key starts again
+//! from 0. A full server that evicts nothing rejects writes, which counts as an outage.
 
 mod connection;
 mod reconnect;
@@ -81,7 +83,8 @@ impl RedisCounters {
         })
     }
 
-    /// Decides about a request: by Redis, or locally when the outcome is known or Redis unavailable.
+    /// Decides about a request: by Redis, or locally if a limit is known to be exhausted or Redis
+    /// is unavailable.
     pub async fn check(
         &self,
         mode: CountMode,

@@ -81,13 +81,11 @@ struct Group {
     rules: Vec<RuleRow>,
 }
 
-/// One rule.
 struct RuleRow {
     id: String,
     /// Its pattern, unless it equals the id.
     pattern: Option<String>,
     enabled: bool,
-    /// Its effects.
     effects: Vec<Cow<'static, str>>,
 }
 

@@ -7,8 +7,8 @@ use crate::passwords::{Busy, is_weak};
 use crate::store::{Account, UpdateOutcome};
 
 /// Returns the account if this is its password. A missing account costs the same time, so that
-/// timing does not reveal which accounts exist. The password may be changed during the verification,
-/// so a session or token must be stored on condition that the returned hash is still current.
+/// timing does not reveal which accounts exist. The password may be changed during the
+/// verification, so the caller must store a session or token only if the returned hash is current.
 pub(crate) async fn verify_password(
     state: &AppState,
     account: Option<Account>,
@@ -24,7 +24,7 @@ pub(crate) async fn verify_password(
     }
 }
 
-/// Hashes a password with the current parameters. A failure is ignored: the next sign-in tries again.
+/// Hashes a password with the current parameters. After a failure, the next sign-in tries again.
 async fn rehash(
     state: &AppState,
     account: Account,

@@ -59,7 +59,7 @@ pub(crate) async fn show_sign_in_page(
     Ok(response)
 }
 
-/// `POST /oauth/sign_in`: the language of the page becomes the language of the session.
+/// `POST /oauth/sign_in`: verifies the password and starts a session, in the language of the page.
 pub(crate) async fn sign_in(
     mut session: BrowserSession,
     guard: Guard,

@@ -54,7 +54,7 @@ impl PageError {
         }
     }
 
-    /// The response to a client that accepts JSON and no pages.
+    /// The response to a client that accepts JSON but not HTML.
     pub(crate) fn into_json(self) -> Response {
         let (status, text) = (self.status(), self.to_string());
         match self {

@@ -1,4 +1,4 @@
-//! The authenticated user of a request to the push rules, or the application service acting for one.
+//! The authenticated user of a Matrix API request, or the application service that acts for a user.
 
 use std::sync::Arc;
 

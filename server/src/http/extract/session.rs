@@ -119,8 +119,8 @@ impl BrowserSession {
         response
     }
 
-    /// Signs an account in, unless its password was changed since it was verified. The browser gets a
-    /// new cookie, to prevent session fixation.
+    /// Signs an account in, unless its password was changed since it was verified. The browser gets
+    /// a new cookie, to prevent session fixation.
     pub(crate) async fn sign_in(
         &mut self,
         account: Account,

@@ -87,7 +87,8 @@ async fn serve(area: Area, state: Arc<AppState>, request: Request, route: Route)
     let duration = started.elapsed();
     state.metrics.record_response(response.status(), duration);
     // The query is not logged, because it may contain a token.
-    tracing::debug!(%method, path = uri.path(), status = response.status().as_u16(), ?duration);
+    let status = response.status().as_u16();
+    tracing::debug!(%method, path = uri.path(), status, ?duration, "request handled");
     response
 }
 

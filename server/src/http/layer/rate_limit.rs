@@ -60,8 +60,8 @@ pub(crate) async fn apply(
     result
 }
 
-/// Resolves the client and counts the request for its address and, with a valid token of a user, for
-/// the account.
+/// Resolves the client and counts the request for its address and, with a valid token of a user,
+/// for the account.
 pub(crate) async fn check(
     state: &AppState,
     active: &ActiveLimits,
@@ -73,6 +73,7 @@ pub(crate) async fn check(
         Ok(known) => known,
         Err(secret) => match look_up(state, active, request, address, secret, now).await {
             Ok(credential) => Client { now, address, credential },
+            // Rejected, so no handler uses the credential.
             Err(decision) => {
                 return (Client { now, address, credential: Credential::Unknown }, decision);
             }

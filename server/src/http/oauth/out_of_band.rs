@@ -28,8 +28,8 @@ pub(crate) async fn show_code_page(
     respond(&session, show_code(&session, code).await)
 }
 
-/// Shows a code only if it is redeemable, and only to the account that approved it: otherwise a link
-/// could show an attacker's code as if this server had issued it to the user.
+/// Shows a code only if it is redeemable, and only to the account that approved it: otherwise a
+/// link could show an attacker's code as if this server had issued it to the user.
 async fn show_code(
     session: &BrowserSession,
     code: Option<SplitToken>,

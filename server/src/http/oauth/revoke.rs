@@ -17,8 +17,8 @@ use crate::http::layer::rate_limit::guard::Guard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
 use crate::http::respond::json::Json;
 
-/// Revokes a token of the client. Unknown clients and tokens get the same error, so that it does not
-/// reveal which of them exist.
+/// Revokes a token of the client. Unknown clients and tokens get the same error, so that it does
+/// not reveal which of them exist.
 pub(crate) async fn revoke(
     State(state): State<Arc<AppState>>,
     guard: Guard,

@@ -21,7 +21,8 @@ use crate::store::StoreError;
 const BATCH_MEMBERS: usize = 2_000;
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
-/// The number of members that are loaded at once. With their rules, a batch may exceed its size.
+/// The number of members that are loaded at once. A batch may exceed its maximum by that many
+/// members and their rules.
 const LOADED_MEMBERS: usize = 50;
 
 /// Evaluates an event for many members, and returns them grouped by result. Members without an

@@ -1,5 +1,6 @@
-//! Extractors of the paths below `/pushrules/`. The router selects the handler; the extractors parse
-//! the raw path and reject invalid parts, such as an unknown scope or an encoded slash in an id.
+//! Extractors of the paths below `/pushrules/`. The router selects the handler. The extractors
+//! parse the raw path and reject invalid parts, such as an unknown scope or an id with an
+//! encoded slash.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;

@@ -28,6 +28,7 @@ pub(crate) async fn put_rule(
     requester.require(RuleAccess::Write)?;
     let id: RuleId = id.parse().map_err(RuleError::from)?;
     let query = percent::parse_query(request.uri().query().unwrap_or_default())?;
+    // Checked before the body is read. The closure parses it again, because it borrows the query.
     Position::read(&query)?;
     let new = NewRule::read(kind, &read_body(&state, request).await?)?;
     change(&state, &requester, scope, move |document| {

@@ -23,9 +23,9 @@ pub(crate) enum FormTargets<'a> {
 }
 
 impl FormTargets<'_> {
-    /// The sources of the directive `form-action`. Chrome applies it to every redirect after a form,
-    /// also to those by the app's server. So it allows whole schemes: an origin would break apps
-    /// that redirect to another one.
+    /// The sources of the directive `form-action`. Chrome applies it to every redirect after a
+    /// form, also to those by the app's server. So it allows whole schemes: an origin would break
+    /// apps that redirect to another one.
     fn sources(self) -> String {
         match self {
             Self::App(uri) if !uri.is_oob() => {

@@ -1,5 +1,5 @@
-//! Walks the route table: every route has the area that is written down here, and its responses
-//! show the policies of that area.
+//! Checks the route table: every route has the area that is listed here, and its responses follow
+//! the policies of that area.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -46,7 +46,7 @@ const ROUTES: [(&str, Area); 27] = [
     ("/oauth/account/remove_app", PAGES),
 ];
 
-/// Pages that also have an area below them.
+/// Pages with a catch-all route for the paths below them.
 const PAGE_ROUTES: [&str; 4] =
     ["/oauth/authorize", "/oauth/sign_in", "/oauth/sign_out", "/oauth/account"];
 
@@ -99,7 +99,7 @@ async fn every_route_has_the_area_that_is_written_down() {
     let mut found = BTreeMap::new();
     for area in areas(&state) {
         for path in area.paths {
-            assert!(found.insert(path.clone(), area.area).is_none(), "{path} is there twice");
+            assert!(found.insert(path.clone(), area.area).is_none(), "{path} is registered twice");
         }
     }
     assert_eq!(found, expected());
@@ -198,7 +198,7 @@ async fn a_trailing_slash_makes_no_difference_to_the_api_and_to_oauth() {
     assert_eq!(whole_url.status, 200);
 }
 
-/// A response, read as a client reads it.
+/// A complete response.
 struct Seen {
     status: StatusCode,
     headers: HeaderMap,

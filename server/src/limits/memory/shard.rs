@@ -1,9 +1,9 @@
 //! A table of windows that grows up to a maximum of keys and then evicts.
 //!
-//! **Eviction.** When a new key is added to a full table, one of 16 neighbouring entries is evicted: one
-//! whose window has ended; otherwise the one that has used the smallest share of its limit; among
-//! those, the newest. So a flood of new keys evicts itself, and requests from many addresses cannot
-//! reset a key that is at its limit. An evicted key starts again from 0.
+//! **Eviction.** When a new key is added to a full table, one of 16 neighbouring entries is
+//! evicted: one whose window has ended; otherwise the one that has used the smallest share of its
+//! limit; among those, the newest. So a flood of new keys evicts itself, and requests from many
+//! addresses cannot reset a key that is at its limit. An evicted key starts again from 0.
 
 use std::cmp::Reverse;
 

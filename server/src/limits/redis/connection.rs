@@ -1,8 +1,8 @@
 //! A connection to Redis or Valkey that runs the counting script.
 //!
-//! All keys have one hash tag, so that they are in one slot of a cluster: a script may access keys of
-//! one slot only, a request has buckets of an account and of an address, and a request rejected by
-//! one must not be counted by the other. The price is that one node of the cluster does all the
+//! All keys have one hash tag, so that they are in one slot of a cluster: a script may access keys
+//! of one slot only, a request has buckets of an account and of an address, and a request rejected
+//! by one must not be counted by the other. The price is that one node of the cluster does all the
 //! counting. Services with different prefixes are spread over the cluster.
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const SCRIPT: &str = include_str!("count.lua");
 /// The number of commands that may wait to be sent in one batch.
 const PIPELINE_SIZE: usize = 4096;
 
-/// A connection to a server that has loaded the script. Clones share it and pipeline their commands.
+/// A connection to a server that has loaded the script. Clones share it and pipeline commands.
 #[derive(Debug, Clone)]
 pub(super) struct Connection {
     multiplexed: MultiplexedConnection,
@@ -32,7 +32,7 @@ pub(super) struct Connection {
 pub(super) type WindowState = (u32, Duration);
 
 impl Connection {
-    /// Connects and runs the script once. In a cluster it follows redirects to the node of the slot.
+    /// Connects and runs the script once. In a cluster, follows redirects to the node of the slot.
     pub(super) async fn open(info: &ConnectionInfo, prefix: &Arc<str>) -> RedisResult<Self> {
         let mut info = info.clone();
         let mut redirects = 0;

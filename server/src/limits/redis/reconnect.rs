@@ -26,7 +26,7 @@ pub(super) struct ManagedConnection {
     info: ConnectionInfo,
     prefix: Arc<str>,
     timeout: Duration,
-    /// The connection and its generation, by which late failures of an older connection are ignored.
+    /// The connection and its generation, which identifies late failures of an older connection.
     current: RwLock<Option<(Connection, u64)>>,
     next_generation: AtomicU64,
     timeouts: AtomicU32,

@@ -15,7 +15,8 @@ use crate::http::error::LimitExceeded;
 use crate::http::extract::client::Client;
 use crate::limits::ActiveLimits;
 
-/// The abuse limits of one client. None is keyed by a name alone: an attacker could lock a user out.
+/// The abuse limits of one client. None is keyed by a name alone, because an attacker could use
+/// that to lock a user out.
 pub struct Guard {
     state: Arc<AppState>,
     from: Network,
@@ -37,8 +38,8 @@ impl Guard {
         self.check(&active, CountMode::Check, &active.abuse.sign_in(self.from, name)).await
     }
 
-    /// Checks the number of wrong client secrets, before a secret is verified. It counts nothing, so
-    /// that a client that knows its secret is never rejected.
+    /// Checks the number of wrong client secrets, before a secret is verified. It counts nothing,
+    /// so that correct secrets do not use up the limit.
     pub async fn client_secret(&self, client_id: &str) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         let buckets = active.abuse.client_secret(self.from, client_id);
