@@ -29,8 +29,8 @@ pub fn password() -> String {
     groups.chunks(5).map(String::from_iter).collect::<Vec<_>>().join("-")
 }
 
-/// A new id of an account or app, ordered by time with 16 random bits per millisecond. Callers retry
-/// on a collision.
+/// A new id of an account or app, ordered by time with 16 random bits per millisecond. Callers
+/// retry on a collision.
 #[must_use]
 pub fn id(now: jiff::Timestamp) -> i64 {
     now.as_millisecond() << 16 | i64::from(u16::from_be_bytes(bytes()))

@@ -1,5 +1,5 @@
-//! Persistence of accounts, apps, authorization requests, codes, tokens, sessions and rulesets, with
-//! two engines: SQLite and PostgreSQL.
+//! Persistence of accounts, apps, authorization requests, codes, tokens, sessions and rulesets,
+//! with two engines: SQLite and PostgreSQL.
 //!
 //! Each method is atomic, and durable when it returns; there are no transactions in the interface.
 
@@ -121,11 +121,11 @@ pub enum StoreError {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Size of the cache.
+    /// Maximum size of the cache, in bytes. The rule index may use an eighth of that in addition.
     pub cache_bytes: usize,
     /// Size of the PostgreSQL connection pool.
     pub connections: NonZeroUsize,
-    /// Timeout of a query.
+    /// Timeout of a PostgreSQL query. SQLite queries have none.
     #[serde(deserialize_with = "duration::deserialize")]
     pub timeout: Duration,
     /// Whether the schema is created and upgraded.
@@ -181,8 +181,8 @@ impl Store {
         self.engine.read(sql("select 1", [])).await.map(drop)
     }
 
-    /// Whether the cache is in use: always with SQLite; with PostgreSQL while notifications of other
-    /// nodes' writes are received.
+    /// Whether the cache is in use: always with SQLite; with PostgreSQL while notifications of
+    /// other nodes' writes are received.
     #[must_use]
     pub fn is_cache_enabled(&self) -> bool {
         self.cache.is_enabled()

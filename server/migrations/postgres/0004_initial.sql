@@ -5,7 +5,7 @@
 -- only the SHA-256 digest of the random part is stored (base64url).
 --
 -- Primary keys begin with the account or app, so that a cluster can distribute the tables. Lookup
--- keys are random and need no unique index of their own.
+-- keys contain random bytes, so their indexes need not be unique.
 
 -- A user account. The password is an Argon2id hash in PHC format.
 create table accounts (
@@ -83,7 +83,7 @@ create index sessions_by_lookup on sessions (lookup);
 create index sessions_by_expiry on sessions (expires_at);
 
 -- The push rules of an account in one scope: user-defined rules and overrides of built-in rules.
--- An update names the version it read.
+-- An update must name the version it read (optimistic locking).
 create table rulesets (
     account_id bigint not null,
     scope      text   not null, -- 'global' or 'device/<profile_tag>'
@@ -92,9 +92,10 @@ create table rulesets (
     primary key (account_id, scope)
 );
 
--- An authorization request that waits for sign-in and consent. The browser only gets its handle; the
--- request is bound to the browser by its cookie (lookup key and digest). After sign-in or sign-out the previous
--- cookie is in came_from, so that a double submit of the form still finds the request.
+-- An authorization request that waits for sign-in and consent. The browser only gets its handle,
+-- and the request is bound to the cookie of the browser (lookup key and digest). After sign-in or
+-- sign-out the previous cookie is in came_from, so that a double submit of the form still finds the
+-- request.
 create table requests (
     lookup     text   not null,
     digest     text   not null,

@@ -74,7 +74,7 @@ create index sessions_of_account on sessions (account_id);
 create index sessions_by_expiry on sessions (expires_at);
 
 -- The push rules of an account in one scope: user-defined rules and overrides of built-in rules.
--- An update names the version it read.
+-- An update must name the version it read (optimistic locking).
 create table rulesets (
     account_id bigint not null,
     scope      text   not null, -- 'global' or 'device/<profile_tag>'
@@ -83,9 +83,10 @@ create table rulesets (
     primary key (account_id, scope)
 ) without rowid;
 
--- An authorization request that waits for sign-in and consent. The browser only gets its handle; the
--- request is bound to the browser by its cookie (lookup key and digest). After sign-in or sign-out the previous
--- cookie is in came_from, so that a double submit of the form still finds the request.
+-- An authorization request that waits for sign-in and consent. The browser only gets its handle,
+-- and the request is bound to the cookie of the browser (lookup key and digest). After sign-in or
+-- sign-out the previous cookie is in came_from, so that a double submit of the form still finds the
+-- request.
 create table requests (
     lookup     text   not null primary key,
     digest     text   not null,

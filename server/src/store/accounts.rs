@@ -142,8 +142,8 @@ impl Store {
         self.read_all(page).await
     }
 
-    /// Disables (`Some` time) or enables an account and ends its sessions. While it is disabled, its
-    /// tokens are rejected.
+    /// Disables (`Some` time) or enables an account and ends its sessions. While it is disabled,
+    /// its tokens are rejected.
     pub async fn disable_account(
         &self,
         id: i64,

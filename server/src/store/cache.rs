@@ -1,7 +1,7 @@
 //! In-memory cache of tokens, rulesets, apps and account ids.
 //!
-//! A value is inserted only if its key was not invalidated since its read began, so a reader overtaken
-//! by a write never leaves a stale value behind.
+//! A value is inserted only if its key was not invalidated since its read began, so a read that is
+//! concurrent with a write never inserts a stale value.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -131,15 +131,15 @@ where
         self.entries.remove(key);
     }
 
-    /// Removes entries by value. The epochs advance first, so that no value read earlier is inserted
-    /// afterwards.
+    /// Removes entries by value. The epochs advance first, so that no value read earlier is
+    /// inserted afterwards.
     fn invalidate_where(&self, is_stale: impl Fn(&V) -> bool) {
         self.epochs.advance_all();
         self.entries.retain(|_, value| !is_stale(value));
     }
 
-    /// Removes all entries. The epochs advance before, so that no value read earlier is inserted; and
-    /// after, so that no value still found in the cache counts as read since.
+    /// Removes all entries. The epochs advance before, so that no value read earlier is inserted;
+    /// and after, so that no value still found in the cache counts as read since.
     fn clear(&self) {
         self.epochs.advance_all();
         self.entries.clear();

@@ -94,7 +94,7 @@ impl Engine for Postgres {
 }
 
 /// Runs `work` on a pooled connection with a timeout. After a timeout the connection is discarded,
-/// because the late response could be taken for the next one.
+/// because it may be broken or still in a transaction.
 async fn with_connection<T>(
     pool: Pool,
     timeout: Duration,
@@ -191,8 +191,8 @@ async fn encoding(client: &Client) -> Result<String, tokio_postgres::Error> {
     client.query_one("select current_setting('server_encoding')", &[]).await?.try_get(0)
 }
 
-/// Takes the migration lock and returns the schema version. The number of the lock is "belfry" in
-/// ASCII.
+/// Begins a transaction, takes the migration lock (an arbitrary number) and returns the schema
+/// version.
 async fn begin_migration(client: &mut Client) -> Result<i64, tokio_postgres::Error> {
     client.batch_execute("begin; select pg_advisory_xact_lock(108170537071225)").await?;
     client.batch_execute(migrations::TABLE).await?;

@@ -127,8 +127,8 @@ impl Store {
         .await
     }
 
-    /// Removes a request to complete it, with the browser's current cookie. Of concurrent calls, one
-    /// gets it.
+    /// Removes a request to complete it, with the browser's current cookie. Of concurrent calls,
+    /// one gets it.
     pub async fn consume_request(
         &self,
         handle: HashedSecret,

@@ -1,9 +1,9 @@
 //! Per-account write queue for rulesets.
 //!
 //! While one save of an account is in progress, further changes of that account are queued and then
-//! saved together in order of arrival. Clients of one account never conflict, and each waits for at
-//! most two saves. Only other nodes can cause conflicts; then the changes are applied again to what
-//! the other node wrote.
+//! saved together in order of arrival, one scope after another. Clients of one account never
+//! conflict, and with one scope each waits for at most two saves. Only other nodes can cause
+//! conflicts; then the changes are applied again to what the other node wrote.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -105,7 +105,7 @@ struct Saver {
     account: i64,
 }
 
-/// After a panic the queue is dropped, so that nobody waits for ever.
+/// After a panic the queue is dropped, so that no caller waits forever.
 impl Drop for Saver {
     fn drop(&mut self) {
         if std::thread::panicking() {

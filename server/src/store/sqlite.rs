@@ -23,8 +23,8 @@ use super::cache::Cache;
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
 use super::migrations::{self, SchemaPolicy};
 
-/// Time after which another process that has the file open has noticed a write, also when its writer
-/// was checkpointing the WAL.
+/// Time after which another process that has the file open has noticed a write, also when its
+/// writer was checkpointing the WAL.
 pub(super) const VISIBILITY_DELAY: Duration = Duration::from_millis(250);
 
 /// A SQLite database.

@@ -93,8 +93,8 @@ impl Store {
         Ok(SignInOutcome::from_rows(&added))
     }
 
-    /// Finds a token, also if it is revoked or expired or its account is disabled. An unknown lookup
-    /// key and a wrong secret take the same path: both read the database and find nothing.
+    /// Finds a token, also if it is revoked or expired or its account is disabled. An unknown
+    /// lookup key and a wrong secret take the same path: both read the database and find nothing.
     pub async fn token(&self, secret: HashedSecret) -> Result<Option<Arc<Token>>, StoreError> {
         if let Some(token) = self.cached_token(&secret) {
             return Ok(Some(token));

@@ -22,8 +22,8 @@ use crate::store::cache::Cache;
 use crate::store::engine::{Statement, sql};
 use crate::store::invalidation::Invalidation;
 
-/// Interval of the probes on the listening connection, and the time to wait for a response. Together
-/// they are below the second within which a revoked token must be rejected by all nodes.
+/// Interval of the probes on the listening connection, and the time to wait for a response.
+/// Together they are below the second within which a revoked token must be rejected by all nodes.
 const PROBE_INTERVAL: Duration = Duration::from_millis(300);
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 

@@ -113,8 +113,8 @@ fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)
 }
 
-/// Copies an error for every caller of a group; `rusqlite::Error` is not `Clone`. An error that does
-/// not come from SQLite is copied as a misuse of its interface, with the original text.
+/// Copies an error for every caller of a group; `rusqlite::Error` is not `Clone`. An error that
+/// does not come from SQLite is copied as a misuse of its interface, with the original text.
 fn copy(error: &rusqlite::Error) -> rusqlite::Error {
     let (code, message) = match error {
         rusqlite::Error::SqliteFailure(code, message) => (*code, message.clone()),
