@@ -37,11 +37,12 @@ pub struct Config {
     /// `redis://…` or `rediss://…` for rate limits shared by several nodes; counted in this process
     /// when unset.
     pub redis: Option<SecretUrl>,
-    /// The public URL; `http://LISTEN` when unset.
+    /// The public URL; `http://LISTEN` when unset, or `https://LISTEN` with TLS.
     pub base_url: Option<BaseUrl>,
     /// Rate limits.
     pub limits: Limits,
     /// Addresses of reverse proxies whose `X-Forwarded-For` and `Forwarded` headers are trusted.
+    /// Reloaded on SIGHUP.
     pub trusted_proxies: TrustedProxies,
     /// The part of a user id after the colon; the host of the base URL when unset.
     pub server_name: Option<String>,
@@ -109,7 +110,7 @@ pub struct Rules {
     pub max_rules: usize,
     /// Maximum size of an account's stored rules, in bytes.
     pub max_bytes: usize,
-    /// Maximum size of a request body, in bytes.
+    /// Maximum size of a request body, in bytes; twice that for explain requests.
     #[serde(deserialize_with = "values::positive")]
     pub max_body_bytes: usize,
     /// Maximum size of the body of an evaluate request, in bytes.
@@ -155,10 +156,10 @@ pub struct Http {
     /// Maximum number of open connections; further ones wait to be accepted.
     #[serde(deserialize_with = "values::positive")]
     pub max_connections: usize,
-    /// Maximum number of headers of a request.
+    /// Maximum number of headers of an HTTP/1 request.
     #[serde(deserialize_with = "values::positive")]
     pub max_headers: usize,
-    /// Maximum size of a request head, in bytes.
+    /// Maximum size of a request head, in bytes; at least 8 KiB for HTTP/1.
     #[serde(deserialize_with = "values::positive")]
     pub max_header_bytes: usize,
     /// Maximum size of a request body, in bytes.

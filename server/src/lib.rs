@@ -1,7 +1,7 @@
 //! Belfry: OAuth 2.0, rate limits and push rules in one service.
 //!
-//! This crate has everything with I/O: configuration, storage, HTTP and commands. Protocol decisions
-//! are in `belfry-core`.
+//! This crate has everything with I/O: configuration, storage, HTTP and commands. Protocol
+//! decisions are in `belfry-core`.
 
 pub mod app;
 pub mod application_services;

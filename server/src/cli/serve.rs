@@ -26,7 +26,8 @@ const SWEEP_INTERVAL: Duration = Duration::from_hours(1);
 /// Interval of removing expired rate limit windows from memory.
 const SWEEP_LIMITS_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Serves until a signal. At SIGHUP the configuration is loaded again with the same overrides.
+/// Serves until a signal. At SIGHUP the configuration is loaded again with the same overrides, and
+/// its rate limits and trusted proxies become active.
 pub(super) fn run(config: Config, overrides: Overrides) -> Result<(), Failure> {
     log::start(config.log);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -59,7 +60,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
         tracing::warn!("{warning}");
     }
     let state = Arc::new(AppState::new(config, base_url, store, clock).await?);
-    // Aborted when it is dropped.
+    // Aborts its tasks when it is dropped.
     let mut tasks = JoinSet::new();
     tasks.spawn(sweep(Arc::clone(&state)));
     tasks.spawn(sweep_limits(Arc::clone(&state)));
@@ -158,7 +159,7 @@ async fn sweep_limits(state: Arc<AppState>) {
     }
 }
 
-/// Reloads the rate limits at every SIGHUP.
+/// Reloads the rate limits and trusted proxies at every SIGHUP.
 async fn reload_limits(state: Arc<AppState>, overrides: Overrides, mut hangup: Signal) {
     while hangup.recv().await.is_some() {
         match Config::load(&overrides) {

@@ -26,8 +26,8 @@ impl Config {
                 || RESERVED_SEGMENTS.contains(&segment.as_str())
             {
                 return reject(format!(
-                    "name_segments: {segment:?} cannot be used; use letters, digits, `_`, `-` and \
-                     none of {}",
+                    "name_segments: {segment:?} cannot be used; use letters, digits, `_`, `-` \
+                     and `.` (not at the start), but none of {}",
                     RESERVED_SEGMENTS.join(", ")
                 ));
             }

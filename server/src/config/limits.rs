@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::values::{self, LimitMode};
 
-/// `[limits]`. The mode and the limits themselves are reloaded on SIGHUP.
+/// `[limits]`. `mode`, `rows` and `abuse` are reloaded on SIGHUP.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
