@@ -25,7 +25,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 enum Part {
     /// Measure the rate limit counters in memory
     Counters,
-    /// Measure an evaluation for the 10,000 accounts with rules in data/belfry.db
+    /// Add 10,000 accounts with rules to data/belfry.db and measure an evaluation for them
     Evaluate,
     /// Add accounts with an access token each to data/belfry.db
     Fill(fill::Arguments),

@@ -1,7 +1,7 @@
-//! Durable writes per second of the store with 1, 16 and 64 concurrent tasks, and the CPU time of each.
+//! Durable writes of the store per second, and CPU time per write, with 1, 16 and 64 tasks.
 //!
-//! Measures SQLite in the current directory and, if `BELFRY_TEST_POSTGRES` is set, PostgreSQL. A write
-//! adds a token, like the token endpoint.
+//! Measures SQLite in the current directory and, if `BELFRY_TEST_POSTGRES` is set, PostgreSQL. A
+//! write adds a token, like the token endpoint.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -23,9 +23,9 @@ use crate::row;
 /// Numbers of concurrent tasks.
 const TASKS: [usize; 3] = [1, 16, 64];
 
-/// Rounds, of which the median is reported. The numbers of tasks alternate, so that other load affects
-/// them equally, and each SQLite measurement begins with an empty database, because the cost of a write
-/// grows with its size.
+/// Rounds, of which the median is reported. The numbers of tasks alternate, so that other load
+/// affects them equally, and each SQLite measurement begins with an empty database, because the
+/// cost of a write grows with its size.
 const ROUNDS: usize = 5;
 const LENGTH: Duration = Duration::from_secs(2);
 
@@ -70,7 +70,7 @@ async fn measure_one(
         let name = format!("{name}, {tasks} concurrent tasks");
         let [rate, cpu, ratio] = figures.map(median);
         row(&name, format_args!("{rate:.0}"), "durable writes/s");
-        row(&name, format_args!("{cpu:.1}"), "µs CPU of ours per write");
+        row(&name, format_args!("{cpu:.1}"), "µs CPU of Belfry per write");
         row(&name, format_args!("{ratio:.1}"), "times one task");
     }
     Ok(())

@@ -51,7 +51,7 @@ impl World {
             document.put(kind, id.parse().unwrap(), rule.clone(), Position::default()).unwrap();
         };
         for _ in 0..5 {
-            // One user in four has the keyword 0.
+            // About a fifth of the users have the keyword 0.
             let n = if random.below(20) == 0 { 0 } else { random.below(KEYWORDS) };
             put(RuleKind::Content, format!("word{n}"), &self.keywords[usize::try_from(n).unwrap()]);
         }
@@ -69,7 +69,7 @@ impl World {
     }
 }
 
-/// A pseudo-random number generator with a fixed sequence (`SplitMix64`).
+/// A pseudo-random number generator with a fixed sequence (like `SplitMix64`).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

@@ -4,7 +4,7 @@
 //! without running destructors. Therefore a small shell script runs in the same process group and
 //! reads from a pipe whose other end only the owner has open. When the pipe closes, for whatever
 //! reason, the script stops the group. The owner needs no signal handler.
-//! (`PR_SET_PDEATHSIG` would not do: it fires when the starting *thread* ends.)
+//! (`PR_SET_PDEATHSIG` does not work here: it also fires when only the starting *thread* ends.)
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;

@@ -107,7 +107,7 @@ async fn every_command_works_beside_a_server_on_postgres() {
     }
 }
 
-/// A changed password must end whatever the old one gave access to.
+/// A new password must end all access that the old one granted.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_password_revokes_sessions_and_tokens_unless_tokens_are_kept() {
     let workspace = Workspace::sqlite();

@@ -3,9 +3,9 @@
 use std::io;
 use std::net::SocketAddr;
 
-/// A request. In the path, headers and body, `{account}` is replaced by an account number, `{padded}`
-/// by the same number with ten digits, and `{random}` by a number from 0 to 99. They are different in
-/// each request.
+/// A request. In the path, headers and body, `{account}` is replaced by an account number,
+/// `{padded}` by the same number with ten digits, and `{random}` by a number from 0 to 99. They are
+/// different in each request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Request {
     pub method: &'static str,

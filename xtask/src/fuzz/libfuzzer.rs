@@ -23,8 +23,8 @@ pub(super) enum Outcome {
     },
 }
 
-/// The coverage instrumentation for libFuzzer: the flags of `cargo fuzz --sanitizer none`, which are
-/// all stable. A sanitizer would find nothing, because belfry-core has no `unsafe` code.
+/// The coverage instrumentation for libFuzzer: the flags of `cargo fuzz --sanitizer none`, which
+/// are all stable. A sanitizer would find nothing, because belfry-core has no `unsafe` code.
 const COVERAGE: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \

@@ -11,7 +11,7 @@ use super::gallery::visit_all;
 use crate::support::report_skipped;
 
 const AXE: &str = "axe-core@4.14.0";
-/// Runs every rule, also that of WCAG 2.2 which is disabled by default.
+/// Runs every rule, including the one of WCAG 2.2 that axe disables by default.
 const RUN: &str = "axe.run(document, { rules: { 'target-size': { enabled: true } } }).then((found) => [
     found.passes.length > 10,
     found.violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html + node.failureSummary)]),

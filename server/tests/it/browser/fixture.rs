@@ -1,4 +1,4 @@
-//! The setting of a browser test: a server with Alice and Bob, an app, and a tab.
+//! The environment of a browser test: a server with Alice and Bob, an app, and a tab.
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, MutexGuard};
 use url::{ParseError, Url};
 
-/// How long anything may take on a loaded machine.
+/// The timeout of every wait, long enough for a loaded machine.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The runtime of the connection to the browser, which outlives the tests.

@@ -1,4 +1,4 @@
-//! Outages of Redis: nobody is rejected because of one, and no limit is lifted.
+//! Outages of Redis: no request is rejected because of one, and every limit still applies.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +38,7 @@ async fn admitted(engine: &Engine, limit: &Arc<Limit>, id: i64, requests: usize)
 }
 
 /// Waits until the engine has this status. An outage is noticed by requests, so it sends some of an
-/// account that no test looks at.
+/// account that no test uses.
 async fn wait_for(engine: &Engine, status: EngineStatus) {
     let limit = limit("probe", 1_000_000, 300);
     for _ in 0..1200 {

@@ -48,8 +48,8 @@ fn rules(quiet: bool) -> String {
     document.to_text()
 }
 
-/// Creates the accounts; every other one has rules. Writes to the database directly, because the API
-/// would take a minute.
+/// Creates the accounts; every other one has rules. Writes to the database directly, because the
+/// API would take a minute.
 fn create_accounts(folder: &Path) {
     // Creates the database.
     run_successfully(folder, &["account", "add", "alice"]);

@@ -24,8 +24,8 @@ struct Gate {
 }
 
 impl Gate {
-    /// Starts them with a code block of the guide, in which `own` is the address of the proxy. `None`
-    /// when the proxy is not installed.
+    /// Starts them with a code block of the guide, in which `own` is the address of the proxy.
+    /// `None` when the proxy is not installed.
     async fn start(
         language: &str,
         own: (&str, impl FnOnce(u16) -> String),

@@ -31,7 +31,7 @@ async fn a_double_submit_of_the_sign_in_form_succeeds() {
         page.page(200, "@alice:ring.example");
         let parameters = browser.decide(&page, "allow").await.redirected(CALLBACK);
         assert_eq!(parameters["state"], "s");
-        // The request was answered once and is closed.
+        // The request was decided and is closed.
         browser.decide(&page, "allow").await.page(400, "no longer open");
 
         let (_service, _client, mut browser) = with_alice().await;

@@ -149,7 +149,7 @@ async fn during_a_hundred_sign_in_attempts_other_requests_are_answered() {
             async move { http.send("POST /oauth/sign_in", body).await.status }
         })
         .collect();
-    // Other requests are answered before the attempts are awaited.
+    // Other requests are served before the attempts are awaited.
     for _ in 0..20 {
         let rules = alice.get("/_matrix/client/v3/pushrules/");
         let rules = tokio::time::timeout(Duration::from_mins(2), rules).await.unwrap();

@@ -105,7 +105,7 @@ async fn no_secret_of_a_complete_flow_is_in_the_data_or_the_log() {
         fields.extend(client);
         post(path, &fields).await;
     }
-    // Secrets in a query, a header of another scheme and a path.
+    // Secrets in a query, and in a header of another scheme.
     for path in [
         format!("/oauth/token?code={code}&client_secret={secret}"),
         format!("/oauth/userinfo?access_token={own}"),

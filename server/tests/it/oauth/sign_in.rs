@@ -114,7 +114,7 @@ async fn a_sign_in_issues_a_new_cookie_and_invalidates_the_old_one() {
     let mut attacker = service.browser();
     attacker.cookies.insert("__Host-belfry".to_owned(), before);
     assert!(!is_signed_in(&mut attacker).await);
-    // Of two cookies with one name, one is not ours.
+    // If the cookie is sent twice, an attacker may have set one of them.
     let value = browser.cookie();
     let twice = format!("__Host-belfry={value}; __Host-belfry={value}");
     let response = service.anonymous().with("cookie", &twice).get("/oauth/account").await;

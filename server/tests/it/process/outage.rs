@@ -17,8 +17,8 @@ use crate::support::process::run_successfully;
 
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// During the outage `/readyz` reports it and requests fail within their timeout, in the error format
-/// of their area, as temporary. Afterwards everything recovers.
+/// During the outage `/readyz` reports it and requests fail within their timeout, in the error
+/// format of their area, as temporary. Afterwards everything recovers.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_outage_of_postgres_is_survived() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {

@@ -78,8 +78,8 @@ fn a_read_only_database_is_reported_and_not_changed() {
     assert!(run_successfully(folder.path(), &["account", "list"]).starts_with("alice\t"));
 }
 
-/// A full disk, simulated by a limit on the size of files. Acknowledged writes are kept, failed ones
-/// are reported, and writes succeed again when there is space.
+/// A full disk, simulated by a limit on the size of files. Acknowledged writes are kept, failed
+/// ones are reported, and writes succeed again when there is space.
 #[test]
 fn a_full_disk_is_reported_and_acknowledged_writes_are_kept() {
     let folder = tempfile::tempdir().unwrap();

@@ -30,8 +30,8 @@ fn connect_and_send(server: &Process, bytes: &[u8]) -> TcpStream {
     stream
 }
 
-/// Completes a request on a new connection. What was sent before it has been read by then, because
-/// earlier connections are accepted and polled first.
+/// Completes a request on a new connection. By then the server has read all bytes sent earlier,
+/// because it accepts and polls earlier connections first.
 fn exchange(server: &Process) -> TcpStream {
     let mut stream = connect(server);
     stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();

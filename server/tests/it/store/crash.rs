@@ -48,8 +48,8 @@ async fn every_acknowledged_write_survives_a_kill() {
     assert!(lost.is_empty(), "{} of {} are lost", lost.len(), acknowledged.len());
 }
 
-/// Runs the writer process until it has acknowledged this many writes, kills it, and returns the ids
-/// of all acknowledged accounts.
+/// Runs the writer process until it has acknowledged this many writes, kills it, and returns the
+/// ids of all acknowledged accounts.
 fn write_until_killed(folder: &Path, count: usize) -> Vec<i64> {
     let mut writer = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "store::crash::writer_process", "--nocapture"])
@@ -67,8 +67,8 @@ fn write_until_killed(folder: &Path, count: usize) -> Vec<i64> {
     acknowledged
 }
 
-/// The writer process: 64 tasks add accounts and print a line for each acknowledged one. Does nothing
-/// unless `write_until_killed` started it.
+/// The writer process: 64 tasks add accounts and print a line for each acknowledged one. Does
+/// nothing unless `write_until_killed` started it.
 #[tokio::test(flavor = "multi_thread")]
 async fn writer_process() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };

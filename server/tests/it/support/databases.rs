@@ -10,8 +10,8 @@ use tempfile::TempDir;
 
 use super::skip::report_skipped;
 
-/// The database of one test. A SQLite directory is removed on drop; a PostgreSQL database exists until
-/// the server of the test run stops.
+/// The database of one test. A SQLite directory is removed on drop; a PostgreSQL database exists
+/// until the server of the test run stops.
 pub(crate) struct TestDatabase {
     pub(crate) database: Database,
     _folder: Option<TempDir>,

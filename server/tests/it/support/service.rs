@@ -19,7 +19,7 @@ use super::client::TestClient;
 use super::databases::TestDatabase;
 use super::oauth_client::OAuthClient;
 
-/// The time at which every test starts, in seconds.
+/// The initial time of the fake clock, in seconds since the Unix epoch.
 pub(crate) const START: i64 = 1_800_000_000;
 
 /// A service with a database of its own.

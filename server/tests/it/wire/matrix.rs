@@ -1,4 +1,4 @@
-//! What Matrix clients need besides the push rules.
+//! The endpoints for Matrix clients besides the push rules.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Apps, accounts, tokens and what they give access to.
+//! Apps, accounts, tokens, and the endpoints that describe them.
 
 use std::time::Duration;
 
