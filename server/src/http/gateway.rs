@@ -81,7 +81,7 @@ fn single_header<'a>(
     }
 }
 
-/// Checks the token and its scopes. The response headers hold the account, app and scopes.
+/// Checks the token and its scopes. The response headers contain the account, app and scopes.
 fn authorize(credential: Credential, uri: &Uri, now: Timestamp) -> Result<Response, GatewayError> {
     let required = required_scopes(uri)?;
     let token = match credential {

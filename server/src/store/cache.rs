@@ -32,7 +32,7 @@ pub(crate) struct Cache {
 
 impl Cache {
     /// A cache of at most this many bytes: five eighths for tokens, a quarter for rulesets. With
-    /// the default of 512 MiB both hold a million users without rules of their own.
+    /// the default of 512 MiB both have space for a million users without user-defined rules.
     pub(crate) fn new(bytes: usize, enabled: bool) -> Self {
         let enabled = Arc::new(AtomicBool::new(enabled));
         Self {
@@ -44,7 +44,7 @@ impl Cache {
         }
     }
 
-    /// Removes what a write made stale.
+    /// Removes the entries that a write made stale.
     pub(crate) fn invalidate(&self, invalidations: &[Invalidation]) {
         for invalidation in invalidations {
             match invalidation {

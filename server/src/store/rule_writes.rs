@@ -3,7 +3,7 @@
 //! While one save of an account is in progress, further changes of that account are queued and then
 //! saved together in order of arrival, one scope after another. Clients of one account never
 //! conflict, and with one scope each waits for at most two saves. Only other nodes can cause
-//! conflicts; then the changes are applied again to what the other node wrote.
+//! conflicts; then the changes are applied again to the rules of the other node.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! The two cookies of the pages. Written by hand, because both hold a secret in a known format.
+//! The two cookies of the pages. No cookie crate is used: both values are secrets of fixed format.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use belfry_core::secret::SplitToken;

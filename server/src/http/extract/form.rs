@@ -16,7 +16,7 @@ use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::extract::body::FullBody;
 
-/// The fields of a body. Not `Debug`, because they may hold secrets.
+/// The fields of a body. Not `Debug`, because they may contain secrets.
 pub(crate) struct Form(pub(crate) Pairs);
 
 impl FromRequest<Arc<AppState>> for Form {

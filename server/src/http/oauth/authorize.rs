@@ -30,8 +30,8 @@ pub(crate) async fn resume(session: BrowserSession, Query(pairs): Query) -> Resp
     respond(&session, result.await)
 }
 
-/// `POST /oauth/authorize`: the decision of the user. The form holds only the handle; the request
-/// itself is stored.
+/// `POST /oauth/authorize`: the decision of the user. The form contains only the handle; the
+/// request itself is stored.
 pub(crate) async fn decide(session: BrowserSession, Form(pairs): Form) -> Response {
     let result = async {
         session.check_form(&pairs)?;
@@ -83,7 +83,7 @@ async fn show_consent_page(
     show_page(session, StatusCode::OK, &page, pending.forms())
 }
 
-/// Rejects `HEAD` where a response may hold a code, which would be issued but never read.
+/// Rejects `HEAD` where a response may contain a code, which would be issued but never read.
 pub(crate) fn head_not_allowed(allowed: &'static str) -> Response {
     let allow = [(header::ALLOW, HeaderValue::from_static(allowed))];
     (allow, CommonError::MethodNotAllowed).into_response()
