@@ -1,4 +1,4 @@
-//! Metrics in the OpenMetrics text format, for Prometheus. `docs/operating.md` lists them all.
+//! Metrics in the `OpenMetrics` text format, for Prometheus. `docs/operating.md` lists them all.
 
 mod limits;
 

@@ -46,7 +46,7 @@ pub(super) async fn readyz(State(state): State<Arc<AppState>>) -> Response {
     (status, Json(body)).into_response()
 }
 
-/// `GET /metrics`: all metrics in the OpenMetrics text format.
+/// `GET /metrics`: all metrics in the `OpenMetrics` text format.
 pub(super) async fn metrics(State(state): State<Arc<AppState>>) -> Response {
     state.metrics.cache_enabled.set(state.store.is_cache_enabled().into());
     state.limits.update_metrics(&state.metrics.limits);
