@@ -7,7 +7,8 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use base64ct::{Base64UrlUnpadded, Encoding};
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
@@ -59,7 +60,7 @@ impl SplitToken {
         let mut bytes = [0; TOKEN_BYTES];
         bytes[..TIME_BYTES].copy_from_slice(&time);
         bytes[TIME_BYTES..].copy_from_slice(&random);
-        Self::from_bytes(Base64UrlUnpadded::encode_string(&bytes), &bytes)
+        Self::from_bytes(BASE64_URL_SAFE_NO_PAD.encode(bytes), &bytes)
     }
 
     /// Parses a secret that a client sent; `None` if the server cannot have issued it.
@@ -148,7 +149,7 @@ impl HashedSecret {
     /// 64 characters of base64url.
     #[must_use]
     pub fn to_text(self) -> String {
-        Base64UrlUnpadded::encode_string(&[&self.lookup.0[..], &self.digest.0[..]].concat())
+        BASE64_URL_SAFE_NO_PAD.encode([&self.lookup.0[..], &self.digest.0[..]].concat())
     }
 
     /// Parses [`HashedSecret::to_text`].
@@ -187,7 +188,7 @@ impl Sha256Digest {
     /// 43 characters of base64url.
     #[must_use]
     pub fn to_text(self) -> String {
-        Base64UrlUnpadded::encode_string(&self.0)
+        BASE64_URL_SAFE_NO_PAD.encode(self.0)
     }
 
     /// Parses [`Sha256Digest::to_text`].
@@ -206,7 +207,7 @@ impl fmt::Debug for Sha256Digest {
 /// Decodes base64url of exactly `N` bytes.
 fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
     let mut bytes = [0; N];
-    let decoded = Base64UrlUnpadded::decode(text, &mut bytes).ok()?.len();
+    let decoded = BASE64_URL_SAFE_NO_PAD.decode_slice(text, &mut bytes).ok()?;
     (decoded == N).then_some(bytes)
 }
 

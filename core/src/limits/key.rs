@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-use base64ct::{Base64UrlUnpadded, Encoding};
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -55,7 +56,7 @@ impl fmt::Display for LimitKey<'_> {
 }
 
 fn digest(text: &str) -> String {
-    Base64UrlUnpadded::encode_string(&Sha256::digest(text))
+    BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(text))
 }
 
 /// The part of an address that identifies one customer: an IPv4 address, or the /64 of an IPv6

@@ -1,7 +1,8 @@
 //! Client authentication: HTTP Basic, or id and secret in the body, but not both (RFC 6749,
 //! section 2.3.1).
 
-use base64ct::{Base64, Base64Unpadded, Encoding};
+use base64::Engine;
+use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD};
 
 use super::error::OAuthError;
 use super::parameter::Parameter;
@@ -64,8 +65,8 @@ fn basic(header: &[u8]) -> Option<&[u8]> {
 /// generates, so clients that forget to encode them work as well.
 fn decode(encoded: &[u8]) -> Option<Credentials> {
     let encoded = std::str::from_utf8(encoded).ok()?;
-    let bytes =
-        Base64::decode_vec(encoded).or_else(|_| Base64Unpadded::decode_vec(encoded)).ok()?;
+    let bytes = BASE64_STANDARD.decode(encoded);
+    let bytes = bytes.or_else(|_| BASE64_STANDARD_NO_PAD.decode(encoded)).ok()?;
     let (client_id, client_secret) = std::str::from_utf8(&bytes).ok()?.split_once(':')?;
     // PostgreSQL cannot look up a text with a NUL.
     let usable = |text: &String| !text.is_empty() && !text.contains('\0');
@@ -88,7 +89,7 @@ mod tests {
     }
 
     fn encoded(credentials: &str) -> String {
-        format!("Basic {}", Base64::encode_string(credentials.as_bytes()))
+        format!("Basic {}", BASE64_STANDARD.encode(credentials))
     }
 
     fn pair(id: &str, secret: &str) -> (String, String) {
