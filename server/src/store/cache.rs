@@ -1,7 +1,9 @@
 //! In-memory cache of tokens, rulesets, apps and account ids.
 //!
 //! A value is inserted only if its key was not invalidated since its read began, so a read that is
-//! concurrent with a write never inserts a stale value.
+//! concurrent with a write never inserts a stale value. While a write of a key is in progress, the
+//! cache has no entry for it: a reader that got the new value from the database could otherwise get
+//! the old one from the cache afterwards.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -46,21 +48,37 @@ impl Cache {
 
     /// Removes the entries that a write made stale.
     pub(crate) fn invalidate(&self, invalidations: &[Invalidation]) {
+        self.advance(invalidations, Epoch::next);
+    }
+
+    /// Bypasses the cache for the entries that a write will make stale. Call it before the write is
+    /// sent, and [`Cache::end_write`] when its outcome is known.
+    pub(crate) fn begin_write(&self, invalidations: &[Invalidation]) {
+        self.advance(invalidations, Epoch::begin_write);
+    }
+
+    /// Ends what [`Cache::begin_write`] began.
+    pub(crate) fn end_write(&self, invalidations: &[Invalidation]) {
+        self.advance(invalidations, Epoch::end_write);
+    }
+
+    fn advance(&self, invalidations: &[Invalidation], advance: fn(Epoch) -> Epoch) {
         for invalidation in invalidations {
             match invalidation {
-                Invalidation::Token(lookup) => self.tokens.invalidate(lookup),
+                Invalidation::Token(lookup) => self.tokens.invalidate(lookup, advance),
                 Invalidation::Access(account, app) => {
-                    self.tokens.invalidate_where(|(_, token)| {
+                    let is_stale = |(_, token): &(Sha256Digest, Arc<Token>)| {
                         token.account.as_ref().is_some_and(|owner| owner.id == *account)
                             && app.is_none_or(|app| app == token.app_id)
-                    });
+                    };
+                    self.tokens.invalidate_where(is_stale, advance);
                 }
-                Invalidation::Rules(account) => self.rules.invalidate(account),
+                Invalidation::Rules(account) => self.rules.invalidate(account, advance),
                 Invalidation::Everything => {
-                    self.tokens.clear();
-                    self.rules.clear();
-                    self.apps.clear();
-                    self.accounts.clear();
+                    self.tokens.clear(advance);
+                    self.rules.clear(advance);
+                    self.apps.clear(advance);
+                    self.accounts.clear(advance);
                 }
             }
         }
@@ -116,34 +134,35 @@ where
         *self.epochs.lock(key)
     }
 
-    /// Inserts a value that was read at the epoch `since`, unless it was invalidated after that.
+    /// Inserts a value that was read at the epoch `since`, unless it was invalidated after that or
+    /// is being written.
     pub(super) fn insert(&self, key: K, value: V, since: Epoch) {
         let epoch = self.epochs.lock(&key);
-        if self.is_enabled() && *epoch == since {
+        if self.is_enabled() && *epoch == since && !epoch.is_writing() {
             self.entries.insert(key, value);
         }
     }
 
     /// Removes an entry under the lock: a reader that sees the new epoch does not find it.
-    pub(super) fn invalidate(&self, key: &K) {
+    fn invalidate(&self, key: &K, advance: fn(Epoch) -> Epoch) {
         let mut epoch = self.epochs.lock(key);
-        *epoch = epoch.next();
+        *epoch = advance(*epoch);
         self.entries.remove(key);
     }
 
     /// Removes entries by value. The epochs advance first, so that no value read earlier is
     /// inserted afterwards.
-    fn invalidate_where(&self, is_stale: impl Fn(&V) -> bool) {
-        self.epochs.advance_all();
+    fn invalidate_where(&self, is_stale: impl Fn(&V) -> bool, advance: fn(Epoch) -> Epoch) {
+        self.epochs.advance_all(advance);
         self.entries.retain(|_, value| !is_stale(value));
     }
 
     /// Removes all entries. The epochs advance before, so that no value read earlier is inserted;
     /// and after, so that no value still found in the cache counts as read since.
-    fn clear(&self) {
-        self.epochs.advance_all();
+    fn clear(&self, advance: fn(Epoch) -> Epoch) {
+        self.epochs.advance_all(advance);
         self.entries.clear();
-        self.epochs.advance_all();
+        self.epochs.advance_all(Epoch::next);
     }
 }
 
@@ -258,6 +277,29 @@ mod tests {
         assert!(cache.rules.get(&7).is_some());
         cache.invalidate(&[Invalidation::Everything]);
         assert!(cache.rules.get(&7).is_none());
+    }
+
+    /// Two readers miss the cache while a write is in progress: one reads the old value and one the
+    /// new one. If the first filled the cache, the second would see the old value next.
+    #[test]
+    fn nothing_is_cached_for_a_key_that_is_being_written() {
+        for invalidation in [Invalidation::Rules(7), Invalidation::Everything] {
+            let cache = Cache::new(1 << 20, true);
+            let before = cache.rules.epoch(&7);
+            cache.rules.insert(7, StoredRulesets::default(), before);
+            cache.begin_write(&[invalidation]);
+            assert!(cache.rules.get(&7).is_none(), "an entry from before the write is bypassed");
+            let during = cache.rules.epoch(&7);
+            cache.rules.insert(7, StoredRulesets::default(), during);
+            assert!(cache.rules.get(&7).is_none(), "a read during the write is not cached");
+            cache.end_write(&[invalidation]);
+            for stale in [before, during] {
+                cache.rules.insert(7, StoredRulesets::default(), stale);
+                assert!(cache.rules.get(&7).is_none(), "nor afterwards");
+            }
+            cache.rules.insert(7, StoredRulesets::default(), cache.rules.epoch(&7));
+            assert!(cache.rules.get(&7).is_some());
+        }
     }
 
     #[test]

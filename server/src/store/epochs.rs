@@ -3,14 +3,35 @@
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The invalidation count of a key when a read began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Epoch(u64);
+/// The state of a key when a read began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Epoch {
+    invalidations: u64,
+    /// Writes in progress. Until they end, it is unknown which value is the current one.
+    writes: u32,
+}
 
 impl Epoch {
     /// The epoch after one more invalidation.
     pub(crate) fn next(self) -> Self {
-        Self(self.0 + 1)
+        Self { invalidations: self.invalidations + 1, ..self }
+    }
+
+    /// The epoch after one more write, which invalidates when it begins and when it ends.
+    pub(crate) fn after_write(self) -> Self {
+        self.next().next()
+    }
+
+    pub(super) fn begin_write(self) -> Self {
+        Self { writes: self.writes + 1, ..self.next() }
+    }
+
+    pub(super) fn end_write(self) -> Self {
+        Self { writes: self.writes.saturating_sub(1), ..self.next() }
+    }
+
+    pub(super) fn is_writing(self) -> bool {
+        self.writes > 0
     }
 }
 
@@ -23,7 +44,7 @@ pub(super) struct InvalidationEpochs {
 
 impl Default for InvalidationEpochs {
     fn default() -> Self {
-        let epochs = (0..1024).map(|_| Mutex::new(Epoch(0))).collect();
+        let epochs = (0..1024).map(|_| Mutex::new(Epoch::default())).collect();
         Self { epochs, hasher: RandomState::new() }
     }
 }
@@ -36,11 +57,11 @@ impl InvalidationEpochs {
         lock(&self.epochs[hash % self.epochs.len()])
     }
 
-    /// Advances the epochs of all keys.
-    pub(super) fn advance_all(&self) {
+    /// Changes the epochs of all keys.
+    pub(super) fn advance_all(&self, advance: fn(Epoch) -> Epoch) {
         for epoch in &self.epochs {
             let mut epoch = lock(epoch);
-            *epoch = epoch.next();
+            *epoch = advance(*epoch);
         }
     }
 }

@@ -19,6 +19,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::cache::Cache;
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value, sql};
+use super::invalidation::Invalidation;
 use super::migrations::{self, SchemaPolicy};
 use super::{Options, SecretUrl, StoreError};
 
@@ -78,6 +79,7 @@ impl Engine for Postgres {
         let (pool, timeout) = (self.pool.clone(), self.timeout);
         // In a separate task, so that a dropped future cannot leave the cache stale.
         let task = tokio::spawn(async move {
+            let _write = WriteInProgress::begin(&cache, &batch.invalidations);
             let write = async |client: &Object| write(client, &batch, &node_id).await;
             let outcome = with_connection(pool, timeout, write).await;
             // After an error the outcome of the commit is unknown; it may even happen later. With a
@@ -85,11 +87,29 @@ impl Engine for Postgres {
             if outcome.is_err() {
                 node_id.rotate();
             }
-            cache.invalidate(&batch.invalidations);
             outcome
         });
         task.map(|joined| joined.unwrap_or_else(|panic| Err(StoreError::Failed(panic.to_string()))))
             .boxed()
+    }
+}
+
+/// Ends a write in the cache when it is dropped, also if the task panics.
+struct WriteInProgress<'a> {
+    cache: &'a Cache,
+    invalidations: &'a [Invalidation],
+}
+
+impl<'a> WriteInProgress<'a> {
+    fn begin(cache: &'a Cache, invalidations: &'a [Invalidation]) -> Self {
+        cache.begin_write(invalidations);
+        Self { cache, invalidations }
+    }
+}
+
+impl Drop for WriteInProgress<'_> {
+    fn drop(&mut self) {
+        self.cache.end_write(self.invalidations);
     }
 }
 

@@ -204,7 +204,7 @@ impl Store {
         &self,
         account: i64,
     ) -> Result<RulesetsForUpdate, StoreError> {
-        self.cache.rules.invalidate(&account);
+        self.cache.invalidate(&[Invalidation::Rules(account)]);
         let read = self.rulesets_for_update(account).await?;
         Ok(RulesetsForUpdate { cached: false, ..read })
     }
@@ -243,7 +243,7 @@ impl Store {
         let Some(mut row) = saved.into_iter().next() else { return Ok(SaveOutcome::Conflict) };
         let rulesets = read.rulesets.with(draft, row.take()?);
         // Not inserted if another writer invalidated the rulesets since they were read.
-        self.cache.rules.insert(read.account, rulesets, read.epoch.next());
+        self.cache.rules.insert(read.account, rulesets, read.epoch.after_write());
         Ok(SaveOutcome::Saved)
     }
 }

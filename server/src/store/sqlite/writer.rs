@@ -63,6 +63,9 @@ fn commit(
     group: &mut Vec<Job>,
     cache: &Cache,
 ) -> Vec<(oneshot::Sender<Outcome>, Outcome)> {
+    for job in &*group {
+        cache.begin_write(&job.batch.invalidations);
+    }
     let mut outcomes = Vec::with_capacity(group.len());
     let committed = (|| {
         execute(connection, "begin immediate")?;
@@ -79,14 +82,12 @@ fn commit(
     if committed.is_err() && !connection.is_autocommit() {
         drop(execute(connection, "rollback"));
     }
+    // Also after an error: the commit may take effect when the file is opened again.
+    for job in &*group {
+        cache.end_write(&job.batch.invalidations);
+    }
     match committed {
-        Ok(()) => {
-            let reply = |(job, outcome): (Job, Outcome)| {
-                cache.invalidate(&job.batch.invalidations);
-                (job.reply, outcome)
-            };
-            group.drain(..).zip(outcomes).map(reply).collect()
-        }
+        Ok(()) => group.drain(..).map(|job| job.reply).zip(outcomes).collect(),
         Err(error) => group.drain(..).map(|job| (job.reply, Err(copy(&error)))).collect(),
     }
 }
