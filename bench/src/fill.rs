@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use belfry::random;
 use belfry::store::{
-    Account, AddAccountError, Database, Draft, NewToken, Options, Store, StoredApp,
+    Account, AddAccountError, Database, NewToken, Options, SerializedDocument, Store, StoredApp,
 };
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::scope::Scope;
@@ -46,7 +46,7 @@ pub(crate) async fn fill(&Arguments { accounts, rules }: &Arguments) -> Result<(
                 if rules {
                     let read = store.rulesets_for_update(number + 1).await?;
                     let document = world.document(usize::try_from(number).unwrap_or(0));
-                    store.save_ruleset(&read, Draft::new(document)).await?;
+                    store.save_ruleset(&read, SerializedDocument::new(document)).await?;
                 }
             }
             Ok::<_, AddAccountError>(())

@@ -16,13 +16,13 @@ pub mod cidr;
 pub mod forwarded;
 pub mod header;
 pub mod key;
-mod micros;
 pub mod original_request;
 pub mod route;
 pub mod setting;
 pub mod table;
 #[cfg(test)]
 mod tests;
+mod unix_micros;
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -34,7 +34,7 @@ use smallvec::SmallVec;
 use thiserror::Error;
 
 pub use self::key::{LimitKey, Network};
-pub use self::micros::Micros;
+pub use self::unix_micros::UnixMicros;
 
 /// A named maximum of requests per window.
 ///
@@ -95,7 +95,7 @@ impl Limit {
     }
 
     /// The window that a request at `now` falls into, given the stored one.
-    fn window_at(&self, stored: Window, now: Micros) -> Window {
+    fn window_at(&self, stored: Window, now: UnixMicros) -> Window {
         let latest = now.plus(self.window());
         if stored.count > 0 && now < stored.end {
             Window { end: stored.end.min(latest), ..stored }
@@ -121,12 +121,12 @@ pub struct Window {
     /// The number of requests admitted so far. An engine may drop a window with 0.
     pub count: u32,
     /// When it ends; a request at this instant falls into the next window.
-    pub end: Micros,
+    pub end: UnixMicros,
 }
 
 impl Window {
     /// The state of a key that was never counted.
-    pub const EMPTY: Self = Self { count: 0, end: Micros::MIN };
+    pub const EMPTY: Self = Self { count: 0, end: UnixMicros::MIN };
 }
 
 /// A limit that applies to a request, and the key it is counted under.
@@ -161,7 +161,7 @@ pub struct QuotaStatus {
     /// The number of requests left in the window.
     pub remaining: u32,
     /// The end of the window; without a current window, the end of one that starts now.
-    pub reset: Micros,
+    pub reset: UnixMicros,
     /// Whether this bucket had a request left.
     pub admitted: bool,
 }
@@ -178,7 +178,7 @@ impl QuotaStatus {
 /// The decision about a request, with the state of all its buckets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RateLimitDecision {
-    at: Micros,
+    at: UnixMicros,
     statuses: SmallVec<[QuotaStatus; 2]>,
 }
 
@@ -189,7 +189,7 @@ pub struct RateLimitDecision {
 pub fn decide(
     mode: CountMode,
     windows: &mut [(&Arc<Limit>, Window)],
-    now: Micros,
+    now: UnixMicros,
 ) -> RateLimitDecision {
     let mut all_admitted = true;
     for (limit, window) in &mut *windows {

@@ -37,7 +37,7 @@ pub struct Passwords {
 /// The wait queue is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many people are signing in at this moment; try again soon")]
-pub struct Busy;
+pub struct HashQueueFull;
 
 impl Passwords {
     /// Allows this many concurrent hashes; by default the number of cores.
@@ -53,7 +53,7 @@ impl Passwords {
     }
 
     /// Hashes a new password.
-    pub async fn hash(&self, password: Secret) -> Result<String, Busy> {
+    pub async fn hash(&self, password: Secret) -> Result<String, HashQueueFull> {
         self.run(move || {
             let salt: [u8; 16] = random::bytes();
             let hashed: PasswordHash = argon2()
@@ -66,7 +66,11 @@ impl Passwords {
 
     /// Verifies a password. Without a hash it takes the same time and fails. Passwords above the
     /// maximum length are rejected without hashing to bound the cost.
-    pub async fn verify(&self, password: Secret, hash: Option<String>) -> Result<bool, Busy> {
+    pub async fn verify(
+        &self,
+        password: Secret,
+        hash: Option<String>,
+    ) -> Result<bool, HashQueueFull> {
         if password.reveal().chars().count() > MAX_PASSWORD_LENGTH {
             return Ok(false);
         }
@@ -81,9 +85,9 @@ impl Passwords {
     async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Busy> {
-        let queued = self.queue.clone().try_acquire_owned().map_err(|_| Busy)?;
-        let permit = self.running.clone().acquire_owned().await.map_err(|_| Busy)?;
+    ) -> Result<T, HashQueueFull> {
+        let queued = self.queue.clone().try_acquire_owned().map_err(|_| HashQueueFull)?;
+        let permit = self.running.clone().acquire_owned().await.map_err(|_| HashQueueFull)?;
         self.hash_count.inc();
         // The permits move into the blocking task: if the client disconnects, they are released
         // only when the hash is done.
@@ -92,7 +96,7 @@ impl Passwords {
             drop((permit, queued));
             result
         });
-        task.await.map_err(|_| Busy)
+        task.await.map_err(|_| HashQueueFull)
     }
 }
 
@@ -183,8 +187,8 @@ mod tests {
     async fn requests_beyond_the_queue_are_rejected_at_once() {
         let passwords = Passwords::new(NonZeroUsize::new(1));
         let held = passwords.queue.clone().acquire_many_owned(33).await.unwrap();
-        assert_eq!(passwords.hash(secret("a")).await.unwrap_err(), Busy);
-        assert_eq!(passwords.verify(secret("a"), None).await, Err(Busy));
+        assert_eq!(passwords.hash(secret("a")).await.unwrap_err(), HashQueueFull);
+        assert_eq!(passwords.verify(secret("a"), None).await, Err(HashQueueFull));
         // A too long password needs no permit.
         assert_eq!(passwords.verify(secret(&"a".repeat(129)), None).await, Ok(false));
         drop(held);

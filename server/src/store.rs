@@ -41,7 +41,8 @@ pub use self::migrations::SchemaPolicy;
 pub use self::requests::StoredRequest;
 pub use self::rule_writes::{RuleWriteError, RuleWriter};
 pub use self::rulesets::{
-    Draft, RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SnapshotEpoch, StoredRulesets,
+    RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SerializedDocument, SnapshotEpoch,
+    StoredRulesets,
 };
 pub use self::sessions::Session;
 pub(crate) use self::sqlite::create_private_directory;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{Micros, QuotaStatus, RateLimitDecision};
+use super::{QuotaStatus, RateLimitDecision, UnixMicros};
 
 impl RateLimitDecision {
     /// `RateLimit`: `"account";r=299;t=300, "ip";r=12;t=41`. Names of limits need no escaping.
@@ -51,7 +51,7 @@ impl QuotaStatus {
     #[must_use]
     pub fn reset_time(&self) -> String {
         let milliseconds = self.reset.0.saturating_add(999).div_euclid(1000);
-        format!("{:.3}", Timestamp::from(Micros(milliseconds.saturating_mul(1000))))
+        format!("{:.3}", Timestamp::from(UnixMicros(milliseconds.saturating_mul(1000))))
     }
 }
 
@@ -70,7 +70,7 @@ mod tests {
     use super::super::Limit;
     use super::*;
 
-    fn at(text: &str) -> Micros {
+    fn at(text: &str) -> UnixMicros {
         text.parse::<Timestamp>().unwrap().into()
     }
 

@@ -9,7 +9,7 @@ fn limit(name: &str, requests: u32, seconds: u64) -> Arc<Limit> {
     Limit::new(name, requests, Duration::from_secs(seconds)).unwrap().into()
 }
 
-fn at(seconds: i64) -> Micros {
+fn at(seconds: i64) -> UnixMicros {
     Timestamp::from_second(1_800_000_000 + seconds).unwrap().into()
 }
 
@@ -22,7 +22,7 @@ impl Engine {
         Self(limits.into_iter().map(|limit| (Arc::clone(limit), Window::EMPTY)).collect())
     }
 
-    fn decide(&mut self, mode: CountMode, now: Micros) -> RateLimitDecision {
+    fn decide(&mut self, mode: CountMode, now: UnixMicros) -> RateLimitDecision {
         let mut windows: Vec<_> = self.0.iter().map(|(limit, window)| (limit, *window)).collect();
         let decision = decide(mode, &mut windows, now);
         let windows: Vec<_> = windows.into_iter().map(|(_, window)| window).collect();
@@ -32,7 +32,7 @@ impl Engine {
         decision
     }
 
-    fn check(&mut self, now: Micros) -> RateLimitDecision {
+    fn check(&mut self, now: UnixMicros) -> RateLimitDecision {
         self.decide(CountMode::Check, now)
     }
 
@@ -203,14 +203,14 @@ fn a_clock_far_forward_gains_one_window_and_correcting_it_gains_none() {
 #[test]
 fn times_at_the_ends_of_the_calendar_are_handled() {
     let limit = limit("account", 1, 366 * 86_400);
-    let calendar = [Timestamp::MIN, Timestamp::UNIX_EPOCH, Timestamp::MAX].map(Micros::from);
-    for now in calendar.into_iter().chain([Micros::MIN, Micros(i64::MAX - 1)]) {
+    let calendar = [Timestamp::MIN, Timestamp::UNIX_EPOCH, Timestamp::MAX].map(UnixMicros::from);
+    for now in calendar.into_iter().chain([UnixMicros::MIN, UnixMicros(i64::MAX - 1)]) {
         let mut engine = Engine::new([&limit]);
         let decision = engine.check(now);
         assert!(decision.is_admitted());
         let [status] = decision.statuses() else { panic!("expected one limit") };
         assert!(status.reset > now && status.reset_time().is_ascii());
-        assert!(Micros::MIN.until(status.reset) < Duration::MAX);
+        assert!(UnixMicros::MIN.until(status.reset) < Duration::MAX);
         assert!(!engine.check(now).is_admitted());
     }
 }
@@ -375,7 +375,7 @@ fn a_quota_is_nearly_exhausted_from_80_percent_on() {
         (u32::MAX, u32::MAX, false),
         (u32::MAX, 0, true),
     ] {
-        let reset = Micros(0);
+        let reset = UnixMicros(0);
         let status =
             QuotaStatus { limit: limit("l", requests, 60), remaining, reset, admitted: true };
         assert_eq!(status.is_nearly_exhausted(), near, "{remaining} of {requests}");

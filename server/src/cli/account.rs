@@ -113,7 +113,7 @@ async fn list(store: &Store) -> Result<(), Failure> {
 
 async fn disable(store: &Store, name: &str, at: Option<Timestamp>) -> Result<(), Failure> {
     let account = find(store, name).await?;
-    store.disable_account(account.id, at).await?;
+    store.set_account_disabled_at(account.id, at).await?;
     let state = if at.is_some() { "disabled" } else { "enabled" };
     Ok(writeln!(stdout(), "account {name} {state}")?)
 }

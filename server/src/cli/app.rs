@@ -79,7 +79,7 @@ fn show(stored: &StoredApp) -> Result<(), Failure> {
 
 async fn disable(store: &Store, id: &str, at: Option<Timestamp>) -> Result<(), Failure> {
     let app = find(store, id).await?;
-    store.disable_app(app.app.id, at).await?;
+    store.set_app_disabled_at(app.app.id, at).await?;
     let state = if at.is_some() { "disabled" } else { "enabled" };
     Ok(writeln!(stdout(), "app {} ({}) {state}", app.app.id, app.app.details.name)?)
 }

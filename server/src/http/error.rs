@@ -23,7 +23,7 @@ pub(crate) use self::oauth::OAuthApiError;
 pub(crate) use self::page::{PageError, SignInError};
 use crate::config::LimitMode;
 use crate::http::respond::json::JsonBytes;
-use crate::passwords::Busy;
+use crate::passwords::HashQueueFull;
 use crate::store::StoreError;
 
 /// Implements conversions of errors that any endpoint can return.
@@ -130,8 +130,8 @@ impl From<FormError> for CommonError {
     }
 }
 
-impl From<Busy> for CommonError {
-    fn from(_: Busy) -> Self {
+impl From<HashQueueFull> for CommonError {
+    fn from(_: HashQueueFull) -> Self {
         Self::Unavailable("Too many sign-ins at the moment; try again soon")
     }
 }

@@ -10,7 +10,7 @@ mod tests;
 use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use belfry_core::limits::{Bucket, CountMode, Micros, RateLimitDecision, Window, decide};
+use belfry_core::limits::{Bucket, CountMode, RateLimitDecision, UnixMicros, Window, decide};
 use foldhash::quality::RandomState;
 use jiff::Timestamp;
 use smallvec::SmallVec;
@@ -50,7 +50,7 @@ impl MemoryCounters {
         buckets: &[Bucket<'_>],
         now: Timestamp,
     ) -> RateLimitDecision {
-        let now = Micros::from(now);
+        let now = UnixMicros::from(now);
         let hashes: PerLimit<u64> = buckets.iter().map(|bucket| self.hash(bucket)).collect();
         // Locked in ascending order to avoid deadlocks.
         let mut indices: PerLimit<usize> = hashes.iter().map(|&hash| self.index(hash)).collect();
@@ -92,7 +92,12 @@ impl MemoryCounters {
     }
 
     /// Stores counts that Redis reported, so that local counting can continue from them.
-    pub(super) fn record(&self, buckets: &[Bucket<'_>], decision: &RateLimitDecision, now: Micros) {
+    pub(super) fn record(
+        &self,
+        buckets: &[Bucket<'_>],
+        decision: &RateLimitDecision,
+        now: UnixMicros,
+    ) {
         for (bucket, status) in buckets.iter().zip(decision.statuses()) {
             let reported =
                 Window { count: status.limit.requests() - status.remaining, end: status.reset };

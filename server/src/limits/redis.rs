@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use belfry_core::limits::{Bucket, CountMode, Micros, RateLimitDecision, Window, decide};
+use belfry_core::limits::{Bucket, CountMode, RateLimitDecision, UnixMicros, Window, decide};
 use jiff::Timestamp;
 use redis::{ErrorKind, IntoConnectionInfo, RedisResult};
 use tokio::task::AbortHandle;
@@ -102,7 +102,7 @@ impl RedisCounters {
             return self.local.check(mode, buckets, now);
         };
         // Redis reports the time left, which is counted from the arrival of the response.
-        let now = Micros::from(now).plus(sent.elapsed());
+        let now = UnixMicros::from(now).plus(sent.elapsed());
         let window = |&(count, left): &WindowState| Window { count, end: now.plus(left) };
         let limits = buckets.iter().map(|bucket| bucket.limit);
         let mut windows: Vec<_> = limits.zip(states.iter().map(window)).collect();

@@ -144,7 +144,7 @@ impl Store {
 
     /// Disables (`Some` time) or enables an account and ends its sessions. While it is disabled,
     /// its tokens are rejected.
-    pub async fn disable_account(
+    pub async fn set_account_disabled_at(
         &self,
         id: i64,
         at: Option<Timestamp>,

@@ -112,7 +112,7 @@ impl Store {
 
     /// Disables (`Some` time) or enables an app. While it is disabled, its codes and tokens are
     /// rejected.
-    pub async fn disable_app(
+    pub async fn set_app_disabled_at(
         &self,
         id: i64,
         at: Option<Timestamp>,

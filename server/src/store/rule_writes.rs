@@ -12,7 +12,7 @@ use std::time::Duration;
 use belfry_core::rules::{Document, RuleError, RuleLimits, RuleScope};
 use tokio::sync::oneshot;
 
-use super::{Draft, SaveOutcome, Store, StoreError, StoredRulesets};
+use super::{SaveOutcome, SerializedDocument, Store, StoreError, StoredRulesets};
 use crate::random;
 
 /// A change of one document. It may be applied more than once; if it is rejected, it must leave the
@@ -191,7 +191,7 @@ impl Saver {
         if outcomes.iter().all(Result::is_err) {
             return Ok(Some(GroupOutcome::Each(outcomes)));
         }
-        let draft = Draft::new(document);
+        let draft = SerializedDocument::new(document);
         let before = read.rulesets.bytes();
         let after = before - read.rulesets.bytes_of(scope) + draft.bytes();
         if let Err(error) = limits.check_bytes(before, after) {

@@ -65,7 +65,7 @@ pub enum SaveOutcome {
 
 /// A changed document and its stored text.
 #[derive(Debug, Clone)]
-pub struct Draft {
+pub struct SerializedDocument {
     document: Document,
     text: String,
 }
@@ -81,7 +81,7 @@ impl FromRow for Versioned {
     }
 }
 
-impl Draft {
+impl SerializedDocument {
     /// Serialises a document.
     #[must_use]
     pub fn new(document: Document) -> Self {
@@ -162,11 +162,11 @@ impl StoredRulesets {
     }
 
     /// These rulesets with one document replaced.
-    fn with(&self, draft: Draft, version: i64) -> Self {
+    fn with(&self, draft: SerializedDocument, version: i64) -> Self {
         let others = |versioned: &&Versioned| versioned.document.scope() != draft.document.scope();
         let mut documents: Vec<_> = self.all().iter().filter(others).cloned().collect();
         if !draft.text.is_empty() {
-            let Draft { document, text } = draft;
+            let SerializedDocument { document, text } = draft;
             documents.push(Versioned { document, version, bytes: text.len() });
         }
         Self::new(documents)
@@ -213,7 +213,7 @@ impl Store {
     pub async fn save_ruleset(
         &self,
         read: &RulesetsForUpdate,
-        draft: Draft,
+        draft: SerializedDocument,
     ) -> Result<SaveOutcome, StoreError> {
         let scope = draft.document.scope();
         let version = read.rulesets.versioned(scope).map(|versioned| versioned.version);

@@ -68,7 +68,7 @@ impl Store {
     }
 
     /// Updates the last use and the expiry of a session.
-    pub async fn touch_session(
+    pub async fn record_session_use(
         &self,
         lookup: LookupKey,
         seen_at: Timestamp,

@@ -74,7 +74,7 @@ async fn an_invalid_token_is_rejected_with_the_reason() {
     service.store().revoke_token(token, service.now()).await.unwrap();
     let disabled = service.user("bob").await;
     let bob = service.store().account_by_name("bob").await.unwrap().unwrap().id;
-    service.store().disable_account(bob, Some(service.now())).await.unwrap();
+    service.store().set_account_disabled_at(bob, Some(service.now())).await.unwrap();
     let invalid = r#"Bearer error="invalid_token""#;
     for (client, status, text, challenge) in [
         (&service.anonymous(), 401, "The access token is invalid", "Bearer"),

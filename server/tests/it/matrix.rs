@@ -138,7 +138,7 @@ async fn no_token_is_issued_while_the_app_of_matrix_clients_is_disabled() {
     let anonymous = service.anonymous();
     assert_eq!(post(&anonymous, "register", &registration("alice")).await.status, 200);
     let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;
-    service.store().disable_app(app, Some(service.now())).await.unwrap();
+    service.store().set_app_disabled_at(app, Some(service.now())).await.unwrap();
 
     let mut without_token = registration("bob");
     without_token["inhibit_login"] = json!(true);
@@ -154,7 +154,7 @@ async fn no_token_is_issued_while_the_app_of_matrix_clients_is_disabled() {
     }
     assert!(service.store().account_by_name("bob").await.unwrap().is_none());
 
-    service.store().disable_app(app, None).await.unwrap();
+    service.store().set_app_disabled_at(app, None).await.unwrap();
     assert_eq!(post(&anonymous, "login", &password("alice", "correct horse")).await.status, 200);
 }
 
@@ -183,7 +183,7 @@ async fn a_malformed_login_is_rejected() {
 async fn a_disabled_account_cannot_sign_in_and_the_reason_requires_the_password() {
     let service = service().await;
     let id = service.add_account("alice").await;
-    service.store().disable_account(id, Some(service.now())).await.unwrap();
+    service.store().set_account_disabled_at(id, Some(service.now())).await.unwrap();
     let right =
         post(&service.anonymous(), "login", &password("alice", "correct horse alice")).await;
     assert_eq!(right.errcode(), (403, "M_USER_DEACTIVATED".into()));

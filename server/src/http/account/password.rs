@@ -3,7 +3,7 @@
 use belfry_core::secret::Secret;
 
 use crate::app::AppState;
-use crate::passwords::{Busy, is_weak};
+use crate::passwords::{HashQueueFull, is_weak};
 use crate::store::{Account, UpdateOutcome};
 
 /// Returns the account if this is its password. A missing account costs the same time, so that
@@ -13,7 +13,7 @@ pub(crate) async fn verify_password(
     state: &AppState,
     account: Option<Account>,
     password: Secret,
-) -> Result<Option<Account>, Busy> {
+) -> Result<Option<Account>, HashQueueFull> {
     let hash = account.as_ref().map(|account| account.password.clone());
     let is_correct = state.passwords.verify(password.clone(), hash).await?;
     match account.filter(|_| is_correct) {
@@ -29,7 +29,7 @@ async fn rehash(
     state: &AppState,
     account: Account,
     password: Secret,
-) -> Result<Option<Account>, Busy> {
+) -> Result<Option<Account>, HashQueueFull> {
     let Ok(hash) = state.passwords.hash(password.clone()).await else { return Ok(Some(account)) };
     match state.store.rehash_password(account.id, &account.password, &hash).await {
         Ok(UpdateOutcome::Updated) => {

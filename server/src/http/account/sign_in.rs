@@ -16,7 +16,7 @@ use crate::http::oauth::pending::{PendingAuthorization, resume_path};
 use crate::http::paths::{ACCOUNT, SIGN_IN};
 use crate::http::respond::page::{FormTargets, redirect, respond, show_page, with_language};
 use crate::pages::{self, SignInPage};
-use crate::passwords::Busy;
+use crate::passwords::HashQueueFull;
 use crate::store::{Account, SignInOutcome, StoreError, UpdateOutcome};
 
 /// `GET /oauth/sign_in`: redirects to the account if the browser is signed in.
@@ -164,6 +164,6 @@ async fn authenticate(
     Ok(match verify_password(state, account, password).await {
         Ok(Some(account)) if account.disabled_at.is_none() => Authentication::Verified(account),
         Ok(_) => Authentication::Failed(SignInError::WrongPassword),
-        Err(Busy) => Authentication::Failed(SignInError::Busy),
+        Err(HashQueueFull) => Authentication::Failed(SignInError::Busy),
     })
 }

@@ -11,7 +11,7 @@ use super::{CommonError, LimitExceeded, from_common, with_challenge};
 use crate::http::extract::page_format::PageFormat;
 use crate::http::respond::json::Json;
 use crate::language::Localize;
-use crate::passwords::Busy;
+use crate::passwords::HashQueueFull;
 use crate::store::StoreError;
 
 /// An error of the API: `{"error": "…"}`. The texts are Mastodon's, because clients compare them.
@@ -93,4 +93,4 @@ impl ApiError {
     }
 }
 
-from_common!(ApiError from StoreError, Busy, LimitExceeded);
+from_common!(ApiError from StoreError, HashQueueFull, LimitExceeded);

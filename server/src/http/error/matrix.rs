@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{CommonError, LimitExceeded, from_common, with_challenge};
 use crate::http::respond::json::Json;
-use crate::passwords::Busy;
+use crate::passwords::HashQueueFull;
 use crate::store::{RuleWriteError, StoreError};
 use crate::tokens::IssueError;
 
@@ -173,4 +173,4 @@ impl From<IssueError> for MatrixError {
     }
 }
 
-from_common!(MatrixError from StoreError, Busy, LimitExceeded);
+from_common!(MatrixError from StoreError, HashQueueFull, LimitExceeded);

@@ -169,7 +169,7 @@ async fn load_session(
     };
     if now.as_second() - session.seen_at.as_second() >= TOUCH_INTERVAL {
         let expires_at = session_expiry(session.created_at, now, state.config.sessions);
-        state.store.touch_session(cookie.lookup, now, expires_at).await?;
+        state.store.record_session_use(cookie.lookup, now, expires_at).await?;
     }
     let language = session.lang.as_deref().and_then(Language::from_tag);
     Ok(Some(SignedIn { account, language }))

@@ -7,7 +7,7 @@
 
 use std::cmp::Reverse;
 
-use belfry_core::limits::{Limit, Micros, Window};
+use belfry_core::limits::{Limit, UnixMicros, Window};
 use hashbrown::HashTable;
 
 /// The number of entries from which one is chosen for eviction.
@@ -29,14 +29,14 @@ pub(super) struct Shard {
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     hash: u64,
-    end: Micros,
+    end: UnixMicros,
     count: u32,
     /// The used share of the limit, from 0 to 255.
     share: u8,
 }
 
 impl Entry {
-    fn has_ended(&self, now: Micros) -> bool {
+    fn has_ended(&self, now: UnixMicros) -> bool {
         self.end <= now
     }
 }
@@ -66,7 +66,7 @@ impl Shard {
     }
 
     /// Stores the window of a key, unless its count is 0.
-    pub(super) fn put(&mut self, hash: u64, limit: &Limit, window: Window, now: Micros) {
+    pub(super) fn put(&mut self, hash: u64, limit: &Limit, window: Window, now: UnixMicros) {
         if window.count == 0 {
             return;
         }
@@ -82,12 +82,12 @@ impl Shard {
     }
 
     /// Deletes all windows that have ended, and frees memory when little of it is used.
-    pub(super) fn sweep(&mut self, now: Micros) {
+    pub(super) fn sweep(&mut self, now: UnixMicros) {
         self.entries.retain(|entry| !entry.has_ended(now));
         self.entries.shrink_to(self.entries.len() * 2, |entry| entry.hash);
     }
 
-    fn make_space(&mut self, hash: u64, now: Micros) {
+    fn make_space(&mut self, hash: u64, now: UnixMicros) {
         for _ in 0..SWEEP_STEP {
             self.next_swept = (self.next_swept + 1) % self.entries.num_buckets().max(1);
             if let Ok(entry) = self.entries.get_bucket_entry(self.next_swept)
@@ -105,7 +105,7 @@ impl Shard {
         }
     }
 
-    fn evict_one(&mut self, hash: u64, now: Micros) {
+    fn evict_one(&mut self, hash: u64, now: UnixMicros) {
         let slots = self.entries.num_buckets();
         let first = usize::try_from(hash).unwrap_or_default() % slots.max(1);
         let value = |entry: &Entry| (!entry.has_ended(now), entry.share, Reverse(entry.end));

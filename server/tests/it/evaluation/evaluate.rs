@@ -124,7 +124,7 @@ async fn users_without_rules_on_this_server_are_omitted() {
     let both = group(".m.rule.message", &["in_ann", "product", "in_off"]);
     assert_eq!(product.groups(&body).await, [both]);
 
-    service.store().disable_account(off.id, Some(service.now())).await.unwrap();
+    service.store().set_account_disabled_at(off.id, Some(service.now())).await.unwrap();
     let others = group(".m.rule.message", &["in_ann", "product"]);
     assert_eq!(product.groups(&body).await, [others]);
 

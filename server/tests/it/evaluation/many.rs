@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use belfry::store::{Account, Draft, SaveOutcome, Store};
+use belfry::store::{Account, SaveOutcome, SerializedDocument, Store};
 use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -39,7 +39,10 @@ pub(super) async fn add_silent_rule(store: &Store, account: i64, word: &str) {
     let rule = NewRule::read(RuleKind::Content, silent_rule(word).to_string().as_bytes()).unwrap();
     document.put(RuleKind::Content, word.parse().unwrap(), rule, Position::default()).unwrap();
     let read = store.rulesets_for_update(account).await.unwrap();
-    assert_eq!(store.save_ruleset(&read, Draft::new(document)).await.unwrap(), SaveOutcome::Saved);
+    assert_eq!(
+        store.save_ruleset(&read, SerializedDocument::new(document)).await.unwrap(),
+        SaveOutcome::Saved
+    );
 }
 
 /// Every twentieth member has a silent rule for `cake`.

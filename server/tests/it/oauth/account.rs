@@ -118,7 +118,7 @@ async fn the_page_lists_the_apps_with_permissions_and_dates() {
 
     // Expired tokens, disabled apps and other accounts are not listed.
     let app = service.store().app_by_client_id(&other.id).await.unwrap().unwrap().app.id;
-    service.store().disable_app(app, Some(service.now())).await.unwrap();
+    service.store().set_app_disabled_at(app, Some(service.now())).await.unwrap();
     assert!(!browser.get(ACCOUNT).await.text.contains("Elk"));
     service.add_account("bob").await;
     let mut bob = service.browser();

@@ -197,7 +197,7 @@ async fn each_token_error_has_its_text_and_challenge() {
 
     let bob = service.user_with_scopes("bob", "read").await;
     let id = service.store().account_by_name("bob").await.unwrap().unwrap().id;
-    service.store().disable_account(id, Some(service.now())).await.unwrap();
+    service.store().set_account_disabled_at(id, Some(service.now())).await.unwrap();
     expect(&bob, 403, "Your login is currently disabled", "").await;
 }
 

@@ -152,7 +152,7 @@ async fn a_disabled_app_cannot_authenticate_and_its_tokens_and_codes_are_invalid
     let token = client.app_token("read").await;
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap();
 
-    service.store().disable_app(app.app.id, Some(service.now())).await.unwrap();
+    service.store().set_app_disabled_at(app.app.id, Some(service.now())).await.unwrap();
 
     assert_eq!(error_of(&client.redeem(&code, &[]).await), oauth_error(401, "invalid_client"));
     let response =

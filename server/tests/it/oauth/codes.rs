@@ -129,7 +129,7 @@ async fn the_code_of_a_disabled_account_is_invalid() {
     let (service, client, mut browser) = with_alice().await;
     let code = client.code(&mut browser, "alice", &[]).await;
     let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
-    service.store().disable_account(id, Some(service.now())).await.unwrap();
+    service.store().set_account_disabled_at(id, Some(service.now())).await.unwrap();
     assert_eq!(error_of(&client.redeem(&code, &[]).await), oauth_error(400, "invalid_grant"));
     // The session has ended, too.
     browser.get(&client.authorize(&[])).await.page(200, "name=\"password\"");

@@ -214,7 +214,7 @@ async fn an_app_that_is_disabled_before_the_decision_gets_no_code() {
     let (service, client, mut browser) = with_alice().await;
     let page = open_consent_page(&client, &mut browser).await;
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
-    service.store().disable_app(app, Some(service.now())).await.unwrap();
+    service.store().set_app_disabled_at(app, Some(service.now())).await.unwrap();
     browser.decide(&page, "allow").await.page(401, "invalid_client");
 }
 

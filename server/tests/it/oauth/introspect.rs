@@ -79,9 +79,9 @@ async fn an_invalid_token_is_inactive() {
     let token = token_of(&client.redeem(&code, &[]).await);
     assert!(active(&token).await);
 
-    service.store().disable_account(alice, Some(service.now())).await.unwrap();
+    service.store().set_account_disabled_at(alice, Some(service.now())).await.unwrap();
     assert!(!active(&token).await, "the account is disabled");
-    service.store().disable_account(alice, None).await.unwrap();
+    service.store().set_account_disabled_at(alice, None).await.unwrap();
     assert!(active(&token).await);
 
     let revoked = client.app_token("read").await;
@@ -109,7 +109,7 @@ async fn a_token_of_a_disabled_app_is_inactive() {
     let introspect = async || api.post("/oauth/introspect", &[("token", &token)]).await.json();
     assert_eq!(introspect().await["active"], true);
     let app = service.store().app_by_client_id(&other.id).await.unwrap().unwrap();
-    service.store().disable_app(app.app.id, Some(service.now())).await.unwrap();
+    service.store().set_app_disabled_at(app.app.id, Some(service.now())).await.unwrap();
     assert_eq!(introspect().await, json!({ "active": false }));
 }
 

@@ -56,7 +56,7 @@ async fn an_unknown_name_costs_one_hash_like_a_wrong_password() {
     let service = Service::with(unlimited()).await;
     service.add_account("alice").await;
     let bob = service.add_account("bob").await;
-    service.store().disable_account(bob, Some(service.now())).await.unwrap();
+    service.store().set_account_disabled_at(bob, Some(service.now())).await.unwrap();
     for (name, password) in [
         ("alice", "wrong"),
         ("alice", "correct horse alice"),

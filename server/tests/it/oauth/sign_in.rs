@@ -43,7 +43,7 @@ async fn signed_in(service: &Service) -> Browser {
 async fn wrong_password_unknown_name_and_disabled_account_get_the_same_page() {
     let (service, client, mut browser) = with_alice().await;
     let bob = service.add_account("bob").await;
-    service.store().disable_account(bob, Some(service.now())).await.unwrap();
+    service.store().set_account_disabled_at(bob, Some(service.now())).await.unwrap();
     let page = browser.get(&client.authorize(&[])).await;
     let mut seen = Vec::new();
     for (name, password) in [

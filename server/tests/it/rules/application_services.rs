@@ -98,9 +98,9 @@ async fn a_disabled_user_is_rejected_for_application_services() {
     let ann = service.store().account_by_name("irc_ann").await.unwrap().unwrap();
     let path = pushrules("?user_id=@irc_ann:ring.example");
     assert_eq!(bridge.get(&path).await.status, 200);
-    service.store().disable_account(ann.id, Some(service.now())).await.unwrap();
+    service.store().set_account_disabled_at(ann.id, Some(service.now())).await.unwrap();
     assert_eq!(bridge.get(&path).await.errcode(), (403, "M_USER_DEACTIVATED".into()));
-    service.store().disable_account(ann.id, None).await.unwrap();
+    service.store().set_account_disabled_at(ann.id, None).await.unwrap();
     assert_eq!(bridge.get(&path).await.status, 200);
 }
 

@@ -159,11 +159,11 @@ async fn a_disabled_account_is_rejected_and_its_token_works_once_it_is_enabled()
     let alice = service.user("alice").await;
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
-    service.store().disable_account(account.id, Some(service.now())).await.unwrap();
+    service.store().set_account_disabled_at(account.id, Some(service.now())).await.unwrap();
     assert_eq!(alice.get(&pushrules("")).await.errcode(), (403, "M_USER_DEACTIVATED".into()));
     let response = alice.put("global/room/b", &minimal_rule("room")).await;
     assert_eq!(response.errcode(), (403, "M_USER_DEACTIVATED".into()));
-    service.store().disable_account(account.id, None).await.unwrap();
+    service.store().set_account_disabled_at(account.id, None).await.unwrap();
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
 }
 
@@ -171,7 +171,7 @@ async fn a_disabled_account_is_rejected_and_its_token_works_once_it_is_enabled()
 async fn a_token_of_a_disabled_app_is_rejected() {
     let service = service().await;
     let alice = service.user("alice").await;
-    service.store().disable_app(1, Some(service.now())).await.unwrap();
+    service.store().set_app_disabled_at(1, Some(service.now())).await.unwrap();
     assert_eq!(alice.get(&pushrules("")).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
 }
 

@@ -84,7 +84,7 @@ async fn an_account_disabled_on_one_node_is_disabled_on_the_other() {
     one.add_token(&token("t", Some(7))).await.unwrap();
     let is_valid = async || other.token(hashed("t")).await.unwrap().unwrap().check(at(1)).is_ok();
     assert!(is_valid().await);
-    one.disable_account(7, Some(at(1))).await.unwrap();
+    one.set_account_disabled_at(7, Some(at(1))).await.unwrap();
     wait_until("the other node invalidated its cache", async || !is_valid().await).await;
 }
 
@@ -104,7 +104,7 @@ async fn the_account_of_an_application_service_request_is_cached() {
     assert!(is_enabled().await, "although the table is locked");
     lock.rollback().await.unwrap();
 
-    one.disable_account(7, Some(at(1))).await.unwrap();
+    one.set_account_disabled_at(7, Some(at(1))).await.unwrap();
     wait_until("the other node invalidated its cache", async || !is_enabled().await).await;
 }
 

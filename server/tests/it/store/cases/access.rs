@@ -37,9 +37,9 @@ pub(in crate::store) async fn authorized_apps_are_those_with_valid_tokens(store:
 
     assert_eq!(apps(&store, 7, 99).await, [1, 2]);
     assert_eq!(apps(&store, 7, 100).await, [1]);
-    store.disable_app(1, Some(at(1))).await.unwrap();
+    store.set_app_disabled_at(1, Some(at(1))).await.unwrap();
     assert_eq!(apps(&store, 7, 99).await, [2]);
-    store.disable_app(1, None).await.unwrap();
+    store.set_app_disabled_at(1, None).await.unwrap();
     store.revoke_token(hashed("one").lookup, at(1)).await.unwrap();
     assert_eq!(apps(&store, 7, 99).await, [2]);
 }

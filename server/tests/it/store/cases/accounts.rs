@@ -71,13 +71,16 @@ pub(in crate::store) async fn disabling_an_account_is_stored_and_ends_its_sessio
     let session = session(7, 100);
     add_session(&store, hashed("s"), &session).await;
 
-    assert_eq!(store.disable_account(7, Some(at(50))).await.unwrap(), UpdateOutcome::Updated);
+    assert_eq!(
+        store.set_account_disabled_at(7, Some(at(50))).await.unwrap(),
+        UpdateOutcome::Updated
+    );
     assert_eq!(store.account(7).await.unwrap().unwrap().disabled_at, Some(at(50)));
     assert_eq!(store.session(hashed("s"), at(60)).await.unwrap(), None);
 
-    assert_eq!(store.disable_account(7, None).await.unwrap(), UpdateOutcome::Updated);
+    assert_eq!(store.set_account_disabled_at(7, None).await.unwrap(), UpdateOutcome::Updated);
     assert_eq!(store.account(7).await.unwrap().unwrap().disabled_at, None);
-    assert_eq!(store.disable_account(8, None).await.unwrap(), UpdateOutcome::NotFound);
+    assert_eq!(store.set_account_disabled_at(8, None).await.unwrap(), UpdateOutcome::NotFound);
 }
 
 pub(in crate::store) async fn the_account_of_an_application_service_request_is_current(
@@ -87,7 +90,7 @@ pub(in crate::store) async fn the_account_of_an_application_service_request_is_c
     store.add_account(&account(7, "alice")).await.unwrap();
     let alice = |disabled_at| TokenAccount { id: 7, name: "alice".to_owned(), disabled_at };
     for disabled_at in [None, Some(at(50)), None] {
-        store.disable_account(7, disabled_at).await.unwrap();
+        store.set_account_disabled_at(7, disabled_at).await.unwrap();
         // From the database, then from the cache.
         for _ in 0..2 {
             assert_eq!(store.token_account("alice").await.unwrap(), Some(alice(disabled_at)));

@@ -51,10 +51,10 @@ pub(in crate::store) async fn a_disabled_app_is_reported_at_once_also_by_its_tok
     store.add_token(&token("t", Some(7))).await.unwrap();
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().app_disabled_at, None);
 
-    assert_eq!(store.disable_app(1, Some(at(50))).await.unwrap(), UpdateOutcome::Updated);
+    assert_eq!(store.set_app_disabled_at(1, Some(at(50))).await.unwrap(), UpdateOutcome::Updated);
 
     assert_eq!(store.app(1).await.unwrap().unwrap().disabled_at, Some(at(50)));
     assert_eq!(disabled_at().await, Some(at(50)));
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().app_disabled_at, Some(at(50)));
-    assert_eq!(store.disable_app(2, Some(at(50))).await.unwrap(), UpdateOutcome::NotFound);
+    assert_eq!(store.set_app_disabled_at(2, Some(at(50))).await.unwrap(), UpdateOutcome::NotFound);
 }

@@ -1,6 +1,6 @@
 //! Rulesets.
 
-use belfry::store::{Draft, RulesetsForUpdate, SaveOutcome, Store, StoredRulesets};
+use belfry::store::{RulesetsForUpdate, SaveOutcome, SerializedDocument, Store, StoredRulesets};
 use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
 
 use super::{MANY, account, at, run_concurrently};
@@ -40,7 +40,7 @@ pub(in crate::store) async fn a_saved_document_equals_the_one_in_the_database(st
     }
     let saved = store.rulesets(7).await.unwrap();
     // Clears the cache.
-    store.disable_account(1, None).await.unwrap();
+    store.set_account_disabled_at(1, None).await.unwrap();
     let read = store.rulesets(7).await.unwrap();
     let first =
         |rulesets: &StoredRulesets| std::ptr::from_ref(rulesets.documents().next().unwrap());
@@ -62,7 +62,10 @@ pub(in crate::store) async fn a_write_over_a_newer_version_is_a_conflict(store: 
         SaveOutcome::Conflict
     );
     assert_eq!(
-        store.save_ruleset(&read, Draft::new(Document::new(RuleScope::Global))).await.unwrap(),
+        store
+            .save_ruleset(&read, SerializedDocument::new(Document::new(RuleScope::Global)))
+            .await
+            .unwrap(),
         SaveOutcome::Conflict
     );
 
@@ -157,12 +160,16 @@ pub(in crate::store) async fn save(store: &Store, scope_text: &str, rule: Option
     let read = store.rulesets_for_update(7).await.unwrap();
     let draft = match rule {
         Some(rule) => with_rule(&read, scope_text, rule),
-        None => Draft::new(Document::new(scope(scope_text))),
+        None => SerializedDocument::new(Document::new(scope(scope_text))),
     };
     store.save_ruleset(&read, draft).await.unwrap() == SaveOutcome::Saved
 }
 
-pub(in crate::store) fn with_rule(read: &RulesetsForUpdate, scope_text: &str, rule: &str) -> Draft {
+pub(in crate::store) fn with_rule(
+    read: &RulesetsForUpdate,
+    scope_text: &str,
+    rule: &str,
+) -> SerializedDocument {
     let scope = scope(scope_text);
     let mut document = match read.rulesets.document(&scope) {
         Some(document) => document.clone(),
@@ -170,7 +177,7 @@ pub(in crate::store) fn with_rule(read: &RulesetsForUpdate, scope_text: &str, ru
     };
     let new = NewRule::read(RuleKind::Room, br#"{"actions":["notify"]}"#).unwrap();
     document.put(RuleKind::Room, rule.parse().unwrap(), new, Position::default()).unwrap();
-    Draft::new(document)
+    SerializedDocument::new(document)
 }
 
 fn ids<'a>(rulesets: &'a StoredRulesets, scope_text: &str) -> Vec<&'a str> {
@@ -211,7 +218,7 @@ pub(in crate::store) async fn rulesets_of_many_accounts_are_read_by_name(store: 
             }
         }
     }
-    store.disable_account(6, Some(at(1))).await.unwrap();
+    store.set_account_disabled_at(6, Some(at(1))).await.unwrap();
     let mut asked: Vec<&str> = names.iter().rev().map(String::as_str).collect();
     asked.extend(["nobody", "person_3", "a\0b", "person_3", "", "O'Hara"]);
     for reading in ["from the database", "from the cache"] {
@@ -239,9 +246,9 @@ pub(in crate::store) async fn rulesets_of_many_accounts_include_the_last_write(s
     assert!(save(&store, "global", Some("one")).await);
     let one = Some(vec!["one".to_owned()]);
     assert_eq!(rule_ids_by_name(&store, &names).await, [one.clone(), Some(vec![])]);
-    store.disable_account(8, Some(at(1))).await.unwrap();
+    store.set_account_disabled_at(8, Some(at(1))).await.unwrap();
     assert_eq!(rule_ids_by_name(&store, &names).await, [one.clone(), None]);
-    store.disable_account(8, None).await.unwrap();
+    store.set_account_disabled_at(8, None).await.unwrap();
     assert!(save(&store, "global", None).await);
     assert_eq!(rule_ids_by_name(&store, &names).await, [Some(vec![]), Some(vec![])]);
 }

@@ -31,7 +31,7 @@ pub(in crate::store) async fn a_session_is_read_back_until_it_expires(store: Sto
 pub(in crate::store) async fn touching_a_session_extends_it(store: Store) {
     with_people(&store).await;
     add_session(&store, hashed("s"), &session(7)).await;
-    store.touch_session(hashed("s").lookup, at(50), at(150)).await.unwrap();
+    store.record_session_use(hashed("s").lookup, at(50), at(150)).await.unwrap();
     let touched = Session { seen_at: at(50), expires_at: at(150), ..session(7) };
     assert_eq!(store.session(hashed("s"), at(149)).await.unwrap(), Some(touched));
 }

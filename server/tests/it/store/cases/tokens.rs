@@ -91,9 +91,9 @@ pub(in crate::store) async fn a_token_of_a_disabled_account_is_reported_at_once(
         found.account.as_ref().unwrap().disabled_at
     };
     assert_eq!(disabled_at().await, None);
-    store.disable_account(7, Some(at(50))).await.unwrap();
+    store.set_account_disabled_at(7, Some(at(50))).await.unwrap();
     assert_eq!(disabled_at().await, Some(at(50)));
-    store.disable_account(7, None).await.unwrap();
+    store.set_account_disabled_at(7, None).await.unwrap();
     assert_eq!(disabled_at().await, None);
 }
 

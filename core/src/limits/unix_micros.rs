@@ -6,9 +6,9 @@ use jiff::Timestamp;
 
 /// Microseconds since 1970: the precision in which engines store the end of a window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Micros(pub i64);
+pub struct UnixMicros(pub i64);
 
-impl Micros {
+impl UnixMicros {
     /// Earlier than every other time.
     pub const MIN: Self = Self(i64::MIN);
 
@@ -25,15 +25,15 @@ impl Micros {
     }
 }
 
-impl From<Timestamp> for Micros {
+impl From<Timestamp> for UnixMicros {
     fn from(time: Timestamp) -> Self {
         Self(time.as_microsecond())
     }
 }
 
 /// Times outside the range of `Timestamp` are clamped.
-impl From<Micros> for Timestamp {
-    fn from(time: Micros) -> Self {
+impl From<UnixMicros> for Timestamp {
+    fn from(time: UnixMicros) -> Self {
         let end = if time.0 < 0 { Self::MIN } else { Self::MAX };
         Self::from_microsecond(time.0).unwrap_or(end)
     }
