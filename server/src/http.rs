@@ -18,7 +18,7 @@ mod service;
 
 pub use self::error::LimitExceeded;
 pub use self::extract::client::Peer;
-pub use self::layer::rate_limit::guard::Guard;
+pub use self::layer::rate_limit::guard::AbuseGuard;
 pub use self::service::HttpService;
 #[cfg(test)]
 pub(crate) use self::service::tests::test_service;

@@ -7,23 +7,23 @@ use crate::secret::Secret;
 /// The request contains more than one access token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("send the access token once: in the Authorization header or as access_token")]
-pub struct SeveralTokens;
+pub struct MultipleTokens;
 
 /// Extracts the access token from the `Authorization` headers and the `access_token` query
 /// parameters of a request. `None` if there is none; schemes other than `Bearer` are ignored.
 pub fn extract_token<'a>(
     headers: impl IntoIterator<Item = &'a [u8]>,
     parameters: impl IntoIterator<Item = &'a str>,
-) -> Result<Option<Secret>, SeveralTokens> {
+) -> Result<Option<Secret>, MultipleTokens> {
     let mut headers = headers.into_iter();
     let header = headers.next();
     if headers.next().is_some() {
-        return Err(SeveralTokens);
+        return Err(MultipleTokens);
     }
     let mut found = header.and_then(bearer).map(Secret::new);
     for parameter in parameters {
         if found.replace(Secret::new(parameter)).is_some() {
-            return Err(SeveralTokens);
+            return Err(MultipleTokens);
         }
     }
     Ok(found.filter(|token| !token.reveal().is_empty()))
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn a_request_has_at_most_one_token() {
-        type Case<'a> = (&'a [&'a str], &'a [&'a str], Result<Option<&'a str>, SeveralTokens>);
+        type Case<'a> = (&'a [&'a str], &'a [&'a str], Result<Option<&'a str>, MultipleTokens>);
         let cases: [Case<'_>; 16] = [
             (&[], &[], Ok(None)),
             (&["Bearer abc"], &[], Ok(Some("abc"))),
@@ -57,9 +57,9 @@ mod tests {
             (&[], &["abc"], Ok(Some("abc"))),
             (&[], &[""], Ok(None)),
             (&["Basic abc"], &["abc"], Ok(Some("abc"))),
-            (&[], &["abc", "abc"], Err(SeveralTokens)),
-            (&["Bearer abc"], &["abc"], Err(SeveralTokens)),
-            (&["Bearer abc", "Bearer abc"], &[], Err(SeveralTokens)),
+            (&[], &["abc", "abc"], Err(MultipleTokens)),
+            (&["Bearer abc"], &["abc"], Err(MultipleTokens)),
+            (&["Bearer abc", "Bearer abc"], &[], Err(MultipleTokens)),
         ];
         for (headers, parameters, expected) in cases {
             let bytes = headers.iter().map(|header| header.as_bytes());

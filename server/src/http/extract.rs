@@ -5,7 +5,7 @@ pub(super) mod body;
 pub(super) mod client;
 pub(super) mod cookie;
 pub(super) mod form;
-pub(super) mod page_format;
+pub(super) mod page_language;
 pub(super) mod raw_path;
 pub(super) mod requester;
 pub(super) mod session;

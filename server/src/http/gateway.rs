@@ -90,7 +90,7 @@ fn authorize(credential: Credential, uri: &Uri, now: Timestamp) -> Result<Respon
         Credential::Unknown | Credential::ApplicationService(_) => {
             return Err(GatewayError::InvalidToken("The access token is invalid"));
         }
-        Credential::Multiple => return Err(GatewayError::SeveralTokens),
+        Credential::MultipleTokens => return Err(GatewayError::MultipleTokens),
         Credential::LookupFailed(error) => return Err(GatewayError::Common(error)),
     };
     token.check(now).map_err(|error| match error {

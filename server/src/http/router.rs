@@ -23,7 +23,7 @@ use super::{assets, gateway, health, paths};
 use crate::app::AppState;
 
 /// The area of all other paths: the API's error format, and no further policy.
-pub(crate) const PLAIN: Area = Area {
+pub(crate) const DEFAULT_AREA: Area = Area {
     errors: ErrorFormat::Api,
     cors: Cors::SameOrigin,
     cache: CachePolicy::Unspecified,
@@ -32,13 +32,14 @@ pub(crate) const PLAIN: Area = Area {
 };
 
 /// Health, metrics and static files.
-const EXEMPT: Area = Area { limits: LimitClass::Exempt, ..PLAIN };
+const EXEMPT: Area = Area { limits: LimitClass::Exempt, ..DEFAULT_AREA };
 
 /// The check of requests that another server will serve.
-const GATEWAY: Area = Area { limits: LimitClass::Gateway, ..PLAIN };
+const GATEWAY: Area = Area { limits: LimitClass::Gateway, ..DEFAULT_AREA };
 
 /// Metadata, which scripts of any origin may read.
-const WELL_KNOWN: Area = Area { cors: Cors::AnyOrigin, ignores_trailing_slash: true, ..PLAIN };
+const WELL_KNOWN: Area =
+    Area { cors: Cors::AnyOrigin, ignores_trailing_slash: true, ..DEFAULT_AREA };
 
 /// Mastodon's API.
 const API: Area = Area { cache: CachePolicy::PrivateNoStore, ..WELL_KNOWN };
@@ -48,7 +49,7 @@ const OAUTH: Area = Area {
     errors: ErrorFormat::OAuth,
     cache: CachePolicy::NoStore,
     ignores_trailing_slash: true,
-    ..PLAIN
+    ..DEFAULT_AREA
 };
 
 /// OAuth endpoints that web apps call from their own origin.
@@ -62,7 +63,7 @@ pub(crate) const MATRIX: Area = Area {
     errors: ErrorFormat::Matrix,
     cors: Cors::AnyOrigin,
     cache: CachePolicy::PrivateNoStore,
-    ..PLAIN
+    ..DEFAULT_AREA
 };
 
 /// The version prefixes of the Matrix client API. They are equivalent.
@@ -70,7 +71,7 @@ const CLIENT_APIS: [&str; 3] = ["api/v1", "r0", "v3"];
 
 /// The router of the public address.
 pub(crate) fn router(state: &Arc<AppState>) -> Router {
-    join(areas(state), PLAIN, state)
+    join(areas(state), DEFAULT_AREA, state)
 }
 
 /// The router of the address for metrics.
@@ -92,7 +93,7 @@ fn areas(state: &AppState) -> Vec<AreaRouter> {
         .route(paths::GATEWAY_CHECK, any(gateway::check))
         .route(&format!("{}/", paths::GATEWAY_CHECK), any(gateway::check))
         .route(&format!("{}/{{*request}}", paths::GATEWAY_CHECK), any(gateway::check));
-    let plain = AreaRouter::new(PLAIN).route(paths::NODEINFO, instance::nodeinfo(state));
+    let plain = AreaRouter::new(DEFAULT_AREA).route(paths::NODEINFO, instance::nodeinfo(state));
     let well_known = AreaRouter::new(WELL_KNOWN)
         .route("/.well-known/oauth-authorization-server", metadata::metadata(state))
         .route("/.well-known/nodeinfo", instance::nodeinfo_links(state))

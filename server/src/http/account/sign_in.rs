@@ -11,7 +11,7 @@ use crate::http::account::password::verify_password;
 use crate::http::error::{PageError, SignInError};
 use crate::http::extract::form::{Form, value};
 use crate::http::extract::session::BrowserSession;
-use crate::http::layer::rate_limit::guard::Guard;
+use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::pending::{PendingAuthorization, resume_path};
 use crate::http::paths::{ACCOUNT, SIGN_IN};
 use crate::http::respond::page::{FormTargets, redirect, respond, show_page, with_language};
@@ -62,7 +62,7 @@ pub(crate) async fn show_sign_in_page(
 /// `POST /oauth/sign_in`: verifies the password and starts a session, in the language of the page.
 pub(crate) async fn sign_in(
     mut session: BrowserSession,
-    guard: Guard,
+    guard: AbuseGuard,
     Form(pairs): Form,
 ) -> Response {
     let result = handle_sign_in(&mut session, &guard, &pairs).await;
@@ -71,7 +71,7 @@ pub(crate) async fn sign_in(
 
 async fn handle_sign_in(
     session: &mut BrowserSession,
-    guard: &Guard,
+    guard: &AbuseGuard,
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
     let (handle, name) = (value(pairs, "request"), value(pairs, "username").trim());
@@ -148,7 +148,7 @@ enum Authentication {
 /// the same time as a wrong password.
 async fn authenticate(
     state: &AppState,
-    guard: &Guard,
+    guard: &AbuseGuard,
     name: &str,
     password: Secret,
 ) -> Result<Authentication, StoreError> {

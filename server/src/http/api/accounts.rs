@@ -15,9 +15,9 @@ use crate::config::RegistrationPolicy;
 use crate::http::error::{ApiError, CommonError};
 use crate::http::extract::bearer::Bearer;
 use crate::http::extract::form::Form;
-use crate::http::extract::page_format::PageFormat;
 use crate::http::oauth::token::TokenResponse;
 use crate::http::respond::json::Json;
+use crate::language::Language;
 use crate::pages::assets::BELL;
 use crate::store::{Account, AddAccountError};
 
@@ -25,7 +25,7 @@ use crate::store::{Account, AddAccountError};
 pub(crate) async fn sign_up(
     State(state): State<Arc<AppState>>,
     bearer: Bearer,
-    format: PageFormat,
+    language: Language,
     Form(pairs): Form,
 ) -> Result<Json<TokenResponse>, ApiError> {
     bearer.require_scope(&[Scope::WriteAccounts])?;
@@ -36,9 +36,9 @@ pub(crate) async fn sign_up(
         return Err(ApiError::RegistrationClosed);
     }
     let app = state.store.app(bearer.token.app_id).await?.ok_or(CommonError::Internal)?.app;
-    let invalid = |invalid| ApiError::invalid_account(&invalid, &format);
+    let invalid = |invalid| ApiError::invalid_account(&invalid, language);
     let sign_up = SignUp::from_pairs(pairs).validate().map_err(invalid)?;
-    let account = create_account(&state, &format, sign_up).await?;
+    let account = create_account(&state, language, sign_up).await?;
     let scopes = app.sign_up_scopes();
     let issued = state.token_issuer().issue(app.id, Some(account), scopes).await?;
     Ok(Json(issued.into()))
@@ -46,12 +46,12 @@ pub(crate) async fn sign_up(
 
 async fn create_account(
     state: &AppState,
-    format: &PageFormat,
+    language: Language,
     sign_up: SignUp,
 ) -> Result<i64, ApiError> {
     let invalid = |field, error| {
         let errors = ValidationErrors(vec![AccountError { field, error }]);
-        ApiError::invalid_account(&errors, format)
+        ApiError::invalid_account(&errors, language)
     };
     if state.application_services.is_reserved(&user_id(&sign_up.username, state.server_name())) {
         return Err(invalid(Field::Username, FieldError::Reserved));

@@ -11,9 +11,9 @@ use crate::app::AppState;
 use crate::http::error::{ApiError, CommonError};
 use crate::http::extract::bearer::Bearer;
 use crate::http::extract::form::Form;
-use crate::http::extract::page_format::PageFormat;
-use crate::http::layer::rate_limit::guard::Guard;
+use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::respond::json::Json;
+use crate::language::Language;
 use crate::random;
 use crate::store::{AddAppOutcome, StoredApp};
 
@@ -65,13 +65,13 @@ impl Application {
 /// `POST /api/v1/apps`
 pub(crate) async fn register(
     State(state): State<Arc<AppState>>,
-    guard: Guard,
-    format: PageFormat,
+    guard: AbuseGuard,
+    language: Language,
     Form(pairs): Form,
 ) -> Result<Json<Application>, ApiError> {
     guard.app_registration().await?;
     let checked = Registration::from_pairs(pairs).validate();
-    let details = checked.map_err(|invalid| ApiError::invalid_app(&invalid, &format))?;
+    let details = checked.map_err(|invalid| ApiError::invalid_app(&invalid, language))?;
     let now = state.clock.now();
     let secret = random::secret(now);
     let client_id = random::secret(now).reveal().to_owned();

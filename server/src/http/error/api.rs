@@ -8,9 +8,8 @@ use belfry_core::oauth::validation::ValidationErrors;
 use serde_json::{Map, Value, json};
 
 use super::{CommonError, LimitExceeded, from_common, with_challenge};
-use crate::http::extract::page_format::PageFormat;
 use crate::http::respond::json::Json;
-use crate::language::Localize;
+use crate::language::{Language, Localize};
 use crate::passwords::HashQueueFull;
 use crate::store::StoreError;
 
@@ -74,22 +73,22 @@ impl IntoResponse for ApiError {
 
 impl ApiError {
     /// The errors of an app registration, localised.
-    pub(crate) fn invalid_app(invalid: &ValidationErrors<AppError>, format: &PageFormat) -> Self {
-        Self::Invalid(invalid.localize(format.0), None)
+    pub(crate) fn invalid_app(invalid: &ValidationErrors<AppError>, language: Language) -> Self {
+        Self::Invalid(invalid.localize(language), None)
     }
 
     /// The errors of a sign-up, localised, also by field.
     pub(crate) fn invalid_account(
         invalid: &ValidationErrors<AccountError>,
-        format: &PageFormat,
+        language: Language,
     ) -> Self {
         let mut details = Map::new();
         for AccountError { field, error } in &invalid.0 {
-            let description = error.localize(format.0);
+            let description = error.localize(language);
             let wrong = json!({ "error": error.code(), "description": description });
             details.insert(field.as_str().to_owned(), json!([wrong]));
         }
-        Self::Invalid(invalid.localize(format.0), Some(details.into()))
+        Self::Invalid(invalid.localize(language), Some(details.into()))
     }
 }
 

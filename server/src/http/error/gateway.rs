@@ -20,7 +20,7 @@ pub(crate) enum GatewayError {
     #[error("The access token is invalid")]
     MissingToken,
     #[error("Send the access token once: in the Authorization header or as access_token")]
-    SeveralTokens,
+    MultipleTokens,
     #[error("{0}")]
     InvalidToken(&'static str),
     #[error("Your login is currently disabled")]
@@ -46,7 +46,7 @@ impl IntoResponse for GatewayError {
             Self::Request(OriginalRequestError::Missing | OriginalRequestError::Incomplete)
             | Self::InvalidScope(_) => (StatusCode::BAD_REQUEST, None),
             Self::MissingToken => (StatusCode::UNAUTHORIZED, Some("Bearer")),
-            Self::SeveralTokens | Self::InvalidToken(_) => {
+            Self::MultipleTokens | Self::InvalidToken(_) => {
                 (StatusCode::UNAUTHORIZED, invalid_token)
             }
         };

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use belfry_core::json::JsonError;
 use belfry_core::matrix::{LoginError, MatrixErrorCode, STAGE_DUMMY};
 use belfry_core::oauth::account;
-use belfry_core::oauth::bearer::SeveralTokens;
+use belfry_core::oauth::bearer::MultipleTokens;
 use belfry_core::percent::PercentError;
 use belfry_core::rules::{PathError, RuleAccess, RuleError};
 use serde_json::json;
@@ -30,7 +30,7 @@ pub(crate) enum MatrixError {
     #[error(transparent)]
     Json(#[from] JsonError),
     #[error(transparent)]
-    Bearer(#[from] SeveralTokens),
+    Bearer(#[from] MultipleTokens),
     #[error("An access token is required")]
     MissingToken,
     #[error("The access token is unknown or no longer valid")]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
-use belfry_core::oauth::bearer::{self, SeveralTokens};
+use belfry_core::oauth::bearer::{self, MultipleTokens};
 use belfry_core::oauth::token::Token;
 use belfry_core::percent;
 use belfry_core::secret::{HashedSecret, Secret, SplitToken};
@@ -38,7 +38,7 @@ pub(crate) enum Credential {
     /// No token.
     Missing,
     /// More than one token.
-    Multiple,
+    MultipleTokens,
     /// A token that was never issued.
     Unknown,
     /// The token of this application service.
@@ -82,7 +82,7 @@ impl Client {
         query: Option<&str>,
     ) -> Result<Self, HashedSecret> {
         let credential = match token(headers, query) {
-            Err(SeveralTokens) => Credential::Multiple,
+            Err(MultipleTokens) => Credential::MultipleTokens,
             Ok(None) => Credential::Missing,
             Ok(Some(secret)) => match state.application_services.by_token(&secret) {
                 Some(service) => Credential::ApplicationService(Arc::clone(service)),
@@ -120,7 +120,7 @@ pub(crate) fn client_address(active: &ActiveLimits, peer: IpAddr, headers: &Head
 }
 
 /// The access token of a request. A malformed query is ignored.
-fn token(headers: &HeaderMap, query: Option<&str>) -> Result<Option<Secret>, SeveralTokens> {
+fn token(headers: &HeaderMap, query: Option<&str>) -> Result<Option<Secret>, MultipleTokens> {
     let authorization = headers.get_all(header::AUTHORIZATION).iter();
     let authorization = authorization.map(HeaderValue::as_bytes);
     let query = percent::parse_query(query.unwrap_or_default()).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use belfry_core::matrix;
-use belfry_core::oauth::bearer::SeveralTokens;
+use belfry_core::oauth::bearer::MultipleTokens;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::{Token, TokenError};
 use belfry_core::percent;
@@ -86,7 +86,7 @@ async fn authenticate(parts: &Parts, state: &AppState) -> Result<TokenOwner, Mat
         },
         Credential::ApplicationService(service) => Ok(TokenOwner::Service(Arc::clone(service))),
         Credential::Missing => Err(MatrixError::MissingToken),
-        Credential::Multiple => Err(SeveralTokens.into()),
+        Credential::MultipleTokens => Err(MultipleTokens.into()),
         Credential::Unknown => Err(MatrixError::UnknownToken),
         Credential::LookupFailed(error) => Err(error.clone().into()),
     })

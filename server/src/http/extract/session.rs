@@ -15,7 +15,7 @@ use crate::config::{BaseUrl, Sessions};
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::{Query, value};
-use crate::http::extract::page_format::wants_json;
+use crate::http::extract::page_language::wants_json;
 use crate::language::Language;
 use crate::pages::Layout;
 use crate::random;

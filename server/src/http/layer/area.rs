@@ -21,7 +21,7 @@ use super::rate_limit::{self, RateLimitHeaders};
 use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::error::format::ErrorFormat;
-use crate::http::extract::page_format::{PageFormat, wants_json};
+use crate::http::extract::page_language::{page_language, wants_json};
 use crate::http::respond::page;
 
 /// The policies of a group of routes. Every route belongs to one area.
@@ -96,9 +96,9 @@ async fn serve(area: Area, state: Arc<AppState>, request: Request, route: Route)
 /// response reports the limits, also after an error or a panic.
 async fn handle(area: Area, state: &AppState, mut request: Request, mut route: Route) -> Response {
     let is_page = area.errors == ErrorFormat::Page && !wants_json(request.headers());
-    let page_format = is_page.then(|| PageFormat::negotiate(request.uri(), request.headers()));
-    let write_error = |error: CommonError| match &page_format {
-        Some(format) => page::error_page(state, format, error),
+    let language = is_page.then(|| page_language(request.uri(), request.headers()));
+    let write_error = |error: CommonError| match language {
+        Some(language) => page::error_page(state, language, error),
         None => error.to_response(area.errors),
     };
     let mut limits = RateLimitHeaders::default();

@@ -11,7 +11,7 @@ use crate::app::AppState;
 use crate::http::account::password::verify_password;
 use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
-use crate::http::layer::rate_limit::guard::Guard;
+use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::respond::json::Json;
 use crate::random;
 use crate::store::Account;
@@ -25,7 +25,7 @@ pub(crate) async fn get_login_flows() -> Json<Value> {
 /// `POST login`.
 pub(crate) async fn login(
     State(state): State<Arc<AppState>>,
-    guard: Guard,
+    guard: AbuseGuard,
     FullBody(body): FullBody,
 ) -> Result<Json<Value>, MatrixError> {
     let login = LoginRequest::read(&body)?;

@@ -14,7 +14,7 @@ use crate::app::AppState;
 use crate::config::RegistrationPolicy;
 use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
-use crate::http::layer::rate_limit::guard::Guard;
+use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::respond::json::Json;
 use crate::random;
 use crate::store::AddAccountError;
@@ -22,7 +22,7 @@ use crate::store::AddAccountError;
 /// `POST register`.
 pub(crate) async fn register(
     State(state): State<Arc<AppState>>,
-    guard: Guard,
+    guard: AbuseGuard,
     RawQuery(query): RawQuery,
     FullBody(body): FullBody,
 ) -> Result<Json<Value>, MatrixError> {

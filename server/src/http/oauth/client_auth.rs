@@ -8,7 +8,7 @@ use belfry_core::secret::SplitToken;
 
 use crate::app::AppState;
 use crate::http::error::OAuthApiError;
-use crate::http::layer::rate_limit::guard::Guard;
+use crate::http::layer::rate_limit::guard::AbuseGuard;
 
 /// The `Authorization` header; more than one is an error.
 pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&[u8]>, OAuthError> {
@@ -19,7 +19,7 @@ pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&[u8]>, OAuthE
 /// same error, and wrong secrets are rate limited.
 pub(crate) async fn authenticate(
     state: &AppState,
-    guard: &Guard,
+    guard: &AbuseGuard,
     credentials: &Credentials,
 ) -> Result<App, OAuthApiError> {
     let client_id = &credentials.client_id;

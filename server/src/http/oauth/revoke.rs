@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::app::AppState;
 use crate::http::error::OAuthApiError;
 use crate::http::extract::form::Form;
-use crate::http::layer::rate_limit::guard::Guard;
+use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
 use crate::http::respond::json::Json;
 
@@ -21,7 +21,7 @@ use crate::http::respond::json::Json;
 /// not reveal which of them exist.
 pub(crate) async fn revoke(
     State(state): State<Arc<AppState>>,
-    guard: Guard,
+    guard: AbuseGuard,
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Json<Value>, OAuthApiError> {

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::app::AppState;
 use crate::http::error::OAuthApiError;
 use crate::http::extract::form::Form;
-use crate::http::layer::rate_limit::guard::Guard;
+use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
 use crate::http::respond::json::Json;
 use crate::store::RedeemError;
@@ -47,7 +47,7 @@ impl From<IssuedToken> for TokenResponse {
 /// Issues a token. Parameters in the query string are ignored, because URLs end up in logs.
 pub(crate) async fn token(
     State(state): State<Arc<AppState>>,
-    guard: Guard,
+    guard: AbuseGuard,
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Response, OAuthApiError> {

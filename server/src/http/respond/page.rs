@@ -8,7 +8,6 @@ use belfry_core::oauth::redirect::RedirectUri;
 use crate::app::AppState;
 use crate::http::error::format::ErrorFormat;
 use crate::http::error::{CommonError, PageError};
-use crate::http::extract::page_format::PageFormat;
 use crate::http::extract::session::BrowserSession;
 use crate::language::Language;
 use crate::pages::{ErrorPage, Layout};
@@ -96,7 +95,7 @@ pub(crate) fn respond(session: &BrowserSession, result: Result<Response, PageErr
     }
     let layout = session.layout(session.lang);
     if let PageError::Common(error) = error {
-        return error_page(&session.state, &PageFormat(layout.language), error);
+        return error_page(&session.state, layout.language, error);
     }
     let page = ErrorPage { layout, cause: error.cause() };
     show_page(session, error.status(), &page, FormTargets::SameOrigin)
@@ -104,9 +103,9 @@ pub(crate) fn respond(session: &BrowserSession, result: Result<Response, PageErr
 }
 
 /// The page of an error that can occur before the session is loaded.
-pub(crate) fn error_page(state: &AppState, format: &PageFormat, error: CommonError) -> Response {
+pub(crate) fn error_page(state: &AppState, language: Language, error: CommonError) -> Response {
     let plain = error.to_response(ErrorFormat::Page);
-    let layout = Layout { language: format.0, server: state.server_name() };
+    let layout = Layout { language, server: state.server_name() };
     let page = ErrorPage { layout, cause: PageError::from(error).cause() };
     let rendered = render(state, plain.status(), &page, FormTargets::SameOrigin);
     let Ok(mut response) = rendered else { return plain };

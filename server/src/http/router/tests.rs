@@ -25,7 +25,7 @@ const ROUTES: [(&str, Area); 27] = [
     ("/gateway/check", GATEWAY),
     ("/gateway/check/", GATEWAY),
     ("/gateway/check/{*request}", GATEWAY),
-    ("/nodeinfo/2.0", PLAIN),
+    ("/nodeinfo/2.0", DEFAULT_AREA),
     ("/.well-known/oauth-authorization-server", WELL_KNOWN),
     ("/.well-known/nodeinfo", WELL_KNOWN),
     ("/.well-known/{*path}", WELL_KNOWN),

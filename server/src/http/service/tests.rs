@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use super::*;
 use crate::clock::FakeClock;
 use crate::config::Config;
-use crate::http::Guard;
+use crate::http::AbuseGuard;
 use crate::http::error::CommonError;
-use crate::http::router::{AreaRouter, MATRIX, PLAIN, join};
+use crate::http::router::{AreaRouter, DEFAULT_AREA, MATRIX, join};
 use crate::store::{Database, Store};
 
 /// The state of a service with default settings and an empty database in this folder.
@@ -33,16 +33,17 @@ pub(crate) async fn test_service(folder: &std::path::Path) -> HttpService {
         "done"
     };
     let panics = async || -> &'static str { panic!("a secret of the handler") };
-    let registers = async |guard: Guard| -> Result<&'static str, CommonError> {
+    let registers = async |guard: AbuseGuard| -> Result<&'static str, CommonError> {
         guard.app_registration().await?;
         Ok("registered")
     };
     let matrix = AreaRouter::new(MATRIX)
         .route("/_matrix/panic", get(panics))
         .route("/_matrix/register", post(registers));
-    let plain =
-        AreaRouter::new(PLAIN).route("/slow", get(slowly)).route("/well", get(async || "well"));
-    HttpService { router: join(vec![matrix, plain], PLAIN, &state), state }
+    let plain = AreaRouter::new(DEFAULT_AREA)
+        .route("/slow", get(slowly))
+        .route("/well", get(async || "well"));
+    HttpService { router: join(vec![matrix, plain], DEFAULT_AREA, &state), state }
 }
 
 const PEER: Peer = Peer(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1));

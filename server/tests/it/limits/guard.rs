@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use belfry::config::LimitMode;
-use belfry::http::Guard;
+use belfry::http::AbuseGuard;
 
 use crate::support::Service;
 use crate::support::client::address;
 use crate::support::service::config;
 
-fn guard(service: &Service, last: u8) -> Guard {
-    Guard::new(Arc::clone(&service.state), address(last))
+fn guard(service: &Service, last: u8) -> AbuseGuard {
+    AbuseGuard::new(Arc::clone(&service.state), address(last))
 }
 
 #[tokio::test]

@@ -17,14 +17,14 @@ use crate::limits::ActiveLimits;
 
 /// The abuse limits of one client. None is keyed by a name alone, because an attacker could use
 /// that to lock a user out.
-pub struct Guard {
+pub struct AbuseGuard {
     state: Arc<AppState>,
     from: Network,
     /// Receives the decision for the headers of the response.
     outcome: GuardOutcome,
 }
 
-impl Guard {
+impl AbuseGuard {
     /// Creates a guard for a client at this address.
     #[must_use]
     pub fn new(state: Arc<AppState>, from: IpAddr) -> Self {
@@ -86,7 +86,7 @@ impl Guard {
     }
 }
 
-impl FromRequestParts<Arc<AppState>> for Guard {
+impl FromRequestParts<Arc<AppState>> for AbuseGuard {
     type Rejection = Infallible;
 
     async fn from_request_parts(
