@@ -27,7 +27,7 @@ use std::sync::Arc;
 use belfry_core::secret::{HashedSecret, Sha256Digest};
 use jiff::Timestamp;
 use prometheus_client::metrics::counter::Counter;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tokio::time::Duration;
 
 pub use self::accounts::{Account, AddAccountError, ExistingAccess};
@@ -36,7 +36,7 @@ pub use self::authorized_apps::AuthorizedApp;
 use self::cache::Cache;
 pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
 pub use self::database::{Database, SecretUrl};
-use self::engine::{Batch, CheckedEngine, Engine, FromRow, Row, Rows, Statement, sql};
+use self::engine::{Batch, CheckedEngine, Engine, FromRow, Row, Rows, Statement, Value, sql};
 pub use self::migrations::SchemaPolicy;
 pub use self::requests::StoredRequest;
 pub use self::rule_writes::{RuleWriteError, RuleWriter};
@@ -161,8 +161,10 @@ impl Store {
         let cache = Arc::new(Cache::new(options.cache_bytes, enabled));
         let engine: Box<dyn Engine> = match database {
             Database::Sqlite(path) => {
-                let path = path.clone();
-                Box::new(sqlite::Sqlite::open(path, options.schema, Arc::clone(&cache), now).await?)
+                let (path, schema, cache) = (path.clone(), options.schema, Arc::clone(&cache));
+                let open = move || sqlite::Sqlite::open(&path, schema, cache, now);
+                let opened = tokio::task::spawn_blocking(open).await;
+                Box::new(opened.map_err(|panic| StoreError::Failed(panic.to_string()))??)
             }
             Database::Postgres(url) => {
                 Box::new(postgres::Postgres::open(url, options, Arc::clone(&cache), now).await?)
@@ -239,4 +241,9 @@ impl Store {
     async fn read_all<T: FromRow>(&self, statement: Statement) -> Result<Vec<T>, StoreError> {
         self.engine.read(statement).await?.into_iter().map(T::from_row).collect()
     }
+}
+
+/// A JSON document as the value of a column.
+fn to_json(document: &impl Serialize) -> Result<Value, StoreError> {
+    serde_json::to_string(document).map(Value::from).map_err(|_| StoreError::Unreadable("document"))
 }

@@ -4,7 +4,7 @@ use belfry_core::oauth::token::TokenAccount;
 use jiff::Timestamp;
 
 use super::authorized_apps::and_revoke_access;
-use super::engine::{Batch, FromRow, from_row, sql};
+use super::engine::{Batch, from_row, sql};
 use super::invalidation::Invalidation;
 use super::{Store, StoreError, UpdateOutcome};
 use crate::random;
@@ -68,21 +68,21 @@ impl Store {
                 ],
             ))
             .and(sql(
-                select!("where name = $1 or email = $2 order by id limit 3"),
+                "select name from accounts where name = $1 or email = $2",
                 [account.name.as_str().into(), account.email.as_deref().into()],
             ));
         let [added, similar] = self.write_rows(batch).await?;
         if !added.is_empty() {
             return Ok(());
         }
-        let similar = similar.into_iter().map(Account::from_row).collect::<Result<Vec<_>, _>>()?;
-        Err(match similar {
-            others if others.iter().any(|other| other.name == account.name) => {
-                AddAccountError::NameTaken
+        let mut error = AddAccountError::IdTaken;
+        for mut row in similar {
+            if row.take::<String>()? == account.name {
+                return Err(AddAccountError::NameTaken);
             }
-            others if others.is_empty() => AddAccountError::IdTaken,
-            _ => AddAccountError::EmailTaken,
-        })
+            error = AddAccountError::EmailTaken;
+        }
+        Err(error)
     }
 
     /// Creates an account with a new id.

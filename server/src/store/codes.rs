@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::authorized_apps::lock_account;
 use super::engine::{Batch, FromRow, Row, sql};
-use super::{Store, StoreError};
+use super::{Store, StoreError, to_json};
 
 /// A stored code.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,28 +60,20 @@ struct BindingJson {
     code_challenge: Option<String>,
 }
 
-const BINDING_VERSION: u32 = 1;
-
-fn binding_to_json(binding: &Binding) -> Result<String, StoreError> {
-    let stored = BindingJson {
-        version: BINDING_VERSION,
-        redirect_uri: binding.redirect_uri.clone(),
-        code_challenge: binding.challenge.map(Challenge::to_text),
-    };
-    serde_json::to_string(&stored).map_err(|_| StoreError::Unreadable("code binding"))
+impl From<&Binding> for BindingJson {
+    fn from(binding: &Binding) -> Self {
+        let code_challenge = binding.challenge.map(Challenge::to_text);
+        Self { version: 1, redirect_uri: binding.redirect_uri.clone(), code_challenge }
+    }
 }
 
-fn binding_from_json(text: &str) -> Result<Binding, StoreError> {
-    const UNREADABLE: StoreError = StoreError::Unreadable("code binding");
-    let stored: BindingJson = serde_json::from_str(text).map_err(|_| UNREADABLE)?;
+fn binding_from_json(text: &str) -> Option<Binding> {
+    let stored: BindingJson = serde_json::from_str(text).ok()?;
     let challenge = match stored.code_challenge {
-        Some(text) => Some(Challenge::parse(&text).ok_or(UNREADABLE)?),
+        Some(text) => Some(Challenge::parse(&text)?),
         None => None,
     };
-    if stored.version != BINDING_VERSION {
-        return Err(UNREADABLE);
-    }
-    Ok(Binding { redirect_uri: stored.redirect_uri, challenge })
+    (stored.version == 1).then_some(Binding { redirect_uri: stored.redirect_uri, challenge })
 }
 
 impl FromRow for StoredCode {
@@ -91,7 +83,8 @@ impl FromRow for StoredCode {
                 app_id: row.take()?,
                 account_id: row.take()?,
                 scopes: row.take()?,
-                binding: binding_from_json(&row.take::<String>()?)?,
+                binding: binding_from_json(&row.take::<String>()?)
+                    .ok_or(StoreError::Unreadable("code binding"))?,
                 expires_at: row.take()?,
             },
             token: row.take()?,
@@ -121,7 +114,7 @@ impl Store {
                 grant.app_id.into(),
                 grant.account_id.into(),
                 (&grant.scopes).into(),
-                binding_to_json(&grant.binding)?.into(),
+                to_json(&BindingJson::from(&grant.binding))?,
                 grant.expires_at.into(),
                 consent.session.into(),
                 consent.implied_at.into(),
@@ -166,11 +159,7 @@ impl Store {
             ))
             .and(sql("select token from codes where lookup = $1", [code.into()]));
         let [_, _, found] = self.write_rows(batch).await?;
-        let redeemed_for: Option<LookupKey> = match found.into_iter().next() {
-            Some(mut row) => row.take()?,
-            None => None,
-        };
-        match redeemed_for {
+        match found.into_iter().next().map(|mut row| row.take()).transpose()?.flatten() {
             Some(lookup) if lookup == token.lookup => Ok(()),
             Some(lookup) => Err(RedeemError::AlreadyRedeemed(lookup)),
             None => Err(RedeemError::NotRedeemable),
@@ -197,7 +186,7 @@ mod tests {
         ] {
             let binding = Binding { redirect_uri: redirect_uri.to_owned(), challenge };
             assert_eq!(binding_from_json(text).unwrap(), binding);
-            assert_eq!(binding_to_json(&binding).unwrap(), text);
+            assert_eq!(to_json(&BindingJson::from(&binding)).unwrap(), text.into());
         }
         for wrong in [
             "",
@@ -205,7 +194,7 @@ mod tests {
             r#"{"version":2,"redirect_uri":"app://cb","code_challenge":null}"#,
             r#"{"version":1,"redirect_uri":"app://cb","code_challenge":"short"}"#,
         ] {
-            assert!(binding_from_json(wrong).is_err(), "{wrong}");
+            assert_eq!(binding_from_json(wrong), None, "{wrong}");
         }
     }
 }

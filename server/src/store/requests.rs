@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::engine::{FromRow, Row, sql};
-use super::{Store, StoreError, UpdateOutcome};
+use super::{Store, StoreError, UpdateOutcome, to_json};
 
 /// A stored authorization request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,24 +27,14 @@ pub struct StoredRequest {
 /// that the format does not depend on the types of the parsed request.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ParametersJson {
+struct ParametersJson<P> {
     version: u32,
-    parameters: Pairs,
+    parameters: P,
 }
 
-const PARAMETERS_VERSION: u32 = 1;
-
-fn parameters_to_json(parameters: &Pairs) -> Result<String, StoreError> {
-    let stored = ParametersJson { version: PARAMETERS_VERSION, parameters: parameters.clone() };
-    serde_json::to_string(&stored).map_err(|_| StoreError::Unreadable("authorization request"))
-}
-
-fn parameters_from_json(text: &str) -> Result<Pairs, StoreError> {
-    let stored: Option<ParametersJson> = serde_json::from_str(text).ok();
-    stored
-        .filter(|stored| stored.version == PARAMETERS_VERSION)
-        .map(|stored| stored.parameters)
-        .ok_or(StoreError::Unreadable("authorization request"))
+fn parameters_from_json(text: &str) -> Option<Pairs> {
+    let stored: ParametersJson<Pairs> = serde_json::from_str(text).ok()?;
+    (stored.version == 1).then_some(stored.parameters)
 }
 
 /// A request and the cookie that its browser had before the last sign-in or sign-out.
@@ -54,7 +44,8 @@ impl FromRow for (StoredRequest, Option<HashedSecret>) {
             app_id: row.take()?,
             browser: row.take()?,
             account_id: row.take()?,
-            parameters: parameters_from_json(&row.take::<String>()?)?,
+            parameters: parameters_from_json(&row.take::<String>()?)
+                .ok_or(StoreError::Unreadable("authorization request"))?,
             expires_at: row.take()?,
         };
         Ok((request, row.take()?))
@@ -78,7 +69,7 @@ impl Store {
                 request.app_id.into(),
                 request.browser.into(),
                 request.account_id.into(),
-                parameters_to_json(&request.parameters)?.into(),
+                to_json(&ParametersJson { version: 1, parameters: &request.parameters })?,
                 request.expires_at.into(),
             ],
         );
@@ -99,11 +90,9 @@ impl Store {
             [handle.lookup.into(), now.into()],
         );
         let found: Option<(StoredRequest, _)> = self.read_secret(handle, select).await?;
-        Ok(found
-            .filter(|(request, came_from)| {
-                request.browser == browser || *came_from == Some(browser)
-            })
-            .map(|(request, _)| request))
+        Ok(found.and_then(|(request, came_from)| {
+            (request.browser == browser || came_from == Some(browser)).then_some(request)
+        }))
     }
 
     /// Binds a request to the browser's new cookie after sign-in (`Some` account) or sign-out
@@ -159,10 +148,11 @@ mod tests {
         let text = r#"{"version":1,"parameters":[["client_id","a"],["state","\"é"]]}"#;
         let pairs = [("client_id", "a"), ("state", "\"é")];
         let pairs: Pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        assert_eq!(parameters_from_json(text).unwrap(), pairs);
-        assert_eq!(parameters_to_json(&pairs).unwrap(), text);
+        assert_eq!(parameters_from_json(text).as_ref(), Some(&pairs));
+        let stored = ParametersJson { version: 1, parameters: &pairs };
+        assert_eq!(to_json(&stored).unwrap(), text.into());
         for wrong in ["", "{}", "[]", r#"{"version":2,"parameters":[]}"#, r#"{"parameters":[]}"#] {
-            assert!(parameters_from_json(wrong).is_err(), "{wrong}");
+            assert_eq!(parameters_from_json(wrong), None, "{wrong}");
         }
     }
 }

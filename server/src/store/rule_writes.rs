@@ -114,14 +114,6 @@ impl Drop for Saver {
     }
 }
 
-/// The result of saving changes together.
-enum GroupOutcome {
-    /// One outcome per change.
-    Each(Vec<Outcome>),
-    /// The changes exceed the size limit together; some may fit alone.
-    TooLarge(RuleError),
-}
-
 impl Saver {
     async fn run(self) {
         loop {
@@ -139,108 +131,89 @@ impl Saver {
     }
 
     async fn save_group(&self, scope: &RuleScope, group: Vec<QueuedChange>) {
-        let changes: Vec<&Change> = group.iter().map(|queued| &queued.change).collect();
-        let outcomes = match self.save(scope, &changes).await {
-            GroupOutcome::Each(outcomes) => outcomes,
-            GroupOutcome::TooLarge(error) if changes.len() == 1 => vec![Err(error.into())],
-            GroupOutcome::TooLarge(_) => {
-                let mut outcomes = Vec::with_capacity(changes.len());
-                for change in changes {
-                    match self.save(scope, &[change]).await {
-                        GroupOutcome::Each(outcome) => outcomes.extend(outcome),
-                        GroupOutcome::TooLarge(error) => outcomes.push(Err(error.into())),
-                    }
+        match self.save(scope, &group).await {
+            // Together they exceed the size limit; some may fit alone.
+            Err(RuleWriteError::Rejected(_)) if group.len() > 1 => {
+                for change in group {
+                    Box::pin(self.save_group(scope, vec![change])).await;
                 }
-                outcomes
             }
-        };
-        for (queued, outcome) in group.into_iter().zip(outcomes) {
-            // Fails only if the caller dropped its future.
-            drop(queued.reply.send(outcome));
+            saved => {
+                let outcomes = saved.unwrap_or_else(|error| vec![Err(error); group.len()]);
+                for (queued, outcome) in group.into_iter().zip(outcomes) {
+                    // Fails only if the caller dropped its future.
+                    drop(queued.reply.send(outcome));
+                }
+            }
         }
     }
 
-    async fn save(&self, scope: &RuleScope, changes: &[&Change]) -> GroupOutcome {
-        let fail_all = |error: &RuleWriteError| {
-            GroupOutcome::Each(changes.iter().map(|_| Err(error.clone())).collect())
-        };
+    /// Saves changes together. Returns the outcome of each, or the error that they all fail with.
+    async fn save(
+        &self,
+        scope: &RuleScope,
+        changes: &[QueuedChange],
+    ) -> Result<Vec<Outcome>, RuleWriteError> {
         for conflicts in 1..=MAX_CONFLICTS {
-            match self.try_save(scope, changes).await {
-                Ok(Some(outcome)) => return outcome,
-                Ok(None) => tokio::time::sleep(backoff(conflicts)).await,
-                Err(error) => return fail_all(&error.into()),
+            if let Some(outcomes) = self.try_save(scope, changes).await? {
+                return Ok(outcomes);
             }
+            // A random pause, so that nodes do not stay in step.
+            let [random] = random::bytes();
+            let micros = u64::from(random) * u64::from(conflicts.min(20)) * 10;
+            tokio::time::sleep(Duration::from_micros(micros)).await;
         }
-        fail_all(&RuleWriteError::TooManyConflicts)
+        Err(RuleWriteError::TooManyConflicts)
     }
 
     /// Returns `None` after a conflict with another node.
     async fn try_save(
         &self,
         scope: &RuleScope,
-        changes: &[&Change],
-    ) -> Result<Option<GroupOutcome>, StoreError> {
+        changes: &[QueuedChange],
+    ) -> Result<Option<Vec<Outcome>>, RuleWriteError> {
         let RuleWriter { store, limits, .. } = &self.writer;
         let mut read = store.rulesets_for_update(self.account).await?;
         let (mut document, mut outcomes) = apply_all(&read.rulesets, scope, changes, *limits);
-        if outcomes.iter().all(Result::is_err) && read.is_cached() {
+        if outcomes.iter().all(Result::is_err) && read.is_cached {
             // Nothing would be saved, so no conflict would reveal that the cache is stale.
             read = store.reload_rulesets_for_update(self.account).await?;
             (document, outcomes) = apply_all(&read.rulesets, scope, changes, *limits);
         }
         if outcomes.iter().all(Result::is_err) {
-            return Ok(Some(GroupOutcome::Each(outcomes)));
+            return Ok(Some(outcomes));
         }
-        let draft = SerializedDocument::new(document);
+        let document = SerializedDocument::new(document);
         let before = read.rulesets.bytes();
-        let after = before - read.rulesets.bytes_of(scope) + draft.bytes();
-        if let Err(error) = limits.check_bytes(before, after) {
-            return Ok(Some(GroupOutcome::TooLarge(error)));
-        }
-        match store.save_ruleset(&read, draft).await? {
-            SaveOutcome::Saved => Ok(Some(GroupOutcome::Each(outcomes))),
-            SaveOutcome::Conflict => Ok(None),
-        }
+        let after = before - read.rulesets.bytes_of(scope) + document.bytes();
+        limits.check_bytes(before, after)?;
+        let saved = store.save_ruleset(&read, document).await?;
+        Ok((saved == SaveOutcome::Saved).then_some(outcomes))
     }
 }
 
-/// Applies the changes in order. Returns the changed document and the outcome of each.
+/// Applies the changes in order, except those that would exceed the number of rules. Returns the
+/// changed document and the outcome of each.
 fn apply_all(
     rulesets: &StoredRulesets,
     scope: &RuleScope,
-    changes: &[&Change],
+    changes: &[QueuedChange],
     limits: RuleLimits,
 ) -> (Document, Vec<Outcome>) {
     let stored = rulesets.document(scope);
     let mut document = stored.cloned().unwrap_or_else(|| Document::new(scope.clone()));
     let other_scopes = rulesets.len() - document.len();
-    let mut outcomes = Vec::with_capacity(changes.len());
-    for change in changes {
-        outcomes.push(apply(change, &mut document, other_scopes, limits).map_err(Into::into));
-    }
+    let mut apply = |queued: &QueuedChange| {
+        let before = other_scopes + document.len();
+        // A copy is needed only if the change may have to be undone.
+        let copy = (before >= limits.rules).then(|| document.clone());
+        (queued.change)(&mut document)?;
+        let allowed = limits.check_rules(before, other_scopes + document.len());
+        if let (Err(_), Some(copy)) = (&allowed, copy) {
+            document = copy;
+        }
+        Ok(allowed?)
+    };
+    let outcomes = changes.iter().map(&mut apply).collect();
     (document, outcomes)
-}
-
-/// Applies one change, unless the account would exceed the number of rules.
-fn apply(
-    change: &Change,
-    document: &mut Document,
-    other_scopes: usize,
-    limits: RuleLimits,
-) -> Result<(), RuleError> {
-    let before = other_scopes + document.len();
-    // A copy is needed only if the change may have to be undone.
-    let copy = (before >= limits.rules).then(|| document.clone());
-    change(document)?;
-    let allowed = limits.check_rules(before, other_scopes + document.len());
-    if let (Err(_), Some(copy)) = (&allowed, copy) {
-        *document = copy;
-    }
-    allowed
-}
-
-/// A random pause that grows with the conflicts, so that nodes do not stay in step.
-fn backoff(conflicts: u32) -> Duration {
-    let [random] = random::bytes();
-    Duration::from_micros(u64::from(random) * u64::from(conflicts.min(20)) * 10)
 }

@@ -43,15 +43,8 @@ pub struct RulesetsForUpdate {
     pub rulesets: StoredRulesets,
     account: i64,
     epoch: Epoch,
-    cached: bool,
-}
-
-impl RulesetsForUpdate {
     /// Whether they come from the cache, which may not reflect another node's last write yet.
-    #[must_use]
-    pub fn is_cached(&self) -> bool {
-        self.cached
-    }
+    pub(super) is_cached: bool,
 }
 
 /// The outcome of saving a document.
@@ -156,17 +149,19 @@ impl StoredRulesets {
     /// Estimated size in memory. A parsed document takes about four times its text; the response,
     /// which may be added later, repeats the text and lists the built-in rules.
     pub(super) fn bytes_in_memory(&self) -> usize {
-        let (types, builtin) = (4, 6 * 1024);
-        let some = size_of::<Documents>() + builtin + (types + 1) * self.bytes();
-        if self.is_empty() { 0 } else { some }
+        let builtin = 6 * 1024;
+        if self.is_empty() { 0 } else { size_of::<Documents>() + builtin + 5 * self.bytes() }
     }
 
     /// These rulesets with one document replaced.
-    fn with(&self, draft: SerializedDocument, version: i64) -> Self {
-        let others = |versioned: &&Versioned| versioned.document.scope() != draft.document.scope();
-        let mut documents: Vec<_> = self.all().iter().filter(others).cloned().collect();
-        if !draft.text.is_empty() {
-            let SerializedDocument { document, text } = draft;
+    fn with(
+        &self,
+        SerializedDocument { document, text }: SerializedDocument,
+        version: i64,
+    ) -> Self {
+        let mut documents = self.all().to_vec();
+        documents.retain(|other| other.document.scope() != document.scope());
+        if !text.is_empty() {
             documents.push(Versioned { document, version, bytes: text.len() });
         }
         Self::new(documents)
@@ -192,11 +187,13 @@ impl Store {
     /// The rulesets of an account, to be changed.
     pub async fn rulesets_for_update(&self, account: i64) -> Result<RulesetsForUpdate, StoreError> {
         let epoch = self.cache.rules.epoch(&account);
-        let (rulesets, cached) = match self.cache.rules.get(&account) {
-            Some(rulesets) => (rulesets, true),
-            None => (self.rulesets(account).await?, false),
+        let cached = self.cache.rules.get(&account);
+        let is_cached = cached.is_some();
+        let rulesets = match cached {
+            Some(rulesets) => rulesets,
+            None => self.rulesets(account).await?,
         };
-        Ok(RulesetsForUpdate { rulesets, account, epoch, cached })
+        Ok(RulesetsForUpdate { rulesets, account, epoch, is_cached })
     }
 
     /// The same, always from the database.
@@ -206,27 +203,30 @@ impl Store {
     ) -> Result<RulesetsForUpdate, StoreError> {
         self.cache.invalidate(&[Invalidation::Rules(account)]);
         let read = self.rulesets_for_update(account).await?;
-        Ok(RulesetsForUpdate { cached: false, ..read })
+        Ok(RulesetsForUpdate { is_cached: false, ..read })
     }
 
     /// Replaces the version of a document that was read, or deletes an empty document.
     pub async fn save_ruleset(
         &self,
         read: &RulesetsForUpdate,
-        draft: SerializedDocument,
+        document: SerializedDocument,
     ) -> Result<SaveOutcome, StoreError> {
-        let scope = draft.document.scope();
+        let scope = document.document.scope();
         let version = read.rulesets.versioned(scope).map(|versioned| versioned.version);
         let [account_id, scope] = [read.account.into(), scope.to_string().into()];
-        let statement = match (version, draft.text.as_str()) {
+        let statement = match (version, document.text.as_str()) {
             (None, "") => return Ok(SaveOutcome::Saved),
             // The first version is random, so that a recreated document is never mistaken for the
             // deleted one that a slow writer read.
-            (None, text) => sql(
-                "insert into rulesets (account_id, scope, version, document) \
-                 values ($1, $2, $3, $4) on conflict do nothing returning version",
-                [account_id, scope, first_version().into(), text.into()],
-            ),
+            (None, text) => {
+                let first = i64::from(u32::from_be_bytes(random::bytes())) << 24;
+                sql(
+                    "insert into rulesets (account_id, scope, version, document) \
+                     values ($1, $2, $3, $4) on conflict do nothing returning version",
+                    [account_id, scope, first.into(), text.into()],
+                )
+            }
             (Some(version), "") => sql(
                 "delete from rulesets \
                  where account_id = $1 and scope = $2 and version = $3 returning version",
@@ -241,13 +241,9 @@ impl Store {
         let batch = Batch::from(statement).invalidating(Invalidation::Rules(read.account));
         let [saved] = self.write_rows(batch).await?;
         let Some(mut row) = saved.into_iter().next() else { return Ok(SaveOutcome::Conflict) };
-        let rulesets = read.rulesets.with(draft, row.take()?);
+        let rulesets = read.rulesets.with(document, row.take()?);
         // Not inserted if another writer invalidated the rulesets since they were read.
         self.cache.rules.insert(read.account, rulesets, read.epoch.after_write());
         Ok(SaveOutcome::Saved)
     }
-}
-
-fn first_version() -> i64 {
-    i64::from(u32::from_be_bytes(random::bytes())) << 24
 }

@@ -6,8 +6,10 @@
 mod reader;
 mod writer;
 
+use std::fmt::Display;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -29,7 +31,6 @@ pub(super) const VISIBILITY_DELAY: Duration = Duration::from_millis(250);
 
 /// A SQLite database.
 pub(super) struct Sqlite {
-    path: Arc<Path>,
     reads: mpsc::Sender<reader::Job>,
     /// `None` only during drop.
     writes: Option<mpsc::Sender<writer::Job>>,
@@ -38,75 +39,51 @@ pub(super) struct Sqlite {
 
 impl Sqlite {
     /// Opens the file, creates it and its directory if missing, and starts the threads.
-    pub(super) async fn open(
-        path: PathBuf,
+    pub(super) fn open(
+        path: &Path,
         schema: SchemaPolicy,
         cache: Arc<Cache>,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        let open =
-            tokio::task::spawn_blocking(move || Self::open_blocking(path, schema, cache, now));
-        open.await.map_err(|panic| StoreError::Failed(panic.to_string()))?
-    }
-
-    fn open_blocking(
-        path: PathBuf,
-        schema: SchemaPolicy,
-        cache: Arc<Cache>,
-        now: Timestamp,
-    ) -> Result<Self, StoreError> {
-        let path: Arc<Path> = path.into();
-        let failed = |error: &dyn std::fmt::Display| StoreError::Open {
-            database: path.display().to_string(),
-            reason: error.to_string(),
-        };
         if !path.exists() {
             // Checked first, because opening the file would create it.
             schema.pending(&path.display().to_string(), 0)?;
         }
         if let Some(directory) = path.parent() {
-            create_private_directory(directory).map_err(|error| failed(&error))?;
+            create_private_directory(directory).map_err(|error| open_error(path, &error))?;
         }
-        let mut connection = open_writer(&path).map_err(|error| failed(&describe(&error)))?;
-        migrate(&mut connection, &path, schema, now)?;
+        let mut connection =
+            open_writer(path).map_err(|error| open_error(path, &describe(&error)))?;
+        migrate(&mut connection, path, schema, now)?;
 
         let (writes, jobs) = mpsc::channel();
-        let thread = thread::Builder::new()
+        let writer = thread::Builder::new()
             .name("sqlite-writer".to_owned())
             .spawn(move || writer::run(&connection, &jobs, &cache))
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| open_error(path, &error))?;
         let reads =
-            reader::start(|| open_reader(&path)).map_err(|error| failed(&error.to_string()))?;
-        Ok(Self { path, reads, writes: Some(writes), writer: Some(thread) })
+            reader::start(|| open_reader(path)).map_err(|error| open_error(path, &error))?;
+        Ok(Self { reads, writes: Some(writes), writer: Some(writer) })
     }
+}
 
-    /// Waits for the outcome of a job that was sent to a thread.
-    async fn receive<T>(
-        &self,
-        is_sent: bool,
-        outcome: oneshot::Receiver<rusqlite::Result<T>>,
-    ) -> Result<T, StoreError> {
-        let stopped = || StoreError::Unavailable("the database thread has stopped".to_owned());
-        if !is_sent {
-            return Err(stopped());
-        }
-        let outcome = outcome.await.map_err(|_| stopped())?;
-        outcome.map_err(|error| store_error(&self.path, &error))
-    }
+/// Waits for the outcome of a job. If the thread has stopped, the job and its channel are dropped.
+async fn receive<T>(outcome: oneshot::Receiver<Result<T, StoreError>>) -> Result<T, StoreError> {
+    let stopped = |_| Err(StoreError::Unavailable("the database thread has stopped".to_owned()));
+    outcome.await.unwrap_or_else(stopped)
 }
 
 impl Engine for Sqlite {
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
         let (reply, outcome) = oneshot::channel();
-        let is_sent = self.reads.send(reader::Job { statement, reply }).is_ok();
-        self.receive(is_sent, outcome).boxed()
+        drop(self.reads.send(reader::Job { statement, reply }));
+        receive(outcome).boxed()
     }
 
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>> {
         let (reply, outcome) = oneshot::channel();
-        let job = writer::Job { batch, reply };
-        let is_sent = self.writes.as_ref().is_some_and(|queue| queue.send(job).is_ok());
-        self.receive(is_sent, outcome).boxed()
+        drop(self.writes.as_ref().map(|queue| queue.send(writer::Job { batch, reply })));
+        receive(outcome).boxed()
     }
 }
 
@@ -120,8 +97,12 @@ impl Drop for Sqlite {
     }
 }
 
+fn open_error(path: &Path, reason: &dyn Display) -> StoreError {
+    StoreError::Open { database: path.display().to_string(), reason: reason.to_string() }
+}
+
 /// Classifies an error as temporary or not.
-fn store_error(path: &Path, error: &rusqlite::Error) -> StoreError {
+fn store_error(connection: &Connection, error: &rusqlite::Error) -> StoreError {
     let temporary = matches!(
         error.sqlite_error_code(),
         Some(
@@ -135,7 +116,8 @@ fn store_error(path: &Path, error: &rusqlite::Error) -> StoreError {
         )
     );
     if temporary {
-        StoreError::Unavailable(format!("{}: {}", path.display(), describe(error)))
+        let path = connection.path().unwrap_or_default();
+        StoreError::Unavailable(format!("{path}: {}", describe(error)))
     } else {
         StoreError::Failed(error.to_string())
     }
@@ -162,19 +144,13 @@ pub(crate) fn create_private_directory(directory: &Path) -> std::io::Result<()> 
     if directory.as_os_str().is_empty() || directory.is_dir() {
         return Ok(());
     }
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(directory)
+    fs::DirBuilder::new().mode(0o700).recursive(true).create(directory)
 }
 
 /// Creates the file with mode 0600 before SQLite does; the WAL gets the same mode.
 fn create_private(path: &Path) {
-    let mut options = fs::OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     // Errors are ignored: the file may exist, and SQLite reports all other problems better.
-    drop(options.write(true).create_new(true).open(path));
+    drop(fs::OpenOptions::new().mode(0o600).write(true).create_new(true).open(path));
 }
 
 fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
@@ -205,11 +181,7 @@ fn migrate(
     schema: SchemaPolicy,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let database = path.display().to_string();
-    let failed = |error: rusqlite::Error| StoreError::Open {
-        database: database.clone(),
-        reason: describe(&error),
-    };
+    let failed = |error: rusqlite::Error| open_error(path, &describe(&error));
     let transaction = connection
         .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
         .map_err(failed)?;
@@ -217,7 +189,7 @@ fn migrate(
     let found = transaction
         .query_row("select coalesce(max(number), 0) from migrations", [], |row| row.get(0))
         .map_err(failed)?;
-    for migration in schema.pending(&database, found)? {
+    for migration in schema.pending(&path.display().to_string(), found)? {
         transaction.execute_batch(migration.sqlite).map_err(failed)?;
         transaction
             .execute("insert into migrations values (?1, ?2)", (migration.number, now.as_second()))

@@ -8,7 +8,7 @@ use belfry_core::secret::{HashedSecret, LookupKey};
 use jiff::Timestamp;
 
 use super::authorized_apps::lock_account;
-use super::engine::{Batch, FromRow, Row, sql};
+use super::engine::{Batch, FromRow, Row, Statement, sql};
 use super::invalidation::Invalidation;
 use super::{SignInOutcome, Store, StoreError, UpdateOutcome};
 
@@ -48,20 +48,7 @@ impl FromRow for Token {
 impl Store {
     /// Issues a token.
     pub async fn add_token(&self, token: &NewToken) -> Result<(), StoreError> {
-        let insert = sql(
-            "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, expires_at) \
-             values ($1, $2, $3, $4, $5, $6, $7)",
-            [
-                token.secret.lookup.into(),
-                token.secret.digest.into(),
-                token.app_id.into(),
-                token.account_id.into(),
-                (&token.scopes).into(),
-                token.created_at.into(),
-                token.expires_at.into(),
-            ],
-        );
-        self.engine.write(insert.into()).await.map(drop)
+        self.engine.write(insert(token, None).into()).await.map(drop)
     }
 
     /// Issues a token if the account's password is still the one that was verified (its hash).
@@ -73,22 +60,8 @@ impl Store {
         let Some(account_id) = token.account_id else {
             return Ok(SignInOutcome::PasswordChanged);
         };
-        let batch = Batch::default().and(lock_account(account_id)).and(sql(
-            "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, expires_at) \
-             select cast($1 as text), cast($2 as text), cast($3 as bigint), id, cast($5 as text), \
-             cast($6 as bigint), cast($7 as bigint) \
-             from accounts where id = $4 and password = $8 returning lookup",
-            [
-                token.secret.lookup.into(),
-                token.secret.digest.into(),
-                token.app_id.into(),
-                account_id.into(),
-                (&token.scopes).into(),
-                token.created_at.into(),
-                token.expires_at.into(),
-                password.into(),
-            ],
-        ));
+        let batch =
+            Batch::default().and(lock_account(account_id)).and(insert(token, Some(password)));
         let [_, added] = self.write_rows(batch).await?;
         Ok(SignInOutcome::from_rows(&added))
     }
@@ -150,4 +123,24 @@ impl Store {
         .invalidating(Invalidation::Token(lookup));
         self.update(batch).await
     }
+}
+
+/// Inserts a token, with a password hash only if it is the account's.
+fn insert(token: &NewToken, password: Option<&str>) -> Statement {
+    sql(
+        "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, expires_at) \
+         select cast($1 as text), cast($2 as text), cast($3 as bigint), cast($4 as bigint), \
+         cast($5 as text), cast($6 as bigint), cast($7 as bigint) where cast($8 as text) is null \
+         or exists (select 1 from accounts where id = $4 and password = $8) returning lookup",
+        [
+            token.secret.lookup.into(),
+            token.secret.digest.into(),
+            token.app_id.into(),
+            token.account_id.into(),
+            (&token.scopes).into(),
+            token.created_at.into(),
+            token.expires_at.into(),
+            password.into(),
+        ],
+    )
 }

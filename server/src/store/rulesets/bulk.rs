@@ -35,11 +35,32 @@ impl Store {
     /// The ids of the accounts with these names, in the same order; `None` for a name without an
     /// enabled account.
     pub async fn account_ids(&self, names: &[&str]) -> Result<Vec<Option<i64>>, StoreError> {
-        let mut all = Vec::with_capacity(names.len());
-        for names in names.chunks(CHUNK) {
-            all.extend(self.account_ids_chunk(names).await?);
+        let mut ids: Vec<Option<i64>> =
+            names.iter().map(|name| self.cache.accounts.get(*name)).collect();
+        // A NUL in one name would reject the whole statement; no account has such a name.
+        let uncached: Vec<usize> = (0..names.len())
+            .filter(|&index| ids[index].is_none() && !names[index].contains('\0'))
+            .collect();
+        for chunk in uncached.chunks(CHUNK) {
+            let missing: Vec<&str> = chunk.iter().map(|&index| names[index]).collect();
+            let epochs = missing.iter().map(|name| self.cache.accounts.epoch(*name));
+            let epochs: Vec<Epoch> = epochs.collect();
+            let select = sql(
+                in_list!("select name, id from accounts where disabled_at is null and name", ""),
+                pad(&missing),
+            );
+            let mut found = HashMap::new();
+            for mut row in self.engine.read(select).await? {
+                found.insert(row.take::<String>()?, row.take::<i64>()?);
+            }
+            for (&index, epoch) in chunk.iter().zip(epochs) {
+                if let Some(&id) = found.get(names[index]) {
+                    self.cache.accounts.insert(names[index].into(), id, epoch);
+                    ids[index] = Some(id);
+                }
+            }
         }
-        Ok(all)
+        Ok(ids)
     }
 
     /// The rulesets of these accounts, in the same order.
@@ -47,80 +68,38 @@ impl Store {
         &self,
         accounts: &[i64],
     ) -> Result<Vec<RulesetsSnapshot>, StoreError> {
-        let mut all = Vec::with_capacity(accounts.len());
-        for accounts in accounts.chunks(CHUNK) {
-            let rulesets = self.rulesets_chunk(accounts).await?;
-            all.extend(accounts.iter().filter_map(|account| rulesets.get(account).cloned()));
-        }
-        Ok(all)
-    }
-
-    async fn account_ids_chunk(&self, names: &[&str]) -> Result<Vec<Option<i64>>, StoreError> {
-        let mut ids: Vec<Option<i64>> =
-            names.iter().map(|name| self.cache.accounts.get(*name)).collect();
-        // A NUL in one name would reject the whole statement; no account has such a name.
-        let uncached: Vec<(usize, Epoch)> = (0..names.len())
-            .filter(|&index| ids[index].is_none() && !names[index].contains('\0'))
-            .map(|index| (index, self.cache.accounts.epoch(names[index])))
-            .collect();
-        if uncached.is_empty() {
-            return Ok(ids);
-        }
-        let missing: Vec<&str> = uncached.iter().map(|(index, _)| names[*index]).collect();
-        let select = sql(
-            in_list!("select name, id from accounts where disabled_at is null and name", ""),
-            pad(&missing),
-        );
-        let mut found = HashMap::new();
-        for mut row in self.engine.read(select).await? {
-            found.insert(row.take::<String>()?, row.take::<i64>()?);
-        }
-        for (index, epoch) in uncached {
-            if let Some(&id) = found.get(names[index]) {
-                self.cache.accounts.insert(names[index].into(), id, epoch);
-                ids[index] = Some(id);
-            }
-        }
-        Ok(ids)
-    }
-
-    async fn rulesets_chunk(
-        &self,
-        ids: &[i64],
-    ) -> Result<HashMap<i64, RulesetsSnapshot>, StoreError> {
-        let mut all = HashMap::with_capacity(ids.len());
+        let mut all = HashMap::with_capacity(accounts.len());
         let mut uncached: Vec<(i64, SnapshotEpoch)> = Vec::new();
-        for &id in ids {
-            let epoch = self.snapshot_epoch(id);
-            match self.cache.rules.get(&id) {
-                Some(rulesets) => drop(all.insert(id, RulesetsSnapshot { rulesets, epoch })),
-                None => uncached.push((id, epoch)),
+        for &account in accounts {
+            let epoch = self.snapshot_epoch(account);
+            match self.cache.rules.get(&account) {
+                Some(rulesets) => drop(all.insert(account, RulesetsSnapshot { rulesets, epoch })),
+                None => uncached.push((account, epoch)),
             }
         }
-        if uncached.is_empty() {
-            return Ok(all);
+        for chunk in uncached.chunks(CHUNK) {
+            let missing: Vec<i64> = chunk.iter().map(|(account, _)| *account).collect();
+            let select = sql(
+                in_list!(
+                    "select account_id, scope, version, document from rulesets where account_id",
+                    " order by account_id, scope"
+                ),
+                pad(&missing),
+            );
+            let mut documents: HashMap<i64, Vec<Versioned>> = HashMap::new();
+            for mut row in self.engine.read(select).await? {
+                let account = row.take()?;
+                documents.entry(account).or_default().push(Versioned::from_row(row)?);
+            }
+            for &(account, epoch) in chunk {
+                // An account listed twice already has its documents.
+                let read = all.entry(account).or_insert_with(|| {
+                    let documents = documents.remove(&account).unwrap_or_default();
+                    RulesetsSnapshot { rulesets: StoredRulesets::new(documents), epoch }
+                });
+                self.cache.rules.insert(account, read.rulesets.clone(), epoch.epoch);
+            }
         }
-        let missing: Vec<i64> = uncached.iter().map(|(id, _)| *id).collect();
-        let select = sql(
-            in_list!(
-                "select account_id, scope, version, document from rulesets where account_id",
-                " order by account_id, scope"
-            ),
-            pad(&missing),
-        );
-        let mut documents: HashMap<i64, Vec<Versioned>> = HashMap::new();
-        for mut row in self.engine.read(select).await? {
-            let account = row.take()?;
-            documents.entry(account).or_default().push(Versioned::from_row(row)?);
-        }
-        for (id, epoch) in uncached {
-            // An account listed twice already has its documents.
-            let read = all.entry(id).or_insert_with(|| {
-                let documents = documents.remove(&id).unwrap_or_default();
-                RulesetsSnapshot { rulesets: StoredRulesets::new(documents), epoch }
-            });
-            self.cache.rules.insert(id, read.rulesets.clone(), epoch.epoch);
-        }
-        Ok(all)
+        Ok(accounts.iter().filter_map(|account| all.get(account).cloned()).collect())
     }
 }

@@ -6,12 +6,13 @@ use std::thread;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use crate::store::StoreError;
 use crate::store::engine::{Rows, Statement};
 
 /// A statement and the channel for its rows.
 pub(super) struct Job {
     pub(super) statement: Statement,
-    pub(super) reply: oneshot::Sender<rusqlite::Result<Rows>>,
+    pub(super) reply: oneshot::Sender<Result<Rows, StoreError>>,
 }
 
 /// Starts the threads. They end when the sender is dropped.
@@ -35,7 +36,8 @@ fn run(connection: &Connection, jobs: &Mutex<mpsc::Receiver<Job>>) {
     // The lock serialises waiting for a job, not running it.
     let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(job) = next() {
+        let rows = super::run(connection, &job.statement);
         // Fails only if the caller dropped its future.
-        drop(job.reply.send(super::run(connection, &job.statement)));
+        drop(job.reply.send(rows.map_err(|error| super::store_error(connection, &error))));
     }
 }

@@ -4,9 +4,10 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use rusqlite::{Connection, ffi};
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use crate::store::StoreError;
 use crate::store::cache::Cache;
 use crate::store::engine::{Batch, Rows, Statement};
 use crate::store::invalidation::Invalidation;
@@ -17,7 +18,7 @@ pub(super) struct Job {
     pub(super) reply: oneshot::Sender<Outcome>,
 }
 
-type Outcome = rusqlite::Result<Vec<Rows>>;
+type Outcome = Result<Vec<Rows>, StoreError>;
 
 /// Maximum number of batches in a transaction, to bound the latency of the first.
 const MAX_GROUP: usize = 1024;
@@ -70,12 +71,12 @@ fn commit(
     let committed = (|| {
         execute(connection, "begin immediate")?;
         for job in &*group {
-            outcomes.push(write(connection, &job.batch.statements)?);
+            let outcome = write(connection, &job.batch.statements)?;
             if connection.is_autocommit() {
                 // SQLite rolled back the whole transaction, as it does when the disk is full.
-                let error = outcomes.pop().and_then(Result::err);
-                return Err(error.unwrap_or(rusqlite::Error::ExecuteReturnedResults));
+                return Err(outcome.err().unwrap_or(rusqlite::Error::ExecuteReturnedResults));
             }
+            outcomes.push(outcome.map_err(|error| super::store_error(connection, &error)));
         }
         execute(connection, "commit")
     })();
@@ -88,20 +89,27 @@ fn commit(
     }
     match committed {
         Ok(()) => group.drain(..).map(|job| job.reply).zip(outcomes).collect(),
-        Err(error) => group.drain(..).map(|job| (job.reply, Err(copy(&error)))).collect(),
+        Err(error) => {
+            let error = super::store_error(connection, &error);
+            group.drain(..).map(|job| (job.reply, Err(error.clone()))).collect()
+        }
     }
 }
 
 /// Runs the statements of one batch, all or none. An outer error means that the batch could not be
 /// rolled back, so nothing of the group may be committed.
-fn write(connection: &Connection, statements: &[Statement]) -> rusqlite::Result<Outcome> {
+fn write(
+    connection: &Connection,
+    statements: &[Statement],
+) -> rusqlite::Result<rusqlite::Result<Vec<Rows>>> {
     if let [statement] = statements {
         // A single statement is atomic by itself.
         return Ok(super::run(connection, statement).map(|rows| vec![rows]));
     }
     execute(connection, "savepoint batch")?;
-    let outcome = statements.iter().map(|statement| super::run(connection, statement)).collect();
-    if Result::is_err(&outcome) && !connection.is_autocommit() {
+    let outcome: rusqlite::Result<_> =
+        statements.iter().map(|statement| super::run(connection, statement)).collect();
+    if outcome.is_err() && !connection.is_autocommit() {
         execute(connection, "rollback to batch")?;
     }
     if !connection.is_autocommit() {
@@ -112,16 +120,6 @@ fn write(connection: &Connection, statements: &[Statement]) -> rusqlite::Result<
 
 fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)
-}
-
-/// Copies an error for every caller of a group; `rusqlite::Error` is not `Clone`. An error that
-/// does not come from SQLite is copied as a misuse of its interface, with the original text.
-fn copy(error: &rusqlite::Error) -> rusqlite::Error {
-    let (code, message) = match error {
-        rusqlite::Error::SqliteFailure(code, message) => (*code, message.clone()),
-        other => (ffi::Error::new(ffi::SQLITE_MISUSE), Some(other.to_string())),
-    };
-    rusqlite::Error::SqliteFailure(code, message)
 }
 
 #[cfg(test)]
@@ -196,9 +194,10 @@ mod tests {
     }
 
     #[test]
-    fn a_copied_error_keeps_its_text() {
+    fn an_error_keeps_its_text() {
         let error = rusqlite::Error::InvalidParameterName("$9".to_owned());
-        assert!(copy(&error).to_string().contains(&error.to_string()));
-        assert!(!copy(&error).to_string().contains("path"));
+        let copy = super::super::store_error(&open_numbers(), &error).to_string();
+        assert!(copy.contains(&error.to_string()));
+        assert!(!copy.contains("path"));
     }
 }
