@@ -2,28 +2,23 @@
 
 mod account;
 pub mod assets;
-mod code;
 mod consent;
 mod error;
-mod form_post;
 mod sign_in;
-mod signed_out;
-
-pub use account::{AccountPage, ListedApp};
-pub use code::CodePage;
-pub use consent::ConsentPage;
-pub use error::{ErrorCause, ErrorPage};
-pub use form_post::FormPostPage;
-pub use sign_in::{SignInAlert, SignInPage};
-pub use signed_out::SignedOutPage;
 
 use std::borrow::Cow;
 
+use askama::Template;
 use belfry_core::oauth::consent::items;
 use belfry_core::oauth::scope::Scopes;
+use belfry_core::secret::Secret;
 
+pub use self::account::AccountPage;
+pub use self::consent::ConsentPage;
+pub use self::error::{ErrorCause, ErrorPage};
+pub use self::sign_in::{SignInError, SignInPage};
 use crate::language::{Language, messages};
-pub use crate::tokens::FirstPartyApp;
+pub use crate::store::AuthorizedApp;
 
 /// The parameters of the layout that all pages share.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +56,45 @@ pub struct Form<'a> {
     pub csrf: &'a str,
     /// The field `request`: the handle of the stored authorization request.
     pub request: Option<&'a str>,
+}
+
+/// `templates/code.html`: shows an authorization code, for apps without a redirect URI.
+#[derive(Template)]
+#[template(path = "code.html")]
+pub struct CodePage<'a> {
+    /// Language and server name.
+    pub layout: Layout<'a>,
+    /// The name of the app.
+    pub app: &'a str,
+    /// The authorization code.
+    pub code: &'a Secret,
+    /// The path of the account page, where the app can be removed.
+    pub account: &'a str,
+}
+
+/// `templates/form_post.html`: posts the authorization response to the app
+/// (`response_mode=form_post`) by itself, or with a button if there is no JavaScript.
+#[derive(Template)]
+#[template(path = "form_post.html")]
+pub struct FormPostPage<'a> {
+    /// Language and server name.
+    pub layout: Layout<'a>,
+    /// The name of the app.
+    pub app: &'a str,
+    /// The app's redirect URI.
+    pub action: &'a str,
+    /// The parameters of the response, not yet escaped.
+    pub fields: &'a [(&'static str, String)],
+}
+
+/// `templates/signed_out.html`.
+#[derive(Template)]
+#[template(path = "signed_out.html")]
+pub struct SignedOutPage<'a> {
+    /// Language and server name.
+    pub layout: Layout<'a>,
+    /// The path of the sign-in page.
+    pub sign_in: &'a str,
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use belfry_core::oauth::app::{App, AppDetails};
+use belfry_core::oauth::grant::Grant;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::expiry;
 use belfry_core::secret::{LookupKey, SplitToken};
@@ -11,29 +12,35 @@ use jiff::Timestamp;
 use crate::random;
 use crate::store::{NewToken, RedeemError, SignInOutcome, Store, StoreError, StoredApp};
 
-/// Client id and title of the app that tokens of Matrix clients belong to.
-pub const MATRIX: (&str, &str) = ("matrix", "Matrix clients");
-
+/// The client id of the app that tokens of Matrix clients belong to.
+const MATRIX: &str = "matrix";
 /// Prefix of the client ids of command-line apps; the title follows.
-pub const COMMAND_LINE: &str = "cli:";
+const COMMAND_LINE: &str = "cli:";
 
 /// An app that is created by the server for tokens issued without OAuth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FirstPartyApp {
+pub enum FirstPartyApp<'a> {
     /// For Matrix clients that sign in with a password.
     Matrix,
-    /// For tokens issued on the command line.
-    CommandLine,
+    /// For tokens issued on the command line, with this title.
+    CommandLine(&'a str),
 }
 
-impl FirstPartyApp {
+impl<'a> FirstPartyApp<'a> {
     /// Recognises a first-party app by its client id. The client ids of registered apps are random.
     #[must_use]
-    pub fn from_client_id(client_id: &str) -> Option<Self> {
-        if client_id == MATRIX.0 {
-            Some(Self::Matrix)
-        } else {
-            client_id.starts_with(COMMAND_LINE).then_some(Self::CommandLine)
+    pub fn from_client_id(client_id: &'a str) -> Option<Self> {
+        match client_id.strip_prefix(COMMAND_LINE) {
+            Some(title) => Some(Self::CommandLine(title)),
+            None => (client_id == MATRIX).then_some(Self::Matrix),
+        }
+    }
+
+    /// Its client id and its title.
+    fn details(self) -> (String, &'a str) {
+        match self {
+            Self::Matrix => (MATRIX.to_owned(), "Matrix clients"),
+            Self::CommandLine(title) => (format!("{COMMAND_LINE}{title}"), title),
         }
     }
 }
@@ -73,12 +80,8 @@ pub struct TokenIssuer<'a> {
 pub struct IssuedToken {
     /// The token.
     pub secret: SplitToken,
-    /// Its scopes.
-    pub scopes: Scopes,
-    /// When it was issued.
-    pub created_at: Timestamp,
-    /// How long it is valid.
-    pub lifetime: Option<Duration>,
+    /// The token as it is stored.
+    pub stored: NewToken,
 }
 
 impl TokenIssuer<'_> {
@@ -89,8 +92,8 @@ impl TokenIssuer<'_> {
         account_id: Option<i64>,
         scopes: Scopes,
     ) -> Result<IssuedToken, StoreError> {
-        let (new, issued) = self.new_token(app_id, account_id, scopes);
-        self.store.add_token(&new).await?;
+        let issued = self.new_token(app_id, account_id, scopes);
+        self.store.add_token(&issued.stored).await?;
         Ok(issued)
     }
 
@@ -99,58 +102,51 @@ impl TokenIssuer<'_> {
     /// verified, if any; it must still be the account's.
     pub async fn issue_first_party(
         &self,
-        app: (&str, &str),
+        app: FirstPartyApp<'_>,
         account_id: i64,
         password: Option<&str>,
         scopes: Scopes,
     ) -> Result<SplitToken, IssueError> {
         let app_id = first_party_app(self.store, self.now, app).await?;
-        let (new, issued) = self.new_token(app_id, Some(account_id), scopes.or_read());
-        let outcome = match password {
-            None => self.store.add_token(&new).await.map(|()| SignInOutcome::SignedIn)?,
-            Some(password) => self.store.add_token_for_password(&new, password).await?,
-        };
-        match outcome {
-            SignInOutcome::SignedIn => Ok(issued.secret),
-            SignInOutcome::PasswordChanged => Err(IssueError::PasswordChanged),
+        let issued = self.new_token(app_id, Some(account_id), scopes.or_read());
+        match password {
+            None => self.store.add_token(&issued.stored).await?,
+            Some(password) => {
+                let outcome = self.store.add_token_for_password(&issued.stored, password).await?;
+                if outcome == SignInOutcome::PasswordChanged {
+                    return Err(IssueError::PasswordChanged);
+                }
+            }
         }
+        Ok(issued.secret)
     }
 
-    /// Redeems a code for a token with the code's app, account and scopes.
+    /// Redeems a code for a token with the app, account and scopes of its grant.
     ///
     /// # Errors
     /// [`RedeemError::AlreadyRedeemed`] if another request redeemed it in the meantime.
     pub async fn redeem_code(
         &self,
         code: LookupKey,
-        scopes: Scopes,
+        grant: Grant,
     ) -> Result<IssuedToken, RedeemError> {
-        let secret = random::secret(self.now);
-        let expires_at = expiry(self.now, self.lifetime);
-        self.store.redeem_code(code, secret.hashed(), self.now, expires_at).await?;
-        Ok(self.issued(secret, scopes))
+        let issued = self.new_token(grant.app_id, Some(grant.account_id), grant.scopes);
+        let expires_at = issued.stored.expires_at;
+        self.store.redeem_code(code, issued.stored.secret, self.now, expires_at).await?;
+        Ok(issued)
     }
 
-    fn new_token(
-        &self,
-        app_id: i64,
-        account_id: Option<i64>,
-        scopes: Scopes,
-    ) -> (NewToken, IssuedToken) {
+    fn new_token(&self, app_id: i64, account_id: Option<i64>, scopes: Scopes) -> IssuedToken {
         let secret = random::secret(self.now);
-        let new = NewToken {
+        let stored = NewToken {
             secret: secret.hashed(),
             app_id,
             account_id,
-            scopes: scopes.clone(),
+            scopes,
             created_at: self.now,
             expires_at: expiry(self.now, self.lifetime),
         };
-        (new, self.issued(secret, scopes))
-    }
-
-    fn issued(&self, secret: SplitToken, scopes: Scopes) -> IssuedToken {
-        IssuedToken { secret, scopes, created_at: self.now, lifetime: self.lifetime }
+        IssuedToken { secret, stored }
     }
 }
 
@@ -161,16 +157,15 @@ impl TokenIssuer<'_> {
 pub async fn first_party_app(
     store: &Store,
     now: Timestamp,
-    (client_id, title): (&str, &str),
+    app: FirstPartyApp<'_>,
 ) -> Result<i64, IssueError> {
+    let (client_id, title) = app.details();
     loop {
-        if let Some(app) = store.app_by_client_id(client_id).await? {
-            return match app.disabled_at {
-                None => Ok(app.app.id),
-                Some(_) => Err(IssueError::AppDisabled {
-                    id: app.app.id,
-                    title: app.app.details.name.clone(),
-                }),
+        if let Some(found) = store.app_by_client_id(&client_id).await? {
+            let App { id, details, .. } = &found.app;
+            return match found.disabled_at {
+                None => Ok(*id),
+                Some(_) => Err(IssueError::AppDisabled { id: *id, title: details.name.clone() }),
             };
         }
         let details = AppDetails {
@@ -180,7 +175,7 @@ pub async fn first_party_app(
             scopes: Scopes::default(),
         };
         let stored = StoredApp {
-            app: App { id: random::id(now), client_id: client_id.to_owned(), details },
+            app: App { id: random::id(now), client_id: client_id.clone(), details },
             secret: random::secret(now).hashed(),
             created_at: now,
             disabled_at: None,

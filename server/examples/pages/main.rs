@@ -5,8 +5,8 @@ use std::{env, error, fs, path::PathBuf};
 
 use belfry::language::Language;
 use belfry::pages::{
-    AccountPage, CodePage, ConsentPage, ErrorCause, ErrorPage, FirstPartyApp, Form, FormPostPage,
-    Layout, ListedApp, SignInAlert, SignInPage, SignedOutPage, assets,
+    AccountPage, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form, FormPostPage,
+    Layout, SignInError, SignInPage, SignedOutPage, assets,
 };
 
 mod samples;

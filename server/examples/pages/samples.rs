@@ -1,5 +1,7 @@
 //! Every page in every state with sample data, for this example and for the tests of the pages.
 
+use std::time::Duration;
+
 use askama::Template;
 use belfry_core::oauth::app::AppDetails;
 use belfry_core::oauth::error::OAuthError;
@@ -11,8 +13,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    AccountPage, CodePage, ConsentPage, ErrorCause, ErrorPage, FirstPartyApp, Form, FormPostPage,
-    Language, Layout, ListedApp, SignInAlert, SignInPage, SignedOutPage,
+    AccountPage, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form, FormPostPage,
+    Language, Layout, SignInError, SignInPage, SignedOutPage,
 };
 
 /// A page's name and its HTML.
@@ -31,14 +33,14 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         ("form-post", form_post(layout, app)?),
         ("signed-out", SignedOutPage { layout, sign_in: "/auth/sign_in" }.render()?),
     ];
-    for (name, app, entered, alert) in [
+    for (name, app, entered, failed) in [
         ("sign-in", None, "", None),
         ("sign-in-app", Some(app), "", None),
-        ("sign-in-wrong", Some(app), "alice", Some(SignInAlert::Wrong)),
-        ("sign-in-too-many", None, "alice", Some(SignInAlert::TooMany { minutes: 5 })),
+        ("sign-in-wrong", Some(app), "alice", Some(SignInError::WrongPassword)),
+        ("sign-in-too-many", None, "alice", Some(SignInError::TooMany(Duration::from_secs(300)))),
     ] {
         let form = Form { action: "/auth/sign_in", csrf: "c", request: app.map(|_| "r") };
-        let page = SignInPage { layout, form, app, name: entered, alert };
+        let page = SignInPage { layout, form, app, name: entered, failed };
         pages.push((name, page.render()?));
     }
     for (name, scopes, redirect_uri) in [
@@ -67,7 +69,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
 
 fn account(
     layout: Layout<'_>,
-    apps: &[ListedApp],
+    apps: &[AuthorizedApp],
     rules: &[Document],
 ) -> Result<String, askama::Error> {
     let form = |action| Form { action, csrf: "c", request: None };
@@ -83,20 +85,21 @@ fn account(
     page.render()
 }
 
-fn apps(name: &str) -> Vec<ListedApp> {
-    let app = |id, first_party, name: &str, website: Option<&str>, scopes: &str| ListedApp {
-        id,
-        first_party,
-        name: name.to_owned(),
-        website: website.map(str::to_owned),
-        scopes: scopes.parse().unwrap_or_default(),
-        since: Timestamp::from_second(1_790_000_000 + id).unwrap_or(Timestamp::UNIX_EPOCH),
-    };
+fn apps(name: &str) -> Vec<AuthorizedApp> {
+    let app =
+        |app_id, client_id: &str, name: &str, website: Option<&str>, scopes: &str| AuthorizedApp {
+            app_id,
+            client_id: client_id.to_owned(),
+            name: name.to_owned(),
+            website: website.map(str::to_owned),
+            scopes: scopes.parse().unwrap_or_default(),
+            since: Timestamp::from_second(1_790_000_000 + app_id).unwrap_or(Timestamp::UNIX_EPOCH),
+        };
     let website = Some("https://tusky.example/about?from=app");
     vec![
-        app(1, Some(FirstPartyApp::CommandLine), "My bot", None, "read:statuses admin:read"),
-        app(2, Some(FirstPartyApp::Matrix), "matrix", None, "read write push"),
-        app(3, None, name, website, "read write:statuses push"),
+        app(1, "cli:My bot", "My bot", None, "read:statuses admin:read"),
+        app(2, "matrix", "matrix", None, "read write push"),
+        app(3, "tusky", name, website, "read write:statuses push"),
     ]
 }
 

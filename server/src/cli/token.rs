@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::Failure;
 use super::account::find;
 use crate::store::Store;
-use crate::tokens::{COMMAND_LINE, TokenIssuer};
+use crate::tokens::{FirstPartyApp, TokenIssuer};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -57,8 +57,8 @@ async fn issue(
     {
         return Err("the title of an app must have 1 to 60 characters".into());
     }
-    let client_id = format!("{COMMAND_LINE}{title}");
-    let token = issuer.issue_first_party((&client_id, title), account.id, None, scopes).await?;
+    let app = FirstPartyApp::CommandLine(title);
+    let token = issuer.issue_first_party(app, account.id, None, scopes).await?;
     Ok(writeln!(stdout(), "{}", token.reveal())?)
 }
 

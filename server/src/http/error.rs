@@ -20,7 +20,7 @@ pub(crate) use self::api::ApiError;
 use self::format::ErrorFormat;
 pub(crate) use self::matrix::MatrixError;
 pub(crate) use self::oauth::OAuthApiError;
-pub(crate) use self::page::{PageError, SignInError};
+pub(crate) use self::page::{PageError, sign_in_status};
 use crate::config::LimitMode;
 use crate::http::respond::json::JsonBytes;
 use crate::passwords::HashQueueFull;

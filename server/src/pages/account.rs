@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 
 use askama::Template;
-use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::uri::web_host;
 use belfry_core::rules::{Document, Effect, Rule, RuleKind, RuleScope};
-use jiff::Timestamp;
 
-use super::{FirstPartyApp, Form, Layout};
+use super::{AuthorizedApp, Form, Layout};
 use crate::language::isolate;
+use crate::tokens::FirstPartyApp;
 
 /// `templates/account.html`. Posts `app`, the id of the app to be removed.
 #[derive(Template)]
@@ -24,46 +23,35 @@ pub struct AccountPage<'a> {
     /// The form that removes an app.
     pub remove: Form<'a>,
     /// The authorised apps.
-    pub apps: &'a [ListedApp],
+    pub apps: &'a [AuthorizedApp],
     /// The rules of each scope.
     pub rules: &'a [&'a Document],
 }
 
-/// An authorised app.
-#[derive(Debug, Clone)]
-pub struct ListedApp {
-    /// Its id.
-    pub id: i64,
-    /// Which first-party app it is, if it is one.
-    pub first_party: Option<FirstPartyApp>,
-    /// Its name.
-    pub name: String,
-    /// Its home page.
-    pub website: Option<String>,
-    /// The scopes of all of its tokens.
-    pub scopes: Scopes,
-    /// When it was authorised first.
-    pub since: Timestamp,
-}
+impl AuthorizedApp {
+    fn first_party(&self) -> Option<FirstPartyApp<'_>> {
+        FirstPartyApp::from_client_id(&self.client_id)
+    }
 
-impl ListedApp {
-    fn name(&self, layout: &Layout<'_>) -> String {
-        match self.first_party {
+    fn title(&self, layout: &Layout<'_>) -> String {
+        match self.first_party() {
             Some(FirstPartyApp::Matrix) => layout.text("apps-matrix").into_owned(),
-            Some(FirstPartyApp::CommandLine) | None => isolate(&self.name),
+            Some(FirstPartyApp::CommandLine(_)) | None => isolate(&self.name),
         }
     }
 
     /// The host of its website, or a note about a first-party app.
     fn origin(&self, layout: &Layout<'_>) -> Option<String> {
-        match self.first_party {
+        match self.first_party() {
             Some(FirstPartyApp::Matrix) => Some(layout.text("apps-matrix-note").into_owned()),
-            Some(FirstPartyApp::CommandLine) => Some(layout.text("apps-issued-note").into_owned()),
+            Some(FirstPartyApp::CommandLine(_)) => {
+                Some(layout.text("apps-issued-note").into_owned())
+            }
             None => web_host(self.website.as_deref()?).map(|host| isolate(&host)),
         }
     }
 
-    fn since(&self, layout: &Layout<'_>) -> String {
+    fn since_date(&self, layout: &Layout<'_>) -> String {
         let date = self.since.strftime("%Y-%m-%d").to_string();
         layout.language.text_with("apps-since", "date", date.as_str())
     }

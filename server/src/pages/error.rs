@@ -76,8 +76,7 @@ impl ErrorPage<'_> {
     /// The error of the app. A denial by the user is not one.
     fn app_error(&self) -> Option<OAuthError> {
         match self.cause {
-            ErrorCause::OAuth(OAuthError::AccessDenied) => None,
-            ErrorCause::OAuth(error) => Some(error),
+            ErrorCause::OAuth(error) if error != OAuthError::AccessDenied => Some(error),
             _ => None,
         }
     }

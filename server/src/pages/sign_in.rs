@@ -1,5 +1,7 @@
 //! The sign-in page.
 
+use std::time::Duration;
+
 use askama::Template;
 
 use super::{Form, Layout};
@@ -17,35 +19,38 @@ pub struct SignInPage<'a> {
     /// The name entered before.
     pub name: &'a str,
     /// Why the page is shown again.
-    pub alert: Option<SignInAlert>,
+    pub failed: Option<SignInError>,
 }
 
-/// Why a sign-in failed.
+/// Why a sign-in failed; the page is shown again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SignInAlert {
+pub enum SignInError {
     /// Unknown account or wrong password; which of them is not revealed.
-    Wrong,
-    /// Too many attempts; the next one is possible after some minutes.
-    TooMany {
-        /// At least one.
-        minutes: usize,
-    },
+    WrongPassword,
+    /// Too many passwords are being hashed.
+    Busy,
+    /// Too many attempts; the next one is allowed after this time.
+    TooMany(Duration),
 }
 
-impl SignInAlert {
-    fn text(self, layout: &Layout<'_>) -> String {
+impl SignInError {
+    /// How long the user has to wait before the next attempt.
+    #[must_use]
+    pub fn retry_after(self) -> Option<Duration> {
         match self {
-            Self::Wrong => layout.text("sign-in-wrong").into_owned(),
-            Self::TooMany { minutes } => {
+            Self::WrongPassword => None,
+            Self::Busy => Some(Duration::from_secs(5)),
+            Self::TooMany(wait) => Some(wait),
+        }
+    }
+
+    fn text(self, layout: &Layout<'_>) -> String {
+        match self.retry_after() {
+            None => layout.text("sign-in-wrong").into_owned(),
+            Some(wait) => {
+                let minutes = usize::try_from(wait.as_secs().div_ceil(60)).unwrap_or(usize::MAX);
                 layout.language.text_with("sign-in-too-many", "minutes", minutes.max(1))
             }
         }
-    }
-}
-
-impl SignInPage<'_> {
-    /// Whether the fields are marked as invalid.
-    fn is_wrong(&self) -> bool {
-        self.alert == Some(SignInAlert::Wrong)
     }
 }

@@ -2,17 +2,14 @@
 
 use axum::http::StatusCode;
 use axum::response::Response;
-use belfry_core::oauth::form::Pairs;
 use belfry_core::rules::Document;
 
 use crate::http::error::PageError;
 use crate::http::extract::form::{Form, value};
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::{ACCOUNT, REMOVE_APP, SIGN_IN, SIGN_OUT};
-use crate::http::respond::page::{FormTargets, redirect, respond, show_page, with_language};
-use crate::pages::{self, AccountPage, ListedApp};
-use crate::store::AuthorizedApp;
-use crate::tokens::FirstPartyApp;
+use crate::http::respond::page::{redirect, respond, show_page, with_language};
+use crate::pages::{self, AccountPage};
 
 /// `GET /oauth/account`: redirects to the sign-in page unless the browser is signed in.
 pub(crate) async fn account_page(session: BrowserSession) -> Response {
@@ -25,9 +22,8 @@ async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
         return redirect(session, &with_language(SIGN_IN, lang));
     };
     let (store, now) = (&session.state.store, session.state.clock.now());
-    let mut apps: Vec<ListedApp> =
-        store.authorized_apps(account.id, now).await?.into_iter().map(listed_app).collect();
-    apps.sort_by_cached_key(|app| (app.name.to_lowercase(), app.id));
+    let mut apps = store.authorized_apps(account.id, now).await?;
+    apps.sort_by_cached_key(|app| (app.name.to_lowercase(), app.app_id));
     let rulesets = store.rulesets(account.id).await?;
     let mut rules: Vec<&Document> = rulesets.documents().collect();
     rules.sort_by_key(|document| document.scope());
@@ -41,34 +37,22 @@ async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
         apps: &apps,
         rules: &rules,
     };
-    show_page(session, StatusCode::OK, &page, FormTargets::SameOrigin)
-}
-
-fn listed_app(app: AuthorizedApp) -> ListedApp {
-    ListedApp {
-        id: app.app_id,
-        first_party: FirstPartyApp::from_client_id(&app.client_id),
-        name: app.name,
-        website: app.website,
-        scopes: app.scopes,
-        since: app.since,
-    }
+    show_page(session, StatusCode::OK, &page, None)
 }
 
 /// `POST /oauth/account/remove_app`: revokes the access of the app in the field `app`, if it has
 /// access.
 pub(crate) async fn remove_app(session: BrowserSession, Form(pairs): Form) -> Response {
-    respond(&session, revoke_access(&session, &pairs).await)
-}
-
-async fn revoke_access(session: &BrowserSession, pairs: &Pairs) -> Result<Response, PageError> {
-    session.check_form(pairs)?;
-    if let (Some(account), Ok(app)) = (session.account(), value(pairs, "app").parse::<i64>()) {
-        let (store, now) = (&session.state.store, session.state.clock.now());
-        let tokens = store.revoke_access(account.id, app, now).await?;
-        if tokens > 0 {
-            tracing::info!(account = account.name, app, tokens, "revoked the access of an app");
+    let result = async {
+        session.check_form(&pairs)?;
+        if let (Some(account), Ok(app)) = (session.account(), value(&pairs, "app").parse::<i64>()) {
+            let (store, now) = (&session.state.store, session.state.clock.now());
+            let tokens = store.revoke_access(account.id, app, now).await?;
+            if tokens > 0 {
+                tracing::info!(account = account.name, app, tokens, "revoked the access of an app");
+            }
         }
-    }
-    redirect(session, &with_language(ACCOUNT, session.lang))
+        redirect(&session, &with_language(ACCOUNT, session.lang))
+    };
+    respond(&session, result.await)
 }

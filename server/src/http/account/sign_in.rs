@@ -8,14 +8,14 @@ use belfry_core::secret::{HashedSecret, Secret, SplitToken};
 
 use crate::app::AppState;
 use crate::http::account::password::verify_password;
-use crate::http::error::{PageError, SignInError};
+use crate::http::error::{PageError, sign_in_status};
 use crate::http::extract::form::{Form, value};
 use crate::http::extract::session::BrowserSession;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::pending::{PendingAuthorization, resume_path};
 use crate::http::paths::{ACCOUNT, SIGN_IN};
-use crate::http::respond::page::{FormTargets, redirect, respond, show_page, with_language};
-use crate::pages::{self, SignInPage};
+use crate::http::respond::page::{redirect, respond, show_page, with_language};
+use crate::pages::{self, SignInError, SignInPage};
 use crate::passwords::HashQueueFull;
 use crate::store::{Account, SignInOutcome, StoreError, UpdateOutcome};
 
@@ -48,11 +48,11 @@ pub(crate) async fn show_sign_in_page(
         form: pages::Form { action: &action, csrf: &csrf, request },
         app: pending.map(|pending| pending.app.details.name.as_str()),
         name,
-        alert: failed.map(SignInError::alert),
+        failed,
     };
-    let forms = pending.map_or(FormTargets::SameOrigin, PendingAuthorization::forms);
-    let status = failed.map_or(StatusCode::OK, SignInError::status);
-    let mut response = show_page(session, status, &page, forms)?;
+    let app = pending.map(|pending| &pending.request.target.redirect_uri);
+    let status = failed.map_or(StatusCode::OK, sign_in_status);
+    let mut response = show_page(session, status, &page, app)?;
     if let Some(wait) = failed.and_then(SignInError::retry_after) {
         response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
     }
@@ -76,10 +76,15 @@ async fn handle_sign_in(
 ) -> Result<Response, PageError> {
     let (handle, name) = (value(pairs, "request"), value(pairs, "username").trim());
     if let Err(forged) = session.check_form(pairs) {
-        return if is_repeat_submission(session, name) {
-            redirect_signed_in(session, handle).await
-        } else {
-            Err(forged)
+        // A double submit: the first one replaced the cookie that the CSRF token is derived from.
+        // The redirect changes nothing, so no CSRF token is required.
+        return match handle {
+            _ if !is_signed_in_as(session, name) => Err(forged),
+            "" => redirect(session, ACCOUNT),
+            handle => {
+                PendingAuthorization::load(session, handle).await?;
+                redirect(session, &resume_path(handle))
+            }
         };
     }
     let mut pending = match handle {
@@ -88,16 +93,15 @@ async fn handle_sign_in(
     };
     let password = Secret::new(value(pairs, "password"));
     let failed = match authenticate(&session.state, guard, name, password).await? {
-        Authentication::Failed(failed) => failed,
-        Authentication::Verified(account) => {
+        Err(failed) => failed,
+        Ok(account) => {
             let (before, id) = (session.hashed_cookie(), account.id);
             let lang = pending.as_ref().map_or(session.lang, PendingAuthorization::lang);
-            match (session.sign_in(account, lang).await?, pending.as_mut()) {
-                (SignInOutcome::PasswordChanged, _) => SignInError::WrongPassword,
-                (SignInOutcome::SignedIn, None) => return redirect(session, ACCOUNT),
-                (SignInOutcome::SignedIn, Some(pending)) => {
-                    let handle = pending.handle(session).await?;
-                    return rebind_request(session, handle.reveal(), before, Some(id)).await;
+            match session.sign_in(account, lang).await? {
+                SignInOutcome::PasswordChanged => SignInError::WrongPassword,
+                SignInOutcome::SignedIn if handle.is_empty() => return redirect(session, ACCOUNT),
+                SignInOutcome::SignedIn => {
+                    return rebind_request(session, handle, before, Some(id)).await;
                 }
             }
         }
@@ -105,22 +109,12 @@ async fn handle_sign_in(
     show_sign_in_page(session, pending.as_mut(), name, Some(failed)).await
 }
 
-/// Whether this account is signed in already, as after a double submit of the form: the first
-/// submission replaced the cookie that the CSRF token of the second is derived from.
-fn is_repeat_submission(session: &BrowserSession, name: &str) -> bool {
+/// Whether the account of this name or e-mail address is signed in already.
+fn is_signed_in_as(session: &BrowserSession, name: &str) -> bool {
     let name = name.to_lowercase();
     let is_named =
         |account: &Account| account.name == name || account.email.as_ref() == Some(&name);
     session.is_same_origin && session.account().is_some_and(is_named)
-}
-
-/// Redirects a browser that is signed in. It changes nothing, so no CSRF token is required.
-async fn redirect_signed_in(session: &BrowserSession, handle: &str) -> Result<Response, PageError> {
-    if handle.is_empty() {
-        return redirect(session, ACCOUNT);
-    }
-    PendingAuthorization::load(session, handle).await?;
-    redirect(session, &resume_path(handle))
 }
 
 /// Binds an authorization request to the new cookie of the browser, and continues with it.
@@ -138,12 +132,6 @@ pub(crate) async fn rebind_request(
     }
 }
 
-/// The outcome of a sign-in attempt.
-enum Authentication {
-    Verified(Account),
-    Failed(SignInError),
-}
-
 /// Finds the account of a name or e-mail address and verifies its password. An unknown name costs
 /// the same time as a wrong password.
 async fn authenticate(
@@ -151,9 +139,9 @@ async fn authenticate(
     guard: &AbuseGuard,
     name: &str,
     password: Secret,
-) -> Result<Authentication, StoreError> {
+) -> Result<Result<Account, SignInError>, StoreError> {
     if let Err(exceeded) = guard.sign_in(name).await {
-        return Ok(Authentication::Failed(SignInError::TooMany(exceeded.retry_after)));
+        return Ok(Err(SignInError::TooMany(exceeded.retry_after)));
     }
     let account = if name.contains('@') {
         state.store.account_by_email(name).await?
@@ -162,8 +150,8 @@ async fn authenticate(
         state.store.account_by_name(&name.to_lowercase()).await?
     };
     Ok(match verify_password(state, account, password).await {
-        Ok(Some(account)) if account.disabled_at.is_none() => Authentication::Verified(account),
-        Ok(_) => Authentication::Failed(SignInError::WrongPassword),
-        Err(HashQueueFull) => Authentication::Failed(SignInError::Busy),
+        Ok(Some(account)) if account.disabled_at.is_none() => Ok(account),
+        Ok(_) => Err(SignInError::WrongPassword),
+        Err(HashQueueFull) => Err(SignInError::Busy),
     })
 }

@@ -2,15 +2,13 @@
 
 use axum::http::{StatusCode, header};
 use axum::response::Response;
-use belfry_core::oauth::form::Pairs;
 
 use super::sign_in::rebind_request;
-use crate::http::error::PageError;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::{Form, value};
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::{ACCOUNT, SIGN_IN, SIGN_OUT};
-use crate::http::respond::page::{FormTargets, redirect, respond, show_page, with_language};
+use crate::http::respond::page::{redirect, respond, show_page, with_language};
 use crate::pages::SignedOutPage;
 
 /// `GET /oauth/sign_out`: the page after signing out. A GET does not sign out, since links and
@@ -21,7 +19,7 @@ pub(crate) async fn sign_out_page(session: BrowserSession) -> Response {
     } else {
         let sign_in = with_language(SIGN_IN, session.lang);
         let page = SignedOutPage { layout: session.layout(session.lang), sign_in: &sign_in };
-        show_page(&session, StatusCode::OK, &page, FormTargets::SameOrigin)
+        show_page(&session, StatusCode::OK, &page, None)
     };
     respond(&session, result)
 }
@@ -29,22 +27,18 @@ pub(crate) async fn sign_out_page(session: BrowserSession) -> Response {
 /// `POST /oauth/sign_out`: ends the session. A pending authorization continues with the account
 /// that signs in next.
 pub(crate) async fn sign_out(mut session: BrowserSession, Form(pairs): Form) -> Response {
-    let result = handle_sign_out(&mut session, &pairs).await;
-    respond(&session, result)
-}
-
-async fn handle_sign_out(
-    session: &mut BrowserSession,
-    pairs: &Pairs,
-) -> Result<Response, PageError> {
-    session.check_form(pairs)?;
-    let before = session.hashed_cookie();
-    session.sign_out().await?;
-    let mut response = match value(pairs, "request") {
-        "" => redirect(session, &with_language(SIGN_OUT, session.lang))?,
-        handle => rebind_request(session, handle, before, None).await?,
+    let result = async {
+        session.check_form(&pairs)?;
+        let before = session.hashed_cookie();
+        session.sign_out().await?;
+        let mut response = match value(&pairs, "request") {
+            "" => redirect(&session, &with_language(SIGN_OUT, session.lang))?,
+            handle => rebind_request(&session, handle, before, None).await?,
+        };
+        let remove_code = Cookie::Code.set(&session.state.base_url, "", 0);
+        response.headers_mut().append(header::SET_COOKIE, remove_code);
+        Ok(response)
     };
-    let remove_code = Cookie::Code.set(&session.state.base_url, "", 0);
-    response.headers_mut().append(header::SET_COOKIE, remove_code);
-    Ok(response)
+    let result = result.await;
+    respond(&session, result)
 }

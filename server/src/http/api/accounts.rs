@@ -36,36 +36,22 @@ pub(crate) async fn sign_up(
         return Err(ApiError::RegistrationClosed);
     }
     let app = state.store.app(bearer.token.app_id).await?.ok_or(CommonError::Internal)?.app;
-    let invalid = |invalid| ApiError::invalid_account(&invalid, language);
-    let sign_up = SignUp::from_pairs(pairs).validate().map_err(invalid)?;
-    let account = create_account(&state, language, sign_up).await?;
-    let scopes = app.sign_up_scopes();
-    let issued = state.token_issuer().issue(app.id, Some(account), scopes).await?;
+    let invalid = |errors| ApiError::invalid_account(&errors, language);
+    let rejected = |field, error| invalid(ValidationErrors(vec![AccountError { field, error }]));
+    let SignUp { username, email, password, .. } =
+        SignUp::from_pairs(pairs).validate().map_err(invalid)?;
+    if state.application_services.is_reserved(&user_id(&username, state.server_name())) {
+        return Err(rejected(Field::Username, FieldError::Reserved));
+    }
+    let hash = state.passwords.hash(password).await?;
+    let created = state.store.create_account(state.clock.now(), username, Some(email), hash).await;
+    let account = created.map_err(|error| match error {
+        AddAccountError::EmailTaken => rejected(Field::Email, FieldError::Taken),
+        AddAccountError::Store(error) => error.into(),
+        _ => rejected(Field::Username, FieldError::Taken),
+    })?;
+    let issued = state.token_issuer().issue(app.id, Some(account.id), app.sign_up_scopes()).await?;
     Ok(Json(issued.into()))
-}
-
-async fn create_account(
-    state: &AppState,
-    language: Language,
-    sign_up: SignUp,
-) -> Result<i64, ApiError> {
-    let invalid = |field, error| {
-        let errors = ValidationErrors(vec![AccountError { field, error }]);
-        ApiError::invalid_account(&errors, language)
-    };
-    if state.application_services.is_reserved(&user_id(&sign_up.username, state.server_name())) {
-        return Err(invalid(Field::Username, FieldError::Reserved));
-    }
-    let hash = state.passwords.hash(sign_up.password).await?;
-    let (now, email) = (state.clock.now(), Some(sign_up.email));
-    match state.store.create_account(now, sign_up.username, email, hash).await {
-        Ok(account) => Ok(account.id),
-        Err(AddAccountError::EmailTaken) => Err(invalid(Field::Email, FieldError::Taken)),
-        Err(AddAccountError::NameTaken | AddAccountError::IdTaken) => {
-            Err(invalid(Field::Username, FieldError::Taken))
-        }
-        Err(AddAccountError::Store(error)) => Err(error.into()),
-    }
 }
 
 /// `GET /api/v1/accounts/verify_credentials`

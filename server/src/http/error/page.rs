@@ -1,7 +1,5 @@
 //! Errors of the pages.
 
-use std::time::Duration;
-
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::error::OAuthError;
@@ -9,7 +7,7 @@ use belfry_core::oauth::error::OAuthError;
 use super::format::ErrorFormat;
 use super::oauth::{OAuthApiError, status_of};
 use super::{CommonError, from_common};
-use crate::pages::{ErrorCause, SignInAlert};
+use crate::pages::{ErrorCause, SignInError};
 use crate::store::StoreError;
 
 /// An error that a person sees as a page.
@@ -67,39 +65,12 @@ impl PageError {
     }
 }
 
-/// Why a sign-in failed; the page is shown again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SignInError {
-    /// The account does not exist, or the password is wrong.
-    WrongPassword,
-    /// Too many passwords are being hashed.
-    Busy,
-    /// Too many attempts; the next one is allowed after this time.
-    TooMany(Duration),
-}
-
-impl SignInError {
-    pub(crate) fn status(self) -> StatusCode {
-        match self {
-            Self::WrongPassword => StatusCode::UNAUTHORIZED,
-            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
-            Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
-        }
-    }
-
-    pub(crate) fn alert(self) -> SignInAlert {
-        match self.retry_after().map(|wait| wait.as_secs().div_ceil(60).try_into()) {
-            None => SignInAlert::Wrong,
-            Some(minutes) => SignInAlert::TooMany { minutes: minutes.unwrap_or(usize::MAX) },
-        }
-    }
-
-    pub(crate) fn retry_after(self) -> Option<Duration> {
-        match self {
-            Self::WrongPassword => None,
-            Self::Busy => Some(Duration::from_secs(5)),
-            Self::TooMany(wait) => Some(wait),
-        }
+/// The status of the sign-in page after a failed attempt.
+pub(crate) fn sign_in_status(error: SignInError) -> StatusCode {
+    match error {
+        SignInError::WrongPassword => StatusCode::UNAUTHORIZED,
+        SignInError::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        SignInError::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
     }
 }
 

@@ -15,7 +15,7 @@ use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::respond::json::Json;
 use crate::random;
 use crate::store::Account;
-use crate::tokens::{self, MATRIX};
+use crate::tokens::FirstPartyApp;
 
 /// `GET login`: the supported login types.
 pub(crate) async fn get_login_flows() -> Json<Value> {
@@ -40,11 +40,6 @@ pub(crate) async fn login(
     login_response(&state, &account, login.device_id).await
 }
 
-/// Rejects the request if the operator has disabled Matrix clients.
-pub(super) async fn check_clients_enabled(state: &AppState) -> Result<(), MatrixError> {
-    Ok(tokens::first_party_app(&state.store, state.clock.now(), MATRIX).await.map(drop)?)
-}
-
 /// Issues a token and returns the response of a login.
 pub(super) async fn login_response(
     state: &AppState,
@@ -52,9 +47,8 @@ pub(super) async fn login_response(
     device: Option<String>,
 ) -> Result<Json<Value>, MatrixError> {
     let scopes = Scopes::from_iter([Scope::Read, Scope::Write, Scope::Push]);
-    let password = Some(&*account.password);
-    let token =
-        state.token_issuer().issue_first_party(MATRIX, account.id, password, scopes).await?;
+    let (app, password) = (FirstPartyApp::Matrix, Some(&*account.password));
+    let token = state.token_issuer().issue_first_party(app, account.id, password, scopes).await?;
     let device = device.unwrap_or_else(|| device_id(random::bytes()));
     Ok(Json(json!({
         "user_id": user_id(&account.name, state.server_name()),

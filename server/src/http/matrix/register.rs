@@ -9,7 +9,7 @@ use belfry_core::oauth::account::{self, check_free_name, check_password};
 use belfry_core::percent;
 use serde_json::{Value, json};
 
-use super::login::{check_clients_enabled, login_response};
+use super::login::login_response;
 use crate::app::AppState;
 use crate::config::RegistrationPolicy;
 use crate::http::error::MatrixError;
@@ -18,6 +18,7 @@ use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::respond::json::Json;
 use crate::random;
 use crate::store::AddAccountError;
+use crate::tokens::{FirstPartyApp, first_party_app};
 
 /// `POST register`.
 pub(crate) async fn register(
@@ -29,8 +30,8 @@ pub(crate) async fn register(
     if state.config.registration == RegistrationPolicy::Closed {
         return Err(MatrixError::RegistrationClosed);
     }
-    // Otherwise the new account could not log in.
-    check_clients_enabled(&state).await?;
+    // If the operator has disabled Matrix clients, the new account could not log in.
+    first_party_app(&state.store, state.clock.now(), FirstPartyApp::Matrix).await?;
     let query = percent::parse_query(query.as_deref().unwrap_or_default())?;
     if query.iter().any(|(name, kind)| name == "kind" && kind == "guest") {
         return Err(MatrixError::Guest);
@@ -38,7 +39,13 @@ pub(crate) async fn register(
     let request = RegisterRequest::read(&body)?;
     // The name is checked before the stages, while the user still sees the form.
     if let Some(name) = &request.username {
-        check_name(name, &state).await?;
+        check_free_name(name).map_err(MatrixError::Username)?;
+        if is_reserved(name, &state) {
+            return Err(MatrixError::Exclusive);
+        }
+        if state.store.account_by_name(name).await?.is_some() {
+            return Err(MatrixError::Username(account::FieldError::Taken));
+        }
     }
     if let Some(password) = &request.password {
         check_password(password).map_err(MatrixError::Password)?;
@@ -66,17 +73,6 @@ pub(crate) async fn register(
         return Ok(Json(json!({ "user_id": user_id, "home_server": state.server_name() })));
     }
     login_response(&state, &account, request.device_id).await
-}
-
-async fn check_name(name: &str, state: &AppState) -> Result<(), MatrixError> {
-    check_free_name(name).map_err(MatrixError::Username)?;
-    if is_reserved(name, state) {
-        return Err(MatrixError::Exclusive);
-    }
-    if state.store.account_by_name(name).await?.is_some() {
-        return Err(MatrixError::Username(account::FieldError::Taken));
-    }
-    Ok(())
 }
 
 /// Generates a name that no application service has reserved.

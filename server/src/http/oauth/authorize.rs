@@ -35,12 +35,10 @@ pub(crate) async fn resume(session: BrowserSession, Query(pairs): Query) -> Resp
 pub(crate) async fn decide(session: BrowserSession, Form(pairs): Form) -> Response {
     let result = async {
         session.check_form(&pairs)?;
-        let handle = value(&pairs, "request");
+        let pending = PendingAuthorization::load(&session, value(&pairs, "request"));
         match value(&pairs, "decision") {
-            "allow" => {
-                PendingAuthorization::consume(&session, handle).await?.approve(&session, None).await
-            }
-            "deny" => PendingAuthorization::consume(&session, handle).await?.deny(&session),
+            "allow" => pending.await?.approve(&session, None).await,
+            "deny" => pending.await?.deny(&session).await,
             _ => Err(PageError::ForgedForm),
         }
     };
@@ -56,7 +54,8 @@ async fn proceed(
         NextStep::SignIn => sign_in::show_sign_in_page(session, Some(&mut pending), "", None).await,
         NextStep::AskConsent => show_consent_page(session, &mut pending).await,
         NextStep::Reject(_) | NextStep::Approve => {
-            pending.complete_by_earlier_consent(session).await
+            let now = session.state.clock.now();
+            pending.approve(session, Some(now)).await
         }
     }
 }
@@ -80,7 +79,7 @@ async fn show_consent_page(
         scopes: &requested.scopes,
         redirect_uri: &pending.request.target.redirect_uri,
     };
-    show_page(session, StatusCode::OK, &page, pending.forms())
+    show_page(session, StatusCode::OK, &page, Some(page.redirect_uri))
 }
 
 /// Rejects `HEAD` where a response may contain a code, which would be issued but never read.

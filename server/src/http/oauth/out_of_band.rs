@@ -7,44 +7,39 @@ use axum::response::Response;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::secret::SplitToken;
 
-use crate::http::error::PageError;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::{Query, value};
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::ACCOUNT;
-use crate::http::respond::page::{FormTargets, respond, show_page, with_language};
+use crate::http::respond::page::{respond, show_page, with_language};
 use crate::pages::CodePage;
 
-/// Shows the code of the cookie, or of the parameter `code` if it is still valid.
+/// Shows the code of the cookie, or of the parameter `code`, only if it is redeemable, and only to
+/// the account that approved it: otherwise a link could show an attacker's code as if this server
+/// had issued it to the user.
 pub(crate) async fn show_code_page(
     session: BrowserSession,
     headers: HeaderMap,
     Query(pairs): Query,
 ) -> Response {
-    let code = match value(&pairs, "code") {
-        "" => Cookie::Code.read(&headers, &session.state.base_url),
-        code => SplitToken::parse(code),
+    let result = async {
+        let code = match value(&pairs, "code") {
+            "" => Cookie::Code.read(&headers, &session.state.base_url),
+            code => SplitToken::parse(code),
+        };
+        let code = code.ok_or(OAuthError::InvalidGrant)?;
+        let (store, now) = (&session.state.store, session.state.clock.now());
+        let viewer = session.account().map(|account| account.id);
+        let valid = store.code(code.hashed()).await?.filter(|found| {
+            let grant = &found.grant;
+            found.token.is_none() && grant.expires_at > now && Some(grant.account_id) == viewer
+        });
+        let app_id = valid.ok_or(OAuthError::InvalidGrant)?.grant.app_id;
+        let app = store.app(app_id).await?.ok_or(OAuthError::InvalidGrant)?.app.details.name;
+        let (layout, account) =
+            (session.layout(session.lang), with_language(ACCOUNT, session.lang));
+        let page = CodePage { layout, app: &app, code: code.secret(), account: &account };
+        show_page(&session, StatusCode::OK, &page, None)
     };
-    respond(&session, show_code(&session, code).await)
-}
-
-/// Shows a code only if it is redeemable, and only to the account that approved it: otherwise a
-/// link could show an attacker's code as if this server had issued it to the user.
-async fn show_code(
-    session: &BrowserSession,
-    code: Option<SplitToken>,
-) -> Result<Response, PageError> {
-    let (store, now) = (&session.state.store, session.state.clock.now());
-    let viewer = session.account().map(|account| account.id);
-    let code = code.ok_or(OAuthError::InvalidGrant)?;
-    let found = store.code(code.hashed()).await?;
-    let valid = found.filter(|found| {
-        let grant = &found.grant;
-        found.token.is_none() && grant.expires_at > now && Some(grant.account_id) == viewer
-    });
-    let app_id = valid.ok_or(OAuthError::InvalidGrant)?.grant.app_id;
-    let app = store.app(app_id).await?.ok_or(OAuthError::InvalidGrant)?.app.details.name;
-    let (layout, account) = (session.layout(session.lang), with_language(ACCOUNT, session.lang));
-    let page = CodePage { layout, app: &app, code: code.secret(), account: &account };
-    show_page(session, StatusCode::OK, &page, FormTargets::SameOrigin)
+    respond(&session, result.await)
 }

@@ -18,7 +18,7 @@ use crate::http::error::PageError;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::{AUTHORIZE_RESUME, OUT_OF_BAND_CODE};
-use crate::http::respond::page::{FormTargets, redirect, show_page, with_language};
+use crate::http::respond::page::{redirect, show_page, with_language};
 use crate::language::Language;
 use crate::pages::FormPostPage;
 use crate::random;
@@ -59,41 +59,29 @@ impl PendingAuthorization {
         let handle = SplitToken::parse(handle).ok_or(PageError::Expired)?;
         let (store, now) = (&session.state.store, session.state.clock.now());
         let stored = store.request(handle.hashed(), session.hashed_cookie(), now).await?;
-        Self::read(session, handle, stored).await
-    }
-
-    /// Loads and deletes the request, so that it is completed only once.
-    pub(crate) async fn consume(session: &BrowserSession, handle: &str) -> Result<Self, PageError> {
-        let handle = SplitToken::parse(handle).ok_or(PageError::Expired)?;
-        let (store, now) = (&session.state.store, session.state.clock.now());
-        let stored = store.consume_request(handle.hashed(), session.hashed_cookie(), now).await?;
-        Self::read(session, handle, stored).await
-    }
-
-    async fn read(
-        session: &BrowserSession,
-        handle: SplitToken,
-        stored: Option<StoredRequest>,
-    ) -> Result<Self, PageError> {
-        let stored = stored.ok_or(PageError::Expired)?;
-        let app = session.state.store.app(stored.app_id).await?;
-        let app = app.filter(|app| app.disabled_at.is_none()).ok_or(OAuthError::InvalidClient)?;
-        let app = app.app;
-        let request = AuthorizationRequest::parse(Parameters::new(&stored.parameters), Some(&app))?;
+        let StoredRequest { app_id, account_id, parameters, .. } =
+            stored.ok_or(PageError::Expired)?;
+        let app = store.app(app_id).await?.filter(|app| app.disabled_at.is_none());
+        let app = app.ok_or(OAuthError::InvalidClient)?.app;
+        let request = AuthorizationRequest::parse(Parameters::new(&parameters), Some(&app))?;
         let signed_in = session.account().map(|account| account.id);
-        let account = stored.account_id.filter(|account| Some(*account) == signed_in);
-        let parameters = stored.parameters;
+        let account = account_id.filter(|account| Some(*account) == signed_in);
         Ok(Self { app, request, parameters, account, handle: Some(handle) })
+    }
+
+    /// Deletes the request, so that it is completed only once. Returns its account.
+    async fn consume(&mut self, session: &BrowserSession) -> Result<i64, PageError> {
+        if let Some(handle) = self.handle.take() {
+            let (store, now) = (&session.state.store, session.state.clock.now());
+            let stored = store.consume_request(handle.hashed(), session.hashed_cookie(), now);
+            stored.await?.ok_or(PageError::Expired)?;
+        }
+        self.account.ok_or(PageError::Expired)
     }
 
     /// The language that the app requests.
     pub(crate) fn lang(&self) -> Option<Language> {
         self.request.lang.as_deref().and_then(Language::from_tag)
-    }
-
-    /// The targets of the forms on the pages of the authorization.
-    pub(crate) fn forms(&self) -> FormTargets<'_> {
-        FormTargets::App(&self.request.target.redirect_uri)
     }
 
     /// The handle; stores the request if it is not stored yet.
@@ -128,26 +116,14 @@ impl PendingAuthorization {
         Ok(self.request.next_step(self.account.is_some(), &granted))
     }
 
-    /// Completes the request by an earlier consent of the user.
-    pub(crate) async fn complete_by_earlier_consent(
-        mut self,
-        session: &BrowserSession,
-    ) -> Result<Response, PageError> {
-        let last = match self.handle.take() {
-            Some(handle) => Self::consume(session, handle.reveal()).await?,
-            None => self,
-        };
-        last.approve(session, Some(session.state.clock.now())).await
-    }
-
     /// Issues a code, or delivers the error of the request. `implied_at` is the time at which an
     /// earlier consent must still be valid, unless the user has just consented.
     pub(crate) async fn approve(
-        self,
+        mut self,
         session: &BrowserSession,
         implied_at: Option<Timestamp>,
     ) -> Result<Response, PageError> {
-        let account_id = self.account.ok_or(PageError::Expired)?;
+        let account_id = self.consume(session).await?;
         let requested = match &self.request.requested {
             Ok(requested) => requested,
             Err(error) => return self.deliver(session, AuthorizationResponse::Error(*error)),
@@ -172,8 +148,8 @@ impl PendingAuthorization {
     }
 
     /// Completes the request with `access_denied`.
-    pub(crate) fn deny(self, session: &BrowserSession) -> Result<Response, PageError> {
-        self.account.ok_or(PageError::Expired)?;
+    pub(crate) async fn deny(mut self, session: &BrowserSession) -> Result<Response, PageError> {
+        self.consume(session).await?;
         self.deliver(session, AuthorizationResponse::Error(OAuthError::AccessDenied))
     }
 
@@ -189,7 +165,7 @@ impl PendingAuthorization {
                 let layout = session.layout(self.lang());
                 let app = &self.app.details.name;
                 let page = FormPostPage { layout, app, action: &action, fields: &fields };
-                show_page(session, StatusCode::OK, &page, self.forms())
+                show_page(session, StatusCode::OK, &page, Some(&self.request.target.redirect_uri))
             }
             (Delivery::Show, AuthorizationResponse::Code(code)) => {
                 let mut response =

@@ -29,17 +29,19 @@ pub(crate) struct TokenResponse {
     scope: String,
     created_at: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    expires_in: Option<u64>,
+    expires_in: Option<i64>,
 }
 
 impl From<IssuedToken> for TokenResponse {
-    fn from(issued: IssuedToken) -> Self {
+    fn from(IssuedToken { secret, stored }: IssuedToken) -> Self {
+        let created_at = stored.created_at.as_second();
+        let lifetime = stored.expires_at.map(|end| end.as_second() - created_at);
         Self {
-            access_token: issued.secret.reveal().to_owned(),
+            access_token: secret.reveal().to_owned(),
             token_type: "Bearer",
-            scope: issued.scopes.to_string(),
-            created_at: issued.created_at.as_second(),
-            expires_in: issued.lifetime.map(|lifetime| lifetime.as_secs()),
+            scope: stored.scopes.to_string(),
+            created_at,
+            expires_in: lifetime,
         }
     }
 }
@@ -77,9 +79,7 @@ async fn redeem(
     attempt: &Redemption<'_>,
 ) -> Result<IssuedToken, OAuthApiError> {
     let now = state.clock.now();
-    let Some(found) = state.store.code(code).await? else {
-        return Err(OAuthError::InvalidGrant.into());
-    };
+    let found = state.store.code(code).await?.ok_or(OAuthError::InvalidGrant)?;
     let grant = found.grant;
     if let Err(error) = grant.check_redemption(attempt, found.token.is_some(), now) {
         tracing::info!(app = attempt.app_id, %error, "rejected the redemption of a code");
@@ -93,7 +93,7 @@ async fn redeem(
     if account.is_none_or(|account| account.disabled_at.is_some()) {
         return Err(OAuthError::InvalidGrant.into());
     }
-    match state.token_issuer().redeem_code(code.lookup, grant.scopes).await {
+    match state.token_issuer().redeem_code(code.lookup, grant).await {
         Ok(issued) => Ok(issued),
         Err(RedeemError::AlreadyRedeemed(token)) => {
             // Redeemed by another request since it was read: this one is the replay.

@@ -12,28 +12,14 @@ use crate::http::extract::session::BrowserSession;
 use crate::language::Language;
 use crate::pages::{ErrorPage, Layout};
 
-/// The targets that the forms of a page may submit and redirect to.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum FormTargets<'a> {
-    /// This server.
-    SameOrigin,
-    /// This server, and from there the app.
-    App(&'a RedirectUri),
-}
-
-impl FormTargets<'_> {
-    /// The sources of the directive `form-action`. Chrome applies it to every redirect after a
-    /// form, also to those by the app's server. So it allows whole schemes: an origin would break
-    /// apps that redirect to another one.
-    fn sources(self) -> String {
-        match self {
-            Self::App(uri) if !uri.is_oob() => {
-                let scheme = uri.as_str().split(':').next().unwrap_or_default();
-                let other = if scheme == "https" { String::new() } else { format!(" {scheme}:") };
-                format!("'self' https:{other}")
-            }
-            _ => "'self'".to_owned(),
-        }
+/// The sources of the directive `form-action`: this server, and the app if a form leads to it.
+/// Chrome applies it to every redirect after a form, also to those by the app's server. So it
+/// allows whole schemes: an origin would break apps that redirect to another one.
+fn form_action(app: Option<&RedirectUri>) -> String {
+    let Some(uri) = app.filter(|uri| !uri.is_oob()) else { return "'self'".to_owned() };
+    match uri.as_str().split(':').next().unwrap_or_default() {
+        "https" => "'self' https:".to_owned(),
+        scheme => format!("'self' https: {scheme}:"),
     }
 }
 
@@ -45,21 +31,22 @@ pub(crate) fn with_language(path: &str, lang: Option<Language>) -> String {
     }
 }
 
-/// Renders a page, and sets the cookie of the session if necessary.
+/// Renders a page, and sets the cookie of the session if necessary. Its forms lead to this server,
+/// and from there to the redirect URI of the app, if there is one.
 pub(crate) fn show_page(
     session: &BrowserSession,
     status: StatusCode,
     page: &impl Template,
-    forms: FormTargets<'_>,
+    app: Option<&RedirectUri>,
 ) -> Result<Response, PageError> {
-    Ok(session.with_cookie(render(&session.state, status, page, forms)?))
+    Ok(session.with_cookie(render(&session.state, status, page, app)?))
 }
 
 fn render(
     state: &AppState,
     status: StatusCode,
     page: &impl Template,
-    forms: FormTargets<'_>,
+    app: Option<&RedirectUri>,
 ) -> Result<Response, CommonError> {
     let html = page.render().map_err(|error| {
         tracing::error!(%error, "template rendering failed");
@@ -70,7 +57,7 @@ fn render(
     let policy = format!(
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
          base-uri 'none'; frame-ancestors 'none'; form-action {}",
-        forms.sources()
+        form_action(app)
     );
     let policy = HeaderValue::from_str(&policy).expect("a scheme is plain ASCII");
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
@@ -98,7 +85,7 @@ pub(crate) fn respond(session: &BrowserSession, result: Result<Response, PageErr
         return error_page(&session.state, layout.language, error);
     }
     let page = ErrorPage { layout, cause: error.cause() };
-    show_page(session, error.status(), &page, FormTargets::SameOrigin)
+    show_page(session, error.status(), &page, None)
         .unwrap_or_else(|_| CommonError::Internal.into_response())
 }
 
@@ -107,7 +94,7 @@ pub(crate) fn error_page(state: &AppState, language: Language, error: CommonErro
     let plain = error.to_response(ErrorFormat::Page);
     let layout = Layout { language, server: state.server_name() };
     let page = ErrorPage { layout, cause: PageError::from(error).cause() };
-    let rendered = render(state, plain.status(), &page, FormTargets::SameOrigin);
+    let rendered = render(state, plain.status(), &page, None);
     let Ok(mut response) = rendered else { return plain };
     if let Some(wait) = plain.headers().get(header::RETRY_AFTER) {
         response.headers_mut().insert(header::RETRY_AFTER, wait.clone());
@@ -141,7 +128,7 @@ mod tests {
 
     #[test]
     fn forms_may_lead_to_this_server_and_to_the_app() {
-        assert_eq!(FormTargets::SameOrigin.sources(), "'self'");
+        assert_eq!(form_action(None), "'self'");
         for (uri, sources) in [
             ("https://app.example/cb", "'self' https:"),
             ("http://127.0.0.1:4000/cb", "'self' https: http:"),
@@ -151,7 +138,7 @@ mod tests {
             ("urn:ietf:wg:oauth:2.0:oob", "'self'"),
         ] {
             let uri = RedirectUri::new(uri).unwrap();
-            assert_eq!(FormTargets::App(&uri).sources(), sources, "{uri}");
+            assert_eq!(form_action(Some(&uri)), sources, "{uri}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Removal of an app's access at `/oauth/account`.
 
 use axum::http::StatusCode;
-use belfry::tokens::{MATRIX, TokenIssuer};
+use belfry::tokens::{FirstPartyApp, TokenIssuer};
 use serde_json::{Value, json};
 
 use super::account::{ACCOUNT, app_named, authorize_app, visible_text, with_alice};
@@ -39,7 +39,7 @@ async fn tokens_of_first_party_apps_are_labelled() {
     let matrix = service.anonymous().send(login, body.to_string()).await.expect(StatusCode::OK);
     let matrix = matrix["access_token"].as_str().unwrap();
     let read = "read".parse().unwrap();
-    let cli = ("cli:My bot", "My bot");
+    let cli = FirstPartyApp::CommandLine("My bot");
     let issuer = TokenIssuer { store: service.store(), now: service.now(), lifetime: None };
     let bot = issuer.issue_first_party(cli, alice, None, read).await.unwrap();
 
@@ -52,7 +52,7 @@ async fn tokens_of_first_party_apps_are_labelled() {
         assert!(shown.contains(text), "{shown}");
     }
     // They can be removed like other apps.
-    let app = service.store().app_by_client_id(MATRIX.0).await.unwrap().unwrap().app.id;
+    let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;
     remove(&mut browser, &page, &app.to_string()).await;
     assert_eq!((status(&service, matrix).await, status(&service, bot.reveal()).await), (401, 200));
 }
