@@ -6,8 +6,12 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::fmt::temporal::DateTimePrinter;
 
 use super::{QuotaStatus, RateLimitDecision, UnixMicros};
+
+/// Prints a time with three digits of a second.
+const MILLISECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
 impl RateLimitDecision {
     /// `RateLimit`: `"account";r=299;t=300, "ip";r=12;t=41`. Names of limits need no escaping.
@@ -51,7 +55,11 @@ impl QuotaStatus {
     #[must_use]
     pub fn reset_time(&self) -> String {
         let milliseconds = self.reset.0.saturating_add(999).div_euclid(1000);
-        format!("{:.3}", Timestamp::from(UnixMicros(milliseconds.saturating_mul(1000))))
+        let reset = Timestamp::from(UnixMicros(milliseconds.saturating_mul(1000)));
+        let mut text = String::with_capacity("2026-08-01T13:50:41.000Z".len());
+        // Printing to a string does not fail.
+        let _ = MILLISECONDS.print_timestamp(&reset, &mut text);
+        text
     }
 }
 

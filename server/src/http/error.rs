@@ -157,7 +157,8 @@ impl LimitExceeded {
     fn to_response(self, format: ErrorFormat) -> Response {
         let body = match format {
             ErrorFormat::Matrix => {
-                let wait = self.retry_after.as_nanos().div_ceil(1_000_000).max(1);
+                let wait = self.retry_after.as_micros().div_ceil(1000).max(1);
+                let wait = u64::try_from(wait).unwrap_or(u64::MAX);
                 let start = r#"{"errcode":"M_LIMIT_EXCEEDED","error":"Too many requests""#;
                 Bytes::from(format!("{start},\"retry_after_ms\":{wait}}}"))
             }

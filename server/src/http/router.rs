@@ -6,10 +6,9 @@ mod tests;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::routing::{any, get, post};
 
-pub(crate) use self::area_router::{AreaRouter, join};
+pub(crate) use self::area_router::{AreaRouter, Routes};
 use super::account::{page, sign_in, sign_out};
 use super::api::{accounts, apps, instance};
 use super::error::format::ErrorFormat;
@@ -69,15 +68,15 @@ pub(crate) const MATRIX: Area = Area {
 /// The version prefixes of the Matrix client API. They are equivalent.
 const CLIENT_APIS: [&str; 3] = ["api/v1", "r0", "v3"];
 
-/// The router of the public address.
-pub(crate) fn router(state: &Arc<AppState>) -> Router {
-    join(areas(state), DEFAULT_AREA, state)
+/// The routes of the public address.
+pub(crate) fn routes(state: &Arc<AppState>) -> Routes {
+    Routes::join(areas(state), DEFAULT_AREA, state)
 }
 
-/// The router of the address for metrics.
-pub(crate) fn metrics_router(state: &Arc<AppState>) -> Router {
+/// The routes of the address for metrics.
+pub(crate) fn metrics_routes(state: &Arc<AppState>) -> Routes {
     let metrics = AreaRouter::new(EXEMPT).route("/metrics", get(health::metrics));
-    join(vec![metrics], EXEMPT, state)
+    Routes::join(vec![metrics], EXEMPT, state)
 }
 
 fn areas(state: &AppState) -> Vec<AreaRouter> {

@@ -2,20 +2,19 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::Response;
-use tower_service::Service;
 
 use crate::app::AppState;
 use crate::http::extract::client::Peer;
-use crate::http::router::{metrics_router, router};
+use crate::http::layer::area;
+use crate::http::router::{Routes, metrics_routes, routes};
 
 /// The router and the state behind it.
 #[derive(Clone)]
 pub struct HttpService {
-    router: Router,
+    routes: Arc<Routes>,
     state: Arc<AppState>,
 }
 
@@ -23,13 +22,13 @@ impl HttpService {
     /// The service of the public address.
     #[must_use]
     pub fn new(state: Arc<AppState>) -> Self {
-        Self { router: router(&state), state }
+        Self { routes: Arc::new(routes(&state)), state }
     }
 
     /// The service of the metrics address, without other routes.
     #[must_use]
     pub fn metrics_only(state: Arc<AppState>) -> Self {
-        Self { router: metrics_router(&state), state }
+        Self { routes: Arc::new(metrics_routes(&state)), state }
     }
 
     /// The state shared by the handlers.
@@ -41,10 +40,8 @@ impl HttpService {
     /// Responds to a request of this peer. If a handler panics, the status is 500.
     pub async fn respond(&self, peer: Peer, mut request: Request<Body>) -> Response {
         request.extensions_mut().insert(peer);
-        match self.router.clone().call(request).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        }
+        let area = self.routes.area(request.uri().path());
+        area::serve(area, &self.state, request, self.routes.router.clone()).await
     }
 }
 

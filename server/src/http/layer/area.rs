@@ -1,18 +1,14 @@
-//! The layer around the handlers of an area: CORS, rate limits, panics, error format, cache policy
-//! and metrics. It is a single layer, because each layer costs an allocation per request.
+//! The layer around the router that applies the policies of an area: CORS, rate limits, panics,
+//! error format, cache policy and metrics.
 
-use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Instant;
 
+use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
-use axum::routing::Route;
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use tower_service::Service;
 
 use super::cache::CachePolicy;
@@ -46,39 +42,18 @@ pub(crate) enum LimitClass {
     Gateway,
 }
 
-/// A route with the policies of its area around it.
-///
-/// `axum::middleware::from_fn` would do the same with two more allocations per request.
-#[derive(Clone)]
-pub(crate) struct AreaService {
-    pub(crate) area: Area,
-    pub(crate) state: Arc<AppState>,
-    pub(crate) route: Route,
-}
-
-impl Service<Request> for AreaService {
-    type Response = Response;
-    type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Response, Infallible>>;
-
-    /// Routes are always ready.
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        let Self { area, state, route } = self.clone();
-        Box::pin(async move { Ok(serve(area, state, request, route).await) })
-    }
-}
-
 /// Handles a request with the policies of its area.
-async fn serve(area: Area, state: Arc<AppState>, request: Request, route: Route) -> Response {
+pub(crate) async fn serve(
+    area: Area,
+    state: &AppState,
+    request: Request,
+    router: Router,
+) -> Response {
     let started = Instant::now();
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let mut response = match area.cors.preflight(&method) {
         Some(preflight) => preflight,
-        None => handle(area, &state, request, route).await,
+        None => handle(area, state, request, router).await,
     };
     let headers = response.headers_mut();
     area.cors.write_headers(headers);
@@ -94,7 +69,12 @@ async fn serve(area: Area, state: Arc<AppState>, request: Request, route: Route)
 
 /// Applies the rate limits, calls the handler, and writes errors in the format of the area. Every
 /// response reports the limits, also after an error or a panic.
-async fn handle(area: Area, state: &AppState, mut request: Request, mut route: Route) -> Response {
+async fn handle(
+    area: Area,
+    state: &AppState,
+    mut request: Request,
+    mut router: Router,
+) -> Response {
     let is_page = area.errors == ErrorFormat::Page && !wants_json(request.headers());
     let language = is_page.then(|| page_language(request.uri(), request.headers()));
     let write_error = |error: CommonError| match language {
@@ -106,7 +86,7 @@ async fn handle(area: Area, state: &AppState, mut request: Request, mut route: R
         if area.limits == LimitClass::Counted {
             rate_limit::apply(state, &mut request, &mut limits).await?;
         }
-        let Ok(mut response) = route.call(request).await;
+        let Ok(mut response) = router.call(request).await;
         limits.add_from(&mut response);
         Ok::<_, CommonError>(response)
     };

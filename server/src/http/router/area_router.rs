@@ -1,38 +1,49 @@
-//! A router whose routes all belong to one area.
+//! Routers whose routes all belong to one area, and the router that joins them.
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::handler::Handler;
 use axum::routing::{MethodRouter, any};
-use tower_layer::layer_fn;
 
 use crate::app::AppState;
 use crate::http::error::CommonError;
-use crate::http::layer::area::{Area, AreaService};
+use crate::http::layer::area::Area;
 
-/// The routes of one area. Their paths are recorded for tests.
+/// The routes of one area.
 pub(crate) struct AreaRouter {
     pub(crate) area: Area,
-    pub(crate) paths: Vec<String>,
-    routes: Router<Arc<AppState>>,
+    pub(crate) routes: PathRouter,
     /// Catch-all routes, in a second router, because one router cannot have a parameter and a
     /// catch-all at the same position.
-    unknown: Router<Arc<AppState>>,
+    pub(crate) unknown: PathRouter,
+}
+
+/// A router that can list its paths.
+#[derive(Default)]
+pub(crate) struct PathRouter {
+    router: Router<Arc<AppState>>,
+    pub(crate) paths: Vec<String>,
+}
+
+impl PathRouter {
+    fn add(&mut self, path: String, methods: MethodRouter<Arc<AppState>>) {
+        self.router = std::mem::take(&mut self.router).route(&path, methods);
+        self.paths.push(path);
+    }
 }
 
 impl AreaRouter {
     pub(crate) fn new(area: Area) -> Self {
-        Self { area, paths: Vec::new(), routes: Router::new(), unknown: Router::new() }
+        Self { area, routes: PathRouter::default(), unknown: PathRouter::default() }
     }
 
     /// Adds a route, also with a trailing slash if the area ignores it.
     pub(crate) fn route(mut self, path: &str, methods: MethodRouter<Arc<AppState>>) -> Self {
         if self.area.ignores_trailing_slash {
-            self.routes = self.routes.route(&format!("{path}/"), methods.clone());
+            self.routes.add(format!("{path}/"), methods.clone());
         }
-        self.routes = self.routes.route(path, methods);
-        self.paths.push(path.to_owned());
+        self.routes.add(path.to_owned(), methods);
         self
     }
 
@@ -40,8 +51,8 @@ impl AreaRouter {
     pub(crate) fn not_found_under(self, prefix: &str) -> Self {
         let not_found = || any(async || CommonError::NotFound);
         let mut this = self.unknown_under(prefix, not_found());
-        this.unknown = this.unknown.route(prefix, not_found());
-        this.unknown = this.unknown.route(&format!("{prefix}/"), not_found());
+        this.unknown.add(prefix.to_owned(), not_found());
+        this.unknown.add(format!("{prefix}/"), not_found());
         this
     }
 
@@ -51,9 +62,7 @@ impl AreaRouter {
         prefix: &str,
         methods: MethodRouter<Arc<AppState>>,
     ) -> Self {
-        let path = format!("{prefix}/{{*path}}");
-        self.unknown = self.unknown.route(&path, methods);
-        self.paths.push(path);
+        self.unknown.add(format!("{prefix}/{{*path}}"), methods);
         self
     }
 
@@ -62,27 +71,43 @@ impl AreaRouter {
         mut self,
         handler: impl Handler<T, Arc<AppState>>,
     ) -> Self {
-        self.routes = self.routes.method_not_allowed_fallback(handler);
+        self.routes.router = self.routes.router.method_not_allowed_fallback(handler);
         self
     }
 }
 
-/// Joins areas to one router. All other paths belong to the area `fallback`.
-pub(crate) fn join(areas: Vec<AreaRouter>, fallback: Area, state: &Arc<AppState>) -> Router {
-    let not_found = Router::new().fallback(async || CommonError::NotFound);
-    let mut unknown = with_area(not_found, fallback, state);
-    let mut routes = Router::new();
-    for area in areas {
-        let area_routes =
-            area.routes.method_not_allowed_fallback(async || CommonError::MethodNotAllowed);
-        routes = routes.merge(with_area(area_routes, area.area, state));
-        unknown = unknown.merge(with_area(area.unknown, area.area, state));
-    }
-    routes.fallback_service(unknown)
+/// All routes, and the area of every path.
+pub(crate) struct Routes {
+    pub(crate) router: Router,
+    /// The areas by the paths of `router` and of its fallback.
+    areas: [matchit::Router<Area>; 2],
+    fallback: Area,
 }
 
-fn with_area(router: Router<Arc<AppState>>, area: Area, state: &Arc<AppState>) -> Router {
-    let shared = Arc::clone(state);
-    let layer = layer_fn(move |route| AreaService { area, state: Arc::clone(&shared), route });
-    router.layer(layer).with_state(Arc::clone(state))
+impl Routes {
+    /// Joins areas. All other paths belong to the area `fallback`.
+    pub(crate) fn join(areas: Vec<AreaRouter>, fallback: Area, state: &Arc<AppState>) -> Self {
+        let mut routes = Router::new();
+        let mut unknown = Router::new().fallback(async || CommonError::NotFound);
+        let mut by_path = [matchit::Router::new(), matchit::Router::new()];
+        for AreaRouter { area, routes: known, unknown: other } in areas {
+            routes = routes.merge(known.router);
+            unknown = unknown.merge(other.router);
+            for (paths, areas) in [known.paths, other.paths].into_iter().zip(&mut by_path) {
+                for path in paths {
+                    areas.insert(path, area).expect("the router accepted this path");
+                }
+            }
+        }
+        let routes = routes.method_not_allowed_fallback(async || CommonError::MethodNotAllowed);
+        let router = routes.fallback_service(unknown.with_state(Arc::clone(state)));
+        Self { router: router.with_state(Arc::clone(state)), areas: by_path, fallback }
+    }
+
+    /// The area of a path. The layer applies its policies before the router runs, so that
+    /// rejecting a request stays cheap.
+    pub(crate) fn area(&self, path: &str) -> Area {
+        let found = self.areas.iter().find_map(|areas| areas.at(path).ok());
+        found.map_or(self.fallback, |found| *found.value)
+    }
 }

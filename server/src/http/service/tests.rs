@@ -11,7 +11,7 @@ use crate::clock::FakeClock;
 use crate::config::Config;
 use crate::http::AbuseGuard;
 use crate::http::error::CommonError;
-use crate::http::router::{AreaRouter, DEFAULT_AREA, MATRIX, join};
+use crate::http::router::{AreaRouter, DEFAULT_AREA, MATRIX, Routes};
 use crate::store::{Database, Store};
 
 /// The state of a service with default settings and an empty database in this folder.
@@ -43,7 +43,7 @@ pub(crate) async fn test_service(folder: &std::path::Path) -> HttpService {
     let plain = AreaRouter::new(DEFAULT_AREA)
         .route("/slow", get(slowly))
         .route("/well", get(async || "well"));
-    HttpService { router: join(vec![matrix, plain], DEFAULT_AREA, &state), state }
+    HttpService { routes: Arc::new(Routes::join(vec![matrix, plain], DEFAULT_AREA, &state)), state }
 }
 
 const PEER: Peer = Peer(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1));
