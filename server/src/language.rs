@@ -1,16 +1,16 @@
 //! The languages of pages and error messages.
 
 mod localize;
-pub(crate) mod messages;
 mod negotiation;
 mod text;
 
 pub use localize::Localize;
+use strum::VariantArray;
 pub use text::Argument;
 pub(crate) use text::isolate;
 
 /// A supported language.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, VariantArray)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
 pub enum Language {
     #[default]
@@ -29,19 +29,7 @@ pub enum Language {
 
 impl Language {
     /// Every language.
-    pub const ALL: [Self; 11] = [
-        Self::English,
-        Self::German,
-        Self::French,
-        Self::Spanish,
-        Self::Portuguese,
-        Self::Italian,
-        Self::Dutch,
-        Self::Polish,
-        Self::Japanese,
-        Self::Chinese,
-        Self::Arabic,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// Its two-letter code and its message file.
     const fn locale(self) -> (&'static str, &'static str) {

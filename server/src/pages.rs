@@ -17,7 +17,7 @@ pub use self::account::AccountPage;
 pub use self::consent::ConsentPage;
 pub use self::error::{ErrorCause, ErrorPage};
 pub use self::sign_in::{SignInError, SignInPage};
-use crate::language::{Language, messages};
+use crate::language::{Language, Localize};
 pub use crate::store::AuthorizedApp;
 
 /// The parameters of the layout that all pages share.
@@ -41,9 +41,9 @@ impl Layout<'_> {
     }
 
     /// Descriptions of the scopes, either the administrative ones or the others.
-    fn allowed(&self, scopes: &Scopes, admin: bool) -> Vec<Cow<'static, str>> {
+    fn allowed(&self, scopes: &Scopes, admin: bool) -> Vec<String> {
         let items = items(scopes).into_iter().filter(|item| item.admin == admin);
-        items.map(|item| self.text(&messages::consent_item(&item))).collect()
+        items.map(|item| item.localize(self.language)).collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Validation of account names, e-mail addresses and passwords.
 
+use strum::IntoStaticStr;
 use thiserror::Error;
 
 use crate::secret::Secret;
@@ -23,7 +24,8 @@ const RESERVED: &str = "abuse account accounts admin administrator administrator
 const COMMON: &str = include_str!("account/common.txt");
 
 /// Why a field of an account is invalid. In messages the text comes after the name of the field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[expect(missing_docs, reason = "the error texts describe them")]
 pub enum FieldError {
     #[error("can't be blank")]

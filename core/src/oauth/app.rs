@@ -1,5 +1,6 @@
 //! Apps (OAuth clients): their registration, redirect URIs and scopes.
 
+use strum::IntoStaticStr;
 use thiserror::Error;
 
 use super::error::OAuthError;
@@ -77,7 +78,8 @@ pub struct Registration {
 }
 
 /// Why a registration is invalid, worded as Mastodon does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[expect(missing_docs, reason = "the error texts describe them")]
 pub enum AppError {
     #[error("Application name can't be blank")]

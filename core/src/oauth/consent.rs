@@ -3,7 +3,8 @@
 use super::scope::{Scope, Scopes};
 
 /// The access to a resource.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum AccessLevel {
     /// Read only.
     Read,

@@ -1,5 +1,6 @@
 //! Errors of the OAuth endpoints, with their protocol codes and descriptions.
 
+use strum::IntoStaticStr;
 use thiserror::Error;
 
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
@@ -21,7 +22,8 @@ wire_enum! {
 }
 
 /// Why an OAuth request is rejected. Its text is the `error_description`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[expect(missing_docs, reason = "the error texts describe them")]
 pub enum OAuthError {
     #[error("Missing required parameter: {0}.")]

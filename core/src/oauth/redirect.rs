@@ -7,6 +7,7 @@ use std::num::NonZeroU16;
 use fluent_uri::UriRef;
 use fluent_uri::component::Scheme;
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 use thiserror::Error;
 
 use super::uri::{has_plain_host, is_web, web_host};
@@ -24,7 +25,8 @@ const FORBIDDEN: &str = "about blob data file filesystem ftp intent jar javascri
 pub struct RedirectUri(String);
 
 /// Why a text cannot be registered as a redirect URI.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum RedirectUriError {
     /// The scheme runs code, reads local data or never leads to an app.
     #[error("is forbidden by the server.")]

@@ -37,17 +37,17 @@ pub struct TokenAccount {
     pub disabled_at: Option<Timestamp>,
 }
 
-/// Why an issued token is not valid.
+/// Why an issued token is not valid. The texts are Mastodon's, because clients compare them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum TokenError {
     /// The token was revoked, or its app was disabled.
-    #[error("the token was revoked")]
+    #[error("The access token was revoked")]
     Revoked,
     /// The token expired.
-    #[error("the token expired")]
+    #[error("The access token expired")]
     Expired,
     /// The account was disabled.
-    #[error("the account is disabled")]
+    #[error("Your login is currently disabled")]
     AccountDisabled,
 }
 

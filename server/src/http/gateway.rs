@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use belfry_core::limits::RateLimitDecision;
 use belfry_core::limits::original_request::{OriginalRequest, OriginalRequestError, resolve};
 use belfry_core::oauth::scope::{ScopeError, Scopes};
-use belfry_core::oauth::token::{Token, TokenError};
+use belfry_core::oauth::token::Token;
 use jiff::Timestamp;
 use url::form_urlencoded;
 
@@ -88,16 +88,12 @@ fn authorize(credential: Credential, uri: &Uri, now: Timestamp) -> Result<Respon
         Credential::Token(_, token) => token,
         Credential::Missing => return Err(GatewayError::MissingToken),
         Credential::Unknown | Credential::ApplicationService(_) => {
-            return Err(GatewayError::InvalidToken("The access token is invalid"));
+            return Err(GatewayError::InvalidToken);
         }
         Credential::MultipleTokens => return Err(GatewayError::MultipleTokens),
         Credential::LookupFailed(error) => return Err(GatewayError::Common(error)),
     };
-    token.check(now).map_err(|error| match error {
-        TokenError::Revoked => GatewayError::InvalidToken("The access token was revoked"),
-        TokenError::Expired => GatewayError::InvalidToken("The access token expired"),
-        TokenError::AccountDisabled => GatewayError::DisabledAccount,
-    })?;
+    token.check(now)?;
     if required.iter().all(|scope| token.scopes.allows(scope)) {
         Ok(identity_headers(&token).into_response())
     } else {

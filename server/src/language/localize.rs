@@ -1,15 +1,17 @@
-//! Localised messages of OAuth errors. The English messages equal those of the API.
+//! Localised messages for errors and permissions of the core. English messages of errors equal those
+//! of the API. The keys in the locale files are derived from the names of the variants.
 
 use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::app::{self, AppError};
+use belfry_core::oauth::consent::ConsentItem;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameter::{MAX_STATE_LENGTH, Parameter};
-use belfry_core::oauth::sign_up::AccountError;
+use belfry_core::oauth::sign_up::{AccountError, Field};
 use belfry_core::oauth::validation::ValidationErrors;
 
-use super::{Argument, Language, messages};
+use super::{Argument, Language};
 
-/// An error with a message in every language.
+/// A value with a message in every language.
 pub trait Localize {
     /// Its message in this language.
     fn localize(&self, language: Language) -> String;
@@ -17,40 +19,54 @@ pub trait Localize {
 
 impl Localize for OAuthError {
     fn localize(&self, language: Language) -> String {
+        let key = format!("oauth-error-{}", <&str>::from(self));
         let parameter = self.parameter().map(Parameter::as_str);
         let count = matches!(self, Self::StateTooLong).then_some(MAX_STATE_LENGTH);
         let parameter = parameter.map(|name| ("parameter", Argument::Trusted(name)));
-        language.text_with_all(
-            messages::oauth_error(*self),
-            parameter.into_iter().chain(count_argument(count)),
-        )
+        language.text_with_all(&key, parameter.into_iter().chain(count_argument(count)))
     }
 }
 
 impl Localize for AppError {
     fn localize(&self, language: Language) -> String {
+        let key = match self {
+            Self::RedirectUri(error) => format!("app-redirect-uri-{}", <&str>::from(error)),
+            _ => format!("app-{}", <&str>::from(self)),
+        };
         let count = match self {
             Self::NameTooLong => Some(app::MAX_NAME_LENGTH),
             Self::WebsiteTooLong | Self::RedirectUriTooLong => Some(app::MAX_URIS_LENGTH),
             _ => None,
         };
-        language.text_with_all(messages::app_error(*self), count_argument(count))
+        language.text_with_all(&key, count_argument(count))
     }
 }
 
 impl Localize for FieldError {
     fn localize(&self, language: Language) -> String {
-        language.text_with_all(messages::field_error(*self), count_argument(self.count()))
+        let key = format!("account-{}", <&str>::from(self));
+        language.text_with_all(&key, count_argument(self.count()))
+    }
+}
+
+impl Localize for Field {
+    fn localize(&self, language: Language) -> String {
+        language.text(&format!("account-field-{self}")).into_owned()
     }
 }
 
 impl Localize for AccountError {
     fn localize(&self, language: Language) -> String {
-        let field = language.text(messages::field(self.field));
-        let problem = self.error.localize(language);
+        let (field, problem) = (self.field.localize(language), self.error.localize(language));
         let arguments =
             [("field", Argument::Trusted(&field)), ("problem", Argument::Trusted(&problem))];
         language.text_with_all("account-error", arguments)
+    }
+}
+
+impl Localize for ConsentItem {
+    fn localize(&self, language: Language) -> String {
+        language.text(&consent_key(self)).into_owned()
     }
 }
 
@@ -69,4 +85,30 @@ impl<E: Localize> Localize for ValidationErrors<E> {
 
 fn count_argument(count: Option<usize>) -> Option<(&'static str, Argument<'static>)> {
     count.map(|count| ("count", Argument::Number(count)))
+}
+
+fn consent_key(item: &ConsentItem) -> String {
+    let admin = if item.admin { "admin-" } else { "" };
+    format!("consent-{admin}{}-{}", item.resource, <&str>::from(item.access))
+}
+
+#[cfg(test)]
+mod tests {
+    use belfry_core::oauth::consent::items;
+
+    use super::*;
+
+    #[test]
+    fn a_permission_has_one_message_per_resource_and_access() {
+        for (scopes, keys) in [
+            ("read", vec!["consent-all-read"]),
+            ("read:accounts write:accounts", vec!["consent-accounts-both"]),
+            ("push follow", vec!["consent-follow-both", "consent-push-both"]),
+            ("admin:write:ip_blocks", vec!["consent-admin-ip_blocks-write"]),
+        ] {
+            let found: Vec<String> =
+                items(&scopes.parse().unwrap()).iter().map(consent_key).collect();
+            assert_eq!(found, keys, "{scopes}");
+        }
+    }
 }

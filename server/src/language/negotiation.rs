@@ -11,7 +11,7 @@ impl Language {
     pub fn from_tag(tag: &str) -> Option<Self> {
         let tag = language_tag::normalize(tag)?;
         let code = tag.split('-').next()?;
-        Self::ALL.into_iter().find(|language| language.code().eq_ignore_ascii_case(code))
+        Self::ALL.iter().copied().find(|language| language.code().eq_ignore_ascii_case(code))
     }
 
     /// The language of a response: that of the `lang` parameter, else of the session, else the
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn every_language_is_found_by_its_code_and_its_tag() {
-        for language in Language::ALL {
+        for &language in Language::ALL {
             assert_eq!(Language::from_tag(language.code()), Some(language));
             assert_eq!(Language::from_tag(language.tag()), Some(language));
         }
@@ -199,7 +199,7 @@ mod tests {
 
         #[test]
         fn any_list_of_weights_gives_the_first_language_of_the_highest_weight(
-            items in prop::collection::vec((prop::sample::select(&Language::ALL[..]), 1..=1000_u16), 1..20),
+            items in prop::collection::vec((prop::sample::select(Language::ALL), 1..=1000_u16), 1..20),
         ) {
             let write = |(language, weight): &(Language, u16)| {
                 format!("{};q={}.{:03}", language.code(), weight / 1000, weight % 1000)

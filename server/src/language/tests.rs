@@ -16,7 +16,7 @@ use belfry_core::secret::Secret;
 use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
 use fluent_syntax::parser;
 
-use super::{Argument, Language, Localize, messages};
+use super::{Argument, Language, Localize};
 use crate::pages::samples;
 
 thread_local! {
@@ -162,7 +162,7 @@ fn collect_variables(pattern: &Pattern<&str>, variables: &mut BTreeSet<String>) 
 #[test]
 fn every_language_has_the_messages_of_english_with_the_same_variables() {
     let english = messages(Language::English);
-    for language in Language::ALL {
+    for &language in Language::ALL {
         let messages = messages(language);
         for (key, variables) in &english {
             assert_eq!(messages.get(key), Some(variables), "{}: {key}", language.code());
@@ -181,7 +181,7 @@ fn every_message_is_used_and_every_used_message_exists() {
     for (one, two) in Scope::ALL.iter().flat_map(|one| Scope::ALL.iter().map(move |two| (one, two)))
     {
         for item in items(&[*one, *two].into_iter().collect()) {
-            let _ = Language::English.text(&messages::consent_item(&item));
+            let _ = item.localize(Language::English);
         }
     }
     let _ = oauth_errors().map(|error| error.localize(Language::English));
@@ -210,7 +210,7 @@ fn english_messages_equal_those_of_the_api() {
         assert_eq!(error.localize(english), error.to_string());
     }
     for field in fields() {
-        assert_eq!(english.text(messages::field(field)), field.label());
+        assert_eq!(field.localize(english), field.label());
     }
     for error in account_errors() {
         assert_eq!(error.localize(english), error.to_string());
@@ -222,7 +222,7 @@ fn english_messages_equal_those_of_the_api() {
 
 #[test]
 fn errors_are_complete_in_every_language() {
-    for language in Language::ALL {
+    for &language in Language::ALL {
         let (app, account) = invalid();
         let oauth_errors = oauth_errors().map(|it| it.localize(language));
         let forms = [app.localize(language), account.localize(language)];

@@ -6,7 +6,7 @@ use super::*;
 
 /// Every page in every language, with its name.
 fn every_page(app: &str) -> impl Iterator<Item = (String, String)> {
-    Language::ALL.into_iter().flat_map(move |language| {
+    Language::ALL.iter().copied().flat_map(move |language| {
         let pages = samples::all(language, app).unwrap();
         pages.into_iter().map(move |(name, page)| (format!("{name}.{}", language.code()), page))
     })
@@ -20,7 +20,7 @@ fn values<'a>(page: &'a str, attribute: &str) -> Vec<&'a str> {
 
 #[test]
 fn a_page_declares_its_language_direction_and_title() {
-    for language in Language::ALL {
+    for &language in Language::ALL {
         for (name, page) in samples::all(language, "Tusky").unwrap() {
             let opening = format!(
                 "<!doctype html>\n<html lang=\"{}\" dir=\"{}\">",

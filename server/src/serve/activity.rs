@@ -15,34 +15,31 @@ use tokio_util::io::{InspectReader, InspectWriter};
 #[derive(Debug)]
 pub(super) struct Activity(Mutex<State>);
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct State {
-    phase: Phase,
-    /// When the phase began, or when HTTP/1 last wrote a part of a response.
+    /// The requests in flight.
+    requests: usize,
+    /// Whether a part of the next request head of HTTP/1, or of the preface of HTTP/2, has arrived.
+    is_reading_head: bool,
+    /// When the last of these changed, or when HTTP/1 last wrote a part of a response.
     since: Instant,
-    /// `None` until the first bytes have arrived.
-    protocol: Option<Protocol>,
+    protocol: Protocol,
     /// Whether a request has been received.
-    used: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// Waiting for a request.
-    Idle,
-    /// A part of a request head of HTTP/1 has arrived.
-    ReadingHead,
-    /// Requests are being handled.
-    Serving { requests: usize },
+    is_used: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
+    /// Only this number of bytes of the HTTP/2 preface has arrived.
+    Unknown(usize),
     Http1,
     /// Some of its frames belong to no request (pings, window updates), so that reads and writes
-    /// do not determine the phase.
+    /// say nothing about requests.
     Http2,
 }
+
+/// The first bytes of every HTTP/2 connection (RFC 9113 section 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Why a connection is closed by the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,19 +50,20 @@ pub(super) enum Timeout {
 
 impl Activity {
     pub(super) fn new() -> Self {
-        let since = Instant::now();
-        Self(Mutex::new(State { phase: Phase::Idle, since, protocol: None, used: false }))
+        Self(Mutex::new(State {
+            requests: 0,
+            is_reading_head: false,
+            since: Instant::now(),
+            protocol: Protocol::Unknown(0),
+            is_used: false,
+        }))
     }
 
     /// Starts a request, which ends when the returned guard is dropped, also by a panic or a reset.
     pub(super) fn begin_request(&self) -> RequestGuard<'_> {
         let mut state = self.lock();
-        let requests = match state.phase {
-            Phase::Serving { requests } => requests + 1,
-            Phase::Idle | Phase::ReadingHead => 1,
-        };
-        state.phase = Phase::Serving { requests };
-        state.used = true;
+        state.requests += 1;
+        (state.is_reading_head, state.is_used) = (false, true);
         RequestGuard(self)
     }
 
@@ -74,11 +72,14 @@ impl Activity {
     pub(super) async fn timeout(&self, head: Duration, idle: Duration) -> Timeout {
         loop {
             sleep(head.min(idle)).await;
-            let State { phase, since, .. } = *self.lock();
-            match phase {
-                Phase::ReadingHead if since.elapsed() >= head => return Timeout::SlowHead,
-                Phase::Idle if since.elapsed() >= idle => return Timeout::Idle,
-                _ => {}
+            let state = self.lock();
+            let (limit, timeout) = if state.is_reading_head {
+                (head, Timeout::SlowHead)
+            } else {
+                (idle, Timeout::Idle)
+            };
+            if state.requests == 0 && state.since.elapsed() >= limit {
+                return timeout;
             }
         }
     }
@@ -87,13 +88,13 @@ impl Activity {
     /// their own.
     pub(super) fn is_unused(&self) -> bool {
         let state = self.lock();
-        !state.used && state.protocol != Some(Protocol::Http2)
+        !state.is_used && state.protocol != Protocol::Http2
     }
 
     /// Whether this is HTTP/2 without a request in flight.
     pub(super) fn is_idle_http2(&self) -> bool {
         let state = self.lock();
-        state.phase == Phase::Idle && state.protocol == Some(Protocol::Http2)
+        state.requests == 0 && state.protocol == Protocol::Http2
     }
 
     /// Wraps a stream so that its reads and writes are recorded.
@@ -108,18 +109,27 @@ impl Activity {
 
     fn record_read(&self, bytes: &[u8]) {
         let mut state = self.lock();
-        let protocol = *state.protocol.get_or_insert_with(|| {
-            if bytes.starts_with(b"PRI ") { Protocol::Http2 } else { Protocol::Http1 }
-        });
-        if protocol == Protocol::Http1 && state.phase == Phase::Idle {
-            (state.phase, state.since) = (Phase::ReadingHead, Instant::now());
+        if let Protocol::Unknown(received) = state.protocol {
+            let expected = &PREFACE[received..];
+            let length = expected.len().min(bytes.len());
+            state.protocol = if bytes[..length] != expected[..length] {
+                Protocol::Http1
+            } else if length < expected.len() {
+                Protocol::Unknown(received + length)
+            } else {
+                Protocol::Http2
+            };
+        }
+        let is_reading_head = state.requests == 0 && state.protocol != Protocol::Http2;
+        if state.is_reading_head != is_reading_head {
+            (state.is_reading_head, state.since) = (is_reading_head, Instant::now());
         }
     }
 
     /// Restarts the timeout, because a client may read a long response slowly.
     fn record_write(&self) {
         let mut state = self.lock();
-        if state.protocol == Some(Protocol::Http1) {
+        if state.protocol == Protocol::Http1 {
             state.since = Instant::now();
         }
     }
@@ -135,11 +145,9 @@ pub(super) struct RequestGuard<'a>(&'a Activity);
 impl Drop for RequestGuard<'_> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
-        match state.phase {
-            Phase::Serving { requests } if requests > 1 => {
-                state.phase = Phase::Serving { requests: requests - 1 };
-            }
-            _ => (state.phase, state.since) = (Phase::Idle, Instant::now()),
+        state.requests -= 1;
+        if state.requests == 0 {
+            state.since = Instant::now();
         }
     }
 }
@@ -249,7 +257,7 @@ mod tests {
     async fn pings_do_not_keep_an_idle_http2_connection_open() {
         for requests in [0, 1] {
             let timeout = timeout_of(async |activity| {
-                activity.record_read(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+                activity.record_read(PREFACE);
                 for _ in 0..requests {
                     drop(activity.begin_request());
                 }
@@ -266,11 +274,40 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_connection_is_idle_when_its_last_concurrent_request_has_ended() {
         let activity = Activity::new();
-        activity.record_read(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+        activity.record_read(PREFACE);
         let (first, second) = (activity.begin_request(), activity.begin_request());
         drop(first);
         assert!(!activity.is_idle_http2());
         drop(second);
         assert!(activity.is_idle_http2());
+    }
+
+    #[test]
+    fn http2_is_recognised_by_its_whole_preface_in_any_pieces() {
+        let protocol = |pieces: &[&[u8]]| {
+            let activity = Activity::new();
+            pieces.iter().for_each(|piece| activity.record_read(piece));
+            activity.lock().protocol
+        };
+        for split in 0..PREFACE.len() {
+            let (start, end) = PREFACE.split_at(split);
+            assert_eq!(protocol(&[start]), Protocol::Unknown(split));
+            assert_eq!(protocol(&[start, end]), Protocol::Http2);
+            assert_eq!(protocol(&[start, end, b"x"]), Protocol::Http2);
+            assert_eq!(protocol(&[start, b"GET"]), Protocol::Http1);
+        }
+        assert_eq!(protocol(&[b"PRI /x HTTP/1.1\r\n"]), Protocol::Http1);
+        assert_eq!(protocol(&[b"GET / HTTP/1.1\r\n", PREFACE]), Protocol::Http1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_preface_in_small_pieces_is_slow_and_not_served() {
+        let timeout = timeout_of(async |activity| {
+            for byte in PREFACE {
+                activity.record_read(&[*byte]);
+                seconds(1.0).await;
+            }
+        });
+        assert_eq!(timeout.await, Some((Timeout::SlowHead, HEAD)));
     }
 }

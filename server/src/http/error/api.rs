@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::app::AppError;
 use belfry_core::oauth::sign_up::AccountError;
+use belfry_core::oauth::token::TokenError;
 use belfry_core::oauth::validation::ValidationErrors;
 use serde_json::{Map, Value, json};
 
@@ -20,12 +21,8 @@ pub(crate) enum ApiError {
     MissingToken,
     #[error("The access token is invalid")]
     InvalidToken,
-    #[error("The access token was revoked")]
-    RevokedToken,
-    #[error("The access token expired")]
-    ExpiredToken,
-    #[error("Your login is currently disabled")]
-    DisabledAccount,
+    #[error(transparent)]
+    Token(#[from] TokenError),
     #[error("This action is outside the authorized scopes")]
     OutsideScopes,
     #[error("This method requires an authenticated user")]
@@ -47,13 +44,11 @@ impl IntoResponse for ApiError {
         let mut body = json!({ "error": text });
         let status = match &mut self {
             Self::Common(error) => return error.clone().into_response(),
-            Self::MissingToken | Self::InvalidToken | Self::RevokedToken | Self::ExpiredToken => {
-                StatusCode::UNAUTHORIZED
-            }
-            Self::DisabledAccount
+            Self::Token(TokenError::AccountDisabled)
             | Self::OutsideScopes
             | Self::AppTokenRequired
             | Self::RegistrationClosed => StatusCode::FORBIDDEN,
+            Self::MissingToken | Self::InvalidToken | Self::Token(_) => StatusCode::UNAUTHORIZED,
             Self::UserRequired | Self::Invalid(_, None) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Invalid(_, Some(details)) => {
                 body["details"] = details.take();

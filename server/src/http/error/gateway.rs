@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use belfry_core::limits::original_request::OriginalRequestError;
 use belfry_core::oauth::scope::ScopeError;
+use belfry_core::oauth::token::TokenError;
 use serde_json::json;
 
 use super::{CommonError, LimitExceeded, from_common, with_challenge};
@@ -21,10 +22,10 @@ pub(crate) enum GatewayError {
     MissingToken,
     #[error("Send the access token once: in the Authorization header or as access_token")]
     MultipleTokens,
-    #[error("{0}")]
-    InvalidToken(&'static str),
-    #[error("Your login is currently disabled")]
-    DisabledAccount,
+    #[error("The access token is invalid")]
+    InvalidToken,
+    #[error(transparent)]
+    Token(#[from] TokenError),
     #[error("This action is outside the authorized scopes")]
     InsufficientScope,
     #[error(transparent)]
@@ -34,20 +35,18 @@ pub(crate) enum GatewayError {
 /// Proxies pass on 401 and 403; an error in the configuration of the proxy is a 400.
 impl IntoResponse for GatewayError {
     fn into_response(self) -> Response {
-        let invalid_token = Some(r#"Bearer error="invalid_token""#);
         let (status, challenge) = match &self {
             Self::Common(error) => return error.clone().into_response(),
-            Self::Request(OriginalRequestError::Conflicting) | Self::DisabledAccount => {
-                (StatusCode::FORBIDDEN, None)
-            }
+            Self::Request(OriginalRequestError::Conflicting)
+            | Self::Token(TokenError::AccountDisabled) => (StatusCode::FORBIDDEN, None),
             Self::InsufficientScope => {
                 (StatusCode::FORBIDDEN, Some(r#"Bearer error="insufficient_scope""#))
             }
             Self::Request(OriginalRequestError::Missing | OriginalRequestError::Incomplete)
             | Self::InvalidScope(_) => (StatusCode::BAD_REQUEST, None),
             Self::MissingToken => (StatusCode::UNAUTHORIZED, Some("Bearer")),
-            Self::MultipleTokens | Self::InvalidToken(_) => {
-                (StatusCode::UNAUTHORIZED, invalid_token)
+            Self::MultipleTokens | Self::InvalidToken | Self::Token(_) => {
+                (StatusCode::UNAUTHORIZED, Some(r#"Bearer error="invalid_token""#))
             }
         };
         let body = Json(json!({ "error": self.to_string() }));

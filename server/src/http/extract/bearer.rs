@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use belfry_core::oauth::bearer::extract_token;
 use belfry_core::oauth::scope::Scope;
-use belfry_core::oauth::token::{Token, TokenAccount, TokenError};
+use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::SplitToken;
 
 use crate::app::AppState;
@@ -39,11 +39,7 @@ impl FromRequestParts<Arc<AppState>> for Bearer {
             Credential::LookupFailed(error) => return Err(error.into()),
             _ => return Err(ApiError::InvalidToken),
         };
-        token.check(state.clock.now()).map_err(|error| match error {
-            TokenError::Revoked => ApiError::RevokedToken,
-            TokenError::Expired => ApiError::ExpiredToken,
-            TokenError::AccountDisabled => ApiError::DisabledAccount,
-        })?;
+        token.check(state.clock.now())?;
         Ok(Self { token })
     }
 }

@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use belfry_core::matrix;
 use belfry_core::oauth::bearer::MultipleTokens;
 use belfry_core::oauth::scope::Scopes;
-use belfry_core::oauth::token::{Token, TokenError};
+use belfry_core::oauth::token::TokenError;
 use belfry_core::percent;
 use belfry_core::rules::RuleAccess;
 use belfry_core::secret::LookupKey;
@@ -80,7 +80,15 @@ enum TokenOwner {
 async fn authenticate(parts: &Parts, state: &AppState) -> Result<TokenOwner, MatrixError> {
     Client::inspect(parts, state, |client| match &client.credential {
         Credential::Token(secret, token) => match token.check(client.now) {
-            Ok(()) => token_user(secret.lookup, token).map(TokenOwner::User),
+            Ok(()) => {
+                let account = token.account.as_ref().ok_or(MatrixError::UserRequired)?;
+                Ok(TokenOwner::User(Requester {
+                    account: account.id,
+                    name: account.name.clone(),
+                    token: Some(secret.lookup),
+                    scopes: Some(token.scopes.clone()),
+                }))
+            }
             Err(TokenError::Revoked | TokenError::Expired) => Err(MatrixError::UnknownToken),
             Err(TokenError::AccountDisabled) => Err(MatrixError::Deactivated),
         },
@@ -91,17 +99,6 @@ async fn authenticate(parts: &Parts, state: &AppState) -> Result<TokenOwner, Mat
         Credential::LookupFailed(error) => Err(error.clone().into()),
     })
     .await
-}
-
-/// The user of a valid token.
-fn token_user(lookup: LookupKey, token: &Token) -> Result<Requester, MatrixError> {
-    let account = token.account.as_ref().ok_or(MatrixError::UserRequired)?;
-    Ok(Requester {
-        account: account.id,
-        name: account.name.clone(),
-        token: Some(lookup),
-        scopes: Some(token.scopes.clone()),
-    })
 }
 
 /// The user for whom an application service acts: the query's `user_id`, or its own user.

@@ -12,7 +12,6 @@ use std::net::IpAddr;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request};
 use belfry_core::limits::{Buckets, CountMode, Network, RateLimitDecision};
-use belfry_core::secret::HashedSecret;
 use jiff::Timestamp;
 
 pub(crate) use self::headers::RateLimitHeaders;
@@ -69,53 +68,32 @@ pub(crate) async fn check(
     now: Timestamp,
 ) -> (Client, RateLimitDecision) {
     let address = client::client_address(active, request.peer, request.headers);
+    let buckets = |account| {
+        active.buckets(request.method, request.target, account, Network::from_address(address))
+    };
     let client = match Client::resolve_cached(state, now, address, request.headers, request.query) {
         Ok(known) => known,
-        Err(secret) => match look_up(state, active, request, address, secret, now).await {
-            Ok(credential) => Client { now, address, credential },
-            // Rejected, so no handler uses the credential.
-            Err(decision) => {
-                return (Client { now, address, credential: Credential::Unknown }, decision);
+        Err(secret) => {
+            // Otherwise each invented token would cost a read of the database.
+            if active.mode == LimitMode::Enforce {
+                let decision =
+                    state.limits.check(active, CountMode::Peek, &buckets(None), now).await;
+                if !decision.is_admitted() {
+                    // No handler uses the credential of a rejected request.
+                    let credential = Credential::Unknown;
+                    return (Client { now, address, credential }, decision);
+                }
             }
-        },
+            Client { now, address, credential: client::look_up_token(state, secret).await }
+        }
     };
-    let buckets = buckets(active, request, &client);
+    let buckets = match &client.credential {
+        Credential::ApplicationService(service) if !service.rate_limited => Buckets::new(),
+        Credential::Token(_, token) if token.check(now).is_ok() => {
+            buckets(token.account.as_ref().map(|account| account.id))
+        }
+        _ => buckets(None),
+    };
     let decision = state.limits.check(active, CountMode::Check, &buckets, now).await;
     (client, decision)
-}
-
-/// Loads a token from the database, unless the address exceeds its limits: otherwise each invented
-/// token would cost a read.
-async fn look_up(
-    state: &AppState,
-    active: &ActiveLimits,
-    request: &LimitedRequest<'_>,
-    address: IpAddr,
-    secret: HashedSecret,
-    now: Timestamp,
-) -> Result<Credential, RateLimitDecision> {
-    if active.mode == LimitMode::Enforce {
-        let buckets =
-            active.buckets(request.method, request.target, None, Network::from_address(address));
-        let decision = state.limits.check(active, CountMode::Peek, &buckets, now).await;
-        if !decision.is_admitted() {
-            return Err(decision);
-        }
-    }
-    Ok(client::look_up_token(state, secret).await)
-}
-
-/// The buckets of a request; none for an application service without limits.
-fn buckets<'a>(
-    active: &'a ActiveLimits,
-    request: &LimitedRequest<'_>,
-    client: &Client,
-) -> Buckets<'a> {
-    let account = match &client.credential {
-        Credential::ApplicationService(service) if !service.rate_limited => return Buckets::new(),
-        Credential::Token(_, token) if token.check(client.now).is_ok() => token.account.as_ref(),
-        _ => None,
-    };
-    let account = account.map(|account| account.id);
-    active.buckets(request.method, request.target, account, Network::from_address(client.address))
 }
