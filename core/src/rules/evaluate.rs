@@ -180,7 +180,9 @@ impl CompiledRules {
         let global = RuleKind::ALL.into_iter().flat_map(|kind| {
             let user =
                 self.global[kind].iter().map(|rule| RankedRule::User(&RuleScope::Global, rule));
-            user.chain(BUILTIN_RULES.of_kind(kind).map(RankedRule::Builtin))
+            let of_kind = move |index: &usize| BUILTIN_RULES[*index].compiled.kind == kind;
+            let builtin = (MASTER + 1..BUILTIN_RULES.len()).filter(of_kind);
+            user.chain(builtin.map(RankedRule::Builtin))
         });
         once(RankedRule::Builtin(MASTER)).chain(device).chain(global)
     }
@@ -189,8 +191,8 @@ impl CompiledRules {
         let (enabled, is_superseded) = match rule {
             RankedRule::User(_, rule) => (rule.enabled, false),
             RankedRule::Builtin(index) => {
-                let builtin = BUILTIN_RULES.get(index);
-                (self.overrides.is_enabled(index), builtin.is_superseded(context.event))
+                let is_superseded = BUILTIN_RULES[index].is_superseded(context.event);
+                (self.overrides.is_enabled(index), is_superseded)
             }
         };
         if !enabled {
@@ -215,7 +217,7 @@ impl<'a> RankedRule<'a> {
     fn compiled(self) -> &'a CompiledRule {
         match self {
             Self::User(_, rule) => &rule.compiled,
-            Self::Builtin(index) => &BUILTIN_RULES.get(index).compiled,
+            Self::Builtin(index) => &BUILTIN_RULES[index].compiled,
         }
     }
 

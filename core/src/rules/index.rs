@@ -1,14 +1,13 @@
 //! An index over the push rules of many users. It finds the members of a room whose rules an event
 //! can match, so that the rules of all others need not be evaluated.
 //!
-//! Identical rules of different users are stored and evaluated once, with the users that have them
-//! as subscribers. A rule is found by an index key: a value or a word that an event must have for
-//! the rule to match.
+//! Identical rules of different users are stored and evaluated once. An index key is a value or a
+//! word that an event must have for a rule to match; a rule whose key the event lacks is skipped.
 
 mod evaluate;
 mod key;
-mod lookup;
 mod members;
+mod position_index;
 mod result;
 mod rule_table;
 #[cfg(test)]
@@ -18,7 +17,7 @@ use std::collections::HashMap;
 
 pub use members::Members;
 pub use result::{MemberGroup, RoomEvaluation};
-use rule_table::RuleTable;
+use rule_table::{RuleTable, SubscribedRule};
 use slab::Slab;
 
 use super::Document;
@@ -36,7 +35,7 @@ pub struct RuleIndex {
 struct IndexedUser {
     overrides: BuiltinOverrides,
     /// The user's enabled rules in evaluation order: those of devices, then the global ones.
-    rules: Box<[usize]>,
+    rules: Box<[SubscribedRule]>,
 }
 
 impl RuleIndex {
@@ -63,15 +62,13 @@ impl RuleIndex {
         self.remove(user_id);
         let (global, devices) = split_scopes(documents);
         let overrides = global.map(BuiltinOverrides::new).unwrap_or_default();
-        let user = self.users.insert(IndexedUser { overrides, rules: Box::default() });
         let mut rules = Vec::new();
         for document in devices.into_iter().chain(global) {
             for (kind, rule) in document.user_rules().iter().filter(|(_, rule)| rule.enabled) {
-                let rank = rules.len();
-                rules.extend(self.rules.subscribe(document.scope(), kind, rule, user, rank));
+                rules.extend(self.rules.subscribe(document.scope(), kind, rule));
             }
         }
-        self.users[user].rules = rules.into();
+        let user = self.users.insert(IndexedUser { overrides, rules: rules.into() });
         self.users_by_id.insert(user_id.into(), user);
     }
 
@@ -79,7 +76,7 @@ impl RuleIndex {
     pub fn remove(&mut self, user_id: &str) {
         let Some(user) = self.users_by_id.remove(user_id) else { return };
         for rule in self.users.remove(user).rules {
-            self.rules.unsubscribe(rule, user);
+            self.rules.unsubscribe(rule.number);
         }
     }
 

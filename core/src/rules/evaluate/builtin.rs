@@ -4,17 +4,24 @@ use std::sync::LazyLock;
 
 use super::{CompiledCondition, CompiledRule, effective_conditions};
 use crate::rules::event::Event;
-use crate::rules::{Action, Document, RuleKind, builtin};
+use crate::rules::{Action, Document, Rule, RuleKind, builtin};
 
 /// The built-in rules in evaluation order.
-pub(crate) static BUILTIN_RULES: LazyLock<BuiltinRules> = LazyLock::new(BuiltinRules::new);
+pub(crate) static BUILTIN_RULES: LazyLock<Vec<BuiltinRule>> = LazyLock::new(|| {
+    let compile = |(kind, rule): (RuleKind, &Rule)| {
+        let conditions = effective_conditions(kind, rule);
+        let conditions = conditions.iter().map(|one| CompiledCondition::for_builtin(&one.kind));
+        BuiltinRule {
+            compiled: CompiledRule::with_conditions(kind, rule, conditions.collect()),
+            enabled: rule.enabled,
+            is_legacy_mention: builtin::LEGACY_MENTIONS.contains(&rule.rule_id.as_str()),
+        }
+    };
+    builtin::all().iter().map(compile).collect()
+});
 
 /// The index of `.m.rule.master`, which is evaluated before all other rules of every scope.
 pub(crate) const MASTER: usize = 0;
-
-pub(crate) struct BuiltinRules {
-    rules: Vec<BuiltinRule>,
-}
 
 pub(crate) struct BuiltinRule {
     pub(crate) compiled: CompiledRule,
@@ -30,36 +37,6 @@ impl BuiltinRule {
     }
 }
 
-impl BuiltinRules {
-    fn new() -> Self {
-        let rules = builtin::all().iter().map(|(kind, rule)| {
-            let conditions = effective_conditions(kind, rule);
-            let conditions =
-                conditions.iter().map(|condition| CompiledCondition::for_builtin(&condition.kind));
-            BuiltinRule {
-                compiled: CompiledRule::with_conditions(kind, rule, conditions.collect()),
-                enabled: rule.enabled,
-                is_legacy_mention: builtin::LEGACY_MENTIONS.contains(&rule.rule_id.as_str()),
-            }
-        });
-        Self { rules: rules.collect() }
-    }
-
-    pub(crate) fn get(&self, index: usize) -> &BuiltinRule {
-        &self.rules[index]
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &BuiltinRule)> {
-        self.rules.iter().enumerate()
-    }
-
-    /// The indices of the rules of a kind, without [`MASTER`].
-    pub(crate) fn of_kind(&self, kind: RuleKind) -> impl Iterator<Item = usize> {
-        let of_kind = self.iter().filter(move |(_, rule)| rule.compiled.kind == kind);
-        of_kind.map(|(index, _)| index).filter(|index| *index != MASTER)
-    }
-}
-
 /// A user's overrides of the built-in rules.
 #[derive(Debug, Clone)]
 pub(crate) struct BuiltinOverrides {
@@ -71,15 +48,16 @@ pub(crate) struct BuiltinOverrides {
 
 impl Default for BuiltinOverrides {
     fn default() -> Self {
-        let bits = BUILTIN_RULES.iter().map(|(index, rule)| u64::from(rule.enabled) << index);
-        Self { enabled: bits.fold(0, |all, bit| all | bit), actions: Vec::new() }
+        let bits = BUILTIN_RULES.iter().enumerate();
+        let enabled = bits.map(|(index, rule)| u64::from(rule.enabled) << index).sum();
+        Self { enabled, actions: Vec::new() }
     }
 }
 
 impl BuiltinOverrides {
     pub(crate) fn new(document: &Document) -> Self {
         let mut overrides = Self::default();
-        for (index, rule) in BUILTIN_RULES.iter() {
+        for (index, rule) in BUILTIN_RULES.iter().enumerate() {
             let Some(patch) = document.patch(&rule.compiled.rule_id) else { continue };
             if let Some(enabled) = patch.enabled {
                 overrides.enabled &= !(1 << index);
@@ -104,7 +82,7 @@ impl BuiltinOverrides {
 
     /// The actions of a rule.
     pub(crate) fn actions(&self, index: usize) -> &[Action] {
-        self.changed_actions(index).unwrap_or(&BUILTIN_RULES.get(index).compiled.actions)
+        self.changed_actions(index).unwrap_or(&BUILTIN_RULES[index].compiled.actions)
     }
 
     /// The actions of a rule, if the user changed them.

@@ -1,12 +1,11 @@
 //! The members of a room, prepared for evaluation.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::RuleIndex;
 use super::key::IndexKey;
-use super::lookup::{Entry, KeyLookup};
+use super::position_index::{Entry, PositionIndex};
 use crate::rules::User;
 use crate::rules::evaluate::{BuiltinOverrides, Member};
 
@@ -15,10 +14,9 @@ use crate::rules::evaluate::{BuiltinOverrides, Member};
 pub struct Members<'a> {
     pub(super) index: &'a RuleIndex,
     pub(super) slots: Vec<MemberSlot<'a>>,
-    ids: OnceCell<KeyLookup>,
-    localparts: OnceCell<KeyLookup>,
-    display_names: OnceCell<KeyLookup>,
-    slots_by_user: OnceCell<HashMap<usize, Vec<usize>>>,
+    ids: OnceCell<PositionIndex>,
+    localparts: OnceCell<PositionIndex>,
+    display_names: OnceCell<PositionIndex>,
 }
 
 /// A member at its position in the list.
@@ -48,7 +46,6 @@ impl<'a> Members<'a> {
             ids: OnceCell::new(),
             localparts: OnceCell::new(),
             display_names: OnceCell::new(),
-            slots_by_user: OnceCell::new(),
         }
     }
 
@@ -65,7 +62,7 @@ impl<'a> Members<'a> {
     }
 
     /// Positions by user id. An id with wildcards matches other ids too, so it is always found.
-    pub(super) fn ids(&self) -> &KeyLookup {
+    pub(super) fn ids(&self) -> &PositionIndex {
         self.ids.get_or_init(|| {
             self.lookup(|slot| {
                 let is_glob = slot.user_id.contains(['*', '?']);
@@ -75,7 +72,7 @@ impl<'a> Members<'a> {
     }
 
     /// Positions by the localpart of the user id.
-    pub(super) fn localparts(&self) -> &KeyLookup {
+    pub(super) fn localparts(&self) -> &PositionIndex {
         self.localparts.get_or_init(|| {
             self.lookup(|slot| {
                 let localpart = User::new(slot.user_id).localpart;
@@ -85,7 +82,7 @@ impl<'a> Members<'a> {
     }
 
     /// Positions by display name.
-    pub(super) fn display_names(&self) -> &KeyLookup {
+    pub(super) fn display_names(&self) -> &PositionIndex {
         self.display_names.get_or_init(|| {
             self.lookup(|slot| {
                 let name = slot.member.display_name.unwrap_or_default();
@@ -94,21 +91,7 @@ impl<'a> Members<'a> {
         })
     }
 
-    fn lookup(&self, entry: impl Fn(&MemberSlot<'_>) -> Entry) -> KeyLookup {
-        KeyLookup::new(self.slots.iter().map(entry))
-    }
-
-    /// The positions of a user: one for each device that is listed.
-    pub(super) fn of_user(&self, user: usize) -> &[usize] {
-        let slots = self.slots_by_user.get_or_init(|| {
-            let mut slots: HashMap<usize, Vec<usize>> = HashMap::new();
-            for (position, slot) in self.slots.iter().enumerate() {
-                if let Some(user) = slot.user {
-                    slots.entry(user).or_default().push(position);
-                }
-            }
-            slots
-        });
-        slots.get(&user).map_or(&[], Vec::as_slice)
+    fn lookup(&self, entry: impl Fn(&MemberSlot<'_>) -> Entry) -> PositionIndex {
+        PositionIndex::new(self.slots.iter().map(entry))
     }
 }

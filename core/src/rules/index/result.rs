@@ -12,7 +12,7 @@ use crate::rules::evaluate::{BUILTIN_RULES, PushEvaluation};
 pub struct RoomEvaluation<'a> {
     pub(super) members: &'a Members<'a>,
     /// By the members' positions.
-    pub(super) decisions: Vec<Decision>,
+    pub(super) matches: Vec<MemberMatch>,
 }
 
 /// Members with the same result.
@@ -26,7 +26,7 @@ pub struct MemberGroup<'a> {
 
 /// The rule that matched for a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Decision {
+pub(super) enum MemberMatch {
     NoRule,
     /// The number of a rule in the index.
     UserRule(usize),
@@ -41,19 +41,19 @@ impl<'a> RoomEvaluation<'a> {
     /// The result for the member at this position.
     #[must_use]
     pub fn get(&self, position: usize) -> Option<PushEvaluation<'a>> {
-        self.decisions.get(position).map(|decision| self.resolve(*decision))
+        self.matches.get(position).map(|found| self.resolve(*found))
     }
 
     /// All members by their results, in the order of the first member of each group.
     #[must_use]
     pub fn groups(&self) -> Vec<MemberGroup<'a>> {
         let mut groups: Vec<MemberGroup<'a>> = Vec::new();
-        let mut by_decision = HashMap::new();
-        // Different decisions can have the same result.
+        let mut by_match = HashMap::new();
+        // Different matches can have the same result.
         let mut by_json = HashMap::new();
-        for (position, decision) in self.decisions.iter().enumerate() {
-            let group = *by_decision.entry(decision).or_insert_with(|| {
-                let evaluation = self.resolve(*decision);
+        for (position, found) in self.matches.iter().enumerate() {
+            let group = *by_match.entry(found).or_insert_with(|| {
+                let evaluation = self.resolve(*found);
                 *by_json.entry(json::write(&evaluation)).or_insert_with(|| {
                     groups.push(MemberGroup { evaluation, members: Vec::new() });
                     groups.len() - 1
@@ -64,16 +64,16 @@ impl<'a> RoomEvaluation<'a> {
         groups
     }
 
-    fn resolve(&self, decision: Decision) -> PushEvaluation<'a> {
+    fn resolve(&self, found: MemberMatch) -> PushEvaluation<'a> {
         let index = self.members.index;
-        match decision {
-            Decision::NoRule => PushEvaluation::NO_RULE,
-            Decision::UserRule(rule) => {
+        match found {
+            MemberMatch::NoRule => PushEvaluation::NO_RULE,
+            MemberMatch::UserRule(rule) => {
                 let rule = index.rules.get(rule);
                 PushEvaluation::new(rule.compiled.identify(&rule.scope), &rule.compiled.actions)
             }
-            Decision::Builtin { index: builtin, changed_by } => {
-                let rule = &BUILTIN_RULES.get(builtin).compiled;
+            MemberMatch::Builtin { index: builtin, changed_by } => {
+                let rule = &BUILTIN_RULES[builtin].compiled;
                 let actions = match changed_by {
                     Some(user) => index.users[user].overrides.actions(builtin),
                     None => &rule.actions,

@@ -1,6 +1,6 @@
-//! The distinct rules of all users, with their subscribers.
+//! The distinct rules of all users.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use sha2::{Digest, Sha256};
 use slab::Slab;
@@ -8,7 +8,7 @@ use slab::Slab;
 use super::key::IndexKey;
 use crate::json;
 use crate::rules::evaluate::{CompiledCondition, CompiledRule, Member, effective_conditions};
-use crate::rules::{Condition, ConditionKind, Rule, RuleKind, RuleScope};
+use crate::rules::{ConditionKind, Rule, RuleKind, RuleScope};
 
 #[derive(Debug, Default)]
 pub(super) struct RuleTable {
@@ -16,10 +16,6 @@ pub(super) struct RuleTable {
     by_fingerprint: HashMap<Fingerprint, usize>,
     /// The rules that only an event with this key can match.
     by_key: BTreeSet<(IndexKey, usize)>,
-    /// The rules that any event could match.
-    unkeyed: BTreeSet<usize>,
-    /// The subscribers of each rule: rule and user, with the rule's rank among the user's rules.
-    subscriptions: BTreeMap<(usize, usize), usize>,
 }
 
 /// A rule that one or more users have.
@@ -27,8 +23,20 @@ pub(super) struct RuleTable {
 pub(super) struct IndexedRule {
     pub(super) scope: RuleScope,
     pub(super) compiled: CompiledRule,
+    /// Whether the result can differ between members to which the rule applies.
+    pub(super) depends_on_member: bool,
+    /// The number of users that have the rule.
+    pub(super) subscribers: usize,
     fingerprint: Fingerprint,
     key: Option<IndexKey>,
+}
+
+/// The number of a user's rule.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SubscribedRule {
+    pub(super) number: usize,
+    /// Whether only events with the key of the rule can match it.
+    pub(super) is_keyed: bool,
 }
 
 /// Identifies a rule by its content. A cryptographic hash, because users could search for
@@ -36,91 +44,70 @@ pub(super) struct IndexedRule {
 type Fingerprint = [u8; 32];
 
 impl RuleTable {
-    /// Adds a user to the subscribers of a rule and returns the rule's number; `None` if the rule
-    /// can never match.
+    /// Adds a subscriber to a rule. `None` if the rule can never match.
     pub(super) fn subscribe(
         &mut self,
         scope: &RuleScope,
         kind: RuleKind,
         rule: &Rule,
-        user: usize,
-        rank: usize,
-    ) -> Option<usize> {
+    ) -> Option<SubscribedRule> {
         let conditions = effective_conditions(kind, rule);
-        let is_unknown =
-            |condition: &Condition| matches!(condition.kind, ConditionKind::Unknown { .. });
-        if conditions.iter().any(is_unknown) {
+        if conditions.iter().any(|one| matches!(one.kind, ConditionKind::Unknown { .. })) {
             return None;
         }
         let fingerprint = Sha256::digest(json::write(&(scope.to_string(), kind, rule))).into();
-        let existing = self.by_fingerprint.get(&fingerprint).copied();
-        let number = existing.unwrap_or_else(|| {
-            let key = IndexKey::for_rule(&conditions);
+        let number = *self.by_fingerprint.entry(fingerprint).or_insert_with(|| {
             let compiled = CompiledRule::new(kind, rule, &conditions);
-            self.insert(IndexedRule { scope: scope.clone(), compiled, fingerprint, key })
+            self.rules.insert(IndexedRule {
+                scope: scope.clone(),
+                depends_on_member: compiled
+                    .conditions
+                    .iter()
+                    .any(CompiledCondition::depends_on_user),
+                compiled,
+                subscribers: 0,
+                fingerprint,
+                key: IndexKey::for_rule(&conditions),
+            })
         });
-        // A corrupt document may contain a rule twice.
-        self.subscriptions.entry((number, user)).or_insert(rank);
-        Some(number)
+        let rule = &mut self.rules[number];
+        rule.subscribers += 1;
+        self.by_key.extend(rule.key.map(|key| (key, number)));
+        Some(SubscribedRule { number, is_keyed: rule.key.is_some() })
     }
 
-    fn insert(&mut self, rule: IndexedRule) -> usize {
-        let (fingerprint, key) = (rule.fingerprint, rule.key);
-        let number = self.rules.insert(rule);
-        self.by_fingerprint.insert(fingerprint, number);
-        match key {
-            Some(key) => self.by_key.insert((key, number)),
-            None => self.unkeyed.insert(number),
-        };
-        number
-    }
-
-    /// Removes a user from the subscribers of a rule, and the rule with its last subscriber.
-    pub(super) fn unsubscribe(&mut self, number: usize, user: usize) {
-        let was_subscribed = self.subscriptions.remove(&(number, user)).is_some();
-        if !was_subscribed || self.subscribers(number).next().is_some() {
+    /// Removes a subscriber of a rule, and the rule with its last subscriber.
+    pub(super) fn unsubscribe(&mut self, number: usize) {
+        let rule = &mut self.rules[number];
+        rule.subscribers -= 1;
+        if rule.subscribers > 0 {
             return;
         }
         let rule = self.rules.remove(number);
         self.by_fingerprint.remove(&rule.fingerprint);
-        match rule.key {
-            Some(key) => self.by_key.remove(&(key, number)),
-            None => self.unkeyed.remove(&number),
-        };
+        if let Some(key) = rule.key {
+            self.by_key.remove(&(key, number));
+        }
     }
 
     pub(super) fn get(&self, number: usize) -> &IndexedRule {
         &self.rules[number]
     }
 
-    /// The users that have a rule, each with the rule's rank among the user's rules.
-    pub(super) fn subscribers(&self, number: usize) -> impl Iterator<Item = (usize, usize)> {
-        let subscriptions = self.subscriptions.range((number, 0)..=(number, usize::MAX));
-        subscriptions.map(|((_, user), rank)| (*user, *rank))
+    /// A number that is higher than those of all rules.
+    pub(super) fn capacity(&self) -> usize {
+        self.rules.capacity()
     }
 
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
-        self.rules.is_empty()
-            && self.by_fingerprint.is_empty()
-            && self.by_key.is_empty()
-            && self.unkeyed.is_empty()
-            && self.subscriptions.is_empty()
+        self.rules.is_empty() && self.by_fingerprint.is_empty() && self.by_key.is_empty()
     }
 
-    /// The number of rules that have to be evaluated for every event.
-    pub(super) fn unkeyed_len(&self) -> usize {
-        self.unkeyed.len()
-    }
-
-    /// The rules that an event with these keys could match.
-    pub(super) fn candidates(
-        &self,
-        keys: &[IndexKey],
-    ) -> impl Iterator<Item = (usize, &IndexedRule)> {
-        let keyed = keys.iter().flat_map(|key| self.by_key.range((*key, 0)..=(*key, usize::MAX)));
-        let numbers = keyed.map(|(_, number)| number).chain(&self.unkeyed);
-        numbers.map(|number| (*number, self.get(*number)))
+    /// The numbers of the rules that have one of these keys.
+    pub(super) fn with_keys(&self, keys: &[IndexKey]) -> impl Iterator<Item = usize> {
+        let range = |key: &IndexKey| self.by_key.range((*key, 0)..=(*key, usize::MAX));
+        keys.iter().flat_map(range).map(|(_, number)| *number)
     }
 }
 
@@ -131,11 +118,5 @@ impl IndexedRule {
             RuleScope::Global => true,
             RuleScope::Device(tag) => Some(tag.as_str()) == member.profile_tag,
         }
-    }
-
-    /// Whether the result is the same for all members.
-    pub(super) fn is_same_for_all(&self) -> bool {
-        self.scope == RuleScope::Global
-            && !self.compiled.conditions.iter().any(CompiledCondition::depends_on_user)
     }
 }

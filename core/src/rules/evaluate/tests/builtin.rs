@@ -133,9 +133,9 @@ fn shared_built_in_rules_match_like_copies_made_for_the_user() {
         json!({"content": {"m.mentions": {"user_ids": ["<user id>"]}}}),
     ]
     .map(|event| Event::from_value(event).unwrap());
-    assert_eq!(*BUILTIN_RULES.get(MASTER).compiled.rule_id, *crate::rules::builtin::MASTER);
+    assert_eq!(*BUILTIN_RULES[MASTER].compiled.rule_id, *crate::rules::builtin::MASTER);
     let rules = crate::rules::builtin::all().iter().zip(BUILTIN_RULES.iter());
-    for ((kind, rule), (_, shared)) in rules {
+    for ((kind, rule), shared) in rules {
         let copy = UserRule::new(kind, &crate::rules::builtin::for_user(rule, user));
         for event in &events {
             let context = Context { event, room: &room, user: &names, member };

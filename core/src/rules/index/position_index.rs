@@ -1,10 +1,10 @@
-//! Lookup of the members that have an index key.
+//! Positions of members by index key.
 
 use super::key::IndexKey;
 
 /// A map from index keys to positions in a list.
 #[derive(Debug)]
-pub(super) struct KeyLookup {
+pub(super) struct PositionIndex {
     keyed: Vec<(IndexKey, usize)>,
     /// Positions that every lookup returns.
     always: Vec<usize>,
@@ -17,7 +17,7 @@ pub(super) enum Entry {
     Never,
 }
 
-impl KeyLookup {
+impl PositionIndex {
     pub(super) fn new(entries: impl Iterator<Item = Entry>) -> Self {
         let mut lookup = Self { keyed: Vec::new(), always: Vec::new() };
         for (position, entry) in entries.enumerate() {
