@@ -25,7 +25,7 @@ fn id(user: usize) -> String {
 }
 
 fn parse(json: &str) -> Event {
-    Event::from_value(belfry_core::json::read(json.as_bytes()).unwrap()).unwrap()
+    Event::from_value(belfry_core::json::parse(json.as_bytes()).unwrap()).unwrap()
 }
 
 fn name(user: usize) -> String {

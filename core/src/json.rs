@@ -53,14 +53,14 @@ impl JsonError {
 }
 
 /// Parses one JSON value.
-pub fn read(bytes: &[u8]) -> Result<Value, JsonError> {
-    read_with(bytes, None)
+pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
+    parse_with(bytes, None)
 }
 
 /// Parses an object and passes the items of one of its arrays to `on_item`, each with its index,
 /// instead of collecting them, so that memory use is independent of the length of the array. The
 /// array is empty in the returned object. The first error of `on_item` ends the parsing.
-pub fn read_streamed<E: From<JsonError>>(
+pub fn parse_streamed<E: From<JsonError>>(
     bytes: &[u8],
     array: &str,
     on_item: impl FnMut(usize, Value) -> Result<(), E>,
@@ -71,11 +71,11 @@ pub fn read_streamed<E: From<JsonError>>(
         let result = (on_item.borrow_mut())(index, value);
         result.map_err(|error| item_error.set(Some(error))).is_ok()
     };
-    let result = read_with(bytes, Some(Streamed { array, accept: &accept }));
+    let result = parse_with(bytes, Some(Streamed { array, accept: &accept }));
     item_error.into_inner().map_or(result.map_err(E::from), Err)
 }
 
-fn read_with(bytes: &[u8], streamed: Option<Streamed<'_>>) -> Result<Value, JsonError> {
+fn parse_with(bytes: &[u8], streamed: Option<Streamed<'_>>) -> Result<Value, JsonError> {
     let text = str::from_utf8(bytes)
         .map_err(|error| JsonError::NotUtf8 { valid_up_to: error.valid_up_to() })?;
     let rejection = Cell::new(None);
@@ -97,7 +97,7 @@ fn read_with(bytes: &[u8], streamed: Option<Streamed<'_>>) -> Result<Value, Json
 
 /// Serialises a response body.
 #[must_use]
-pub fn write(value: &impl Serialize) -> Vec<u8> {
+pub fn to_bytes(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("all map keys are strings")
 }
 

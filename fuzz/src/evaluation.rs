@@ -101,7 +101,7 @@ fn large_index() -> RuleIndex {
 
 /// Parses the JSON of an event, or makes a message with that text.
 fn parse_event(text: &str) -> Value {
-    let event = json::read(text.as_bytes()).ok().filter(Value::is_object);
+    let event = json::parse(text.as_bytes()).ok().filter(Value::is_object);
     if let Some(event) = &event {
         Event::from_value(event.clone()).expect("it is an object");
     }
@@ -119,7 +119,7 @@ fn explain_request(
     room: &str,
     tag: &str,
 ) -> (ExplainRequest, Value, Option<String>) {
-    let room = json::read(room.as_bytes()).ok().filter(Value::is_object);
+    let room = json::parse(room.as_bytes()).ok().filter(Value::is_object);
     let tag = Some(tag).filter(|tag| !tag.is_empty());
     let attempts = [(room.as_ref(), tag), (room.as_ref(), None), (None, tag), (None, None)];
     attempts
@@ -206,7 +206,7 @@ fn evaluate_alone<'a>(
     assert_eq!(explanation.evaluation, evaluation, "of {event}");
     let matched = explanation.walk.last().filter(|step| step.outcome == Outcome::Won);
     assert_eq!(matched.map(|step| step.rule), evaluation.rule, "of {event}");
-    let _ = json::write(&explanation);
+    let _ = json::to_bytes(&explanation);
     evaluation
 }
 
@@ -242,7 +242,7 @@ fn check_response(index: &RuleIndex, request: &EvaluateRequest, people: &[(&str,
     let ids: Vec<&str> = people.iter().map(|(id, _)| *id).collect();
     let mut response = EvaluationResponse::new(request.all);
     response.add(&members.evaluate(&request.event, &request.room), &ids);
-    let response = json::read(&response.to_json()).expect("a response is JSON");
+    let response = json::parse(&response.to_json()).expect("a response is JSON");
     let groups = response["groups"].as_array().expect("a response has groups");
     let users = groups.iter().filter_map(|group| group["users"].as_array()).map(Vec::len);
     assert_eq!(users.sum::<usize>(), people.len());

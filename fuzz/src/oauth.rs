@@ -32,7 +32,7 @@ pub fn check(input: &[u8]) {
         parse_all(&pairs, header);
     }
     if let Ok(pairs) =
-        json::read(rest).map_err(drop).and_then(|json| form::from_json(json).map_err(drop))
+        json::parse(rest).map_err(drop).and_then(|json| form::from_json(json).map_err(drop))
     {
         parse_all(&pairs, header);
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{JsonError, read};
+use super::{JsonError, parse};
 
 /// Position of a value in a body. It is formatted only for an error.
 #[derive(Clone, Copy)]
@@ -43,7 +43,7 @@ pub(crate) struct Fields {
 impl Fields {
     /// Parses a body that must be an object.
     pub(crate) fn read(body: &[u8]) -> Result<Self, JsonError> {
-        Self::new(read(body)?, Location::Body)
+        Self::new(parse(body)?, Location::Body)
     }
 
     /// Wraps a value that must be an object.

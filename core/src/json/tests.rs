@@ -18,7 +18,7 @@ fn valid_json_is_parsed() {
         (r#""\u0000 \ud83d\udd14 \/""#, json!("\0 🔔 /")),
         (r#"{"a":[{},[]],"":{"a":1}}"#, json!({"a": [{}, []], "": {"a": 1}})),
     ] {
-        assert_eq!(read(text.as_bytes()), Ok(value), "{text}");
+        assert_eq!(parse(text.as_bytes()), Ok(value), "{text}");
     }
 }
 
@@ -49,7 +49,7 @@ fn invalid_syntax_is_reported_as_not_json() {
         b"\"a\nb\"",
     ];
     for bytes in invalid {
-        let error = read(bytes).unwrap_err();
+        let error = parse(bytes).unwrap_err();
         assert!(error.is_not_json(), "{:?}: {error}", String::from_utf8_lossy(bytes));
     }
 }
@@ -62,7 +62,7 @@ fn duplicate_keys_are_rejected() {
         r#"{"a":1,"\u0061":2}"#,
         r#"{"":1,"":2}"#,
     ] {
-        let error = read(text.as_bytes()).unwrap_err();
+        let error = parse(text.as_bytes()).unwrap_err();
         assert!(matches!(error, JsonError::DuplicateKey { line: 1, .. }), "{text}: {error:?}");
         assert!(!error.is_not_json());
     }
@@ -81,7 +81,7 @@ fn lone_surrogates_and_numbers_out_of_range_are_rejected() {
         "1e999",
         "[-1e999]",
     ] {
-        let error = read(text.as_bytes()).unwrap_err();
+        let error = parse(text.as_bytes()).unwrap_err();
         assert!(matches!(error, JsonError::Unrepresentable(_)), "{text}: {error:?}");
         assert!(!error.is_not_json());
     }
@@ -90,18 +90,18 @@ fn lone_surrogates_and_numbers_out_of_range_are_rejected() {
 #[test]
 fn a_broken_escape_is_not_json() {
     for text in [r#""\ud8""#, r#""\ud800"#, r#""\x""#, r#""\ud800" x"#] {
-        assert!(read(text.as_bytes()).unwrap_err().is_not_json(), "{text}");
+        assert!(parse(text.as_bytes()).unwrap_err().is_not_json(), "{text}");
     }
 }
 
 #[test]
 fn nesting_is_limited() {
-    assert!(read(nested(MAX_DEPTH).as_bytes()).is_ok());
-    assert_eq!(read(nested(MAX_DEPTH + 1).as_bytes()), Err(JsonError::TooDeep));
+    assert!(parse(nested(MAX_DEPTH).as_bytes()).is_ok());
+    assert_eq!(parse(nested(MAX_DEPTH + 1).as_bytes()), Err(JsonError::TooDeep));
     for text in
         [nested(100_000), "[".repeat(100_000), r#"{"a":"#.repeat(100_000), "[{\"a\":".repeat(64)]
     {
-        assert_eq!(read(text.as_bytes()), Err(JsonError::TooDeep));
+        assert_eq!(parse(text.as_bytes()), Err(JsonError::TooDeep));
     }
 }
 
@@ -127,17 +127,17 @@ pub(crate) fn any_json() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn serialised_values_are_parsed_back(value in any_json()) {
-        prop_assert_eq!(read(&write(&value)), Ok(value));
+        prop_assert_eq!(parse(&to_bytes(&value)), Ok(value));
     }
 
     #[test]
     fn parsing_does_not_panic(bytes in any::<Vec<u8>>()) {
-        let _ = read(&bytes);
+        let _ = parse(&bytes);
     }
 
     #[test]
     fn accepted_text_is_parsed_equally_by_serde_json(text in r#"[\[\]{},:"a\\u0d8e1\-. ]{0,24}"#) {
-        if let Ok(value) = read(text.as_bytes()) {
+        if let Ok(value) = parse(text.as_bytes()) {
             prop_assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(value));
         }
     }
@@ -145,7 +145,7 @@ proptest! {
 
 fn read_list(bytes: &[u8]) -> (Vec<Value>, Result<Value, JsonError>) {
     let mut items = Vec::new();
-    let rest = read_streamed(bytes, "list", |index, item| {
+    let rest = parse_streamed(bytes, "list", |index, item| {
         assert_eq!(index, items.len());
         items.push(item);
         Ok(())
@@ -174,7 +174,7 @@ fn a_streamed_array_is_parsed_strictly() {
         (br#"{"list":[1]}x"#, true),
     ] {
         assert_eq!(read_list(bytes).1.unwrap_err().is_not_json(), is_not_json, "{bytes:?}");
-        assert_eq!(read_list(bytes).1.err(), read(bytes).err(), "{bytes:?}");
+        assert_eq!(read_list(bytes).1.err(), parse(bytes).err(), "{bytes:?}");
     }
     let deep = format!(r#"{{"list":[{}{}]}}"#, "[".repeat(200), "]".repeat(200));
     assert_eq!(read_list(deep.as_bytes()).1, Err(JsonError::TooDeep));
@@ -182,7 +182,7 @@ fn a_streamed_array_is_parsed_strictly() {
 
 #[test]
 fn an_error_of_the_callback_is_returned() {
-    let result = read_streamed(br#"{"list":[1,2,3]}"#, "list", |index, _| {
+    let result = parse_streamed(br#"{"list":[1,2,3]}"#, "list", |index, _| {
         if index == 1 { Err(JsonError::TooDeep) } else { Ok(()) }
     });
     assert_eq!(result, Err(JsonError::TooDeep));

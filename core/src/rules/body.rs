@@ -51,7 +51,7 @@ impl NewRule {
 /// # Errors
 /// If the body is neither.
 pub fn read_enabled(body: &[u8]) -> Result<bool, RuleError> {
-    Ok(match json::read(body)? {
+    Ok(match json::parse(body)? {
         Value::Bool(enabled) => enabled,
         object @ Value::Object(_) => Fields::new(object, Location::Body)?.need_bool("enabled")?,
         _ => {

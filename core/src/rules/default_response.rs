@@ -16,13 +16,13 @@ pub fn default_response(user: User<'_>) -> Vec<u8> {
     static TEMPLATE: LazyLock<String> =
         LazyLock::new(|| serialize(User { id: USER_ID, localpart: LOCALPART }));
     let quote = |text: &str| format!("\"{text}\"");
-    let [id, localpart] = [user.id, user.localpart].map(|name| json::write(&name));
+    let [id, localpart] = [user.id, user.localpart].map(|name| json::to_bytes(&name));
     let [id, localpart] = [id, localpart].map(|name| String::from_utf8(name).expect("UTF-8"));
     TEMPLATE.replace(&quote(USER_ID), &id).replace(&quote(LOCALPART), &localpart).into_bytes()
 }
 
 fn serialize(user: User<'_>) -> String {
-    String::from_utf8(json::write(&RulesetsResponse::new([], user))).expect("UTF-8")
+    String::from_utf8(json::to_bytes(&RulesetsResponse::new([], user))).expect("UTF-8")
 }
 
 #[cfg(test)]

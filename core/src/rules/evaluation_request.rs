@@ -9,7 +9,7 @@ use crate::json::{self, Fields, Location};
 
 /// The `room` of an explain request: the state of the room, and the user's display name in it.
 #[derive(Debug, Default)]
-pub struct RoomFacts {
+pub struct ExplainRoom {
     /// The room.
     pub room: Room,
     /// The user's display name in the room.
@@ -49,13 +49,13 @@ pub struct RequestedMember {
     profile_tag: Option<ProfileTag>,
 }
 
-impl RoomFacts {
+impl ExplainRoom {
     /// Parses the JSON of a `room`.
     ///
     /// # Errors
     /// When it is not a JSON object, or has a field of the wrong type.
     pub fn read(json: &[u8]) -> Result<Self, RuleError> {
-        Self::from_fields(Fields::new(json::read(json)?, ROOM)?)
+        Self::from_fields(Fields::new(json::parse(json)?, ROOM)?)
     }
 
     fn from_fields(mut fields: Fields) -> Result<Self, RuleError> {
@@ -72,7 +72,7 @@ impl ExplainRequest {
     pub fn read(body: &[u8]) -> Result<Self, RuleError> {
         let mut fields = Fields::read(body)?;
         let event = take_event(&mut fields)?;
-        let RoomFacts { room, display_name } = RoomFacts::from_fields(take_room(&mut fields)?)?;
+        let ExplainRoom { room, display_name } = ExplainRoom::from_fields(take_room(&mut fields)?)?;
         Ok(Self { event, room, display_name, profile_tag: take_profile_tag(&mut fields)? })
     }
 
@@ -94,7 +94,7 @@ impl EvaluateRequest {
     /// When it is not a JSON object, has no event or members, or a field of the wrong type.
     pub fn read(body: &[u8]) -> Result<Self, RuleError> {
         let mut members = Vec::new();
-        let rest = json::read_streamed(body, "members", |number, value| {
+        let rest = json::parse_streamed(body, "members", |number, value| {
             members.push(RequestedMember::read(value, Location::Item("members", number))?);
             Ok::<_, RuleError>(())
         })?;

@@ -75,7 +75,7 @@ impl<'a> EvaluationResponse<'a> {
                 continue;
             }
             let result = GroupResult::new(&group.evaluation);
-            let position = *self.by_result.entry(json::write(&result)).or_insert_with(|| {
+            let position = *self.by_result.entry(json::to_bytes(&result)).or_insert_with(|| {
                 self.groups.push(ResponseGroup { result, users: Vec::new() });
                 self.groups.len() - 1
             });
@@ -87,7 +87,7 @@ impl<'a> EvaluationResponse<'a> {
     /// Serialises the response. Groups are in the order of their first users.
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
-        json::write(self)
+        json::to_bytes(self)
     }
 }
 

@@ -9,7 +9,7 @@ use belfry_core::json;
 use belfry_core::matrix;
 use belfry_core::rules::ProfileTag;
 use belfry_core::rules::evaluate::{CompiledRules, Member};
-use belfry_core::rules::evaluation_request::RoomFacts;
+use belfry_core::rules::evaluation_request::ExplainRoom;
 use belfry_core::rules::event::Event;
 use clap::Args;
 
@@ -50,14 +50,14 @@ const MAX_BYTES: u64 = 1024 * 1024;
 impl Command {
     pub(super) async fn run(self, store: &Store, config: &Config) -> Result<(), Failure> {
         let event =
-            json::read(&read(&self.event)?).map_err(|error| format!("{}: {error}", self.event))?;
+            json::parse(&read(&self.event)?).map_err(|error| format!("{}: {error}", self.event))?;
         let event = Event::from_value(event)
             .ok_or_else(|| format!("{}: an event must be a JSON object", self.event))?;
         let mut facts = match &self.room {
             Some(room) => {
-                RoomFacts::read(&read(room)?).map_err(|error| format!("{room}: {error}"))?
+                ExplainRoom::read(&read(room)?).map_err(|error| format!("{room}: {error}"))?
             }
-            None => RoomFacts::default(),
+            None => ExplainRoom::default(),
         };
         facts.room.member_count = self.member_count.or(facts.room.member_count);
         facts.display_name = self.display_name.or(facts.display_name);

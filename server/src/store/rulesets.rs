@@ -142,7 +142,7 @@ impl StoredRulesets {
     #[must_use]
     pub fn response(&self, owner: User<'_>) -> Bytes {
         let Some(documents) = &self.0 else { return default_response(owner).into() };
-        let serialize = || json::write(&RulesetsResponse::new(self.documents(), owner)).into();
+        let serialize = || json::to_bytes(&RulesetsResponse::new(self.documents(), owner)).into();
         documents.response.get_or_init(serialize).clone()
     }
 

@@ -255,7 +255,7 @@ fn the_response_lists_devices_with_a_rule() {
     put(&mut phone, RuleKind::Room, "!r:x", Position::default()).unwrap();
     let tablet = Document::new("device/tablet".parse().unwrap());
     let global = global();
-    let response = json::write(&RulesetsResponse::new([&global, &phone, &tablet], alice()));
+    let response = json::to_bytes(&RulesetsResponse::new([&global, &phone, &tablet], alice()));
     let response: Value = serde_json::from_slice(&response).unwrap();
     let rule = json!({
         "rule_id": "!r:x", "default": false, "enabled": true, "actions": [], "pattern": "p",
@@ -330,7 +330,7 @@ fn a_body_of_maximum_depth_is_stored_and_parsed() {
     document.put(RuleKind::Room, "a".parse().unwrap(), new, Position::default()).unwrap();
     let read = Document::from_text(document.scope().clone(), &document.to_text()).unwrap();
     assert_eq!(read, document);
-    let response = json::write(&RulesetsResponse::new([&document], alice()));
+    let response = json::to_bytes(&RulesetsResponse::new([&document], alice()));
     assert!(serde_json::from_slice::<Value>(&response).is_ok());
 }
 

@@ -76,7 +76,7 @@ impl<'a> PushEvaluation<'a> {
         let fits = |action: &&Action| {
             let is_first_notify = **action == Action::Notify && !notifies;
             notifies |= is_first_notify;
-            let rest = left.checked_sub(json::write(action).len());
+            let rest = left.checked_sub(json::to_bytes(action).len());
             left = rest.unwrap_or(left);
             is_first_notify || rest.is_some()
         };

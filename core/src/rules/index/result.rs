@@ -54,7 +54,7 @@ impl<'a> RoomEvaluation<'a> {
         for (position, found) in self.matches.iter().enumerate() {
             let group = *by_match.entry(found).or_insert_with(|| {
                 let evaluation = self.resolve(*found);
-                *by_json.entry(json::write(&evaluation)).or_insert_with(|| {
+                *by_json.entry(json::to_bytes(&evaluation)).or_insert_with(|| {
                     groups.push(MemberGroup { evaluation, members: Vec::new() });
                     groups.len() - 1
                 })

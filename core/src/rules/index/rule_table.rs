@@ -55,7 +55,7 @@ impl RuleTable {
         if conditions.iter().any(|one| matches!(one.kind, ConditionKind::Unknown { .. })) {
             return None;
         }
-        let fingerprint = Sha256::digest(json::write(&(scope.to_string(), kind, rule))).into();
+        let fingerprint = Sha256::digest(json::to_bytes(&(scope.to_string(), kind, rule))).into();
         let number = *self.by_fingerprint.entry(fingerprint).or_insert_with(|| {
             let compiled = CompiledRule::new(kind, rule, &conditions);
             self.rules.insert(IndexedRule {

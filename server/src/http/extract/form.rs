@@ -30,7 +30,7 @@ impl FromRequest<Arc<AppState>> for Form {
             Some(Media::Form) => Ok(Self(form::parse(&body)?)),
             Some(Media::Multipart(boundary)) => multipart(body, boundary).await.map(Self),
             Some(Media::Json) => {
-                let json = json::read(&body).map_err(|e| CommonError::Malformed(e.to_string()))?;
+                let json = json::parse(&body).map_err(|e| CommonError::Malformed(e.to_string()))?;
                 Ok(Self(form::from_json(json)?))
             }
             None => Err(CommonError::UnsupportedMediaType),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use belfry_core::json::write;
+use belfry_core::json::to_bytes;
 use belfry_core::rules::RuleAccess;
 use belfry_core::rules::evaluate::CompiledRules;
 use belfry_core::rules::evaluation_request::ExplainRequest;
@@ -34,7 +34,7 @@ pub(crate) async fn explain(
     let explain = move || {
         let _permit = permit;
         let rules = CompiledRules::new(&user_id, rulesets.documents());
-        write(&rules.explain(&request.event, &request.room, request.member()))
+        to_bytes(&rules.explain(&request.event, &request.room, request.member()))
     };
     let explanation =
         tokio::task::spawn_blocking(explain).await.map_err(|_| CommonError::Internal)?;

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
-use belfry_core::json::write;
+use belfry_core::json::to_bytes;
 use bytes::Bytes;
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ pub(crate) struct Json<T>(pub(crate) T);
 
 impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
-        JsonBytes(write(&self.0).into()).into_response()
+        JsonBytes(to_bytes(&self.0).into()).into_response()
     }
 }
 
@@ -40,7 +40,7 @@ impl IntoResponse for JsonBytes {
 
 /// A route that always returns this document, serialised once.
 pub(crate) fn constant(document: &impl Serialize) -> MethodRouter<Arc<AppState>> {
-    let body = Bytes::from(write(document));
+    let body = Bytes::from(to_bytes(document));
     // Clients must revalidate, so that changed settings are visible right after a restart.
     let cache = [(header::CACHE_CONTROL, HeaderValue::from_static("max-age=0"))];
     get(move || ready((cache.clone(), JsonBytes(body.clone()))))
