@@ -70,10 +70,10 @@ impl World {
 }
 
 /// A pseudo-random number generator with a fixed sequence (like `SplitMix64`).
-pub(crate) struct Random(pub(crate) u64);
+struct Random(u64);
 
 impl Random {
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
+    fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) % end

@@ -13,31 +13,20 @@
 //! any other line is the pattern of a content rule
 //! ```
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use belfry_core::json;
 use belfry_core::rules::body::{read_actions, read_enabled};
-use belfry_core::rules::evaluate::{CompiledRules, Member, Outcome, PushEvaluation};
+use belfry_core::rules::evaluate::{Member, Outcome, PushEvaluation, UserRules};
 use belfry_core::rules::evaluation_request::{EvaluateRequest, ExplainRequest};
 use belfry_core::rules::evaluation_response::EvaluationResponse;
 use belfry_core::rules::event::Event;
-use belfry_core::rules::index::RuleIndex;
+use belfry_core::rules::index::{IndexedRules, Members};
 use belfry_core::rules::{Document, NewRule, Position, RuleError, RuleKind, RulePath, RuleScope};
 use serde_json::{Value, json};
 
 /// The documents of a user, by scope.
 type Documents = BTreeMap<RuleScope, Document>;
-
-/// The number of other users in the large index: enough that a room of two is evaluated by member,
-/// not by rule.
-const OTHER_USERS: usize = 3000;
-
-thread_local! {
-    /// An index of many users. The users of an input are removed again, so that no input depends on
-    /// earlier ones.
-    static LARGE_INDEX: RefCell<RuleIndex> = RefCell::new(large_index());
-}
 
 /// Checks one input.
 pub fn check(input: &[u8]) {
@@ -64,8 +53,16 @@ pub fn check(input: &[u8]) {
     let many = EvaluateRequest::read(body.to_string().as_bytes())
         .expect("it was accepted as an explain request");
 
-    let compiled: Vec<CompiledRules> = members.iter().map(|(id, _)| compiled(id, &all)).collect();
-    let alone: Vec<PushEvaluation<'_>> = compiled
+    let of_user = |user: &str| all.iter().find(|(id, _)| *id == user).map(|(_, mine)| mine);
+    let rules: Vec<UserRules<'_>> = members
+        .iter()
+        .map(|(id, _)| UserRules::new(id, of_user(id).into_iter().flat_map(BTreeMap::values)))
+        .collect();
+    let indexed: Vec<Option<IndexedRules>> = members
+        .iter()
+        .map(|(id, _)| of_user(id).map(|mine| IndexedRules::new(mine.values())))
+        .collect();
+    let alone: Vec<PushEvaluation<'_>> = rules
         .iter()
         .zip(&many.members)
         .map(|(rules, member)| evaluate_alone(rules, &request, &event, member.member()))
@@ -74,29 +71,8 @@ pub fn check(input: &[u8]) {
         many.members.iter().map(|member| (&*member.user_id, member.member())).collect();
     assert_eq!(people[0].1, request.member());
 
-    let mut index = RuleIndex::new();
-    insert_all(&mut index, &all);
-    check_index(&index, &many, &people, &alone);
-    check_response(&index, &many, &people);
-    LARGE_INDEX.with_borrow_mut(|index| {
-        insert_all(index, &all);
-        for (people, alone) in people.chunks(2).zip(alone.chunks(2)) {
-            check_index(index, &many, people, alone);
-        }
-        for (id, _) in &all {
-            index.remove(id);
-        }
-        assert_eq!(index.len(), OTHER_USERS);
-    });
-}
-
-fn large_index() -> RuleIndex {
-    let mut index = RuleIndex::new();
-    for number in 0..OTHER_USERS {
-        // No user of an input has such an ID: it would contain a line break.
-        index.insert(&format!("\n{number}"), []);
-    }
-    index
+    check_index(&indexed, &many, &people, &alone);
+    check_response(&indexed, &many, &people);
 }
 
 /// Parses the JSON of an event, or makes a message with that text.
@@ -189,45 +165,37 @@ fn new_rule(
     document.put(kind, id.parse()?, rule, Position::default())
 }
 
-fn compiled(user: &str, all: &[(&str, Documents)]) -> CompiledRules {
-    let known = all.iter().find(|(id, _)| *id == user);
-    CompiledRules::new(user, known.iter().flat_map(|(_, documents)| documents.values()))
-}
-
-/// The evaluation for one user, compared with its explanation.
+/// The evaluation for one user, compared with the steps of its explanation.
 fn evaluate_alone<'a>(
-    rules: &'a CompiledRules,
+    rules: &'a UserRules<'_>,
     request: &ExplainRequest,
     event: &Value,
     member: Member<'_>,
 ) -> PushEvaluation<'a> {
-    let evaluation = rules.evaluate(&request.event, &request.room, member);
     let explanation = rules.explain(&request.event, &request.room, member);
-    assert_eq!(explanation.evaluation, evaluation, "of {event}");
+    let evaluation = explanation.evaluation;
     let matched = explanation.walk.last().filter(|step| step.outcome == Outcome::Won);
     assert_eq!(matched.map(|step| step.rule), evaluation.rule, "of {event}");
     let _ = json::to_bytes(&explanation);
     evaluation
 }
 
-/// Inserts the users, one of them twice with different rules.
-fn insert_all(index: &mut RuleIndex, all: &[(&str, Documents)]) {
-    let [(me, mine), (neighbour, _)] = [&all[0], &all[1]];
-    index.insert(neighbour, mine.values());
-    index.insert(me, mine.values());
-    for (id, documents) in all {
-        index.insert(id, documents.values());
-    }
+fn room_members<'a>(
+    rules: &'a [Option<IndexedRules>],
+    people: &[(&'a str, Member<'a>)],
+) -> Members<'a> {
+    let people = people.iter().zip(rules);
+    Members::new(people.map(|((id, member), rules)| (*id, *member, rules.as_ref())))
 }
 
 /// Checks that the index has the same results as each user alone.
 fn check_index(
-    index: &RuleIndex,
+    rules: &[Option<IndexedRules>],
     request: &EvaluateRequest,
     people: &[(&str, Member<'_>)],
     alone: &[PushEvaluation<'_>],
 ) {
-    let members = index.members(people.iter().copied());
+    let members = room_members(rules, people);
     let evaluation = members.evaluate(&request.event, &request.room);
     for (position, alone) in alone.iter().enumerate() {
         assert_eq!(evaluation.get(position).as_ref(), Some(alone), "of {:?}", people[position]);
@@ -237,8 +205,12 @@ fn check_index(
 }
 
 /// Checks that the response is JSON that lists every user.
-fn check_response(index: &RuleIndex, request: &EvaluateRequest, people: &[(&str, Member<'_>)]) {
-    let members = index.members(people.iter().copied());
+fn check_response(
+    rules: &[Option<IndexedRules>],
+    request: &EvaluateRequest,
+    people: &[(&str, Member<'_>)],
+) {
+    let members = room_members(rules, people);
     let ids: Vec<&str> = people.iter().map(|(id, _)| *id).collect();
     let mut response = EvaluationResponse::new(request.all);
     response.add(&members.evaluate(&request.event, &request.room), &ids);

@@ -64,7 +64,7 @@ pub enum ConditionKind {
 }
 
 /// A JSON value that can be compared for equality.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Scalar {
     /// A string, compared with case.
@@ -101,6 +101,17 @@ impl Scalar {
     }
 }
 
+impl PartialEq<Value> for Scalar {
+    fn eq(&self, value: &Value) -> bool {
+        match self {
+            Self::String(text) => value.as_str() == Some(text),
+            Self::Integer(integer) => value.as_i64() == Some(*integer),
+            Self::Boolean(boolean) => value.as_bool() == Some(*boolean),
+            Self::Null => value.is_null(),
+        }
+    }
+}
+
 impl From<ConditionKind> for Condition {
     fn from(kind: ConditionKind) -> Self {
         Self { kind, extra: Extra::new() }
@@ -120,7 +131,7 @@ impl Condition {
             "room_member_count" => {
                 let is = fields.need_string("is")?;
                 // Stored as text, so that it is returned as it was sent.
-                if is.parse::<MemberCount>().is_err() {
+                if MemberCount::parse(&is).is_none() {
                     return Err(RuleError::MemberCount(fields.path("is")));
                 }
                 ConditionKind::RoomMemberCount { is }

@@ -4,6 +4,7 @@
 //! built-in rule applies to existing users and no copies are stored.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +55,13 @@ impl Document {
     #[must_use]
     pub fn new(scope: RuleScope) -> Self {
         Self { scope, stored: Stored::default() }
+    }
+
+    /// The global document of users without rules.
+    pub(super) fn without_rules() -> &'static Self {
+        static WITHOUT_RULES: LazyLock<Document> =
+            LazyLock::new(|| Document::new(RuleScope::Global));
+        &WITHOUT_RULES
     }
 
     /// Parses the output of [`Document::to_text`] of this or an earlier version.

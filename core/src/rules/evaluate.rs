@@ -1,4 +1,5 @@
-//! Evaluation of one user's push rules against an event, with an optional explanation.
+//! Evaluation of push rules against an event, for one user with an explanation. The evaluation for
+//! many users is in [`index`](super::index).
 
 mod builtin;
 mod condition;
@@ -8,21 +9,18 @@ mod room;
 #[cfg(test)]
 mod tests;
 
-use std::iter::once;
-
 pub(super) use builtin::{BUILTIN_RULES, BuiltinOverrides, MASTER};
 pub(super) use condition::{
-    CompiledCondition, Context, TextPattern, UserNames, effective_conditions,
+    CompiledCondition, Context, NO_USER, TextPattern, UserNames, effective_conditions,
 };
-pub use explain::{Explanation, Outcome, Step};
+pub use explain::{Explanation, Outcome, Step, UserRules};
 pub(crate) use result::tweaks;
 pub use result::{MatchedRule, PushEvaluation};
 pub use room::{Level, PowerLevels, Room};
 #[cfg(test)]
 pub(super) use tests::generate;
 
-use super::event::Event;
-use super::{Action, Condition, Document, Rule, RuleKind, RuleScope, Ruleset, User};
+use super::{Action, Condition, Document, Rule, RuleKind, RuleScope};
 
 /// The user as a member of the room.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -33,48 +31,13 @@ pub struct Member<'a> {
     pub profile_tag: Option<&'a str>,
 }
 
-/// The push rules of one user, compiled for repeated evaluation.
-#[derive(Debug, Clone)]
-pub struct CompiledRules {
-    user: UserNames,
-    global: Ruleset<UserRule>,
-    devices: Vec<(RuleScope, Ruleset<UserRule>)>,
-    overrides: BuiltinOverrides,
-}
-
-/// A rule of the user, with the conditions it was compiled from.
-#[derive(Debug, Clone)]
-struct UserRule {
-    enabled: bool,
-    compiled: CompiledRule,
-    conditions: Vec<Condition>,
-}
-
 /// A rule whose conditions are compiled.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct CompiledRule {
     pub(super) kind: RuleKind,
     pub(super) rule_id: Box<str>,
     pub(super) actions: Box<[Action]>,
     pub(super) conditions: Box<[CompiledCondition]>,
-}
-
-/// A rule at its position in the evaluation order.
-#[derive(Clone, Copy)]
-enum RankedRule<'a> {
-    User(&'a RuleScope, &'a UserRule),
-    /// An index into [`BUILTIN_RULES`].
-    Builtin(usize),
-}
-
-/// The result of one rule.
-enum RuleResult {
-    Disabled,
-    /// A legacy mention rule, skipped because the event has `m.mentions`.
-    Superseded,
-    /// The index of the first condition that is not met.
-    Failed(usize),
-    Matched,
 }
 
 impl CompiledRule {
@@ -89,12 +52,7 @@ impl CompiledRule {
     }
 
     pub(super) fn matches(&self, context: &Context<'_>) -> bool {
-        self.first_failure(context).is_none()
-    }
-
-    /// The index of the first condition that is not met.
-    fn first_failure(&self, context: &Context<'_>) -> Option<usize> {
-        self.conditions.iter().position(|condition| !condition.is_met(context))
+        self.conditions.iter().all(|condition| condition.is_met(context))
     }
 
     /// Whether all conditions that do not depend on the user are met.
@@ -116,115 +74,4 @@ pub(super) fn split_scopes<'d>(
     let is_global = |document: &&Document| *document.scope() == RuleScope::Global;
     let (global, devices): (Vec<_>, Vec<_>) = documents.into_iter().partition(is_global);
     (global.first().copied(), devices)
-}
-
-impl CompiledRules {
-    /// Compiles the documents of a user: the global one and those of devices. A scope without a
-    /// document has no user rules and unchanged built-in rules.
-    pub fn new<'d>(user_id: &str, documents: impl IntoIterator<Item = &'d Document>) -> Self {
-        let (global, devices) = split_scopes(documents);
-        let compile = |document: &Document| {
-            Ruleset::of(|kind| {
-                document.user_rules()[kind].iter().map(|rule| UserRule::new(kind, rule)).collect()
-            })
-        };
-        let devices = devices.into_iter();
-        Self {
-            user: UserNames::new(User::new(user_id)),
-            global: global.map(compile).unwrap_or_default(),
-            devices: devices.map(|device| (device.scope().clone(), compile(device))).collect(),
-            overrides: global.map(BuiltinOverrides::new).unwrap_or_default(),
-        }
-    }
-
-    /// Evaluates the rules against an event.
-    #[must_use]
-    pub fn evaluate(&self, event: &Event, room: &Room, member: Member<'_>) -> PushEvaluation<'_> {
-        self.evaluate_with(&Context { event, room, user: &self.user, member }, |_, _| ())
-    }
-
-    /// Evaluates the rules in order until one matches, and passes the result of each to `report`.
-    fn evaluate_with<'a>(
-        &'a self,
-        context: &Context<'_>,
-        mut report: impl FnMut(RankedRule<'a>, &RuleResult),
-    ) -> PushEvaluation<'a> {
-        if context.event.sender() == Some(&*self.user.id) {
-            return PushEvaluation::NO_RULE;
-        }
-        let matched = self.ranked_rules(context.member.profile_tag).find(|rule| {
-            let result = self.evaluate_rule(*rule, context);
-            report(*rule, &result);
-            matches!(result, RuleResult::Matched)
-        });
-        matched.map_or(PushEvaluation::NO_RULE, |rule| match rule {
-            RankedRule::User(_, user_rule) => {
-                PushEvaluation::new(rule.identify(), &user_rule.compiled.actions)
-            }
-            RankedRule::Builtin(index) => {
-                PushEvaluation::new(rule.identify(), self.overrides.actions(index))
-            }
-        })
-    }
-
-    /// All rules in evaluation order: the master rule, the rules of the device, the global rules.
-    /// Within a kind, user rules come before built-in rules.
-    fn ranked_rules(&self, profile_tag: Option<&str>) -> impl Iterator<Item = RankedRule<'_>> {
-        let device = self.devices.iter().find(|(scope, _)| match scope {
-            RuleScope::Device(tag) => Some(tag.as_str()) == profile_tag,
-            RuleScope::Global => false,
-        });
-        let device = device
-            .into_iter()
-            .flat_map(|(scope, rules)| rules.iter().map(|(_, rule)| RankedRule::User(scope, rule)));
-        let global = RuleKind::ALL.into_iter().flat_map(|kind| {
-            let user =
-                self.global[kind].iter().map(|rule| RankedRule::User(&RuleScope::Global, rule));
-            let of_kind = move |index: &usize| BUILTIN_RULES[*index].compiled.kind == kind;
-            let builtin = (MASTER + 1..BUILTIN_RULES.len()).filter(of_kind);
-            user.chain(builtin.map(RankedRule::Builtin))
-        });
-        once(RankedRule::Builtin(MASTER)).chain(device).chain(global)
-    }
-
-    fn evaluate_rule(&self, rule: RankedRule<'_>, context: &Context<'_>) -> RuleResult {
-        let (enabled, is_superseded) = match rule {
-            RankedRule::User(_, rule) => (rule.enabled, false),
-            RankedRule::Builtin(index) => {
-                let is_superseded = BUILTIN_RULES[index].is_superseded(context.event);
-                (self.overrides.is_enabled(index), is_superseded)
-            }
-        };
-        if !enabled {
-            return RuleResult::Disabled;
-        }
-        if is_superseded {
-            return RuleResult::Superseded;
-        }
-        rule.compiled().first_failure(context).map_or(RuleResult::Matched, RuleResult::Failed)
-    }
-}
-
-impl UserRule {
-    fn new(kind: RuleKind, rule: &Rule) -> Self {
-        let conditions = effective_conditions(kind, rule);
-        let compiled = CompiledRule::new(kind, rule, &conditions);
-        Self { enabled: rule.enabled, compiled, conditions }
-    }
-}
-
-impl<'a> RankedRule<'a> {
-    fn compiled(self) -> &'a CompiledRule {
-        match self {
-            Self::User(_, rule) => &rule.compiled,
-            Self::Builtin(index) => &BUILTIN_RULES[index].compiled,
-        }
-    }
-
-    fn identify(self) -> MatchedRule<'a> {
-        self.compiled().identify(match self {
-            Self::User(scope, _) => scope,
-            Self::Builtin(_) => &RuleScope::Global,
-        })
-    }
 }

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::rules::evaluate::{Member, Room};
     use crate::rules::event::Event;
-    use crate::rules::index::RuleIndex;
+    use crate::rules::index::{IndexedRules, Members};
     use crate::rules::{Document, NewRule, Position, RuleScope};
 
     /// The group of a user that has a rule with these actions.
@@ -107,9 +107,8 @@ mod tests {
         let rule = NewRule::read(RuleKind::Override, rule.as_bytes()).unwrap();
         let mut document = Document::new(RuleScope::Global);
         document.put(RuleKind::Override, "x".parse().unwrap(), rule, Position::default()).unwrap();
-        let mut index = RuleIndex::new();
-        index.insert("@ann:x", [&document]);
-        let members = index.members([("@ann:x", Member::default())]);
+        let rules = IndexedRules::new([&document]);
+        let members = Members::new([("@ann:x", Member::default(), Some(&rules))]);
         let mut response = EvaluationResponse::new(true);
         let event = Event::from_value(json!({})).unwrap();
         response.add(&members.evaluate(&event, &Room::default()), &["@ann:x"]);
@@ -146,16 +145,16 @@ mod tests {
         let rule = NewRule::read(RuleKind::Content, br#"{"pattern":"cake","actions":[]}"#).unwrap();
         let id = "cake".parse().unwrap();
         document.put(RuleKind::Content, id, rule, Position::default()).unwrap();
-        let mut index = RuleIndex::new();
-        index.insert("@quiet:x", [&document]);
-        index.insert("@still:x", [&document]);
+        let rules = IndexedRules::new([&document]);
         let event = json!({
             "type": "m.room.message", "sender": "@ben:x", "content": {"body": "cake"},
         });
         let event = Event::from_value(event).unwrap();
         let mut response = EvaluationResponse::new(all);
         for batch in [&["@ann:x", "@quiet:x"][..], &["@ben:x", "@cat:x", "@still:x"]] {
-            let members = index.members(batch.iter().map(|id| (*id, Member::default())));
+            let has_rules = |id: &str| ["@quiet:x", "@still:x"].contains(&id).then_some(&rules);
+            let members =
+                Members::new(batch.iter().map(|id| (*id, Member::default(), has_rules(id))));
             response.add(&members.evaluate(&event, &Room::default()), batch);
         }
         response

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use serde::Serialize;
 
@@ -21,9 +20,7 @@ impl<'a> RulesetsResponse<'a> {
     /// Builds the response from the stored documents of the user.
     #[must_use]
     pub fn new(documents: impl IntoIterator<Item = &'a Document>, user: User<'_>) -> Self {
-        static WITHOUT_RULES: LazyLock<Document> =
-            LazyLock::new(|| Document::new(RuleScope::Global));
-        let (mut global, mut device) = (&*WITHOUT_RULES, BTreeMap::new());
+        let (mut global, mut device) = (Document::without_rules(), BTreeMap::new());
         for document in documents {
             match document.scope() {
                 RuleScope::Global => global = document,

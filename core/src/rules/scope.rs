@@ -48,6 +48,16 @@ pub enum UnknownScope {
     Tag(#[from] IdError),
 }
 
+impl RuleScope {
+    /// Whether rules of this scope are evaluated for a device with this profile tag.
+    pub(super) fn applies_to(&self, profile_tag: Option<&str>) -> bool {
+        match self {
+            Self::Global => true,
+            Self::Device(tag) => Some(tag.as_str()) == profile_tag,
+        }
+    }
+}
+
 impl fmt::Display for RuleScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

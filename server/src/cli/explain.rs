@@ -8,7 +8,7 @@ use std::io::{IsTerminal, Read, Write, stdin, stdout};
 use belfry_core::json;
 use belfry_core::matrix;
 use belfry_core::rules::ProfileTag;
-use belfry_core::rules::evaluate::{CompiledRules, Member};
+use belfry_core::rules::evaluate::{Member, UserRules};
 use belfry_core::rules::evaluation_request::ExplainRoom;
 use belfry_core::rules::event::Event;
 use clap::Args;
@@ -69,7 +69,7 @@ impl Command {
         };
         let base_url = config.base_url(config.listen);
         let user_id = matrix::user_id(&self.account, config.server_name_for(&base_url));
-        let rules = CompiledRules::new(&user_id, rulesets.documents());
+        let rules = UserRules::new(&user_id, rulesets.documents());
         let explanation = rules.explain(&event, &facts.room, member);
         if self.json {
             writeln!(stdout(), "{}", serde_json::to_string_pretty(&explanation)?)?;

@@ -70,10 +70,6 @@ impl BuiltinOverrides {
         overrides
     }
 
-    pub(crate) fn is_enabled(&self, index: usize) -> bool {
-        self.enabled >> index & 1 == 1
-    }
-
     /// The index of the first enabled rule among those whose bits are set.
     pub(crate) fn first_enabled(&self, matching: u64) -> Option<usize> {
         let enabled = matching & self.enabled;

@@ -1,9 +1,11 @@
 //! Compiled conditions.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
 use super::{Member, Room};
-use crate::rules::event::{BODY, Event, Property};
+use crate::rules::event::{BODY, Event};
 use crate::rules::member_count::MemberCount;
 use crate::rules::pattern::{GlobPattern, lower};
 use crate::rules::property_path::PropertyPath;
@@ -25,6 +27,9 @@ pub(crate) struct UserNames {
     id_pattern: GlobPattern,
     localpart: GlobPattern,
 }
+
+/// Placeholder in a context whose conditions do not test the id or the localpart of the user.
+pub(crate) static NO_USER: LazyLock<UserNames> = LazyLock::new(|| UserNames::new(User::new("")));
 
 impl UserNames {
     pub(crate) fn new(user: User<'_>) -> Self {
@@ -104,7 +109,7 @@ impl CompiledCondition {
             }
             ConditionKind::ContainsDisplayName => Self::DisplayName,
             ConditionKind::RoomMemberCount { is } => {
-                is.parse().map_or(Self::Never, Self::MemberCount)
+                MemberCount::parse(is).map_or(Self::Never, Self::MemberCount)
             }
             ConditionKind::SenderNotificationPermission { key } => {
                 Self::SenderPermission(key.as_str().into())
@@ -149,8 +154,8 @@ impl CompiledCondition {
         match self {
             Self::WholeValue { path, pattern } => event
                 .get(path)
-                .and_then(Property::lowered)
-                .is_some_and(|text| pattern.resolve(user).matches_whole(text)),
+                .and_then(Value::as_str)
+                .is_some_and(|text| pattern.resolve(user).matches_whole(&lower(text))),
             Self::BodyWord(pattern) => {
                 event.body().is_some_and(|body| pattern.resolve(user).matches_word(body))
             }
@@ -162,14 +167,13 @@ impl CompiledCondition {
             Self::SenderPermission(key) => {
                 event.sender().is_some_and(|sender| room.allows_notification(sender, key))
             }
-            Self::PropertyIs { path, value } => {
-                event.get(path).is_some_and(|property| property.is(value))
+            Self::PropertyIs { path, value } => event.get(path).is_some_and(|found| value == found),
+            Self::PropertyContains { path, value } => {
+                event.items(path).iter().any(|item| value == item)
             }
-            Self::PropertyContains { path, value } => event.list(path).contains(value),
-            Self::PropertyContainsUserId { path } => event
-                .list(path)
-                .iter()
-                .any(|item| matches!(item, Scalar::String(item) if **item == *user.id)),
+            Self::PropertyContainsUserId { path } => {
+                event.items(path).iter().any(|item| item.as_str() == Some(&user.id))
+            }
             Self::Never => false,
         }
     }
@@ -205,6 +209,6 @@ impl CompiledCondition {
             }
             Self::Never => return None,
         };
-        event.get(path).map(Property::to_json)
+        event.copy(path)
     }
 }

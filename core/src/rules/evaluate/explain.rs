@@ -1,14 +1,24 @@
-//! Evaluation with the result of every rule.
+//! Evaluation of one user's rules with the result of every rule.
+
+use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    CompiledRules, Context, MatchedRule, Member, PushEvaluation, RankedRule, Room, RuleResult,
-    effective_conditions,
+    CompiledCondition, Context, MatchedRule, Member, NO_USER, PushEvaluation, Room,
+    effective_conditions, split_scopes,
 };
 use crate::rules::event::Event;
-use crate::rules::{Condition, User, builtin};
+use crate::rules::{Condition, Document, Rule, RuleKind, RuleScope, Ruleset, User, builtin};
+
+/// All rules of one user, including the built-in rules.
+#[derive(Debug)]
+pub struct UserRules<'a> {
+    user: User<'a>,
+    global: Ruleset<Cow<'a, Rule>>,
+    devices: Vec<(&'a RuleScope, Ruleset<Cow<'a, Rule>>)>,
+}
 
 /// An evaluation with the rules that were evaluated for it, in order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,38 +61,74 @@ pub enum Outcome {
     Won,
 }
 
-impl CompiledRules {
+impl<'a> UserRules<'a> {
+    /// The rules of these documents of a user: the global one and those of devices. Without a
+    /// global document the built-in rules are unchanged.
+    pub fn new(user_id: &'a str, documents: impl IntoIterator<Item = &'a Document>) -> Self {
+        let user = User::new(user_id);
+        let (global, devices) = split_scopes(documents);
+        let devices = devices.into_iter().map(|device| (device.scope(), device.ruleset(user)));
+        let global = global.unwrap_or(Document::without_rules()).ruleset(user);
+        Self { user, global, devices: devices.collect() }
+    }
+
     /// Evaluates the rules against an event and explains the result.
     #[must_use]
     pub fn explain(&self, event: &Event, room: &Room, member: Member<'_>) -> Explanation<'_> {
-        let context = Context { event, room, user: &self.user, member };
-        let mut walk = Vec::new();
-        let evaluation = self.evaluate_with(&context, |rule, result| {
-            let outcome = match result {
-                RuleResult::Disabled => Outcome::Disabled,
-                RuleResult::Superseded | RuleResult::Failed(_) => Outcome::Failed,
-                RuleResult::Matched => Outcome::Won,
-            };
-            let (condition, found) = match result {
-                RuleResult::Failed(index) => (
-                    self.condition(rule, *index),
-                    rule.compiled().conditions[*index].tested_value(&context).map(truncate),
-                ),
-                _ => (None, None),
-            };
-            walk.push(Step { rule: rule.identify(), outcome, condition, found });
-        });
-        Explanation { evaluation, walk }
+        let mut explanation = Explanation { evaluation: PushEvaluation::NO_RULE, walk: Vec::new() };
+        if event.sender() == Some(self.user.id) {
+            return explanation;
+        }
+        let context = Context { event, room, user: &NO_USER, member };
+        for (name, rule) in self.ranked_rules(member.profile_tag) {
+            let step = Step::new(name, rule, &context);
+            let outcome = step.outcome;
+            explanation.walk.push(step);
+            if outcome == Outcome::Won {
+                explanation.evaluation = PushEvaluation::new(name, &rule.actions);
+                break;
+            }
+        }
+        explanation
     }
 
-    fn condition(&self, rule: RankedRule<'_>, index: usize) -> Option<Condition> {
-        if let RankedRule::User(_, rule) = rule {
-            return rule.conditions.get(index).cloned();
+    /// All rules in evaluation order: the master rule, the rules of the device, the global rules.
+    fn ranked_rules(
+        &self,
+        profile_tag: Option<&str>,
+    ) -> impl Iterator<Item = (MatchedRule<'_>, &Rule)> {
+        fn name<'r>(
+            scope: &'r RuleScope,
+            (kind, rule): (RuleKind, &'r Cow<'_, Rule>),
+        ) -> (MatchedRule<'r>, &'r Rule) {
+            (MatchedRule { scope, kind, rule_id: &rule.rule_id }, &**rule)
         }
-        let MatchedRule { kind, rule_id, .. } = rule.identify();
-        let rule = builtin::all()[kind].iter().find(|rule| rule.rule_id == rule_id)?;
-        let rule = builtin::for_user(rule, User::new(&self.user.id));
-        effective_conditions(kind, &rule).into_iter().nth(index)
+        let mut global = self.global.iter().map(|rule| name(&RuleScope::Global, rule));
+        let master = global.next();
+        let devices = self.devices.iter().filter(move |(scope, _)| scope.applies_to(profile_tag));
+        let devices =
+            devices.flat_map(|(scope, rules)| rules.iter().map(move |rule| name(scope, rule)));
+        master.into_iter().chain(devices).chain(global)
+    }
+}
+
+impl<'a> Step<'a> {
+    fn new(name: MatchedRule<'a>, rule: &Rule, context: &Context<'_>) -> Self {
+        let step = |outcome| Self { rule: name, outcome, condition: None, found: None };
+        if !rule.enabled {
+            return step(Outcome::Disabled);
+        }
+        if context.event.has_mentions() && builtin::LEGACY_MENTIONS.contains(&name.rule_id) {
+            return step(Outcome::Failed);
+        }
+        for condition in effective_conditions(name.kind, rule) {
+            let compiled = CompiledCondition::new(&condition.kind);
+            if !compiled.is_met(context) {
+                let found = compiled.tested_value(context).map(truncate);
+                return Self { condition: Some(condition), found, ..step(Outcome::Failed) };
+            }
+        }
+        step(Outcome::Won)
     }
 }
 

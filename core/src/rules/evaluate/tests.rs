@@ -10,6 +10,8 @@ mod ruma;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::rules::event::Event;
+use crate::rules::index::{IndexedRules, Members};
 
 const ALICE: &str = "@alice:example.org";
 
@@ -81,10 +83,13 @@ impl<'a> Scenario<'a> {
     }
 
     fn explain(&self, event: &Value) -> Value {
-        let compiled = CompiledRules::new(ALICE, &self.documents);
+        let rules = UserRules::new(ALICE, &self.documents);
         let event = Event::from_value(event.clone()).unwrap();
-        let explanation = compiled.explain(&event, &self.room, self.member);
-        assert_eq!(explanation.evaluation, compiled.evaluate(&event, &self.room, self.member));
+        let explanation = rules.explain(&event, &self.room, self.member);
+        let indexed = IndexedRules::new(&self.documents);
+        let members = Members::new([(ALICE, self.member, Some(&indexed))]);
+        let evaluation = members.evaluate(&event, &self.room).get(0);
+        assert_eq!(evaluation, Some(explanation.evaluation));
         json!(explanation)
     }
 

@@ -4,10 +4,12 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::rules::event::{BODY, Event, Node, Object};
+use serde_json::{Map, Value, json};
+
+use crate::rules::event::{BODY, Event};
 use crate::rules::pattern::{Text, is_word_byte, lower};
 use crate::rules::property_path::PropertyPath;
-use crate::rules::{Condition, ConditionKind, Scalar};
+use crate::rules::{Condition, ConditionKind};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct IndexKey(u64);
@@ -16,6 +18,9 @@ pub(super) struct IndexKey(u64);
 const RUN_LENGTH: usize = 4;
 
 impl IndexKey {
+    /// The key of rules without one, which every event has.
+    pub(super) const ALWAYS: Self = Self(0);
+
     fn for_text(lowered: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         lowered.hash(&mut hasher);
@@ -24,9 +29,9 @@ impl IndexKey {
 
     /// The key of a value at a path, given the hash of the path. Strings that differ only in case
     /// have the same key.
-    fn for_value(mut hasher: DefaultHasher, value: &Scalar) -> Self {
+    fn for_value(mut hasher: DefaultHasher, value: &Value) -> Self {
         match value {
-            Scalar::String(text) => lower(text).hash(&mut hasher),
+            Value::String(text) => lower(text).hash(&mut hasher),
             value => value.hash(&mut hasher),
         }
         Self(hasher.finish())
@@ -52,9 +57,9 @@ impl IndexKey {
             ConditionKind::EventMatch { pattern, .. } if pattern.contains(['*', '?']) => {
                 return None;
             }
-            ConditionKind::EventMatch { key, pattern } => (key, &Scalar::String(pattern.clone())),
+            ConditionKind::EventMatch { key, pattern } => (key, json!(pattern)),
             ConditionKind::EventPropertyIs { key, value }
-            | ConditionKind::EventPropertyContains { key, value } => (key, value),
+            | ConditionKind::EventPropertyContains { key, value } => (key, json!(value)),
             _ => return None,
         };
         let is_type = matches!(key.as_str(), "type" | "content.msgtype");
@@ -63,7 +68,7 @@ impl IndexKey {
         for name in PropertyPath::parse(key).parts() {
             name.hash(&mut hasher);
         }
-        Some((frequency, Self::for_value(hasher, value)))
+        Some((frequency, Self::for_value(hasher, &value)))
     }
 
     /// The key of a pattern that is searched in the text of a message: its longest word that must
@@ -97,30 +102,6 @@ impl IndexKey {
         word.or_else(|| run.map(|run| &run[..start_of_run(run)])).map(Self::for_text)
     }
 
-    /// All keys of an event, sorted: the keys of its text, as returned by
-    /// [`all_of_body`](Self::all_of_body), and those of its properties.
-    pub(super) fn all_of_event(event: &Event, body_keys: Vec<Self>) -> Vec<Self> {
-        let mut keys = body_keys;
-        Self::add_keys_of(event.root(), &DefaultHasher::new(), &mut keys);
-        keys.sort_unstable();
-        keys.dedup();
-        keys
-    }
-
-    fn add_keys_of(object: &Object, path: &DefaultHasher, keys: &mut Vec<Self>) {
-        for (name, node) in object {
-            let mut path = path.clone();
-            name.hash(&mut path);
-            match node {
-                Node::Object(inner) => Self::add_keys_of(inner, &path, keys),
-                Node::Property(property) => {
-                    let values = property.values().iter();
-                    keys.extend(values.map(|value| Self::for_value(path.clone(), value)));
-                }
-            }
-        }
-    }
-
     /// The keys of the message text: those of all patterns that could match it.
     pub(super) fn all_of_body(event: &Event) -> Vec<Self> {
         let mut keys = Vec::new();
@@ -136,6 +117,50 @@ impl IndexKey {
             }
         }
         keys
+    }
+}
+
+/// All keys of an event.
+pub(super) struct EventKeys {
+    sorted: Vec<IndexKey>,
+    /// Whether there may be a key with this remainder, which is false for most keys of rules.
+    filter: Vec<bool>,
+}
+
+const FILTER_LENGTH: u64 = 4096;
+
+impl EventKeys {
+    /// The keys of the properties of an event, and those of its text.
+    pub(super) fn new(event: &Event, body_keys: Vec<IndexKey>) -> Self {
+        let mut sorted = body_keys;
+        sorted.push(IndexKey::ALWAYS);
+        add_keys_of(event.members(), &DefaultHasher::new(), &mut sorted);
+        sorted.sort_unstable();
+        let mut filter = vec![false; FILTER_LENGTH as usize];
+        for key in &sorted {
+            filter[(key.0 % FILTER_LENGTH) as usize] = true;
+        }
+        Self { sorted, filter }
+    }
+
+    pub(super) fn contains(&self, key: IndexKey) -> bool {
+        self.filter[(key.0 % FILTER_LENGTH) as usize] && self.sorted.binary_search(&key).is_ok()
+    }
+}
+
+fn add_keys_of(members: &Map<String, Value>, path: &DefaultHasher, keys: &mut Vec<IndexKey>) {
+    for (name, value) in members {
+        let mut path = path.clone();
+        name.hash(&mut path);
+        let values = match value {
+            Value::Object(inner) => {
+                add_keys_of(inner, &path, keys);
+                continue;
+            }
+            Value::Array(items) => items.as_slice(),
+            value => std::slice::from_ref(value),
+        };
+        keys.extend(values.iter().map(|value| IndexKey::for_value(path.clone(), value)));
     }
 }
 

@@ -1,18 +1,16 @@
 //! The members of a room, prepared for evaluation.
 
 use std::cell::OnceCell;
-use std::sync::LazyLock;
 
-use super::RuleIndex;
 use super::key::IndexKey;
 use super::position_index::{Entry, PositionIndex};
+use super::user_rules::{IndexedRules, NO_RULES};
 use crate::rules::User;
-use crate::rules::evaluate::{BuiltinOverrides, Member};
+use crate::rules::evaluate::Member;
 
-/// The members of a room, looked up in the index once for any number of events.
+/// The members of a room, for the evaluation of any number of events.
 #[derive(Debug)]
 pub struct Members<'a> {
-    pub(super) index: &'a RuleIndex,
     pub(super) slots: Vec<MemberSlot<'a>>,
     ids: OnceCell<PositionIndex>,
     localparts: OnceCell<PositionIndex>,
@@ -24,24 +22,20 @@ pub struct Members<'a> {
 pub(super) struct MemberSlot<'a> {
     pub(super) user_id: &'a str,
     pub(super) member: Member<'a>,
-    /// The user's number in the index.
-    pub(super) user: Option<usize>,
-    pub(super) overrides: &'a BuiltinOverrides,
+    pub(super) rules: &'a IndexedRules,
 }
 
 impl<'a> Members<'a> {
-    pub(super) fn new(
-        index: &'a RuleIndex,
-        members: impl IntoIterator<Item = (&'a str, Member<'a>)>,
+    /// Prepares members for evaluation. A member without rules has unchanged built-in rules. A user
+    /// with several devices may be listed once for each.
+    pub fn new(
+        members: impl IntoIterator<Item = (&'a str, Member<'a>, Option<&'a IndexedRules>)>,
     ) -> Self {
-        static UNCHANGED: LazyLock<BuiltinOverrides> = LazyLock::new(BuiltinOverrides::default);
-        let slots = members.into_iter().map(|(user_id, member)| {
-            let user = index.users_by_id.get(user_id).copied();
-            let overrides = user.map_or(&*UNCHANGED, |user| &index.users[user].overrides);
-            MemberSlot { user_id, member, user, overrides }
+        let slots = members.into_iter().map(|(user_id, member, rules)| {
+            let rules = rules.unwrap_or(&NO_RULES);
+            MemberSlot { user_id, member, rules }
         });
         Self {
-            index,
             slots: slots.collect(),
             ids: OnceCell::new(),
             localparts: OnceCell::new(),

@@ -28,12 +28,12 @@ pub struct MemberGroup<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum MemberMatch {
     NoRule,
-    /// The number of a rule in the index.
+    /// The position of a rule among those of the member.
     UserRule(usize),
     Builtin {
         index: usize,
-        /// The user whose overrides have other actions for the rule.
-        changed_by: Option<usize>,
+        /// Whether the member has changed the actions of the rule.
+        is_changed: bool,
     },
 }
 
@@ -41,7 +41,18 @@ impl<'a> RoomEvaluation<'a> {
     /// The result for the member at this position.
     #[must_use]
     pub fn get(&self, position: usize) -> Option<PushEvaluation<'a>> {
-        self.matches.get(position).map(|found| self.resolve(*found))
+        let rules = self.members.slots.get(position)?.rules;
+        Some(match self.matches[position] {
+            MemberMatch::NoRule => PushEvaluation::NO_RULE,
+            MemberMatch::UserRule(rule) => {
+                let rule = &rules.rules[rule];
+                PushEvaluation::new(rule.compiled.identify(&rule.scope), &rule.compiled.actions)
+            }
+            MemberMatch::Builtin { index, .. } => {
+                let rule = BUILTIN_RULES[index].compiled.identify(&RuleScope::Global);
+                PushEvaluation::new(rule, rules.overrides.actions(index))
+            }
+        })
     }
 
     /// All members by their results, in the order of the first member of each group.
@@ -49,37 +60,24 @@ impl<'a> RoomEvaluation<'a> {
     pub fn groups(&self) -> Vec<MemberGroup<'a>> {
         let mut groups: Vec<MemberGroup<'a>> = Vec::new();
         let mut by_match = HashMap::new();
-        // Different matches can have the same result.
         let mut by_json = HashMap::new();
         for (position, found) in self.matches.iter().enumerate() {
-            let group = *by_match.entry(found).or_insert_with(|| {
-                let evaluation = self.resolve(*found);
+            let mut find_group = || {
+                let evaluation = self.get(position).unwrap_or(PushEvaluation::NO_RULE);
                 *by_json.entry(json::to_bytes(&evaluation)).or_insert_with(|| {
                     groups.push(MemberGroup { evaluation, members: Vec::new() });
                     groups.len() - 1
                 })
-            });
+            };
+            // The result of an unchanged built-in rule is the same for all members.
+            let group = match found {
+                MemberMatch::UserRule(_) | MemberMatch::Builtin { is_changed: true, .. } => {
+                    find_group()
+                }
+                shared => *by_match.entry(shared).or_insert_with(find_group),
+            };
             groups[group].members.push(position);
         }
         groups
-    }
-
-    fn resolve(&self, found: MemberMatch) -> PushEvaluation<'a> {
-        let index = self.members.index;
-        match found {
-            MemberMatch::NoRule => PushEvaluation::NO_RULE,
-            MemberMatch::UserRule(rule) => {
-                let rule = index.rules.get(rule);
-                PushEvaluation::new(rule.compiled.identify(&rule.scope), &rule.compiled.actions)
-            }
-            MemberMatch::Builtin { index: builtin, changed_by } => {
-                let rule = &BUILTIN_RULES[builtin].compiled;
-                let actions = match changed_by {
-                    Some(user) => index.users[user].overrides.actions(builtin),
-                    None => &rule.actions,
-                };
-                PushEvaluation::new(rule.identify(&RuleScope::Global), actions)
-            }
-        }
     }
 }

@@ -5,19 +5,18 @@ use proptest::sample::select;
 use serde_json::json;
 
 use super::*;
+use crate::rules::Document;
 use crate::rules::evaluate::generate::{self, NAMES, TAGS, USERS};
-use crate::rules::evaluate::{CompiledRules, PushEvaluation, Room};
+use crate::rules::evaluate::{Member, PushEvaluation, Room, UserRules};
 use crate::rules::event::Event;
 use crate::rules::event::tests::any_json;
 use crate::rules::{RuleKind, RuleScope};
 
-/// Changes that are applied in order: a user with documents is inserted or replaced, a user without
-/// documents is removed.
-type Changes = Vec<(&'static str, Option<Vec<Document>>)>;
+/// The documents of the users that have rules.
+type Users = BTreeMap<&'static str, Vec<Document>>;
 
-fn changes() -> impl Strategy<Value = Changes> {
-    let documents = prop::option::weighted(0.85, generate::documents());
-    prop::collection::vec((select(&USERS[..]), documents), 0..12)
+fn users() -> impl Strategy<Value = Users> {
+    prop::collection::btree_map(select(&USERS[..]), generate::documents(), 0..12)
 }
 
 fn member() -> impl Strategy<Value = (&'static str, Member<'static>)> {
@@ -60,43 +59,30 @@ fn strange_document() -> impl Strategy<Value = Document> {
     })
 }
 
-fn apply(changes: &Changes) -> (RuleIndex, BTreeMap<&str, &[Document]>) {
-    let (mut index, mut left) = (RuleIndex::new(), BTreeMap::new());
-    for (user, documents) in changes {
-        if let Some(documents) = documents {
-            index.insert(user, documents);
-            left.insert(*user, documents.as_slice());
-        } else {
-            index.remove(user);
-            left.remove(user);
-        }
-    }
-    (index, left)
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn the_index_agrees_with_the_evaluation_of_each_user(
-        changes in changes(),
+        users in users(),
         members in prop::collection::vec(member(), 0..9),
         events in prop::collection::vec(generate::event(), 1..4),
         room in generate::room(),
     ) {
-        let (index, left) = apply(&changes);
-        prop_assert_eq!(index.len(), left.len());
-        let compiled: Vec<CompiledRules> = members
+        let indexed: BTreeMap<&str, IndexedRules> =
+            users.iter().map(|(user, documents)| (*user, IndexedRules::new(documents))).collect();
+        let rules: Vec<UserRules<'_>> = members
             .iter()
-            .map(|(user, _)| CompiledRules::new(user, left.get(user).copied().unwrap_or_default()))
+            .map(|(user, _)| UserRules::new(user, users.get(user).into_iter().flatten()))
             .collect();
-        let room_members = index.members(members.iter().copied());
+        let listed = members.iter().map(|(user, member)| (*user, *member, indexed.get(user)));
+        let room_members = Members::new(listed);
         for value in events {
             let event = Event::from_value(value).unwrap();
-            let alone: Vec<PushEvaluation<'_>> = compiled
+            let alone: Vec<PushEvaluation<'_>> = rules
                 .iter()
                 .zip(&members)
-                .map(|(compiled, (_, member))| compiled.evaluate(&event, &room, *member))
+                .map(|(rules, (_, member))| rules.explain(&event, &room, *member).evaluation)
                 .collect();
             let evaluation = room_members.evaluate(&event, &room);
             for (position, alone) in alone.iter().enumerate() {
@@ -124,33 +110,23 @@ proptest! {
     ) {
         let event = json!({"content": event, "type": name, "sender": user, "state_key": tag});
         let event = Event::from_value(event).unwrap();
-        let mut index = RuleIndex::new();
-        index.insert(&user, [&document]);
+        let indexed = IndexedRules::new([&document]);
         let member = Member { display_name: Some(&name), profile_tag: Some(&tag) };
-        let (me, other) = (CompiledRules::new(&user, [&document]), CompiledRules::new(&name, []));
-        let members = index.members([(user.as_str(), member), (name.as_str(), member)]);
+        let (me, other) = (UserRules::new(&user, [&document]), UserRules::new(&name, []));
+        let listed = [(user.as_str(), member, Some(&indexed)), (name.as_str(), member, None)];
+        let members = Members::new(listed);
         let evaluation = members.evaluate(&event, &room);
         prop_assert_eq!(evaluation.get(0), Some(me.explain(&event, &room, member).evaluation));
         if user != name {
-            prop_assert_eq!(evaluation.get(1), Some(other.evaluate(&event, &room, member)));
+            prop_assert_eq!(evaluation.get(1), Some(other.explain(&event, &room, member).evaluation));
         }
     }
 
-    #[test]
-    fn an_index_from_which_all_users_were_removed_is_empty(changes in changes()) {
-        let (mut index, _) = apply(&changes);
-        for user in USERS {
-            index.remove(user);
-        }
-        prop_assert!(index.is_empty());
-        prop_assert!(index.rules.is_empty());
-    }
 }
 
 #[test]
 fn an_evaluation_without_members_is_empty() {
-    let index = RuleIndex::new();
-    let members = index.members([]);
+    let members = Members::new([]);
     let evaluation = members.evaluate(&Event::from_value(json!({})).unwrap(), &Room::default());
     assert!(members.is_empty());
     assert!(evaluation.groups().is_empty());
@@ -158,14 +134,13 @@ fn an_evaluation_without_members_is_empty() {
 }
 
 #[test]
-fn members_that_are_not_indexed_have_the_built_in_rules() {
-    let index = RuleIndex::new();
+fn members_without_rules_have_the_built_in_rules() {
     let member = |name| Member { display_name: Some(name), ..Member::default() };
-    let members = index.members([
-        ("@a:x", member("Al")),
-        ("@b:x", member("Bo")),
-        ("@c:x", member("Cy")),
-        ("@sender:x", member("Di")),
+    let members = Members::new([
+        ("@a:x", member("Al"), None),
+        ("@b:x", member("Bo"), None),
+        ("@c:x", member("Cy"), None),
+        ("@sender:x", member("Di"), None),
     ]);
     let event = Event::from_value(json!({
         "type": "m.room.message", "sender": "@sender:x", "content": {"body": "Bo and c and di"},
@@ -189,40 +164,11 @@ fn members_that_are_not_indexed_have_the_built_in_rules() {
 
 #[test]
 fn a_user_id_with_wildcards_matches_other_ids() {
-    let index = RuleIndex::new();
-    let members = index.members(["@c*:x", "@d:x"].map(|id| (id, Member::default())));
+    let members = Members::new(["@c*:x", "@d:x"].map(|id| (id, Member::default(), None)));
     let content = json!({"membership": "invite", "m.mentions": {}});
     let event = json!({"type": "m.room.member", "state_key": "@cat:x", "content": content});
     let event = Event::from_value(event).unwrap();
     let evaluation = members.evaluate(&event, &Room::default());
     let rule = |position| evaluation.get(position).unwrap().rule.unwrap().rule_id;
     assert_eq!((rule(0), rule(1)), (".m.rule.invite_for_me", ".m.rule.member_event"));
-}
-
-#[test]
-fn replacing_a_user_does_not_grow_the_index() {
-    let mut index = RuleIndex::new();
-    let rules =
-        json!({"override": [{"rule_id": "x", "enabled": true, "actions": [], "conditions": []}]});
-    let stored = json!({"rules": rules, "changes": {".m.rule.master": {"enabled": true}}});
-    let document = Document::from_text(RuleScope::Global, &stored.to_string()).unwrap();
-    for _ in 0..10 {
-        index.insert("@a:x", [&document]);
-    }
-    assert_eq!((index.len(), index.users.len()), (1, 1));
-    assert_eq!(index.rules.get(index.users[0].rules[0].number).subscribers, 1);
-}
-
-#[test]
-fn a_document_may_contain_a_rule_twice() {
-    let mut index = RuleIndex::new();
-    let rule = json!({"rule_id": "x", "enabled": true, "actions": [], "conditions": []});
-    let stored = json!({"rules": {"override": [rule, rule, rule]}, "changes": {}});
-    let document = Document::from_text(RuleScope::Global, &stored.to_string()).unwrap();
-    for user in ["@a:x", "@b:x", "@a:x"] {
-        index.insert(user, [&document]);
-    }
-    index.remove("@b:x");
-    index.remove("@a:x");
-    assert!(index.rules.is_empty());
 }

@@ -7,13 +7,14 @@ use axum::response::{IntoResponse, Response};
 use belfry_core::matrix;
 use belfry_core::rules::evaluation_request::{EvaluateRequest, RequestedMember};
 use belfry_core::rules::evaluation_response::EvaluationResponse;
+use belfry_core::rules::index::Members;
 
 use crate::app::AppState;
 use crate::http::error::{CommonError, MatrixError};
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::RequestingService;
 use crate::http::respond::json::JsonBytes;
-use crate::rule_index::EvaluatedMember;
+use crate::rule_index::CachedRules;
 use crate::store::StoreError;
 
 /// The maximum size of a batch, in members and in bytes of stored rules. It bounds the memory and
@@ -47,20 +48,19 @@ pub(crate) async fn evaluate(
     for members in members.chunks(LOADED_MEMBERS) {
         batch.add(&state, members).await?;
         if batch.is_full() {
-            std::mem::take(&mut batch).evaluate(&state, &request, &mut response).await?;
+            std::mem::take(&mut batch).evaluate(&request, &mut response);
             tokio::task::yield_now().await;
         }
     }
-    batch.evaluate(&state, &request, &mut response).await?;
+    batch.evaluate(&request, &mut response);
     Ok(JsonBytes(response.to_json().into()).into_response())
 }
 
-/// Members that are evaluated together.
+/// Members that are evaluated together, and their rules.
 #[derive(Default)]
 struct Batch<'a> {
-    members: Vec<EvaluatedMember<'a>>,
-    /// The stored size of the members' rules, including cached ones, which may have to be read
-    /// again.
+    members: Vec<(&'a RequestedMember, CachedRules)>,
+    /// The stored size of the members' rules.
     bytes: usize,
 }
 
@@ -73,61 +73,35 @@ impl<'a> Batch<'a> {
     ) -> Result<(), StoreError> {
         let names: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
         let accounts = state.store.account_ids(&names).await?;
-        let first = self.members.len();
-        for ((_, member), account) in members.iter().zip(accounts) {
-            let Some(account) = account else { continue };
-            let (user_id, member) = (&*member.user_id, member.member());
-            self.members.push(EvaluatedMember { user_id, member, account, rulesets: None });
+        let (members, accounts): (Vec<_>, Vec<i64>) = members
+            .iter()
+            .zip(accounts)
+            .filter_map(|((_, member), account)| Some((*member, account?)))
+            .unzip();
+        let mut rules = state.rule_index.get(&state.store, &accounts);
+        let is_missing = |position: &usize| rules[*position].is_none();
+        let missing: Vec<usize> = (0..accounts.len()).filter(is_missing).collect();
+        let missing_accounts: Vec<i64> = missing.iter().map(|at| accounts[*at]).collect();
+        let snapshots = state.store.rulesets_for_accounts(&missing_accounts).await?;
+        for (position, snapshot) in missing.into_iter().zip(snapshots) {
+            rules[position] = Some(state.rule_index.insert(accounts[position], &snapshot));
         }
-        let accounts: Vec<i64> = self.members[first..].iter().map(|new| new.account).collect();
-        let mut missing = Vec::new();
-        let cached = state.rule_index.cached_bytes(&state.store, &accounts);
-        for (position, cached) in (first..).zip(cached) {
-            match cached {
-                Some(bytes) => self.bytes += bytes,
-                None => missing.push(position),
-            }
-        }
-        self.bytes += self.read_rules(state, &missing).await?;
+        let members = members.into_iter().zip(rules.into_iter().flatten());
+        self.members.extend(members.inspect(|(_, rules)| self.bytes += rules.bytes));
         Ok(())
-    }
-
-    /// Reads the rules of the members at these positions, and returns their stored size.
-    async fn read_rules(
-        &mut self,
-        state: &AppState,
-        positions: &[usize],
-    ) -> Result<usize, StoreError> {
-        let accounts: Vec<i64> = positions.iter().map(|at| self.members[*at].account).collect();
-        let snapshots = state.store.rulesets_for_accounts(&accounts).await?;
-        let bytes = snapshots.iter().map(|snapshot| snapshot.rulesets.bytes()).sum();
-        for (position, snapshot) in positions.iter().zip(snapshots) {
-            self.members[*position].rulesets = Some(snapshot);
-        }
-        Ok(bytes)
     }
 
     fn is_full(&self) -> bool {
         self.members.len() >= BATCH_MEMBERS || self.bytes >= BATCH_BYTES
     }
 
-    async fn evaluate(
-        mut self,
-        state: &AppState,
-        request: &EvaluateRequest,
-        response: &mut EvaluationResponse<'a>,
-    ) -> Result<(), StoreError> {
-        let users: Vec<&str> = self.members.iter().map(|member| member.user_id).collect();
-        // Terminates, because members whose rules were read are never missing again.
-        while let Err(missing) =
-            state.rule_index.with_members(&state.store, &self.members, |index| {
-                let members = self.members.iter().map(|member| (member.user_id, member.member));
-                let members = index.members(members);
-                response.add(&members.evaluate(&request.event, &request.room), &users);
-            })
-        {
-            self.read_rules(state, &missing).await?;
-        }
-        Ok(())
+    fn evaluate(self, request: &EvaluateRequest, response: &mut EvaluationResponse<'a>) {
+        let members = self.members.iter();
+        let members =
+            Members::new(members.map(|(member, rules)| {
+                (&*member.user_id, member.member(), rules.rules.as_deref())
+            }));
+        let users: Vec<&str> = self.members.iter().map(|(member, _)| &*member.user_id).collect();
+        response.add(&members.evaluate(&request.event, &request.room), &users);
     }
 }

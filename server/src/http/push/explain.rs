@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use belfry_core::json::to_bytes;
 use belfry_core::rules::RuleAccess;
-use belfry_core::rules::evaluate::CompiledRules;
+use belfry_core::rules::evaluate::UserRules;
 use belfry_core::rules::evaluation_request::ExplainRequest;
 
 use crate::app::AppState;
@@ -33,7 +33,7 @@ pub(crate) async fn explain(
     let permit = Arc::clone(&state.explain_permit).acquire_owned().await;
     let explain = move || {
         let _permit = permit;
-        let rules = CompiledRules::new(&user_id, rulesets.documents());
+        let rules = UserRules::new(&user_id, rulesets.documents());
         to_bytes(&rules.explain(&request.event, &request.room, request.member()))
     };
     let explanation =

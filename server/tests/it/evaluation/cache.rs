@@ -3,10 +3,8 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use belfry::rule_index::{EvaluatedMember, RuleIndexCache};
+use belfry::rule_index::RuleIndexCache;
 use belfry::store::Store;
-use belfry_core::rules::evaluate::Member;
-use belfry_core::rules::index::RuleIndex;
 use serde_json::{Value, json};
 
 use super::many::{add_accounts, add_silent_rule};
@@ -140,55 +138,40 @@ async fn an_index_that_overflows_repeatedly_gives_the_same_results() {
     }
 }
 
-async fn with_rules(store: &Store, account: i64, name: &'static str) -> EvaluatedMember<'static> {
-    let rulesets = store.rulesets_for_accounts(&[account]).await.unwrap().pop();
-    EvaluatedMember { user_id: name, member: Member::default(), account, rulesets }
-}
-
-fn without_rules(account: i64, name: &'static str) -> EvaluatedMember<'static> {
-    EvaluatedMember { user_id: name, member: Member::default(), account, rulesets: None }
-}
-
 #[tokio::test]
 async fn stale_cached_users_must_be_reloaded() {
     let service = Service::start().await;
     let store = service.store();
     add_accounts(&service, 4).await;
-    for account in [1000, 1001, 1002] {
+    let [ann, ben, cat, dan] = [1000, 1001, 1002, 1003];
+    for account in [ann, ben, cat] {
         add_silent_rule(store, account, "cake").await;
     }
-    let [ann, ben, cat, dan] =
-        [(1000, "@ann:x"), (1001, "@ben:x"), (1002, "@cat:x"), (1003, "@dan:x")];
-    let bytes = store.rulesets(1000).await.unwrap().bytes();
+    let bytes = store.rulesets(ann).await.unwrap().bytes();
     // Enough for two users with rules and one without.
     let cache = RuleIndexCache::new(2 * bytes + 3 * 64);
-    let cached = || cache.cached_bytes(store, &[ann.0, ben.0, cat.0, dan.0]);
-    let evaluate =
-        |members: &[EvaluatedMember<'_>]| cache.with_members(store, members, RuleIndex::len);
+    let cached = || {
+        let rules = cache.get(store, &[ann, ben, cat, dan]).into_iter();
+        rules.map(|rules| rules.map(|rules| rules.bytes)).collect::<Vec<_>>()
+    };
+    let insert = async |account| {
+        let snapshots = store.rulesets_for_accounts(&[account]).await.unwrap();
+        cache.insert(account, &snapshots[0])
+    };
     assert_eq!(cached(), [None; 4]);
-    assert_eq!(evaluate(&[without_rules(ann.0, ann.1)]), Err(vec![0]));
-
-    let all = [with_rules(store, ann.0, ann.1).await, with_rules(store, dan.0, dan.1).await];
-    assert_eq!(evaluate(&all), Ok(1));
-    assert_eq!(evaluate(&[with_rules(store, ben.0, ben.1).await]), Ok(2));
+    for account in [ann, dan, ben, ann] {
+        assert_eq!(insert(account).await.rules.is_some(), account != dan);
+    }
     assert_eq!(cached(), [Some(bytes), Some(bytes), None, Some(0)]);
-    let three =
-        [without_rules(dan.0, dan.1), without_rules(ann.0, ann.1), without_rules(ben.0, ben.1)];
-    assert_eq!(evaluate(&three), Ok(2));
 
     // After a change. Other users that share its epoch counter may be missing too.
-    add_silent_rule(store, dan.0, "tea").await;
-    assert!(evaluate(&three).is_err_and(|missing| missing.contains(&0)));
+    add_silent_rule(store, dan, "tea").await;
+    assert_eq!(cached()[3], None);
 
-    // One more exceeds the size, and only the users with given rules remain.
-    let full = [
-        without_rules(ann.0, ann.1),
-        with_rules(store, cat.0, cat.1).await,
-        without_rules(ben.0, ben.1),
-    ];
-    assert_eq!(evaluate(&full), Err(vec![0, 2]));
+    // One more exceeds the size, and only its rules remain.
+    insert(cat).await;
     assert_eq!(cached(), [None, None, Some(bytes), None]);
-    let [ann, ben] = [with_rules(store, ann.0, ann.1).await, with_rules(store, ben.0, ben.1).await];
-    let [_, cat, _] = full;
-    assert_eq!(evaluate(&[ann, cat, ben]), Ok(3), "the members of one evaluation are all indexed");
+    for account in [ann, ben] {
+        assert!(insert(account).await.rules.is_some());
+    }
 }

@@ -13,7 +13,7 @@ use ruma_common::{RoomId, UserId};
 use serde_json::{Value, json};
 
 use super::{generate, read_room, scoped};
-use crate::rules::evaluate::{CompiledRules, Level, Member, Room};
+use crate::rules::evaluate::{Level, Member, Room, UserRules};
 use crate::rules::event::Event;
 use crate::rules::pattern::is_word_byte;
 use crate::rules::{Document, RuleScope, User};
@@ -30,10 +30,11 @@ impl Comparison<'_> {
     /// The rules that match according to Belfry and to ruma.
     fn winners(&self, event: &Value) -> (Option<String>, Option<String>) {
         let member = Member { display_name: Some(self.name), profile_tag: None };
-        let compiled = CompiledRules::new(self.user, [&self.document]);
-        let evaluation =
-            compiled.evaluate(&Event::from_value(event.clone()).unwrap(), &self.room, member);
-        let ours = evaluation.rule.map(|rule| format!("{}/{}", rule.kind, rule.rule_id));
+        let rules = UserRules::new(self.user, [&self.document]);
+        let explanation =
+            rules.explain(&Event::from_value(event.clone()).unwrap(), &self.room, member);
+        let ours =
+            explanation.evaluation.rule.map(|rule| format!("{}/{}", rule.kind, rule.rule_id));
 
         let rules = json!(self.document.ruleset(User::new(self.user)));
         let rules: Theirs = serde_json::from_value(rules).unwrap();

@@ -1,4 +1,4 @@
-use belfry_core::rules::evaluate::{CompiledRules, Member, Room};
+use belfry_core::rules::evaluate::{Member, Room, UserRules};
 use belfry_core::rules::event::Event;
 use belfry_core::rules::{Document, NewRule, Position, RuleKind};
 
@@ -15,7 +15,7 @@ fn document(scope: &str, rules: &[(RuleKind, &str, Value)]) -> Document {
 }
 
 fn lines(documents: &[Document], event: Value, colours: bool) -> Vec<String> {
-    let rules = CompiledRules::new("@alice:x", documents);
+    let rules = UserRules::new("@alice:x", documents);
     let room = Room { member_count: Some(5), ..Room::default() };
     let explanation = rules.explain(&Event::from_value(event).unwrap(), &room, Member::default());
     let page = Page { explanation: &explanation, colours }.to_string();

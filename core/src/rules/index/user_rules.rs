@@ -1,0 +1,58 @@
+//! The compiled rules of one user.
+
+use std::sync::LazyLock;
+
+use super::key::{EventKeys, IndexKey};
+use crate::rules::evaluate::{
+    BuiltinOverrides, CompiledRule, Context, effective_conditions, split_scopes,
+};
+use crate::rules::{ConditionKind, Document, RuleScope};
+
+/// The rules of one user, compiled for any number of events.
+#[derive(Debug, Default)]
+pub struct IndexedRules {
+    pub(super) overrides: BuiltinOverrides,
+    /// The key of each rule. Apart from the rules, because most rules are skipped by their key.
+    keys: Box<[IndexKey]>,
+    /// The enabled rules in evaluation order: those of devices, then the global ones.
+    pub(super) rules: Box<[IndexedRule]>,
+}
+
+#[derive(Debug)]
+pub(super) struct IndexedRule {
+    pub(super) scope: RuleScope,
+    pub(super) compiled: CompiledRule,
+}
+
+/// The rules of a user without rules of their own.
+pub(super) static NO_RULES: LazyLock<IndexedRules> = LazyLock::new(IndexedRules::default);
+
+impl IndexedRules {
+    /// Compiles a user's documents of all scopes.
+    pub fn new<'d>(documents: impl IntoIterator<Item = &'d Document>) -> Self {
+        let (global, devices) = split_scopes(documents);
+        let (mut keys, mut rules) = (Vec::new(), Vec::new());
+        for document in devices.into_iter().chain(global) {
+            for (kind, rule) in document.user_rules().iter().filter(|(_, rule)| rule.enabled) {
+                let conditions = effective_conditions(kind, rule);
+                if conditions.iter().any(|one| matches!(one.kind, ConditionKind::Unknown { .. })) {
+                    continue;
+                }
+                keys.push(IndexKey::for_rule(&conditions).unwrap_or(IndexKey::ALWAYS));
+                let compiled = CompiledRule::new(kind, rule, &conditions);
+                rules.push(IndexedRule { scope: document.scope().clone(), compiled });
+            }
+        }
+        let overrides = global.map(BuiltinOverrides::new).unwrap_or_default();
+        Self { overrides, keys: keys.into(), rules: rules.into() }
+    }
+
+    /// The position of the first rule that matches.
+    pub(super) fn first_match(&self, keys: &EventKeys, context: &Context<'_>) -> Option<usize> {
+        self.keys.iter().zip(&self.rules).position(|(key, rule)| {
+            keys.contains(*key)
+                && rule.scope.applies_to(context.member.profile_tag)
+                && rule.compiled.matches(context)
+        })
+    }
+}
