@@ -6,7 +6,7 @@ use std::sync::Arc;
 use belfry_core::secret::{Secret, Sha256Digest};
 use regex_lite::Regex;
 
-use crate::config::{ConfigError, Registration, RegistrationSource};
+use crate::config::{ConfigError, RegistrationSource, ServiceRegistration};
 
 /// The configured application services, by the digests of their tokens.
 #[derive(Debug, Default)]
@@ -64,7 +64,7 @@ impl ApplicationServices {
 }
 
 impl ApplicationService {
-    fn new(registration: &Registration) -> Result<Self, String> {
+    fn new(registration: &ServiceRegistration) -> Result<Self, String> {
         let namespaces = registration.namespaces.users.iter().flatten();
         let users = namespaces.map(|namespace| {
             let whole = format!(r"\A(?:{})\z", namespace.regex);

@@ -4,7 +4,7 @@
 
 mod account;
 mod app;
-mod check;
+mod config;
 mod explain;
 mod serve;
 mod token;
@@ -17,7 +17,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use jiff::Timestamp;
 
 use crate::clock::{Clock, SystemClock};
-use crate::config::{self, Config, Overrides};
+use crate::config::{Config, Overrides, global_flags, misspelt_variables, serve_flags};
 use crate::store::{Options, SchemaPolicy, Store};
 use crate::tokens::TokenIssuer;
 
@@ -55,11 +55,11 @@ enum Command {
     Explain(explain::Command),
     /// Inspect the configuration
     #[command(subcommand)]
-    Config(check::Command),
+    Config(config::Command),
 }
 
 /// An error message for the terminal.
-type Failure = Box<dyn Error + Send + Sync>;
+type CliError = Box<dyn Error + Send + Sync>;
 
 /// How a command uses the database.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -76,25 +76,25 @@ enum DatabaseUse {
 #[must_use]
 pub fn run() -> ExitCode {
     let command = Cli::command()
-        .args(config::global_flags())
-        .args(config::serve_flags())
-        .mut_subcommand("serve", |serve| serve.args(config::serve_flags()));
+        .args(global_flags())
+        .args(serve_flags())
+        .mut_subcommand("serve", |serve| serve.args(serve_flags()));
     let matches = command.get_matches();
-    for warning in config::misspelt_variables(std::env::vars_os().map(|(name, _)| name)) {
+    for warning in misspelt_variables(std::env::vars_os().map(|(name, _)| name)) {
         eprintln!("belfry: warning: {warning}");
     }
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match run_command(cli, Overrides::from_matches(&matches)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) if is_broken_pipe(&*failure) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("belfry: {failure}");
+        Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("belfry: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn run_command(cli: Cli, overrides: Overrides) -> Result<(), Failure> {
+fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
     let config = Config::load(&overrides)?;
     match cli.command {
         None | Some(Command::Serve) => serve::run(config, overrides),
@@ -117,7 +117,7 @@ fn run_command(cli: Cli, overrides: Overrides) -> Result<(), Failure> {
                 command.run(store, &config).await
             })
         }
-        Some(Command::Config(check::Command::Check)) => check::run(&config),
+        Some(Command::Config(config::Command::Check)) => config::run(&config),
     }
 }
 
@@ -126,8 +126,8 @@ fn run_command(cli: Cli, overrides: Overrides) -> Result<(), Failure> {
 fn with_store(
     config: &Config,
     database_use: DatabaseUse,
-    command: impl AsyncFnOnce(&Store, Timestamp) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    command: impl AsyncFnOnce(&Store, Timestamp) -> Result<(), CliError>,
+) -> Result<(), CliError> {
     let schema = match database_use {
         DatabaseUse::Read | DatabaseUse::Write => SchemaPolicy::Require,
         DatabaseUse::Create => SchemaPolicy::Create,
@@ -147,7 +147,7 @@ fn with_store(
 }
 
 /// Whether standard output was closed early, as in `belfry account list | head -1`.
-fn is_broken_pipe(failure: &(dyn Error + Send + Sync + 'static)) -> bool {
-    let error = failure.downcast_ref::<io::Error>();
+fn is_broken_pipe(error: &(dyn Error + Send + Sync + 'static)) -> bool {
+    let error = error.downcast_ref::<io::Error>();
     error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -18,9 +18,9 @@ use url::Url;
 
 #[cfg(test)]
 pub(crate) use self::check::RESERVED_SEGMENTS;
-pub use self::limits::Limits;
+pub use self::limits::LimitSettings;
 pub use self::overrides::{Overrides, global_flags, misspelt_variables, serve_flags};
-pub use self::registration::{Namespace, Namespaces, Registration, RegistrationSource};
+pub use self::registration::{Namespace, Namespaces, RegistrationSource, ServiceRegistration};
 pub use self::values::{BaseUrl, LimitMode, LogFormat, LogLevel, RegistrationPolicy};
 use crate::store::{self, Database, SecretUrl};
 
@@ -40,7 +40,7 @@ pub struct Config {
     /// The public URL; `http://LISTEN` when unset, or `https://LISTEN` with TLS.
     pub base_url: Option<BaseUrl>,
     /// Rate limits.
-    pub limits: Limits,
+    pub limits: LimitSettings,
     /// Addresses of reverse proxies whose `X-Forwarded-For` and `Forwarded` headers are trusted.
     /// Reloaded on SIGHUP.
     pub trusted_proxies: TrustedProxies,
@@ -57,7 +57,7 @@ pub struct Config {
     /// A separate address for `/metrics`; the main address when unset.
     pub metrics_listen: Option<SocketAddr>,
     /// The certificate and key for HTTPS; plain HTTP when unset.
-    pub tls: Option<Tls>,
+    pub tls: Option<TlsSettings>,
     /// Log level and format.
     pub log: Log,
     /// Limits on connections and requests.
@@ -65,7 +65,7 @@ pub struct Config {
     /// Database connections and cache.
     pub store: store::Options,
     /// Password hashing.
-    pub passwords: Passwords,
+    pub passwords: PasswordSettings,
     /// The title and description of the service.
     pub instance: Instance,
     /// OAuth tokens and metadata.
@@ -82,7 +82,7 @@ impl Default for Config {
             database: None,
             redis: None,
             base_url: None,
-            limits: Limits::default(),
+            limits: LimitSettings::default(),
             trusted_proxies: TrustedProxies::default(),
             server_name: None,
             name_segments: vec!["_service".to_owned(), "_matrix".to_owned()],
@@ -94,7 +94,7 @@ impl Default for Config {
             log: Log::default(),
             http: Http::default(),
             store: store::Options::default(),
-            passwords: Passwords::default(),
+            passwords: PasswordSettings::default(),
             instance: Instance::default(),
             oauth: OAuth::default(),
             sessions: Sessions::default(),
@@ -132,7 +132,7 @@ impl Default for Rules {
 /// `[tls]`
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tls {
+pub struct TlsSettings {
     /// A PEM file with the certificate and its chain.
     pub certificate: PathBuf,
     /// A PEM file with the private key.
@@ -197,7 +197,7 @@ impl Default for Http {
 /// `[passwords]`
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Passwords {
+pub struct PasswordSettings {
     /// Number of passwords hashed concurrently, at 19 MiB each; the number of cores when unset.
     pub parallel: Option<NonZeroUsize>,
 }

@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
-use crate::config;
+use crate::config::TlsSettings;
 
 /// Interval of checking the files for changes.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -19,7 +19,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The current certificate. A reload does not affect open connections.
 #[derive(Clone)]
 pub struct Tls {
-    files: config::Tls,
+    files: TlsSettings,
     current: Arc<ArcSwap<ServerConfig>>,
 }
 
@@ -33,7 +33,7 @@ pub struct TlsError {
 
 impl Tls {
     /// Loads the files.
-    pub fn load(files: config::Tls) -> Result<Self, TlsError> {
+    pub fn load(files: TlsSettings) -> Result<Self, TlsError> {
         let current = Arc::new(ArcSwap::from_pointee(read(&files)?));
         Ok(Self { files, current })
     }
@@ -63,7 +63,7 @@ impl Tls {
 
 /// Detects changes of the files by their modification times.
 struct Changes<'a> {
-    files: &'a config::Tls,
+    files: &'a TlsSettings,
     loaded: [Option<SystemTime>; 2],
     /// The last change that made the files unusable, to report it once. Reading is tried again,
     /// because a file may be written in several steps within one tick of the file system's clock.
@@ -71,7 +71,7 @@ struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
-    fn new(files: &'a config::Tls) -> Self {
+    fn new(files: &'a TlsSettings) -> Self {
         Self { files, loaded: modification_times(files), reported: None }
     }
 
@@ -92,11 +92,11 @@ impl<'a> Changes<'a> {
     }
 }
 
-fn modification_times(files: &config::Tls) -> [Option<SystemTime>; 2] {
+fn modification_times(files: &TlsSettings) -> [Option<SystemTime>; 2] {
     [&files.certificate, &files.key].map(|path| fs::metadata(path).ok()?.modified().ok())
 }
 
-fn read(files: &config::Tls) -> Result<ServerConfig, TlsError> {
+fn read(files: &TlsSettings) -> Result<ServerConfig, TlsError> {
     let failed =
         |path: &Path, reason: String| TlsError { path: path.display().to_string(), reason };
     let certificates = CertificateDer::pem_file_iter(&files.certificate)
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn an_unusable_pair_is_reported_once_per_change() {
         let folder = tempfile::tempdir().unwrap();
-        let files = config::Tls {
+        let files = TlsSettings {
             certificate: folder.path().join("certificate.pem"),
             key: folder.path().join("key.pem"),
         };

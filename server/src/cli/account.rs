@@ -7,7 +7,7 @@ use belfry_core::secret::Secret;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
-use super::{DatabaseUse, Failure};
+use super::{DatabaseUse, CliError};
 use crate::passwords::Passwords;
 use crate::random;
 use crate::store::{Account, ExistingAccess, Store};
@@ -59,7 +59,7 @@ impl Command {
         }
     }
 
-    pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), Failure> {
+    pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
         match self {
             Self::Add { name, email, password_stdin } => {
                 add(store, now, name, email, password_stdin).await
@@ -82,7 +82,7 @@ async fn add(
     name: String,
     email: Option<String>,
     password_stdin: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     check_name(&name).map_err(|error| format!("the name {error}"))?;
     if let Some(email) = &email {
         check_email(email).map_err(|error| format!("the e-mail address {error}"))?;
@@ -93,7 +93,7 @@ async fn add(
     print_password(generated)
 }
 
-async fn list(store: &Store) -> Result<(), Failure> {
+async fn list(store: &Store) -> Result<(), CliError> {
     const PAGE: i64 = 500;
     let mut after = String::new();
     loop {
@@ -111,7 +111,7 @@ async fn list(store: &Store) -> Result<(), Failure> {
     }
 }
 
-async fn disable(store: &Store, name: &str, at: Option<Timestamp>) -> Result<(), Failure> {
+async fn disable(store: &Store, name: &str, at: Option<Timestamp>) -> Result<(), CliError> {
     let account = find(store, name).await?;
     store.set_account_disabled_at(account.id, at).await?;
     let state = if at.is_some() { "disabled" } else { "enabled" };
@@ -123,7 +123,7 @@ async fn set_password(
     name: &str,
     access: ExistingAccess,
     password_stdin: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let account = find(store, name).await?;
     let (hash, generated) = new_password(password_stdin).await?;
     store.set_password(account.id, &hash, access).await?;
@@ -136,19 +136,19 @@ async fn set_password(
 }
 
 /// Finds an account by its name.
-pub(super) async fn find(store: &Store, name: &str) -> Result<Account, Failure> {
+pub(super) async fn find(store: &Store, name: &str) -> Result<Account, CliError> {
     let found = store.account_by_name(name).await?;
     found.ok_or_else(|| format!("there is no account {name:?}; see belfry account list").into())
 }
 
 /// Reads or generates a password. Returns its hash, and the password itself if it was generated.
-async fn new_password(from_stdin: bool) -> Result<(String, Option<Secret>), Failure> {
+async fn new_password(from_stdin: bool) -> Result<(String, Option<Secret>), CliError> {
     let password = if from_stdin { read_password()? } else { Secret::new(random::password()) };
     let hash = Passwords::new(None).hash(password.clone()).await?;
     Ok((hash, (!from_stdin).then_some(password)))
 }
 
-fn read_password() -> Result<Secret, Failure> {
+fn read_password() -> Result<Secret, CliError> {
     let mut text = String::new();
     stdin().take(4096).read_to_string(&mut text)?;
     // The newline that `echo` and editors add is not part of the password.
@@ -157,7 +157,7 @@ fn read_password() -> Result<Secret, Failure> {
     Ok(password)
 }
 
-fn print_password(generated: Option<Secret>) -> Result<(), Failure> {
+fn print_password(generated: Option<Secret>) -> Result<(), CliError> {
     if let Some(password) = generated {
         writeln!(stdout(), "password: {}", password.reveal())?;
     }

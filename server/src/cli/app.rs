@@ -7,7 +7,7 @@ use belfry_core::oauth::app::App;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
-use super::{DatabaseUse, Failure};
+use super::{DatabaseUse, CliError};
 use crate::store::{Store, StoredApp};
 
 #[derive(Subcommand)]
@@ -36,7 +36,7 @@ impl Command {
         }
     }
 
-    pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), Failure> {
+    pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
         match self {
             Self::List => list(store).await,
             Self::Show(app) => show(&find(store, &app.id).await?),
@@ -46,7 +46,7 @@ impl Command {
     }
 }
 
-async fn list(store: &Store) -> Result<(), Failure> {
+async fn list(store: &Store) -> Result<(), CliError> {
     const PAGE: i64 = 500;
     let mut after = 0;
     loop {
@@ -62,7 +62,7 @@ async fn list(store: &Store) -> Result<(), Failure> {
     }
 }
 
-fn show(stored: &StoredApp) -> Result<(), Failure> {
+fn show(stored: &StoredApp) -> Result<(), CliError> {
     let App { id, client_id, details } = &stored.app;
     let mut out = stdout().lock();
     writeln!(out, "id             {id}")?;
@@ -77,14 +77,14 @@ fn show(stored: &StoredApp) -> Result<(), Failure> {
     Ok(writeln!(out, "state          {}", state(stored))?)
 }
 
-async fn disable(store: &Store, id: &str, at: Option<Timestamp>) -> Result<(), Failure> {
+async fn disable(store: &Store, id: &str, at: Option<Timestamp>) -> Result<(), CliError> {
     let app = find(store, id).await?;
     store.set_app_disabled_at(app.app.id, at).await?;
     let state = if at.is_some() { "disabled" } else { "enabled" };
     Ok(writeln!(stdout(), "app {} ({}) {state}", app.app.id, app.app.details.name)?)
 }
 
-async fn find(store: &Store, id: &str) -> Result<StoredApp, Failure> {
+async fn find(store: &Store, id: &str) -> Result<StoredApp, CliError> {
     let mut found = match id.parse() {
         Ok(number) => store.app(number).await?,
         Err(_) => None,

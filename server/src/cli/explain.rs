@@ -14,7 +14,7 @@ use belfry_core::rules::event::Event;
 use clap::Args;
 
 use self::page::Page;
-use super::Failure;
+use super::CliError;
 use super::account::find;
 use crate::config::Config;
 use crate::store::Store;
@@ -48,7 +48,7 @@ pub(super) struct Command {
 const MAX_BYTES: u64 = 1024 * 1024;
 
 impl Command {
-    pub(super) async fn run(self, store: &Store, config: &Config) -> Result<(), Failure> {
+    pub(super) async fn run(self, store: &Store, config: &Config) -> Result<(), CliError> {
         let event =
             json::parse(&read(&self.event)?).map_err(|error| format!("{}: {error}", self.event))?;
         let event = Event::from_value(event)
@@ -80,7 +80,7 @@ impl Command {
     }
 }
 
-fn read(name: &str) -> Result<Vec<u8>, Failure> {
+fn read(name: &str) -> Result<Vec<u8>, CliError> {
     let source: Box<dyn Read> = if name == "-" {
         Box::new(stdin())
     } else {

@@ -11,7 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::Failure;
+use super::CliError;
 use crate::app::AppState;
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, Overrides};
@@ -28,7 +28,7 @@ const SWEEP_LIMITS_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Serves until a signal. At SIGHUP the configuration is loaded again with the same overrides, and
 /// its rate limits and trusted proxies become active.
-pub(super) fn run(config: Config, overrides: Overrides) -> Result<(), Failure> {
+pub(super) fn run(config: Config, overrides: Overrides) -> Result<(), CliError> {
     log::start(config.log);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(serve_until_signal(config, overrides));
@@ -37,7 +37,7 @@ pub(super) fn run(config: Config, overrides: Overrides) -> Result<(), Failure> {
     outcome
 }
 
-async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), Failure> {
+async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), CliError> {
     // First, so that signals during the start are not lost.
     let (stop, reload) = (stop_signal()?, signal(SignalKind::hangup())?);
     let database = config.database();
@@ -81,14 +81,14 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     Ok(())
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
+async fn bind(address: SocketAddr) -> Result<TcpListener, CliError> {
     let listener = TcpListener::bind(address).await;
     listener.map_err(|error| format!("cannot listen on {address}: {error}").into())
 }
 
 /// Locks the data directory of SQLite: two servers on one file would not notice each other's
 /// writes at once. Other commands do not need the lock.
-fn lock(database: &Database) -> Result<Option<File>, Failure> {
+fn lock(database: &Database) -> Result<Option<File>, CliError> {
     let Database::Sqlite(path) = database else { return Ok(None) };
     let lock = path.with_extension("lock");
     let failed = |error: io::Error| {
@@ -116,7 +116,7 @@ fn lock(database: &Database) -> Result<Option<File>, Failure> {
 }
 
 /// Becomes true at the first SIGTERM or SIGINT. The second one exits the process at once.
-fn stop_signal() -> Result<watch::Receiver<bool>, Failure> {
+fn stop_signal() -> Result<watch::Receiver<bool>, CliError> {
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let (stopping, stop) = watch::channel(false);
     tokio::spawn(async move {

@@ -8,7 +8,7 @@ use belfry_core::secret::SplitToken;
 use clap::Subcommand;
 use jiff::Timestamp;
 
-use super::Failure;
+use super::CliError;
 use super::account::find;
 use crate::store::Store;
 use crate::tokens::{FirstPartyApp, TokenIssuer};
@@ -34,7 +34,7 @@ pub(super) enum Command {
 }
 
 impl Command {
-    pub(super) async fn run(self, issuer: &TokenIssuer<'_>) -> Result<(), Failure> {
+    pub(super) async fn run(self, issuer: &TokenIssuer<'_>) -> Result<(), CliError> {
         match self {
             Self::Issue { name, scopes, app } => issue(issuer, &name, &scopes, &app).await,
             Self::Revoke { token } => revoke(issuer.store, issuer.now, &token).await,
@@ -47,7 +47,7 @@ async fn issue(
     name: &str,
     scopes: &str,
     title: &str,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let scopes: Scopes = scopes.parse()?;
     let account = find(issuer.store, name).await?;
     let title = title.trim();
@@ -62,7 +62,7 @@ async fn issue(
     Ok(writeln!(stdout(), "{}", token.reveal())?)
 }
 
-async fn revoke(store: &Store, now: Timestamp, token: &str) -> Result<(), Failure> {
+async fn revoke(store: &Store, now: Timestamp, token: &str) -> Result<(), CliError> {
     let secret = SplitToken::parse(token).ok_or("there is no such token")?.hashed();
     if store.token(secret).await?.is_none() {
         return Err("there is no such token".into());

@@ -11,7 +11,7 @@ use super::values::{self, LimitMode};
 /// `[limits]`. `mode`, `rows` and `abuse` are reloaded on SIGHUP.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Limits {
+pub struct LimitSettings {
     /// What happens to requests over a limit.
     pub mode: LimitMode,
     /// The limits on requests: `media = false` removes one, `media = { requests = 60 }` changes it,
@@ -29,7 +29,7 @@ pub struct Limits {
     pub redis_timeout: Duration,
 }
 
-impl Default for Limits {
+impl Default for LimitSettings {
     fn default() -> Self {
         Self {
             mode: LimitMode::default(),

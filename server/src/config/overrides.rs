@@ -13,7 +13,7 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 
 use super::file::nearest;
-use super::{Config, ConfigError, Tls};
+use super::{Config, ConfigError, TlsSettings};
 
 /// A setting with a flag `--base-url` and a variable `BELFRY_BASE_URL`.
 struct Setting {
@@ -189,8 +189,8 @@ fn parse_word<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
     T::deserialize(word).map_err(|error| error.to_string())
 }
 
-fn tls(config: &mut Config) -> &mut Tls {
-    config.tls.get_or_insert_with(Tls::default)
+fn tls(config: &mut Config) -> &mut TlsSettings {
+    config.tls.get_or_insert_with(TlsSettings::default)
 }
 
 #[cfg(test)]

@@ -17,12 +17,12 @@ pub enum RegistrationSource {
     /// A YAML file.
     File(PathBuf),
     /// A table in `belfry.toml`.
-    Inline(Registration),
+    Inline(ServiceRegistration),
 }
 
 /// The fields of a registration that Belfry uses.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Registration {
+pub struct ServiceRegistration {
     /// The id of the application service.
     pub id: String,
     /// The digest of its access token.
@@ -79,7 +79,7 @@ fn digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sha256Digest, D:
 
 impl RegistrationSource {
     /// Returns the registration, reading its file if it is in one.
-    pub fn read(&self) -> Result<Registration, ConfigError> {
+    pub fn read(&self) -> Result<ServiceRegistration, ConfigError> {
         let path = match self {
             Self::Inline(registration) => return Ok(registration.clone()),
             Self::File(path) => path,
@@ -111,7 +111,7 @@ impl<'de> Deserialize<'de> for RegistrationSource {
                 if let Some(unknown) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
                     return Err(de::Error::unknown_field(unknown, &KEYS));
                 }
-                let read = Registration::deserialize(table).map_err(de::Error::custom)?;
+                let read = ServiceRegistration::deserialize(table).map_err(de::Error::custom)?;
                 Ok(RegistrationSource::Inline(read))
             }
         }
@@ -143,7 +143,7 @@ namespaces:
 de.sorunome.msc2409.push_ephemeral: true
 ";
 
-    fn read(yaml: &str) -> Result<Registration, ConfigError> {
+    fn read(yaml: &str) -> Result<ServiceRegistration, ConfigError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("irc.yaml");
         fs::write(&path, yaml).unwrap();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use belfry::config::{Config, Tls};
+use belfry::config::{Config, TlsSettings};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tempfile::TempDir;
@@ -28,7 +28,7 @@ fn write_certificate(folder: &Path) -> CertificateDer<'static> {
 
 fn secure(folder: &TempDir) -> Config {
     config(|config| {
-        config.tls = Some(Tls {
+        config.tls = Some(TlsSettings {
             certificate: folder.path().join("certificate.pem"),
             key: folder.path().join("key.pem"),
         });

@@ -4,7 +4,7 @@ use std::io::{Write, stdout};
 
 use clap::Subcommand;
 
-use super::Failure;
+use super::CliError;
 use crate::application_services::ApplicationServices;
 use crate::config::Config;
 use crate::limits::ActiveLimits;
@@ -18,7 +18,7 @@ pub(super) enum Command {
 }
 
 /// Prints the effective settings. Loading them and the files they name is the validation.
-pub(super) fn run(config: &Config) -> Result<(), Failure> {
+pub(super) fn run(config: &Config) -> Result<(), CliError> {
     ApplicationServices::load(&config.application_services)?;
     let tls = config.tls.as_ref();
     let or = |setting: Option<String>, default: &str| setting.unwrap_or_else(|| default.to_owned());
