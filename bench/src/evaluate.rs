@@ -11,11 +11,10 @@ use axum::body::Body;
 use axum::http::Request;
 use belfry::app::AppState;
 use belfry::clock::{Clock, SystemClock};
-use belfry::config::{Config, LimitMode, Namespace, Namespaces, Registration, RegistrationSource};
+use belfry::config::Config;
 use belfry::http::{HttpService, Peer};
 use belfry::store::{Database, Store};
 use belfry_core::rules::evaluation_request::EvaluateRequest;
-use belfry_core::secret::Sha256Digest;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -61,27 +60,19 @@ fn request_body(server_name: &str) -> Value {
 }
 
 async fn http_service() -> Result<HttpService, Box<dyn Error>> {
-    let mut config = Config::default();
-    config.limits.mode = LimitMode::Off;
-    config.application_services = vec![RegistrationSource::Inline(registration())];
+    // An application service that may act for all users.
+    let service = json!({
+        "id": "bench", "as_token": "bench-service", "sender_localpart": "bench0",
+        "namespaces": {"users": [{"regex": "@.*"}]},
+    });
+    let settings = json!({"limits": {"mode": "off"}, "application_services": [service]});
+    let config: Config = serde_json::from_value(settings)?;
     let clock = Arc::new(SystemClock);
     let database = Database::Sqlite("data/belfry.db".into());
     let store = Store::open(&database, &config.store, clock.now()).await?;
     let base_url = config.base_url(config.listen);
     let state = AppState::new(config, base_url, store, clock).await;
     Ok(HttpService::new(Arc::new(state.map_err(|error| error.to_string())?)))
-}
-
-/// An application service that may act for all users.
-fn registration() -> Registration {
-    let all = Namespace { regex: "@.*".to_owned(), exclusive: false };
-    Registration {
-        id: "bench".to_owned(),
-        as_token: Sha256Digest::of("bench-service"),
-        sender_localpart: "bench0".to_owned(),
-        namespaces: Namespaces { users: Some(vec![all]) },
-        rate_limited: None,
-    }
 }
 
 async fn send(service: &HttpService, body: &Bytes) -> Result<Bytes, Box<dyn Error>> {

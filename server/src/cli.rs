@@ -10,9 +10,10 @@ mod serve;
 mod token;
 
 use std::error::Error;
-use std::io;
+use std::io::{self, Read, stdin};
 use std::process::ExitCode;
 
+use belfry_core::secret::Secret;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use jiff::Timestamp;
 
@@ -144,6 +145,21 @@ fn with_store(
         }
         Ok(())
     })
+}
+
+/// Number of rows that a list reads at once.
+const LIST_PAGE: i64 = 500;
+
+/// The state of an account or app in lists.
+fn state(disabled_at: Option<Timestamp>) -> &'static str {
+    if disabled_at.is_some() { "disabled" } else { "active" }
+}
+
+/// Reads a secret from standard input, without the newline that `echo` and editors add.
+fn read_secret() -> io::Result<Secret> {
+    let mut text = String::new();
+    stdin().take(4096).read_to_string(&mut text)?;
+    Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))
 }
 
 /// Whether standard output was closed early, as in `belfry account list | head -1`.

@@ -14,23 +14,26 @@ use std::time::Duration;
 
 use belfry_core::limits::forwarded::TrustedProxies;
 use serde::Deserialize;
+use smart_default::SmartDefault;
 use url::Url;
 
 #[cfg(test)]
 pub(crate) use self::check::RESERVED_SEGMENTS;
 pub use self::limits::LimitSettings;
 pub use self::overrides::{Overrides, global_flags, misspelt_variables, serve_flags};
-pub use self::registration::{Namespace, Namespaces, RegistrationSource, ServiceRegistration};
+pub use self::registration::{ApplicationService, RegistrationSource};
 pub use self::values::{BaseUrl, LimitMode, LogFormat, LogLevel, RegistrationPolicy};
 use crate::store::{self, Database, SecretUrl};
 
 /// Every setting, under the name it has in `belfry.toml`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, SmartDefault, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// The address to listen on.
+    #[default(SocketAddr::from(([127, 0, 0, 1], 8080)))]
     pub listen: SocketAddr,
     /// The data directory.
+    #[default(PathBuf::from("data"))]
     pub data: PathBuf,
     /// `postgres://…`; SQLite in the data directory when unset.
     pub database: Option<SecretUrl>,
@@ -47,6 +50,7 @@ pub struct Config {
     /// The part of a user id after the colon; the host of the base URL when unset.
     pub server_name: Option<String>,
     /// The first path segments under which the push rules are served.
+    #[default(vec!["_service".to_owned(), "_matrix".to_owned()])]
     pub name_segments: Vec<String>,
     /// Who can create accounts.
     pub registration: RegistrationPolicy,
@@ -74,59 +78,24 @@ pub struct Config {
     pub sessions: Sessions,
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
-            data: PathBuf::from("data"),
-            database: None,
-            redis: None,
-            base_url: None,
-            limits: LimitSettings::default(),
-            trusted_proxies: TrustedProxies::default(),
-            server_name: None,
-            name_segments: vec!["_service".to_owned(), "_matrix".to_owned()],
-            registration: RegistrationPolicy::default(),
-            rules: Rules::default(),
-            application_services: Vec::new(),
-            metrics_listen: None,
-            tls: None,
-            log: Log::default(),
-            http: Http::default(),
-            store: store::Options::default(),
-            passwords: PasswordSettings::default(),
-            instance: Instance::default(),
-            oauth: OAuth::default(),
-            sessions: Sessions::default(),
-        }
-    }
-}
-
 /// `[rules]`
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, SmartDefault, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
     /// Maximum number of user-defined rules per account, in all scopes together.
+    #[default(1000)]
     pub max_rules: usize,
     /// Maximum size of an account's stored rules, in bytes.
+    #[default(1024 * 1024)]
     pub max_bytes: usize,
     /// Maximum size of a request body, in bytes; twice that for explain requests.
+    #[default(64 * 1024)]
     #[serde(deserialize_with = "values::positive")]
     pub max_body_bytes: usize,
     /// Maximum size of the body of an evaluate request, in bytes.
+    #[default(16 * 1024 * 1024)]
     #[serde(deserialize_with = "values::positive")]
     pub max_evaluate_bytes: usize,
-}
-
-impl Default for Rules {
-    fn default() -> Self {
-        Self {
-            max_rules: 1000,
-            max_bytes: 1024 * 1024,
-            max_body_bytes: 64 * 1024,
-            max_evaluate_bytes: 16 * 1024 * 1024,
-        }
-    }
 }
 
 /// `[tls]`
@@ -150,48 +119,41 @@ pub struct Log {
 }
 
 /// `[http]`
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, SmartDefault, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Http {
     /// Maximum number of open connections; further ones wait to be accepted.
+    #[default(10_000)]
     #[serde(deserialize_with = "values::positive")]
     pub max_connections: usize,
     /// Maximum number of headers of an HTTP/1 request.
+    #[default(100)]
     #[serde(deserialize_with = "values::positive")]
     pub max_headers: usize,
     /// Maximum size of a request head, in bytes; at least 8 KiB for HTTP/1.
+    #[default(32 * 1024)]
     #[serde(deserialize_with = "values::positive")]
     pub max_header_bytes: usize,
     /// Maximum size of a request body, in bytes.
+    #[default(64 * 1024)]
     #[serde(deserialize_with = "values::positive")]
     pub max_body_bytes: usize,
     /// Maximum time to receive a request head; enforced after at most twice that time.
+    #[default(Duration::from_secs(15))]
     #[serde(deserialize_with = "crate::duration::deserialize")]
     pub header_timeout: Duration,
     /// Maximum time to receive a whole request body.
+    #[default(Duration::from_secs(20))]
     #[serde(deserialize_with = "crate::duration::deserialize")]
     pub body_timeout: Duration,
     /// Maximum time without a request on an open connection, and of a TLS handshake.
+    #[default(Duration::from_mins(1))]
     #[serde(deserialize_with = "crate::duration::deserialize")]
     pub idle_timeout: Duration,
     /// Maximum time for requests in flight after a signal to stop.
+    #[default(Duration::from_secs(10))]
     #[serde(deserialize_with = "crate::duration::deserialize")]
     pub shutdown_timeout: Duration,
-}
-
-impl Default for Http {
-    fn default() -> Self {
-        Self {
-            max_connections: 10_000,
-            max_headers: 100,
-            max_header_bytes: 32 * 1024,
-            max_body_bytes: 64 * 1024,
-            header_timeout: Duration::from_secs(15),
-            body_timeout: Duration::from_secs(20),
-            idle_timeout: Duration::from_mins(1),
-            shutdown_timeout: Duration::from_secs(10),
-        }
-    }
 }
 
 /// `[passwords]`
@@ -203,64 +165,42 @@ pub struct PasswordSettings {
 }
 
 /// `[instance]`
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, SmartDefault, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Instance {
     /// The name of the service.
+    #[default("Belfry".to_owned())]
     pub title: String,
     /// Its purpose, in a sentence.
     pub description: String,
 }
 
-impl Default for Instance {
-    fn default() -> Self {
-        Self { title: "Belfry".to_owned(), description: String::new() }
-    }
-}
-
 /// `[oauth]`
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, SmartDefault, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OAuth {
     /// Lifetime of access tokens; until they are revoked when unset.
     #[serde(deserialize_with = "crate::duration::deserialize_some")]
     pub token_lifetime: Option<Duration>,
     /// The developer documentation named in the OAuth metadata.
+    #[default(Url::parse("https://docs.joinmastodon.org/api/").expect("the URL is valid"))]
     pub documentation_url: Url,
     /// Client ids that may introspect every token, not only their own.
     pub resource_servers: Vec<String>,
 }
 
-impl Default for OAuth {
-    fn default() -> Self {
-        let documentation_url = Url::parse("https://docs.joinmastodon.org/api/");
-        Self {
-            token_lifetime: None,
-            documentation_url: documentation_url.expect("the URL is valid"),
-            resource_servers: Vec::new(),
-        }
-    }
-}
-
 /// `[sessions]`
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, SmartDefault, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sessions {
     /// Maximum time without a request.
+    #[default(Duration::from_hours(14 * 24))]
     #[serde(deserialize_with = "crate::duration::deserialize")]
     pub idle_timeout: Duration,
     /// Maximum lifetime.
+    #[default(Duration::from_hours(90 * 24))]
     #[serde(deserialize_with = "crate::duration::deserialize")]
     pub absolute_timeout: Duration,
-}
-
-impl Default for Sessions {
-    fn default() -> Self {
-        Self {
-            idle_timeout: Duration::from_hours(14 * 24),
-            absolute_timeout: Duration::from_hours(90 * 24),
-        }
-    }
 }
 
 /// An invalid configuration. The message names the setting and its source.

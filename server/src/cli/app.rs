@@ -7,7 +7,7 @@ use belfry_core::oauth::app::App;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
-use super::{DatabaseUse, CliError};
+use super::{CliError, DatabaseUse, LIST_PAGE, state};
 use crate::store::{Store, StoredApp};
 
 #[derive(Subcommand)]
@@ -47,19 +47,15 @@ impl Command {
 }
 
 async fn list(store: &Store) -> Result<(), CliError> {
-    const PAGE: i64 = 500;
-    let mut after = 0;
-    loop {
-        let page = store.apps(after, PAGE).await?;
-        for app in &page {
-            let (id, name) = (app.app.id, &app.app.details.name);
-            writeln!(stdout(), "{id}\t{name}\t{}\t{}", app.created_at, state(app))?;
+    let mut page = store.apps(0, LIST_PAGE).await?;
+    while let Some(last) = page.last().map(|last| last.app.id) {
+        for app in page {
+            let (id, name, state) = (app.app.id, &app.app.details.name, state(app.disabled_at));
+            writeln!(stdout(), "{id}\t{name}\t{}\t{state}", app.created_at)?;
         }
-        match page.last() {
-            Some(last) => after = last.app.id,
-            None => return Ok(()),
-        }
+        page = store.apps(last, LIST_PAGE).await?;
     }
+    Ok(())
 }
 
 fn show(stored: &StoredApp) -> Result<(), CliError> {
@@ -74,7 +70,7 @@ fn show(stored: &StoredApp) -> Result<(), CliError> {
         writeln!(out, "redirect URI   {}", uri.as_str())?;
     }
     writeln!(out, "registered     {}", stored.created_at)?;
-    Ok(writeln!(out, "state          {}", state(stored))?)
+    Ok(writeln!(out, "state          {}", state(stored.disabled_at))?)
 }
 
 async fn disable(store: &Store, id: &str, at: Option<Timestamp>) -> Result<(), CliError> {
@@ -85,16 +81,11 @@ async fn disable(store: &Store, id: &str, at: Option<Timestamp>) -> Result<(), C
 }
 
 async fn find(store: &Store, id: &str) -> Result<StoredApp, CliError> {
-    let mut found = match id.parse() {
-        Ok(number) => store.app(number).await?,
-        Err(_) => None,
-    };
-    if found.is_none() {
-        found = store.app_by_client_id(id).await?.map(Arc::unwrap_or_clone);
+    if let Ok(number) = id.parse()
+        && let Some(app) = store.app(number).await?
+    {
+        return Ok(app);
     }
+    let found = store.app_by_client_id(id).await?.map(Arc::unwrap_or_clone);
     found.ok_or_else(|| format!("there is no app {id:?}; see belfry app list").into())
-}
-
-fn state(app: &StoredApp) -> &'static str {
-    if app.disabled_at.is_some() { "disabled" } else { "active" }
 }

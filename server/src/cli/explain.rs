@@ -3,7 +3,7 @@
 mod page;
 
 use std::fs::File;
-use std::io::{IsTerminal, Read, Write, stdin, stdout};
+use std::io::{Read, Write, stdin, stdout};
 
 use belfry_core::json;
 use belfry_core::matrix;
@@ -74,7 +74,8 @@ impl Command {
         if self.json {
             writeln!(stdout(), "{}", serde_json::to_string_pretty(&explanation)?)?;
         } else {
-            write!(stdout(), "{}", Page { explanation: &explanation, colours: uses_colours() })?;
+            // Without colours unless the output is a terminal.
+            write!(anstream::stdout(), "{}", Page(&explanation))?;
         }
         Ok(())
     }
@@ -93,10 +94,4 @@ fn read(name: &str) -> Result<Vec<u8>, CliError> {
         return Err(format!("{name} is larger than {MAX_BYTES} bytes").into());
     }
     Ok(bytes)
-}
-
-/// Whether the output is a terminal and `NO_COLOR` (<https://no-color.org>) is not set.
-fn uses_colours() -> bool {
-    let is_disabled = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    stdout().is_terminal() && !is_disabled
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use super::CliError;
 use crate::app::AppState;
@@ -70,12 +70,12 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     }
     if let Some(listener) = metrics_listener {
         let service = HttpService::metrics_only(Arc::clone(&state));
-        tasks.spawn(serve(listener, None, service, stopped(stop.clone())));
+        tasks.spawn(serve(listener, None, service, stop.clone().cancelled_owned()));
     }
     let mut stdout = std::io::stdout();
     writeln!(stdout, "belfry listening on {scheme}://{bound}").and_then(|()| stdout.flush())?;
 
-    serve(listener, tls, HttpService::new(Arc::clone(&state)), stopped(stop)).await;
+    serve(listener, tls, HttpService::new(Arc::clone(&state)), stop.cancelled_owned()).await;
 
     tracing::info!("belfry stopped");
     Ok(())
@@ -115,29 +115,24 @@ fn lock(database: &Database) -> Result<Option<File>, CliError> {
     }
 }
 
-/// Becomes true at the first SIGTERM or SIGINT. The second one exits the process at once.
-fn stop_signal() -> Result<watch::Receiver<bool>, CliError> {
+/// Is cancelled at the first SIGTERM or SIGINT. The second one exits the process at once.
+fn stop_signal() -> Result<CancellationToken, CliError> {
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let (stopping, stop) = watch::channel(false);
+    let stop = CancellationToken::new();
+    let stopping = stop.clone();
     tokio::spawn(async move {
-        for first in [true, false] {
+        loop {
             tokio::select! {
                 _ = term.recv() => {}
                 _ = int.recv() => {}
             }
-            if first {
-                stopping.send_replace(true);
-            } else {
+            if stopping.is_cancelled() {
                 std::process::exit(1);
             }
+            stopping.cancel();
         }
     });
     Ok(stop)
-}
-
-async fn stopped(mut stop: watch::Receiver<bool>) {
-    // The sender is never dropped.
-    drop(stop.wait_for(|stop| *stop).await);
 }
 
 async fn sweep(state: Arc<AppState>) {

@@ -6,11 +6,9 @@ use belfry_core::oauth::app::{MAX_NAME_LENGTH, is_blank};
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::SplitToken;
 use clap::Subcommand;
-use jiff::Timestamp;
 
 use super::CliError;
 use super::account::find;
-use crate::store::Store;
 use crate::tokens::{FirstPartyApp, TokenIssuer};
 
 #[derive(Subcommand)]
@@ -36,37 +34,28 @@ pub(super) enum Command {
 impl Command {
     pub(super) async fn run(self, issuer: &TokenIssuer<'_>) -> Result<(), CliError> {
         match self {
-            Self::Issue { name, scopes, app } => issue(issuer, &name, &scopes, &app).await,
-            Self::Revoke { token } => revoke(issuer.store, issuer.now, &token).await,
+            Self::Issue { name, scopes, app } => {
+                let scopes: Scopes = scopes.parse()?;
+                let account = find(issuer.store, &name).await?;
+                let title = app.trim();
+                if is_blank(title)
+                    || title.chars().count() > MAX_NAME_LENGTH
+                    || title.contains(char::is_control)
+                {
+                    return Err("the title of an app must have 1 to 60 characters".into());
+                }
+                let app = FirstPartyApp::CommandLine(title);
+                let token = issuer.issue_first_party(app, account.id, None, scopes).await?;
+                Ok(writeln!(stdout(), "{}", token.reveal())?)
+            }
+            Self::Revoke { token } => {
+                let secret = SplitToken::parse(&token).ok_or("there is no such token")?.hashed();
+                if issuer.store.token(secret).await?.is_none() {
+                    return Err("there is no such token".into());
+                }
+                issuer.store.revoke_token(secret.lookup, issuer.now).await?;
+                Ok(writeln!(stdout(), "token revoked")?)
+            }
         }
     }
-}
-
-async fn issue(
-    issuer: &TokenIssuer<'_>,
-    name: &str,
-    scopes: &str,
-    title: &str,
-) -> Result<(), CliError> {
-    let scopes: Scopes = scopes.parse()?;
-    let account = find(issuer.store, name).await?;
-    let title = title.trim();
-    if is_blank(title)
-        || title.chars().count() > MAX_NAME_LENGTH
-        || title.contains(char::is_control)
-    {
-        return Err("the title of an app must have 1 to 60 characters".into());
-    }
-    let app = FirstPartyApp::CommandLine(title);
-    let token = issuer.issue_first_party(app, account.id, None, scopes).await?;
-    Ok(writeln!(stdout(), "{}", token.reveal())?)
-}
-
-async fn revoke(store: &Store, now: Timestamp, token: &str) -> Result<(), CliError> {
-    let secret = SplitToken::parse(token).ok_or("there is no such token")?.hashed();
-    if store.token(secret).await?.is_none() {
-        return Err("there is no such token".into());
-    }
-    store.revoke_token(secret.lookup, now).await?;
-    Ok(writeln!(stdout(), "token revoked")?)
 }

@@ -5,11 +5,12 @@ use std::time::Duration;
 use belfry_core::limits::abuse::AbuseLimits;
 use belfry_core::limits::table::LimitTable;
 use serde::Deserialize;
+use smart_default::SmartDefault;
 
 use super::values::{self, LimitMode};
 
 /// `[limits]`. `mode`, `rows` and `abuse` are reloaded on SIGHUP.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, SmartDefault, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitSettings {
     /// What happens to requests over a limit.
@@ -20,24 +21,14 @@ pub struct LimitSettings {
     /// The limits on sign-in attempts, wrong client secrets and app registrations.
     pub abuse: AbuseLimits,
     /// Maximum number of keys counted in this process, at about 50 bytes each.
+    #[default(2_000_000)]
     #[serde(deserialize_with = "values::positive")]
     pub max_keys: usize,
     /// Prefix of the keys in Redis, to share one Redis between several services.
+    #[default("belfry".to_owned())]
     pub redis_prefix: String,
     /// How long a request waits for Redis before it is counted in this process.
+    #[default(Duration::from_millis(25))]
     #[serde(deserialize_with = "crate::duration::deserialize")]
     pub redis_timeout: Duration,
-}
-
-impl Default for LimitSettings {
-    fn default() -> Self {
-        Self {
-            mode: LimitMode::default(),
-            rows: LimitTable::default(),
-            abuse: AbuseLimits::default(),
-            max_keys: 2_000_000,
-            redis_prefix: "belfry".to_owned(),
-            redis_timeout: Duration::from_millis(25),
-        }
-    }
 }

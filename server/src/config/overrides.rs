@@ -13,7 +13,7 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 
 use super::file::nearest;
-use super::{Config, ConfigError, TlsSettings};
+use super::{Config, ConfigError};
 
 /// A setting with a flag `--base-url` and a variable `BELFRY_BASE_URL`.
 struct Setting {
@@ -62,10 +62,10 @@ static SERVE: [Setting; 9] = [
         parse(text).map(|address| config.metrics_listen = Some(address))
     }),
     setting("tls-certificate", "FILE", "Certificate for HTTPS, in PEM", |config, text| {
-        parse(text).map(|path| tls(config).certificate = path)
+        parse(text).map(|path| config.tls.get_or_insert_default().certificate = path)
     }),
     setting("tls-key", "FILE", "Private key of the certificate, in PEM", |config, text| {
-        parse(text).map(|path| tls(config).key = path)
+        parse(text).map(|path| config.tls.get_or_insert_default().key = path)
     }),
     setting(
         "log-level",
@@ -187,10 +187,6 @@ fn parse<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
 fn parse_word<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
     let word: StrDeserializer<'de, Error> = text.into_deserializer();
     T::deserialize(word).map_err(|error| error.to_string())
-}
-
-fn tls(config: &mut Config) -> &mut TlsSettings {
-    config.tls.get_or_insert_with(TlsSettings::default)
 }
 
 #[cfg(test)]

@@ -1,59 +1,81 @@
 //! Matrix application service registrations: a YAML file, or a table of the same form in
 //! `belfry.toml`.
 
-use std::fmt;
 use std::fs;
 use std::path::PathBuf;
 
 use belfry_core::secret::{Secret, Sha256Digest};
+use regex_lite::Regex;
 use serde::Deserialize;
-use serde::de::{self, Deserializer, MapAccess, Visitor, value::MapAccessDeserializer};
+use serde::de::{Deserializer, Error};
+use toml::Value;
 
 use super::ConfigError;
 
 /// The source of a registration.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Value")]
 pub enum RegistrationSource {
     /// A YAML file.
     File(PathBuf),
     /// A table in `belfry.toml`.
-    Inline(ServiceRegistration),
+    Inline(ApplicationService),
 }
 
-/// The fields of a registration that Belfry uses.
+/// An application service: the fields of its registration that Belfry uses.
 #[derive(Debug, Clone, Deserialize)]
-pub struct ServiceRegistration {
-    /// The id of the application service.
+pub struct ApplicationService {
+    /// Its id.
     pub id: String,
     /// The digest of its access token.
-    #[serde(deserialize_with = "digest")]
-    pub as_token: Sha256Digest,
-    /// The user name it acts as when a request names no other user.
-    pub sender_localpart: String,
-    /// The users it may act for.
-    #[serde(default)]
-    pub namespaces: Namespaces,
-    /// Whether rate limits apply to it; by default they do.
-    #[serde(default)]
+    #[serde(rename = "as_token", deserialize_with = "digest")]
+    pub token: Sha256Digest,
+    /// The account name it acts as when a request names no other user.
+    #[serde(rename = "sender_localpart")]
+    pub sender: String,
+    /// Whether rate limits apply to it; they do when unset.
     pub rate_limited: Option<bool>,
-}
-
-/// The `namespaces` of a registration.
-#[derive(Debug, Clone, Default, Deserialize)]
-pub struct Namespaces {
-    /// Namespaces of user ids.
     #[serde(default)]
-    pub users: Option<Vec<Namespace>>,
+    namespaces: Namespaces,
 }
 
-/// One namespace.
+#[derive(Debug, Clone, Default, Deserialize)]
+struct Namespaces {
+    users: Option<Vec<UserNamespace>>,
+}
+
 #[derive(Debug, Clone, Deserialize)]
-pub struct Namespace {
-    /// Matches the whole id.
-    pub regex: String,
+struct UserNamespace {
+    /// Matches the whole id; `None` if it matches all users, so that matching can be skipped.
+    #[serde(deserialize_with = "whole_regex")]
+    regex: Option<Regex>,
     /// Whether matching accounts are reserved for the application service.
     #[serde(default)]
-    pub exclusive: bool,
+    exclusive: bool,
+}
+
+impl ApplicationService {
+    /// Whether it may act for the account of this name and id: its own, or one in its namespaces.
+    #[must_use]
+    pub fn may_act_for(&self, name: &str, user_id: &str) -> bool {
+        name == self.sender || self.users().any(|users| users.contains(user_id))
+    }
+
+    /// Whether a user id is in one of its exclusive namespaces.
+    #[must_use]
+    pub fn reserves(&self, user_id: &str) -> bool {
+        self.users().any(|users| users.exclusive && users.contains(user_id))
+    }
+
+    fn users(&self) -> impl Iterator<Item = &UserNamespace> {
+        self.namespaces.users.iter().flatten()
+    }
+}
+
+impl UserNamespace {
+    fn contains(&self, user_id: &str) -> bool {
+        self.regex.as_ref().is_none_or(|regex| regex.is_match(user_id))
+    }
 }
 
 /// The keys of a registration. Unknown keys are ignored in a file, because Matrix extensions add
@@ -72,14 +94,23 @@ const KEYS: [&str; 8] = [
 fn digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sha256Digest, D::Error> {
     let token = Secret::deserialize(deserializer)?;
     if token.reveal().is_empty() {
-        return Err(de::Error::custom("as_token is empty"));
+        return Err(Error::custom("as_token is empty"));
     }
     Ok(Sha256Digest::of(token.reveal()))
 }
 
+fn whole_regex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Regex>, D::Error> {
+    let pattern = String::deserialize(deserializer)?;
+    if matches!(pattern.as_str(), ".*" | "@.*" | "@.*:.*") {
+        return Ok(None);
+    }
+    let whole = Regex::new(&format!(r"\A(?:{pattern})\z"));
+    whole.map(Some).map_err(|error| Error::custom(format!("users.regex: {error}")))
+}
+
 impl RegistrationSource {
     /// Returns the registration, reading its file if it is in one.
-    pub fn read(&self) -> Result<ServiceRegistration, ConfigError> {
+    pub fn read(&self) -> Result<ApplicationService, ConfigError> {
         let path = match self {
             Self::Inline(registration) => return Ok(registration.clone()),
             Self::File(path) => path,
@@ -91,32 +122,19 @@ impl RegistrationSource {
     }
 }
 
-impl<'de> Deserialize<'de> for RegistrationSource {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct PathOrTable;
+impl TryFrom<Value> for RegistrationSource {
+    type Error = toml::de::Error;
 
-        impl<'de> Visitor<'de> for PathOrTable {
-            type Value = RegistrationSource;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the path of a registration file, or a table")
-            }
-
-            fn visit_str<E>(self, path: &str) -> Result<Self::Value, E> {
-                Ok(RegistrationSource::File(path.into()))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                let table = toml::Table::deserialize(MapAccessDeserializer::new(map))?;
-                if let Some(unknown) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
-                    return Err(de::Error::unknown_field(unknown, &KEYS));
-                }
-                let read = ServiceRegistration::deserialize(table).map_err(de::Error::custom)?;
-                Ok(RegistrationSource::Inline(read))
-            }
+    fn try_from(value: Value) -> Result<Self, Self::Error> {
+        let table = match value {
+            Value::String(path) => return Ok(Self::File(path.into())),
+            Value::Table(table) => table,
+            _ => return Err(Error::custom("expected the path of a registration file, or a table")),
+        };
+        if let Some(unknown) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            return Err(Error::unknown_field(unknown, &KEYS));
         }
-
-        deserializer.deserialize_any(PathOrTable)
+        ApplicationService::deserialize(table).map(Self::Inline)
     }
 }
 
@@ -143,7 +161,7 @@ namespaces:
 de.sorunome.msc2409.push_ephemeral: true
 ";
 
-    fn read(yaml: &str) -> Result<ServiceRegistration, ConfigError> {
+    fn read(yaml: &str) -> Result<ApplicationService, ConfigError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("irc.yaml");
         fs::write(&path, yaml).unwrap();
@@ -154,19 +172,18 @@ de.sorunome.msc2409.push_ephemeral: true
     fn a_matrix_registration_file_is_accepted() {
         let read = read(FILE).unwrap();
         assert_eq!(read.id, "IRC Bridge");
-        assert_eq!(read.sender_localpart, "_irc_bot");
+        assert_eq!(read.sender, "_irc_bot");
         let token = "30c05ae90a248a4188e620216fa72e349803310ec83e2a77b34fe90be6081f46";
-        assert_eq!(read.as_token, Sha256Digest::of(token));
+        assert_eq!(read.token, Sha256Digest::of(token));
         assert_eq!(read.rate_limited, Some(false));
-        let users = read.namespaces.users.unwrap();
-        assert_eq!((users[0].regex.as_str(), users[0].exclusive), ("@_irc_bridge_.*", true));
+        assert!(read.reserves("@_irc_bridge_ann:x") && !read.reserves("@ann:x"));
     }
 
     #[test]
     fn a_token_that_looks_like_a_number_is_read_as_text() {
         for token in ["12345678901234567890", "1e5", "0x10", "no"] {
             let yaml = format!("id: a\nas_token: {token}\nsender_localpart: b\n");
-            assert_eq!(read(&yaml).unwrap().as_token, Sha256Digest::of(token), "{token}");
+            assert_eq!(read(&yaml).unwrap().token, Sha256Digest::of(token), "{token}");
         }
     }
 
@@ -202,6 +219,11 @@ de.sorunome.msc2409.push_ephemeral: true
             (
                 "sources = [{ id = 'a', as_token = '', sender_localpart = 'b' }]",
                 "as_token is empty",
+            ),
+            (
+                "sources = [{ id = 'a', as_token = 't', sender_localpart = 'b', \
+                 namespaces.users = [{ regex = '(' }] }]",
+                "users.regex: ",
             ),
             ("sources = [3]", "the path of a registration file, or a table"),
         ] {

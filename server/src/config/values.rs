@@ -94,14 +94,8 @@ impl FromStr for BaseUrl {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let url = Url::parse(text).map_err(|error| format!("{text:?} is not a URL: {error}"))?;
-        let bare = matches!(url.scheme(), "http" | "https")
-            && url.has_host()
-            && url.path() == "/"
-            && url.query().is_none()
-            && url.fragment().is_none()
-            && url.username().is_empty()
-            && url.password().is_none();
-        if bare {
+        let is_origin = url.as_str() == format!("{}/", url.origin().ascii_serialization());
+        if is_origin && matches!(url.scheme(), "http" | "https") {
             Ok(Self(url))
         } else {
             Err(format!("{text:?} must be http://HOST or https://HOST, without a path"))

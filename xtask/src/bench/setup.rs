@@ -88,8 +88,7 @@ impl Setup {
             let error = String::from_utf8_lossy(&output.stderr);
             return Err(io::Error::other(format!("cannot add accounts: {error}")));
         }
-        let template = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        Ok(if template.is_empty() { "bench-{account}".to_owned() } else { template })
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 }
 

@@ -39,9 +39,6 @@ const BANNED: &[(&str, &str)] = &[
     ("openssl-sys", "TLS is rustls; OpenSSL would have to be installed on the machine"),
 ];
 
-/// Dependencies that no source file names, with the reason.
-const USED_INDIRECTLY: &[(&str, &str)] = &[];
-
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {
     let list = ["--target", "all", "--prefix", "none"];
     let format = "{p}\t{l}";
@@ -103,9 +100,7 @@ fn find_unused() -> Result<Vec<String>, Box<dyn Error>> {
                 id.split_once(" (").map_or("", |(_, path)| path.split(')').next().unwrap_or(""));
             package = id.split(' ').next().unwrap_or_default();
             source = read_all(Path::new(dir))?;
-        } else if !contains_word(&source, name)
-            && !USED_INDIRECTLY.iter().any(|(used, _)| *used == name)
-        {
+        } else if !contains_word(&source, name) {
             findings.push(format!("{package}: unused dependency {name}"));
         }
     }

@@ -7,11 +7,8 @@ use belfry_core::rules::evaluate::{Explanation, MatchedRule, Outcome, Step};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// The text of an explanation.
-pub(super) struct Page<'a> {
-    pub(super) explanation: &'a Explanation<'a>,
-    pub(super) colours: bool,
-}
+/// The text of an explanation, with colours.
+pub(super) struct Page<'a>(pub(super) &'a Explanation<'a>);
 
 /// ANSI colours (SGR parameters).
 const GREEN: &str = "1;32";
@@ -20,17 +17,17 @@ const FAINT: &str = "2";
 
 impl fmt::Display for Page<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Explanation { evaluation, walk } = self.explanation;
+        let Explanation { evaluation, walk } = self.0;
         let names: Vec<String> = walk.iter().map(|step| name(step.rule)).collect();
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
         for (step, name) in walk.iter().zip(names) {
             let name = format!("{name:width$}");
             let (mark, name, reason_colour) = match step.outcome {
-                Outcome::Won => (self.paint(GREEN, "✓"), self.paint(GREEN, &name), GREEN),
-                Outcome::Failed => (self.paint(RED, "✗"), name, FAINT),
-                Outcome::Disabled => (self.paint(FAINT, "–"), self.paint(FAINT, &name), FAINT),
+                Outcome::Won => (paint(GREEN, "✓"), paint(GREEN, &name), GREEN),
+                Outcome::Failed => (paint(RED, "✗"), name, FAINT),
+                Outcome::Disabled => (paint(FAINT, "–"), paint(FAINT, &name), FAINT),
             };
-            writeln!(f, "{mark} {name}  {}", self.paint(reason_colour, &describe_result(step)))?;
+            writeln!(f, "{mark} {name}  {}", paint(reason_colour, &describe_result(step)))?;
         }
         if walk.is_empty() {
             writeln!(f, "no rule is evaluated for the user's own event")?;
@@ -43,17 +40,15 @@ impl fmt::Display for Page<'_> {
         };
         let (colour, result) =
             if evaluation.notify() { (GREEN, "notify") } else { (RED, "do not notify") };
-        writeln!(f, "{}{decided_by}", self.paint(colour, result))?;
+        writeln!(f, "{}{decided_by}", paint(colour, result))?;
         let actions: Vec<_> = evaluation.actions().collect();
         writeln!(f, "actions  {}", to_json(&actions))?;
         writeln!(f, "tweaks   {}", to_json(&evaluation.tweaks()))
     }
 }
 
-impl Page<'_> {
-    fn paint(&self, colour: &str, text: &str) -> String {
-        if self.colours { format!("\u{1b}[{colour}m{text}\u{1b}[0m") } else { text.to_owned() }
-    }
+fn paint(colour: &str, text: &str) -> String {
+    format!("\u{1b}[{colour}m{text}\u{1b}[0m")
 }
 
 fn name(rule: MatchedRule<'_>) -> String {
@@ -74,18 +69,14 @@ fn describe_result(step: &Step<'_>) -> String {
 /// The expected value of a condition, and the value it found.
 fn describe_failure(condition: &ConditionKind, found: Option<&Value>) -> String {
     let is = |key: &str, expected: String| match found {
-        Some(found) => format!("{key} is {}, {expected}", to_json(found)),
-        None => format!("there is no {key}, {expected}"),
+        Some(found) => format!("{key} is {}, expected {expected}", to_json(found)),
+        None => format!("there is no {key}, expected {expected}"),
     };
     match condition {
-        ConditionKind::EventMatch { key, pattern } => {
-            is(key, format!("expected {}", to_json(pattern)))
-        }
-        ConditionKind::EventPropertyIs { key, value } => {
-            is(key, format!("expected {}", to_json(value)))
-        }
+        ConditionKind::EventMatch { key, pattern } => is(key, to_json(pattern)),
+        ConditionKind::EventPropertyIs { key, value } => is(key, to_json(value)),
         ConditionKind::EventPropertyContains { key, value } => {
-            is(key, format!("expected {} in it", to_json(value)))
+            is(key, format!("{} in it", to_json(value)))
         }
         ConditionKind::ContainsDisplayName => match found {
             Some(name) => format!("the text does not contain the name {}", to_json(name)),

@@ -88,7 +88,9 @@ pub(crate) async fn check(
         }
     };
     let buckets = match &client.credential {
-        Credential::ApplicationService(service) if !service.rate_limited => Buckets::new(),
+        Credential::ApplicationService(service) if service.rate_limited == Some(false) => {
+            Buckets::new()
+        }
         Credential::Token(_, token) if token.check(now).is_ok() => {
             buckets(token.account.as_ref().map(|account| account.id))
         }
