@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod app;
+pub mod authorization_request;
 pub mod bearer;
 pub mod client_auth;
 pub mod client_token_request;
@@ -15,7 +16,6 @@ pub mod parameter;
 pub mod parameters;
 pub mod pkce;
 pub mod redirect;
-pub mod request;
 pub mod response;
 pub mod scope;
 pub mod sign_up;

@@ -13,11 +13,10 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 
 /// Why a text is not valid percent-encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the error texts describe them")]
 pub enum PercentError {
-    /// A `%` without two hexadecimal digits after it.
     #[error("a % in a URL must be followed by two hexadecimal digits; write %25 for a %")]
     InvalidEscape,
-    /// The decoded bytes are not UTF-8.
     #[error("the URL is not UTF-8 after percent-decoding")]
     NotUtf8,
 }

@@ -5,7 +5,6 @@
 //! constant time, and a database index never sees secret bytes.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -89,12 +88,6 @@ impl SplitToken {
         self.secret.reveal()
     }
 
-    /// The lookup key.
-    #[must_use]
-    pub fn lookup(&self) -> LookupKey {
-        self.hashed.lookup
-    }
-
     /// The stored form.
     #[must_use]
     pub fn hashed(&self) -> HashedSecret {
@@ -108,7 +101,7 @@ const TOKEN_BYTES: usize = LookupKey::BYTES + SECRET_BYTES;
 
 /// The public part of a split token: milliseconds since 1970, then random bytes. Keys are ordered
 /// by time, so that new rows are inserted next to each other.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LookupKey([u8; Self::BYTES]);
 
 impl LookupKey {
@@ -126,12 +119,6 @@ impl LookupKey {
     pub fn from_text(text: &str) -> Option<Self> {
         let key = u128::from_str_radix(text, 16).ok().map(|key| Self(key.to_be_bytes()))?;
         (key.to_text() == text).then_some(key)
-    }
-}
-
-impl fmt::Debug for LookupKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LookupKey({})", self.to_text())
     }
 }
 
@@ -169,12 +156,6 @@ pub struct Sha256Digest([u8; 32]);
 impl PartialEq for Sha256Digest {
     fn eq(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
-    }
-}
-
-impl Hash for Sha256Digest {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
     }
 }
 
@@ -224,7 +205,7 @@ mod tests {
         let token = SplitToken::new(at(0x0192_3456_789a), [0xfb; 42]);
         let text = token.reveal();
         assert_eq!(text, format!("AZI0Vnia{}", "-_v7".repeat(14)));
-        assert_eq!(token.lookup().to_text(), format!("01923456789a{}", "fb".repeat(10)));
+        assert_eq!(token.hashed().lookup.to_text(), format!("01923456789a{}", "fb".repeat(10)));
     }
 
     #[test]
@@ -242,7 +223,10 @@ mod tests {
         let parsed = SplitToken::parse(token.reveal()).unwrap();
         assert_eq!(parsed.hashed(), token.hashed());
         assert_eq!(HashedSecret::from_text(&token.hashed().to_text()), Some(token.hashed()));
-        assert_eq!(LookupKey::from_text(&token.lookup().to_text()), Some(token.lookup()));
+        assert_eq!(
+            LookupKey::from_text(&token.hashed().lookup.to_text()),
+            Some(token.hashed().lookup)
+        );
     }
 
     #[test]
@@ -255,7 +239,7 @@ mod tests {
             let changed = SplitToken::parse(&text).unwrap().hashed();
             assert_ne!(changed, token.hashed(), "{index}");
             // Characters 0 to 20 are in the lookup key alone, those from 22 on in the random part.
-            assert_eq!(changed.lookup == token.lookup(), index > 21, "{index}");
+            assert_eq!(changed.lookup == token.hashed().lookup, index > 21, "{index}");
         }
     }
 
@@ -283,7 +267,7 @@ mod tests {
     #[test]
     fn lookup_keys_sort_by_time_as_their_text() {
         let keys = [0, 1, 255, 256, 1_700_000_000_000, 1_700_000_000_001]
-            .map(|millisecond| SplitToken::new(at(millisecond), [0xff; 42]).lookup());
+            .map(|millisecond| SplitToken::new(at(millisecond), [0xff; 42]).hashed().lookup);
         assert!(keys.is_sorted());
         assert!(keys.map(LookupKey::to_text).is_sorted());
         for wrong in ["", "0", &"g".repeat(32), &"A".repeat(32), &"0".repeat(33), &"+".repeat(32)] {

@@ -8,14 +8,14 @@ use belfry_core::limits::forwarded::TrustedProxies;
 use belfry_core::limits::route::{Route, RoutePattern};
 use belfry_core::matrix::{LoginRequest, RegisterRequest};
 use belfry_core::oauth::app::{App, AppDetails, Registration};
+use belfry_core::oauth::authorization_request::AuthorizationRequest;
 use belfry_core::oauth::bearer;
 use belfry_core::oauth::client_token_request::ClientTokenRequest;
 use belfry_core::oauth::form::{self, Pairs};
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::redirect::RedirectUri;
-use belfry_core::oauth::request::AuthorizationRequest;
-use belfry_core::oauth::response::{AuthorizationResponse, Delivery, ResponseMode, ResponseTarget};
+use belfry_core::oauth::response::{Delivery, ResponseMode, ResponseTarget};
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::sign_up::SignUp;
 use belfry_core::oauth::token_request::TokenRequest;
@@ -54,7 +54,7 @@ fn parse_all(pairs: &Pairs, header: &[u8]) {
     let _ = bearer::extract_token([header], tokens.map(|(_, token)| token.as_str()));
     let _ = TokenRequest::parse(Some(header), parameters);
     let _ = ClientTokenRequest::parse_revocation(Some(header), parameters);
-    let _ = SignUp::from_pairs(pairs.clone()).validate();
+    let _ = SignUp::from_pairs(pairs).validate();
     let _ = parameters.required(Parameter::ClientId);
     for (_, value) in pairs {
         if let Ok(scopes) = value.parse::<Scopes>() {
@@ -87,8 +87,8 @@ fn default_app() -> AppDetails {
 /// Checks that a browser would contact the host in the text, without credentials.
 fn check_redirect_uri(uri: &RedirectUri) {
     let Ok(url) = Url::parse(uri.as_str()) else { return };
-    assert_eq!(url.fragment(), None, "{uri}");
-    assert!(url.username().is_empty() && url.password().is_none(), "{uri}");
+    assert_eq!(url.fragment(), None, "{uri:?}");
+    assert!(url.username().is_empty() && url.password().is_none(), "{uri:?}");
     let authority = uri.as_str().split_once("://").map(|(_, rest)| rest);
     let (Some(authority), "http" | "https") = (authority, url.scheme()) else { return };
     let authority = authority.split(['/', '?']).next().unwrap_or_default();
@@ -98,7 +98,7 @@ fn check_redirect_uri(uri: &RedirectUri) {
         }
         None => authority.split(':').next().map(str::to_ascii_lowercase),
     };
-    assert_eq!(url.host_str(), host.as_deref(), "{uri}");
+    assert_eq!(url.host_str(), host.as_deref(), "{uri:?}");
 }
 
 /// Checks that the response goes to a registered redirect URI, with each parameter once.
@@ -109,7 +109,7 @@ fn check_response(request: &AuthorizationRequest, app: &App) {
         assert!(app.details.scopes.covers_all(&grant.scopes));
     }
     let code = Secret::new("c0de");
-    let delivery = target.deliver("https://belfry.example", AuthorizationResponse::Code(&code));
+    let delivery = target.deliver("https://belfry.example", Ok(&code));
     match delivery {
         Delivery::Show => assert!(target.redirect_uri.is_oob()),
         Delivery::Post { action, fields } => {

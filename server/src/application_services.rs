@@ -1,6 +1,5 @@
 //! Matrix application services: programs of the operator that act for many users.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use belfry_core::secret::{Secret, Sha256Digest};
@@ -8,36 +7,41 @@ use belfry_core::secret::{Secret, Sha256Digest};
 pub use crate::config::ApplicationService;
 use crate::config::{ConfigError, RegistrationSource};
 
-/// The configured application services, by the digests of their tokens.
+/// The configured application services.
 #[derive(Debug, Default)]
-pub struct ApplicationServices(HashMap<Sha256Digest, Arc<ApplicationService>>);
+pub struct ApplicationServices(Vec<Arc<ApplicationService>>);
 
 impl ApplicationServices {
     /// Loads the registrations.
     pub fn load(sources: &[RegistrationSource]) -> Result<Self, ConfigError> {
-        let mut services = HashMap::new();
+        let mut services = Self::default();
         for source in sources {
-            let service = Arc::new(source.read()?);
-            if let Some(other) = services.insert(service.token, Arc::clone(&service)) {
+            let service = source.read()?;
+            if let Some(other) = services.by_digest(service.token) {
                 let (id, other) = (&service.id, &other.id);
                 let message =
                     format!("application_services: {id:?}: has the as_token of {other:?}");
                 return Err(ConfigError(message));
             }
+            services.0.push(Arc::new(service));
         }
-        Ok(Self(services))
+        Ok(services)
     }
 
     /// The application service with this token.
     #[must_use]
     pub fn by_token(&self, token: &Secret) -> Option<&Arc<ApplicationService>> {
-        if self.0.is_empty() { None } else { self.0.get(&Sha256Digest::of(token.reveal())) }
+        if self.0.is_empty() { None } else { self.by_digest(Sha256Digest::of(token.reveal())) }
+    }
+
+    fn by_digest(&self, token: Sha256Digest) -> Option<&Arc<ApplicationService>> {
+        self.0.iter().find(|service| service.token == token)
     }
 
     /// Whether a user id is in an exclusive namespace, and thus cannot be registered.
     #[must_use]
     pub fn is_reserved(&self, user_id: &str) -> bool {
-        self.0.values().any(|service| service.reserves(user_id))
+        self.0.iter().any(|service| service.reserves(user_id))
     }
 }
 
@@ -80,7 +84,7 @@ mod tests {
                  namespaces.users = [{{ regex = '{regex}' }}]"
             );
             let services = load(&[&service]).unwrap();
-            let service = services.0.values().next().unwrap();
+            let service = services.0.first().unwrap();
             assert!(service.may_act_for("ann", "@ann:x"), "{regex}");
         }
     }

@@ -144,7 +144,7 @@ impl TokenIssuer<'_> {
             account_id,
             scopes,
             created_at: self.now,
-            expires_at: expiry(self.now, self.lifetime),
+            expires_at: self.lifetime.map(|lifetime| expiry(self.now, lifetime)),
         };
         IssuedToken { secret, stored }
     }

@@ -125,9 +125,7 @@ impl Registration {
     pub fn validate(self) -> Result<AppDetails, ValidationErrors<AppError>> {
         let mut errors = Vec::new();
         let is_blank = is_blank(&self.client_name);
-        if is_blank {
-            errors.push(AppError::NameBlank);
-        }
+        errors.extend(is_blank.then_some(AppError::NameBlank));
 
         let length: usize = self.redirect_uris.iter().map(|text| text.chars().count() + 1).sum();
         let too_long = length > MAX_URIS_LENGTH + 1;
@@ -148,28 +146,20 @@ impl Registration {
         }
 
         let scopes = Scopes::from_texts(&self.scopes).map(Scopes::or_read);
-        if scopes.is_err() {
-            errors.push(AppError::Scopes);
-        }
-        if !is_blank && self.client_name.chars().any(is_unprintable) {
-            errors.push(AppError::NameInvalid);
-        }
-        if self.client_name.chars().count() > MAX_NAME_LENGTH {
-            errors.push(AppError::NameTooLong);
-        }
-
         let website = Some(self.website).filter(|website| !website.trim().is_empty());
-        if let Some(website) = &website {
-            if !uri::is_web_address(website) {
-                errors.push(AppError::WebsiteInvalid);
-            }
-            if website.chars().count() > MAX_URIS_LENGTH {
-                errors.push(AppError::WebsiteTooLong);
-            }
-        }
-        if too_long {
-            errors.push(AppError::RedirectUriTooLong);
-        }
+        let has_website = |is_invalid: fn(&str) -> bool| website.as_deref().is_some_and(is_invalid);
+        let checks = [
+            (scopes.is_err(), AppError::Scopes),
+            (!is_blank && self.client_name.chars().any(is_unprintable), AppError::NameInvalid),
+            (self.client_name.chars().count() > MAX_NAME_LENGTH, AppError::NameTooLong),
+            (has_website(|website| !uri::is_web_address(website)), AppError::WebsiteInvalid),
+            (
+                has_website(|website| website.chars().count() > MAX_URIS_LENGTH),
+                AppError::WebsiteTooLong,
+            ),
+            (too_long, AppError::RedirectUriTooLong),
+        ];
+        errors.extend(checks.into_iter().filter(|(is_wrong, _)| *is_wrong).map(|(_, error)| error));
 
         let scopes = scopes.unwrap_or_default();
         let details = AppDetails { name: self.client_name, website, redirect_uris, scopes };

@@ -5,12 +5,10 @@ use super::scope::{Scope, Scopes};
 /// The access to a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
+#[expect(missing_docs, reason = "the names describe them")]
 pub enum AccessLevel {
-    /// Read only.
     Read,
-    /// Write only.
     Write,
-    /// Read and write.
     Both,
 }
 
@@ -27,11 +25,7 @@ pub struct ConsentItem {
 
 impl ConsentItem {
     fn from_scope(scope: Scope) -> Self {
-        let text = scope.as_str();
-        let (admin, text) = match text.strip_prefix("admin:") {
-            Some(text) => (true, text),
-            None => (false, text),
-        };
+        let text = scope.as_str().trim_start_matches("admin:");
         let (verb, resource) = text.split_once(':').unwrap_or((text, "all"));
         let (resource, access) = match verb {
             "read" => (resource, AccessLevel::Read),
@@ -40,7 +34,7 @@ impl ConsentItem {
             // `follow` and `push` cannot be requested for reading or writing only.
             _ => (verb, AccessLevel::Both),
         };
-        Self { admin, resource, access }
+        Self { admin: scope.is_admin(), resource, access }
     }
 }
 

@@ -4,22 +4,6 @@ use strum::IntoStaticStr;
 use thiserror::Error;
 
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
-use crate::wire_enum::wire_enum;
-
-wire_enum! {
-    /// The value of `error` in a response (RFC 6749, sections 4.1.2.1 and 5.2).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum ErrorCode {
-        InvalidRequest = "invalid_request",
-        InvalidClient = "invalid_client",
-        InvalidGrant = "invalid_grant",
-        UnauthorizedClient = "unauthorized_client",
-        UnsupportedGrantType = "unsupported_grant_type",
-        UnsupportedResponseType = "unsupported_response_type",
-        InvalidScope = "invalid_scope",
-        AccessDenied = "access_denied",
-    }
-}
 
 /// Why an OAuth request is rejected. Its text is the `error_description`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
@@ -73,9 +57,9 @@ pub enum OAuthError {
 }
 
 impl OAuthError {
-    /// The protocol's error code.
+    /// The value of `error` in a response (RFC 6749, sections 4.1.2.1 and 5.2).
     #[must_use]
-    pub const fn code(self) -> ErrorCode {
+    pub const fn code(self) -> &'static str {
         match self {
             Self::Missing(_)
             | Self::Repeated(_)
@@ -85,14 +69,14 @@ impl OAuthError {
             | Self::InvalidRedirectUri
             | Self::UnsupportedResponseMode
             | Self::InvalidChallengeMethod
-            | Self::InvalidChallenge => ErrorCode::InvalidRequest,
-            Self::InvalidClient => ErrorCode::InvalidClient,
-            Self::UnsupportedResponseType => ErrorCode::UnsupportedResponseType,
-            Self::InvalidScope => ErrorCode::InvalidScope,
-            Self::AccessDenied => ErrorCode::AccessDenied,
-            Self::UnsupportedGrantType => ErrorCode::UnsupportedGrantType,
-            Self::InvalidGrant => ErrorCode::InvalidGrant,
-            Self::UnauthorizedRevocation => ErrorCode::UnauthorizedClient,
+            | Self::InvalidChallenge => "invalid_request",
+            Self::InvalidClient => "invalid_client",
+            Self::UnsupportedResponseType => "unsupported_response_type",
+            Self::InvalidScope => "invalid_scope",
+            Self::AccessDenied => "access_denied",
+            Self::UnsupportedGrantType => "unsupported_grant_type",
+            Self::InvalidGrant => "invalid_grant",
+            Self::UnauthorizedRevocation => "unauthorized_client",
         }
     }
 
@@ -143,7 +127,7 @@ mod tests {
     #[test]
     fn every_error_has_its_protocol_code() {
         for (error, code) in ALL {
-            assert_eq!(error.code().as_str(), code, "{error}");
+            assert_eq!(error.code(), code, "{error}");
         }
     }
 

@@ -24,19 +24,14 @@ pub enum FormError {
     Nested,
 }
 
-impl From<PercentError> for FormError {
-    fn from(error: PercentError) -> Self {
-        match error {
-            PercentError::InvalidEscape => Self::InvalidEscape,
-            PercentError::NotUtf8 => Self::NotUtf8,
-        }
-    }
-}
-
 /// Parses a query string or an `application/x-www-form-urlencoded` body.
 pub fn parse(form: &[u8]) -> Result<Pairs, FormError> {
     let text = str::from_utf8(form).map_err(|_| FormError::NotUtf8)?;
-    reject_nul(percent::parse_query(text)?)
+    let pairs = percent::parse_query(text).map_err(|error| match error {
+        PercentError::InvalidEscape => FormError::InvalidEscape,
+        PercentError::NotUtf8 => FormError::NotUtf8,
+    })?;
+    reject_nul(pairs)
 }
 
 /// Converts a JSON body to pairs. As in a form, each item of a list is a pair whose name ends in
@@ -55,6 +50,12 @@ pub fn from_json(json: Value) -> Result<Pairs, FormError> {
         }
     }
     reject_nul(pairs)
+}
+
+/// The last value of a field, or an empty string.
+#[must_use]
+pub fn last_value<'a>(pairs: &'a Pairs, name: &str) -> &'a str {
+    pairs.iter().rfind(|(found, _)| found == name).map_or("", |(_, value)| value)
 }
 
 /// Rejects NUL characters, which PostgreSQL cannot store in a text.

@@ -1,6 +1,6 @@
 //! Authorization server metadata (RFC 8414).
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::pkce;
 use super::response::ResponseMode;
@@ -13,85 +13,47 @@ pub fn issuer(base_url: &str) -> String {
     format!("{}/", base_url.trim_end_matches('/'))
 }
 
-/// The metadata document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the protocol names them")]
-pub struct Metadata {
-    pub issuer: String,
-    pub service_documentation: String,
-    pub authorization_endpoint: String,
-    pub token_endpoint: String,
-    pub app_registration_endpoint: String,
-    pub revocation_endpoint: String,
-    pub userinfo_endpoint: String,
-    pub introspection_endpoint: String,
-    pub scopes_supported: Vec<Scope>,
-    pub response_types_supported: [&'static str; 1],
-    pub response_modes_supported: Vec<&'static str>,
-    pub code_challenge_methods_supported: [&'static str; 1],
-    pub grant_types_supported: [&'static str; 2],
-    pub token_endpoint_auth_methods_supported: [&'static str; 2],
-    pub authorization_response_iss_parameter_supported: bool,
-}
-
-/// The paths of the endpoints, below the base URL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the protocol names them")]
-pub struct EndpointPaths<'a> {
-    pub authorization: &'a str,
-    pub token: &'a str,
-    pub app_registration: &'a str,
-    pub revocation: &'a str,
-    pub userinfo: &'a str,
-    pub introspection: &'a str,
-}
-
-impl Metadata {
-    /// Creates the document of the server at this base URL.
-    #[must_use]
-    pub fn new(base_url: &str, endpoints: &EndpointPaths<'_>, documentation_url: &str) -> Self {
-        let at = |path: &str| format!("{}{path}", base_url.trim_end_matches('/'));
-        Self {
-            issuer: issuer(base_url),
-            service_documentation: documentation_url.to_owned(),
-            authorization_endpoint: at(endpoints.authorization),
-            token_endpoint: at(endpoints.token),
-            app_registration_endpoint: at(endpoints.app_registration),
-            revocation_endpoint: at(endpoints.revocation),
-            userinfo_endpoint: at(endpoints.userinfo),
-            introspection_endpoint: at(endpoints.introspection),
-            scopes_supported: Scope::ALL.to_vec(),
-            response_types_supported: ["code"],
-            response_modes_supported: ResponseMode::ALL.iter().map(|mode| mode.as_str()).collect(),
-            code_challenge_methods_supported: [pkce::METHOD],
-            grant_types_supported: ["authorization_code", "client_credentials"],
-            token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
-            authorization_response_iss_parameter_supported: true,
-        }
+/// The metadata document of the server at this base URL. `endpoints` are the names of the endpoints
+/// in the document and their paths.
+#[must_use]
+pub fn document(base_url: &str, endpoints: &[(&str, &str)], documentation_url: &str) -> Value {
+    let scopes: Vec<_> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+    let response_modes: Vec<_> = ResponseMode::ALL.iter().map(|mode| mode.as_str()).collect();
+    let mut document = json!({
+        "issuer": issuer(base_url),
+        "service_documentation": documentation_url,
+        "scopes_supported": scopes,
+        "response_types_supported": ["code"],
+        "response_modes_supported": response_modes,
+        "code_challenge_methods_supported": [pkce::METHOD],
+        "grant_types_supported": ["authorization_code", "client_credentials"],
+        "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
+        "authorization_response_iss_parameter_supported": true,
+    });
+    for (name, path) in endpoints {
+        document[*name] = format!("{}{path}", base_url.trim_end_matches('/')).into();
     }
+    document
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
-    const ENDPOINTS: EndpointPaths<'_> = EndpointPaths {
-        authorization: "/oauth/authorize",
-        token: "/oauth/token",
-        app_registration: "/api/v1/apps",
-        revocation: "/oauth/revoke",
-        userinfo: "/oauth/userinfo",
-        introspection: "/oauth/introspect",
-    };
+    const ENDPOINTS: [(&str, &str); 6] = [
+        ("authorization_endpoint", "/oauth/authorize"),
+        ("token_endpoint", "/oauth/token"),
+        ("app_registration_endpoint", "/api/v1/apps"),
+        ("revocation_endpoint", "/oauth/revoke"),
+        ("userinfo_endpoint", "/oauth/userinfo"),
+        ("introspection_endpoint", "/oauth/introspect"),
+    ];
 
     #[test]
     fn the_document_has_exactly_these_fields() {
         let scopes: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
-        let document = Metadata::new("https://belfry.example", &ENDPOINTS, "https://docs.example/");
         assert_eq!(
-            serde_json::to_value(document).unwrap(),
+            document("https://belfry.example", &ENDPOINTS, "https://docs.example/"),
             json!({
                 "issuer": "https://belfry.example/",
                 "service_documentation": "https://docs.example/",
@@ -115,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_trailing_slash_of_the_base_url_is_ignored() {
-        let document = |base_url| Metadata::new(base_url, &ENDPOINTS, "d");
+        let document = |base_url| document(base_url, &ENDPOINTS, "d");
         assert_eq!(document("http://a:1/"), document("http://a:1"));
         assert_eq!(issuer("https://a.example/belfry"), "https://a.example/belfry/");
     }

@@ -1,7 +1,5 @@
 //! The names of OAuth request parameters.
 
-use serde::{Deserialize, Serialize};
-
 use crate::wire_enum::wire_enum;
 
 /// The maximum length of the `state` parameter, in bytes.
@@ -9,8 +7,7 @@ pub const MAX_STATE_LENGTH: usize = 8192;
 
 wire_enum! {
     /// A parameter that some OAuth endpoint reads.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-    #[serde(rename_all = "snake_case")]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Parameter {
         ClientId = "client_id",
         ClientSecret = "client_secret",
@@ -27,18 +24,5 @@ wire_enum! {
         Scope = "scope",
         State = "state",
         Token = "token",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_parameter_is_serialized_as_its_protocol_name() {
-        for parameter in [Parameter::CodeChallengeMethod, Parameter::RedirectUri, Parameter::Lang] {
-            let json = serde_json::to_string(&parameter).unwrap();
-            assert_eq!(json, format!("\"{parameter}\""));
-        }
     }
 }

@@ -1,47 +1,21 @@
 //! PKCE: proves that the client redeeming a code is the one that requested it (RFC 7636).
 
-use crate::secret::{Secret, Sha256Digest};
+use crate::secret::Sha256Digest;
 
 /// The only supported method. `plain` would reveal the verifier to anyone who sees the request.
 pub const METHOD: &str = "S256";
 
-/// The `code_challenge` of an authorization request: the SHA-256 digest of the verifier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Challenge(Sha256Digest);
-
-impl Challenge {
-    /// Parses 43 characters of base64url.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Sha256Digest::from_text(text).map(Self)
-    }
-
-    /// 43 characters of base64url.
-    #[must_use]
-    pub fn to_text(self) -> String {
-        self.0.to_text()
-    }
-
-    /// Whether the challenge is the digest of this verifier, compared in constant time.
-    #[must_use]
-    pub fn matches(&self, verifier: &Verifier) -> bool {
-        self.0 == Sha256Digest::of(verifier.0.reveal())
-    }
+/// Whether a `code_challenge` is the SHA-256 digest of this verifier, compared in constant time.
+#[must_use]
+pub fn matches(challenge: Sha256Digest, verifier: &str) -> bool {
+    challenge == Sha256Digest::of(verifier)
 }
 
-/// The `code_verifier` of a token request: 43 to 128 unreserved characters.
-#[derive(Debug, Clone)]
-pub struct Verifier(Secret);
-
-impl Verifier {
-    /// Validates length and characters.
-    #[must_use]
-    pub fn new(secret: Secret) -> Option<Self> {
-        let text = secret.reveal();
-        let unreserved = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
-        let well_formed = (43..=128).contains(&text.len()) && text.bytes().all(unreserved);
-        well_formed.then_some(Self(secret))
-    }
+/// Whether the `code_verifier` of a token request has 43 to 128 unreserved characters.
+#[must_use]
+pub fn is_well_formed(verifier: &str) -> bool {
+    let is_unreserved = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
+    (43..=128).contains(&verifier.len()) && verifier.bytes().all(is_unreserved)
 }
 
 #[cfg(test)]
@@ -56,21 +30,17 @@ mod tests {
     const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
     const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-    fn verifier(text: &str) -> Option<Verifier> {
-        Verifier::new(Secret::new(text))
-    }
-
     #[test]
     fn the_example_of_rfc_7636_appendix_b_matches() {
-        let challenge = Challenge::parse(CHALLENGE).unwrap();
-        assert!(challenge.matches(&verifier(VERIFIER).unwrap()));
+        let challenge = Sha256Digest::from_text(CHALLENGE).unwrap();
+        assert!(matches(challenge, VERIFIER));
     }
 
     #[test]
     fn another_verifier_does_not_match() {
-        let challenge = Challenge::parse(CHALLENGE).unwrap();
+        let challenge = Sha256Digest::from_text(CHALLENGE).unwrap();
         for wrong in [CHALLENGE, &VERIFIER.to_lowercase(), &format!("{VERIFIER}A")] {
-            assert!(!challenge.matches(&verifier(wrong).unwrap()), "{wrong}");
+            assert!(!matches(challenge, wrong), "{wrong}");
         }
     }
 
@@ -92,7 +62,7 @@ mod tests {
             &"é".repeat(43),
             &"A".repeat(100_000),
         ] {
-            assert_eq!(Challenge::parse(wrong), None, "{wrong}");
+            assert_eq!(Sha256Digest::from_text(wrong), None, "{wrong}");
         }
     }
 
@@ -109,15 +79,15 @@ mod tests {
             ("a".repeat(42) + "é", false),
             ("a".repeat(42) + "\n", false),
         ] {
-            assert_eq!(verifier(&text).is_some(), is_valid, "{text}");
+            assert_eq!(is_well_formed(&text), is_valid, "{text}");
         }
     }
 
     #[test]
     fn a_challenge_is_parsed_from_its_text() {
-        let challenge = Challenge::parse(CHALLENGE).unwrap();
+        let challenge = Sha256Digest::from_text(CHALLENGE).unwrap();
         assert_eq!(challenge.to_text(), CHALLENGE);
-        assert_eq!(Challenge::parse("short"), None);
+        assert_eq!(Sha256Digest::from_text("short"), None);
     }
 
     // Also for a verifier of 64 characters, the length of a split token.
@@ -126,21 +96,21 @@ mod tests {
         for length in 43..=128 {
             let text = "a".repeat(length);
             let sha_256 = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(&text));
-            let challenge = Challenge::parse(&sha_256).unwrap();
-            assert!(challenge.matches(&verifier(&text).unwrap()), "{length}");
+            let challenge = Sha256Digest::from_text(&sha_256).unwrap();
+            assert!(matches(challenge, &text) && is_well_formed(&text), "{length}");
         }
     }
 
     proptest! {
         #[test]
         fn parsing_never_panics(text in any::<String>()) {
-            let _ = (Challenge::parse(&text), verifier(&text));
+            let _ = (Sha256Digest::from_text(&text), is_well_formed(&text));
         }
 
         #[test]
         fn a_verifier_matches_its_own_challenge(text in "[A-Za-z0-9._~-]{43,128}") {
-            let challenge = Challenge(Sha256Digest::of(&text));
-            prop_assert!(challenge.matches(&verifier(&text).unwrap()));
+            let challenge = Sha256Digest::of(&text);
+            prop_assert!(is_well_formed(&text) && matches(challenge, &text));
         }
     }
 }

@@ -1,12 +1,10 @@
 //! Redirect URIs: which ones an app may register, and when a requested one matches.
 
-use std::fmt;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU16;
 
 use fluent_uri::UriRef;
 use fluent_uri::component::Scheme;
-use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 use thiserror::Error;
 
@@ -20,8 +18,7 @@ const FORBIDDEN: &str = "about blob data file filesystem ftp intent jar javascri
     vbscript view-source ws wss";
 
 /// A valid redirect URI, stored exactly as it was given.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedirectUri(String);
 
 /// Why a text cannot be registered as a redirect URI.
@@ -54,8 +51,44 @@ pub enum RedirectUriError {
 impl RedirectUri {
     /// Validates a URI for registration.
     pub fn new(text: impl Into<String>) -> Result<Self, RedirectUriError> {
+        use RedirectUriError::{
+            Forbidden, Fragment, Invalid, Opaque, Relative, UserInfo, Wildcard,
+        };
         let text = text.into();
-        check(&text).map(|()| Self(text))
+        if text == OOB {
+            return Ok(Self(text));
+        }
+        if has_forbidden_scheme(&text) {
+            return Err(Forbidden);
+        }
+        let uri = UriRef::parse(&*text).map_err(|_| {
+            // `127.0.0.1:3000` is meant as a relative reference, which needs `./` before it (RFC 3986,
+            // section 4.2), because the part before the colon is not a scheme.
+            let has_scheme = text.split(':').next().is_some_and(|text| Scheme::new(text).is_some());
+            let is_relative = !has_scheme && UriRef::parse(format!("./{text}")).is_ok();
+            if is_relative { Relative } else { Invalid }
+        })?;
+        let Some(scheme) = uri.scheme() else { return Err(Relative) };
+        if uri.has_fragment() {
+            return Err(Fragment);
+        }
+        let authority = uri.authority();
+        // In `localhost:/callback` the scheme is missing, and `localhost` is parsed as one.
+        let is_opaque = authority.is_none() && uri.path().is_rootless();
+        if is_opaque || scheme.as_str().eq_ignore_ascii_case("localhost") {
+            return Err(Opaque);
+        }
+        if authority.is_some_and(|authority| authority.has_userinfo()) {
+            return Err(UserInfo);
+        }
+        if text.contains('*') {
+            return Err(Wildcard);
+        }
+        let is_ip_literal = authority.is_some_and(|authority| authority.host().starts_with('['));
+        if (is_web(scheme) || is_ip_literal) && !authority.is_some_and(has_plain_host) {
+            return Err(Invalid);
+        }
+        Ok(Self(text))
     }
 
     /// The URI as it was given.
@@ -107,64 +140,12 @@ fn split_loopback(uri: &str) -> Option<(&str, &str)> {
     is_port.then_some((host, rest))
 }
 
-fn check(text: &str) -> Result<(), RedirectUriError> {
-    use RedirectUriError::{Forbidden, Fragment, Invalid, Opaque, Relative, UserInfo, Wildcard};
-    if text == OOB {
-        return Ok(());
-    }
-    if has_forbidden_scheme(text) {
-        return Err(Forbidden);
-    }
-    let uri = UriRef::parse(text).map_err(|_| {
-        // `127.0.0.1:3000` is meant as a relative reference, which needs `./` before it (RFC 3986,
-        // section 4.2), because the part before the colon is not a scheme.
-        let has_scheme = text.split(':').next().is_some_and(|text| Scheme::new(text).is_some());
-        let is_relative = !has_scheme && UriRef::parse(format!("./{text}")).is_ok();
-        if is_relative { Relative } else { Invalid }
-    })?;
-    let Some(scheme) = uri.scheme() else { return Err(Relative) };
-    if uri.has_fragment() {
-        return Err(Fragment);
-    }
-    let authority = uri.authority();
-    // In `localhost:/callback` the scheme is missing, and `localhost` is parsed as one.
-    let is_opaque = authority.is_none() && uri.path().is_rootless();
-    if is_opaque || scheme.as_str().eq_ignore_ascii_case("localhost") {
-        return Err(Opaque);
-    }
-    if authority.is_some_and(|authority| authority.has_userinfo()) {
-        return Err(UserInfo);
-    }
-    if text.contains('*') {
-        return Err(Wildcard);
-    }
-    let is_ip_literal = authority.is_some_and(|authority| authority.host().starts_with('['));
-    if (is_web(scheme) || is_ip_literal) && !authority.is_some_and(has_plain_host) {
-        return Err(Invalid);
-    }
-    Ok(())
-}
-
 /// Whether the scheme is forbidden. White space and control characters are removed before the
 /// comparison, as browsers do.
 fn has_forbidden_scheme(text: &str) -> bool {
     let Some((scheme, _)) = text.split_once(':') else { return false };
     let scheme: String = scheme.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
     FORBIDDEN.split_ascii_whitespace().any(|forbidden| scheme.eq_ignore_ascii_case(forbidden))
-}
-
-impl fmt::Display for RedirectUri {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl TryFrom<String> for RedirectUri {
-    type Error = RedirectUriError;
-
-    fn try_from(text: String) -> Result<Self, RedirectUriError> {
-        Self::new(text)
-    }
 }
 
 #[cfg(test)]

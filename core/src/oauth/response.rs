@@ -1,10 +1,5 @@
 //! Authorization responses: where they are sent, and how their parameters are encoded.
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
-
 use super::error::OAuthError;
 use super::redirect::RedirectUri;
 use crate::percent::{decode_lenient, encode};
@@ -13,8 +8,7 @@ use crate::wire_enum::wire_enum;
 
 wire_enum! {
     /// How the parameters of a response are sent. The order is that of the metadata.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-    #[serde(rename_all = "snake_case")]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     pub enum ResponseMode {
         /// In the query of the redirect URI.
         #[default]
@@ -26,16 +20,8 @@ wire_enum! {
     }
 }
 
-impl FromStr for ResponseMode {
-    type Err = OAuthError;
-
-    fn from_str(text: &str) -> Result<Self, OAuthError> {
-        Self::from_name(text).ok_or(OAuthError::UnsupportedResponseMode)
-    }
-}
-
 /// Where and how the response to an authorization request is sent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResponseTarget {
     /// The redirect URI of the request.
     pub redirect_uri: RedirectUri,
@@ -45,16 +31,7 @@ pub struct ResponseTarget {
     pub state: Option<String>,
 }
 
-/// The outcome of an authorization request.
-#[derive(Debug, Clone, Copy)]
-pub enum AuthorizationResponse<'a> {
-    /// The user approved the request.
-    Code(&'a Secret),
-    /// The user denied the request, or it was invalid.
-    Error(OAuthError),
-}
-
-/// How the browser delivers the response to the app.
+/// How the browser delivers the response to the app. Not `Debug`, because it can contain a code.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Delivery {
     /// Redirect to this URL.
@@ -70,33 +47,22 @@ pub enum Delivery {
     Show,
 }
 
-impl fmt::Debug for Delivery {
-    /// Omits the contents, which can be a code.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Redirect(_) => "Redirect(..)",
-            Self::Post { .. } => "Post(..)",
-            Self::Show => "Show",
-        })
-    }
-}
-
 /// Every parameter that a response can have.
 const NAMES: [&str; 5] = ["code", "error", "error_description", "state", "iss"];
 
 impl ResponseTarget {
-    /// Determines how a response is delivered. `issuer` is sent as `iss` (RFC 9207).
+    /// Determines how a code, or the error of the request, is delivered. `issuer` is sent as `iss`
+    /// (RFC 9207).
     #[must_use]
-    pub fn deliver(&self, issuer: &str, response: AuthorizationResponse<'_>) -> Delivery {
+    pub fn deliver(&self, issuer: &str, response: Result<&Secret, OAuthError>) -> Delivery {
         if self.redirect_uri.is_oob() {
             return Delivery::Show;
         }
         let mut fields = match response {
-            AuthorizationResponse::Code(code) => vec![("code", code.reveal().to_owned())],
-            AuthorizationResponse::Error(error) => vec![
-                ("error", error.code().as_str().to_owned()),
-                ("error_description", error.to_string()),
-            ],
+            Ok(code) => vec![("code", code.reveal().to_owned())],
+            Err(error) => {
+                vec![("error", error.code().to_owned()), ("error_description", error.to_string())]
+            }
         };
         fields.extend(self.state.clone().map(|state| ("state", state)));
         fields.push(("iss", issuer.to_owned()));
@@ -129,10 +95,9 @@ fn strip_response_parameters(uri: &str) -> String {
         let name = pair.split('=').next().unwrap_or_default();
         decode_lenient(name).is_some_and(|name| NAMES.contains(&name.as_str()))
     };
-    let pairs: Vec<&str> = query.split('&').collect();
-    let other: Vec<&str> =
-        pairs.iter().copied().filter(|pair| !is_response_parameter(pair)).collect();
-    if other.len() == pairs.len() {
+    let (stripped, other): (Vec<&str>, Vec<&str>) =
+        query.split('&').partition(is_response_parameter);
+    if stripped.is_empty() {
         return uri.to_owned();
     }
     let separator = if other.is_empty() { "" } else { "?" };

@@ -3,15 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
     /// A scope. The order is that of the metadata.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-    #[serde(into = "&'static str")]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Scope {
         Read = "read",
         Write = "write",
@@ -77,11 +75,8 @@ impl Scope {
 
     /// Whether the deprecated scope `follow` includes this one.
     fn is_covered_by_follow(self) -> bool {
-        use Scope::{ReadBlocks, ReadFollows, ReadMutes, WriteBlocks, WriteFollows, WriteMutes};
-        matches!(
-            self,
-            ReadBlocks | ReadFollows | ReadMutes | WriteBlocks | WriteFollows | WriteMutes
-        )
+        let resource = self.as_str().strip_prefix("read:").or(self.as_str().strip_prefix("write:"));
+        matches!(resource, Some("blocks" | "follows" | "mutes"))
     }
 }
 
@@ -109,15 +104,8 @@ impl FromStr for Scope {
     }
 }
 
-impl From<Scope> for &'static str {
-    fn from(scope: Scope) -> Self {
-        scope.as_str()
-    }
-}
-
 /// A set of scopes that preserves insertion order. Equality ignores the order.
-#[derive(Debug, Clone, Default, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Default, Eq)]
 pub struct Scopes(Vec<Scope>);
 
 impl Scopes {
@@ -125,11 +113,9 @@ impl Scopes {
     pub fn from_texts<T: AsRef<str>>(
         texts: impl IntoIterator<Item = T>,
     ) -> Result<Self, ScopeError> {
-        let mut scopes = Self::default();
-        for text in texts {
-            scopes.extend(text.as_ref().parse::<Self>()?.0);
-        }
-        Ok(scopes)
+        let parsed = texts.into_iter().map(|text| text.as_ref().parse());
+        let parsed: Vec<Self> = parsed.collect::<Result<_, _>>()?;
+        Ok(parsed.iter().flat_map(Self::iter).collect())
     }
 
     /// Parses stored scopes and omits unknown ones, which a newer release may have written.
@@ -183,20 +169,14 @@ impl PartialEq for Scopes {
     }
 }
 
-impl Extend<Scope> for Scopes {
-    fn extend<I: IntoIterator<Item = Scope>>(&mut self, scopes: I) {
-        for scope in scopes {
-            if !self.contains(scope) {
-                self.0.push(scope);
-            }
-        }
-    }
-}
-
 impl FromIterator<Scope> for Scopes {
     fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
         let mut set = Self::default();
-        set.extend(scopes);
+        for scope in scopes {
+            if !set.contains(scope) {
+                set.0.push(scope);
+            }
+        }
         set
     }
 }
@@ -217,20 +197,6 @@ impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.iter().map(Scope::as_str).collect();
         f.write_str(&names.join(" "))
-    }
-}
-
-impl From<Scopes> for String {
-    fn from(scopes: Scopes) -> Self {
-        scopes.to_string()
-    }
-}
-
-impl TryFrom<String> for Scopes {
-    type Error = ScopeError;
-
-    fn try_from(text: String) -> Result<Self, ScopeError> {
-        text.parse()
     }
 }
 

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::account::{FieldError, check_email, check_free_name, check_password};
+use super::form::{self, Pairs};
 use super::validation::ValidationErrors;
 use crate::secret::Secret;
 use crate::wire_enum::wire_enum;
@@ -54,28 +55,25 @@ pub struct SignUp {
 impl SignUp {
     /// Collects the fields of a sign-up.
     #[must_use]
-    pub fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
-        let [mut username, mut email, mut password, mut agreement] = [const { String::new() }; 4];
-        for (name, value) in pairs {
-            match Field::from_name(&name) {
-                Some(Field::Username) => username = value,
-                Some(Field::Email) => email = value,
-                Some(Field::Password) => password = value,
-                Some(Field::Agreement) => agreement = value,
-                None => {}
-            }
+    pub fn from_pairs(pairs: &Pairs) -> Self {
+        let value = |field: Field| form::last_value(pairs, field.as_str()).to_owned();
+        Self {
+            username: value(Field::Username),
+            email: value(Field::Email),
+            password: Secret::new(value(Field::Password)),
+            agreement: value(Field::Agreement),
         }
-        Self { username, email, password: Secret::new(password), agreement }
     }
 
     /// Validates the fields and reports the first error of each. Whether the name and the e-mail
     /// address are already taken is checked by the store.
     pub fn validate(self) -> Result<Self, ValidationErrors<AccountError>> {
+        let is_accepted = matches!(self.agreement.as_str(), "true" | "1");
         let results = [
             (Field::Username, check_free_name(&self.username)),
             (Field::Email, check_email(&self.email)),
             (Field::Password, check_password(&self.password)),
-            (Field::Agreement, check_agreement(&self.agreement)),
+            (Field::Agreement, is_accepted.then_some(()).ok_or(FieldError::NotAccepted)),
         ];
         let errors = results
             .into_iter()
@@ -83,10 +81,6 @@ impl SignUp {
             .collect();
         ValidationErrors::into_result(errors, self)
     }
-}
-
-fn check_agreement(agreement: &str) -> Result<(), FieldError> {
-    if matches!(agreement, "true" | "1") { Ok(()) } else { Err(FieldError::NotAccepted) }
 }
 
 #[cfg(test)]
@@ -131,7 +125,7 @@ mod tests {
     fn all_errors_are_reported() {
         let pairs =
             [("username", "admin"), ("email", "nope"), ("password", "short"), ("locale", "en")];
-        let invalid = SignUp::from_pairs(owned(&pairs)).validate().unwrap_err();
+        let invalid = SignUp::from_pairs(&owned(&pairs)).validate().unwrap_err();
         assert_eq!(
             invalid.to_string(),
             "Validation failed: Username is reserved, \

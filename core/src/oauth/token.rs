@@ -39,14 +39,13 @@ pub struct TokenAccount {
 
 /// Why an issued token is not valid. The texts are Mastodon's, because clients compare them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the error texts describe them")]
 pub enum TokenError {
-    /// The token was revoked, or its app was disabled.
+    /// Also if the app was disabled.
     #[error("The access token was revoked")]
     Revoked,
-    /// The token expired.
     #[error("The access token expired")]
     Expired,
-    /// The account was disabled.
     #[error("Your login is currently disabled")]
     AccountDisabled,
 }
@@ -69,10 +68,10 @@ impl Token {
     }
 }
 
-/// The expiry of a token that is issued now. Without a lifetime it does not expire.
+/// The expiry of a token, code or request that is issued now.
 #[must_use]
-pub fn expiry(now: Timestamp, lifetime: Option<Duration>) -> Option<Timestamp> {
-    lifetime.map(|lifetime| now.checked_add(lifetime).unwrap_or(Timestamp::MAX))
+pub fn expiry(now: Timestamp, lifetime: Duration) -> Timestamp {
+    now.checked_add(lifetime).unwrap_or(Timestamp::MAX)
 }
 
 #[cfg(test)]
@@ -109,8 +108,7 @@ mod tests {
 
     #[test]
     fn a_token_expires_after_its_lifetime_and_never_overflows() {
-        assert_eq!(expiry(at(5), None), None);
-        assert_eq!(expiry(at(5), Some(Duration::from_secs(10))), Some(at(15)));
-        assert_eq!(expiry(at(5), Some(Duration::MAX)), Some(Timestamp::MAX));
+        assert_eq!(expiry(at(5), Duration::from_secs(10)), at(15));
+        assert_eq!(expiry(at(5), Duration::MAX), Timestamp::MAX);
     }
 }

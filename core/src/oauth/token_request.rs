@@ -41,34 +41,28 @@ impl TokenRequest {
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
     ) -> Result<Self, OAuthError> {
-        const KNOWN: [Parameter; 7] = [
-            Parameter::GrantType,
-            Parameter::Code,
-            Parameter::ClientId,
-            Parameter::ClientSecret,
-            Parameter::RedirectUri,
-            Parameter::CodeVerifier,
-            Parameter::Scope,
-        ];
-        for parameter in KNOWN {
-            parameters.optional(parameter)?;
+        use Parameter::{
+            ClientId, ClientSecret, Code, CodeVerifier, GrantType, RedirectUri, Scope,
+        };
+        for known in [GrantType, Code, ClientId, ClientSecret, RedirectUri, CodeVerifier, Scope] {
+            parameters.optional(known)?;
         }
-        match parameters.required(Parameter::GrantType)? {
+        match parameters.required(GrantType)? {
             "authorization_code" => {
-                let code = Secret::new(parameters.required(Parameter::Code)?);
+                let code = Secret::new(parameters.required(Code)?);
                 let credentials = Credentials::parse(authorization, parameters);
                 // A contradictory request is reported before a missing redirect URI.
                 if let Err(OAuthError::TwoAuthentications) = credentials {
                     return Err(OAuthError::TwoAuthentications);
                 }
-                let redirect_uri = parameters.required(Parameter::RedirectUri)?.to_owned();
-                let verifier = parameters.optional(Parameter::CodeVerifier)?.map(Secret::new);
+                let redirect_uri = parameters.required(RedirectUri)?.to_owned();
+                let verifier = parameters.optional(CodeVerifier)?.map(Secret::new);
                 let grant = GrantRequest::AuthorizationCode { code, redirect_uri, verifier };
                 Ok(Self { credentials: credentials?, grant })
             }
             "client_credentials" => {
                 let credentials = Credentials::parse(authorization, parameters)?;
-                let scope = parameters.optional(Parameter::Scope)?.map(str::to_owned);
+                let scope = parameters.optional(Scope)?.map(str::to_owned);
                 Ok(Self { credentials, grant: GrantRequest::ClientCredentials { scope } })
             }
             _ => Err(OAuthError::UnsupportedGrantType),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use askama::Template;
-use belfry_core::oauth::error::{ErrorCode, OAuthError};
+use belfry_core::oauth::error::OAuthError;
 
 use super::Layout;
 use crate::language::Localize;
@@ -69,8 +69,8 @@ impl ErrorPage<'_> {
 
     /// The OAuth error code, for the developers of the app.
     fn code(&self) -> Option<&'static str> {
-        let malformed = (self.cause == ErrorCause::Malformed).then_some(ErrorCode::InvalidRequest);
-        self.app_error().map(OAuthError::code).or(malformed).map(ErrorCode::as_str)
+        let malformed = (self.cause == ErrorCause::Malformed).then_some("invalid_request");
+        self.app_error().map(OAuthError::code).or(malformed)
     }
 
     /// The error of the app. A denial by the user is not one.

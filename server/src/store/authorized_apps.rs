@@ -45,7 +45,7 @@ impl Store {
         for next in self.read_all::<AuthorizedApp>(select).await? {
             match all.last_mut().filter(|last| last.app_id == next.app_id) {
                 Some(last) => {
-                    last.scopes.extend(next.scopes.iter());
+                    last.scopes = last.scopes.iter().chain(next.scopes.iter()).collect();
                     last.since = last.since.min(next.since);
                 }
                 None => all.push(next),

@@ -1,8 +1,7 @@
 //! Authorization codes, each redeemed at most once.
 
 use belfry_core::oauth::grant::{Binding, Grant};
-use belfry_core::oauth::pkce::Challenge;
-use belfry_core::secret::{HashedSecret, LookupKey};
+use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +61,7 @@ struct BindingJson {
 
 impl From<&Binding> for BindingJson {
     fn from(binding: &Binding) -> Self {
-        let code_challenge = binding.challenge.map(Challenge::to_text);
+        let code_challenge = binding.challenge.map(Sha256Digest::to_text);
         Self { version: 1, redirect_uri: binding.redirect_uri.clone(), code_challenge }
     }
 }
@@ -70,7 +69,7 @@ impl From<&Binding> for BindingJson {
 fn binding_from_json(text: &str) -> Option<Binding> {
     let stored: BindingJson = serde_json::from_str(text).ok()?;
     let challenge = match stored.code_challenge {
-        Some(text) => Some(Challenge::parse(&text)?),
+        Some(text) => Some(Sha256Digest::from_text(&text)?),
         None => None,
     };
     (stored.version == 1).then_some(Binding { redirect_uri: stored.redirect_uri, challenge })
@@ -181,7 +180,7 @@ mod tests {
         );
         let without = r#"{"version":1,"redirect_uri":"app://cb","code_challenge":null}"#;
         for (text, redirect_uri, challenge) in [
-            (&*with_challenge, "https://a.example/cb", Challenge::parse(CHALLENGE)),
+            (&*with_challenge, "https://a.example/cb", Sha256Digest::from_text(CHALLENGE)),
             (without, "app://cb", None),
         ] {
             let binding = Binding { redirect_uri: redirect_uri.to_owned(), challenge };

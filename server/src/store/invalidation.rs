@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn an_invalidation_survives_its_text_form() {
-        let lookup = SplitToken::new(Timestamp::UNIX_EPOCH, [7; 42]).lookup();
+        let lookup = SplitToken::new(Timestamp::UNIX_EPOCH, [7; 42]).hashed().lookup;
         for invalidation in [
             Invalidation::Token(lookup),
             Invalidation::Access(7, None),

@@ -70,7 +70,7 @@ async fn a_token_in_the_original_query_is_accepted_and_two_tokens_are_not() {
 async fn an_invalid_token_is_rejected_with_the_reason() {
     let service = Service::start().await;
     let revoked = service.user("alice").await;
-    let token = belfry_core::secret::SplitToken::parse(revoked.token()).unwrap().lookup();
+    let token = belfry_core::secret::SplitToken::parse(revoked.token()).unwrap().hashed().lookup;
     service.store().revoke_token(token, service.now()).await.unwrap();
     let disabled = service.user("bob").await;
     let bob = service.store().account_by_name("bob").await.unwrap().unwrap().id;

@@ -12,20 +12,19 @@ fn target(redirect_uri: &str, mode: ResponseMode, state: Option<&str>) -> Respon
 
 fn location(redirect_uri: &str, mode: ResponseMode, state: Option<&str>) -> String {
     let code = Secret::new("c-_1");
-    match target(redirect_uri, mode, state).deliver(ISSUER, AuthorizationResponse::Code(&code)) {
+    match target(redirect_uri, mode, state).deliver(ISSUER, Ok(&code)) {
         Delivery::Redirect(location) => location,
-        other => panic!("{other:?}"),
+        _ => panic!("expected a redirect to {redirect_uri}"),
     }
 }
 
 #[test]
 fn every_mode_is_parsed_from_its_name() {
     for mode in ResponseMode::ALL {
-        assert_eq!(mode.as_str().parse(), Ok(*mode));
+        assert_eq!(ResponseMode::from_name(mode.as_str()), Some(*mode));
     }
     for text in ["query.jwt", "web_message", "Query", "", "query ", "form-post"] {
-        let rejected = Err(OAuthError::UnsupportedResponseMode);
-        assert_eq!(text.parse::<ResponseMode>(), rejected, "{text}");
+        assert_eq!(ResponseMode::from_name(text), None, "{text}");
     }
 }
 
@@ -58,9 +57,9 @@ fn in_fragment_mode_the_parameters_are_in_the_fragment() {
 fn in_form_post_mode_the_fields_are_not_encoded() {
     let state = "\"><script>";
     let delivery = target("https://a.example/cb?x=1&state=y", ResponseMode::FormPost, Some(state))
-        .deliver(ISSUER, AuthorizationResponse::Code(&Secret::new("c")));
+        .deliver(ISSUER, Ok(&Secret::new("c")));
     let fields = vec![("code", "c".into()), ("state", state.into()), ("iss", ISSUER.into())];
-    assert_eq!(delivery, Delivery::Post { action: "https://a.example/cb?x=1".into(), fields });
+    assert!(delivery == Delivery::Post { action: "https://a.example/cb?x=1".into(), fields });
 }
 
 #[test]
@@ -68,9 +67,8 @@ fn an_out_of_band_response_is_shown() {
     let code = Secret::new("c");
     for mode in ResponseMode::ALL {
         let target = target(OOB, *mode, Some("s"));
-        assert_eq!(target.deliver(ISSUER, AuthorizationResponse::Code(&code)), Delivery::Show);
-        let denied = AuthorizationResponse::Error(OAuthError::AccessDenied);
-        assert_eq!(target.deliver(ISSUER, denied), Delivery::Show);
+        assert!(target.deliver(ISSUER, Ok(&code)) == Delivery::Show);
+        assert!(target.deliver(ISSUER, Err(OAuthError::AccessDenied)) == Delivery::Show);
     }
 }
 
@@ -78,11 +76,11 @@ fn an_out_of_band_response_is_shown() {
 #[test]
 fn an_error_is_sent_with_state_and_issuer() {
     let target = target("https://a.example/cb", ResponseMode::Query, Some("s"));
-    let delivery = target.deliver(ISSUER, AuthorizationResponse::Error(OAuthError::AccessDenied));
+    let delivery = target.deliver(ISSUER, Err(OAuthError::AccessDenied));
     let expected = "https://a.example/cb?error=access_denied&error_description=The%20resource\
         %20owner%20or%20authorization%20server%20denied%20the%20request.\
         &state=s&iss=https%3A%2F%2Fbelfry.example%2F";
-    assert_eq!(delivery, Delivery::Redirect(expected.into()));
+    assert!(delivery == Delivery::Redirect(expected.into()));
 }
 
 #[test]
@@ -112,14 +110,6 @@ fn an_arbitrary_state_is_returned_unchanged() {
     assert_eq!(decode_lenient(encoded).as_deref(), Some(state));
 }
 
-#[test]
-fn a_target_is_deserialized_to_itself() {
-    let target = target("https://a.example/cb", ResponseMode::FormPost, Some("\0🔔"));
-    let json = serde_json::to_string(&target).unwrap();
-    assert!(!json.contains('\0'));
-    assert_eq!(serde_json::from_str::<ResponseTarget>(&json).unwrap(), target);
-}
-
 proptest! {
     #[test]
     fn a_location_is_one_line_of_printable_ascii(
@@ -132,7 +122,7 @@ proptest! {
         if let Ok(redirect_uri) = RedirectUri::new(format!("https://a.example/cb?{query}")) {
             let target = ResponseTarget { redirect_uri, mode, state: Some(state) };
             let code = Secret::new(code);
-            for response in [AuthorizationResponse::Code(&code), AuthorizationResponse::Error(OAuthError::InvalidScope)] {
+            for response in [Ok(&code), Err(OAuthError::InvalidScope)] {
                 let Delivery::Redirect(location) = target.deliver(ISSUER, response) else {
                     panic!("expected a redirect");
                 };

@@ -156,15 +156,6 @@ fn an_unlisted_scope_is_unknown() {
     assert_eq!("read nope".parse::<Scopes>(), Err(ScopeError::Unknown("nope".into())));
 }
 
-#[test]
-fn scopes_are_serialized_as_one_string() {
-    let json = serde_json::to_string(&scopes("read write:media")).unwrap();
-    assert_eq!(json, r#""read write:media""#);
-    assert_eq!(serde_json::from_str::<Scopes>(&json).unwrap(), scopes("read write:media"));
-    assert!(serde_json::from_str::<Scopes>(r#""read nope""#).is_err());
-    assert_eq!(serde_json::to_string(&Scope::Push).unwrap(), r#""push""#);
-}
-
 proptest! {
     #[test]
     fn parsing_never_panics(text in any::<String>()) {

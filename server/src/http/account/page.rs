@@ -2,10 +2,11 @@
 
 use axum::http::StatusCode;
 use axum::response::Response;
+use belfry_core::oauth::form::last_value;
 use belfry_core::rules::Document;
 
 use crate::http::error::PageError;
-use crate::http::extract::form::{Form, value};
+use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::{ACCOUNT, REMOVE_APP, SIGN_IN, SIGN_OUT};
 use crate::http::respond::page::{redirect, respond, show_page, with_language};
@@ -45,7 +46,9 @@ async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
 pub(crate) async fn remove_app(session: BrowserSession, Form(pairs): Form) -> Response {
     let result = async {
         session.check_form(&pairs)?;
-        if let (Some(account), Ok(app)) = (session.account(), value(&pairs, "app").parse::<i64>()) {
+        if let (Some(account), Ok(app)) =
+            (session.account(), last_value(&pairs, "app").parse::<i64>())
+        {
             let (store, now) = (&session.state.store, session.state.clock.now());
             let tokens = store.revoke_access(account.id, app, now).await?;
             if tokens > 0 {

@@ -3,13 +3,13 @@
 use axum::http::{StatusCode, header};
 use axum::response::Response;
 use belfry_core::limits::header::whole_seconds;
-use belfry_core::oauth::form::Pairs;
+use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::secret::{HashedSecret, Secret, SplitToken};
 
 use crate::app::AppState;
 use crate::http::account::password::verify_password;
 use crate::http::error::{PageError, sign_in_status};
-use crate::http::extract::form::{Form, value};
+use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::pending::{PendingAuthorization, resume_path};
@@ -74,7 +74,7 @@ async fn handle_sign_in(
     guard: &AbuseGuard,
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
-    let (handle, name) = (value(pairs, "request"), value(pairs, "username").trim());
+    let (handle, name) = (last_value(pairs, "request"), last_value(pairs, "username").trim());
     if let Err(forged) = session.check_form(pairs) {
         // A double submit: the first one replaced the cookie that the CSRF token is derived from.
         // The redirect changes nothing, so no CSRF token is required.
@@ -91,7 +91,7 @@ async fn handle_sign_in(
         "" => None,
         handle => Some(PendingAuthorization::load(session, handle).await?),
     };
-    let password = Secret::new(value(pairs, "password"));
+    let password = Secret::new(last_value(pairs, "password"));
     let failed = match authenticate(&session.state, guard, name, password).await? {
         Err(failed) => failed,
         Ok(account) => {

@@ -5,11 +5,12 @@ use axum::response::Response;
 
 use super::sign_in::rebind_request;
 use crate::http::extract::cookie::Cookie;
-use crate::http::extract::form::{Form, value};
+use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::{ACCOUNT, SIGN_IN, SIGN_OUT};
 use crate::http::respond::page::{redirect, respond, show_page, with_language};
 use crate::pages::SignedOutPage;
+use belfry_core::oauth::form::last_value;
 
 /// `GET /oauth/sign_out`: the page after signing out. A GET does not sign out, since links and
 /// images on other sites can cause one.
@@ -31,7 +32,7 @@ pub(crate) async fn sign_out(mut session: BrowserSession, Form(pairs): Form) -> 
         session.check_form(&pairs)?;
         let before = session.hashed_cookie();
         session.sign_out().await?;
-        let mut response = match value(&pairs, "request") {
+        let mut response = match last_value(&pairs, "request") {
             "" => redirect(&session, &with_language(SIGN_OUT, session.lang))?,
             handle => rebind_request(&session, handle, before, None).await?,
         };

@@ -39,7 +39,7 @@ pub(crate) async fn sign_up(
     let invalid = |errors| ApiError::invalid_account(&errors, language);
     let rejected = |field, error| invalid(ValidationErrors(vec![AccountError { field, error }]));
     let SignUp { username, email, password, .. } =
-        SignUp::from_pairs(pairs).validate().map_err(invalid)?;
+        SignUp::from_pairs(&pairs).validate().map_err(invalid)?;
     if state.application_services.is_reserved(&user_id(&username, state.server_name())) {
         return Err(rejected(Field::Username, FieldError::Reserved));
     }

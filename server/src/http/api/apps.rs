@@ -43,7 +43,8 @@ struct Credentials {
 impl Application {
     fn new(app: App, secret: Option<&SplitToken>) -> Self {
         let App { id, client_id, details } = app;
-        let uris: Vec<String> = details.redirect_uris.iter().map(ToString::to_string).collect();
+        let uris: Vec<String> =
+            details.redirect_uris.iter().map(|uri| uri.as_str().to_owned()).collect();
         let credentials = secret.map(|secret| Credentials {
             client_id,
             client_secret: secret.reveal().to_owned(),

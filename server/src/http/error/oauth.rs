@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use belfry_core::oauth::error::{ErrorCode, OAuthError};
+use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::grant::GrantError;
 use serde_json::json;
 
@@ -26,7 +26,7 @@ impl IntoResponse for OAuthApiError {
             Self::Common(error) => return error.into_response(),
         };
         let body = json!({
-            "error": error.code().as_str(),
+            "error": error.code(),
             "error_description": error.to_string(),
         });
         let status = status_of(error);
@@ -38,9 +38,9 @@ impl IntoResponse for OAuthApiError {
 
 /// The status of an error that is not sent to a redirect URI.
 pub(super) fn status_of(error: OAuthError) -> StatusCode {
-    match error.code() {
-        ErrorCode::InvalidClient => StatusCode::UNAUTHORIZED,
-        ErrorCode::UnauthorizedClient => StatusCode::FORBIDDEN,
+    match error {
+        OAuthError::InvalidClient => StatusCode::UNAUTHORIZED,
+        OAuthError::UnauthorizedRevocation => StatusCode::FORBIDDEN,
         _ => StatusCode::BAD_REQUEST,
     }
 }

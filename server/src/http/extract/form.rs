@@ -49,11 +49,6 @@ impl<S: Sync> FromRequestParts<S> for Query {
     }
 }
 
-/// The last value of a field, or an empty string. For our own forms, which send each field once.
-pub(crate) fn value<'a>(pairs: &'a Pairs, name: &str) -> &'a str {
-    pairs.iter().rfind(|(found, _)| found == name).map_or("", |(_, value)| value)
-}
-
 /// The media type of a form.
 #[derive(Debug, PartialEq, Eq)]
 enum Media {

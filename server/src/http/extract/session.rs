@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
-use belfry_core::oauth::form::Pairs;
+use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
 use jiff::Timestamp;
 
@@ -14,7 +14,7 @@ use crate::app::AppState;
 use crate::config::{BaseUrl, Sessions};
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::cookie::Cookie;
-use crate::http::extract::form::{Query, value};
+use crate::http::extract::form::Query;
 use crate::http::extract::page_language::wants_json;
 use crate::language::Language;
 use crate::pages::Layout;
@@ -64,7 +64,7 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
         };
         Ok(Self {
             state: Arc::clone(state),
-            lang: Language::from_tag(value(&query, "lang")),
+            lang: Language::from_tag(last_value(&query, "lang")),
             wants_json: wants_json(headers),
             is_same_origin: is_same_origin(headers, &state.base_url),
             has_cookie: cookie.is_some(),
@@ -94,7 +94,7 @@ impl BrowserSession {
     /// Requires that a form comes from a page of this server, by its origin and its CSRF token.
     pub(crate) fn check_form(&self, pairs: &Pairs) -> Result<(), PageError> {
         let expected = Sha256Digest::of(&self.csrf_token());
-        let token = Sha256Digest::of(value(pairs, "csrf"));
+        let token = Sha256Digest::of(last_value(pairs, "csrf"));
         if self.is_same_origin && self.has_cookie && token == expected {
             Ok(())
         } else {
@@ -148,7 +148,7 @@ impl BrowserSession {
     /// Ends the session, if there is one, and gives the browser a new cookie.
     pub(crate) async fn sign_out(&mut self) -> Result<(), CommonError> {
         if self.signed_in.take().is_some() {
-            self.state.store.end_session(self.cookie.lookup()).await?;
+            self.state.store.end_session(self.cookie.hashed().lookup).await?;
         }
         self.cookie = random::secret(self.state.clock.now());
         self.has_cookie = false;

@@ -2,11 +2,12 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use belfry_core::oauth::request::NextStep;
+use belfry_core::oauth::authorization_request::NextStep;
+use belfry_core::oauth::form::last_value;
 
 use crate::http::account::sign_in;
 use crate::http::error::{CommonError, PageError};
-use crate::http::extract::form::{Form, Query, value};
+use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::oauth::pending::PendingAuthorization;
 use crate::http::paths;
@@ -24,7 +25,7 @@ pub(crate) async fn begin(session: BrowserSession, Query(pairs): Query) -> Respo
 /// URL is valid in this browser only.
 pub(crate) async fn resume(session: BrowserSession, Query(pairs): Query) -> Response {
     let result = async {
-        let handle = value(&pairs, "request");
+        let handle = last_value(&pairs, "request");
         proceed(&session, PendingAuthorization::load(&session, handle).await?).await
     };
     respond(&session, result.await)
@@ -35,8 +36,8 @@ pub(crate) async fn resume(session: BrowserSession, Query(pairs): Query) -> Resp
 pub(crate) async fn decide(session: BrowserSession, Form(pairs): Form) -> Response {
     let result = async {
         session.check_form(&pairs)?;
-        let pending = PendingAuthorization::load(&session, value(&pairs, "request"));
-        match value(&pairs, "decision") {
+        let pending = PendingAuthorization::load(&session, last_value(&pairs, "request"));
+        match last_value(&pairs, "decision") {
             "allow" => pending.await?.approve(&session, None).await,
             "deny" => pending.await?.deny(&session).await,
             _ => Err(PageError::ForgedForm),

@@ -42,7 +42,7 @@ pub(crate) async fn introspect(
     let Some(owner) = state.store.app(token.app_id).await? else { return inactive };
     let mut response = json!({
         "active": true,
-        "scope": token.scopes,
+        "scope": token.scopes.to_string(),
         "client_id": owner.app.client_id,
         "token_type": "Bearer",
         "iat": token.created_at.as_second(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::routing::MethodRouter;
-use belfry_core::oauth::metadata::{EndpointPaths, Metadata};
+use belfry_core::oauth::metadata::document;
 
 use crate::app::AppState;
 use crate::http::paths;
@@ -12,13 +12,13 @@ use crate::http::respond::json::constant;
 /// The route of the metadata.
 pub(crate) fn metadata(state: &AppState) -> MethodRouter<Arc<AppState>> {
     let documentation = state.config.oauth.documentation_url.as_str();
-    let endpoints = EndpointPaths {
-        authorization: paths::AUTHORIZE,
-        token: paths::TOKEN,
-        app_registration: paths::APPS,
-        revocation: paths::REVOKE,
-        userinfo: paths::USERINFO,
-        introspection: paths::INTROSPECT,
-    };
-    constant(&Metadata::new(&state.base_url.to_string(), &endpoints, documentation))
+    let endpoints = [
+        ("authorization_endpoint", paths::AUTHORIZE),
+        ("token_endpoint", paths::TOKEN),
+        ("app_registration_endpoint", paths::APPS),
+        ("revocation_endpoint", paths::REVOKE),
+        ("userinfo_endpoint", paths::USERINFO),
+        ("introspection_endpoint", paths::INTROSPECT),
+    ];
+    constant(&document(&state.base_url.to_string(), &endpoints, documentation))
 }

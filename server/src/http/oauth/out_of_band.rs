@@ -5,10 +5,11 @@
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use belfry_core::oauth::error::OAuthError;
+use belfry_core::oauth::form::last_value;
 use belfry_core::secret::SplitToken;
 
 use crate::http::extract::cookie::Cookie;
-use crate::http::extract::form::{Query, value};
+use crate::http::extract::form::Query;
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::ACCOUNT;
 use crate::http::respond::page::{respond, show_page, with_language};
@@ -23,7 +24,7 @@ pub(crate) async fn show_code_page(
     Query(pairs): Query,
 ) -> Response {
     let result = async {
-        let code = match value(&pairs, "code") {
+        let code = match last_value(&pairs, "code") {
             "" => Cookie::Code.read(&headers, &session.state.base_url),
             code => SplitToken::parse(code),
         };

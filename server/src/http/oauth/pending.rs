@@ -1,18 +1,21 @@
 //! A pending authorization: stored while the user signs in and decides, then completed.
 
+use std::time::Duration;
+
 use axum::http::{StatusCode, header};
 use axum::response::Response;
 use belfry_core::oauth::app::App;
+use belfry_core::oauth::authorization_request::{AuthorizationRequest, NextStep};
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::form::Pairs;
 use belfry_core::oauth::grant::{Binding, CODE_LIFETIME, Grant};
 use belfry_core::oauth::metadata::issuer;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::parameters::Parameters;
-use belfry_core::oauth::request::{AuthorizationRequest, NextStep};
-use belfry_core::oauth::response::{AuthorizationResponse, Delivery};
-use belfry_core::secret::SplitToken;
-use jiff::{SignedDuration, Timestamp};
+use belfry_core::oauth::response::Delivery;
+use belfry_core::oauth::token::expiry;
+use belfry_core::secret::{Secret, SplitToken};
+use jiff::Timestamp;
 
 use crate::http::error::PageError;
 use crate::http::extract::cookie::Cookie;
@@ -25,7 +28,7 @@ use crate::random;
 use crate::store::{CodeOutcome, Consent, StoredRequest};
 
 /// The time that a user has to sign in and decide.
-const LIFETIME: SignedDuration = SignedDuration::from_hours(1);
+const LIFETIME: Duration = Duration::from_hours(1);
 
 /// An authorization request and its progress.
 pub(crate) struct PendingAuthorization {
@@ -99,7 +102,7 @@ impl PendingAuthorization {
             browser: session.hashed_cookie(),
             account_id: self.account,
             parameters: self.parameters.clone(),
-            expires_at: now.checked_add(LIFETIME).unwrap_or(Timestamp::MAX),
+            expires_at: expiry(now, LIFETIME),
         };
         session.state.store.add_request(handle.hashed(), &stored).await?;
         self.handle = Some(handle.clone());
@@ -126,7 +129,7 @@ impl PendingAuthorization {
         let account_id = self.consume(session).await?;
         let requested = match &self.request.requested {
             Ok(requested) => requested,
-            Err(error) => return self.deliver(session, AuthorizationResponse::Error(*error)),
+            Err(error) => return self.deliver(session, Err(*error)),
         };
         let now = session.state.clock.now();
         let code = random::secret(now);
@@ -136,13 +139,11 @@ impl PendingAuthorization {
             account_id,
             scopes: requested.scopes.clone(),
             binding: Binding { redirect_uri, challenge: requested.challenge },
-            expires_at: Grant::expiry(now),
+            expires_at: expiry(now, CODE_LIFETIME),
         };
         let consent = Consent { session: session.hashed_cookie().lookup, implied_at };
         match session.state.store.add_code(code.hashed(), &grant, consent).await? {
-            CodeOutcome::Issued => {
-                self.deliver(session, AuthorizationResponse::Code(code.secret()))
-            }
+            CodeOutcome::Issued => self.deliver(session, Ok(code.secret())),
             CodeOutcome::ConsentEnded => Err(PageError::Expired),
         }
     }
@@ -150,13 +151,13 @@ impl PendingAuthorization {
     /// Completes the request with `access_denied`.
     pub(crate) async fn deny(mut self, session: &BrowserSession) -> Result<Response, PageError> {
         self.consume(session).await?;
-        self.deliver(session, AuthorizationResponse::Error(OAuthError::AccessDenied))
+        self.deliver(session, Err(OAuthError::AccessDenied))
     }
 
     fn deliver(
         &self,
         session: &BrowserSession,
-        response: AuthorizationResponse<'_>,
+        response: Result<&Secret, OAuthError>,
     ) -> Result<Response, PageError> {
         let issuer = issuer(&session.state.base_url.to_string());
         match (self.request.target.deliver(&issuer, response), response) {
@@ -167,7 +168,7 @@ impl PendingAuthorization {
                 let page = FormPostPage { layout, app, action: &action, fields: &fields };
                 show_page(session, StatusCode::OK, &page, Some(&self.request.target.redirect_uri))
             }
-            (Delivery::Show, AuthorizationResponse::Code(code)) => {
+            (Delivery::Show, Ok(code)) => {
                 let mut response =
                     redirect(session, &with_language(OUT_OF_BAND_CODE, self.lang()))?;
                 let (base_url, seconds) = (&session.state.base_url, CODE_LIFETIME.as_secs());
@@ -175,7 +176,7 @@ impl PendingAuthorization {
                 response.headers_mut().append(header::SET_COOKIE, cookie);
                 Ok(response)
             }
-            (Delivery::Show, AuthorizationResponse::Error(error)) => Err(error.into()),
+            (Delivery::Show, Err(error)) => Err(error.into()),
         }
     }
 }

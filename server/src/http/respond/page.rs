@@ -138,7 +138,7 @@ mod tests {
             ("urn:ietf:wg:oauth:2.0:oob", "'self'"),
         ] {
             let uri = RedirectUri::new(uri).unwrap();
-            assert_eq!(form_action(Some(&uri)), sources, "{uri}");
+            assert_eq!(form_action(Some(&uri)), sources, "{uri:?}");
         }
     }
 }

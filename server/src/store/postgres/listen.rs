@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_node_processes_the_notifications_of_others_and_ignores_its_own() {
         let (one, other) = (NodeId::new(), NodeId::new());
-        let lookup = random::secret(jiff::Timestamp::UNIX_EPOCH).lookup();
+        let lookup = random::secret(jiff::Timestamp::UNIX_EPOCH).hashed().lookup;
         for invalidation in
             [Invalidation::Rules(-7), Invalidation::Token(lookup), Invalidation::Everything]
         {

@@ -144,7 +144,7 @@ async fn invalid_tokens_count_for_their_address_and_never_for_an_account() {
     let service = Service::start().await;
     let alice = service.user("alice").await;
     let revoked = service.user("alice").await.at(address(2));
-    let token = belfry_core::secret::SplitToken::parse(revoked.token()).unwrap().lookup();
+    let token = belfry_core::secret::SplitToken::parse(revoked.token()).unwrap().hashed().lookup;
     service.store().revoke_token(token, service.now()).await.unwrap();
     let made_up = service.anonymous().at(address(3)).with_token("made-up");
     for bad in [revoked, made_up] {

@@ -190,7 +190,7 @@ async fn each_token_error_has_its_text_and_challenge() {
     // A token of the app itself has no user.
     expect(&app, 422, "This method requires an authenticated user", "").await;
 
-    let token = belfry_core::secret::SplitToken::parse(alice.token()).unwrap().lookup();
+    let token = belfry_core::secret::SplitToken::parse(alice.token()).unwrap().hashed().lookup;
     service.store().revoke_token(token, service.now()).await.unwrap();
     let revoked = invalid.replace("is invalid", "was revoked");
     expect(&alice, 401, "The access token was revoked", &revoked).await;

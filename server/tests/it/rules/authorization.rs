@@ -130,7 +130,7 @@ async fn a_revoked_or_expired_token_is_rejected_at_once() {
     let service = service().await;
     let alice = service.user("alice").await;
     assert_eq!(alice.get(&pushrules("")).await.status, 200);
-    let token = belfry_core::secret::SplitToken::parse(alice.token()).unwrap().lookup();
+    let token = belfry_core::secret::SplitToken::parse(alice.token()).unwrap().hashed().lookup;
     service.store().revoke_token(token, service.now()).await.unwrap();
     let unknown = (401, "M_UNKNOWN_TOKEN".to_owned());
     assert_eq!(alice.get(&pushrules("")).await.errcode(), unknown);

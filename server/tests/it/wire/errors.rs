@@ -21,7 +21,7 @@ async fn app_client(service: &Service, scopes: &str) -> TestClient {
 /// A client with a revoked token.
 async fn revoked_client(service: &Service) -> TestClient {
     let client = service.user("bob").await;
-    let token = SplitToken::parse(client.token()).unwrap().lookup();
+    let token = SplitToken::parse(client.token()).unwrap().hashed().lookup;
     service.store().revoke_token(token, service.now()).await.unwrap();
     client
 }

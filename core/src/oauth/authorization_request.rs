@@ -5,9 +5,10 @@ use super::error::OAuthError;
 use super::language_tag;
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
 use super::parameters::Parameters;
-use super::pkce::{self, Challenge};
+use super::pkce;
 use super::response::{ResponseMode, ResponseTarget};
 use super::scope::Scopes;
+use crate::secret::Sha256Digest;
 
 /// An authorization request of a known app, with a redirect URI that the app registered.
 ///
@@ -33,7 +34,7 @@ pub struct RequestedGrant {
     /// The requested scopes.
     pub scopes: Scopes,
     /// The PKCE challenge, if any.
-    pub challenge: Option<Challenge>,
+    pub challenge: Option<Sha256Digest>,
 }
 
 /// The next step of an authorization request.
@@ -96,14 +97,12 @@ impl AuthorizationRequest {
         match self.requested {
             _ if !signed_in => NextStep::SignIn,
             Err(error) => NextStep::Reject(error),
-            Ok(_) if self.needs_consent(granted) => NextStep::AskConsent,
-            Ok(_) => NextStep::Approve,
+            Ok(_) if self.force_login => NextStep::AskConsent,
+            Ok(ref requested) if granted.into_iter().any(|scopes| *scopes == requested.scopes) => {
+                NextStep::Approve
+            }
+            Ok(_) => NextStep::AskConsent,
         }
-    }
-
-    fn needs_consent<'a>(&self, granted: impl IntoIterator<Item = &'a Scopes>) -> bool {
-        let Ok(requested) = &self.requested else { return false };
-        self.force_login || !granted.into_iter().any(|scopes| *scopes == requested.scopes)
     }
 }
 
@@ -116,7 +115,7 @@ impl RequestedGrant {
             Some(_) if method != Some(pkce::METHOD) => {
                 return Err(OAuthError::InvalidChallengeMethod);
             }
-            Some(text) => Some(Challenge::parse(text).ok_or(OAuthError::InvalidChallenge)?),
+            Some(text) => Some(Sha256Digest::from_text(text).ok_or(OAuthError::InvalidChallenge)?),
             None => None,
         };
         Ok(Self { scopes, challenge })
@@ -131,7 +130,10 @@ fn response_type(parameters: Parameters<'_>) -> Result<(), OAuthError> {
 }
 
 fn response_mode(parameters: Parameters<'_>) -> Result<ResponseMode, OAuthError> {
-    parameters.optional(Parameter::ResponseMode)?.map_or(Ok(ResponseMode::Query), str::parse)
+    let Some(mode) = parameters.optional(Parameter::ResponseMode)? else {
+        return Ok(ResponseMode::default());
+    };
+    ResponseMode::from_name(mode).ok_or(OAuthError::UnsupportedResponseMode)
 }
 
 fn state(parameters: Parameters<'_>) -> Result<Option<&str>, OAuthError> {

@@ -62,7 +62,7 @@ fn every_parameter_is_parsed() {
     ]);
     let requested = request.requested.unwrap();
     assert_eq!(requested.scopes.to_string(), "write:statuses read");
-    assert_eq!(requested.challenge, Challenge::parse(CHALLENGE));
+    assert_eq!(requested.challenge, Sha256Digest::from_text(CHALLENGE));
     assert_eq!(request.target.state.as_deref(), Some("s"));
     assert_eq!(request.target.mode, ResponseMode::FormPost);
     assert!(request.force_login);
@@ -256,16 +256,17 @@ fn a_malformed_language_tag_is_ignored() {
 
 #[test]
 fn consent_is_asked_for_unless_exactly_these_scopes_were_granted() {
-    let scopes = |text: &str| text.parse::<Scopes>().unwrap();
-    let request_both = request(&[("scope", "read write")]);
-    assert!(request_both.needs_consent([]));
-    assert!(request_both.needs_consent(&[scopes("read")]));
-    assert!(request_both.needs_consent(&[scopes("read"), scopes("read write push")]));
-    assert!(!request_both.needs_consent(&[scopes("push"), scopes("write read")]));
-    let forced = request(&[("scope", "read write"), ("force_login", "1")]);
-    assert!(forced.needs_consent(&[scopes("read write")]));
-    // An invalid request has nothing to approve.
-    assert!(!request(&[("scope", "nope")]).needs_consent([]));
+    for (force_login, granted, step) in [
+        ("0", &[][..], NextStep::AskConsent),
+        ("0", &["read"], NextStep::AskConsent),
+        ("0", &["read", "read write push"], NextStep::AskConsent),
+        ("0", &["push", "write read"], NextStep::Approve),
+        ("1", &["read write"], NextStep::AskConsent),
+    ] {
+        let request = request(&[("scope", "read write"), ("force_login", force_login)]);
+        let scopes: Vec<Scopes> = granted.iter().map(|text| text.parse().unwrap()).collect();
+        assert_eq!(request.next_step(true, &scopes), step, "{force_login} {granted:?}");
+    }
 }
 
 #[test]
