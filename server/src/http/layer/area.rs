@@ -94,8 +94,9 @@ async fn handle(
         Ok(Ok(mut response)) => match response.extensions_mut().remove::<CommonError>() {
             None => response,
             Some(error) => {
-                // The headers that the handler set remain.
+                // The headers that the handler set remain, except the length of its empty body.
                 let mut written = write_error(error);
+                response.headers_mut().remove(header::CONTENT_LENGTH);
                 for (name, value) in response.headers() {
                     written.headers_mut().entry(name).or_insert_with(|| value.clone());
                 }
