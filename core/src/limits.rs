@@ -116,17 +116,13 @@ impl fmt::Display for Limit {
 /// The count of one bucket and the end of its window.
 ///
 /// A window starts with the first request that is counted and lasts for the window of the limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The default is the state of a key that was never counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Window {
     /// The number of requests admitted so far. An engine may drop a window with 0.
     pub count: u32,
     /// When it ends; a request at this instant falls into the next window.
     pub end: UnixMicros,
-}
-
-impl Window {
-    /// The state of a key that was never counted.
-    pub const EMPTY: Self = Self { count: 0, end: UnixMicros::MIN };
 }
 
 /// A limit that applies to a request, and the key it is counted under.
@@ -135,7 +131,7 @@ pub struct Bucket<'a> {
     /// The limit.
     pub limit: &'a Arc<Limit>,
     /// The key that the request is counted under.
-    pub key: LimitKey<'a>,
+    pub key: LimitKey,
 }
 
 /// All buckets of a request. Most requests have two.

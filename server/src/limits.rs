@@ -4,9 +4,9 @@ mod active;
 mod engine;
 pub mod memory;
 pub mod redis;
-mod state;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use ::redis::RedisError;
 use arc_swap::{ArcSwap, Guard};
@@ -14,16 +14,16 @@ use belfry_core::limits::{Bucket, CountMode, RateLimitDecision};
 use jiff::Timestamp;
 
 pub use self::active::ActiveLimits;
-pub use self::engine::Engine;
+pub use self::engine::{Engine, EngineState, EngineStatus};
 use self::memory::MemoryCounters;
-use self::redis::{RedisCounters, RedisOptions};
-pub use self::state::{EngineState, EngineStatus};
+use self::redis::RedisCounters;
 use crate::config::Config;
 use crate::metrics::{LimitMetrics, Metrics};
 
 /// The rate limiter of this process. Its limits can be replaced while the server runs.
 pub struct Limits {
-    engine: Engine,
+    /// Counts requests.
+    pub engine: Engine,
     active: ArcSwap<ActiveLimits>,
 }
 
@@ -40,18 +40,15 @@ impl Limits {
     /// # Errors
     /// When the URL or the key prefix of Redis is invalid.
     pub async fn open(config: &Config, metrics: &mut Metrics) -> Result<Self, LimitsError> {
-        let local = MemoryCounters::new(config.limits.max_keys);
-        let engine = match &config.redis {
-            None => Engine::Memory(local),
+        let redis = match &config.redis {
+            None => None,
             Some(url) => {
                 metrics.register_redis();
-                let options = RedisOptions {
-                    prefix: config.limits.redis_prefix.clone(),
-                    timeout: config.limits.redis_timeout,
-                };
-                Engine::Redis(RedisCounters::connect(url.reveal(), options, local).await?.into())
+                let (prefix, timeout) = (&config.limits.redis_prefix, config.limits.redis_timeout);
+                Some(RedisCounters::connect(url.reveal(), prefix, timeout).await?)
             }
         };
+        let engine = Engine::new(MemoryCounters::new(config.limits.max_keys), redis);
         let active = ArcSwap::from_pointee(ActiveLimits::new(config, &metrics.limits));
         Ok(Self { engine, active })
     }
@@ -87,21 +84,12 @@ impl Limits {
         decision
     }
 
-    /// Deletes windows that have ended. Call it regularly to free their memory.
-    pub fn sweep(&self, now: Timestamp) {
-        self.engine.sweep(now);
-    }
-
-    /// The state of the engine.
-    #[must_use]
-    pub fn state(&self) -> EngineState {
-        self.engine.state()
-    }
-
     /// Copies the state of the engine into the metrics.
     pub fn update_metrics(&self, metrics: &LimitMetrics) {
-        let state = self.state();
-        metrics.set_keys(state.keys, state.evicted);
-        metrics.set_redis(state.status == EngineStatus::Redis, state.local_decisions);
+        let state = self.engine.state();
+        metrics.keys.set(i64::try_from(state.keys).unwrap_or(i64::MAX));
+        metrics.evicted_keys.inner().store(state.evicted, Relaxed);
+        metrics.redis_up.set((state.status == EngineStatus::Redis).into());
+        metrics.local_decisions.inner().store(state.local_decisions, Relaxed);
     }
 }

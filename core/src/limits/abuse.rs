@@ -77,7 +77,7 @@ impl AbuseLimits {
 
     /// The buckets of a sign-in attempt: check them before the password is verified.
     #[must_use]
-    pub fn sign_in<'a>(&'a self, from: Network, name: &'a str) -> Buckets<'a> {
+    pub fn sign_in(&self, from: Network, name: &str) -> Buckets<'_> {
         let address = self.bucket(SIGN_IN_ADDRESS, LimitKey::Network(from));
         let name = self.bucket(SIGN_IN_NAME, LimitKey::name_from(from, name));
         address.into_iter().chain(name).collect()
@@ -87,7 +87,7 @@ impl AbuseLimits {
     /// before a secret is verified and with [`CountMode::Charge`](super::CountMode::Charge) when it
     /// was wrong, so that requests with the right secret are not counted.
     #[must_use]
-    pub fn client_secret<'a>(&'a self, from: Network, client_id: &'a str) -> Buckets<'a> {
+    pub fn client_secret(&self, from: Network, client_id: &str) -> Buckets<'_> {
         self.bucket(CLIENT_SECRET, LimitKey::name_from(from, client_id)).into_iter().collect()
     }
 
@@ -97,7 +97,7 @@ impl AbuseLimits {
         self.bucket(APP_REGISTRATION, LimitKey::Network(from)).into_iter().collect()
     }
 
-    fn bucket<'a>(&'a self, name: &str, key: LimitKey<'a>) -> Option<Bucket<'a>> {
+    fn bucket(&self, name: &str, key: LimitKey) -> Option<Bucket<'_>> {
         let limit = self.0.iter().find(|limit| limit.name() == name)?;
         Some(Bucket { limit, key })
     }
@@ -111,8 +111,8 @@ mod tests {
         Network::from_address([192, 0, 2, last].into())
     }
 
-    fn keys<'a>(buckets: &[Bucket<'a>]) -> Vec<(String, LimitKey<'a>)> {
-        buckets.iter().map(|b| (b.limit.name().to_owned(), b.key.clone())).collect()
+    fn keys(buckets: &[Bucket<'_>]) -> Vec<(String, LimitKey)> {
+        buckets.iter().map(|b| (b.limit.name().to_owned(), b.key)).collect()
     }
 
     #[test]

@@ -1,13 +1,11 @@
 //! Keys that requests are counted under: an account, a network, or a name tried from a network.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
+
+use crate::secret::Sha256Digest;
 
 /// The kind of key that a row of the limit table uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -20,43 +18,35 @@ pub enum KeyKind {
 }
 
 /// The key under which a limit counts requests together.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum LimitKey<'a> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LimitKey {
     /// An account by its id, over all its tokens and addresses.
     Account(i64),
     /// A network, over all accounts.
     Network(Network),
-    /// An account name or a client id, and the network that tries it. The network is part of the
-    /// key so that failures from other networks lock nobody out.
-    NameFrom(Network, Cow<'a, str>),
+    /// The digest of an account name or a client id, and the network that tries it. The network is
+    /// part of the key so that failures from other networks lock nobody out. The name is hashed
+    /// because people type passwords into the wrong field, and its length is unbounded.
+    NameFrom(Network, Sha256Digest),
 }
 
-impl<'a> LimitKey<'a> {
+impl LimitKey {
     /// The key of a name tried from a network. Case and surrounding white space are ignored.
     #[must_use]
-    pub fn name_from(network: Network, name: &'a str) -> Self {
-        let name = name.trim();
-        let is_normal = name.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase());
-        Self::NameFrom(network, if is_normal { name.into() } else { name.to_lowercase().into() })
+    pub fn name_from(network: Network, name: &str) -> Self {
+        Self::NameFrom(network, Sha256Digest::of(&name.trim().to_lowercase()))
     }
 }
 
 /// The key as text, as stored in Redis. Distinct keys have distinct texts of bounded length.
-impl fmt::Display for LimitKey<'_> {
+impl fmt::Display for LimitKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Account(id) => write!(f, "account:={id}"),
             Self::Network(network) => write!(f, "ip:{network}"),
-            Self::NameFrom(network, name) if name.len() <= 64 => {
-                write!(f, "tried:{network}:={name}")
-            }
-            Self::NameFrom(network, name) => write!(f, "tried:{network}:#{}", digest(name)),
+            Self::NameFrom(network, name) => write!(f, "tried:{network}:#{}", name.to_text()),
         }
     }
-}
-
-fn digest(text: &str) -> String {
-    BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(text))
 }
 
 /// The part of an address that identifies one customer: an IPv4 address, or the /64 of an IPv6
@@ -127,7 +117,8 @@ mod tests {
     fn distinct_keys_have_distinct_short_texts() {
         let (here, there) = (network("192.0.2.1"), network("2001:db8::1"));
         let long = "x".repeat(100_000);
-        let forged = [format!("#{}", digest(&long)), digest(&long), "192.0.2.1:=bob".into()];
+        let digest = Sha256Digest::of(&long).to_text();
+        let forged = [format!("#{digest}"), digest, "192.0.2.1:=bob".into()];
         let mut keys = vec![LimitKey::Network(here), LimitKey::Network(there)];
         keys.extend([i64::MIN, -1, 0, 1, 192, i64::MAX].map(LimitKey::Account));
         for name in ["bob", "", "192.0.2.1", &long, &forged[0], &forged[1], &forged[2]] {
@@ -137,5 +128,6 @@ mod tests {
         let texts: HashSet<String> = keys.iter().map(ToString::to_string).collect();
         assert_eq!(texts.len(), keys.iter().collect::<HashSet<_>>().len());
         assert!(texts.iter().all(|text| text.len() < 120));
+        assert!(texts.iter().all(|text| !text.contains("bob")), "names are typed by people");
     }
 }

@@ -60,7 +60,8 @@ fn path(target: &str) -> &str {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct RoutePattern {
-    text: String,
+    /// The pattern as configured.
+    pub(super) text: String,
     /// `None` for any method.
     method: Option<String>,
     path: Vec<Segment>,
@@ -95,7 +96,12 @@ impl FromStr for RoutePattern {
         if !path.starts_with('/') || !(any || method.bytes().all(|b| b.is_ascii_uppercase())) {
             return Err(invalid());
         }
-        let path: Vec<Segment> = Route::normalize(path).segments().map(Segment::parse).collect();
+        let segment = |text: &str| match text {
+            "*" => Segment::Rest,
+            name if name.starts_with(':') => Segment::Any,
+            literal => Segment::Literal(literal.into()),
+        };
+        let path: Vec<Segment> = Route::normalize(path).segments().map(segment).collect();
         let early_rest = path.iter().rev().skip(1).any(|segment| *segment == Segment::Rest);
         if method.is_empty() || early_rest || path.is_empty() {
             return Err(invalid());
@@ -112,43 +118,19 @@ impl TryFrom<String> for RoutePattern {
     }
 }
 
-impl Segment {
-    fn parse(text: &str) -> Self {
-        match text {
-            "*" => Self::Rest,
-            name if name.starts_with(':') => Self::Any,
-            literal => Self::Literal(literal.into()),
-        }
-    }
-}
-
 impl RoutePattern {
-    /// The pattern as configured.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.text
-    }
-
-    /// Whether a request matches. `route` caches the normalised target between patterns; it is
-    /// computed when a pattern first needs it.
+    /// Whether a request matches. A pattern for GET matches HEAD too, like the routes of the
+    /// server. `route` caches the normalised target between patterns; it is computed when a pattern
+    /// first needs it.
     pub(super) fn matches(&self, method: &str, target: &str, route: &mut Option<Route>) -> bool {
-        self.matches_method(method)
-            && (self.matches_every_path()
-                || self.matches_route(route.get_or_insert_with(|| Route::normalize(target))))
-    }
-
-    /// Compares methods. A pattern for GET matches HEAD too, like the routes of the server.
-    fn matches_method(&self, method: &str) -> bool {
         let method = if method.eq_ignore_ascii_case("HEAD") { "GET" } else { method };
-        self.method.as_ref().is_none_or(|expected| expected.eq_ignore_ascii_case(method))
-    }
-
-    fn matches_every_path(&self) -> bool {
-        matches!(*self.path, [Segment::Rest])
-    }
-
-    fn matches_route(&self, route: &Route) -> bool {
-        let mut segments = route.segments();
+        if !self.method.as_ref().is_none_or(|expected| expected.eq_ignore_ascii_case(method)) {
+            return false;
+        }
+        if matches!(*self.path, [Segment::Rest]) {
+            return true;
+        }
+        let mut segments = route.get_or_insert_with(|| Route::normalize(target)).segments();
         for pattern in &self.path {
             match (pattern, segments.next()) {
                 (Segment::Rest, _) => return true,
@@ -248,8 +230,7 @@ mod tests {
             ("*", "BREW", "*", true),
         ] {
             let parsed: RoutePattern = pattern.parse().unwrap();
-            let found =
-                parsed.matches_method(method) && parsed.matches_route(&Route::normalize(target));
+            let found = parsed.matches(method, target, &mut None);
             assert_eq!(found, expected, "{pattern} and {method} {target}");
         }
     }

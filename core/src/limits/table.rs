@@ -27,11 +27,8 @@ pub struct LimitRow {
 /// `300 in 5m per account: *`
 impl fmt::Display for LimitRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let per = match self.per {
-            KeyKind::Account => "account",
-            KeyKind::Ip => "ip",
-        };
-        let patterns: Vec<_> = self.matches.iter().map(RoutePattern::as_str).collect();
+        let per = format!("{:?}", self.per).to_lowercase();
+        let patterns: Vec<_> = self.matches.iter().map(|pattern| &*pattern.text).collect();
         write!(f, "{} per {per}: {}", self.limit, patterns.join(", "))
     }
 }
@@ -62,9 +59,6 @@ const DEFAULTS: [(&str, KeyKind, &[&str], u32, u64); 5] = [
     ("ip", KeyKind::Ip, &["*"], 300, 5 * MINUTES),
     ("sign_up", KeyKind::Ip, &["POST /api/v1/accounts"], 5, 30 * MINUTES),
 ];
-
-/// The request that creates an account in Mastodon's API: method and path.
-const SIGN_UP: (&str, &str) = ("POST", "/api/v1/accounts");
 
 impl Default for LimitTable {
     fn default() -> Self {
@@ -129,9 +123,8 @@ impl LimitTable {
     /// the actual request already.
     #[must_use]
     pub fn sign_up_buckets(&self, from: Network) -> Buckets<'_> {
-        let (method, path) = SIGN_UP;
-        let mut buckets = self.buckets(method, path, None, from);
-        let counted = self.buckets(method, "/", None, from);
+        let mut buckets = self.buckets("POST", "/api/v1/accounts", None, from);
+        let counted = self.buckets("POST", "/", None, from);
         buckets.retain(|bucket| counted.iter().all(|other| other.limit != bucket.limit));
         buckets
     }

@@ -9,9 +9,6 @@ use jiff::Timestamp;
 pub struct UnixMicros(pub i64);
 
 impl UnixMicros {
-    /// Earlier than every other time.
-    pub const MIN: Self = Self(i64::MIN);
-
     /// Adds a duration; saturates.
     #[must_use]
     pub fn plus(self, time: Duration) -> Self {

@@ -150,7 +150,7 @@ async fn sweep_limits(state: Arc<AppState>) {
         let state = Arc::clone(&state);
         // A blocking task, because there may be millions of keys.
         let _panicked =
-            tokio::task::spawn_blocking(move || state.limits.sweep(state.clock.now())).await;
+            tokio::task::spawn_blocking(move || state.limits.engine.sweep(state.clock.now())).await;
     }
 }
 

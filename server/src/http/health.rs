@@ -36,7 +36,7 @@ pub(super) async fn readyz(State(state): State<Arc<AppState>>) -> Response {
         _ => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
     };
     let mut body = json!({ "status": text, "database": database });
-    match state.limits.state().status {
+    match state.limits.engine.state().status {
         EngineStatus::Memory => {}
         EngineStatus::Redis => body["redis"] = "ok".into(),
         EngineStatus::RedisUnavailable => {

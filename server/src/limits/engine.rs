@@ -1,22 +1,35 @@
-//! The engines that count requests: process memory, or Redis with process memory as fallback.
+//! The engine that counts requests: in process memory, or in Redis with process memory as fallback.
+//!
+//! Counts that Redis reports are also stored in process memory, for two purposes: a key that is
+//! known to be exhausted is rejected locally until its window ends, and when Redis is unavailable,
+//! counting continues from the last known counts.
 
-use belfry_core::limits::{Bucket, CountMode, RateLimitDecision};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use belfry_core::limits::{Bucket, CountMode, UnixMicros, RateLimitDecision, Window, decide};
 use jiff::Timestamp;
+use tokio::time::Instant;
 
 use super::memory::MemoryCounters;
-use super::redis::RedisCounters;
-use super::state::EngineState;
+use super::redis::{RedisCounters, WindowState};
 
 /// An engine that counts requests. It never fails: when Redis is unavailable, it counts locally.
 #[derive(Debug)]
-pub enum Engine {
+pub struct Engine {
     /// Counters of this process.
-    Memory(MemoryCounters),
+    local: MemoryCounters,
     /// Counters that all nodes share.
-    Redis(Box<RedisCounters>),
+    redis: Option<RedisCounters>,
+    local_decisions: AtomicU64,
 }
 
 impl Engine {
+    /// An engine that counts in Redis if there is one, otherwise in this process.
+    #[must_use]
+    pub fn new(local: MemoryCounters, redis: Option<RedisCounters>) -> Self {
+        Self { local, redis, local_decisions: AtomicU64::new(0) }
+    }
+
     /// Decides about a request by all its buckets in one atomic step, and counts it according to
     /// `mode`.
     ///
@@ -27,26 +40,71 @@ impl Engine {
         buckets: &[Bucket<'_>],
         now: Timestamp,
     ) -> RateLimitDecision {
-        match self {
-            Self::Memory(counters) => counters.check(mode, buckets, now),
-            Self::Redis(counters) => counters.check(mode, buckets, now).await,
+        let Some(redis) = &self.redis else {
+            return self.local.check(mode, buckets, now);
+        };
+        if mode != CountMode::Charge
+            && let Some(rejection) = self.local.known_rejection(buckets, now)
+        {
+            return rejection;
         }
+        let sent = Instant::now();
+        let Some(states) = redis.count(mode, buckets).await else {
+            self.local_decisions.fetch_add(1, Ordering::Relaxed);
+            return self.local.check(mode, buckets, now);
+        };
+        // Redis reports the time left, which is counted from the arrival of the response.
+        let now = UnixMicros::from(now).plus(sent.elapsed());
+        let window = |&(count, left): &WindowState| Window { count, end: now.plus(left) };
+        let limits = buckets.iter().map(|bucket| bucket.limit);
+        let mut windows: Vec<_> = limits.zip(states.iter().map(window)).collect();
+        let decision = decide(mode, &mut windows, now);
+        self.local.record(buckets, &decision, now);
+        decision
     }
 
-    /// Deletes windows that have ended and frees their memory.
+    /// Deletes windows that have ended. Call it regularly to free their memory.
     pub fn sweep(&self, now: Timestamp) {
-        match self {
-            Self::Memory(counters) => counters.sweep(now),
-            Self::Redis(counters) => counters.local.sweep(now),
-        }
+        self.local.sweep(now);
     }
 
-    /// The state of the engine.
+    /// The state of the engine, for health checks and metrics.
     #[must_use]
     pub fn state(&self) -> EngineState {
-        match self {
-            Self::Memory(counters) => counters.state(),
-            Self::Redis(counters) => counters.state(),
+        let (keys, evicted) = self.local.keys();
+        EngineState {
+            status: match &self.redis {
+                None => EngineStatus::Memory,
+                Some(redis) if redis.is_connected() => EngineStatus::Redis,
+                Some(_) => EngineStatus::RedisUnavailable,
+            },
+            keys,
+            evicted,
+            local_decisions: self.local_decisions.load(Ordering::Relaxed),
         }
     }
+}
+
+/// The state of an engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EngineState {
+    /// Where requests are counted at the moment.
+    pub status: EngineStatus,
+    /// The number of keys in the memory of this process.
+    pub keys: usize,
+    /// The number of keys that were evicted before their window ended, for lack of space.
+    pub evicted: u64,
+    /// The number of decisions made locally because Redis was unavailable.
+    pub local_decisions: u64,
+}
+
+/// Where requests are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineStatus {
+    /// In this process, as configured.
+    Memory,
+    /// In Redis, together with all other nodes.
+    Redis,
+    /// In this process, because Redis is unavailable.
+    RedisUnavailable,
 }

@@ -16,7 +16,6 @@ use jiff::Timestamp;
 use smallvec::SmallVec;
 
 use self::shard::Shard;
-use super::{EngineState, EngineStatus};
 
 /// The maximum number of shards: enough that threads rarely wait for the same lock.
 const MAX_SHARDS: usize = 256;
@@ -122,17 +121,13 @@ impl MemoryCounters {
         (0..self.shards.len()).for_each(|index| self.lock(index).sweep(now.into()));
     }
 
-    /// The number of keys, and of those that were evicted.
+    /// The number of keys, and of those that were evicted before their window ended.
     #[must_use]
-    pub fn state(&self) -> EngineState {
-        let mut state =
-            EngineState { status: EngineStatus::Memory, keys: 0, evicted: 0, local_decisions: 0 };
-        for index in 0..self.shards.len() {
-            let shard = self.lock(index);
-            state.keys += shard.len();
-            state.evicted += shard.evicted;
-        }
-        state
+    pub fn keys(&self) -> (usize, u64) {
+        let shards = (0..self.shards.len()).map(|index| self.lock(index));
+        shards.fold((0, 0), |(keys, evicted), shard| {
+            (keys + shard.entries.len(), evicted + shard.evicted)
+        })
     }
 
     fn hash(&self, bucket: &Bucket<'_>) -> u64 {

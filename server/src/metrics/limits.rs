@@ -1,8 +1,5 @@
 //! Metrics of the rate limiter.
 
-use std::sync::atomic::Ordering::Relaxed;
-
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -13,23 +10,12 @@ use super::register;
 /// The metrics of the rate limiter.
 #[derive(Debug, Default)]
 pub struct LimitMetrics {
-    decisions: Family<DecisionLabels, Counter>,
-    nearly_exhausted: Family<LimitLabels, Counter>,
-    keys: Gauge,
-    evicted_keys: Counter,
-    local_decisions: Counter,
-    pub(super) redis_up: Gauge,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct DecisionLabels {
-    limit: String,
-    outcome: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct LimitLabels {
-    limit: String,
+    decisions: Family<[(&'static str, String); 2], Counter>,
+    nearly_exhausted: Family<[(&'static str, String); 1], Counter>,
+    pub(crate) keys: Gauge,
+    pub(crate) evicted_keys: Counter,
+    pub(crate) local_decisions: Counter,
+    pub(crate) redis_up: Gauge,
 }
 
 /// The counters of one limit.
@@ -71,27 +57,15 @@ impl LimitMetrics {
     /// The counters of a limit. They outlive a change of its numbers.
     #[must_use]
     pub fn counters(&self, limit: &str) -> LimitCounters {
-        let decisions = |outcome| {
-            let labels = DecisionLabels { limit: limit.to_owned(), outcome };
-            self.decisions.get_or_create(&labels).clone()
+        let limit = ("limit", limit.to_owned());
+        let decisions = |outcome: &str| {
+            let labels = [limit.clone(), ("outcome", outcome.to_owned())];
+            self.decisions.get_or_create_owned(&labels)
         };
-        let labels = LimitLabels { limit: limit.to_owned() };
         LimitCounters {
             allowed: decisions("allowed"),
             rejected: decisions("rejected"),
-            nearly_exhausted: self.nearly_exhausted.get_or_create(&labels).clone(),
+            nearly_exhausted: self.nearly_exhausted.get_or_create_owned(&[limit.clone()]),
         }
-    }
-
-    /// Sets the number of keys, and the number of those evicted so far.
-    pub fn set_keys(&self, keys: usize, evicted: u64) {
-        self.keys.set(i64::try_from(keys).unwrap_or(i64::MAX));
-        self.evicted_keys.inner().store(evicted, Relaxed);
-    }
-
-    /// Sets whether Redis is used, and the number of decisions made without it so far.
-    pub fn set_redis(&self, is_up: bool, local_decisions: u64) {
-        self.redis_up.set(is_up.into());
-        self.local_decisions.inner().store(local_decisions, Relaxed);
     }
 }

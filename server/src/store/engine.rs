@@ -121,18 +121,6 @@ impl From<&str> for Value {
     }
 }
 
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<i64> for Value {
-    fn from(integer: i64) -> Self {
-        Self::Integer(integer)
-    }
-}
-
 /// Scopes are stored separated by spaces.
 impl From<&Scopes> for Value {
     fn from(scopes: &Scopes) -> Self {
@@ -200,17 +188,24 @@ pub(crate) trait FromValue: Sized {
     fn from_value(value: Value) -> Option<Self>;
 }
 
-impl FromValue for String {
-    fn from_value(value: Value) -> Option<Self> {
-        if let Value::Text(text) = value { Some(text) } else { None }
-    }
+/// Columns of the types that values consist of.
+macro_rules! plain_columns {
+    ($($type:ty => $variant:ident),*) => {$(
+        impl From<$type> for Value {
+            fn from(value: $type) -> Self {
+                Self::$variant(value)
+            }
+        }
+
+        impl FromValue for $type {
+            fn from_value(value: Value) -> Option<Self> {
+                if let Value::$variant(value) = value { Some(value) } else { None }
+            }
+        }
+    )*};
 }
 
-impl FromValue for i64 {
-    fn from_value(value: Value) -> Option<Self> {
-        if let Value::Integer(integer) = value { Some(integer) } else { None }
-    }
-}
+plain_columns!(String => Text, i64 => Integer);
 
 /// Columns of types with `to_text` and `from_text`.
 macro_rules! text_columns {

@@ -2,24 +2,24 @@
 
 mod listen;
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{
     Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
 };
-use futures_util::future::{BoxFuture, join, join_all, join3};
-use futures_util::{FutureExt, TryFutureExt};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, join_all, join3};
 use jiff::Timestamp;
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::config::SslMode;
-use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
-use tokio_postgres::{Client, Config};
+use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
+use tokio_postgres::{Column, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::cache::Cache;
-use super::engine::{Batch, Engine, Row, Rows, Statement, Value, sql};
-use super::invalidation::Invalidation;
+use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
 use super::migrations::{self, SchemaPolicy};
 use super::{Options, SecretUrl, StoreError};
 
@@ -40,15 +40,20 @@ impl Postgres {
         cache: Arc<Cache>,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        let failed = |reason: String| StoreError::Open { database: url.without_password(), reason };
+        let database = url.without_password();
+        let failed = |reason: String| StoreError::Open { database: database.clone(), reason };
         let mut config: Config = url.reveal().parse().map_err(|error| failed(describe(&error)))?;
         config.application_name("belfry").connect_timeout(options.timeout);
         let tls = tls(&mut config).map_err(failed)?;
 
-        let migrating = migrate(&config, tls.clone(), options.schema, now, url);
+        let migrating = migrate(&config, tls.clone(), options.schema, now, &database);
         tokio::time::timeout(Duration::from_mins(1), migrating)
             .await
-            .map_err(|_| failed("no response within 60 seconds".to_owned()))??;
+            .unwrap_or_else(|_| Err(StoreError::Failed("no response within 60 seconds".into())))
+            .map_err(|error| match error {
+                StoreError::Unavailable(reason) | StoreError::Failed(reason) => failed(reason),
+                other => other,
+            })?;
 
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let pool = Pool::builder(Manager::from_config(config.clone(), tls.clone(), recycling))
@@ -79,37 +84,21 @@ impl Engine for Postgres {
         let (pool, timeout) = (self.pool.clone(), self.timeout);
         // In a separate task, so that a dropped future cannot leave the cache stale.
         let task = tokio::spawn(async move {
-            let _write = WriteInProgress::begin(&cache, &batch.invalidations);
+            cache.begin_write(&batch.invalidations);
             let write = async |client: &Object| write(client, &batch, &node_id).await;
-            let outcome = with_connection(pool, timeout, write).await;
+            let write = AssertUnwindSafe(with_connection(pool, timeout, write)).catch_unwind();
+            let panicked = |_| Err(StoreError::Failed("the write panicked".to_owned()));
+            let outcome = write.await.unwrap_or_else(panicked);
             // After an error the outcome of the commit is unknown; it may even happen later. With a
             // new node id its notification is processed like another node's.
             if outcome.is_err() {
                 node_id.rotate();
             }
+            cache.end_write(&batch.invalidations);
             outcome
         });
         task.map(|joined| joined.unwrap_or_else(|panic| Err(StoreError::Failed(panic.to_string()))))
             .boxed()
-    }
-}
-
-/// Ends a write in the cache when it is dropped, also if the task panics.
-struct WriteInProgress<'a> {
-    cache: &'a Cache,
-    invalidations: &'a [Invalidation],
-}
-
-impl<'a> WriteInProgress<'a> {
-    fn begin(cache: &'a Cache, invalidations: &'a [Invalidation]) -> Self {
-        cache.begin_write(invalidations);
-        Self { cache, invalidations }
-    }
-}
-
-impl Drop for WriteInProgress<'_> {
-    fn drop(&mut self) {
-        self.cache.end_write(self.invalidations);
     }
 }
 
@@ -121,11 +110,11 @@ async fn with_connection<T>(
     work: impl AsyncFnOnce(&Object) -> Result<T, tokio_postgres::Error>,
 ) -> Result<T, StoreError> {
     let client = pool.get().await.map_err(|error| match error {
-        PoolError::Backend(error) => store_error(&error),
+        PoolError::Backend(error) => error.into(),
         other => StoreError::Unavailable(other.to_string()),
     })?;
     if let Ok(outcome) = tokio::time::timeout(timeout, work(&client)).await {
-        return outcome.map_err(|error| store_error(&error));
+        return Ok(outcome?);
     }
     drop(Object::take(client));
     Err(StoreError::Unavailable(format!("no response within {} s", timeout.as_secs_f32())))
@@ -143,18 +132,17 @@ async fn write(
     }
     let notifications: Vec<Statement> =
         batch.invalidations.iter().map(|&invalidation| node_id.notify(invalidation)).collect();
+    let statements = || batch.statements.iter().chain(&notifications);
     // The first preparation waits for a response, which must not happen inside the pipeline.
-    for statement in batch.statements.iter().chain(&notifications) {
+    for statement in statements() {
         client.prepare_cached(statement.sql).await?;
     }
-    let statements = join_all(batch.statements.iter().map(|statement| query(client, statement)));
-    let notifications = join_all(notifications.iter().map(|statement| query(client, statement)));
-    let commit = client.batch_execute("commit");
-    let (begun, (rows, notified, committed)) =
-        join(client.batch_execute("begin"), join3(statements, notifications, commit)).await;
+    let begin = client.batch_execute("begin");
+    let queries = join_all(statements().map(|statement| query(client, statement)));
+    let (begun, rows, committed) = join3(begin, queries, client.batch_execute("commit")).await;
     begun?;
-    let rows = rows.into_iter().collect::<Result<_, _>>()?;
-    notified.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let mut rows = rows.into_iter().collect::<Result<Vec<_>, _>>()?;
+    rows.truncate(batch.statements.len());
     committed.map(|()| rows)
 }
 
@@ -162,62 +150,51 @@ async fn query(client: &Object, statement: &Statement) -> Result<Rows, tokio_pos
     let prepared = client.prepare_cached(statement.sql).await?;
     let values: Vec<&(dyn ToSql + Sync)> =
         statement.values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
-    client.query(&prepared, &values).await?.iter().map(row).collect()
+    client.query(&prepared, &values).await?.iter().map(read_row).collect()
 }
 
-fn row(row: &tokio_postgres::Row) -> Result<Row, tokio_postgres::Error> {
-    (0..row.len()).map(|column| row.try_get(column)).collect::<Result<_, _>>().map(Row::new)
+fn read_row(row: &tokio_postgres::Row) -> Result<Row, tokio_postgres::Error> {
+    let value = |(index, column): (usize, &Column)| match *column.type_() {
+        // The result of `pg_notify`.
+        Type::VOID => Ok(Value::Null),
+        Type::INT8 => row.try_get::<_, Option<i64>>(index).map(Value::from),
+        Type::INT4 => row.try_get::<_, Option<i32>>(index).map(|i| i.map(i64::from).into()),
+        _ => row.try_get::<_, Option<String>>(index).map(Value::from),
+    };
+    row.columns().iter().enumerate().map(value).collect::<Result<_, _>>().map(Row::new)
 }
 
-/// Applies the pending migrations under an advisory lock.
+/// Applies the pending migrations in a transaction under an advisory lock (an arbitrary number).
 async fn migrate(
     config: &Config,
     tls: MakeRustlsConnect,
     schema: SchemaPolicy,
     now: Timestamp,
-    url: &SecretUrl,
+    database: &str,
 ) -> Result<(), StoreError> {
-    let database = url.without_password();
-    let failed = |error: tokio_postgres::Error| StoreError::Open {
-        database: database.clone(),
-        reason: describe(&error),
-    };
-    let (mut client, connection) = config.connect(tls).await.map_err(failed)?;
+    let (client, connection) = config.connect(tls).await?;
     let connection = tokio::spawn(connection.map(drop));
-    let encoding = encoding(&client).map_err(failed).await?;
-    if !matches!(encoding.as_str(), "UTF8" | "SQL_ASCII") {
-        let reason = format!(
+    let encoding = client.query_one("select current_setting('server_encoding')", &[]).await?;
+    let encoding: &str = encoding.try_get(0)?;
+    // `SQL_ASCII` accepts any bytes.
+    if !matches!(encoding, "UTF8" | "SQL_ASCII") {
+        return Err(StoreError::Failed(format!(
             "its encoding is {encoding}, which cannot store all text; \
              create it with `create database … encoding 'UTF8'`"
-        );
-        return Err(StoreError::Open { database, reason });
+        )));
     }
-    let found = begin_migration(&mut client).map_err(failed).await?;
-    for migration in schema.pending(&database, found)? {
-        client.batch_execute(migration.postgres).await.map_err(failed)?;
-        let insert =
-            sql("insert into migrations values ($1, $2)", [migration.number.into(), now.into()]);
-        let [number, time] = [&insert.values[0], &insert.values[1]];
-        client.execute(insert.sql, &[number, time]).await.map_err(failed)?;
-    }
-    client.batch_execute("commit").await.map_err(failed)?;
-    drop(client);
-    drop(connection.await);
-    Ok(())
-}
-
-/// The database's encoding. `SQL_ASCII` accepts any bytes.
-async fn encoding(client: &Client) -> Result<String, tokio_postgres::Error> {
-    client.query_one("select current_setting('server_encoding')", &[]).await?.try_get(0)
-}
-
-/// Begins a transaction, takes the migration lock (an arbitrary number) and returns the schema
-/// version.
-async fn begin_migration(client: &mut Client) -> Result<i64, tokio_postgres::Error> {
     client.batch_execute("begin; select pg_advisory_xact_lock(108170537071225)").await?;
     client.batch_execute(migrations::TABLE).await?;
     let newest = client.query_one("select coalesce(max(number), 0) from migrations", &[]).await?;
-    newest.try_get(0)
+    for migration in schema.pending(database, newest.try_get(0)?)? {
+        client.batch_execute(migration.postgres).await?;
+        let insert = "insert into migrations values ($1, $2)";
+        client.execute(insert, &[&migration.number, &now.as_second()]).await?;
+    }
+    client.batch_execute("commit").await?;
+    drop(client);
+    drop(connection.await);
+    Ok(())
 }
 
 /// TLS with the operating system's root certificates if the URL has `sslmode=require`, otherwise no
@@ -234,17 +211,16 @@ fn tls(config: &mut Config) -> Result<MakeRustlsConnect, String> {
 }
 
 /// Classifies an error as temporary or not.
-fn store_error(error: &tokio_postgres::Error) -> StoreError {
-    let temporary = error.code().is_none_or(|code| {
-        // Operator intervention, insufficient resources, connection exceptions, system errors,
-        // read-only standby.
-        let class = &code.code()[..2];
-        matches!(class, "57" | "53" | "08" | "58") || code.code() == "25006"
-    });
-    if temporary {
-        StoreError::Unavailable(describe(error))
-    } else {
-        StoreError::Failed(describe(error))
+impl From<tokio_postgres::Error> for StoreError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let is_temporary = error.code().is_none_or(|code| {
+            // Operator intervention, insufficient resources, connection exceptions, system errors,
+            // read-only standby.
+            let class = &code.code()[..2];
+            matches!(class, "57" | "53" | "08" | "58") || code.code() == "25006"
+        });
+        let variant = if is_temporary { Self::Unavailable } else { Self::Failed };
+        variant(describe(&error))
     }
 }
 
@@ -277,25 +253,4 @@ impl ToSql for Value {
     }
 
     to_sql_checked!();
-}
-
-impl<'a> FromSql<'a> for Value {
-    fn from_sql(
-        kind: &Type,
-        raw: &'a [u8],
-    ) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
-        match *kind {
-            Type::INT8 => i64::from_sql(kind, raw).map(Self::Integer),
-            Type::INT4 => i32::from_sql(kind, raw).map(i64::from).map(Self::Integer),
-            _ => <&str>::from_sql(kind, raw).map(Self::from),
-        }
-    }
-
-    fn from_sql_null(_: &Type) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
-        Ok(Self::Null)
-    }
-
-    fn accepts(kind: &Type) -> bool {
-        matches!(*kind, Type::INT8 | Type::INT4 | Type::VOID) || <&str as FromSql>::accepts(kind)
-    }
 }

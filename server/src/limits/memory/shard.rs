@@ -18,7 +18,7 @@ const SWEEP_STEP: usize = 4;
 
 #[derive(Debug)]
 pub(super) struct Shard {
-    entries: HashTable<Entry>,
+    pub(super) entries: HashTable<Entry>,
     max_keys: usize,
     next_swept: usize,
     /// The number of keys that were evicted before their window ended.
@@ -27,7 +27,7 @@ pub(super) struct Shard {
 
 /// The window of one key.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+pub(super) struct Entry {
     hash: u64,
     end: UnixMicros,
     count: u32,
@@ -47,22 +47,11 @@ impl Shard {
         Self { entries: HashTable::new(), max_keys, next_swept: 0, evicted: 0 }
     }
 
-    /// The number of keys.
-    pub(super) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// The number of keys that fit into the allocated memory.
-    #[cfg(test)]
-    pub(super) fn capacity(&self) -> usize {
-        self.entries.capacity()
-    }
-
     /// The stored window of a key.
     pub(super) fn get(&self, hash: u64) -> Window {
         self.entries
             .find(hash, |entry| entry.hash == hash)
-            .map_or(Window::EMPTY, |entry| Window { count: entry.count, end: entry.end })
+            .map_or_else(Window::default, |entry| Window { count: entry.count, end: entry.end })
     }
 
     /// Stores the window of a key, unless its count is 0.

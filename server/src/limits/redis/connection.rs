@@ -5,17 +5,17 @@
 //! by one must not be counted by the other. The price is that one node of the cluster does all the
 //! counting. Services with different prefixes are spread over the cluster.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use belfry_core::limits::{Bucket, CountMode};
 use redis::aio::MultiplexedConnection;
 use redis::{
-    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, RedisError,
-    RedisResult, ServerErrorKind,
+    AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, ErrorKind, RedisError,
+    RedisResult, Script,
 };
 
-const SCRIPT: &str = include_str!("count.lua");
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("count.lua")));
 
 /// The number of commands that may wait to be sent in one batch.
 const PIPELINE_SIZE: usize = 4096;
@@ -24,20 +24,26 @@ const PIPELINE_SIZE: usize = 4096;
 #[derive(Debug, Clone)]
 pub(super) struct Connection {
     multiplexed: MultiplexedConnection,
-    script: Arc<str>,
     prefix: Arc<str>,
 }
 
 /// The count before a request, and the time left in the window.
-pub(super) type WindowState = (u32, Duration);
+pub(in crate::limits) type WindowState = (u32, Duration);
 
 impl Connection {
     /// Connects and runs the script once. In a cluster, follows redirects to the node of the slot.
     pub(super) async fn open(info: &ConnectionInfo, prefix: &Arc<str>) -> RedisResult<Self> {
+        // The timeouts are in `reconnect` and `RedisCounters::count`.
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(None)
+            .set_response_timeout(None)
+            .set_pipeline_buffer_size(PIPELINE_SIZE);
         let mut info = info.clone();
         let mut redirects = 0;
         loop {
-            let mut connection = Self::connect(info.clone(), prefix).await?;
+            let client = Client::open(info.clone())?;
+            let multiplexed = client.get_multiplexed_async_connection_with_config(&config).await?;
+            let mut connection = Self { multiplexed, prefix: Arc::clone(prefix) };
             match connection.probe().await {
                 Ok(()) => return Ok(connection),
                 Err(error) if redirects < 3 => info = redirect(&info, &error).ok_or(error)?,
@@ -47,24 +53,10 @@ impl Connection {
         }
     }
 
-    async fn connect(info: ConnectionInfo, prefix: &Arc<str>) -> RedisResult<Self> {
-        // The timeouts are in `reconnect` and `RedisCounters::query`.
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(None)
-            .set_response_timeout(None)
-            .set_pipeline_buffer_size(PIPELINE_SIZE);
-        let client = Client::open(info)?;
-        let mut multiplexed = client.get_multiplexed_async_connection_with_config(&config).await?;
-        let script: String =
-            redis::cmd("SCRIPT").arg("LOAD").arg(SCRIPT).query_async(&mut multiplexed).await?;
-        Ok(Self { multiplexed, script: script.into(), prefix: Arc::clone(prefix) })
-    }
-
     /// Writes once, so that a server that only reads (a replica, a full one) is not used.
     pub(super) async fn probe(&mut self) -> RedisResult<()> {
         let key = format!("{{{}}}:probe", self.prefix);
-        let arguments = [(key, u32::MAX, 1_000)];
-        self.run(CountMode::Charge, &arguments).await.map(drop)
+        self.run(CountMode::Charge, &[(key, u32::MAX, 1_000)]).await.map(drop)
     }
 
     /// Runs the script for a request.
@@ -86,41 +78,21 @@ impl Connection {
         mode: CountMode,
         arguments: &[(String, u32, u64)],
     ) -> RedisResult<Vec<WindowState>> {
-        let by_hash = command("EVALSHA", &self.script, mode, arguments);
-        let response: Vec<u64> = match by_hash.query_async(&mut self.multiplexed).await {
-            Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-                let by_text = command("EVAL", SCRIPT, mode, arguments);
-                by_text.query_async(&mut self.multiplexed).await?
-            }
-            response => response?,
-        };
-        let (pairs, rest) = response.as_chunks();
-        if pairs.len() != arguments.len() || !rest.is_empty() {
+        let mut invocation = SCRIPT.arg(match mode {
+            CountMode::Check => "check",
+            CountMode::Peek => "peek",
+            CountMode::Charge => "charge",
+        });
+        for (key, requests, window) in arguments {
+            invocation.key(key).arg(requests).arg(window);
+        }
+        let states: Vec<(u32, u64)> = invocation.invoke_async(&mut self.multiplexed).await?;
+        if states.len() != arguments.len() {
             let kind = ErrorKind::UnexpectedReturnType;
             return Err((kind, "the script must return two numbers per limit").into());
         }
-        let parse = |&[count, left]: &[u64; 2]| {
-            (u32::try_from(count).unwrap_or(u32::MAX), Duration::from_millis(left))
-        };
-        Ok(pairs.iter().map(parse).collect())
+        Ok(states.into_iter().map(|(count, left)| (count, Duration::from_millis(left))).collect())
     }
-}
-
-fn command(name: &str, script: &str, mode: CountMode, arguments: &[(String, u32, u64)]) -> Cmd {
-    let mut command = redis::cmd(name);
-    command.arg(script).arg(arguments.len());
-    for (key, ..) in arguments {
-        command.arg(key);
-    }
-    command.arg(match mode {
-        CountMode::Check => "check",
-        CountMode::Peek => "peek",
-        CountMode::Charge => "charge",
-    });
-    for (_, requests, window) in arguments {
-        command.arg(requests).arg(window);
-    }
-    command
 }
 
 /// The address that a MOVED or ASK error redirects to.

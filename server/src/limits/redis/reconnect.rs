@@ -1,14 +1,13 @@
 //! The current connection to Redis, and the task that replaces it when it fails.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use redis::ConnectionInfo;
+use redis::{ConnectionInfo, RedisError};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::RedisOptions;
 use super::connection::Connection;
 
 /// The number of timeouts in a row after which a connection is discarded.
@@ -25,49 +24,48 @@ const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration
 pub(super) struct ManagedConnection {
     info: ConnectionInfo,
     prefix: Arc<str>,
-    timeout: Duration,
-    /// The connection and its generation, which identifies late failures of an older connection.
-    current: RwLock<Option<(Connection, u64)>>,
-    next_generation: AtomicU64,
-    timeouts: AtomicU32,
+    /// The time limit for a response.
+    pub(super) timeout: Duration,
+    current: RwLock<Option<Arc<LiveConnection>>>,
     lost: Notify,
 }
 
-impl ManagedConnection {
-    pub(super) fn new(info: ConnectionInfo, options: &RedisOptions) -> Self {
-        Self {
-            info,
-            prefix: options.prefix.as_str().into(),
-            timeout: options.timeout,
-            current: RwLock::new(None),
-            next_generation: AtomicU64::new(0),
-            timeouts: AtomicU32::new(0),
-            lost: Notify::new(),
-        }
-    }
+/// A connection, and its timeouts since its last response.
+#[derive(Debug)]
+pub(super) struct LiveConnection {
+    pub(super) connection: Connection,
+    timeouts: AtomicU32,
+}
 
-    /// The connection and its generation; `None` while Redis is unavailable.
-    pub(super) fn get(&self) -> Option<(Connection, u64)> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
+impl LiveConnection {
     /// Ends a series of timeouts.
     pub(super) fn record_success(&self) {
         self.timeouts.store(0, Ordering::Relaxed);
     }
+}
+
+impl ManagedConnection {
+    pub(super) fn new(info: ConnectionInfo, prefix: &str, timeout: Duration) -> Self {
+        let (current, lost) = (RwLock::new(None), Notify::new());
+        Self { info, prefix: prefix.into(), timeout, current, lost }
+    }
+
+    /// The current connection; `None` while Redis is unavailable.
+    pub(super) fn get(&self) -> Option<Arc<LiveConnection>> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 
     /// Counts a timeout and discards the connection after several in a row.
-    pub(super) fn record_timeout(&self, generation: u64) {
-        if self.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_TIMEOUTS {
-            self.discard(generation, &format!("no response within {:?}", self.timeout));
+    pub(super) fn record_timeout(&self, failed: &Arc<LiveConnection>) {
+        if failed.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_TIMEOUTS {
+            self.discard(failed, &format!("no response within {:?}", self.timeout));
         }
     }
 
     /// Discards a failed connection, unless it has been replaced already.
-    pub(super) fn discard(&self, generation: u64, reason: &str) {
+    pub(super) fn discard(&self, failed: &Arc<LiveConnection>, reason: &str) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        if current.as_ref().is_some_and(|(_, current)| *current == generation) {
-            *current = None;
+        if current.take_if(|current| Arc::ptr_eq(current, failed)).is_some() {
             drop(current);
             let redis = self.info.addr();
             tracing::warn!(%redis, reason, "Redis unavailable, using local counters");
@@ -75,28 +73,21 @@ impl ManagedConnection {
         }
     }
 
-    /// Makes one attempt to connect.
+    /// Makes one attempt to connect, and verifies that the server responds in time.
     pub(super) async fn try_connect(&self) -> Result<(), String> {
-        let connection = self.open().await?;
-        let generation = self.next_generation.fetch_add(1, Ordering::Relaxed);
-        self.timeouts.store(0, Ordering::Relaxed);
-        let current = Some((connection, generation));
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = current;
-        tracing::info!(redis = %self.info.addr(), "connected to Redis, using shared counters");
-        Ok(())
-    }
-
-    /// Opens a connection and verifies that it responds in time.
-    async fn open(&self) -> Result<Connection, String> {
+        let text = |error: RedisError| error.to_string();
         let mut connection = timeout(CONNECT_TIMEOUT, Connection::open(&self.info, &self.prefix))
             .await
             .map_err(|_| format!("no connection within {CONNECT_TIMEOUT:?}"))?
-            .map_err(|error| error.to_string())?;
+            .map_err(text)?;
         timeout(self.timeout, connection.probe())
             .await
             .map_err(|_| format!("no response within {:?}", self.timeout))?
-            .map_err(|error| error.to_string())?;
-        Ok(connection)
+            .map_err(text)?;
+        let live = LiveConnection { connection, timeouts: AtomicU32::new(0) };
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(live));
+        tracing::info!(redis = %self.info.addr(), "connected to Redis, using shared counters");
+        Ok(())
     }
 }
 

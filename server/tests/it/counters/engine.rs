@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use belfry::limits::Engine;
 use belfry::limits::memory::MemoryCounters;
-use belfry::limits::redis::{RedisCounters, RedisOptions};
+use belfry::limits::redis::RedisCounters;
 use belfry_core::limits::{Bucket, CountMode, Limit, LimitKey, Network, RateLimitDecision};
 use jiff::{SignedDuration, Timestamp};
 
@@ -23,7 +23,7 @@ pub(super) struct TestEngine {
 
 impl TestEngine {
     pub(super) fn memory() -> Self {
-        Self::new(Engine::Memory(MemoryCounters::new(100_000)), None)
+        Self::new(Engine::new(MemoryCounters::new(100_000), None), None)
     }
 
     /// `None` where tests of Redis are not run.
@@ -99,9 +99,8 @@ pub(super) async fn open(
     prefix: &str,
     timeout: Duration,
 ) -> Result<Engine, redis::RedisError> {
-    let options = RedisOptions { prefix: prefix.into(), timeout };
-    let counters = RedisCounters::connect(url, options, MemoryCounters::new(100_000)).await?;
-    Ok(Engine::Redis(counters.into()))
+    let local = MemoryCounters::new(100_000);
+    Ok(Engine::new(local, Some(RedisCounters::connect(url, prefix, timeout).await?)))
 }
 
 pub(super) fn limit(name: &str, requests: u32, seconds: u64) -> Arc<Limit> {

@@ -300,5 +300,5 @@ async fn off_mode_counts_and_reports_nothing() {
     let alice = service.user("alice").await;
     assert_eq!(admitted(&alice, "POST /api/v1/media", 310).await, 310);
     assert_eq!(alice.get("/x").await.header("x-ratelimit-limit"), "");
-    assert_eq!(service.state.limits.state().keys, 0);
+    assert_eq!(service.state.limits.engine.state().keys, 0);
 }
