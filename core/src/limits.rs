@@ -43,7 +43,7 @@ pub use self::unix_micros::UnixMicros;
 pub struct Limit {
     name: String,
     requests: u32,
-    window_seconds: u32,
+    window: Duration,
 }
 
 /// Why a limit is invalid.
@@ -59,7 +59,7 @@ pub enum LimitError {
 
 impl Limit {
     /// The longest window: a leap year, so that time arithmetic stays far from overflow.
-    const MAX_WINDOW_SECONDS: u32 = 366 * 24 * 60 * 60;
+    const MAX_WINDOW: Duration = Duration::from_hours(366 * 24);
 
     /// Creates a limit. With 0 `requests`, every request is rejected.
     pub fn new(name: &str, requests: u32, window: Duration) -> Result<Self, LimitError> {
@@ -68,12 +68,11 @@ impl Limit {
         if name.is_empty() || name.len() > 48 || !name.bytes().all(is_valid) {
             return Err(LimitError::Name(name.chars().take(64).collect()));
         }
-        match u32::try_from(window.as_secs()) {
-            Ok(window_seconds @ 1..=Self::MAX_WINDOW_SECONDS) if window.subsec_nanos() == 0 => {
-                Ok(Self { name: name.into(), requests, window_seconds })
-            }
-            _ => Err(LimitError::Window),
+        let is_allowed = (Duration::from_secs(1)..=Self::MAX_WINDOW).contains(&window);
+        if !is_allowed || window.subsec_nanos() > 0 {
+            return Err(LimitError::Window);
         }
+        Ok(Self { name: name.into(), requests, window })
     }
 
     /// The name in settings, headers and metrics.
@@ -91,7 +90,7 @@ impl Limit {
     /// The length of a window.
     #[must_use]
     pub fn window(&self) -> Duration {
-        Duration::from_secs(self.window_seconds.into())
+        self.window
     }
 
     /// The window that a request at `now` falls into, given the stored one.
@@ -108,7 +107,7 @@ impl Limit {
 /// `300 in 5m`
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let window = SignedDuration::from_secs(self.window_seconds.into());
+        let window = SignedDuration::try_from(self.window).unwrap_or(SignedDuration::MAX);
         write!(f, "{} in {window:#}", self.requests)
     }
 }

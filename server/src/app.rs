@@ -56,7 +56,9 @@ impl AppState {
         let rule_limits =
             RuleLimits { rules: config.rules.max_rules, bytes: config.rules.max_bytes };
         Ok(Self {
-            limits: Limits::open(&config, &mut metrics).await?,
+            limits: Limits::open(&config, &mut metrics)
+                .await
+                .map_err(|error| format!("redis: {error}"))?,
             passwords,
             application_services: ApplicationServices::load(&config.application_services)?,
             rule_index: RuleIndexCache::new(config.store.cache_bytes / 8),

@@ -8,7 +8,7 @@ pub mod redis;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use ::redis::RedisError;
+use ::redis::RedisResult;
 use arc_swap::{ArcSwap, Guard};
 use belfry_core::limits::{Bucket, CountMode, RateLimitDecision};
 use jiff::Timestamp;
@@ -27,11 +27,6 @@ pub struct Limits {
     active: ArcSwap<ActiveLimits>,
 }
 
-/// The settings of the engine are invalid.
-#[derive(Debug, thiserror::Error)]
-#[error("redis: {0}")]
-pub struct LimitsError(#[from] RedisError);
-
 impl Limits {
     /// Starts the configured engine.
     ///
@@ -39,7 +34,7 @@ impl Limits {
     ///
     /// # Errors
     /// When the URL or the key prefix of Redis is invalid.
-    pub async fn open(config: &Config, metrics: &mut Metrics) -> Result<Self, LimitsError> {
+    pub async fn open(config: &Config, metrics: &mut Metrics) -> RedisResult<Self> {
         let redis = match &config.redis {
             None => None,
             Some(url) => {

@@ -78,9 +78,8 @@ impl AbuseLimits {
     /// The buckets of a sign-in attempt: check them before the password is verified.
     #[must_use]
     pub fn sign_in(&self, from: Network, name: &str) -> Buckets<'_> {
-        let address = self.bucket(SIGN_IN_ADDRESS, LimitKey::Network(from));
-        let name = self.bucket(SIGN_IN_NAME, LimitKey::name_from(from, name));
-        address.into_iter().chain(name).collect()
+        let address = (SIGN_IN_ADDRESS, LimitKey::Network(from));
+        self.buckets([address, (SIGN_IN_NAME, LimitKey::name_from(from, name))])
     }
 
     /// The bucket of wrong client secrets. Use it with [`CountMode::Peek`](super::CountMode::Peek)
@@ -88,18 +87,20 @@ impl AbuseLimits {
     /// was wrong, so that requests with the right secret are not counted.
     #[must_use]
     pub fn client_secret(&self, from: Network, client_id: &str) -> Buckets<'_> {
-        self.bucket(CLIENT_SECRET, LimitKey::name_from(from, client_id)).into_iter().collect()
+        self.buckets([(CLIENT_SECRET, LimitKey::name_from(from, client_id))])
     }
 
     /// The bucket of app registrations.
     #[must_use]
     pub fn app_registration(&self, from: Network) -> Buckets<'_> {
-        self.bucket(APP_REGISTRATION, LimitKey::Network(from)).into_iter().collect()
+        self.buckets([(APP_REGISTRATION, LimitKey::Network(from))])
     }
 
-    fn bucket(&self, name: &str, key: LimitKey) -> Option<Bucket<'_>> {
-        let limit = self.0.iter().find(|limit| limit.name() == name)?;
-        Some(Bucket { limit, key })
+    fn buckets<const N: usize>(&self, keys: [(&str, LimitKey); N]) -> Buckets<'_> {
+        let find = |name| self.0.iter().find(|limit| limit.name() == name);
+        keys.into_iter()
+            .filter_map(|(name, key)| Some(Bucket { limit: find(name)?, key }))
+            .collect()
     }
 }
 

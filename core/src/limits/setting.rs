@@ -127,7 +127,7 @@ mod tests {
     }
 
     fn names(table: &LimitTable) -> Vec<&str> {
-        table.rows().iter().map(|row| row.limit.name()).collect()
+        table.rows.iter().map(|row| row.limit.name()).collect()
     }
 
     #[test]
@@ -142,10 +142,10 @@ mod tests {
             table(json!({"media": {"requests": 60}, "ip": {"window": "1h 30m"}})).unwrap();
         let defaults = LimitTable::default();
         assert_eq!(names(&changed), names(&defaults));
-        let (media, was) = (&changed.rows()[1], &defaults.rows()[1]);
+        let (media, was) = (&changed.rows[1], &defaults.rows[1]);
         assert_eq!((media.limit.requests(), media.limit.window().as_secs()), (60, 1800));
         assert_eq!((media.per, &media.matches), (was.per, &was.matches));
-        assert_eq!(changed.rows()[3].limit.window().as_secs(), 5400);
+        assert_eq!(changed.rows[3].limit.window().as_secs(), 5400);
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         });
         let changed = table(json!({"media": false, "search": search})).unwrap();
         assert_eq!(names(&changed), ["account", "delete", "ip", "sign_up", "search"]);
-        let row = &changed.rows()[4];
+        let row = &changed.rows[4];
         assert_eq!((row.per, row.matches.len(), row.limit.requests()), (KeyKind::Ip, 2, 10));
     }
 

@@ -40,7 +40,8 @@ impl fmt::Display for LimitRow {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "BTreeMap<String, LimitSetting>")]
 pub struct LimitTable {
-    rows: Vec<LimitRow>,
+    /// The rows, in order.
+    pub rows: Vec<LimitRow>,
 }
 
 const MINUTES: u64 = 60;
@@ -112,12 +113,6 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
 }
 
 impl LimitTable {
-    /// The rows, in order.
-    #[must_use]
-    pub fn rows(&self) -> &[LimitRow] {
-        &self.rows
-    }
-
     /// The buckets of a sign-up through another endpoint than Mastodon's, like Matrix's `register`:
     /// those that count `POST /api/v1/accounts`, without the rows for every path, which have counted
     /// the actual request already.
@@ -134,27 +129,24 @@ impl LimitTable {
     /// `target` is the path of the request in any spelling. `account` is the account of a valid
     /// access token: a request with an invalid token counts for its address only.
     #[must_use]
-    pub fn buckets(
-        &self,
+    pub fn buckets<'a>(
+        &'a self,
         method: &str,
         target: &str,
         account: Option<i64>,
         from: Network,
-    ) -> Buckets<'_> {
+    ) -> Buckets<'a> {
         let mut route = None;
-        let mut buckets = Buckets::new();
-        for row in &self.rows {
-            if !row.matches.iter().any(|pattern| pattern.matches(method, target, &mut route)) {
-                continue;
-            }
+        let bucket = |row: &'a LimitRow| {
             let key = match (row.per, account) {
-                (KeyKind::Account, Some(account)) => LimitKey::Account(account),
-                (KeyKind::Account, None) => continue,
+                (KeyKind::Account, account) => LimitKey::Account(account?),
                 (KeyKind::Ip, _) => LimitKey::Network(from),
             };
-            buckets.push(Bucket { limit: &row.limit, key });
-        }
-        buckets
+            let mut patterns = row.matches.iter();
+            let is_counted = patterns.any(|pattern| pattern.matches(method, target, &mut route));
+            is_counted.then_some(Bucket { limit: &row.limit, key })
+        };
+        self.rows.iter().filter_map(bucket).collect()
     }
 }
 
@@ -176,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_default_table_is_mastodons_and_is_displayed_in_one_line_per_row() {
-        let rows: Vec<_> = LimitTable::default().rows().iter().map(ToString::to_string).collect();
+        let rows: Vec<_> = LimitTable::default().rows.iter().map(ToString::to_string).collect();
         let expected = [
             "300 in 5m per account: *",
             "30 in 30m per account: POST /api/v1/media",

@@ -33,7 +33,7 @@ impl ActiveLimits {
     #[must_use]
     pub fn new(config: &Config, metrics: &LimitMetrics) -> Self {
         let (table, abuse) = (config.limits.rows.clone(), config.limits.abuse.clone());
-        let limits = table.rows().iter().map(|row| &row.limit).chain(abuse.limits());
+        let limits = table.rows.iter().map(|row| &row.limit).chain(abuse.limits());
         let counters =
             limits.map(|limit| (limit.name().to_owned(), metrics.counters(limit.name()))).collect();
         Self {
@@ -54,12 +54,10 @@ impl ActiveLimits {
         account: Option<i64>,
         from: Network,
     ) -> Buckets<'_> {
-        match self.mode {
-            LimitMode::Enforce | LimitMode::Shadow => {
-                self.table.buckets(method, target, account, from)
-            }
-            LimitMode::Off => Buckets::new(),
+        if self.mode == LimitMode::Off {
+            return Buckets::new();
         }
+        self.table.buckets(method, target, account, from)
     }
 
     /// Records a decision in the metrics. In shadow mode `rejected` counts would-be rejections.
@@ -105,7 +103,7 @@ impl ActiveLimits {
             ("mode".to_owned(), format!("{:?}", self.mode).to_lowercase()),
             ("trusted_proxies".to_owned(), self.proxies.to_string()),
         ];
-        let rows = self.table.rows().iter();
+        let rows = self.table.rows.iter();
         lines.extend(rows.map(|row| (row.limit.name().to_owned(), row.to_string())));
         let abuse = self.abuse.limits();
         lines.extend(abuse.map(|limit| (limit.name().to_owned(), limit.to_string())));

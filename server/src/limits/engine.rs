@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use belfry_core::limits::{Bucket, CountMode, UnixMicros, RateLimitDecision, Window, decide};
+use belfry_core::limits::{Bucket, CountMode, RateLimitDecision, UnixMicros, Window, decide};
 use jiff::Timestamp;
 use tokio::time::Instant;
 

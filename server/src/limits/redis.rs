@@ -20,8 +20,8 @@ use std::time::Duration;
 
 use belfry_core::limits::{Bucket, CountMode};
 use redis::{ErrorKind, IntoConnectionInfo, RedisResult};
-use tokio::task::AbortHandle;
 use tokio::time::timeout;
+use tokio_util::task::AbortOnDropHandle;
 
 pub(super) use self::connection::WindowState;
 use self::reconnect::ManagedConnection;
@@ -30,7 +30,7 @@ use self::reconnect::ManagedConnection;
 #[derive(Debug)]
 pub struct RedisCounters {
     connection: Arc<ManagedConnection>,
-    reconnect_task: AbortHandle,
+    _reconnect_task: AbortOnDropHandle<()>,
 }
 
 impl RedisCounters {
@@ -52,7 +52,7 @@ impl RedisCounters {
             tracing::warn!(reason, "Redis unavailable, using local counters");
         }
         let task = tokio::spawn(reconnect::reconnect_loop(Arc::clone(&connection)));
-        Ok(Self { connection, reconnect_task: task.abort_handle() })
+        Ok(Self { connection, _reconnect_task: AbortOnDropHandle::new(task) })
     }
 
     /// Counts a request. Returns the windows before it; `None` when Redis is unavailable.
@@ -77,11 +77,5 @@ impl RedisCounters {
     /// Whether Redis is used at the moment.
     pub(super) fn is_connected(&self) -> bool {
         self.connection.get().is_some()
-    }
-}
-
-impl Drop for RedisCounters {
-    fn drop(&mut self) {
-        self.reconnect_task.abort();
     }
 }

@@ -17,6 +17,7 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
 use tokio_postgres::{Column, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::cache::Cache;
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
@@ -29,7 +30,7 @@ pub(super) struct Postgres {
     cache: Arc<Cache>,
     timeout: Duration,
     node_id: Arc<listen::NodeId>,
-    _listener: listen::Listener,
+    _listener: AbortOnDropHandle<()>,
 }
 
 impl Postgres {
@@ -67,8 +68,7 @@ impl Postgres {
             .build()
             .map_err(|error| failed(error.to_string()))?;
         let node_id = Arc::new(listen::NodeId::new());
-        let listener =
-            listen::Listener::start(config, tls, Arc::clone(&cache), Arc::clone(&node_id));
+        let listener = listen::start(config, tls, Arc::clone(&cache), Arc::clone(&node_id));
         Ok(Self { pool, cache, timeout: options.timeout, node_id, _listener: listener })
     }
 }
@@ -226,13 +226,8 @@ impl From<tokio_postgres::Error> for StoreError {
 
 /// The error with its causes; its own text is often only "db error".
 fn describe(error: &tokio_postgres::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
+    let chain = std::iter::successors(Some(error as &dyn std::error::Error), |e| e.source());
+    chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 impl ToSql for Value {

@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::{StreamExt, future, stream};
-use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::random;
 use crate::store::cache::Cache;
@@ -63,34 +63,23 @@ fn random_id() -> u64 {
     u64::from_be_bytes(random::bytes())
 }
 
-/// The listening task; aborted on drop.
-pub(super) struct Listener(JoinHandle<()>);
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-impl Listener {
-    /// Starts listening, and reconnects whenever the connection is lost.
-    pub(super) fn start(
-        config: Config,
-        tls: MakeRustlsConnect,
-        cache: Arc<Cache>,
-        node_id: Arc<NodeId>,
-    ) -> Self {
-        Self(tokio::spawn(async move {
-            loop {
-                let reason = listen(&config, tls.clone(), &cache, &node_id).await;
-                if cache.is_enabled() {
-                    tracing::warn!(%reason, "cache disabled, notifications cannot be received");
-                    cache.set_enabled(false);
-                }
-                sleep(PROBE_INTERVAL).await;
+/// Listens in a task until the handle is dropped, and reconnects whenever the connection is lost.
+pub(super) fn start(
+    config: Config,
+    tls: MakeRustlsConnect,
+    cache: Arc<Cache>,
+    node_id: Arc<NodeId>,
+) -> AbortOnDropHandle<()> {
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        loop {
+            let reason = listen(&config, tls.clone(), &cache, &node_id).await;
+            if cache.is_enabled() {
+                tracing::warn!(%reason, "cache disabled, notifications cannot be received");
+                cache.set_enabled(false);
             }
-        }))
-    }
+            sleep(PROBE_INTERVAL).await;
+        }
+    }))
 }
 
 /// Listens until the connection fails, and returns the reason.
