@@ -5,6 +5,7 @@
 //! constant time, and a database index never sees secret bytes.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -156,6 +157,12 @@ pub struct Sha256Digest([u8; 32]);
 impl PartialEq for Sha256Digest {
     fn eq(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl Hash for Sha256Digest {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
     }
 }
 
