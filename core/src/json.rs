@@ -46,7 +46,6 @@ pub enum JsonError {
 
 impl JsonError {
     /// Returns true if the bytes are not JSON, as opposed to JSON that is not accepted.
-    #[must_use]
     pub fn is_not_json(&self) -> bool {
         matches!(self, Self::NotUtf8 { .. } | Self::Syntax(_))
     }
@@ -96,7 +95,6 @@ fn parse_with(bytes: &[u8], streamed: Option<Streamed<'_>>) -> Result<Value, Jso
 }
 
 /// Serialises a response body.
-#[must_use]
 pub fn to_bytes(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("all map keys are strings")
 }

@@ -76,19 +76,16 @@ impl Limit {
     }
 
     /// The name in settings, headers and metrics.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The number of requests that one window admits.
-    #[must_use]
     pub fn requests(&self) -> u32 {
         self.requests
     }
 
     /// The length of a window.
-    #[must_use]
     pub fn window(&self) -> Duration {
         self.window
     }
@@ -163,7 +160,6 @@ pub struct QuotaStatus {
 
 impl QuotaStatus {
     /// Whether at least 80 % of the limit is used, which metrics report as an early warning.
-    #[must_use]
     pub fn is_nearly_exhausted(&self) -> bool {
         let requests = u64::from(self.limit.requests());
         (requests - u64::from(self.remaining).min(requests)) * 5 >= requests * 4
@@ -209,26 +205,22 @@ pub fn decide(
 
 impl RateLimitDecision {
     /// Whether every bucket had a request left.
-    #[must_use]
     pub fn is_admitted(&self) -> bool {
         self.statuses.iter().all(|status| status.admitted)
     }
 
     /// The state of each bucket, in the order of the buckets.
-    #[must_use]
     pub fn statuses(&self) -> &[QuotaStatus] {
         &self.statuses
     }
 
     /// The status for headers that report a single limit: one that rejected the request, or else
     /// the one with the fewest requests left. Among equals, the one with the latest reset.
-    #[must_use]
     pub fn closest(&self) -> Option<&QuotaStatus> {
         self.statuses.iter().min_by_key(|s| (s.admitted, s.remaining, Reverse(s.reset)))
     }
 
     /// Combines decisions about different limits of one request.
-    #[must_use]
     pub fn merge(mut self, other: Self) -> Self {
         // A decision without limits may be the default, whose time is 0.
         self.at = self.at.max(other.at);
@@ -237,7 +229,6 @@ impl RateLimitDecision {
     }
 
     /// How long a rejected client has to wait; `None` for an admitted request.
-    #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         if self.is_admitted() {
             return None;

@@ -45,7 +45,6 @@ pub fn parse_query(text: &str) -> Result<Vec<(String, String)>, PercentError> {
 
 /// Decodes a form value and leaves a malformed escape as it is, for clients that do not encode a
 /// literal `%`. `None` if the decoded bytes are not UTF-8.
-#[must_use]
 pub fn decode_lenient(text: &str) -> Option<String> {
     percent_decode_str(&text.replace('+', " ")).decode_utf8().ok().map(Cow::into_owned)
 }
@@ -53,7 +52,6 @@ pub fn decode_lenient(text: &str) -> Option<String> {
 /// Encodes a value for a query, a fragment or a form.
 ///
 /// A space becomes `%20`, which is also understood where `+` is not.
-#[must_use]
 pub fn encode(value: &str) -> String {
     utf8_percent_encode(value, RESERVED).to_string()
 }

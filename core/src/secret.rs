@@ -24,13 +24,11 @@ pub struct Secret(String);
 
 impl Secret {
     /// Wraps the text of a secret.
-    #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
     /// The text of the secret.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -54,7 +52,6 @@ impl SplitToken {
     pub const RANDOM_BYTES: usize = LookupKey::RANDOM_BYTES + SECRET_BYTES;
 
     /// Creates a token from the time and random bytes.
-    #[must_use]
     pub fn new(now: Timestamp, random: [u8; Self::RANDOM_BYTES]) -> Self {
         let [_, _, time @ ..] = now.as_millisecond().to_be_bytes();
         let mut bytes = [0; TOKEN_BYTES];
@@ -64,7 +61,6 @@ impl SplitToken {
     }
 
     /// Parses a secret that a client sent; `None` if the server cannot have issued it.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = decode::<TOKEN_BYTES>(text)?;
         Some(Self::from_bytes(text.to_owned(), &bytes))
@@ -78,19 +74,16 @@ impl SplitToken {
     }
 
     /// The whole token in the clear.
-    #[must_use]
     pub fn secret(&self) -> &Secret {
         &self.secret
     }
 
     /// The text of the whole token.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         self.secret.reveal()
     }
 
     /// The stored form.
-    #[must_use]
     pub fn hashed(&self) -> HashedSecret {
         self.hashed
     }
@@ -110,13 +103,11 @@ impl LookupKey {
     const RANDOM_BYTES: usize = Self::BYTES - TIME_BYTES;
 
     /// 32 hexadecimal digits, which sort like the key.
-    #[must_use]
     pub fn to_text(self) -> String {
         format!("{:032x}", u128::from_be_bytes(self.0))
     }
 
     /// Parses [`LookupKey::to_text`].
-    #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let key = u128::from_str_radix(text, 16).ok().map(|key| Self(key.to_be_bytes()))?;
         (key.to_text() == text).then_some(key)
@@ -135,13 +126,11 @@ pub struct HashedSecret {
 
 impl HashedSecret {
     /// 64 characters of base64url.
-    #[must_use]
     pub fn to_text(self) -> String {
         BASE64_URL_SAFE_NO_PAD.encode([&self.lookup.0[..], &self.digest.0[..]].concat())
     }
 
     /// Parses [`HashedSecret::to_text`].
-    #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let bytes = decode::<TOKEN_BYTES>(text)?;
         let (lookup, digest) = bytes.split_first_chunk()?;
@@ -168,19 +157,16 @@ impl Hash for Sha256Digest {
 
 impl Sha256Digest {
     /// The digest of a text.
-    #[must_use]
     pub fn of(text: &str) -> Self {
         Self(Sha256::digest(text).into())
     }
 
     /// 43 characters of base64url.
-    #[must_use]
     pub fn to_text(self) -> String {
         BASE64_URL_SAFE_NO_PAD.encode(self.0)
     }
 
     /// Parses [`Sha256Digest::to_text`].
-    #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         decode(text).map(Self)
     }

@@ -13,7 +13,6 @@ macro_rules! wire_enum {
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
             /// The name in the protocol.
-            #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
@@ -21,7 +20,6 @@ macro_rules! wire_enum {
             }
 
             /// The value with this name in the protocol.
-            #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|value| value.as_str() == name)
             }

@@ -73,20 +73,17 @@ impl AppState {
     }
 
     /// Issues tokens with the configured lifetime.
-    #[must_use]
     pub fn token_issuer(&self) -> TokenIssuer<'_> {
         let lifetime = self.config.oauth.token_lifetime;
         TokenIssuer { store: &self.store, now: self.clock.now(), lifetime }
     }
 
     /// The URI that identifies an account. It never changes and is never reused.
-    #[must_use]
     pub fn account_uri(&self, account: i64) -> String {
         format!("{}/users/{account}", self.base_url)
     }
 
     /// The part of a user id after the colon.
-    #[must_use]
     pub fn server_name(&self) -> &str {
         self.config.server_name_for(&self.base_url)
     }

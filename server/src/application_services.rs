@@ -29,7 +29,6 @@ impl ApplicationServices {
     }
 
     /// The application service with this token.
-    #[must_use]
     pub fn by_token(&self, token: &Secret) -> Option<&Arc<ApplicationService>> {
         if self.0.is_empty() { None } else { self.by_digest(Sha256Digest::of(token.reveal())) }
     }
@@ -39,7 +38,6 @@ impl ApplicationServices {
     }
 
     /// Whether a user id is in an exclusive namespace, and thus cannot be registered.
-    #[must_use]
     pub fn is_reserved(&self, user_id: &str) -> bool {
         self.0.iter().any(|service| service.reserves(user_id))
     }

@@ -74,7 +74,6 @@ enum DatabaseUse {
 }
 
 /// Runs the command given by the arguments of the process.
-#[must_use]
 pub fn run() -> ExitCode {
     let command = Cli::command()
         .args(global_flags())

@@ -30,7 +30,6 @@ pub struct FakeClock(AtomicI64);
 #[cfg(any(test, feature = "test-support"))]
 impl FakeClock {
     /// A clock at this second since the Unix epoch.
-    #[must_use]
     pub fn at(second: i64) -> Self {
         Self(AtomicI64::new(second * 1000))
     }

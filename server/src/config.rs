@@ -223,7 +223,6 @@ impl Config {
     }
 
     /// The database to open.
-    #[must_use]
     pub fn database(&self) -> Database {
         match &self.database {
             Some(url) => Database::Postgres(url.clone()),
@@ -232,13 +231,11 @@ impl Config {
     }
 
     /// The part of a user id after the colon: the configured name, or the host of the base URL.
-    #[must_use]
     pub fn server_name_for<'a>(&'a self, base_url: &'a BaseUrl) -> &'a str {
         self.server_name.as_deref().unwrap_or_else(|| base_url.host())
     }
 
     /// The configured base URL, or the one of the bound address.
-    #[must_use]
     pub fn base_url(&self, bound: SocketAddr) -> BaseUrl {
         self.base_url.clone().unwrap_or_else(|| BaseUrl::from_address(bound, self.tls.is_some()))
     }

@@ -49,13 +49,11 @@ impl Language {
     }
 
     /// Its two-letter code, used in requests and sessions.
-    #[must_use]
     pub const fn code(self) -> &'static str {
         self.locale().0
     }
 
     /// Its language tag in HTML, by which browsers choose fonts and screen readers choose voices.
-    #[must_use]
     pub const fn tag(self) -> &'static str {
         match self {
             Self::Portuguese => "pt-BR",
@@ -65,7 +63,6 @@ impl Language {
     }
 
     /// Its text direction, as an HTML attribute.
-    #[must_use]
     pub const fn direction(self) -> &'static str {
         match self {
             Self::Arabic => "rtl",

@@ -49,7 +49,6 @@ impl Limits {
     }
 
     /// The active limits.
-    #[must_use]
     pub fn active(&self) -> Guard<Arc<ActiveLimits>> {
         self.active.load()
     }

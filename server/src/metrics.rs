@@ -88,7 +88,6 @@ impl Metrics {
     }
 
     /// All metrics in the text format.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("writing to a string never fails");
@@ -144,7 +143,6 @@ impl LimitMetrics {
     }
 
     /// The counters of a limit. They outlive a change of its numbers.
-    #[must_use]
     pub fn counters(&self, limit: &str) -> LimitCounters {
         let limit = ("limit", limit.to_owned());
         let decisions = |outcome: &str| {

@@ -41,7 +41,6 @@ pub struct HashQueueFull;
 
 impl Passwords {
     /// Allows this many concurrent hashes; by default the number of cores.
-    #[must_use]
     pub fn new(parallel: Option<NonZeroUsize>) -> Self {
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         let parallel = parallel.map_or_else(cores, usize::from);
@@ -102,7 +101,6 @@ impl Passwords {
 
 /// Whether a stored hash is weaker than the current parameters. It is replaced at the next
 /// successful sign-in.
-#[must_use]
 pub fn is_weak(hash: &str) -> bool {
     let Ok(hash) = PasswordHash::new(hash) else { return false };
     let (current, Ok(stored)) = (argon2(), Params::try_from(&hash)) else { return true };

@@ -7,7 +7,6 @@ use belfry_core::secret::SplitToken;
 /// # Panics
 ///
 /// If the operating system cannot provide random bytes, because no secure fallback exists.
-#[must_use]
 #[expect(clippy::disallowed_methods, reason = "the only source of randomness")]
 pub fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
@@ -16,13 +15,11 @@ pub fn bytes<const N: usize>() -> [u8; N] {
 }
 
 /// A new token, code, client secret or cookie.
-#[must_use]
 pub fn secret(now: jiff::Timestamp) -> SplitToken {
     SplitToken::new(now, bytes())
 }
 
 /// A generated password: 20 unambiguous characters (100 bits) in groups of five.
-#[must_use]
 pub fn password() -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let groups = bytes::<20>().map(|byte| char::from(ALPHABET[usize::from(byte % 32)]));
@@ -31,7 +28,6 @@ pub fn password() -> String {
 
 /// A new id of an account or app, ordered by time with 16 random bits per millisecond. Callers
 /// retry on a collision.
-#[must_use]
 pub fn id(now: jiff::Timestamp) -> i64 {
     now.as_millisecond() << 16 | i64::from(u16::from_be_bytes(bytes()))
 }

@@ -38,7 +38,6 @@ const ENTRY_BYTES: usize = 64;
 
 impl RuleIndexCache {
     /// An empty cache. `max_bytes` limits the stored size of the rules.
-    #[must_use]
     pub fn new(max_bytes: usize) -> Self {
         Self { max_bytes, state: Mutex::default() }
     }

@@ -174,7 +174,6 @@ impl Store {
     }
 
     /// Number of failed reads and writes.
-    #[must_use]
     pub fn failures(&self) -> &Counter {
         &self.engine.failures
     }
@@ -186,7 +185,6 @@ impl Store {
 
     /// Whether the cache is in use: always with SQLite; with PostgreSQL while notifications of
     /// other nodes' writes are received.
-    #[must_use]
     pub fn is_cache_enabled(&self) -> bool {
         self.cache.is_enabled()
     }

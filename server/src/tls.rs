@@ -39,7 +39,6 @@ impl Tls {
     }
 
     /// The acceptor of the next connection.
-    #[must_use]
     pub fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(self.current.load_full())
     }

@@ -28,7 +28,6 @@ pub enum FirstPartyApp<'a> {
 
 impl<'a> FirstPartyApp<'a> {
     /// Recognises a first-party app by its client id. The client ids of registered apps are random.
-    #[must_use]
     pub fn from_client_id(client_id: &'a str) -> Option<Self> {
         match client_id.strip_prefix(COMMAND_LINE) {
             Some(title) => Some(Self::CommandLine(title)),

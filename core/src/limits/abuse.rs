@@ -76,7 +76,6 @@ impl AbuseLimits {
     }
 
     /// The buckets of a sign-in attempt: check them before the password is verified.
-    #[must_use]
     pub fn sign_in(&self, from: Network, name: &str) -> Buckets<'_> {
         let address = (SIGN_IN_ADDRESS, LimitKey::Network(from));
         self.buckets([address, (SIGN_IN_NAME, LimitKey::name_from(from, name))])
@@ -85,13 +84,11 @@ impl AbuseLimits {
     /// The bucket of wrong client secrets. Use it with [`CountMode::Peek`](super::CountMode::Peek)
     /// before a secret is verified and with [`CountMode::Charge`](super::CountMode::Charge) when it
     /// was wrong, so that requests with the right secret are not counted.
-    #[must_use]
     pub fn client_secret(&self, from: Network, client_id: &str) -> Buckets<'_> {
         self.buckets([(CLIENT_SECRET, LimitKey::name_from(from, client_id))])
     }
 
     /// The bucket of app registrations.
-    #[must_use]
     pub fn app_registration(&self, from: Network) -> Buckets<'_> {
         self.buckets([(APP_REGISTRATION, LimitKey::Network(from))])
     }

@@ -54,7 +54,6 @@ impl fmt::Display for Cidr {
 
 impl Cidr {
     /// Whether the range contains an address. An IPv4-mapped IPv6 address counts as IPv4.
-    #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())
     }

@@ -21,14 +21,12 @@ pub struct TrustedProxies(pub Vec<Cidr>);
 
 impl TrustedProxies {
     /// Whether an address belongs to a trusted proxy.
-    #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.iter().any(|range| range.contains(address))
     }
 
     /// The address of the client, from the peer's address and the values of the two headers, each
     /// in the order of its lines.
-    #[must_use]
     pub fn client_address<'a>(
         &self,
         peer: IpAddr,

@@ -15,7 +15,6 @@ const MILLISECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
 impl RateLimitDecision {
     /// `RateLimit`: `"account";r=299;t=300, "ip";r=12;t=41`. Names of limits need no escaping.
-    #[must_use]
     pub fn rate_limit(&self) -> String {
         let parameters = |status: &QuotaStatus| {
             let seconds = whole_seconds(self.at.until(status.reset));
@@ -25,7 +24,6 @@ impl RateLimitDecision {
     }
 
     /// `RateLimit-Policy`: `"account";q=300;w=300, "ip";q=300;w=300`
-    #[must_use]
     pub fn rate_limit_policy(&self) -> String {
         self.list(|QuotaStatus { limit, .. }| {
             [(";q=", limit.requests().into()), (";w=", limit.window().as_secs())]
@@ -52,7 +50,6 @@ impl RateLimitDecision {
 
 impl QuotaStatus {
     /// `X-RateLimit-Reset`: ISO 8601 in UTC with three digits of a second, rounded up.
-    #[must_use]
     pub fn reset_time(&self) -> String {
         let milliseconds = self.reset.0.saturating_add(999).div_euclid(1000);
         let reset = Timestamp::from(UnixMicros(milliseconds.saturating_mul(1000)));
@@ -65,7 +62,6 @@ impl QuotaStatus {
 
 /// A duration in whole seconds, as in `Retry-After`. Rounded up and never 0, so that a client that
 /// waits this long does not retry too early.
-#[must_use]
 pub fn whole_seconds(wait: Duration) -> u64 {
     let up = u64::from(wait.subsec_nanos() > 0);
     wait.as_secs().saturating_add(up).max(1)

@@ -32,7 +32,6 @@ pub enum LimitKey {
 
 impl LimitKey {
     /// The key of a name tried from a network. Case and surrounding white space are ignored.
-    #[must_use]
     pub fn name_from(network: Network, name: &str) -> Self {
         Self::NameFrom(network, Sha256Digest::of(&name.trim().to_lowercase()))
     }
@@ -56,7 +55,6 @@ pub struct Network(IpAddr);
 
 impl Network {
     /// The network of an address. An IPv4-mapped IPv6 address counts as IPv4.
-    #[must_use]
     pub fn from_address(address: IpAddr) -> Self {
         match address.to_canonical() {
             IpAddr::V6(v6) => Self(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into()),

@@ -67,7 +67,6 @@ fn from_headers(pair: HeaderPair<'_>) -> Result<Option<OriginalRequest<'_>>, Ori
 
 impl OriginalRequest<'_> {
     /// The query of the target.
-    #[must_use]
     pub fn query(&self) -> Option<&str> {
         self.target.split_once('?').map(|(_, query)| query)
     }

@@ -18,7 +18,6 @@ pub struct Route(String);
 
 impl Route {
     /// Normalises the target of a request: a path, with or without a query, or a whole URL.
-    #[must_use]
     pub fn normalize(target: &str) -> Self {
         let mut route = String::with_capacity(target.len());
         let decoded: Vec<u8> = percent_decode_str(path(target)).collect();

@@ -116,7 +116,6 @@ impl LimitTable {
     /// The buckets of a sign-up through another endpoint than Mastodon's, like Matrix's `register`:
     /// those that count `POST /api/v1/accounts`, without the rows for every path, which have counted
     /// the actual request already.
-    #[must_use]
     pub fn sign_up_buckets(&self, from: Network) -> Buckets<'_> {
         let mut buckets = self.buckets("POST", "/api/v1/accounts", None, from);
         let counted = self.buckets("POST", "/", None, from);
@@ -128,7 +127,6 @@ impl LimitTable {
     ///
     /// `target` is the path of the request in any spelling. `account` is the account of a valid
     /// access token: a request with an invalid token counts for its address only.
-    #[must_use]
     pub fn buckets<'a>(
         &'a self,
         method: &str,

@@ -10,13 +10,11 @@ pub struct UnixMicros(pub i64);
 
 impl UnixMicros {
     /// Adds a duration; saturates.
-    #[must_use]
     pub fn plus(self, time: Duration) -> Self {
         Self(self.0.saturating_add(time.as_micros().try_into().unwrap_or(i64::MAX)))
     }
 
     /// The duration until `then`; zero when it has passed.
-    #[must_use]
     pub fn until(self, then: Self) -> Duration {
         Duration::from_micros(then.0.saturating_sub(self.0).try_into().unwrap_or(0))
     }

@@ -1,20 +1,17 @@
 //! Matrix user ids (`@localpart:server`) and device ids.
 
 /// Formats the user id of an account.
-#[must_use]
 pub fn user_id(name: &str, server_name: &str) -> String {
     ["@", name, ":", server_name].concat()
 }
 
 /// Returns the localpart of a user id, or `None` if the id belongs to another server.
-#[must_use]
 pub fn localpart<'a>(id: &'a str, server_name: &str) -> Option<&'a str> {
     let (localpart, server) = id.strip_prefix('@')?.split_once(':')?;
     (server == server_name && !localpart.is_empty()).then_some(localpart)
 }
 
 /// Makes a device id of ten capital letters from random bytes, for clients that do not send one.
-#[must_use]
 pub fn device_id(random: [u8; 10]) -> String {
     random.map(|byte| char::from(b'A' + byte % 26)).iter().collect()
 }

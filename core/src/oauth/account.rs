@@ -51,7 +51,6 @@ pub enum FieldError {
 
 impl FieldError {
     /// The error code in the `details` of Mastodon's API.
-    #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
             Self::Blank => "ERR_BLANK",
@@ -65,7 +64,6 @@ impl FieldError {
     }
 
     /// The length that the text names, if any.
-    #[must_use]
     pub const fn count(self) -> Option<usize> {
         match self {
             Self::TooLong(count) | Self::TooShort(count) => Some(count),

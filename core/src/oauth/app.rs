@@ -27,7 +27,6 @@ pub struct App {
 
 impl App {
     /// The requested redirect URI, if it matches a registered one.
-    #[must_use]
     pub fn find_redirect_uri(&self, requested: &str) -> Option<RedirectUri> {
         self.details.redirect_uris.iter().find_map(|uri| uri.match_requested(requested))
     }
@@ -45,7 +44,6 @@ impl App {
 
     /// The scopes of the token for a user who signs up through the app: all declared scopes but
     /// those of admins.
-    #[must_use]
     pub fn sign_up_scopes(&self) -> Scopes {
         self.details.scopes.iter().filter(|scope| !scope.is_admin()).collect()
     }
@@ -106,7 +104,6 @@ pub enum AppError {
 
 impl Registration {
     /// Collects the fields of a registration. Lists are repeated fields like `redirect_uris[]`.
-    #[must_use]
     pub fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut registration = Self::default();
         for (name, value) in pairs {
@@ -168,7 +165,6 @@ impl Registration {
 }
 
 /// Whether a name has no visible character.
-#[must_use]
 pub fn is_blank(name: &str) -> bool {
     name.chars().all(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
 }

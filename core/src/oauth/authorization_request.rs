@@ -88,7 +88,6 @@ impl AuthorizationRequest {
     /// Determines the next step. `signed_in`: whether the user has signed in for this request; a
     /// session suffices, unless the request forces a login. `granted`: the scopes of each active
     /// grant of the user to this app.
-    #[must_use]
     pub fn next_step<'a>(
         &self,
         signed_in: bool,

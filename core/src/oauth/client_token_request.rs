@@ -46,7 +46,6 @@ impl ClientTokenRequest {
 
 /// Whether an app may introspect a token: a token that was issued to it, or any token if the app is
 /// configured as a resource server.
-#[must_use]
 pub fn may_introspect(app: &App, token_app_id: i64, resource_servers: &[String]) -> bool {
     app.id == token_app_id || resource_servers.contains(&app.client_id)
 }

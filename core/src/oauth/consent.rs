@@ -40,7 +40,6 @@ impl ConsentItem {
 
 /// The items for these scopes, in the order of [`Scope::ALL`]. Scopes that another one covers are
 /// omitted, and those for reading and writing the same resource are merged.
-#[must_use]
 pub fn items(scopes: &Scopes) -> Vec<ConsentItem> {
     let mut items: Vec<ConsentItem> = Vec::new();
     let is_covered = |scope| scopes.iter().any(|other| other != scope && other.covers(scope));

@@ -58,7 +58,6 @@ pub enum OAuthError {
 
 impl OAuthError {
     /// The value of `error` in a response (RFC 6749, sections 4.1.2.1 and 5.2).
-    #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
             Self::Missing(_)
@@ -81,7 +80,6 @@ impl OAuthError {
     }
 
     /// The parameter that the description names, if any.
-    #[must_use]
     pub const fn parameter(self) -> Option<Parameter> {
         match self {
             Self::Missing(name) | Self::Repeated(name) | Self::NotOneValue(name) => Some(name),

@@ -53,7 +53,6 @@ pub fn from_json(json: Value) -> Result<Pairs, FormError> {
 }
 
 /// The last value of a field, or an empty string.
-#[must_use]
 pub fn last_value<'a>(pairs: &'a Pairs, name: &str) -> &'a str {
     pairs.iter().rfind(|(found, _)| found == name).map_or("", |(_, value)| value)
 }

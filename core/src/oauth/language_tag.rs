@@ -4,7 +4,6 @@
 const MAX_LENGTH: usize = 35;
 
 /// Normalizes a tag like `de` or `pt_BR` to hyphens; `None` if it is malformed.
-#[must_use]
 pub fn normalize(text: &str) -> Option<String> {
     let mut subtags = text.split(['-', '_']);
     let language = subtags.next().unwrap_or_default();

@@ -8,14 +8,12 @@ use super::scope::Scope;
 
 /// The issuer identifier. Clients compare the issuer in the metadata with the one in each
 /// authorization response (RFC 9207), byte by byte.
-#[must_use]
 pub fn issuer(base_url: &str) -> String {
     format!("{}/", base_url.trim_end_matches('/'))
 }
 
 /// The metadata document of the server at this base URL. `endpoints` are the names of the endpoints
 /// in the document and their paths.
-#[must_use]
 pub fn document(base_url: &str, endpoints: &[(&str, &str)], documentation_url: &str) -> Value {
     let scopes: Vec<_> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
     let response_modes: Vec<_> = ResponseMode::ALL.iter().map(|mode| mode.as_str()).collect();

@@ -10,7 +10,6 @@ pub struct Parameters<'a>(&'a [(String, String)]);
 
 impl<'a> Parameters<'a> {
     /// Wraps the pairs of a query, of a body, or of both in sequence.
-    #[must_use]
     pub const fn new(pairs: &'a [(String, String)]) -> Self {
         Self(pairs)
     }

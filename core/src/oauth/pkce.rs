@@ -6,13 +6,11 @@ use crate::secret::Sha256Digest;
 pub const METHOD: &str = "S256";
 
 /// Whether a `code_challenge` is the SHA-256 digest of this verifier, compared in constant time.
-#[must_use]
 pub fn matches(challenge: Sha256Digest, verifier: &str) -> bool {
     challenge == Sha256Digest::of(verifier)
 }
 
 /// Whether the `code_verifier` of a token request has 43 to 128 unreserved characters.
-#[must_use]
 pub fn is_well_formed(verifier: &str) -> bool {
     let is_unreserved = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
     (43..=128).contains(&verifier.len()) && verifier.bytes().all(is_unreserved)

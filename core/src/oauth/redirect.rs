@@ -92,13 +92,11 @@ impl RedirectUri {
     }
 
     /// The URI as it was given.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Whether the code is shown to the user instead of sent to the app.
-    #[must_use]
     pub fn is_oob(&self) -> bool {
         self.0 == OOB
     }
@@ -106,7 +104,6 @@ impl RedirectUri {
     /// The requested URI, if it matches this registered one: equal in every character, except for
     /// the port of a loopback IP address, which a native app learns only when it starts (RFC 8252,
     /// section 7.3). The name `localhost` is not such an address.
-    #[must_use]
     pub fn match_requested(&self, requested: &str) -> Option<Self> {
         let loopback = split_loopback(&self.0);
         let is_same_loopback = loopback.is_some() && loopback == split_loopback(requested);
@@ -115,7 +112,6 @@ impl RedirectUri {
 
     /// The host that the response is sent to. `None` if it stays on the user's device: a private-use
     /// scheme, a loopback address or `localhost`.
-    #[must_use]
     pub fn remote_host(&self) -> Option<String> {
         let host = web_host(&self.0)?;
         let is_local = host == "[::1]"

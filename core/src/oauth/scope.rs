@@ -61,14 +61,12 @@ wire_enum! {
 
 impl Scope {
     /// Whether this scope includes the other: itself, or a child like `read:accounts` of `read`.
-    #[must_use]
     pub fn covers(self, other: Self) -> bool {
         let rest = other.as_str().strip_prefix(self.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
     }
 
     /// Whether the scope is reserved for admins.
-    #[must_use]
     pub fn is_admin(self) -> bool {
         self.as_str().starts_with("admin:")
     }
@@ -119,43 +117,36 @@ impl Scopes {
     }
 
     /// Parses stored scopes and omits unknown ones, which a newer release may have written.
-    #[must_use]
     pub fn parse_known(text: &str) -> Self {
         text.split(' ').filter_map(|scope| scope.parse().ok()).collect()
     }
 
     /// These scopes, or `read` if the set is empty.
-    #[must_use]
     pub fn or_read(self) -> Self {
         if self.is_empty() { Self::from_iter([Scope::Read]) } else { self }
     }
 
     /// The scopes, in insertion order.
-    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Scope> + '_ {
         self.0.iter().copied()
     }
 
     /// Whether the set is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether the set contains exactly this scope.
-    #[must_use]
     pub fn contains(&self, scope: Scope) -> bool {
         self.0.contains(&scope)
     }
 
     /// Whether an app that declared these scopes may request those.
-    #[must_use]
     pub fn covers_all(&self, requested: &Self) -> bool {
         requested.iter().all(|scope| self.iter().any(|declared| declared.covers(scope)))
     }
 
     /// Whether a token with these scopes may be used where `needed` is required.
-    #[must_use]
     pub fn allows(&self, needed: Scope) -> bool {
         self.iter().any(|granted| {
             granted.covers(needed) || (granted == Scope::Follow && needed.is_covered_by_follow())

@@ -21,7 +21,6 @@ wire_enum! {
 
 impl Field {
     /// The name of the field in error messages.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Username => "Username",
@@ -54,7 +53,6 @@ pub struct SignUp {
 
 impl SignUp {
     /// Collects the fields of a sign-up.
-    #[must_use]
     pub fn from_pairs(pairs: &Pairs) -> Self {
         let value = |field: Field| form::last_value(pairs, field.as_str()).to_owned();
         Self {

@@ -69,7 +69,6 @@ impl Token {
 }
 
 /// The expiry of a token, code or request that is issued now.
-#[must_use]
 pub fn expiry(now: Timestamp, lifetime: Duration) -> Timestamp {
     now.checked_add(lifetime).unwrap_or(Timestamp::MAX)
 }

@@ -13,7 +13,6 @@ pub enum RuleAccess {
 
 impl RuleAccess {
     /// The narrowest scope that grants the access.
-    #[must_use]
     pub const fn scope(self) -> Scope {
         match self {
             Self::Read => Scope::ReadNotifications,
@@ -23,7 +22,6 @@ impl RuleAccess {
 
     /// Returns true if one of the scopes grants the access. `push` grants both, because it covers
     /// everything that concerns a client's notifications.
-    #[must_use]
     pub fn is_granted_by(self, scopes: impl IntoIterator<Item = Scope>) -> bool {
         scopes.into_iter().any(|scope| scope.covers(self.scope()) || scope == Scope::Push)
     }

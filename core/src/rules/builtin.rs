@@ -33,7 +33,6 @@ pub struct User<'a> {
 
 impl<'a> User<'a> {
     /// Splits a user id `@localpart:server`.
-    #[must_use]
     pub fn new(id: &'a str) -> Self {
         let name = id.strip_prefix('@').unwrap_or(id);
         Self { id, localpart: name.split_once(':').map_or(name, |(localpart, _)| localpart) }
@@ -113,7 +112,6 @@ const RULES: &str = r#"{
 ]}"#;
 
 /// The built-in rules in the order of evaluation, with placeholders that [`for_user`] replaces.
-#[must_use]
 pub fn all() -> &'static Ruleset {
     static ALL: LazyLock<Ruleset> =
         LazyLock::new(|| serde_json::from_str(RULES).expect("the definitions are valid"));
@@ -121,7 +119,6 @@ pub fn all() -> &'static Ruleset {
 }
 
 /// Replaces the placeholders of a built-in rule. A rule without placeholders is borrowed.
-#[must_use]
 pub fn for_user<'r>(rule: &'r Rule, user: User<'_>) -> Cow<'r, Rule> {
     let mut personal = Cow::Borrowed(rule);
     if let Some(text) = rule.pattern.as_deref().and_then(|text| user.replace(text)) {

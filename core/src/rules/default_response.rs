@@ -11,7 +11,6 @@ use super::{RulesetsResponse, User};
 use crate::json;
 
 /// Serialises the response for this user.
-#[must_use]
 pub fn default_response(user: User<'_>) -> Vec<u8> {
     static TEMPLATE: LazyLock<String> =
         LazyLock::new(|| serialize(User { id: USER_ID, localpart: LOCALPART }));

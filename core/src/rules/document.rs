@@ -52,7 +52,6 @@ enum FormatVersion {
 
 impl Document {
     /// Creates the document of a user without rules.
-    #[must_use]
     pub fn new(scope: RuleScope) -> Self {
         Self { scope, stored: Stored::default() }
     }
@@ -73,37 +72,31 @@ impl Document {
     }
 
     /// Serialises the document for storage.
-    #[must_use]
     pub fn to_text(&self) -> String {
         serde_json::to_string(&self.stored).expect("map keys are strings")
     }
 
     /// The scope of the rules.
-    #[must_use]
     pub fn scope(&self) -> &RuleScope {
         &self.scope
     }
 
     /// The user's own rules.
-    #[must_use]
     pub fn user_rules(&self) -> &Ruleset {
         &self.stored.rules
     }
 
     /// The user's changes to a built-in rule.
-    #[must_use]
     pub fn patch(&self, id: &str) -> Option<&RulePatch> {
         self.stored.patches.get(id)
     }
 
     /// Number of the user's own rules.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.user_rules().iter().count()
     }
 
     /// Returns true if there is nothing to store.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0 && self.stored.patches.is_empty()
     }

@@ -19,7 +19,6 @@ pub enum Effect {
 
 impl Effect {
     /// The effect of these actions. Tweaks without `notify` have none.
-    #[must_use]
     pub fn of(actions: &[Action]) -> Self {
         if !actions.contains(&Action::Notify) {
             return Self::Silent;

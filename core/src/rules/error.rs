@@ -59,7 +59,6 @@ pub enum RuleError {
 
 impl RuleError {
     /// The error code of the response.
-    #[must_use]
     pub fn code(&self) -> MatrixErrorCode {
         match self {
             Self::Json(error) => error.into(),

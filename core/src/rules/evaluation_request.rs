@@ -77,7 +77,6 @@ impl ExplainRequest {
     }
 
     /// The user as a member of the room.
-    #[must_use]
     pub fn member(&self) -> Member<'_> {
         Member {
             display_name: self.display_name.as_deref(),
@@ -120,7 +119,6 @@ impl RequestedMember {
     }
 
     /// The user as a member of the room.
-    #[must_use]
     pub fn member(&self) -> Member<'_> {
         Member {
             display_name: self.display_name.as_deref(),

@@ -63,7 +63,6 @@ impl GroupResult {
 
 impl<'a> EvaluationResponse<'a> {
     /// An empty response. With `all`, users that are not notified are listed too.
-    #[must_use]
     pub fn new(all: bool) -> Self {
         Self { all, ..Self::default() }
     }
@@ -85,7 +84,6 @@ impl<'a> EvaluationResponse<'a> {
     }
 
     /// Serialises the response. Groups are in the order of their first users.
-    #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
         json::to_bytes(self)
     }

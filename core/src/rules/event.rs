@@ -24,7 +24,6 @@ pub(super) static BODY: LazyLock<PropertyPath> =
 
 impl Event {
     /// Reads an event from its JSON; `None` if that is not an object.
-    #[must_use]
     pub fn from_value(event: Value) -> Option<Self> {
         let Value::Object(mut members) = event else { return None };
         // Events of the first format have the sender in `user_id`.
@@ -71,13 +70,11 @@ impl Event {
     }
 
     /// The user id of the sender.
-    #[must_use]
     pub fn sender(&self) -> Option<&str> {
         self.members.get("sender")?.as_str()
     }
 
     /// Whether the event has `m.mentions` in its content, even an empty one.
-    #[must_use]
     pub fn has_mentions(&self) -> bool {
         self.members.get("content").is_some_and(|content| content.get("m.mentions").is_some())
     }

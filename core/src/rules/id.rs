@@ -44,13 +44,11 @@ pub struct RuleId(String);
 
 impl RuleId {
     /// The id as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Returns true if only a built-in rule can have this id.
-    #[must_use]
     pub fn is_reserved(id: &str) -> bool {
         id.starts_with('.')
     }

@@ -33,7 +33,6 @@ impl RuleKind {
         [Self::Override, Self::Content, Self::Room, Self::Sender, Self::Underride];
 
     /// The name of the kind in paths and rulesets.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Override => "override",

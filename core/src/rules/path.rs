@@ -62,7 +62,6 @@ pub enum PathError {
 
 impl PathError {
     /// Returns true if the path has an unknown form, as opposed to an invalid value.
-    #[must_use]
     pub fn is_unrecognized(self) -> bool {
         match self {
             Self::Scope(_) | Self::Kind(_) | Self::NoSlash | Self::Attribute => true,

@@ -29,7 +29,6 @@ enum Form {
 
 impl GlobPattern {
     /// Compiles a glob in any case.
-    #[must_use]
     pub fn new(glob: &str) -> Self {
         let lowered = lower(glob);
         if lowered.contains(['*', '?']) {
@@ -40,7 +39,6 @@ impl GlobPattern {
     }
 
     /// Whether the whole of a text in lower case matches.
-    #[must_use]
     pub fn matches_whole(&self, lowered: &str) -> bool {
         match &self.0 {
             Form::Literal(literal) => **literal == *lowered,
@@ -51,7 +49,6 @@ impl GlobPattern {
     }
 
     /// Whether the glob matches a part of the text that starts and ends at word boundaries.
-    #[must_use]
     pub fn matches_word(&self, text: &Text) -> bool {
         match &self.0 {
             Form::Literal(literal) => text.contains_word(literal),
@@ -65,7 +62,6 @@ impl GlobPattern {
 
 /// Converts text to lower case character by character. Unlike [`str::to_lowercase`] it maps `Σ` to
 /// `σ` everywhere: otherwise a `Σ` at the end of a pattern would not match one inside a word.
-#[must_use]
 pub fn lower(text: &str) -> Cow<'_, str> {
     if !text.is_ascii() {
         let letters = text.chars().flat_map(char::to_lowercase);

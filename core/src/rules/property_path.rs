@@ -9,7 +9,6 @@ pub struct PropertyPath(Box<[Box<str>]>);
 
 impl PropertyPath {
     /// Parses a dotted path. Every text is one; names may be empty.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut parts = vec![String::new()];
         let mut characters = text.chars().peekable();
@@ -30,7 +29,6 @@ impl PropertyPath {
     }
 
     /// The names, outermost first.
-    #[must_use]
     pub fn parts(&self) -> &[Box<str>] {
         &self.0
     }

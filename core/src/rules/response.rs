@@ -18,7 +18,6 @@ pub struct RulesetsResponse<'a> {
 
 impl<'a> RulesetsResponse<'a> {
     /// Builds the response from the stored documents of the user.
-    #[must_use]
     pub fn new(documents: impl IntoIterator<Item = &'a Document>, user: User<'_>) -> Self {
         let (mut global, mut device) = (Document::without_rules(), BTreeMap::new());
         for document in documents {

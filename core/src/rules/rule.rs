@@ -28,7 +28,6 @@ pub struct Rule {
 
 impl Rule {
     /// Returns true for a built-in rule (`default` in the API).
-    #[must_use]
     pub fn is_builtin(&self) -> bool {
         RuleId::is_reserved(&self.rule_id)
     }

@@ -13,7 +13,6 @@ pub struct ProfileTag(String);
 
 impl ProfileTag {
     /// The tag as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -61,7 +61,6 @@ impl Config {
     }
 
     /// A warning about settings that are valid but probably a mistake.
-    #[must_use]
     pub fn warning(&self) -> Option<&'static str> {
         let secure = self.base_url.as_ref().is_some_and(BaseUrl::is_secure);
         let has_unknown_proxy = secure && self.tls.is_none() && self.trusted_proxies.0.is_empty();

@@ -130,7 +130,6 @@ struct Override {
 impl Overrides {
     /// Reads the flags and variables that clap found. A flag takes precedence over a variable, and
     /// a flag after the command's name over one before it. An empty variable counts as unset.
-    #[must_use]
     pub fn from_matches(matches: &ArgMatches) -> Self {
         let levels = || successors(Some(matches), |level| level.subcommand().map(|(_, sub)| sub));
         let overrides = settings().filter_map(|setting| {

@@ -56,13 +56,11 @@ struct UserNamespace {
 
 impl ApplicationService {
     /// Whether it may act for the account of this name and id: its own, or one in its namespaces.
-    #[must_use]
     pub fn may_act_for(&self, name: &str, user_id: &str) -> bool {
         name == self.sender || self.users().any(|users| users.contains(user_id))
     }
 
     /// Whether a user id is in one of its exclusive namespaces.
-    #[must_use]
     pub fn reserves(&self, user_id: &str) -> bool {
         self.users().any(|users| users.exclusive && users.contains(user_id))
     }

@@ -71,13 +71,11 @@ impl BaseUrl {
     }
 
     /// The host, without the port.
-    #[must_use]
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }
 
     /// Whether clients use HTTPS, to this process or to a proxy in front of it.
-    #[must_use]
     pub fn is_secure(&self) -> bool {
         self.0.scheme() == "https"
     }

@@ -20,19 +20,16 @@ pub struct HttpService {
 
 impl HttpService {
     /// The service of the public address.
-    #[must_use]
     pub fn new(state: Arc<AppState>) -> Self {
         Self { routes: Arc::new(routes(&state)), state }
     }
 
     /// The service of the metrics address, without other routes.
-    #[must_use]
     pub fn metrics_only(state: Arc<AppState>) -> Self {
         Self { routes: Arc::new(metrics_routes(&state)), state }
     }
 
     /// The state shared by the handlers.
-    #[must_use]
     pub fn state(&self) -> &Arc<AppState> {
         &self.state
     }

@@ -7,7 +7,6 @@ use super::Language;
 impl Language {
     /// The language of a tag such as `de`, `pt-BR` or `zh_TW`, case-insensitively. `None` for
     /// other languages and invalid tags.
-    #[must_use]
     pub fn from_tag(tag: &str) -> Option<Self> {
         let tag = language_tag::normalize(tag)?;
         let code = tag.split('-').next()?;
@@ -16,7 +15,6 @@ impl Language {
 
     /// The language of a response: that of the `lang` parameter, else of the session, else the
     /// preferred one of the `Accept-Language` header, else English.
-    #[must_use]
     pub fn negotiate(lang: Option<&str>, session: Option<Self>, accept: Option<&str>) -> Self {
         lang.and_then(Self::from_tag)
             .or(session)

@@ -54,13 +54,11 @@ pub(crate) fn isolate(text: &str) -> String {
 
 impl Language {
     /// The message of this key.
-    #[must_use]
     pub fn text(self, key: &str) -> Cow<'static, str> {
         self.format(key, None)
     }
 
     /// The message of this key with one argument.
-    #[must_use]
     pub fn text_with<'a>(self, key: &str, name: &'a str, value: impl Into<Argument<'a>>) -> String {
         self.text_with_all(key, [(name, value.into())])
     }

@@ -30,7 +30,6 @@ pub struct ActiveLimits {
 
 impl ActiveLimits {
     /// The limits of a configuration.
-    #[must_use]
     pub fn new(config: &Config, metrics: &LimitMetrics) -> Self {
         let (table, abuse) = (config.limits.rows.clone(), config.limits.abuse.clone());
         let limits = table.rows.iter().map(|row| &row.limit).chain(abuse.limits());
@@ -97,7 +96,6 @@ impl ActiveLimits {
     }
 
     /// Names and descriptions of all settings, for display.
-    #[must_use]
     pub fn describe(&self) -> Vec<(String, String)> {
         let mut lines = vec![
             ("mode".to_owned(), format!("{:?}", self.mode).to_lowercase()),

@@ -25,7 +25,6 @@ pub struct Engine {
 
 impl Engine {
     /// An engine that counts in Redis if there is one, otherwise in this process.
-    #[must_use]
     pub fn new(local: MemoryCounters, redis: Option<RedisCounters>) -> Self {
         Self { local, redis, local_decisions: AtomicU64::new(0) }
     }
@@ -69,7 +68,6 @@ impl Engine {
     }
 
     /// The state of the engine, for health checks and metrics.
-    #[must_use]
     pub fn state(&self) -> EngineState {
         let (keys, evicted) = self.local.keys();
         EngineState {

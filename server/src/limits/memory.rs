@@ -33,7 +33,6 @@ pub struct MemoryCounters {
 
 impl MemoryCounters {
     /// Creates counters for at most `max_keys` keys, but at least one.
-    #[must_use]
     pub fn new(max_keys: usize) -> Self {
         let shards = (max_keys / 64).clamp(1, MAX_SHARDS).next_power_of_two();
         let keys_per_shard = (max_keys / shards).max(1);
@@ -122,7 +121,6 @@ impl MemoryCounters {
     }
 
     /// The number of keys, and of those that were evicted before their window ended.
-    #[must_use]
     pub fn keys(&self) -> (usize, u64) {
         let shards = (0..self.shards.len()).map(|index| self.lock(index));
         shards.fold((0, 0), |(keys, evicted), shard| {

@@ -38,7 +38,6 @@ impl Asset {
     }
 
     /// The file of this name below `/static`.
-    #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         ALL.into_iter().find(|asset| asset.file_name() == name)
     }
@@ -57,7 +56,6 @@ impl Asset {
     }
 
     /// Its media type.
-    #[must_use]
     pub fn content_type(&self) -> &'static str {
         match self.extension {
             "css" => "text/css; charset=utf-8",

@@ -35,7 +35,6 @@ pub enum SignInError {
 
 impl SignInError {
     /// How long the user has to wait before the next attempt.
-    #[must_use]
     pub fn retry_after(self) -> Option<Duration> {
         match self {
             Self::WrongPassword => None,

@@ -32,19 +32,16 @@ pub struct SecretUrl(Url);
 
 impl SecretUrl {
     /// The URL with its password, for the driver.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         self.0.as_str()
     }
 
     /// `postgres`, `redis` …
-    #[must_use]
     pub fn scheme(&self) -> &str {
         self.0.scheme()
     }
 
     /// The URL for messages and logs.
-    #[must_use]
     pub fn without_password(&self) -> String {
         let mut shown = self.0.clone();
         if shown.password().is_some() {

@@ -55,7 +55,6 @@ struct QueuedChange {
 
 impl RuleWriter {
     /// A writer that enforces these limits per account.
-    #[must_use]
     pub fn new(store: Store, limits: RuleLimits) -> Self {
         Self { store, limits, queues: Arc::default() }
     }

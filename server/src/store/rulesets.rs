@@ -76,14 +76,12 @@ impl FromRow for Versioned {
 
 impl SerializedDocument {
     /// Serialises a document.
-    #[must_use]
     pub fn new(document: Document) -> Self {
         let text = if document.is_empty() { String::new() } else { document.to_text() };
         Self { document, text }
     }
 
     /// Size of the stored text; 0 if the document is empty and will be deleted.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
@@ -105,7 +103,6 @@ impl StoredRulesets {
     }
 
     /// The document of a scope.
-    #[must_use]
     pub fn document(&self, scope: &RuleScope) -> Option<&Document> {
         self.versioned(scope).map(|versioned| &versioned.document)
     }
@@ -115,31 +112,26 @@ impl StoredRulesets {
     }
 
     /// Number of rules in all documents.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.documents().map(Document::len).sum()
     }
 
     /// Whether the account has no document.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
     /// Size of the stored text of all documents.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.all().iter().map(|versioned| versioned.bytes).sum()
     }
 
     /// Size of the stored text of one scope.
-    #[must_use]
     pub fn bytes_of(&self, scope: &RuleScope) -> usize {
         self.versioned(scope).map_or(0, |versioned| versioned.bytes)
     }
 
     /// The response that lists all rules, serialised once.
-    #[must_use]
     pub fn response(&self, owner: User<'_>) -> Bytes {
         let Some(documents) = &self.0 else { return default_response(owner).into() };
         let serialize = || json::to_bytes(&RulesetsResponse::new(self.documents(), owner)).into();

@@ -88,7 +88,6 @@ impl Store {
     }
 
     /// Finds a token in the cache.
-    #[must_use]
     pub fn cached_token(&self, secret: &HashedSecret) -> Option<Arc<Token>> {
         let (digest, token) = self.cache.tokens.get(&secret.lookup)?;
         (digest == secret.digest).then_some(token)

@@ -27,7 +27,6 @@ impl Document {
 
     /// Returns the rules of a kind in the order of evaluation: user rules precede built-in rules
     /// except `.m.rule.master`.
-    #[must_use]
     pub fn rules(&self, kind: RuleKind, user: User<'_>) -> Vec<Cow<'_, Rule>> {
         let user_rules = self.user_rules()[kind].iter().map(Cow::Borrowed);
         let mut builtin = self.builtin_rules(kind).map(|rule| self.patched(rule, user)).peekable();
@@ -36,7 +35,6 @@ impl Document {
     }
 
     /// Returns all rules of the scope.
-    #[must_use]
     pub fn ruleset(&self, user: User<'_>) -> Ruleset<Cow<'_, Rule>> {
         Ruleset::of(|kind| self.rules(kind, user))
     }

@@ -73,7 +73,6 @@ impl<'a> UserRules<'a> {
     }
 
     /// Evaluates the rules against an event and explains the result.
-    #[must_use]
     pub fn explain(&self, event: &Event, room: &Room, member: Member<'_>) -> Explanation<'_> {
         let mut explanation = Explanation { evaluation: PushEvaluation::NO_RULE, walk: Vec::new() };
         if event.sender() == Some(self.user.id) {

@@ -46,7 +46,6 @@ impl<'a> PushEvaluation<'a> {
     }
 
     /// Whether the user is notified.
-    #[must_use]
     pub fn notify(&self) -> bool {
         self.all_actions.contains(&Action::Notify)
     }
@@ -62,7 +61,6 @@ impl<'a> PushEvaluation<'a> {
 
     /// The tweaks of the notification. The last of several tweaks of one name counts; a tweak
     /// without a value has its default.
-    #[must_use]
     pub fn tweaks(&self) -> BTreeMap<&'a str, TweakValue> {
         tweaks(self.actions())
     }

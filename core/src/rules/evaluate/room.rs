@@ -38,7 +38,6 @@ const DEFAULT_REQUIRED: Level = Level(50);
 
 impl Room {
     /// Whether a user may send notifications with this key.
-    #[must_use]
     pub fn allows_notification(&self, user_id: &str, key: &str) -> bool {
         let has_power = |levels: &PowerLevels| levels.of_user(user_id) >= levels.required(key);
         self.creators.contains(user_id) || self.power_levels.as_ref().is_some_and(has_power)
@@ -47,13 +46,11 @@ impl Room {
 
 impl PowerLevels {
     /// The level of a user.
-    #[must_use]
     pub fn of_user(&self, user_id: &str) -> Level {
         self.users.get(user_id).copied().unwrap_or(self.users_default)
     }
 
     /// The level required for a notification key.
-    #[must_use]
     pub fn required(&self, key: &str) -> Level {
         self.notifications.get(key).copied().unwrap_or(DEFAULT_REQUIRED)
     }

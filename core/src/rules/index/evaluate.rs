@@ -14,7 +14,6 @@ use crate::rules::{RuleScope, User};
 
 impl Members<'_> {
     /// Evaluates the rules of each member against an event.
-    #[must_use]
     pub fn evaluate(&self, event: &Event, room: &Room) -> RoomEvaluation<'_> {
         let context = Context { event, room, user: &NO_USER, member: Member::default() };
         let body_keys = IndexKey::all_of_body(event);

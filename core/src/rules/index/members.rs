@@ -44,13 +44,11 @@ impl<'a> Members<'a> {
     }
 
     /// The number of members.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
     /// Whether there are no members.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }

@@ -39,7 +39,6 @@ pub(super) enum MemberMatch {
 
 impl<'a> RoomEvaluation<'a> {
     /// The result for the member at this position.
-    #[must_use]
     pub fn get(&self, position: usize) -> Option<PushEvaluation<'a>> {
         let rules = self.members.slots.get(position)?.rules;
         Some(match self.matches[position] {
@@ -56,7 +55,6 @@ impl<'a> RoomEvaluation<'a> {
     }
 
     /// All members by their results, in the order of the first member of each group.
-    #[must_use]
     pub fn groups(&self) -> Vec<MemberGroup<'a>> {
         let mut groups: Vec<MemberGroup<'a>> = Vec::new();
         let mut by_match = HashMap::new();

@@ -17,7 +17,6 @@ const MAX_COMPARED: usize = 64;
 
 impl Text {
     /// Prepares a text.
-    #[must_use]
     pub fn new(text: &str) -> Self {
         let lowered: Box<str> = lower(text).into();
         let bytes = lowered.as_bytes();
@@ -33,7 +32,6 @@ impl Text {
     }
 
     /// The text in lower case.
-    #[must_use]
     pub fn lowered(&self) -> &str {
         &self.lowered
     }
@@ -41,7 +39,6 @@ impl Text {
     /// Whether the text contains a literal in lower case that starts and ends at word boundaries:
     /// the start or end of the text, or next to a character other than an ASCII letter, digit or
     /// `_`. The empty literal is contained only in the empty text.
-    #[must_use]
     pub fn contains_word(&self, literal: &str) -> bool {
         if literal.is_empty() {
             return self.lowered.is_empty();

@@ -23,7 +23,6 @@ pub struct SnapshotEpoch {
 
 impl SnapshotEpoch {
     /// Whether no write was noticed between the two reads.
-    #[must_use]
     pub fn is_same(self, other: Self) -> bool {
         self.enabled && other.enabled && self.epoch == other.epoch
     }
@@ -32,7 +31,6 @@ impl SnapshotEpoch {
 impl Store {
     /// Whether no write to an account's rulesets was noticed since they were read. Writes of this
     /// node are noticed before they are acknowledged, writes of others with their notification.
-    #[must_use]
     pub fn is_current(&self, account: i64, epoch: SnapshotEpoch) -> bool {
         epoch.is_same(self.snapshot_epoch(account))
     }

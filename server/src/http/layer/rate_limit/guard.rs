@@ -26,7 +26,6 @@ pub struct AbuseGuard {
 
 impl AbuseGuard {
     /// Creates a guard for a client at this address.
-    #[must_use]
     pub fn new(state: Arc<AppState>, from: IpAddr) -> Self {
         Self { state, from: Network::from_address(from), outcome: GuardOutcome::default() }
     }
