@@ -149,10 +149,11 @@ impl LimitMetrics {
             let labels = [limit.clone(), ("outcome", outcome.to_owned())];
             self.decisions.get_or_create_owned(&labels)
         };
+        let labels = [limit.clone()];
         LimitCounters {
             allowed: decisions("allowed"),
             rejected: decisions("rejected"),
-            nearly_exhausted: self.nearly_exhausted.get_or_create_owned(&[limit.clone()]),
+            nearly_exhausted: self.nearly_exhausted.get_or_create_owned(&labels),
         }
     }
 }

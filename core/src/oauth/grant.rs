@@ -98,7 +98,6 @@ impl Grant {
             return Err(GrantError::OtherRedirectUri);
         }
         match (self.binding.challenge, redemption.verifier) {
-            (None, None) => {}
             (None, Some(_)) => return Err(GrantError::UnexpectedVerifier),
             (Some(_), None) => return Err(GrantError::MissingVerifier),
             (Some(_), Some(verifier)) if !pkce::is_well_formed(verifier.reveal()) => {
@@ -107,7 +106,7 @@ impl Grant {
             (Some(challenge), Some(verifier)) if !pkce::matches(challenge, verifier.reveal()) => {
                 return Err(GrantError::WrongVerifier);
             }
-            (Some(_), Some(_)) => {}
+            (None, None) | (Some(_), Some(_)) => {}
         }
         if redeemed {
             return Err(GrantError::Replayed);

@@ -4,12 +4,14 @@
 /// clamped to its maximum.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MemberCount {
-    compare: fn(&u64, &u64) -> bool,
+    compare: Comparison,
     count: u64,
 }
 
+type Comparison = fn(&u64, &u64) -> bool;
+
 /// Ordered so that no operator is a prefix of a later one.
-const OPERATORS: [(&str, fn(&u64, &u64) -> bool); 6] = [
+const OPERATORS: [(&str, Comparison); 6] = [
     ("==", u64::eq),
     ("<=", u64::le),
     (">=", u64::ge),

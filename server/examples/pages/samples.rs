@@ -37,7 +37,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         ("sign-in", None, "", None),
         ("sign-in-app", Some(app), "", None),
         ("sign-in-wrong", Some(app), "alice", Some(SignInError::WrongPassword)),
-        ("sign-in-too-many", None, "alice", Some(SignInError::TooMany(Duration::from_secs(300)))),
+        ("sign-in-too-many", None, "alice", Some(SignInError::TooMany(Duration::from_mins(5)))),
     ] {
         let form = Form { action: "/auth/sign_in", csrf: "c", request: app.map(|_| "r") };
         let page = SignInPage { layout, form, app, name: entered, failed };

@@ -137,9 +137,10 @@ async fn write(
     for statement in statements() {
         client.prepare_cached(statement.sql).await?;
     }
-    let begin = client.batch_execute("begin");
+    let transaction_start = client.batch_execute("begin");
     let queries = join_all(statements().map(|statement| query(client, statement)));
-    let (begun, rows, committed) = join3(begin, queries, client.batch_execute("commit")).await;
+    let commit = client.batch_execute("commit");
+    let (begun, rows, committed) = join3(transaction_start, queries, commit).await;
     begun?;
     let mut rows = rows.into_iter().collect::<Result<Vec<_>, _>>()?;
     rows.truncate(batch.statements.len());

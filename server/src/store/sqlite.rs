@@ -56,14 +56,14 @@ impl Sqlite {
             open_writer(path).map_err(|error| open_error(path, &describe(&error)))?;
         migrate(&mut connection, path, schema, now)?;
 
-        let (writes, jobs) = mpsc::channel();
+        let (jobs, received) = mpsc::channel();
         let writer = thread::Builder::new()
             .name("sqlite-writer".to_owned())
-            .spawn(move || writer::run(&connection, &jobs, &cache))
+            .spawn(move || writer::run(&connection, &received, &cache))
             .map_err(|error| open_error(path, &error))?;
         let reads =
             reader::start(|| open_reader(path)).map_err(|error| open_error(path, &error))?;
-        Ok(Self { reads, writes: Some(writes), writer: Some(writer) })
+        Ok(Self { reads, writes: Some(jobs), writer: Some(writer) })
     }
 }
 

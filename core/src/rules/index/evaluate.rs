@@ -52,7 +52,9 @@ impl Members<'_> {
                 }
             }
         }
-        matches.iter_mut().for_each(|builtin| *builtin |= common);
+        for builtin in &mut matches {
+            *builtin |= common;
+        }
         matches
     }
 

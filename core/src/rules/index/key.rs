@@ -102,6 +102,11 @@ impl IndexKey {
         word.or_else(|| run.map(|run| &run[..start_of_run(run)])).map(Self::for_text)
     }
 
+    /// The position of the key in the filter.
+    fn remainder(self) -> usize {
+        usize::try_from(self.0 % u64::from(FILTER_LENGTH)).expect("the remainder is small")
+    }
+
     /// The keys of the message text: those of all patterns that could match it.
     pub(super) fn all_of_body(event: &Event) -> Vec<Self> {
         let mut keys = Vec::new();
@@ -127,7 +132,7 @@ pub(super) struct EventKeys {
     filter: Vec<bool>,
 }
 
-const FILTER_LENGTH: u64 = 4096;
+const FILTER_LENGTH: u16 = 4096;
 
 impl EventKeys {
     /// The keys of the properties of an event, and those of its text.
@@ -136,15 +141,15 @@ impl EventKeys {
         sorted.push(IndexKey::ALWAYS);
         add_keys_of(event.members(), &DefaultHasher::new(), &mut sorted);
         sorted.sort_unstable();
-        let mut filter = vec![false; FILTER_LENGTH as usize];
+        let mut filter = vec![false; usize::from(FILTER_LENGTH)];
         for key in &sorted {
-            filter[(key.0 % FILTER_LENGTH) as usize] = true;
+            filter[key.remainder()] = true;
         }
         Self { sorted, filter }
     }
 
     pub(super) fn contains(&self, key: IndexKey) -> bool {
-        self.filter[(key.0 % FILTER_LENGTH) as usize] && self.sorted.binary_search(&key).is_ok()
+        self.filter[key.remainder()] && self.sorted.binary_search(&key).is_ok()
     }
 }
 

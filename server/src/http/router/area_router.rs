@@ -99,9 +99,10 @@ impl Routes {
                 }
             }
         }
-        let routes = routes.method_not_allowed_fallback(async || CommonError::MethodNotAllowed);
-        let router = routes.fallback_service(unknown.with_state(Arc::clone(state)));
-        Self { router: router.with_state(Arc::clone(state)), areas: by_path, fallback }
+        let all = routes
+            .method_not_allowed_fallback(async || CommonError::MethodNotAllowed)
+            .fallback_service(unknown.with_state(Arc::clone(state)));
+        Self { router: all.with_state(Arc::clone(state)), areas: by_path, fallback }
     }
 
     /// The area of a path. The layer applies its policies before the router runs, so that
