@@ -286,7 +286,9 @@ mod tests {
     fn http2_is_recognised_by_its_whole_preface_in_any_pieces() {
         let protocol = |pieces: &[&[u8]]| {
             let activity = Activity::new();
-            pieces.iter().for_each(|piece| activity.record_read(piece));
+            for piece in pieces {
+                activity.record_read(piece);
+            }
             activity.lock().protocol
         };
         for split in 0..PREFACE.len() {
