@@ -1,9 +1,10 @@
 //! The state shared by all HTTP handlers.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use belfry_core::rules::RuleLimits;
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 
 use crate::application_services::ApplicationServices;
 use crate::clock::Clock;
@@ -23,6 +24,8 @@ pub struct AppState {
     pub base_url: BaseUrl,
     /// Persistent data.
     pub store: Store,
+    /// The last readiness check of the database and its result.
+    pub database_status: Mutex<Option<(Instant, String)>>,
     /// The current time.
     pub clock: Arc<dyn Clock>,
     /// Rate limits and their counters.
@@ -64,6 +67,7 @@ impl AppState {
             rule_index: RuleIndexCache::new(config.store.cache_bytes / 8),
             rule_writer: RuleWriter::new(store.clone(), rule_limits),
             explain_permit: Arc::new(Semaphore::new(1)),
+            database_status: Mutex::default(),
             config,
             base_url,
             store,

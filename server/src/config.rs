@@ -12,6 +12,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use belfry_core::limits::cidr::Cidr;
 use belfry_core::limits::forwarded::TrustedProxies;
 use serde::Deserialize;
 use smart_default::SmartDefault;
@@ -58,7 +59,11 @@ pub struct Config {
     pub rules: Rules,
     /// Application services: paths of Matrix registration files, or tables of the same form.
     pub application_services: Vec<RegistrationSource>,
-    /// A separate address for `/metrics`; the main address when unset.
+    /// Addresses that may read `/metrics` and the details of `/readyz` on the main address.
+    #[default(["127.0.0.0/8", "::1"].map(|range| range.parse().expect("a valid range")).to_vec())]
+    pub operator_addresses: Vec<Cidr>,
+    /// A separate address for `/metrics` and the details of `/readyz`, which it shows to everybody;
+    /// the main address when unset.
     pub metrics_listen: Option<SocketAddr>,
     /// The certificate and key for HTTPS; plain HTTP when unset.
     pub tls: Option<TlsSettings>,
@@ -122,10 +127,15 @@ pub struct Log {
 #[derive(Debug, Clone, Copy, SmartDefault, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Http {
-    /// Maximum number of open connections; further ones wait to be accepted.
+    /// Maximum number of open connections. Beyond it only health requests are answered.
     #[default(10_000)]
     #[serde(deserialize_with = "values::positive")]
     pub max_connections: usize,
+    /// Maximum number of open connections of one IPv4 address or IPv6 /64; further ones are closed
+    /// at once. Trusted proxies are exempt.
+    #[default(256)]
+    #[serde(deserialize_with = "values::positive")]
+    pub max_connections_per_address: usize,
     /// Maximum number of headers of an HTTP/1 request.
     #[default(100)]
     #[serde(deserialize_with = "values::positive")]
@@ -146,7 +156,11 @@ pub struct Http {
     #[default(Duration::from_secs(20))]
     #[serde(deserialize_with = "crate::duration::deserialize")]
     pub body_timeout: Duration,
-    /// Maximum time without a request on an open connection, and of a TLS handshake.
+    /// Maximum time of a TLS handshake.
+    #[default(Duration::from_secs(10))]
+    #[serde(deserialize_with = "crate::duration::deserialize")]
+    pub handshake_timeout: Duration,
+    /// Maximum time without a request on an open connection.
     #[default(Duration::from_mins(1))]
     #[serde(deserialize_with = "crate::duration::deserialize")]
     pub idle_timeout: Duration,

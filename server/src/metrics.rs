@@ -20,6 +20,8 @@ pub struct Metrics {
     request_duration: Histogram,
     /// Open connections.
     pub connections: Gauge,
+    /// Connections closed at once, because their address has too many.
+    pub rejected_connections: Counter,
     /// Whether reads may be served from the cache.
     pub cache_enabled: Gauge,
     /// Handlers that panicked, which is always a bug.
@@ -46,6 +48,11 @@ impl Default for Metrics {
             requests,
             request_duration,
             connections: register(&mut registry, "http_connections", "Open connections"),
+            rejected_connections: register(
+                &mut registry,
+                "http_connections_rejected",
+                "Connections closed at once, because their address has too many",
+            ),
             cache_enabled: register(&mut registry, "cache_enabled", help),
             panics: register(&mut registry, "panics", "Handlers that panicked"),
             limits: LimitMetrics::new(&mut registry),

@@ -2,6 +2,8 @@
 
 mod activity;
 mod connection;
+mod file_limit;
+mod slots;
 
 use std::future::Future;
 use std::io;
@@ -11,10 +13,12 @@ use std::time::Duration;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use self::connection::Connection;
+pub use self::file_limit::raise_file_limit;
+use self::slots::{Slots, TooManyConnections};
 use crate::config;
 use crate::http::{HttpService, Peer};
 use crate::tls::Tls;
@@ -29,21 +33,28 @@ pub async fn serve(
 ) {
     let http = service.state().config.http;
     let builder = Arc::new(builder(http));
-    let permits = Arc::new(Semaphore::new(http.max_connections.min(Semaphore::MAX_PERMITS)));
+    let slots = Slots::new(http);
     let stopping = watch::Sender::new(());
     tokio::pin!(stop);
     loop {
         let accept = async {
-            // Without a permit, further connections wait in the kernel's queue.
-            let permit = Arc::clone(&permits).acquire_owned().await;
-            (permit, listener.accept().await)
+            let (stream, peer) = listener.accept().await?;
+            let is_proxy = service.state().limits.active().proxies.contains(peer.ip());
+            let counted = (!is_proxy).then_some(peer.ip());
+            // Without a slot, further connections wait in the kernel's queue.
+            Ok((stream, peer, slots.acquire(counted).await))
         };
-        let (permit, accepted) = tokio::select! {
+        let accepted = tokio::select! {
             () = &mut stop => break,
             accepted = accept => accepted,
         };
-        let (stream, peer) = match accepted {
-            Ok(accepted) => accepted,
+        let (stream, peer, slot) = match accepted {
+            Ok((stream, peer, Ok(slot))) => (stream, peer, slot),
+            Ok((_, peer, Err(TooManyConnections))) => {
+                service.state().metrics.rejected_connections.inc();
+                tracing::debug!(peer = %peer.ip(), "too many connections of one address");
+                continue;
+            }
             Err(error) => {
                 handle_accept_error(&error).await;
                 continue;
@@ -54,12 +65,13 @@ pub async fn serve(
             service: service.clone(),
             peer: Peer(peer),
             stop: stopping.subscribe(),
+            is_health_only: slot.is_health_only,
             http,
         };
         let tls = tls.as_ref().map(Tls::acceptor);
         tokio::spawn(async move {
             connection.run(stream, tls).await;
-            drop(permit);
+            drop(slot);
         });
     }
     drop(listener);

@@ -40,7 +40,14 @@ pub(super) fn run(config: &Config) -> Result<(), CliError> {
         ("tls", or(tls.map(|tls| tls.certificate.display().to_string()), "none; plain HTTP")),
         (
             "metrics",
-            or(config.metrics_listen.map(|address| address.to_string()), "on the main address"),
+            match config.metrics_listen {
+                Some(address) => address.to_string(),
+                None => {
+                    let ranges: Vec<_> =
+                        config.operator_addresses.iter().map(ToString::to_string).collect();
+                    format!("on the main address, for {}", ranges.join(", "))
+                }
+            },
         ),
     ];
     for (name, value) in rows {

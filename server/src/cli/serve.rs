@@ -17,7 +17,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, Overrides};
 use crate::http::HttpService;
 use crate::log;
-use crate::serve::serve;
+use crate::serve::{raise_file_limit, serve};
 use crate::store::{Database, Store, create_private_directory};
 use crate::tls::Tls;
 
@@ -59,6 +59,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     if let Some(warning) = config.warning() {
         tracing::warn!("{warning}");
     }
+    raise_file_limit(config.http.max_connections);
     let state = Arc::new(AppState::new(config, base_url, store, clock).await?);
     // Aborts its tasks when it is dropped.
     let mut tasks = JoinSet::new();

@@ -1,15 +1,22 @@
 //! `/healthz`, `/readyz` and `/metrics`, for operators.
+//!
+//! On the main address, metrics and the details of readiness are for operators only: clients with
+//! one of `operator_addresses`. The address for metrics shows them to everybody.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::State;
+use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
+use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::app::AppState;
+use crate::http::error::CommonError;
+use crate::http::extract::client;
 use crate::http::respond::json::Json;
 use crate::limits::EngineStatus;
 use crate::store::StoreError;
@@ -17,33 +24,81 @@ use crate::store::StoreError;
 /// The timeout of the database in a readiness check.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// How long the result of a readiness check is reused, to bound the load of anonymous requests.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
 /// `GET /healthz`: liveness, without a check of the database.
 pub(super) async fn healthz() -> Response {
     Json(json!({ "status": "ok" })).into_response()
 }
 
-/// `GET /readyz`: readiness, with the status of the database and of Redis. Without Redis, a node
-/// counts locally and is still ready.
-pub(super) async fn readyz(State(state): State<Arc<AppState>>) -> Response {
-    let database = match timeout(PING_TIMEOUT, state.store.ping()).await {
-        Ok(Ok(())) => "ok".to_owned(),
-        Ok(Err(StoreError::Unavailable(why))) => why,
-        Ok(Err(error)) => error.to_string(),
-        Err(_) => format!("no response within {} s", PING_TIMEOUT.as_secs()),
-    };
+/// `GET /readyz`: readiness, with details for operators.
+pub(super) async fn readyz(State(state): State<Arc<AppState>>, parts: Parts) -> Response {
+    readiness(&state, is_operator(&state, &parts)).await
+}
+
+/// `GET /readyz` on the address for metrics.
+pub(super) async fn readyz_with_details(State(state): State<Arc<AppState>>) -> Response {
+    readiness(&state, true).await
+}
+
+/// The details are the status of the database and of Redis. Without Redis, a node counts locally
+/// and is still ready.
+async fn readiness(state: &AppState, has_details: bool) -> Response {
+    let check = check_database(state);
+    let database = reuse(&state.database_status, Instant::now(), check).await;
     let (status, text) = match &*database {
         "ok" => (StatusCode::OK, "ready"),
         _ => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
     };
-    let mut body = json!({ "status": text, "database": database });
-    match state.limits.engine.state().status {
-        EngineStatus::Memory => {}
-        EngineStatus::Redis => body["redis"] = "ok".into(),
-        EngineStatus::RedisUnavailable => {
-            body["redis"] = "redis unreachable, counting locally".into();
+    let mut body = json!({ "status": text });
+    if has_details {
+        body["database"] = database.into();
+        match state.limits.engine.state().status {
+            EngineStatus::Memory => {}
+            EngineStatus::Redis => body["redis"] = "ok".into(),
+            EngineStatus::RedisUnavailable => {
+                body["redis"] = "redis unreachable, counting locally".into();
+            }
         }
     }
     (status, Json(body)).into_response()
+}
+
+/// `ok`, or why the database cannot be used, which is also logged.
+async fn check_database(state: &AppState) -> String {
+    let status = match timeout(PING_TIMEOUT, state.store.ping()).await {
+        Ok(Ok(())) => return "ok".to_owned(),
+        Ok(Err(StoreError::Unavailable(why))) => why,
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => format!("no response within {} s", PING_TIMEOUT.as_secs()),
+    };
+    tracing::warn!(database = status, "not ready");
+    status
+}
+
+/// The last result of a check, if it is recent. Concurrent requests wait for one check.
+async fn reuse(
+    last: &Mutex<Option<(Instant, String)>>,
+    now: Instant,
+    check: impl Future<Output = String>,
+) -> String {
+    let mut last = last.lock().await;
+    match &*last {
+        Some((time, status)) if now.saturating_duration_since(*time) < CHECK_INTERVAL => {
+            status.clone()
+        }
+        _ => last.insert((now, check.await)).1.clone(),
+    }
+}
+
+/// `GET /metrics` on the main address.
+pub(super) async fn metrics_for_operators(
+    State(state): State<Arc<AppState>>,
+    parts: Parts,
+) -> Result<Response, CommonError> {
+    let is_operator = is_operator(&state, &parts);
+    if is_operator { Ok(metrics(State(state)).await) } else { Err(CommonError::NotFound) }
 }
 
 /// `GET /metrics`: all metrics in the `OpenMetrics` text format.
@@ -52,4 +107,31 @@ pub(super) async fn metrics(State(state): State<Arc<AppState>>) -> Response {
     state.limits.update_metrics(&state.metrics.limits);
     let text = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     ([(header::CONTENT_TYPE, text)], state.metrics.to_text()).into_response()
+}
+
+/// Whether the client has one of `operator_addresses`. A request that a proxy forwarded counts only
+/// if the proxy is trusted: otherwise everybody behind a proxy on this machine would be local.
+fn is_operator(state: &AppState, parts: &Parts) -> bool {
+    let (active, peer) = (state.limits.active(), client::peer_address(&parts.extensions));
+    let is_certain = active.proxies.contains(peer) || !client::is_forwarded(&parts.headers);
+    let address = client::client_address(&active, peer, &parts.headers);
+    is_certain && state.config.operator_addresses.iter().any(|range| range.contains(address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_readiness_check_is_reused_for_a_second() {
+        let (last, start) = (Mutex::new(None), Instant::now());
+        let at = async |millis, status: &str| {
+            reuse(&last, start + Duration::from_millis(millis), async { status.to_owned() }).await
+        };
+        assert_eq!(at(0, "ok").await, "ok");
+        assert_eq!(at(999, "failed").await, "ok");
+        assert_eq!(at(1000, "failed").await, "failed");
+        assert_eq!(at(1999, "ok").await, "failed");
+        assert_eq!(at(2000, "ok").await, "ok");
+    }
 }

@@ -16,5 +16,7 @@ pub(crate) const SIGN_OUT: &str = "/oauth/sign_out";
 pub(crate) const ACCOUNT: &str = "/oauth/account";
 pub(crate) const REMOVE_APP: &str = "/oauth/account/remove_app";
 
+pub(crate) const HEALTHZ: &str = "/healthz";
+pub(crate) const READYZ: &str = "/readyz";
 pub(crate) const STATIC: &str = "/static";
 pub(crate) const GATEWAY_CHECK: &str = "/gateway/check";

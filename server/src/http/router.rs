@@ -75,18 +75,20 @@ pub(crate) fn routes(state: &Arc<AppState>) -> Routes {
 
 /// The routes of the address for metrics.
 pub(crate) fn metrics_routes(state: &Arc<AppState>) -> Routes {
-    let metrics = AreaRouter::new(EXEMPT).route("/metrics", get(health::metrics));
+    let metrics = AreaRouter::new(EXEMPT)
+        .route("/metrics", get(health::metrics))
+        .route(paths::READYZ, get(health::readyz_with_details));
     Routes::join(vec![metrics], EXEMPT, state)
 }
 
 fn areas(state: &AppState) -> Vec<AreaRouter> {
     let mut exempt = AreaRouter::new(EXEMPT)
-        .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
+        .route(paths::HEALTHZ, get(health::healthz))
+        .route(paths::READYZ, get(health::readyz))
         .route(&format!("{}/{{file}}", paths::STATIC), get(assets::asset))
         .not_found_under(paths::STATIC);
     if state.config.metrics_listen.is_none() {
-        exempt = exempt.route("/metrics", get(health::metrics));
+        exempt = exempt.route("/metrics", get(health::metrics_for_operators));
     }
     let gateway = AreaRouter::new(GATEWAY)
         .route(paths::GATEWAY_CHECK, any(gateway::check))

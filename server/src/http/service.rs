@@ -7,8 +7,11 @@ use axum::http::Request;
 use axum::response::Response;
 
 use crate::app::AppState;
+use crate::http::error::CommonError;
+use crate::http::error::format::ErrorFormat;
 use crate::http::extract::client::Peer;
 use crate::http::layer::area;
+use crate::http::paths::{HEALTHZ, READYZ};
 use crate::http::router::{Routes, metrics_routes, routes};
 
 /// The router and the state behind it.
@@ -32,6 +35,15 @@ impl HttpService {
     /// The state shared by the handlers.
     pub fn state(&self) -> &Arc<AppState> {
         &self.state
+    }
+
+    /// Responds on a connection beyond the maximum, to health requests only.
+    pub async fn respond_to_health(&self, peer: Peer, request: Request<Body>) -> Response {
+        if [HEALTHZ, READYZ].contains(&request.uri().path()) {
+            return self.respond(peer, request).await;
+        }
+        let error = CommonError::Unavailable("Too many connections at the moment; try again soon");
+        error.to_response(ErrorFormat::Api)
     }
 
     /// Responds to a request of this peer. If a handler panics, the status is 500.

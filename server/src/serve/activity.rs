@@ -4,6 +4,7 @@
 //! next request, so idle connections would get the short timeout of slow request heads, and
 //! HTTP/2 has no idle timeout at all.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -11,9 +12,18 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, sleep};
 use tokio_util::io::{InspectReader, InspectWriter};
 
+/// A connection is closed when this number of requests in a row was rejected by rate limits…
+const MAX_REJECTIONS: u32 = 10;
+/// …over at least this time, so that rejecting a flood of requests costs no new connections.
+const MIN_REJECTION_TIME: Duration = Duration::from_secs(1);
+
 /// The current activity of one connection, shared by its stream, its requests and its timeouts.
 #[derive(Debug)]
-pub(super) struct Activity(Mutex<State>);
+pub(super) struct Activity {
+    state: Mutex<State>,
+    /// The requests in a row that were rejected by rate limits.
+    rejections: AtomicU32,
+}
 
 #[derive(Debug)]
 struct State {
@@ -26,6 +36,8 @@ struct State {
     protocol: Protocol,
     /// Whether a request has been received.
     is_used: bool,
+    /// When the first request in a row was rejected.
+    rejected_since: Instant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,17 +58,22 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(super) enum Timeout {
     Idle,
     SlowHead,
+    /// Too many requests in a row were rejected by rate limits.
+    Rejected,
 }
 
 impl Activity {
     pub(super) fn new() -> Self {
-        Self(Mutex::new(State {
+        let now = Instant::now();
+        let state = State {
             requests: 0,
             is_reading_head: false,
-            since: Instant::now(),
+            since: now,
             protocol: Protocol::Unknown(0),
             is_used: false,
-        }))
+            rejected_since: now,
+        };
+        Self { state: Mutex::new(state), rejections: AtomicU32::new(0) }
     }
 
     /// Starts a request, which ends when the returned guard is dropped, also by a panic or a reset.
@@ -65,6 +82,26 @@ impl Activity {
         state.requests += 1;
         (state.is_reading_head, state.is_used) = (false, true);
         RequestGuard(self)
+    }
+
+    /// Records whether a request was rejected by a rate limit. Returns whether the connection is to
+    /// be closed.
+    pub(super) fn record_response(&self, is_rejected: bool) -> bool {
+        if !is_rejected {
+            if self.rejections.load(Ordering::Relaxed) > 0 {
+                self.rejections.store(0, Ordering::Relaxed);
+            }
+            return false;
+        }
+        if self.rejections.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.lock().rejected_since = Instant::now();
+        }
+        self.is_rejected(&self.lock())
+    }
+
+    fn is_rejected(&self, state: &State) -> bool {
+        self.rejections.load(Ordering::Relaxed) >= MAX_REJECTIONS
+            && state.rejected_since.elapsed() >= MIN_REJECTION_TIME
     }
 
     /// Waits until a timeout has passed. Checked at intervals of the shorter timeout instead of by
@@ -80,6 +117,9 @@ impl Activity {
             };
             if state.requests == 0 && state.since.elapsed() >= limit {
                 return timeout;
+            }
+            if self.is_rejected(&state) {
+                return Timeout::Rejected;
             }
         }
     }
@@ -135,7 +175,7 @@ impl Activity {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use hyper::Request;
 use hyper::body::Incoming;
+use hyper::header::{self, HeaderValue};
 use hyper::service::service_fn;
+use hyper::{Request, StatusCode, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -24,12 +25,17 @@ use crate::http::{HttpService, Peer};
 /// Maximum time for the peer to read the last response when a connection is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Maximum time of a connection that serves health requests only.
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
+
 pub(super) struct Connection {
     pub(super) builder: Arc<auto::Builder<TokioExecutor>>,
     pub(super) service: HttpService,
     pub(super) peer: Peer,
     /// Changes when the server stops; dropped when the connection has ended.
     pub(super) stop: watch::Receiver<()>,
+    /// Whether it exceeds the maximum and serves health requests only.
+    pub(super) is_health_only: bool,
     pub(super) http: config::Http,
 }
 
@@ -39,18 +45,22 @@ impl Connection {
         drop(stream.set_nodelay(true));
         let open = self.service.state().metrics.connections.clone();
         open.inc();
-        match tls {
-            None => self.serve(stream).await,
-            Some(tls) => {
-                if let Some(stream) = self.handshake(stream, &tls).await {
-                    self.serve(stream).await;
+        let max_time = if self.is_health_only { HEALTH_TIMEOUT } else { Duration::MAX };
+        let serving = async {
+            match tls {
+                None => self.serve(stream).await,
+                Some(tls) => {
+                    if let Some(stream) = self.handshake(stream, &tls).await {
+                        self.serve(stream).await;
+                    }
                 }
             }
-        }
+        };
+        drop(timeout(max_time, serving).await);
         open.dec();
     }
 
-    /// Performs the TLS handshake, until the idle timeout passes or the server stops.
+    /// Performs the TLS handshake, until its timeout passes or the server stops.
     async fn handshake(
         &self,
         stream: TcpStream,
@@ -58,7 +68,7 @@ impl Connection {
     ) -> Option<TlsStream<TcpStream>> {
         let mut stop = self.stop.clone();
         let result = tokio::select! {
-            result = timeout(self.http.idle_timeout, tls.accept(stream)) => result,
+            result = timeout(self.http.handshake_timeout, tls.accept(stream)) => result,
             _ = stop.changed() => return None,
         };
         match result {
@@ -77,15 +87,26 @@ impl Connection {
         let activity = Arc::new(Activity::new());
         let stream = activity.record_stream(stream);
         let shared = Arc::new((self.service, Arc::clone(&activity)));
-        let peer = self.peer;
+        let (peer, is_health_only) = (self.peer, self.is_health_only);
         let handler = service_fn(move |request: Request<Incoming>| {
             let shared = Arc::clone(&shared);
             async move {
                 let (service, activity) = &*shared;
                 let _request = activity.begin_request();
-                Ok::<_, std::convert::Infallible>(
-                    service.respond(peer, request.map(Body::new)).await,
-                )
+                let (version, request) = (request.version(), request.map(Body::new));
+                let mut response = if is_health_only {
+                    service.respond_to_health(peer, request).await
+                } else {
+                    service.respond(peer, request).await
+                };
+                let is_rejected = response.status() == StatusCode::TOO_MANY_REQUESTS;
+                let is_closed = activity.record_response(is_rejected) || is_health_only;
+                // HTTP/2 has no such header; it is closed by the timeouts.
+                if is_closed && version < Version::HTTP_2 {
+                    let close = HeaderValue::from_static("close");
+                    response.headers_mut().insert(header::CONNECTION, close);
+                }
+                Ok::<_, std::convert::Infallible>(response)
             }
         });
         let mut serving = pin!(self.builder.serve_connection(TokioIo::new(stream), handler));
@@ -113,7 +134,7 @@ impl Connection {
                     }
                 }
             }
-            Some(Timeout::Idle) => {
+            Some(Timeout::Idle | Timeout::Rejected) => {
                 serving.as_mut().graceful_shutdown();
                 drop(timeout(CLOSE_TIMEOUT, serving).await);
             }

@@ -1,9 +1,9 @@
 //! Connections over a real socket: timeouts, limits, HTTP/2 and TLS.
 
 mod bodies;
+mod slots;
 mod tls;
 
-use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -177,32 +177,6 @@ async fn invalid_http_is_rejected() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_maximum_wait_until_another_one_ends() {
-    let server = Server::with(config(|config| config.http.max_connections = 2)).await;
-    let exchange = async |stream: &mut TcpStream| {
-        stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
-        assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0);
-    };
-    let (mut first, mut second) = (server.connect().await, server.connect().await);
-    exchange(&mut first).await;
-    exchange(&mut second).await;
-    let mut third = server.connect().await;
-    third.write_all(b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n").await.unwrap();
-    // Meanwhile the server handles many other requests.
-    for _ in 0..50 {
-        exchange(&mut first).await;
-        exchange(&mut second).await;
-    }
-    let early = third.try_read(&mut [0; 1024]).unwrap_err();
-    assert_eq!(early.kind(), ErrorKind::WouldBlock, "a third connection was served");
-    drop(first);
-    assert!(read_until_closed(&mut third).await.starts_with("HTTP/1.1 200 "));
-    assert!(server.service.state.metrics.to_text().contains("belfry_http_connections "));
-    drop(second);
-    server.stop().await;
-}
-
-#[tokio::test]
 async fn http_2_is_supported() {
     let server = Server::with(Config::default()).await;
     let client = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
@@ -261,8 +235,13 @@ async fn http_1_0_is_supported() {
 #[tokio::test]
 async fn an_error_response_has_its_body() {
     let server = Server::with(Config::default()).await;
-    let response = reqwest::get(format!("http://{}/nothing", server.address)).await.unwrap();
-    assert_eq!(response.status(), 404);
-    assert!(response.text().await.unwrap().contains("There is nothing at this path"));
+    for path in ["/nothing", "/_service/nothing", "/oauth/nothing", "/api/v1/nothing"] {
+        let response = reqwest::get(format!("http://{}{path}", server.address)).await.unwrap();
+        assert_eq!(response.status(), 404);
+        let length = response.headers()["content-length"].to_str().unwrap().to_owned();
+        let text = response.text().await.unwrap();
+        assert!(text.contains("There is nothing at this path"), "{path}: {text}");
+        assert_eq!(length, text.len().to_string(), "{path}");
+    }
     server.stop().await;
 }

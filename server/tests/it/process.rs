@@ -140,7 +140,8 @@ async fn metrics_can_have_a_separate_address() {
     let server = Process::start(folder.path(), &["--metrics-listen", &address]);
     let status = async |url: String| reqwest::get(url).await.unwrap().status().as_u16();
     assert_eq!(status(format!("http://{address}/metrics")).await, 200);
-    assert_eq!(status(format!("http://{address}/readyz")).await, 404);
+    assert_eq!(status(format!("http://{address}/readyz")).await, 200);
+    assert_eq!(status(format!("http://{address}/oauth/sign_in")).await, 404);
     assert_eq!(status(format!("{}/metrics", server.url)).await, 404);
     assert_eq!(status(format!("{}/readyz", server.url)).await, 200);
 }

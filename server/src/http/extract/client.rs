@@ -113,10 +113,15 @@ pub(crate) fn client_address(active: &ActiveLimits, peer: IpAddr, headers: &Head
             lines(header::FORWARDED),
         );
     }
-    if headers.contains_key(X_FORWARDED_FOR) || headers.contains_key(header::FORWARDED) {
+    if is_forwarded(headers) {
         active.warn_about_proxy(peer);
     }
     peer
+}
+
+/// Whether a proxy forwarded a request, or its client pretends so.
+pub(crate) fn is_forwarded(headers: &HeaderMap) -> bool {
+    headers.contains_key(X_FORWARDED_FOR) || headers.contains_key(header::FORWARDED)
 }
 
 /// The access token of a request. A malformed query is ignored.

@@ -87,7 +87,7 @@ async fn an_unfinished_handshake_is_cut_off() {
     let folder = tempfile::tempdir().unwrap();
     write_certificate(folder.path());
     let mut config = secure(&folder);
-    config.http.idle_timeout = SHORT;
+    config.http.handshake_timeout = SHORT;
     let server = Server::with(config).await;
     for bytes in [&b""[..], b"\x16", INCOMPLETE_HELLO] {
         assert_eq!(server.send(bytes).await, "", "{bytes:?}");

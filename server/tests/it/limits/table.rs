@@ -208,10 +208,10 @@ async fn an_application_service_counts_for_its_address_unless_it_is_unlimited() 
 #[tokio::test]
 async fn everything_but_health_metrics_and_static_files_is_counted() {
     let service = Service::start().await;
-    let anonymous = service.anonymous();
+    let (anonymous, operator) = (service.anonymous(), service.operator());
     for path in ["/healthz", "/readyz", "/metrics", "/static/belfry.css"] {
-        assert_eq!(admitted(&anonymous, &format!("GET {path}"), 310).await, 310, "{path}");
-        assert_eq!(anonymous.get(path).await.header("x-ratelimit-limit"), "", "{path}");
+        assert_eq!(admitted(&operator, &format!("GET {path}"), 310).await, 310, "{path}");
+        assert_eq!(operator.get(path).await.header("x-ratelimit-limit"), "", "{path}");
     }
     for (number, path) in
         ["/", "/nowhere", "/healthz/", "/oauth/token", "/_matrix/x"].iter().enumerate()
@@ -286,7 +286,7 @@ async fn shadow_mode_counts_and_reports_and_never_rejects() {
     let response = anonymous.get("/x").await;
     assert_eq!(response.header("x-ratelimit-remaining"), "0");
     assert_eq!(response.header("retry-after"), "", "nobody has to wait");
-    let metrics = anonymous.get("/metrics").await.text;
+    let metrics = service.operator().get("/metrics").await.text;
     assert!(
         metrics
             .contains("belfry_rate_limit_decisions_total{limit=\"ip\",outcome=\"rejected\"} 11\n"),

@@ -178,7 +178,7 @@ async fn store_failures_are_counted_in_the_metrics() {
     let service = Service::on(database, Config::default()).await;
     let alice = service.user("alice").await;
     let failures = async || {
-        let metrics = service.anonymous().get("/metrics").await.text;
+        let metrics = service.operator().get("/metrics").await.text;
         let line = metrics.lines().find(|line| line.starts_with("belfry_store_failures_total "));
         line.expect("the metric exists").to_owned()
     };

@@ -75,6 +75,11 @@ impl Service {
         TestClient::new(self.http.clone(), Peer(peer([192, 0, 2, 1])))
     }
 
+    /// A client on the machine of the server, without a token.
+    pub(crate) fn operator(&self) -> TestClient {
+        self.anonymous().at([127, 0, 0, 1])
+    }
+
     /// A browser without a session.
     pub(crate) fn browser(&self) -> Browser {
         Browser::new(self.anonymous())

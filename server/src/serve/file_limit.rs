@@ -1,0 +1,25 @@
+//! The limit on open files of this process, of which every connection uses one.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Files that the process opens besides connections: database, log, listeners, Redis.
+const OTHER_FILES: u64 = 100;
+
+/// Raises the soft limit on open files to the hard limit, and warns if this number of connections
+/// still exceeds it.
+pub fn raise_file_limit(max_connections: usize) {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
+        tracing::debug!(%error, "cannot raise the limit on open files");
+    }
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let needed = u64::try_from(max_connections).unwrap_or(u64::MAX).saturating_add(OTHER_FILES);
+    if limit < needed {
+        tracing::warn!(
+            limit,
+            needed,
+            "the limit on open files is below http.max_connections: raise it (ulimit -n, \
+             LimitNOFILE) or lower the setting"
+        );
+    }
+}

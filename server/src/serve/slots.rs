@@ -1,0 +1,133 @@
+//! The bounds of open connections: in total, for health requests beyond that, and per network.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use belfry_core::limits::Network;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::config;
+
+/// Connections beyond the maximum that are accepted to answer health requests.
+const HEALTH_CONNECTIONS: usize = 32;
+
+/// Bounds the connections of one listener.
+pub(super) struct Slots {
+    all: Arc<Semaphore>,
+    health: Arc<Semaphore>,
+    /// Open connections of each network.
+    networks: Arc<Mutex<HashMap<Network, usize>>>,
+    max_per_network: usize,
+}
+
+/// The place of an open connection, which is free again when it is dropped.
+pub(super) struct Slot {
+    _permit: OwnedSemaphorePermit,
+    _network: Option<NetworkSlot>,
+    /// Whether the connection exceeds the maximum and serves health requests only.
+    pub(super) is_health_only: bool,
+}
+
+/// The network has too many open connections.
+#[derive(Debug)]
+pub(super) struct TooManyConnections;
+
+impl Slots {
+    pub(super) fn new(http: config::Http) -> Self {
+        let all = http.max_connections.min(Semaphore::MAX_PERMITS);
+        Self {
+            all: Arc::new(Semaphore::new(all)),
+            health: Arc::new(Semaphore::new(HEALTH_CONNECTIONS)),
+            networks: Arc::default(),
+            max_per_network: http.max_connections_per_address,
+        }
+    }
+
+    /// A slot for an accepted connection of this address; of a trusted proxy if there is none.
+    /// Waits while even the slots for health requests are taken.
+    pub(super) async fn acquire(
+        &self,
+        address: Option<IpAddr>,
+    ) -> Result<Slot, TooManyConnections> {
+        let network = address.map(|address| self.acquire_for(address)).transpose()?;
+        let (all, health) = (Arc::clone(&self.all), Arc::clone(&self.health));
+        let (permit, is_health_only) = tokio::select! {
+            biased;
+            permit = all.acquire_owned() => (permit, false),
+            permit = health.acquire_owned() => (permit, true),
+        };
+        let permit = permit.expect("the semaphores are never closed");
+        Ok(Slot { _permit: permit, _network: network, is_health_only })
+    }
+
+    /// Counts a connection for its network: an IPv4 address, or the /64 of an IPv6 address.
+    fn acquire_for(&self, address: IpAddr) -> Result<NetworkSlot, TooManyConnections> {
+        let network = Network::from_address(address);
+        let mut open = lock(&self.networks);
+        let count = open.entry(network).or_default();
+        if *count >= self.max_per_network {
+            return Err(TooManyConnections);
+        }
+        *count += 1;
+        Ok(NetworkSlot { networks: Arc::clone(&self.networks), network })
+    }
+}
+
+/// A connection counted for its network.
+pub(super) struct NetworkSlot {
+    networks: Arc<Mutex<HashMap<Network, usize>>>,
+    network: Network,
+}
+
+impl Drop for NetworkSlot {
+    fn drop(&mut self) {
+        let mut open = lock(&self.networks);
+        if let Some(count) = open.get_mut(&self.network) {
+            *count -= 1;
+            if *count == 0 {
+                open.remove(&self.network);
+            }
+        }
+    }
+}
+
+fn lock(networks: &Mutex<HashMap<Network, usize>>) -> MutexGuard<'_, HashMap<Network, usize>> {
+    networks.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_has_a_number_of_connections_and_its_addresses_share_them() {
+        let http = config::Http { max_connections_per_address: 2, ..config::Http::default() };
+        let slots = Slots::new(http);
+        let acquire = |text: &str| slots.acquire_for(text.parse().unwrap());
+        for (one, same, other) in [
+            ("192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"),
+            ("2001:db8:1:2::1", "2001:db8:1:2:ffff::1", "2001:db8:1:3::1"),
+        ] {
+            let (first, second) = (acquire(one).unwrap(), acquire(same).unwrap());
+            assert!(acquire(one).is_err() && acquire(same).is_err(), "{one}");
+            assert!(acquire(other).is_ok(), "{other}");
+            drop(first);
+            assert!(acquire(same).is_ok(), "{same}");
+            drop(second);
+        }
+        assert!(lock(&slots.networks).is_empty(), "networks without connections use no memory");
+    }
+
+    #[tokio::test]
+    async fn beyond_the_maximum_a_few_slots_are_for_health_requests() {
+        let slots = Slots::new(config::Http { max_connections: 2, ..config::Http::default() });
+        let acquire = async || slots.acquire(None).await.unwrap();
+        let regular = [acquire().await, acquire().await];
+        assert!(regular.iter().all(|slot| !slot.is_health_only));
+        let health = acquire().await;
+        assert!(health.is_health_only);
+        drop(regular);
+        assert!(!acquire().await.is_health_only);
+    }
+}

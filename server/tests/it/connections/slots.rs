@@ -1,0 +1,225 @@
+//! Bounds of connections: in total, per address, by rejected requests and by open files.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
+
+use super::{PATIENCE, SHORT, Server, read_until_closed};
+use crate::support::Process;
+use crate::support::process::belfry;
+use crate::support::service::config;
+
+/// Sends a request on an open connection and returns the response, which fits into one packet.
+async fn exchange(stream: &mut TcpStream, path: &str) -> String {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut response = [0; 4096];
+    let length = timeout(PATIENCE, stream.read(&mut response)).await.expect("a response").unwrap();
+    String::from_utf8_lossy(&response[..length]).into_owned()
+}
+
+/// Repeats a request on new connections until the response has this status.
+async fn wait_for_status(server: &Server, path: &str, status: u16) {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    let start = Instant::now();
+    loop {
+        let response = server.send(request.as_bytes()).await;
+        if response.starts_with(&format!("HTTP/1.1 {status} ")) {
+            return;
+        }
+        assert!(start.elapsed() < PATIENCE, "{response}");
+    }
+}
+
+#[tokio::test]
+async fn connections_beyond_the_maximum_serve_health_requests_only() {
+    let server = Server::with(config(|config| config.http.max_connections = 2)).await;
+    let (mut first, mut second) = (server.connect().await, server.connect().await);
+    assert!(exchange(&mut first, "/x").await.starts_with("HTTP/1.1 404 "));
+    assert!(exchange(&mut second, "/x").await.starts_with("HTTP/1.1 404 "));
+    // More often than there are connections beyond the maximum.
+    for _ in 0..100 {
+        for (path, status) in [("/healthz", "200"), ("/readyz", "200"), ("/x", "503")] {
+            let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
+            let response = server.send(request.as_bytes()).await;
+            assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{path}: {response}");
+            assert!(response.contains("connection: close\r\n"), "{path}: {response}");
+        }
+    }
+    assert!(exchange(&mut first, "/x").await.starts_with("HTTP/1.1 404 "));
+    drop(first);
+    wait_for_status(&server, "/x", 404).await;
+    drop(second);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_silent_connection_beyond_the_maximum_is_closed_soon() {
+    let server = Server::with(config(|config| config.http.max_connections = 1)).await;
+    let mut first = server.connect().await;
+    assert!(exchange(&mut first, "/x").await.starts_with("HTTP/1.1 404 "));
+    // The idle timeout is a minute.
+    let mut silent = server.connect().await;
+    assert_eq!(read_until_closed(&mut silent).await, "");
+    drop(first);
+    server.stop().await;
+}
+
+/// Connects from another address of the loopback network.
+async fn connect_from(from: [u8; 4], server: &Server) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(SocketAddr::from((from, 0))).unwrap();
+    socket.connect(server.address).await.unwrap()
+}
+
+#[tokio::test]
+async fn an_address_has_a_maximum_of_connections() {
+    let server = Server::with(config(|config| config.http.max_connections_per_address = 2)).await;
+    let (mut first, mut second) = (server.connect().await, server.connect().await);
+    assert!(exchange(&mut first, "/healthz").await.starts_with("HTTP/1.1 200 "));
+    assert!(exchange(&mut second, "/healthz").await.starts_with("HTTP/1.1 200 "));
+    assert_eq!(server.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await, "");
+    let metrics = server.service.state.metrics.to_text();
+    assert!(metrics.contains("belfry_http_connections_rejected_total 1\n"), "{metrics}");
+
+    let mut elsewhere = connect_from([127, 0, 0, 2], &server).await;
+    assert!(exchange(&mut elsewhere, "/healthz").await.starts_with("HTTP/1.1 200 "));
+    drop(first);
+    wait_for_status(&server, "/healthz", 200).await;
+    drop((second, elsewhere));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn connections_of_trusted_proxies_are_not_capped() {
+    let server = Server::with(config(|config| {
+        config.http.max_connections_per_address = 2;
+        config.trusted_proxies.0 = vec![IpAddr::from([127, 0, 0, 1]).to_string().parse().unwrap()];
+    }))
+    .await;
+    let mut open = Vec::new();
+    for _ in 0..5 {
+        let mut stream = server.connect().await;
+        assert!(exchange(&mut stream, "/healthz").await.starts_with("HTTP/1.1 200 "));
+        open.push(stream);
+    }
+    drop(open);
+    server.stop().await;
+}
+
+async fn server_with_one_request_per_address() -> Server {
+    Server::with(config(|config| {
+        config.limits.rows = toml::from_str("ip = { requests = 1 }").unwrap();
+        config.http.header_timeout = SHORT;
+    }))
+    .await
+}
+
+#[tokio::test]
+async fn a_connection_is_closed_when_its_requests_are_rejected_repeatedly() {
+    let server = server_with_one_request_per_address().await;
+    let mut stream = server.connect().await;
+    assert!(exchange(&mut stream, "/x").await.starts_with("HTTP/1.1 404 "));
+    let start = Instant::now();
+    let mut rejections = 0;
+    loop {
+        let response = exchange(&mut stream, "/x").await;
+        if response.is_empty() {
+            break;
+        }
+        assert!(response.starts_with("HTTP/1.1 429 "), "{response}");
+        rejections += 1;
+        if response.contains("connection: close\r\n") {
+            assert_eq!(read_until_closed(&mut stream).await, "");
+            break;
+        }
+        assert!(start.elapsed() < PATIENCE);
+    }
+    assert!(rejections >= 10, "{rejections}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_that_is_admitted_keeps_the_connection_open() {
+    let server = server_with_one_request_per_address().await;
+    let mut stream = server.connect().await;
+    assert!(exchange(&mut stream, "/x").await.starts_with("HTTP/1.1 404 "));
+    let start = Instant::now();
+    // Longer than the time over which rejections count.
+    while start.elapsed() < SHORT * 8 {
+        for (path, status) in [("/x", "429"), ("/healthz", "200")] {
+            let response = exchange(&mut stream, path).await;
+            assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
+            assert!(!response.contains("connection: close"), "{response}");
+        }
+    }
+    drop(stream);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_http_2_connection_is_closed_when_its_requests_are_rejected_repeatedly() {
+    let server = server_with_one_request_per_address().await;
+    let mut stream = server.connect().await;
+    let mut frames = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
+    for stream_id in (1..30_u8).step_by(2) {
+        // HEADERS: GET / over http, from HPACK's static table.
+        frames.extend([0, 0, 3, 1, 5, 0, 0, 0, stream_id, 0x82, 0x86, 0x84]);
+    }
+    stream.write_all(&frames).await.unwrap();
+    let mut received = Vec::new();
+    let reading = stream.read_to_end(&mut received);
+    timeout(PATIENCE, reading).await.expect("the connection is closed").unwrap();
+    let (mut types, mut rest) = (Vec::new(), &received[..]);
+    while let Some((head, after)) = rest.split_at_checked(9) {
+        types.push(head[3]);
+        let length = usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
+        rest = &after[length.min(after.len())..];
+    }
+    let (headers, goaway) = (1, 7);
+    assert_eq!(types.iter().filter(|kind| **kind == headers).count(), 15, "{types:?}");
+    assert!(types.contains(&goaway), "{types:?}");
+    server.stop().await;
+}
+
+/// Starts a server with this limit on open files.
+fn server_with_files(folder: &Path, files: u32) -> Process {
+    let server = belfry(folder, &["serve", "--listen", "127.0.0.1:0"]);
+    let mut shell = Command::new("sh");
+    shell.current_dir(folder).stdin(Stdio::null());
+    for (name, _) in server.get_envs() {
+        shell.env_remove(name);
+    }
+    shell.args(["-c", &format!("ulimit -n {files}; exec \"$0\" \"$@\"")]);
+    shell.arg(server.get_program()).args(server.get_args());
+    Process::launch(shell, folder)
+}
+
+#[tokio::test]
+async fn the_server_survives_a_lack_of_open_files_and_warns_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = server_with_files(folder.path(), 64);
+    let warning = "the limit on open files is below http.max_connections";
+    assert!(server.log().contains(warning), "{}", server.log());
+
+    let address: SocketAddr = server.url.strip_prefix("http://").unwrap().parse().unwrap();
+    let mut open = Vec::new();
+    for _ in 0..100 {
+        open.push(TcpStream::connect(address).await.unwrap());
+    }
+    let start = Instant::now();
+    while !server.log().contains("accepting a connection failed") {
+        assert!(start.elapsed() < PATIENCE, "{}", server.log());
+        tokio::task::yield_now().await;
+    }
+    drop(open);
+    let health = reqwest::get(format!("{}/healthz", server.url)).await.unwrap();
+    assert_eq!(health.status(), 200);
+    let failures = server.log().matches("accepting a connection failed").count();
+    assert!(failures < 100, "{failures} failures: the server does not pause");
+}
