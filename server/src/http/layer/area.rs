@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use axum::Router;
+use axum::body::HttpBody;
 use axum::extract::Request;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
@@ -77,9 +78,16 @@ async fn handle(
 ) -> Response {
     let is_page = area.errors == ErrorFormat::Page && !wants_json(request.headers());
     let language = is_page.then(|| page_language(request.uri(), request.headers()));
-    let write_error = |error: CommonError| match language {
-        Some(language) => page::error_page(state, language, error),
-        None => error.to_response(area.errors),
+    let write_error = |error: CommonError| {
+        let mut response = match language {
+            Some(language) => page::error_page(state, language, error),
+            None => error.to_response(area.errors),
+        };
+        // hyper would add the length, except in responses to HEAD.
+        if let Some(length) = response.body().size_hint().exact() {
+            response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
+        }
+        response
     };
     let mut limits = RateLimitHeaders::default();
     let limited_handler = async {
@@ -96,7 +104,6 @@ async fn handle(
             Some(error) => {
                 // The headers that the handler set remain, except the length of its empty body.
                 let mut written = write_error(error);
-                response.headers_mut().remove(header::CONTENT_LENGTH);
                 for (name, value) in response.headers() {
                     written.headers_mut().entry(name).or_insert_with(|| value.clone());
                 }
