@@ -6,14 +6,16 @@ mod limits;
 mod overrides;
 mod registration;
 mod values;
+mod warnings;
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use belfry_core::limits::cidr::Cidr;
 use belfry_core::limits::forwarded::TrustedProxies;
+use jiff::Timestamp;
 use serde::Deserialize;
 use smart_default::SmartDefault;
 use url::Url;
@@ -81,6 +83,11 @@ pub struct Config {
     pub oauth: OAuth,
     /// Browser sessions.
     pub sessions: Sessions,
+    /// Where to report vulnerabilities of this server.
+    pub security: Security,
+    /// The file that these settings were read from, if it contains passwords or tokens.
+    #[serde(skip)]
+    pub file_with_secrets: Option<PathBuf>,
 }
 
 /// `[rules]`
@@ -217,6 +224,22 @@ pub struct Sessions {
     pub absolute_timeout: Duration,
 }
 
+/// `[security]`: the content of `/.well-known/security.txt` (RFC 9116).
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Security {
+    /// `mailto:` or `https:` URLs to report vulnerabilities to, the preferred one first. Without
+    /// one there is no `security.txt`.
+    pub contact: Vec<Url>,
+    /// When the other settings must have been reviewed.
+    #[serde(deserialize_with = "values::timestamp")]
+    pub expires: Option<Timestamp>,
+    /// The disclosure policy.
+    pub policy: Option<Url>,
+    /// A key to encrypt reports with.
+    pub encryption: Option<Url>,
+}
+
 /// An invalid configuration. The message names the setting and its source.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -228,8 +251,7 @@ impl Config {
     pub fn load(overrides: &Overrides) -> Result<Self, ConfigError> {
         let mut config = match overrides.file() {
             Some(path) => file::read(path)?,
-            None if Path::new(DEFAULT_FILE).exists() => file::read(Path::new(DEFAULT_FILE))?,
-            None => Self::default(),
+            None => file::read_default()?,
         };
         overrides.apply(&mut config)?;
         config.check()?;
@@ -254,5 +276,3 @@ impl Config {
         self.base_url.clone().unwrap_or_else(|| BaseUrl::from_address(bound, self.tls.is_some()))
     }
 }
-
-const DEFAULT_FILE: &str = "belfry.toml";

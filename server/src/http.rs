@@ -15,6 +15,7 @@ mod push;
 mod respond;
 mod router;
 mod service;
+mod well_known;
 
 pub use self::error::LimitExceeded;
 pub use self::extract::client::Peer;

@@ -1,6 +1,7 @@
 //! Logging to stderr: text on a terminal, otherwise JSON.
 
 use std::io::{IsTerminal, stderr};
+use std::panic::PanicHookInfo;
 
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
@@ -10,7 +11,7 @@ use tracing_subscriber::{Layer, fmt};
 
 use crate::config::{Log, LogFormat, LogLevel};
 
-/// Starts logging, once per process; further calls have no effect.
+/// Starts logging, also of panics, once per process; further calls have no effect.
 pub fn start(log: Log) {
     let level = match log.level {
         LogLevel::Error => LevelFilter::ERROR,
@@ -36,6 +37,49 @@ pub fn start(log: Log) {
     } else {
         fmt::layer().with_writer(stderr).json().flatten_event(true).boxed()
     };
-    let _already_started =
-        tracing_subscriber::registry().with(layer.with_filter(targets)).try_init();
+    let started = tracing_subscriber::registry().with(layer.with_filter(targets)).try_init();
+    if started.is_ok() {
+        std::panic::set_hook(Box::new(log_panic));
+    }
+}
+
+/// Logs a panic. Of its message only a literal is logged, because formatted text may contain data
+/// of the request.
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let panic_message = panic.payload().downcast_ref::<&'static str>().copied();
+    let location = panic.location().map(tracing::field::display);
+    tracing::error!(panic_message, location, "panic");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    const IN_CHILD: &str = "TEST_PANICS";
+
+    /// Runs itself in another process, because the logger and the hook are global.
+    #[test]
+    fn a_panic_is_logged_as_json_without_formatted_text() {
+        if std::env::var_os(IN_CHILD).is_some() {
+            start(Log { level: LogLevel::Info, format: LogFormat::Json });
+            let secret = "hunter2";
+            std::thread::spawn(move || panic!("token {secret}")).join().unwrap_err();
+            std::thread::spawn(|| panic!("no data")).join().unwrap_err();
+            return;
+        }
+        let name = "log::tests::a_panic_is_logged_as_json_without_formatted_text";
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let output = child.args([name, "--exact", "--nocapture"]).env(IN_CHILD, "1").output();
+        let log = String::from_utf8(output.unwrap().stderr).unwrap();
+        let lines: Vec<Value> =
+            log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines.len(), 2, "{log}");
+        assert!(lines.iter().all(|line| line["location"].as_str().unwrap().contains("log.rs:")));
+        assert!(!log.contains("hunter2"), "{log}");
+        assert_eq!(lines[1]["panic_message"], "no data");
+    }
 }

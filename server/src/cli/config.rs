@@ -3,9 +3,11 @@
 use std::io::{Write, stdout};
 
 use clap::Subcommand;
+use url::Url;
 
 use super::CliError;
 use crate::application_services::ApplicationServices;
+use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::limits::ActiveLimits;
 use crate::metrics::LimitMetrics;
@@ -20,12 +22,13 @@ pub(super) enum Command {
 /// Prints the effective settings. Loading them and the files they name is the validation.
 pub(super) fn run(config: &Config) -> Result<(), CliError> {
     ApplicationServices::load(&config.application_services)?;
+    let base_url = config.base_url(config.listen);
     let tls = config.tls.as_ref();
     let or = |setting: Option<String>, default: &str| setting.unwrap_or_else(|| default.to_owned());
     let mut out = stdout().lock();
     let rows = [
         ("listen", config.listen.to_string()),
-        ("base_url", config.base_url(config.listen).to_string()),
+        ("base_url", base_url.to_string()),
         ("server_name", or(config.server_name.clone(), "host of the base URL")),
         ("database", config.database().to_string()),
         (
@@ -49,6 +52,7 @@ pub(super) fn run(config: &Config) -> Result<(), CliError> {
                 }
             },
         ),
+        ("security.txt", or(config.security.contact.first().map(Url::to_string), "none")),
     ];
     for (name, value) in rows {
         writeln!(out, "{name:<14} {value}")?;
@@ -57,7 +61,7 @@ pub(super) fn run(config: &Config) -> Result<(), CliError> {
     for (name, value) in ActiveLimits::new(config, &LimitMetrics::default()).describe() {
         writeln!(out, "  {name:<18} {value}")?;
     }
-    if let Some(warning) = config.warning() {
+    for warning in config.warnings(&base_url, SystemClock.now()) {
         writeln!(out, "warning: {warning}")?;
     }
     Ok(writeln!(out, "the settings are valid")?)

@@ -56,7 +56,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     let base_url = config.base_url(bound);
     tracing::info!(%database, %base_url, version = env!("CARGO_PKG_VERSION"), "belfry started");
 
-    if let Some(warning) = config.warning() {
+    for warning in config.warnings(&base_url, clock.now()) {
         tracing::warn!("{warning}");
     }
     raise_file_limit(config.http.max_connections);

@@ -4,11 +4,11 @@ use std::io::{Write, stdout};
 
 use belfry_core::oauth::app::{MAX_NAME_LENGTH, is_blank};
 use belfry_core::oauth::scope::Scopes;
-use belfry_core::secret::SplitToken;
+use belfry_core::secret::{Secret, SplitToken};
 use clap::Subcommand;
 
-use super::CliError;
 use super::account::find;
+use super::{CliError, read_secret};
 use crate::tokens::{FirstPartyApp, TokenIssuer};
 
 #[derive(Subcommand)]
@@ -26,8 +26,12 @@ pub(super) enum Command {
     },
     /// Revoke an access token
     Revoke {
-        /// Access token
-        token: String,
+        /// Access token, or - for standard input: other users can see arguments
+        #[arg(required_unless_present = "stdin")]
+        token: Option<String>,
+        /// Read the token from standard input
+        #[arg(long, conflicts_with = "token")]
+        stdin: bool,
     },
 }
 
@@ -48,8 +52,13 @@ impl Command {
                 let token = issuer.issue_first_party(app, account.id, None, scopes).await?;
                 Ok(writeln!(stdout(), "{}", token.reveal())?)
             }
-            Self::Revoke { token } => {
-                let secret = SplitToken::parse(&token).ok_or("there is no such token")?.hashed();
+            Self::Revoke { token, stdin: _ } => {
+                let token = match token.filter(|token| token != "-") {
+                    Some(token) => Secret::new(token),
+                    None => read_secret()?,
+                };
+                let token = SplitToken::parse(token.reveal());
+                let secret = token.ok_or("there is no such token")?.hashed();
                 if issuer.store.token(secret).await?.is_none() {
                     return Err("there is no such token".into());
                 }

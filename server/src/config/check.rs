@@ -1,6 +1,6 @@
-//! Validates settings that cannot be checked while parsing, and warns of probable mistakes.
+//! Validates settings that cannot be checked while parsing.
 
-use super::{BaseUrl, Config, ConfigError};
+use super::{Config, ConfigError, Security};
 use crate::store::SecretUrl;
 
 /// First segments of other routes, which `name_segments` cannot use. A test of the router checks
@@ -57,17 +57,16 @@ impl Config {
         {
             return reject(format!("server_name: {name:?} is not a host name"));
         }
+        let Security { contact, expires, policy, encryption } = &self.security;
+        if !contact.is_empty() && expires.is_none() {
+            return reject("security.expires is required with security.contact".to_owned());
+        }
+        if let Some(url) =
+            contact.iter().chain(policy).chain(encryption).find(|url| url.scheme() == "http")
+        {
+            return reject(format!("security: {:?} must be https", url.as_str()));
+        }
         Ok(())
-    }
-
-    /// A warning about settings that are valid but probably a mistake.
-    pub fn warning(&self) -> Option<&'static str> {
-        let secure = self.base_url.as_ref().is_some_and(BaseUrl::is_secure);
-        let has_unknown_proxy = secure && self.tls.is_none() && self.trusted_proxies.0.is_empty();
-        has_unknown_proxy.then_some(
-            "base_url is https but this process serves plain HTTP, so clients connect through a \
-             proxy; without its address in trusted_proxies they all share one rate limit",
-        )
     }
 }
 
@@ -92,6 +91,27 @@ mod tests {
         ] {
             let error = check(segments).unwrap_err();
             assert!(error.contains(problem), "{segments:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_security_contact_has_an_expiry_and_secure_links() {
+        let check = |settings: &str| {
+            let config: Config = toml::from_str(&format!("[security]\n{settings}")).unwrap();
+            config.check().map_err(|error| error.0)
+        };
+        let expires = "expires = '2027-01-01T00:00:00Z'";
+        for contact in ["mailto:security@ring.example", "https://ring.example/report"] {
+            assert_eq!(check(&format!("contact = ['{contact}']\n{expires}")), Ok(()));
+        }
+        assert_eq!(check(expires), Ok(()));
+        for (settings, problem) in [
+            ("contact = ['mailto:a@b.example']".to_owned(), "security.expires is required"),
+            (format!("contact = ['http://a.example']\n{expires}"), "must be https"),
+            ("policy = 'http://a.example'".to_owned(), "must be https"),
+        ] {
+            let error = check(&settings).unwrap_err();
+            assert!(error.contains(problem), "{settings}: {error}");
         }
     }
 }

@@ -1,17 +1,57 @@
 //! Reads `belfry.toml`, with errors that name the key, the line and the probable intention.
 
-use std::fs;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use rustix::process::geteuid;
 use toml::de::{DeTable, DeValue};
 
-use super::{Config, ConfigError};
+use super::{Config, ConfigError, RegistrationSource};
+use crate::store::SecretUrl;
 
+/// Reads the file that the operator names.
 pub(super) fn read(path: &Path) -> Result<Config, ConfigError> {
-    let file = path.display().to_string();
-    let text = fs::read_to_string(path)
-        .map_err(|error| ConfigError(format!("cannot read {file}: {error}")))?;
-    parse(&text, &file)
+    read_open(path, File::open(path))
+}
+
+/// Reads `./belfry.toml` if it exists. It must belong to the caller or to root, so that a command
+/// in a shared directory such as `/tmp` does not use the settings of another user.
+pub(super) fn read_default() -> Result<Config, ConfigError> {
+    let path = Path::new("belfry.toml");
+    let opened = File::open(path);
+    if opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return Ok(Config::default());
+    }
+    let metadata = opened.as_ref().ok().and_then(|file| file.metadata().ok());
+    let link = fs::symlink_metadata(path).ok();
+    let is_trusted = |file: &Metadata| [0, geteuid().as_raw()].contains(&file.uid());
+    let problem = if metadata.iter().chain(&link).any(|file| !is_trusted(file)) {
+        "belongs to another user"
+    } else if metadata.is_some_and(|file| file.mode() & 0o002 != 0) {
+        "can be written by every user"
+    } else {
+        return read_open(path, opened);
+    };
+    Err(ConfigError(format!(
+        "./belfry.toml {problem} and is not read; check it and use --config belfry.toml, or run \
+         belfry in another directory"
+    )))
+}
+
+fn read_open(path: &Path, opened: io::Result<File>) -> Result<Config, ConfigError> {
+    let name = path.display().to_string();
+    let text = opened
+        .and_then(io::read_to_string)
+        .map_err(|error| ConfigError(format!("cannot read {name}: {error}")))?;
+    let mut config = parse(&text, &name)?;
+    let mut urls = config.database.iter().chain(&config.redis);
+    let is_inline = |source: &_| matches!(source, RegistrationSource::Inline(_));
+    let has_secrets =
+        urls.any(SecretUrl::has_password) || config.application_services.iter().any(is_inline);
+    config.file_with_secrets = has_secrets.then(|| path.to_owned());
+    Ok(config)
 }
 
 fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {

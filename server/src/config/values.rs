@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, de};
 use url::Url;
 
@@ -107,6 +108,20 @@ impl TryFrom<String> for BaseUrl {
     fn try_from(text: String) -> Result<Self, String> {
         text.parse()
     }
+}
+
+/// A point in time with an offset from UTC, as a string or a TOML date-time.
+pub(super) fn timestamp<'de, D>(deserializer: D) -> Result<Option<Timestamp>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let text = match toml::Value::deserialize(deserializer)? {
+        toml::Value::Datetime(time) => time.to_string(),
+        toml::Value::String(text) => text,
+        _ => String::new(),
+    };
+    let expected = "must be a time such as \"2027-01-31T00:00:00Z\"";
+    text.parse().map(Some).map_err(|_| de::Error::custom(expected))
 }
 
 /// A number above zero.

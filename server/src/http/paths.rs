@@ -2,6 +2,7 @@
 
 pub(crate) const APPS: &str = "/api/v1/apps";
 pub(crate) const NODEINFO: &str = "/nodeinfo/2.0";
+pub(crate) const SECURITY_TXT: &str = "/.well-known/security.txt";
 
 pub(crate) const AUTHORIZE: &str = "/oauth/authorize";
 pub(crate) const AUTHORIZE_RESUME: &str = "/oauth/authorize/resume";

@@ -18,7 +18,7 @@ use super::layer::cors::Cors;
 use super::matrix::{self, login, register};
 use super::oauth::{authorize, introspect, metadata, out_of_band, revoke, token, userinfo};
 use super::push::{evaluate, explain, path, read, write};
-use super::{assets, gateway, health, paths};
+use super::{assets, gateway, health, paths, well_known};
 use crate::app::AppState;
 
 /// The area of all other paths: the API's error format, and no further policy.
@@ -98,6 +98,8 @@ fn areas(state: &AppState) -> Vec<AreaRouter> {
     let well_known = AreaRouter::new(WELL_KNOWN)
         .route("/.well-known/oauth-authorization-server", metadata::metadata(state))
         .route("/.well-known/nodeinfo", instance::nodeinfo_links(state))
+        .route(paths::SECURITY_TXT, well_known::security_txt(state))
+        .route("/.well-known/change-password", get(well_known::change_password))
         .not_found_under("/.well-known");
     let api = AreaRouter::new(API)
         .route("/api/v1/instance", instance::v1(state))

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::Deserialize;
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
 use url::Url;
 
 /// The engine and location of a database.
@@ -39,6 +41,23 @@ impl SecretUrl {
     /// `postgres`, `redis` …
     pub fn scheme(&self) -> &str {
         self.0.scheme()
+    }
+
+    /// Whether it contains a password.
+    pub(crate) fn has_password(&self) -> bool {
+        self.0.password().is_some() || self.0.query_pairs().any(|(key, _)| key == "password")
+    }
+
+    /// Whether the connection is not encrypted and leads to a host for which `is_local` is false.
+    pub(crate) fn is_clear_text(&self, is_local: fn(&str) -> bool) -> bool {
+        match self.scheme() {
+            "redis" => self.0.host_str().is_some_and(|host| !is_local(host)),
+            "postgres" | "postgresql" => self.reveal().parse().is_ok_and(|config: Config| {
+                let leaves = |host: &Host| matches!(host, Host::Tcp(name) if !is_local(name));
+                config.get_ssl_mode() != SslMode::Require && config.get_hosts().iter().any(leaves)
+            }),
+            _ => false,
+        }
     }
 
     /// The URL for messages and logs.

@@ -1,5 +1,6 @@
 //! The commands, with and without a running server, on both database engines.
 
+mod files;
 mod missing;
 mod with_server;
 

@@ -20,4 +20,5 @@ mod rules;
 mod store;
 mod support;
 mod unusual_text;
+mod well_known;
 mod wire;

@@ -8,7 +8,7 @@ use std::{fs, io};
 use super::sources::{files_in, is_word, rust_files_in};
 use crate::cargo;
 
-const DOCUMENTS: &[&str] = &["CONTRIBUTING.md", "README.md", "docs"];
+const DOCUMENTS: &[&str] = &["CONTRIBUTING.md", "README.md", "SECURITY.md", "docs"];
 
 /// The document whose tables name tests.
 const THREAT_MODEL: &str = "docs/threat-model.md";

@@ -16,7 +16,7 @@ use crate::http::service::HttpService;
 use crate::http::service::tests::test_state;
 
 /// The routes outside the Matrix area. A new route is added here with its area.
-const ROUTES: [(&str, Area); 27] = [
+const ROUTES: [(&str, Area); 29] = [
     ("/healthz", EXEMPT),
     ("/readyz", EXEMPT),
     ("/metrics", EXEMPT),
@@ -28,6 +28,8 @@ const ROUTES: [(&str, Area); 27] = [
     ("/nodeinfo/2.0", DEFAULT_AREA),
     ("/.well-known/oauth-authorization-server", WELL_KNOWN),
     ("/.well-known/nodeinfo", WELL_KNOWN),
+    ("/.well-known/security.txt", WELL_KNOWN),
+    ("/.well-known/change-password", WELL_KNOWN),
     ("/.well-known/{*path}", WELL_KNOWN),
     ("/api/v1/instance", API),
     ("/api/v2/instance", API),

@@ -79,6 +79,37 @@ async fn plain_http_to_an_https_port_is_closed() {
     assert!(!response.starts_with("HTTP/"), "{response}");
 }
 
+/// A `ClientHello` of a protocol version before TLS 1.3, which a server with an ECDSA key accepts
+/// unless the version is too old.
+fn client_hello(version: [u8; 2]) -> Vec<u8> {
+    let extensions = b"\x00\x0a\x00\x04\x00\x02\x00\x17\x00\x0d\x00\x04\x00\x02\x04\x03";
+    // No session; ECDHE with ECDSA and AES in GCM or CBC mode; no compression.
+    let ciphers = b"\x00\x00\x04\xc0\x2b\xc0\x09\x01\x00\x00\x10";
+    let body = [&version[..], &[7; 32], ciphers, extensions].concat();
+    let length = u8::try_from(body.len()).unwrap();
+    [&[0x16, 3, 1, 0, length + 4, 1, 0, 0, length], &body[..]].concat()
+}
+
+#[tokio::test]
+async fn tls_before_1_2_is_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    write_certificate(folder.path());
+    let server = Server::with(secure(&folder)).await;
+    let respond = async |version: [u8; 2]| {
+        let mut stream = server.connect().await;
+        stream.write_all(&client_hello(version)).await.unwrap();
+        let mut head = [0; 7];
+        stream.read_exact(&mut head).await.unwrap();
+        head
+    };
+    for version in [[3, 0], [3, 1], [3, 2]] {
+        let [alert, .., level, description] = respond(version).await;
+        assert_eq!((alert, level, description), (21, 2, 70), "protocol_version: {version:?}");
+    }
+    let [handshake, ..] = respond([3, 3]).await;
+    assert_eq!(handshake, 22, "TLS 1.2 is accepted");
+}
+
 /// The beginning of a `ClientHello`, which announces more bytes.
 const INCOMPLETE_HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
 

@@ -111,7 +111,8 @@ async fn an_unconfigured_proxy_causes_a_warning() {
     drop(server);
 
     let file = folder.path().join("belfry.toml");
-    let trusted = "base_url = 'https://ring.example'\ntrusted_proxies = ['127.0.0.1', '::1']\n";
+    let trusted = "base_url = 'https://ring.example'\ntrusted_proxies = ['127.0.0.1', '::1']\n\
+                   registration = 'closed'\n";
     std::fs::write(&file, trusted).unwrap();
     std::fs::remove_file(folder.path().join("belfry.log")).unwrap();
     let server = Process::start(folder.path(), &[]);

@@ -1,0 +1,131 @@
+//! Warnings about settings and files that are valid but unsafe or probably a mistake.
+
+use std::fs;
+use std::net::IpAddr;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use super::{BaseUrl, Config, RegistrationPolicy, RegistrationSource};
+
+impl Config {
+    /// Warnings for the operator, at start and in `belfry config check`.
+    pub fn warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
+        let is_public = !is_local_host(base_url.host());
+        let has_expired = self.security.expires.is_some_and(|expiry| expiry <= now);
+        let checks = [
+            (
+                base_url.is_secure() && self.tls.is_none() && self.trusted_proxies.0.is_empty(),
+                "base_url is https but this process serves plain HTTP, so clients connect through \
+                 a proxy; without its address in trusted_proxies they all share one rate limit",
+            ),
+            (
+                is_public && !base_url.is_secure(),
+                "base_url is http on another host than this one: passwords and tokens are sent in \
+                 clear text; use a proxy with HTTPS, or [tls]",
+            ),
+            (
+                is_public && self.registration == RegistrationPolicy::Open,
+                "registration is open: everybody who reaches this server can create accounts; set \
+                 registration = \"closed\" if only the operator should",
+            ),
+            (
+                self.database.as_ref().is_some_and(|url| url.is_clear_text(is_local_host)),
+                "the connection to PostgreSQL on another host is not encrypted; add \
+                 sslmode=require to the URL of the database",
+            ),
+            (
+                self.redis.as_ref().is_some_and(|url| url.is_clear_text(is_local_host)),
+                "the connection to Redis on another host is not encrypted; use rediss://…",
+            ),
+            (has_expired, "security.expires is in the past: security.txt is stale"),
+        ];
+        let checks = checks.into_iter().filter(|(applies, _)| *applies);
+        let mut warnings: Vec<String> = checks.map(|(_, warning)| warning.to_owned()).collect();
+        let registrations = self.application_services.iter().filter_map(|source| match source {
+            RegistrationSource::File(path) => Some(path),
+            RegistrationSource::Inline(_) => None,
+        });
+        let key = self.tls.as_ref().map(|tls| &tls.key);
+        for path in self.file_with_secrets.iter().chain(key).chain(registrations) {
+            if is_readable_by_everybody(path) {
+                warnings.push(format!(
+                    "{} contains secrets and can be read by every user of this machine; use chmod \
+                     o-r",
+                    path.display()
+                ));
+            }
+        }
+        warnings
+    }
+}
+
+/// Whether a host is this machine: a loopback address, `localhost` or a name below it.
+fn is_local_host(host: &str) -> bool {
+    match host.trim_matches(['[', ']']).parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+/// Whether other users may read the file and enter all of its directories.
+fn is_readable_by_everybody(path: &Path) -> bool {
+    let allows = |path: &Path, bit| fs::metadata(path).is_ok_and(|file| file.mode() & bit != 0);
+    path.canonicalize().is_ok_and(|path| {
+        allows(&path, 0o004) && path.ancestors().skip(1).all(|directory| allows(directory, 0o001))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warnings(settings: &str) -> Vec<String> {
+        let config: Config = toml::from_str(settings).unwrap();
+        config.warnings(&config.base_url(config.listen), Timestamp::from_second(1).unwrap())
+    }
+
+    #[test]
+    fn each_unsafe_setting_causes_a_warning() {
+        for (settings, warning) in [
+            ("base_url = 'https://ring.example'\nregistration = 'closed'", "trusted_proxies"),
+            ("base_url = 'http://ring.example'\nregistration = 'closed'", "clear text"),
+            ("listen = '0.0.0.0:80'\nregistration = 'closed'", "clear text"),
+            (
+                "base_url = 'https://ring.example'\ntrusted_proxies = ['127.0.0.1']",
+                "registration is open",
+            ),
+            ("database = 'postgres://db/belfry'", "PostgreSQL on another host"),
+            ("database = 'postgres://db/belfry?sslmode=prefer'", "PostgreSQL on another host"),
+            ("database = 'postgres:///belfry?host=10.0.0.1'", "PostgreSQL on another host"),
+            ("redis = 'redis://cache'", "Redis on another host"),
+            ("redis = 'redis://[2001:db8::1]:6379'", "Redis on another host"),
+            ("[security]\nexpires = '1970-01-01T00:00:01Z'", "security.txt is stale"),
+        ] {
+            let found = warnings(settings);
+            assert!(found.len() == 1 && found[0].contains(warning), "{settings}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_local_or_encrypted_service_causes_no_warning() {
+        for settings in [
+            "",
+            "listen = '[::1]:8080'",
+            "base_url = 'http://belfry.localhost:8080'",
+            "base_url = 'https://ring.example'\nregistration = 'closed'\n\
+             trusted_proxies = ['127.0.0.1']",
+            "database = 'postgres://me:x@127.0.0.1/belfry'",
+            "database = 'postgres://localhost/belfry'",
+            "database = 'postgres://%2Frun%2Fpostgresql/belfry'",
+            "database = 'postgres:///belfry?host=/run/postgresql'",
+            "database = 'postgres://db/belfry?sslmode=require'",
+            "redis = 'redis://127.0.0.1'",
+            "redis = 'rediss://cache'",
+            "[security]\nexpires = '1970-01-01T00:00:02Z'",
+        ] {
+            assert_eq!(warnings(settings), [""; 0], "{settings}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! `/.well-known/security.txt` and `/.well-known/change-password`.
+
+use std::future::ready;
+use std::sync::Arc;
+
+use axum::http::{StatusCode, header};
+use axum::routing::{MethodRouter, get};
+use bytes::Bytes;
+
+use crate::app::AppState;
+use crate::config::{BaseUrl, Security};
+use crate::http::error::CommonError;
+use crate::http::paths;
+
+/// The route of the file that says where to report vulnerabilities (RFC 9116).
+pub(super) fn security_txt(state: &AppState) -> MethodRouter<Arc<AppState>> {
+    let text = write_security_txt(&state.config.security, &state.base_url).map(Bytes::from);
+    let headers =
+        [(header::CONTENT_TYPE, "text/plain; charset=utf-8"), (header::CACHE_CONTROL, "max-age=0")];
+    get(move || ready(text.clone().map(|text| (headers, text)).ok_or(CommonError::NotFound)))
+}
+
+/// Redirects to the page where users change their password, for password managers
+/// (<https://www.w3.org/TR/change-password-url/>).
+pub(super) async fn change_password() -> (StatusCode, [(header::HeaderName, &'static str); 1]) {
+    (StatusCode::SEE_OTHER, [(header::LOCATION, paths::ACCOUNT)])
+}
+
+/// The file, if a contact is configured.
+fn write_security_txt(security: &Security, base_url: &BaseUrl) -> Option<String> {
+    let Security { contact, expires, policy, encryption } = security;
+    let expires = expires.filter(|_| !contact.is_empty())?;
+    let mut lines: Vec<String> = contact.iter().map(|url| format!("Contact: {url}")).collect();
+    lines.extend(encryption.iter().map(|url| format!("Encryption: {url}")));
+    lines.extend(policy.iter().map(|url| format!("Policy: {url}")));
+    lines.push(format!("Expires: {expires}"));
+    if base_url.is_secure() {
+        lines.push(format!("Canonical: {base_url}{}", paths::SECURITY_TXT));
+    }
+    Some(lines.join("\n") + "\n")
+}

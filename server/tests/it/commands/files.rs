@@ -1,0 +1,100 @@
+//! Files that a command reads: whose they are, and who else can read them.
+
+use std::fs::{Permissions, set_permissions, write};
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
+use std::process::Stdio;
+
+use super::Workspace;
+use crate::support::Process;
+use crate::support::process::belfry;
+
+fn set_mode(path: &Path, mode: u32) {
+    set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+/// Otherwise a command in `/tmp` would use the settings of whoever put a file there.
+#[test]
+fn the_configuration_of_another_user_is_not_read() {
+    let workspace = Workspace::sqlite();
+    let file = workspace.path().join("belfry.toml");
+    write(&file, "registration = 'closed'").unwrap();
+    assert!(workspace.run(&["config", "check"]).contains("registration   closed\n"));
+
+    set_mode(&file, 0o666);
+    let advice = "is not read; check it and use --config belfry.toml";
+    let message = workspace.fail(&["config", "check"]);
+    assert!(message.contains("can be written by every user") && message.contains(advice));
+    assert!(workspace.fail(&["serve"]).contains(advice));
+    let named = workspace.run(&["config", "check", "--config", "belfry.toml"]);
+    assert!(named.contains("registration   closed\n"), "{named}");
+
+    set_mode(&file, 0o644);
+    // Only root can give a file away.
+    if chown(&file, Some(65534), None).is_ok() {
+        let message = workspace.fail(&["config", "check"]);
+        assert!(message.contains("belongs to another user") && message.contains(advice));
+    }
+}
+
+const REGISTRATION: &str = "id: a\nas_token: secret\nsender_localpart: bot\n";
+
+#[test]
+fn files_with_secrets_that_everybody_can_read_cause_a_warning() {
+    let workspace = Workspace::sqlite();
+    let files = ["belfry.toml", "irc.yaml", "key.pem"];
+    let certificate = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let settings = "redis = 'redis://:secret@127.0.0.1:1'\napplication_services = ['irc.yaml']\n\
+                    registration = 'closed'\n[tls]\ncertificate = 'cert.pem'\nkey = 'key.pem'\n";
+    let contents = [settings, REGISTRATION, &certificate.signing_key.serialize_pem()];
+    for (file, content) in files.iter().zip(contents) {
+        write(workspace.path().join(file), content).unwrap();
+        set_mode(&workspace.path().join(file), 0o600);
+    }
+    write(workspace.path().join("cert.pem"), certificate.cert.pem()).unwrap();
+    // Temporary directories are private; then the modes of the files do not matter.
+    set_mode(workspace.path(), 0o755);
+    let warned = |file: &str| format!("{file} contains secrets and can be read by every user");
+    assert!(!workspace.run(&["config", "check"]).contains("warning"));
+
+    for file in files {
+        let path = workspace.path().join(file);
+        set_mode(&path, 0o644);
+        let checked = workspace.run(&["config", "check"]);
+        assert!(checked.contains(&format!("warning: {}", warned(file))), "{checked}");
+        let server = Process::start(workspace.path(), &[]);
+        assert!(server.log().contains(&warned(file)), "{}", server.log());
+        set_mode(workspace.path(), 0o700);
+        assert!(!workspace.run(&["config", "check"]).contains("warning"), "{file}");
+        set_mode(workspace.path(), 0o755);
+        set_mode(&path, 0o600);
+    }
+    write(workspace.path().join("belfry.toml"), "registration = 'closed'").unwrap();
+    set_mode(&workspace.path().join("belfry.toml"), 0o644);
+    assert!(!workspace.run(&["config", "check"]).contains("warning"), "it contains no secret");
+}
+
+/// Arguments are visible to every user of the machine.
+#[test]
+fn a_token_can_be_revoked_without_naming_it_in_the_arguments() {
+    let workspace = Workspace::sqlite();
+    workspace.run(&["account", "add", "alice"]);
+    let revoke = |argument: &str, input: &str| {
+        let mut child = belfry(workspace.path(), &["token", "revoke", argument])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    for argument in ["--stdin", "-"] {
+        let token = workspace.run(&["token", "issue", "alice"]);
+        assert_eq!(revoke(argument, &token), "token revoked\n");
+        assert_eq!(revoke(argument, "x\n"), "belfry: there is no such token\n");
+    }
+    assert!(revoke("--stdin=x", "").contains("error: "));
+}

@@ -1,0 +1,39 @@
+//! `/.well-known/security.txt` and `/.well-known/change-password`.
+
+use belfry::config::Config;
+
+use crate::support::Service;
+
+#[tokio::test]
+async fn security_txt_has_the_configured_contact() {
+    let settings = "[security]\ncontact = ['mailto:security@ring.example', 'https://ring.example/report']\n\
+        expires = 2027-11-01T00:00:00Z\npolicy = 'https://ring.example/policy'\n";
+    let service = Service::with(toml::from_str::<Config>(settings).unwrap()).await;
+    for path in ["/.well-known/security.txt", "/.well-known/security.txt/"] {
+        let response = service.anonymous().get(path).await;
+        assert_eq!(response.status, 200, "{path}");
+        assert_eq!(response.header("content-type"), "text/plain; charset=utf-8");
+        assert_eq!(
+            response.text,
+            "Contact: mailto:security@ring.example\nContact: https://ring.example/report\n\
+             Policy: https://ring.example/policy\nExpires: 2027-11-01T00:00:00Z\n\
+             Canonical: https://ring.example/.well-known/security.txt\n"
+        );
+    }
+}
+
+#[tokio::test]
+async fn without_a_contact_there_is_no_security_txt() {
+    let service = Service::start().await;
+    assert_eq!(service.anonymous().get("/.well-known/security.txt").await.status, 404);
+}
+
+/// Password managers open this path, and check before that unknown paths are not found.
+#[tokio::test]
+async fn change_password_leads_to_the_account_page() {
+    let service = Service::start().await;
+    let response = service.anonymous().get("/.well-known/change-password").await;
+    assert_eq!((response.status, response.header("location")), (303, "/oauth/account"));
+    let unknown = "/.well-known/resource-that-should-not-exist-whose-status-code-should-not-be-200";
+    assert_eq!(service.anonymous().get(unknown).await.status, 404);
+}
