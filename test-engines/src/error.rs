@@ -20,6 +20,12 @@ pub enum EngineError {
     Io(io::Error),
 }
 
+impl EngineError {
+    pub(crate) fn not_running(name: &str) -> Self {
+        Self::Failed { name: name.into(), reason: "not running".into(), log: String::new() }
+    }
+}
+
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -24,6 +24,7 @@ pub mod process_group;
 pub mod programs;
 mod proxy;
 mod redis;
+mod server;
 
 pub use self::chromedriver::Chromedriver;
 pub use self::error::EngineError;
@@ -32,3 +33,4 @@ pub use self::postgres::Postgres;
 pub use self::process_group::ProcessGroup;
 pub use self::proxy::Proxy;
 pub use self::redis::Redis;
+pub use self::server::Server;

@@ -89,6 +89,42 @@ impl Postgres {
         Ok(())
     }
 
+    /// Kills the server and its backends with SIGKILL, as the kernel does without memory.
+    /// [`Postgres::restart`] recovers its data.
+    ///
+    /// # Errors
+    /// When it is not running.
+    pub fn kill(&mut self) -> Result<(), EngineError> {
+        // Backends are in sessions of their own. Those that outlive the server would prevent a
+        // restart until they notice.
+        self.signal_all(Signal::SIGKILL)?;
+        if let Some(group) = self.group.take() {
+            group.stop(Signal::SIGKILL)?;
+        }
+        Ok(())
+    }
+
+    /// Suspends the server and its backends: connections stay open, and nothing responds.
+    ///
+    /// # Errors
+    /// When it is not running.
+    pub fn pause(&mut self) -> Result<(), EngineError> {
+        self.signal_all(Signal::SIGSTOP)
+    }
+
+    /// Resumes a paused server.
+    ///
+    /// # Errors
+    /// When it is not running.
+    pub fn resume(&mut self) -> Result<(), EngineError> {
+        self.signal_all(Signal::SIGCONT)
+    }
+
+    fn signal_all(&mut self, signal: Signal) -> Result<(), EngineError> {
+        let group = self.group.as_mut().ok_or_else(|| EngineError::not_running("postgres"))?;
+        Ok(group.signal_with_children(signal)?)
+    }
+
     /// Starts a stopped server on its port with its data. Does nothing if it is running.
     ///
     /// # Errors

@@ -6,11 +6,13 @@
 //! reason, the script stops the group. The owner needs no signal handler.
 //! (`PR_SET_PDEATHSIG` does not work here: it also fires when only the starting *thread* ends.)
 
+use std::fs;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
+use nix::errno::Errno;
 use nix::sys::signal;
 pub use nix::sys::signal::Signal;
 use nix::unistd::Pid;
@@ -121,6 +123,25 @@ impl ProcessGroup {
             return Err(io::Error::other("the process has exited"));
         }
         Ok(signal::kill(pid(&self.leader)?, signal)?)
+    }
+
+    /// Sends a signal to the leader and to its child processes, which may have left the group.
+    /// Without Linux's `/proc` it is sent to the leader only.
+    ///
+    /// # Errors
+    /// When the leader has exited.
+    pub fn signal_with_children(&mut self, signal: Signal) -> io::Result<()> {
+        let id = self.id();
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
+        self.signal(signal)?;
+        for child in children.unwrap_or_default().split_whitespace() {
+            let child = child.parse().map(Pid::from_raw).map_err(io::Error::other)?;
+            match signal::kill(child, signal) {
+                Ok(()) | Err(Errno::ESRCH) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     /// Waits until the leader exits, then stops its remaining descendants.

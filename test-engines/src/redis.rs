@@ -60,6 +60,17 @@ impl Redis {
         Ok(())
     }
 
+    /// Kills the server with SIGKILL. Its data is lost; [`Self::restart`] uses the same port.
+    ///
+    /// # Errors
+    /// When the exit status cannot be read.
+    pub fn kill(&mut self) -> Result<(), EngineError> {
+        if let Some(group) = self.group.take() {
+            group.stop(Signal::SIGKILL)?;
+        }
+        Ok(())
+    }
+
     /// Starts a stopped server on its port, without data. Does nothing if it is running.
     ///
     /// # Errors
@@ -96,11 +107,7 @@ impl Redis {
     }
 
     fn signal(&mut self, signal: Signal) -> Result<(), EngineError> {
-        let group = self.group.as_mut().ok_or_else(|| EngineError::Failed {
-            name: "redis".into(),
-            reason: "not running".into(),
-            log: String::new(),
-        })?;
+        let group = self.group.as_mut().ok_or_else(|| EngineError::not_running("redis"))?;
         Ok(group.signal(signal)?)
     }
 }

@@ -4,9 +4,7 @@ mod compare;
 mod measure;
 mod request;
 mod rows;
-mod server;
 mod setup;
-mod table;
 mod wrk;
 
 use std::error::Error;
@@ -16,7 +14,7 @@ use std::thread;
 use clap::{Args, value_parser};
 
 use self::measure::Row;
-use self::table::table;
+use crate::table::table;
 use crate::{cargo, packages};
 
 /// Measure performance against the targets

@@ -5,7 +5,9 @@ mod cargo;
 mod checks;
 mod fuzz;
 mod packages;
+mod table;
 mod test;
+mod torture;
 
 use std::process::ExitCode;
 
@@ -19,6 +21,7 @@ enum Task {
     Check(checks::Options),
     Bench(bench::Options),
     Fuzz(fuzz::Options),
+    Torture(torture::Options),
 }
 
 fn main() -> ExitCode {
@@ -27,6 +30,7 @@ fn main() -> ExitCode {
         Task::Check(options) => checks::run(&options),
         Task::Bench(options) => bench::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),
+        Task::Torture(options) => torture::run(&options),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

@@ -72,6 +72,12 @@ const WRK: Package = Package {
     probe: "command -v wrk",
     purpose: "load generator",
 };
+const FAKETIME: Package = Package {
+    apt: "libfaketime",
+    other_names: ["libfaketime", "libfaketime", "libfaketime"],
+    probe: "ls /usr/lib*/faketime/libfaketime.so.1 /usr/lib/*/faketime/libfaketime.so.1 | grep .",
+    purpose: "tests with a clock that jumps",
+};
 const CPP: Package = Package {
     apt: "g++",
     other_names: ["gcc-c++", "gcc", "gcc"],
@@ -81,13 +87,16 @@ const CPP: Package = Package {
 
 /// The packages of `cargo xtask test`.
 pub(crate) const FOR_TESTS: &[Package] =
-    &[POSTGRESQL, REDIS, NGINX, CADDY, CHROMIUM, CHROMEDRIVER, PYTHON, NPM];
+    &[POSTGRESQL, REDIS, NGINX, CADDY, CHROMIUM, CHROMEDRIVER, PYTHON, NPM, FAKETIME];
 /// The packages of `cargo xtask check`.
 pub(crate) const FOR_CHECKS: &[Package] = &[PYTHON];
 /// The packages of `cargo xtask bench`.
 pub(crate) const FOR_BENCH: &[Package] = &[WRK, POSTGRESQL, REDIS];
 /// The packages of `cargo xtask fuzz`.
 pub(crate) const FOR_FUZZ: &[Package] = &[CPP];
+
+/// The packages of `cargo xtask torture`.
+pub(crate) const FOR_TORTURE: &[Package] = &[POSTGRESQL, REDIS, FAKETIME];
 
 /// Installs the packages `$@` as root. Debian starts servers when they are installed and at boot;
 /// `policy-rc.d` prevents that during the installation, and `systemctl disable` at boot.

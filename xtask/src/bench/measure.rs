@@ -7,11 +7,10 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use test_engines::Postgres;
+use test_engines::{Postgres, Server};
 
 use super::Bench;
 use super::compare::Comparison;
-use super::server::Server;
 use super::setup::belfry_command;
 use crate::cargo;
 

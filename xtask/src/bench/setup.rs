@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
-use test_engines::Redis;
+use test_engines::{Redis, Server};
 
 use super::Build;
 use super::request::{Request, Response};
-use super::server::Server;
 use crate::cargo;
 
 /// The configuration and data of a Belfry, and the request to measure.

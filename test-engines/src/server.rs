@@ -1,4 +1,4 @@
-//! A server process that was started by this task.
+//! A process that prints the address on which it is listening.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
@@ -7,25 +7,31 @@ use std::path::Path;
 use std::process::{ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use test_engines::ProcessGroup;
-use test_engines::process_group::OnDrop;
+use crate::process_group::{OnDrop, ProcessGroup, Signal};
 
-/// A running server; dropping it stops it.
-pub(super) struct Server {
+/// A running server that prints `… listening on http://ADDRESS`; dropping it stops it.
+#[derive(Debug)]
+pub struct Server {
     group: ProcessGroup,
     /// Open as long as the server runs, so that its writes do not fail.
     _stdout: BufReader<ChildStdout>,
+    /// The address on which it is listening.
     pub address: SocketAddr,
     /// The time from the start until the server was listening.
     pub start_time: Duration,
 }
 
 impl Server {
-    /// Starts the command with its log in `dir` and waits for the line `… listening on http://…`.
-    pub(super) fn start(mut command: Command, dir: &Path) -> io::Result<Self> {
+    /// Starts the command in `dir`, appends its log to the file `log` there, and waits for the line
+    /// `… listening on http://…`.
+    ///
+    /// # Errors
+    /// When it does not start or exits first, with its log.
+    pub fn start(mut command: Command, dir: &Path) -> io::Result<Self> {
         let name = command.get_program().display().to_string();
         let log = dir.join("log");
-        command.current_dir(dir).stdout(Stdio::piped()).stderr(File::create(&log)?);
+        let output = File::options().create(true).append(true).open(&log)?;
+        command.current_dir(dir).stdout(Stdio::piped()).stderr(output);
         let start = Instant::now();
         let mut group = ProcessGroup::spawn(command, &OnDrop::default())?;
         let stdout = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
@@ -42,14 +48,38 @@ impl Server {
         Err(io::Error::other(format!("{name} exited before it was listening\n{log}")))
     }
 
+    /// Returns the process id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.group.id()
+    }
+
+    /// Kills the process with SIGKILL and waits for its end.
+    ///
+    /// # Errors
+    /// When it has already exited.
+    pub fn kill(mut self) -> io::Result<()> {
+        self.group.signal(Signal::SIGKILL)
+    }
+
+    /// Returns whether the process has not exited.
+    ///
+    /// # Errors
+    /// When the status cannot be read.
+    pub fn is_running(&mut self) -> io::Result<bool> {
+        Ok(self.group.try_wait()?.is_none())
+    }
+
     /// Returns the resident memory in MB; NaN where `/proc` does not exist.
-    pub(super) fn resident_memory(&self) -> f64 {
+    #[must_use]
+    pub fn resident_memory(&self) -> f64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.group.id()));
         parse_megabytes(&status.unwrap_or_default(), "VmRSS:").unwrap_or(f64::NAN)
     }
 
     /// Returns the CPU time used so far in microseconds; NaN where `/proc` does not exist.
-    pub(super) fn cpu_us(&self) -> f64 {
+    #[must_use]
+    pub fn cpu_us(&self) -> f64 {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.group.id()));
         parse_ticks(&stat.unwrap_or_default()).map_or(f64::NAN, |ticks| ticks * 10_000.0)
     }

@@ -1,0 +1,133 @@
+//! An app with signed-in users, set up through the public interface.
+
+use std::net::SocketAddr;
+
+use crate::Result;
+use crate::client::{Client, Request, Response, encode};
+
+const CALLBACK: &str = "https://app.example/callback";
+const SCOPES: &str = "read write push";
+
+/// A registered app.
+#[derive(Debug, Clone)]
+pub(crate) struct App {
+    id: String,
+    secret: String,
+}
+
+/// A user with an access token and a session.
+#[derive(Debug, Clone)]
+pub(crate) struct User {
+    pub(crate) token: String,
+    cookie: String,
+}
+
+impl App {
+    pub(crate) fn register(address: SocketAddr) -> Result<Self> {
+        let fields = [("client_name", "App"), ("redirect_uris", CALLBACK), ("scopes", SCOPES)];
+        let request = Request::form("/api/v1/apps", &fields);
+        let response = Client::new(address).send_successfully(&request)?;
+        Ok(Self { id: response.json_text("client_id")?, secret: response.json_text("client_secret")? })
+    }
+
+    /// Signs up a user and signs them in.
+    pub(crate) fn add_user(&self, address: SocketAddr, name: &str) -> Result<User> {
+        let client = Client::new(address);
+        let app_token = client.send_successfully(&self.issue_token(SCOPES))?;
+        let app_token = app_token.json_text("access_token")?;
+        let (email, password) = (format!("{name}@example.org"), format!("correct horse {name}"));
+        let fields = [
+            ("username", name),
+            ("email", &email),
+            ("password", &password),
+            ("agreement", "true"),
+        ];
+        let sign_up = Request::form("/api/v1/accounts", &fields).with_bearer(&app_token);
+        let token = client.send_successfully(&sign_up)?.json_text("access_token")?;
+
+        let page = client.send_successfully(&Request::get("/oauth/sign_in"))?;
+        let mut fields = hidden_fields(&page.body, "/oauth/sign_in")?;
+        fields.extend([("username", name), ("password", &password)]);
+        let sign_in = Request::form("/oauth/sign_in", &fields)
+            .with_header("cookie", &page.cookies.join("; "));
+        let signed_in = client.send_successfully(&sign_in)?;
+        let cookie = signed_in.cookies.iter().find(|cookie| !cookie.ends_with('='));
+        let cookie = cookie.ok_or_else(|| format!("sign-in: {}", signed_in.body))?.clone();
+        Ok(User { token, cookie })
+    }
+
+    /// A request for a token of the app itself.
+    pub(crate) fn issue_token(&self, scope: &str) -> Request {
+        self.post("/oauth/token", &[("grant_type", "client_credentials"), ("scope", scope)])
+    }
+
+    pub(crate) fn revoke_token(&self, token: &str) -> Request {
+        self.post("/oauth/revoke", &[("token", token)])
+    }
+
+    pub(crate) fn redeem_code(&self, code: &str) -> Request {
+        let fields =
+            [("grant_type", "authorization_code"), ("code", code), ("redirect_uri", CALLBACK)];
+        self.post("/oauth/token", &fields)
+    }
+
+    fn post(&self, path: &str, fields: &[(&str, &str)]) -> Request {
+        let mut all = vec![("client_id", &*self.id), ("client_secret", &*self.secret)];
+        all.extend(fields);
+        Request::form(path, &all)
+    }
+
+    /// Requests a code for this user, who approves it, and returns the last response.
+    pub(crate) fn authorize(&self, client: &Client, user: &User) -> Result<Response> {
+        let query = encode(&[
+            ("response_type", "code"),
+            ("client_id", &self.id),
+            ("redirect_uri", CALLBACK),
+            ("scope", SCOPES),
+        ]);
+        let request = Request::get(format!("/oauth/authorize?{query}"));
+        let response = client.send(&request.with_header("cookie", &user.cookie))?;
+        if response.status != 200 {
+            return Ok(response);
+        }
+        let mut fields = hidden_fields(&response.body, "/oauth/authorize")?;
+        fields.push(("decision", "allow"));
+        let decision = Request::form("/oauth/authorize", &fields);
+        client.send(&decision.with_header("cookie", &user.cookie))
+    }
+
+    /// Returns the code of an authorization response.
+    pub(crate) fn code_of(response: &Response) -> Option<String> {
+        let query = response.location.strip_prefix(CALLBACK)?.strip_prefix('?')?;
+        form_urlencoded::parse(query.as_bytes())
+            .find_map(|(name, value)| (name == "code").then(|| value.into_owned()))
+    }
+}
+
+/// Returns the hidden fields of the form with this action.
+fn hidden_fields<'a>(page: &'a str, action: &str) -> Result<Vec<(&'a str, &'a str)>> {
+    let form = page.split_once(&format!("action=\"{action}\">"));
+    let form = form.ok_or_else(|| format!("no form {action} in {page}"))?.1;
+    let form = form.split_once("</form>").map_or(form, |(form, _)| form);
+    let inputs = form.split("<input type=\"hidden\" name=\"").skip(1);
+    Ok(inputs
+        .filter_map(|input| {
+            let (name, rest) = input.split_once("\" value=\"")?;
+            Some((name, rest.split_once('"')?.0))
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_fields_belong_to_their_form() {
+        let page = "<form action=\"/other\"><input type=\"hidden\" name=\"x\" value=\"y\"></form>\
+                    <form method=\"post\" action=\"/a\"><input type=\"hidden\" name=\"csrf\" value=\"1\">\
+                    <input type=\"hidden\" name=\"b\" value=\"\"></form>";
+        assert_eq!(hidden_fields(page, "/a").unwrap(), [("csrf", "1"), ("b", "")]);
+        assert!(hidden_fields(page, "/c").is_err());
+    }
+}

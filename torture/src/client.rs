@@ -1,0 +1,164 @@
+//! A blocking HTTP client with one connection that is kept alive.
+
+use std::net::SocketAddr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use ureq::http::{Method, Request as HttpRequest, header};
+use ureq::{Agent, Body};
+
+use crate::Result;
+
+/// Longer than any timeout of the server.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A client of one server.
+#[derive(Clone)]
+pub(crate) struct Client {
+    agent: Agent,
+    url: String,
+}
+
+/// A request.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    method: Method,
+    path: String,
+    headers: Vec<(&'static str, String)>,
+    body: Option<String>,
+}
+
+/// A response.
+#[derive(Debug)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    /// Whether earlier attempts failed, which may have had an effect all the same.
+    pub(crate) is_repeated: bool,
+    pub(crate) location: String,
+    /// The values of `Set-Cookie`, without attributes.
+    pub(crate) cookies: Vec<String>,
+    pub(crate) body: String,
+}
+
+impl Request {
+    fn new(method: Method, path: impl Into<String>) -> Self {
+        Self { method, path: path.into(), headers: vec![], body: None }
+    }
+
+    pub(crate) fn get(path: impl Into<String>) -> Self {
+        Self::new(Method::GET, path)
+    }
+
+    pub(crate) fn delete(path: impl Into<String>) -> Self {
+        Self::new(Method::DELETE, path)
+    }
+
+    pub(crate) fn put(path: impl Into<String>, body: &Value) -> Self {
+        let request = Self { body: Some(body.to_string()), ..Self::new(Method::PUT, path) };
+        request.with_header("content-type", "application/json")
+    }
+
+    /// A form, as a browser or an app submits it.
+    pub(crate) fn form(path: impl Into<String>, fields: &[(&str, &str)]) -> Self {
+        let request = Self { body: Some(encode(fields)), ..Self::new(Method::POST, path) };
+        request
+            .with_header("content-type", "application/x-www-form-urlencoded")
+            .with_header("sec-fetch-site", "same-origin")
+    }
+
+    pub(crate) fn with_header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    pub(crate) fn with_bearer(self, token: &str) -> Self {
+        self.with_header("authorization", &format!("Bearer {token}"))
+    }
+}
+
+impl Response {
+    /// Returns a string of the JSON object in the body.
+    pub(crate) fn json_text(&self, key: &str) -> Result<String> {
+        let body: Value = serde_json::from_str(&self.body)?;
+        let text = body[key].as_str().ok_or_else(|| format!("no {key} in {}", self.body))?;
+        Ok(text.to_owned())
+    }
+
+    /// Whether this is the error for a code that cannot be redeemed.
+    pub(crate) fn is_invalid_grant(&self) -> bool {
+        self.status == 400 && self.json_text("error").is_ok_and(|error| error == "invalid_grant")
+    }
+}
+
+impl Client {
+    pub(crate) fn new(address: SocketAddr) -> Self {
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .max_idle_connections_per_host(1)
+            .timeout_global(Some(TIMEOUT));
+        Self { agent: config.build().new_agent(), url: format!("http://{address}") }
+    }
+
+    /// Sends a request once.
+    pub(crate) fn send(&self, request: &Request) -> Result<Response> {
+        let mut builder = HttpRequest::builder()
+            .method(request.method.clone())
+            .uri(format!("{}{}", self.url, request.path));
+        for (name, value) in &request.headers {
+            builder = builder.header(*name, value);
+        }
+        let mut response: ureq::http::Response<Body> = match &request.body {
+            Some(body) => self.agent.run(builder.body(body.as_str())?)?,
+            None => self.agent.run(builder.body(())?)?,
+        };
+        let text = |value: &header::HeaderValue| value.to_str().unwrap_or_default().to_owned();
+        let headers = response.headers();
+        let cookies = headers.get_all(header::SET_COOKIE).iter().map(text);
+        Ok(Response {
+            status: response.status().as_u16(),
+            is_repeated: false,
+            location: headers.get(header::LOCATION).map(text).unwrap_or_default(),
+            cookies: cookies.filter_map(|cookie| Some(cookie.split_once(';')?.0.into())).collect(),
+            body: response.body_mut().read_to_string()?,
+        })
+    }
+
+    /// Sends a request that must succeed.
+    pub(crate) fn send_successfully(&self, request: &Request) -> Result<Response> {
+        let response = self.send(request)?;
+        if matches!(response.status, 200..400) {
+            return Ok(response);
+        }
+        let Request { method, path, .. } = request;
+        Err(format!("{method} {path}: {} {}", response.status, response.body).into())
+    }
+
+    /// Repeats a request while the server is unavailable.
+    pub(crate) fn send_until_available(&self, request: &Request) -> Result<Response> {
+        let start = Instant::now();
+        let mut is_repeated = false;
+        loop {
+            let result = self.send(request);
+            match result {
+                Ok(response) if response.status < 500 => {
+                    return Ok(Response { is_repeated, ..response });
+                }
+                _ if start.elapsed() < TIMEOUT => thread::sleep(Duration::from_millis(20)),
+                Ok(response) => {
+                    let Request { method, path, .. } = request;
+                    return Err(format!("{method} {path}: still {}", response.status).into());
+                }
+                Err(error) => return Err(error),
+            }
+            is_repeated = true;
+        }
+    }
+}
+
+/// Encodes fields as a form or a query.
+pub(crate) fn encode(fields: &[(&str, &str)]) -> String {
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
+}

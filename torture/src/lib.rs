@@ -1,0 +1,115 @@
+//! Scenarios that break a running Belfry, its engines, its disk, its clock or its connections, and
+//! then check that everything it acknowledged is true: written rules and issued tokens exist,
+//! revoked tokens are rejected, and redeemed codes cannot be redeemed again.
+//!
+//! `cargo xtask torture` runs them for long, the tests of the server run a few rounds of each.
+
+mod app;
+mod client;
+mod http2;
+mod node;
+mod outcome;
+mod scenarios;
+mod worker;
+
+use std::error::Error;
+
+pub use self::outcome::{Outcome, Settings};
+use self::outcome::Run;
+
+/// The result of a step; an error ends its scenario.
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+/// A scenario.
+pub struct Scenario {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// One line of help.
+    pub description: &'static str,
+    /// The rounds unless others are given.
+    pub rounds: u32,
+    run: fn(&mut Run) -> Result<()>,
+}
+
+impl Scenario {
+    /// Runs the scenario. `report` is called after each round.
+    ///
+    /// A failure of the scenario itself, such as a server that does not start again, is a loss.
+    pub fn run(&self, settings: &Settings, report: &mut dyn FnMut(&Outcome)) -> Outcome {
+        let mut run = Run::new(settings, report);
+        if let Err(error) = (self.run)(&mut run) {
+            run.outcome.lose(error.to_string());
+        }
+        run.outcome
+    }
+}
+
+/// Returns the scenario with this name.
+#[must_use]
+pub fn scenario(name: &str) -> Option<&'static Scenario> {
+    SCENARIOS.iter().find(|scenario| scenario.name == name)
+}
+
+/// Returns a seed that differs each time.
+#[must_use]
+pub fn random_seed() -> u64 {
+    fastrand::u64(..1_000_000)
+}
+
+/// All scenarios.
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "kill-sqlite",
+        description: "kill -9 during concurrent writes, on SQLite",
+        rounds: 1000,
+        run: scenarios::kill::sqlite,
+    },
+    Scenario {
+        name: "kill-postgres",
+        description: "kill -9 during concurrent writes, on PostgreSQL",
+        rounds: 200,
+        run: scenarios::kill::postgres,
+    },
+    Scenario {
+        name: "postgres-outage",
+        description: "PostgreSQL is killed, suspended or restarted during concurrent writes",
+        rounds: 30,
+        run: scenarios::engines::postgres_outage,
+    },
+    Scenario {
+        name: "redis-outage",
+        description: "Redis is killed, suspended or restarted during concurrent writes",
+        rounds: 30,
+        run: scenarios::engines::redis_outage,
+    },
+    Scenario {
+        name: "full-disk",
+        description: "the disk of SQLite becomes full during concurrent writes",
+        rounds: 10,
+        run: scenarios::disk::full_disk,
+    },
+    Scenario {
+        name: "clock-jumps",
+        description: "the system clock jumps forward and back during concurrent writes",
+        rounds: 50,
+        run: scenarios::clock::jumps,
+    },
+    Scenario {
+        name: "redeem-once",
+        description: "three nodes redeem one code 200 times at once",
+        rounds: 100,
+        run: scenarios::redeem::three_nodes,
+    },
+    Scenario {
+        name: "connection-abuse",
+        description: "floods of HTTP/2 frames, slow reads and slow writes",
+        rounds: scenarios::connections::ROUNDS,
+        run: scenarios::connections::attacks,
+    },
+    Scenario {
+        name: "file-limit",
+        description: "more connections than the process may open files",
+        rounds: 5,
+        run: scenarios::connections::file_limit,
+    },
+];

@@ -1,0 +1,92 @@
+//! A Belfry process that is started again with the same data and address.
+
+use std::ffi::OsString;
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::Command;
+
+use tempfile::TempDir;
+use test_engines::{Server, free_port};
+
+use crate::client::{Client, Request};
+use crate::outcome::Run;
+use crate::Result;
+
+/// A node, which may be stopped.
+pub(crate) struct Node {
+    belfry: PathBuf,
+    dir: TempDir,
+    pub(crate) address: SocketAddr,
+    /// The command that starts it, before `belfry`.
+    pub(crate) prefix: Vec<OsString>,
+    pub(crate) environment: Vec<(&'static str, OsString)>,
+    arguments: Vec<OsString>,
+    server: Option<Server>,
+}
+
+impl Node {
+    /// Prepares a node with these arguments of `belfry serve` and this `belfry.toml`.
+    pub(crate) fn new(run: &Run, arguments: &[&str], settings: &str) -> Result<Self> {
+        let dir = tempfile::Builder::new().prefix("belfry-torture-").tempdir()?;
+        fs::write(dir.path().join("belfry.toml"), settings)?;
+        Ok(Self {
+            belfry: run.settings.belfry.clone(),
+            dir,
+            // The same after a restart, because it is part of the issuer.
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?)),
+            prefix: vec![],
+            environment: vec![],
+            arguments: arguments.iter().map(OsString::from).collect(),
+            server: None,
+        })
+    }
+
+    /// Prepares and starts a node.
+    pub(crate) fn start_new(run: &Run, arguments: &[&str], settings: &str) -> Result<Self> {
+        let mut node = Self::new(run, arguments, settings)?;
+        node.start()?;
+        Ok(node)
+    }
+
+    /// Starts the stopped node and waits until it listens.
+    pub(crate) fn start(&mut self) -> Result<()> {
+        let mut words = self.prefix.clone();
+        words.push(self.belfry.clone().into());
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).args(["serve", "--listen"]).arg(self.address.to_string());
+        command.args(&self.arguments);
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("BELFRY_") {
+                command.env_remove(name);
+            }
+        }
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        self.server = Some(Server::start(command, self.dir.path())?);
+        Ok(())
+    }
+
+    /// Kills the node with SIGKILL.
+    pub(crate) fn kill(&mut self) -> Result<()> {
+        Ok(self.server.take().ok_or("the node is not running")?.kill()?)
+    }
+
+    pub(crate) fn dir(&self) -> &std::path::Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn server(&mut self) -> Result<&mut Server> {
+        self.server.as_mut().ok_or_else(|| "the node is not running".into())
+    }
+
+    /// Returns the log so far, to explain an error.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
+    }
+
+    /// Returns the status of `/healthz` or `/readyz`; 0 without a response.
+    pub(crate) fn status(&self, path: &str) -> u16 {
+        let response = Client::new(self.address).send(&Request::get(path));
+        response.map_or(0, |response| response.status)
+    }
+}

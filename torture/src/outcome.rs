@@ -1,0 +1,94 @@
+//! What a scenario did and found.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+
+/// The losses that are described; the others are only counted.
+const DESCRIBED: usize = 20;
+
+/// The counts of a scenario.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Completed rounds.
+    pub rounds: u32,
+    /// Writes that were acknowledged.
+    pub acknowledged: u64,
+    /// Writes that failed, as expected during an outage.
+    pub failed: u64,
+    /// Facts that were checked.
+    pub checks: u64,
+    /// Checks that failed: something acknowledged was lost, or the server did not recover.
+    pub losses: u64,
+    /// Descriptions of the first losses.
+    pub descriptions: Vec<String>,
+}
+
+impl Outcome {
+    /// Counts a check, and a loss unless it holds.
+    pub(crate) fn check(&mut self, holds: bool, description: impl FnOnce() -> String) {
+        self.checks += 1;
+        if !holds {
+            self.lose(description());
+        }
+    }
+
+    pub(crate) fn lose(&mut self, description: String) {
+        self.losses += 1;
+        if self.descriptions.len() < DESCRIBED {
+            self.descriptions.push(description);
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.rounds += other.rounds;
+        self.acknowledged += other.acknowledged;
+        self.failed += other.failed;
+        self.checks += other.checks;
+        self.losses += other.losses;
+        self.descriptions.extend(other.descriptions);
+        self.descriptions.truncate(DESCRIBED);
+    }
+}
+
+/// The length of a scenario and its input.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The binary.
+    pub belfry: PathBuf,
+    /// The most rounds.
+    pub rounds: u32,
+    /// The time after which no round is started.
+    pub time: Option<Duration>,
+    /// The seed of all random choices.
+    pub seed: u64,
+}
+
+/// A scenario in progress.
+pub(crate) struct Run<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) rng: Rng,
+    pub(crate) outcome: Outcome,
+    start: Instant,
+    report: &'a mut dyn FnMut(&Outcome),
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(settings: &'a Settings, report: &'a mut dyn FnMut(&Outcome)) -> Self {
+        let rng = Rng::with_seed(settings.seed);
+        Self { settings, rng, outcome: Outcome::default(), start: Instant::now(), report }
+    }
+
+    /// Returns the number of the next round, or `None` if there is none.
+    pub(crate) fn next_round(&self) -> Option<u32> {
+        let is_over = self.settings.time.is_some_and(|time| self.start.elapsed() >= time);
+        (!is_over && self.outcome.rounds < self.settings.rounds).then_some(self.outcome.rounds)
+    }
+
+    /// Ends a round and reports the progress.
+    pub(crate) fn end_round(&mut self) {
+        self.outcome.rounds += 1;
+        (self.report)(&self.outcome);
+    }
+}

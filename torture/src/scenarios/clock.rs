@@ -1,0 +1,85 @@
+//! A system clock that jumps during concurrent writes.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use serde_json::Value;
+
+use crate::Result;
+use crate::app::App;
+use crate::client::Client;
+use crate::node::Node;
+use crate::outcome::Run;
+use crate::worker::{OnFailure, Workers};
+
+/// The writes that must be acknowledged after each jump.
+const WRITES: u64 = 50;
+
+const HOUR: i64 = 3600;
+const DAY: i64 = 24 * HOUR;
+
+/// Offsets of the clock in seconds, one for each round in turn. Codes expire meanwhile, sessions do
+/// not.
+const OFFSETS: &[i64] = &[HOUR, -HOUR, 0, 6 * DAY, -6 * DAY, 240, -5, DAY, -DAY, 0];
+
+/// The clock jumps under load by libfaketime: the server reads the offset from a file. Timers are
+/// not affected, as with a real clock.
+pub(crate) fn jumps(run: &mut Run) -> Result<()> {
+    let mut node = Node::new(run, &["--limits", "shadow"], "")?;
+    let offset = node.dir().join("offset");
+    fs::write(&offset, "+0")?;
+    node.environment = vec![
+        ("LD_PRELOAD", find_library()?.into()),
+        ("FAKETIME_TIMESTAMP_FILE", offset.clone().into()),
+        ("FAKETIME_NO_CACHE", "1".into()),
+        ("FAKETIME_DONT_FAKE_MONOTONIC", "1".into()),
+        ("DONT_FAKE_MONOTONIC", "1".into()),
+    ];
+    node.start()?;
+    let mut workers = Workers::set_up(run, &[node.address])?.with_expiring_codes();
+    while let Some(round) = run.next_round() {
+        let seconds = OFFSETS[round as usize % OFFSETS.len()];
+        workers.load(run, OnFailure::Continue, |load| {
+            load.wait_for_acknowledged(WRITES)?;
+            fs::write(&offset, format!("{seconds:+}"))?;
+            load.wait_for_acknowledged(WRITES)
+        })?;
+        let difference = server_time(&node)? - (system_time()? + seconds);
+        run.outcome.check(difference.abs() < 60, || {
+            format!("the clock of the server did not jump by {seconds} s: {difference} s away")
+        });
+        workers.verify(run)?;
+        // The data is also accepted by a server that starts with the new time.
+        if run.rng.bool() {
+            node.kill()?;
+            node.start()?;
+        }
+        run.end_round();
+    }
+    let failed = run.outcome.failed;
+    run.outcome.check(failed == 0, || format!("{failed} writes failed after a clock jump"));
+    workers.verify_all(run)
+}
+
+/// The time at which the server issues a token, in seconds since 1970.
+fn server_time(node: &Node) -> Result<i64> {
+    let app = App::register(node.address)?;
+    let response = Client::new(node.address).send_successfully(&app.issue_token("read"))?;
+    let token: Value = serde_json::from_str(&response.body)?;
+    token["created_at"].as_i64().ok_or_else(|| "no created_at".into())
+}
+
+fn system_time() -> Result<i64> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
+    Ok(i64::try_from(now.as_secs())?)
+}
+
+/// Finds the library of libfaketime, which distributions install in different directories.
+fn find_library() -> Result<PathBuf> {
+    let name = "faketime/libfaketimeMT.so.1";
+    let mut dirs = vec![PathBuf::from("/usr/lib64"), PathBuf::from("/usr/lib")];
+    dirs.extend(fs::read_dir("/usr/lib")?.flatten().map(|entry| entry.path()));
+    let found = dirs.iter().map(|dir| dir.join(name)).find(|path| path.exists());
+    found.ok_or_else(|| "libfaketime is not installed; `cargo xtask torture` installs it".into())
+}

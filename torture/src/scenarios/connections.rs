@@ -1,0 +1,191 @@
+//! Clients that abuse their connections.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::Result;
+use crate::app::App;
+use crate::client::{Client, Request};
+use crate::http2;
+use crate::node::Node;
+use crate::outcome::{Outcome, Run};
+use crate::worker::{OnFailure, Workers};
+
+/// The concurrent connections of each attack.
+const CONNECTIONS: usize = 8;
+
+/// Short timeouts, and the limits of an address apply to attackers only: other clients come through
+/// a proxy.
+const SETTINGS: &str = r#"
+trusted_proxies = ["127.0.0.1"]
+
+[http]
+header_timeout = "1s"
+body_timeout = "1s"
+idle_timeout = "2s"
+"#;
+
+/// The longest time until an abused connection is closed, far above the timeouts.
+const CLOSED_WITHIN: Duration = Duration::from_secs(40);
+
+/// The memory that the server may use in addition, in MB.
+const MEMORY: f64 = 100.0;
+
+type Attack = fn(SocketAddr) -> io::Result<TcpStream>;
+
+/// Attacks, one for each round in turn, after which the server closes the connection.
+const ATTACKS: &[(&str, Attack)] = &[
+    ("rapid reset", http2::rapid_reset),
+    ("continuation flood", http2::continuation_flood),
+    ("empty continuations", http2::empty_continuations),
+    ("header bomb", http2::header_bomb),
+    ("settings flood", http2::settings_flood),
+    ("line breaks in headers", http2::line_breaks_in_headers),
+    ("zero window", http2::zero_window),
+    ("unread HTTP/2 responses", http2::unread_responses),
+    ("unread HTTP/1 responses", unread_responses),
+    ("slow head", slow_head),
+    ("slow body", slow_body),
+    ("idle", |address| TcpStream::connect(address)),
+];
+
+/// The number of attacks.
+pub(crate) const ROUNDS: u32 = 12;
+const _: () = assert!(ATTACKS.len() == ROUNDS as usize);
+
+pub(crate) fn attacks(run: &mut Run) -> Result<()> {
+    let mut node = Node::start_new(run, &[], SETTINGS)?;
+    let app = App::register(node.address)?;
+    // The allocator has grown to the size of ordinary work.
+    observe(&mut run.outcome, node.address, &app, &AtomicBool::new(true));
+    let before = node.server()?.resident_memory();
+    while let Some(round) = run.next_round() {
+        let (name, attack) = ATTACKS[round as usize % ATTACKS.len()];
+        let closed = attack_while_observed(run, node.address, &app, attack)?;
+        run.outcome.check(closed == CONNECTIONS, || {
+            format!("{name}: only {closed} of {CONNECTIONS} connections were closed")
+        });
+        let memory = node.server()?.resident_memory();
+        run.outcome.check(memory < before + MEMORY, || {
+            format!("{name}: {memory:.0} MB of memory, {before:.0} MB before")
+        });
+        if !node.server()?.is_running()? {
+            return Err(format!("{name}: the server has exited: {}", node.log()).into());
+        }
+        run.end_round();
+    }
+    Ok(())
+}
+
+/// Opens more connections than the process may open files. The server recovers when they time out.
+pub(crate) fn file_limit(run: &mut Run) -> Result<()> {
+    let mut node = Node::new(run, &["--limits", "off"], SETTINGS)?;
+    node.prefix = ["sh", "-c", "ulimit -n 128; exec \"$@\"", "sh"].map(OsString::from).into();
+    node.start()?;
+    let mut workers = Workers::set_up(run, &[node.address])?;
+    while run.next_round().is_some() {
+        let connect = |_| TcpStream::connect(node.address);
+        let connections: Vec<_> = (0..300).map(connect).collect::<io::Result<_>>()?;
+        workers.load(run, OnFailure::Continue, |load| load.wait_for_acknowledged(100))?;
+        drop(connections);
+        workers.verify(run)?;
+        let is_running = node.server()?.is_running()?;
+        run.outcome.check(is_running, || format!("the server has exited: {}", node.log()));
+        run.end_round();
+    }
+    workers.verify_all(run)
+}
+
+/// Runs an attack over several connections while another client uses the server, and returns how
+/// many of the connections the server closed.
+fn attack_while_observed(
+    run: &mut Run,
+    address: SocketAddr,
+    app: &App,
+    attack: Attack,
+) -> Result<usize> {
+    let is_over = AtomicBool::new(false);
+    let (closed, observed) = thread::scope(|scope| {
+        let observer = scope.spawn(|| {
+            let mut outcome = Outcome::default();
+            observe(&mut outcome, address, app, &is_over);
+            outcome
+        });
+        let attackers: Vec<_> = (0..CONNECTIONS)
+            .map(|_| {
+                scope.spawn(move || http2::is_closed_within(attack(address)?, CLOSED_WITHIN))
+            })
+            .collect();
+        let closed: Vec<_> = attackers.into_iter().map(thread::ScopedJoinHandle::join).collect();
+        is_over.store(true, Ordering::Relaxed);
+        (closed, observer.join())
+    });
+    run.outcome.add(observed.map_err(|_| "the observer panicked")?);
+    // An attack that cannot even connect or write was cut off as well.
+    Ok(closed.into_iter().flatten().filter(|closed| !matches!(closed, Ok(false))).count())
+}
+
+/// Sends requests of other clients until the attack is over, at least once. All must succeed.
+fn observe(outcome: &mut Outcome, address: SocketAddr, app: &App, is_over: &AtomicBool) {
+    let client = Client::new(address);
+    for number in 0..=u16::MAX {
+        // Each has another address and therefore limits of its own.
+        let [high, low] = number.to_be_bytes();
+        let from = format!("198.18.{high}.{low}");
+        let token = app.issue_token("read").with_header("x-forwarded-for", &from);
+        for request in [&Request::get("/healthz"), &token] {
+            let start = Instant::now();
+            let status = client.send(request).map_or(0, |response| response.status);
+            outcome.check(status == 200, || {
+                format!("another client got {status} after {:?}", start.elapsed())
+            });
+        }
+        outcome.acknowledged += 1;
+        if is_over.load(Ordering::Relaxed) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Pipelines requests and reads no response.
+fn unread_responses(address: SocketAddr) -> io::Result<TcpStream> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_write_timeout(Some(Duration::from_secs(1)))?;
+    let requests = b"GET /oauth/sign_in HTTP/1.1\r\nhost: a\r\n\r\n".repeat(100);
+    for _ in 0..1000 {
+        if stream.write_all(&requests).is_err() {
+            break;
+        }
+    }
+    http2::wait_without_reading(&mut stream);
+    Ok(stream)
+}
+
+/// Sends a byte of a request head at a time.
+fn slow_head(address: SocketAddr) -> io::Result<TcpStream> {
+    write_slowly(address, "GET /healthz HTTP/1.1\r\nx: ")
+}
+
+/// Sends a byte of a body at a time.
+fn slow_body(address: SocketAddr) -> io::Result<TcpStream> {
+    let head = "POST /oauth/token HTTP/1.1\r\nhost: a\r\ncontent-length: 60000\r\n\
+                content-type: application/x-www-form-urlencoded\r\n\r\n";
+    write_slowly(address, head)
+}
+
+fn write_slowly(address: SocketAddr, beginning: &str) -> io::Result<TcpStream> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.write_all(beginning.as_bytes())?;
+    for _ in 0..100 {
+        if stream.write_all(b"x").is_err() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    Ok(stream)
+}

@@ -1,0 +1,171 @@
+//! A disk that becomes full during concurrent writes.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use test_engines::ProcessGroup;
+use test_engines::process_group::OnDrop;
+
+use super::engines::wait_until_ready;
+use crate::Result;
+use crate::node::Node;
+use crate::outcome::Run;
+use crate::worker::{OnFailure, Workers};
+
+/// The writes that must be acknowledged before and after.
+const WRITES: u64 = 100;
+
+pub(crate) fn full_disk(run: &mut Run) -> Result<()> {
+    while let Some(round) = run.next_round() {
+        // In turn, because SQLite reports a full disk and a failed write as different errors.
+        let disk = if round % 2 == 0 { SmallDisk::new() } else { None };
+        match disk {
+            Some(disk) => fill_once(run, Disk::Small(disk))?,
+            None => fill_once(run, Disk::FileSizeLimit)?,
+        }
+        run.end_round();
+    }
+    Ok(())
+}
+
+fn fill_once(run: &mut Run, disk: Disk) -> Result<()> {
+    let mut arguments = vec!["--limits", "off"];
+    if let Some(data) = disk.data().and_then(Path::to_str) {
+        arguments.extend(["--data", data]);
+    }
+    let mut node = Node::new(run, &arguments, "")?;
+    node.prefix = disk.prefix();
+    node.start()?;
+    let id = node.server()?.id();
+    let mut workers = Workers::set_up(run, &[node.address])?;
+    let statuses = workers.load(run, OnFailure::Continue, |load| {
+        load.wait_for_acknowledged(WRITES)?;
+        disk.fill(id, node.dir())?;
+        let full = load.wait_for_failed(WRITES);
+        let statuses = [node.status("/healthz"), not_ready(&node)];
+        disk.free(id)?;
+        full?;
+        wait_until_ready(&node)?;
+        load.wait_for_acknowledged(WRITES)?;
+        Ok(statuses)
+    })?;
+    run.outcome.check(statuses[0] == 200, || format!("full disk: /healthz is {}", statuses[0]));
+    run.outcome.check(statuses[1] == 503, || format!("full disk: /readyz is {}", statuses[1]));
+    workers.verify(run)?;
+    node.kill()?;
+    node.start()?;
+    workers.verify_all(run)
+}
+
+/// Waits until `/readyz` reports the failure, and returns its status.
+fn not_ready(node: &Node) -> u16 {
+    let start = Instant::now();
+    loop {
+        let status = node.status("/readyz");
+        if status == 503 || start.elapsed() > Duration::from_secs(20) {
+            return status;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A way to make writes fail for lack of space.
+enum Disk {
+    Small(SmallDisk),
+    /// A limit on the size of files of the server process.
+    FileSizeLimit,
+}
+
+impl Disk {
+    /// The data directory of the server, unless it is the default.
+    fn data(&self) -> Option<&Path> {
+        match self {
+            Self::Small(disk) => Some(&disk.mount_point),
+            Self::FileSizeLimit => None,
+        }
+    }
+
+    /// The command that starts the server.
+    fn prefix(&self) -> Vec<OsString> {
+        match self {
+            Self::Small(disk) => {
+                let namespace = format!("--mount=/proc/{}/ns/mnt", disk.holder.id());
+                ["nsenter".into(), namespace.into()].into()
+            }
+            // A write beyond the limit fails instead of killing the process.
+            Self::FileSizeLimit => {
+                ["sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"].map(OsString::from).into()
+            }
+        }
+    }
+
+    fn fill(&self, server: u32, dir: &Path) -> Result<()> {
+        match self {
+            Self::Small(disk) => disk.fill(),
+            Self::FileSizeLimit => {
+                let size = fs::metadata(dir.join("data/belfry.db"))?.len();
+                limit_file_size(server, &size.to_string())
+            }
+        }
+    }
+
+    fn free(&self, server: u32) -> Result<()> {
+        match self {
+            Self::Small(disk) => Ok(fs::remove_file(disk.ballast())?),
+            Self::FileSizeLimit => limit_file_size(server, "unlimited"),
+        }
+    }
+}
+
+/// Sets the soft limit, which can be raised again.
+fn limit_file_size(process: u32, bytes: &str) -> Result<()> {
+    let mut prlimit = Command::new("prlimit");
+    prlimit.args(["--pid", &process.to_string(), &format!("--fsize={bytes}:unlimited")]);
+    let status = prlimit.status()?;
+    if status.success() { Ok(()) } else { Err(format!("prlimit: {status}").into()) }
+}
+
+/// A small file system in memory. It is mounted in a namespace of its own, so that it disappears
+/// with the process that holds the namespace, however this program ends.
+struct SmallDisk {
+    holder: ProcessGroup,
+    mount_point: PathBuf,
+    _dir: TempDir,
+}
+
+impl SmallDisk {
+    /// Returns `None` if this user may not mount a file system.
+    fn new() -> Option<Self> {
+        let dir = tempfile::tempdir().ok()?;
+        let mount_point = dir.path().to_owned();
+        let script = "mount -t tmpfs -o size=16m,mode=700 tmpfs \"$1\" && echo && exec sleep 86400";
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", script, "sh"]).arg(&mount_point);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut holder = ProcessGroup::spawn(command, &OnDrop::default()).ok()?;
+        let mut line = [0; 1];
+        std::io::Read::read_exact(&mut holder.stdout()?, &mut line).ok()?;
+        Some(Self { holder, mount_point, _dir: dir })
+    }
+
+    /// The path of a file on the disk from outside the namespace.
+    fn ballast(&self) -> PathBuf {
+        let root = PathBuf::from(format!("/proc/{}/root", self.holder.id()));
+        let mount_point = self.mount_point.strip_prefix("/").unwrap_or(&self.mount_point);
+        root.join(mount_point).join("ballast")
+    }
+
+    fn fill(&self) -> Result<()> {
+        let mut file = File::create(self.ballast())?;
+        for size in [64 * 1024, 4096, 1] {
+            while file.write_all(&vec![0; size]).is_ok() {}
+        }
+        Ok(())
+    }
+}

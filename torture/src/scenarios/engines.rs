@@ -1,0 +1,110 @@
+//! Outages of PostgreSQL and Redis during concurrent writes.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use test_engines::{EngineError, Postgres, Redis};
+
+use crate::Result;
+use crate::node::Node;
+use crate::outcome::Run;
+use crate::worker::{Load, OnFailure, Workers};
+
+/// The writes that must be acknowledged before and after an outage.
+const WRITES: u64 = 100;
+
+/// The longest time until the server is ready again.
+const RECOVERY: Duration = Duration::from_mins(1);
+
+/// The outages, one for each round in turn.
+#[derive(Debug, Clone, Copy)]
+enum Outage {
+    /// SIGKILL, then a start.
+    Kill,
+    /// SIGSTOP, then SIGCONT: connections stay open, and nothing responds.
+    Pause,
+    /// An orderly stop, then a start.
+    Restart,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    Begin,
+    End,
+}
+
+pub(crate) fn postgres_outage(run: &mut Run) -> Result<()> {
+    let mut postgres = Postgres::start_durable()?;
+    let arguments = ["--limits", "off", "--database", &postgres.url()];
+    let node = Node::start_new(run, &arguments, "[store]\ntimeout = \"1s\"\n")?;
+    let engine = |outage, phase| match (outage, phase) {
+        (Outage::Kill, Phase::Begin) => postgres.kill(),
+        (Outage::Pause, Phase::Begin) => postgres.pause(),
+        (Outage::Restart, Phase::Begin) => postgres.stop(),
+        (Outage::Pause, Phase::End) => postgres.resume(),
+        (Outage::Kill | Outage::Restart, Phase::End) => postgres.restart(),
+    };
+    survive(run, &node, engine, |load| load.wait_for_failed(WRITES))
+}
+
+pub(crate) fn redis_outage(run: &mut Run) -> Result<()> {
+    let mut redis = Redis::start()?;
+    // Every request is counted, and none is rejected.
+    let arguments = ["--limits", "shadow", "--redis", &redis.url()];
+    let node = Node::start_new(run, &arguments, "")?;
+    let engine = |outage, phase| match (outage, phase) {
+        (Outage::Kill, Phase::Begin) => redis.kill(),
+        (Outage::Pause, Phase::Begin) => redis.pause(),
+        (Outage::Restart, Phase::Begin) => redis.stop(),
+        (Outage::Pause, Phase::End) => redis.resume(),
+        (Outage::Kill | Outage::Restart, Phase::End) => redis.restart(),
+    };
+    // Requests are counted locally meanwhile.
+    survive(run, &node, engine, |load| load.wait_for_acknowledged(WRITES))?;
+    let failed = run.outcome.failed;
+    run.outcome.check(failed == 0, || format!("{failed} requests failed without Redis"));
+    Ok(())
+}
+
+/// Causes an outage in each round, waits until its effect was seen, and ends it. The server must
+/// recover without a restart.
+fn survive(
+    run: &mut Run,
+    node: &Node,
+    mut engine: impl FnMut(Outage, Phase) -> std::result::Result<(), EngineError>,
+    is_noticed: impl Fn(&Load) -> Result<()>,
+) -> Result<()> {
+    let mut workers = Workers::set_up(run, &[node.address])?;
+    let outages = [Outage::Kill, Outage::Pause, Outage::Restart];
+    while let Some(round) = run.next_round() {
+        let outage = outages[round as usize % outages.len()];
+        let delay = Duration::from_millis(run.rng.u64(1..=100));
+        workers.load(run, OnFailure::Continue, |load| {
+            load.wait_for_acknowledged(WRITES)?;
+            thread::sleep(delay);
+            engine(outage, Phase::Begin)?;
+            let noticed = is_noticed(load);
+            engine(outage, Phase::End)?;
+            noticed?;
+            wait_until_ready(node)?;
+            load.wait_for_acknowledged(WRITES)
+        })?;
+        workers.verify(run)?;
+        run.end_round();
+    }
+    workers.verify_all(run)
+}
+
+pub(crate) fn wait_until_ready(node: &Node) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        let status = node.status("/readyz");
+        if status == 200 {
+            return Ok(());
+        }
+        if start.elapsed() > RECOVERY {
+            return Err(format!("/readyz is {status} {} s after an outage", RECOVERY.as_secs()).into());
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}

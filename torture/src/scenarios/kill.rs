@@ -1,0 +1,42 @@
+//! `kill -9` during concurrent writes.
+
+use std::thread;
+use std::time::Duration;
+
+use test_engines::Postgres;
+
+use crate::Result;
+use crate::node::Node;
+use crate::outcome::Run;
+use crate::worker::{OnFailure, Workers};
+
+/// The longest time of writes before a kill, in milliseconds.
+const LOAD_MS: u64 = 200;
+
+pub(crate) fn sqlite(run: &mut Run) -> Result<()> {
+    let node = Node::start_new(run, &["--limits", "off"], "")?;
+    kill_repeatedly(run, node)
+}
+
+pub(crate) fn postgres(run: &mut Run) -> Result<()> {
+    let postgres = Postgres::start()?;
+    let node = Node::start_new(run, &["--limits", "off", "--database", &postgres.url()], "")?;
+    kill_repeatedly(run, node)
+}
+
+fn kill_repeatedly(run: &mut Run, mut node: Node) -> Result<()> {
+    let mut workers = Workers::set_up(run, &[node.address])?;
+    while run.next_round().is_some() {
+        let delay = Duration::from_millis(run.rng.u64(1..=LOAD_MS));
+        workers.load(run, OnFailure::Stop, |load| {
+            // At least one write, however slow the machine is.
+            load.wait_for_acknowledged(1)?;
+            thread::sleep(delay);
+            node.kill()
+        })?;
+        node.start()?;
+        workers.verify(run)?;
+        run.end_round();
+    }
+    workers.verify_all(run)
+}

@@ -1,0 +1,153 @@
+//! `cargo xtask torture`: break a running Belfry and check what it acknowledged.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::{Args, value_parser};
+use ::torture::{Outcome, SCENARIOS, Scenario, Settings};
+
+use crate::table::table;
+use crate::{cargo, packages};
+
+/// Break a running server and check what it acknowledged
+///
+/// Each scenario starts a private server, loads it with 64 concurrent clients that write rules,
+/// tokens, revocations and codes, breaks something, and checks what was acknowledged: every rule
+/// and token exists, every revoked token is rejected, and no redeemed code can be redeemed again.
+/// `--list` shows the scenarios.
+///
+/// The seed makes the choices of the clients and the delays repeatable, but not the order in which
+/// the operating system runs the processes.
+///
+/// The exit code is 1 if anything was lost.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  cargo xtask torture\n  cargo xtask torture --rounds 5\n  \
+    cargo xtask torture --only kill-sqlite --rounds 1000\n  \
+    cargo xtask torture --only kill --seconds 600 --seed 7")]
+pub(crate) struct Options {
+    /// Run only the scenarios whose names contain this text
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+    /// Rounds of each scenario, instead of its own number
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    rounds: Option<u32>,
+    /// Start no round of a scenario after this many seconds
+    #[arg(long, value_name = "S")]
+    seconds: Option<u64>,
+    /// Seed of the random choices; a random one is printed
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Use this binary instead of building one for release
+    #[arg(long, value_name = "BELFRY")]
+    belfry: Option<PathBuf>,
+    /// List the scenarios
+    #[arg(long)]
+    list: bool,
+    /// Do not install missing packages, only list them
+    #[arg(long)]
+    no_install: bool,
+}
+
+/// The time between two lines of progress.
+const REPORT_INTERVAL: Duration = Duration::from_secs(5);
+
+const HEADER: &[&str] =
+    &["scenario", "rounds", "acknowledged", "failed", "checks", "losses", "seconds"];
+
+/// Runs the scenarios and prints the table; returns whether nothing was lost.
+pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
+    let filter = options.only.as_deref().unwrap_or("");
+    let chosen: Vec<&Scenario> =
+        SCENARIOS.iter().filter(|scenario| scenario.name.contains(filter)).collect();
+    if options.list || chosen.is_empty() {
+        let line = |scenario: &Scenario| {
+            format!("  {:<20} {} ({} rounds)", scenario.name, scenario.description, scenario.rounds)
+        };
+        let lines = SCENARIOS.iter().map(line).collect::<Vec<_>>().join("\n");
+        if options.list {
+            println!("{lines}");
+            return Ok(true);
+        }
+        return Err(format!("no scenario's name contains {filter:?}; they are\n{lines}").into());
+    }
+
+    packages::ensure(packages::FOR_TORTURE, !options.no_install)?;
+    let belfry = match &options.belfry {
+        Some(belfry) => {
+            belfry.canonicalize().map_err(|error| format!("{}: {error}", belfry.display()))?
+        }
+        None => build()?,
+    };
+    let seed = options.seed.unwrap_or_else(::torture::random_seed);
+    println!("seed {seed}");
+    let mut rows = vec![];
+    let mut losses = 0;
+    for scenario in chosen {
+        let settings = Settings {
+            belfry: belfry.clone(),
+            rounds: options.rounds.unwrap_or(scenario.rounds),
+            time: options.seconds.map(Duration::from_secs),
+            seed,
+        };
+        let (outcome, time) = run_scenario(scenario, &settings);
+        losses += outcome.losses;
+        rows.push(cells(scenario, &outcome, time));
+    }
+    println!("\n{}", table(HEADER, &rows));
+    if losses == 0 {
+        println!("nothing was lost");
+    } else {
+        println!("FAILED: {losses} losses; repeat with --seed {seed}");
+    }
+    Ok(losses == 0)
+}
+
+fn build() -> Result<PathBuf, Box<dyn Error>> {
+    if !cargo::succeeds(cargo::command(&["build", "--release", "-p", "belfry"]))? {
+        return Err("the build failed".into());
+    }
+    Ok(cargo::target_dir()?.join("release").join("belfry"))
+}
+
+/// Runs a scenario with a line of progress every few seconds.
+fn run_scenario(scenario: &Scenario, settings: &Settings) -> (Outcome, Duration) {
+    println!("{}: {}", scenario.name, scenario.description);
+    let start = Instant::now();
+    let mut reported = start;
+    let outcome = scenario.run(settings, &mut |outcome| {
+        if reported.elapsed() >= REPORT_INTERVAL {
+            reported = Instant::now();
+            println!("    {}", summary(outcome, settings.rounds, start.elapsed()));
+        }
+    });
+    println!("    {}", summary(&outcome, settings.rounds, start.elapsed()));
+    for description in &outcome.descriptions {
+        println!("    LOST: {description}");
+    }
+    (outcome, start.elapsed())
+}
+
+fn summary(outcome: &Outcome, rounds: u32, time: Duration) -> String {
+    format!(
+        "{} of {rounds} rounds in {} s: {} writes acknowledged, {} failed, {} checks, {} losses",
+        outcome.rounds,
+        time.as_secs(),
+        outcome.acknowledged,
+        outcome.failed,
+        outcome.checks,
+        outcome.losses,
+    )
+}
+
+fn cells(scenario: &Scenario, outcome: &Outcome, time: Duration) -> Vec<String> {
+    vec![
+        scenario.name.to_owned(),
+        outcome.rounds.to_string(),
+        outcome.acknowledged.to_string(),
+        outcome.failed.to_string(),
+        outcome.checks.to_string(),
+        outcome.losses.to_string(),
+        time.as_secs().to_string(),
+    ]
+}
