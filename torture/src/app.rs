@@ -27,7 +27,10 @@ impl App {
         let fields = [("client_name", "App"), ("redirect_uris", CALLBACK), ("scopes", SCOPES)];
         let request = Request::form("/api/v1/apps", &fields);
         let response = Client::new(address).send_successfully(&request)?;
-        Ok(Self { id: response.json_text("client_id")?, secret: response.json_text("client_secret")? })
+        Ok(Self {
+            id: response.json_text("client_id")?,
+            secret: response.json_text("client_secret")?,
+        })
     }
 
     /// Signs up a user and signs them in.
@@ -36,12 +39,8 @@ impl App {
         let app_token = client.send_successfully(&self.issue_token(SCOPES))?;
         let app_token = app_token.json_text("access_token")?;
         let (email, password) = (format!("{name}@example.org"), format!("correct horse {name}"));
-        let fields = [
-            ("username", name),
-            ("email", &email),
-            ("password", &password),
-            ("agreement", "true"),
-        ];
+        let fields =
+            [("username", name), ("email", &email), ("password", &password), ("agreement", "true")];
         let sign_up = Request::form("/api/v1/accounts", &fields).with_bearer(&app_token);
         let token = client.send_successfully(&sign_up)?.json_text("access_token")?;
 

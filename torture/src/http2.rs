@@ -115,7 +115,7 @@ pub(crate) fn header_bomb(address: SocketAddr) -> io::Result<TcpStream> {
     block.extend([0x7f, 0xb9, 0x16]);
     block.extend([b'v'; 3000]);
     // The newest entry of the dynamic table.
-    block.resize(MAX_PAYLOAD, 0x80 | 62);
+    block.resize(MAX_PAYLOAD, 0x80 | 0x3e);
     for id in 0..1000 {
         let frame = frame(HEADERS, END_STREAM | END_HEADERS, 2 * id + 1, &block);
         if stream.write_all(&frame).is_err() {

@@ -14,8 +14,8 @@ mod worker;
 
 use std::error::Error;
 
-pub use self::outcome::{Outcome, Settings};
 use self::outcome::Run;
+pub use self::outcome::{Outcome, Settings};
 
 /// The result of a step; an error ends its scenario.
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -48,6 +48,12 @@ impl Scenario {
 #[must_use]
 pub fn scenario(name: &str) -> Option<&'static Scenario> {
     SCENARIOS.iter().find(|scenario| scenario.name == name)
+}
+
+/// Whether libfaketime is installed, which the scenario with clock jumps needs.
+#[must_use]
+pub fn has_faketime() -> bool {
+    scenarios::clock::find_library().is_some()
 }
 
 /// Returns a seed that differs each time.

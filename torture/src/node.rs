@@ -9,9 +9,9 @@ use std::process::Command;
 use tempfile::TempDir;
 use test_engines::{Server, free_port};
 
+use crate::Result;
 use crate::client::{Client, Request};
 use crate::outcome::Run;
-use crate::Result;
 
 /// A node, which may be stopped.
 pub(crate) struct Node {

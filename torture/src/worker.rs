@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use serde_json::{Value, json};
 
+use crate::Result;
 use crate::app::{App, User};
 use crate::client::{Client, Request, Response};
 use crate::outcome::{Outcome, Run};
-use crate::Result;
 
 /// The number of concurrent clients.
 pub(crate) const WORKERS: usize = 64;
@@ -190,10 +190,16 @@ struct Worker {
 
 struct Rule {
     id: String,
-    /// The pattern of the last acknowledged write; `None` if the rule was deleted.
-    acknowledged: Option<String>,
-    /// The pattern of a later write that was not acknowledged.
-    pending: Option<Option<String>>,
+    /// The state after the last acknowledged write.
+    acknowledged: RuleState,
+    /// The state after a later write that was not acknowledged, if it was made.
+    pending: Option<RuleState>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum RuleState {
+    Absent,
+    Pattern(String),
 }
 
 struct Token {
@@ -218,7 +224,9 @@ enum CodeState {
     Unused,
     /// The redemption was not acknowledged.
     MaybeRedeemed,
-    Redeemed { token: String },
+    Redeemed {
+        token: String,
+    },
 }
 
 impl Worker {
@@ -278,7 +286,7 @@ impl Worker {
         let pattern = format!("pattern {}", self.next);
         let index = if self.rules.len() < RULES {
             let id = format!("{}-{}", self.name, self.next);
-            self.rules.push(Rule { id, acknowledged: None, pending: None });
+            self.rules.push(Rule { id, acknowledged: RuleState::Absent, pending: None });
             Some(self.rules.len() - 1)
         } else {
             choose(&mut self.rng, &self.rules, |rule| rule.pending.is_none())
@@ -286,24 +294,25 @@ impl Worker {
         let Some(index) = index else { return };
         let body = json!({ "actions": ["notify"], "pattern": pattern });
         let request = Request::put(format!("{RULES_PATH}{}", self.rules[index].id), &body);
-        self.write_rule(load, index, &request, Some(pattern));
+        self.write_rule(load, index, &request, RuleState::Pattern(pattern));
     }
 
     fn delete_rule(&mut self, load: &Load) {
-        let is_present = |rule: &Rule| rule.pending.is_none() && rule.acknowledged.is_some();
+        let is_present =
+            |rule: &Rule| rule.pending.is_none() && rule.acknowledged != RuleState::Absent;
         let Some(index) = choose(&mut self.rng, &self.rules, is_present) else { return };
         let request = Request::delete(format!("{RULES_PATH}{}", self.rules[index].id));
-        self.write_rule(load, index, &request, None);
+        self.write_rule(load, index, &request, RuleState::Absent);
     }
 
-    fn write_rule(&mut self, load: &Load, index: usize, request: &Request, pattern: Option<String>) {
+    fn write_rule(&mut self, load: &Load, index: usize, request: &Request, state: RuleState) {
         let request = request.clone().with_bearer(&self.user.token);
         let acknowledged = self.write(load, &request).is_some();
         let rule = &mut self.rules[index];
         if acknowledged {
-            rule.acknowledged = pattern;
+            rule.acknowledged = state;
         } else {
-            rule.pending = Some(pattern);
+            rule.pending = Some(state);
         }
     }
 
@@ -392,12 +401,16 @@ impl Worker {
         let mut kept = vec![];
         for rule in std::mem::take(&mut self.rules) {
             let found = listed.iter().find(|found| found["rule_id"] == *rule.id);
-            let found = found.and_then(|found| found["pattern"].as_str());
-            let is_expected = found == rule.acknowledged.as_deref()
-                || rule.pending.as_ref().is_some_and(|pending| found == pending.as_deref());
+            let found = match found.and_then(|found| found["pattern"].as_str()) {
+                Some(pattern) => RuleState::Pattern(pattern.to_owned()),
+                None => RuleState::Absent,
+            };
+            let is_expected = found == rule.acknowledged || rule.pending.as_ref() == Some(&found);
             self.outcome.check(is_expected, || {
                 let Rule { id, acknowledged, pending } = &rule;
-                format!("rule {id}: found {found:?}, acknowledged {acknowledged:?}, pending {pending:?}")
+                format!(
+                    "rule {id}: found {found:?}, acknowledged {acknowledged:?}, pending {pending:?}"
+                )
             });
             if rule.pending.is_none() {
                 kept.push(rule);
@@ -420,7 +433,8 @@ impl Worker {
             TokenState::Revoked => status == 401,
             TokenState::MaybeRevoked => status == 200 || status == 401,
         };
-        self.outcome.check(is_expected, || format!("a token is {:?} and got {status}", token.state));
+        self.outcome
+            .check(is_expected, || format!("a token is {:?} and got {status}", token.state));
         Ok(())
     }
 
@@ -429,8 +443,7 @@ impl Worker {
         let token = match code.state {
             CodeState::Redeemed { token } => {
                 let status = self.token_status(&token)?;
-                self.outcome
-                    .check(status == 200, || format!("the token of a code got {status}"));
+                self.outcome.check(status == 200, || format!("the token of a code got {status}"));
                 Some(token)
             }
             CodeState::Unused | CodeState::MaybeRedeemed => {

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::{Args, value_parser};
 use ::torture::{Outcome, SCENARIOS, Scenario, Settings};
+use clap::{Args, value_parser};
 
 use crate::table::table;
 use crate::{cargo, packages};

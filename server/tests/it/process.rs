@@ -3,6 +3,7 @@
 mod outage;
 mod paths;
 mod stopping;
+mod torture;
 
 use std::fs::File;
 

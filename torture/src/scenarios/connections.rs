@@ -116,9 +116,7 @@ fn attack_while_observed(
             outcome
         });
         let attackers: Vec<_> = (0..CONNECTIONS)
-            .map(|_| {
-                scope.spawn(move || http2::is_closed_within(attack(address)?, CLOSED_WITHIN))
-            })
+            .map(|_| scope.spawn(move || http2::is_closed_within(attack(address)?, CLOSED_WITHIN)))
             .collect();
         let closed: Vec<_> = attackers.into_iter().map(thread::ScopedJoinHandle::join).collect();
         is_over.store(true, Ordering::Relaxed);

@@ -103,7 +103,9 @@ pub(crate) fn wait_until_ready(node: &Node) -> Result<()> {
             return Ok(());
         }
         if start.elapsed() > RECOVERY {
-            return Err(format!("/readyz is {status} {} s after an outage", RECOVERY.as_secs()).into());
+            return Err(
+                format!("/readyz is {status} {} s after an outage", RECOVERY.as_secs()).into()
+            );
         }
         thread::sleep(Duration::from_millis(50));
     }

@@ -35,9 +35,8 @@ pub(crate) fn three_nodes(run: &mut Run) -> Result<()> {
         let (redeemed, rejected): (Vec<_>, Vec<_>) =
             redemptions.iter().partition(|redemption| redemption.status == 200);
         run.outcome.acknowledged += redeemed.len() as u64;
-        run.outcome.check(redeemed.len() == 1, || {
-            format!("a code was redeemed {} times", redeemed.len())
-        });
+        run.outcome
+            .check(redeemed.len() == 1, || format!("a code was redeemed {} times", redeemed.len()));
         for response in rejected {
             run.outcome.check(response.is_invalid_grant(), || {
                 format!("a redemption was rejected with {} {}", response.status, response.body)

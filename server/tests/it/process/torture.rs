@@ -1,0 +1,111 @@
+//! A few rounds of each scenario of `cargo xtask torture`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use torture::{Outcome, Settings};
+
+use crate::support::databases::engine_url;
+use crate::support::skip::report_skipped;
+
+/// Runs some rounds of a scenario with this binary.
+fn run(name: &str, rounds: u32, belfry: &Path) -> Outcome {
+    let settings = Settings { belfry: belfry.to_owned(), rounds, time: None, seed: 1 };
+    torture::scenario(name).unwrap().run(&settings, &mut |_| {})
+}
+
+/// Runs some rounds of a scenario, in which nothing may be lost.
+#[track_caller]
+fn lose_nothing(name: &str, rounds: u32) {
+    let outcome = run(name, rounds, Path::new(env!("CARGO_BIN_EXE_belfry")));
+    assert!(outcome.losses == 0, "{:#?}", outcome.descriptions);
+    assert_eq!(outcome.rounds, rounds);
+    assert!(outcome.checks > 0 && outcome.acknowledged > 0, "{outcome:?}");
+}
+
+fn has_postgres() -> bool {
+    engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_some()
+}
+
+#[test]
+fn a_server_killed_during_writes_loses_nothing_on_sqlite() {
+    lose_nothing("kill-sqlite", 5);
+}
+
+#[test]
+fn a_server_killed_during_writes_loses_nothing_on_postgres() {
+    if has_postgres() {
+        lose_nothing("kill-postgres", 3);
+    }
+}
+
+/// Killed, suspended and restarted, once each.
+#[test]
+fn outages_of_postgres_during_writes_lose_nothing() {
+    if has_postgres() {
+        lose_nothing("postgres-outage", 3);
+    }
+}
+
+#[test]
+fn outages_of_redis_during_writes_fail_no_request() {
+    if engine_url("Redis", "BELFRY_TEST_REDIS").is_some() {
+        lose_nothing("redis-outage", 3);
+    }
+}
+
+/// No space left, and a failed write.
+#[test]
+fn a_disk_that_becomes_full_during_writes_loses_nothing() {
+    lose_nothing("full-disk", 2);
+}
+
+#[test]
+fn clock_jumps_during_writes_lose_nothing() {
+    if torture::has_faketime() {
+        lose_nothing("clock-jumps", 4);
+    } else {
+        report_skipped("libfaketime", "run `cargo xtask test`, which installs it");
+    }
+}
+
+#[test]
+fn three_nodes_redeem_one_code_once() {
+    if has_postgres() {
+        lose_nothing("redeem-once", 2);
+    }
+}
+
+#[test]
+fn abused_connections_are_closed_while_others_are_served() {
+    lose_nothing("connection-abuse", 12);
+}
+
+#[test]
+fn more_connections_than_open_files_are_survived() {
+    lose_nothing("file-limit", 1);
+}
+
+/// A program in place of Belfry that goes back to the data of its second start.
+const FORGETFUL: &str = r#"#!/bin/sh
+echo start >> starts
+case $(wc -l < starts) in
+    2) cp -r data saved ;;
+    3) rm -r data; cp -r saved data ;;
+esac
+exec BELFRY "$@"
+"#;
+
+/// Otherwise the other tests would prove nothing.
+#[test]
+fn lost_writes_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let forgetful = folder.path().join("forgetful");
+    fs::write(&forgetful, FORGETFUL.replace("BELFRY", env!("CARGO_BIN_EXE_belfry"))).unwrap();
+    fs::set_permissions(&forgetful, fs::Permissions::from_mode(0o755)).unwrap();
+    let outcome = run("kill-sqlite", 2, &forgetful);
+    assert!(outcome.losses > 0, "{outcome:?}");
+    let found = |text: &str| outcome.descriptions.iter().any(|line| line.contains(text));
+    assert!(found("rule") && found("a token is Live and got 401"), "{outcome:?}");
+}
