@@ -49,6 +49,9 @@ pub enum PathError {
     /// A scope or a kind without its trailing slash.
     #[error("there is nothing at this path; add a slash at its end")]
     NoSlash,
+    /// A path that cannot be written, because it does not name a rule.
+    #[error("only a rule can be written: {{scope}}/{{kind}}/{{rule_id}}")]
+    NoRule,
     /// A sub-resource of a rule other than `enabled` and `actions`.
     #[error("a rule has only the sub-resources /enabled and /actions")]
     Attribute,
@@ -64,7 +67,7 @@ impl PathError {
     /// Returns true if the path has an unknown form, as opposed to an invalid value.
     pub fn is_unrecognized(self) -> bool {
         match self {
-            Self::Scope(_) | Self::Kind(_) | Self::NoSlash | Self::Attribute => true,
+            Self::Scope(_) | Self::Kind(_) | Self::NoSlash | Self::NoRule | Self::Attribute => true,
             Self::Id(_) | Self::Percent(_) => false,
         }
     }

@@ -3,6 +3,7 @@
 //! encoded slash.
 
 use axum::extract::FromRequestParts;
+use axum::http::Method;
 use axum::http::request::Parts;
 use belfry_core::rules::{self, PathError, RuleKind, RuleRef, RuleScope};
 
@@ -74,7 +75,11 @@ pub(crate) async fn unknown(_: Requester, _: ValidPath) -> CommonError {
     CommonError::NotFound
 }
 
-/// Rejects a method that the path does not support; the router adds the `Allow` header.
-pub(crate) async fn wrong_method(_: Requester, _: ValidPath) -> CommonError {
-    CommonError::MethodNotAllowed
+/// Rejects a method that the path does not support; the router adds the `Allow` header. A `PUT`
+/// without a rule id is an unrecognized path, as in other implementations.
+pub(crate) async fn wrong_method(method: Method, _: Requester, _: ValidPath) -> MatrixError {
+    match method {
+        Method::PUT => PathError::NoRule.into(),
+        _ => CommonError::MethodNotAllowed.into(),
+    }
 }

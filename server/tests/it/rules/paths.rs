@@ -42,6 +42,22 @@ async fn an_invalid_path_is_unrecognized() {
     assert_eq!(alice.get(&pushrules("")).await.text, before);
 }
 
+#[tokio::test]
+async fn a_put_without_a_rule_id_is_unrecognized() {
+    let service = service().await;
+    let alice = service.user("alice").await;
+    let before = alice.get(&pushrules("")).await.text;
+    for path in
+        ["", "global/", "device/", "device/phone/", "global/override/", "device/phone/room/"]
+    {
+        let response = alice.put(path, &minimal_rule("content")).await;
+        assert_eq!(response.errcode(), (400, "M_UNRECOGNIZED".into()), "{path}");
+        let response = alice.delete(path).await;
+        assert_eq!(response.errcode(), (405, "M_UNRECOGNIZED".into()), "{path}");
+    }
+    assert_eq!(alice.get(&pushrules("")).await.text, before);
+}
+
 /// Ids with escaped separators, invalid UTF-8, NUL or excessive length.
 #[tokio::test]
 async fn an_invalid_id_is_an_invalid_parameter() {
