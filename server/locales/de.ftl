@@ -123,6 +123,7 @@ apps-issued-note = Ausgestellt von den Betreibenden dieses Servers.
 rules-title = Deine Regeln für Benachrichtigungen
 rules-none = Du hast keine eigenen Regeln. Die eingebauten entscheiden, worüber du benachrichtigt wirst.
 rules-order = Die erste Regel, die passt, entscheidet. Ändern kannst du Regeln in deinen Apps.
+rules-more = Weitere Regeln, die hier nicht zu sehen sind: { $count }. Deine Apps zeigen alle.
 rules-everywhere = Auf allen Geräten
 rules-device = Auf Geräten mit dem Profil { $tag }
 rules-override = Vor allen anderen

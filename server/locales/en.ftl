@@ -123,6 +123,7 @@ apps-issued-note = Issued by those who run this server.
 rules-title = Your notification rules
 rules-none = You have no rules of your own. The built-in ones decide what you are notified of.
 rules-order = The first rule that fits decides. Rules are changed in your apps.
+rules-more = More rules, which are not shown here: { $count }. Your apps show them all.
 rules-everywhere = On all devices
 rules-device = On devices with the profile { $tag }
 rules-override = Above all others

@@ -123,6 +123,7 @@ apps-issued-note = Acceso emitido por quienes administran este servidor.
 rules-title = Tus reglas de notificación
 rules-none = No tienes reglas propias. Las incorporadas deciden de qué se te avisa.
 rules-order = Decide la primera regla que se cumple. Las reglas se cambian en tus aplicaciones.
+rules-more = Más reglas que no se muestran aquí: { $count }. Tus aplicaciones las muestran todas.
 rules-everywhere = En todos los dispositivos
 rules-device = En dispositivos con el perfil { $tag }
 rules-override = Antes que todas las demás

@@ -123,6 +123,7 @@ apps-issued-note = Accès délivré par les responsables de ce serveur.
 rules-title = Vos règles de notification
 rules-none = Vous n’avez aucune règle personnelle. Les règles intégrées décident de ce qui vous est notifié.
 rules-order = La première règle qui convient décide. Les règles se modifient dans vos applications.
+rules-more = Autres règles, non affichées ici : { $count }. Vos applications les affichent toutes.
 rules-everywhere = Sur tous les appareils
 rules-device = Sur les appareils du profil { $tag }
 rules-override = Avant toutes les autres

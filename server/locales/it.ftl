@@ -123,6 +123,7 @@ apps-issued-note = Accesso rilasciato da chi gestisce questo server.
 rules-title = Le tue regole di notifica
 rules-none = Non hai regole tue. Sono quelle predefinite a decidere che cosa ti viene notificato.
 rules-order = Decide la prima regola che corrisponde. Le regole si modificano nelle tue app.
+rules-more = Altre regole, non mostrate qui: { $count }. Le tue app le mostrano tutte.
 rules-everywhere = Su tutti i dispositivi
 rules-device = Sui dispositivi con il profilo { $tag }
 rules-override = Prima di tutte le altre

@@ -119,6 +119,7 @@ apps-issued-note = このサーバーの運営者が発行したアクセスで�
 rules-title = あなたの通知ルール
 rules-none = 自分で決めたルールはありません。組み込みのルールが通知を決めています。
 rules-order = 最初に当てはまるルールが適用されます。ルールはアプリで変更できます。
+rules-more = ここに表示されていないルール：{ $count }件。アプリではすべて確認できます。
 rules-everywhere = すべての端末
 rules-device = プロファイル { $tag } の端末
 rules-override = ほかのすべてに優先

@@ -123,6 +123,7 @@ apps-issued-note = Uitgegeven door de beheerders van deze server.
 rules-title = Je regels voor meldingen
 rules-none = Je hebt geen eigen regels. De ingebouwde regels bepalen waarvan je een melding krijgt.
 rules-order = De eerste regel die past, beslist. Regels wijzig je in je apps.
+rules-more = Meer regels, die hier niet te zien zijn: { $count }. Je apps tonen ze allemaal.
 rules-everywhere = Op alle apparaten
 rules-device = Op apparaten met het profiel { $tag }
 rules-override = Vóór alle andere

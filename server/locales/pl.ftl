@@ -125,6 +125,7 @@ apps-issued-note = Dostęp wydany przez osoby prowadzące ten serwer.
 rules-title = Twoje reguły powiadomień
 rules-none = Nie masz własnych reguł. O tym, co dostajesz w powiadomieniach, decydują reguły wbudowane.
 rules-order = Decyduje pierwsza pasująca reguła. Reguły zmienia się w aplikacjach.
+rules-more = Pozostałe reguły, których tu nie pokazano: { $count }. Wszystkie widać w Twoich aplikacjach.
 rules-everywhere = Na wszystkich urządzeniach
 rules-device = Na urządzeniach z profilem { $tag }
 rules-override = Przed wszystkimi innymi

@@ -123,6 +123,7 @@ apps-issued-note = Acesso emitido por quem administra este servidor.
 rules-title = Suas regras de notificação
 rules-none = Você não tem regras próprias. As regras internas decidem quais notificações você recebe.
 rules-order = Vale a primeira regra que se aplica. As regras são alteradas nos seus aplicativos.
+rules-more = Mais regras, que não são mostradas aqui: { $count }. Seus aplicativos mostram todas.
 rules-everywhere = Em todos os dispositivos
 rules-device = Em dispositivos com o perfil { $tag }
 rules-override = Acima de todas as outras

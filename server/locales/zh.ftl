@@ -119,6 +119,7 @@ apps-issued-note = 由此服务器的管理者签发。
 rules-title = 你的通知规则
 rules-none = 你没有自己的规则，由内置规则决定通知你什么。
 rules-order = 最先符合的规则生效。规则可以在你的应用中更改。
+rules-more = 此处未显示的其他规则：{ $count } 条。你可以在应用中查看全部规则。
 rules-everywhere = 所有设备
 rules-device = 配置为 { $tag } 的设备
 rules-override = 优先于其他所有规则

@@ -29,6 +29,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
     let mut pages = vec![
         ("account", account(layout, &apps(app), &rules(app)?)?),
         ("account-bare", account(layout, &[], &[])?),
+        ("account-many-rules", account(layout, &[], &[many_rules()?])?),
         ("code", code.render()?),
         ("form-post", form_post(layout, app)?),
         ("signed-out", SignedOutPage { layout, sign_in: "/auth/sign_in" }.render()?),
@@ -130,11 +131,19 @@ fn rules(id: &str) -> Result<Vec<Document>, askama::Error> {
         },
         "changes": {},
     });
-    let document = |scope: &str, text: Value| {
-        let scope = scope.parse().map_err(|_| askama::Error::Fmt)?;
-        Document::from_text(scope, &text.to_string()).map_err(|_| askama::Error::Fmt)
-    };
-    Ok(vec![document("global", global)?, document("device/phone", device)?])
+    Ok(vec![document("global", &global)?, document("device/phone", &device)?])
+}
+
+/// More rules than the page shows.
+fn many_rules() -> Result<Document, askama::Error> {
+    let rule = |number: u32| json!({ "rule_id": format!("!{number}:social.example"), "enabled": true, "actions": [] });
+    let rooms: Value = (0..1000).map(rule).collect();
+    document("global", &json!({ "rules": { "room": rooms }, "changes": {} }))
+}
+
+fn document(scope: &str, stored: &Value) -> Result<Document, askama::Error> {
+    let scope = scope.parse().map_err(|_| askama::Error::Fmt)?;
+    Document::from_text(scope, &stored.to_string()).map_err(|_| askama::Error::Fmt)
 }
 
 fn form_post(layout: Layout<'_>, app: &str) -> Result<String, askama::Error> {

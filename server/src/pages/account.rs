@@ -77,14 +77,27 @@ struct RuleRow {
     effects: Vec<Cow<'static, str>>,
 }
 
+/// The maximum number of user-defined rules on the page, and of characters of a pattern. An account
+/// may have megabytes of rules.
+const MAX_RULES: usize = 200;
+const MAX_PATTERN: usize = 200;
+
 impl AccountPage<'_> {
     /// The user-defined rules and changed built-in rules, by scope and kind.
     fn scopes(&self) -> Vec<ScopeRules> {
-        let scopes = self.rules.iter().map(|document| self.scope_rules(document));
+        let mut left = MAX_RULES;
+        let scopes = self.rules.iter().map(|document| self.scope_rules(document, &mut left));
         scopes.filter(|scope| !scope.groups.is_empty()).collect()
     }
 
-    fn scope_rules(&self, document: &Document) -> ScopeRules {
+    /// A sentence about the rules that are not shown.
+    fn more_rules(&self) -> Option<String> {
+        let all: usize = self.rules.iter().map(|document| document.len()).sum();
+        let more = all.checked_sub(MAX_RULES).filter(|more| *more > 0)?;
+        Some(self.layout.language.text_with("rules-more", "count", more.to_string().as_str()))
+    }
+
+    fn scope_rules(&self, document: &Document, left: &mut usize) -> ScopeRules {
         let title = match document.scope() {
             RuleScope::Global => self.layout.text("rules-everywhere").into_owned(),
             RuleScope::Device(tag) => {
@@ -92,8 +105,9 @@ impl AccountPage<'_> {
             }
         };
         let user_rules = RuleKind::ALL.map(|kind| {
-            let rules =
-                document.user_rules()[kind].iter().map(|rule| self.rule_row(rule)).collect();
+            let rules = document.user_rules()[kind].iter().take(*left);
+            let rules: Vec<RuleRow> = rules.map(|rule| self.rule_row(rule)).collect();
+            *left -= rules.len();
             Group { title: self.layout.text(&format!("rules-{kind}")), rules }
         });
         let changed = RuleKind::ALL.into_iter().flat_map(|kind| document.patched_builtins(kind));
@@ -115,7 +129,13 @@ impl AccountPage<'_> {
             }
         };
         let pattern = rule.pattern.as_deref().filter(|pattern| *pattern != rule.rule_id);
-        let describe = |text| self.layout.language.text_with("rules-pattern", "pattern", text);
+        let describe = |text: &str| {
+            let text = match text.char_indices().nth(MAX_PATTERN) {
+                Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+                None => Cow::Borrowed(text),
+            };
+            self.layout.language.text_with("rules-pattern", "pattern", &*text)
+        };
         RuleRow {
             id: isolate(&rule.rule_id),
             pattern: pattern.map(describe),

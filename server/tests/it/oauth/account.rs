@@ -1,7 +1,8 @@
 //! The account page: access to it, and its contents.
 
 use axum::http::StatusCode;
-use belfry::store::NewToken;
+use belfry::store::{NewToken, SerializedDocument};
+use belfry_core::rules::{Document, NewRule, Position, RuleKind};
 use serde_json::{Value, json};
 
 use super::pages::assert_security_headers;
@@ -178,6 +179,32 @@ async fn the_page_lists_the_rules_by_scope_and_kind() {
     let mut bob = service.browser();
     let page = bob.get("/oauth/sign_in").await;
     bob.sign_in(&page, "bob").await.page(200, "You have no rules of your own.");
+}
+
+/// The account has as many rules as the limits allow, and the page stays small.
+#[tokio::test]
+async fn the_page_shows_a_bounded_part_of_many_rules() {
+    let (service, _client, mut browser) = with_alice().await;
+    let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
+    let mut document = Document::new("global".parse().unwrap());
+    for number in 0..1000 {
+        let rule = json!({ "pattern": "x".repeat(900), "actions": ["notify"] }).to_string();
+        let rule = NewRule::read(RuleKind::Content, rule.as_bytes()).unwrap();
+        let id = format!("{number:03}").parse().unwrap();
+        document.put(RuleKind::Content, id, rule, Position::default()).unwrap();
+    }
+    document.set_enabled(RuleKind::Underride, ".m.rule.message", false).unwrap();
+    let read = service.store().rulesets_for_update(alice).await.unwrap();
+    service.store().save_ruleset(&read, SerializedDocument::new(document)).await.unwrap();
+
+    let page = browser.get(ACCOUNT).await;
+    assert!(page.text.len() < 300_000, "{} bytes", page.text.len());
+    let shown = visible_text(&page);
+    let more = "More rules, which are not shown here: 800. Your apps show them all.";
+    assert!(shown.contains("|999|") && shown.contains("|800|") && !shown.contains("|799|"));
+    assert!(shown.contains(&format!("Looks for {}…|", "x".repeat(200))), "{shown}");
+    assert!(shown.contains("Built-in rules that you changed|.m.rule.message|"));
+    assert!(shown.contains(more), "{shown}");
 }
 
 #[tokio::test]
