@@ -2,6 +2,7 @@
 
 mod compare;
 mod measure;
+mod overload;
 mod request;
 mod rows;
 mod setup;

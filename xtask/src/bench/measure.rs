@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use test_engines::{Postgres, Server};
 
-use super::Bench;
 use super::compare::Comparison;
-use super::setup::belfry_command;
+use super::setup::{Setup, belfry_command};
+use super::{Bench, overload};
 use crate::cargo;
 
 /// A row of the table.
@@ -30,6 +30,9 @@ pub(super) enum Kind {
     IdleMemory,
     /// Time from start to ready with an empty data directory, in ms.
     StartTime,
+    /// Latency of the setup's request, and of others, while expensive push rules are evaluated by the
+    /// application service with this token.
+    Overload(Setup, &'static str),
     /// A measurement inside one process: a subcommand of `belfry-bench`.
     Part(&'static str),
 }
@@ -60,7 +63,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    fn figure(name: &str, value: f64, unit: &str, target: Option<Target>) -> Self {
+    pub(super) fn figure(name: &str, value: f64, unit: &str, target: Option<Target>) -> Self {
         Self {
             name: name.to_owned(),
             measured: String::new(),
@@ -127,6 +130,7 @@ impl Row {
                 return Err("not measured: it has no reference in another build".into());
             }
             Kind::Part(part) => return run_part(bench, part),
+            Kind::Overload(setup, token) => return overload::measure(bench, setup, token),
             Kind::IdleMemory => ("MB", idle_memory),
             Kind::StartTime => ("ms", start_time),
         };

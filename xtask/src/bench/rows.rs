@@ -16,6 +16,9 @@ const WIDE_LIMITS: &str = "[limits.rows]\n\
 /// Rejects the second request of an address.
 const NARROW_LIMITS: &str = "[limits.rows]\nip = { requests = 1, window = \"1h\" }\n";
 
+/// The token of [`APPLICATION_SERVICE`].
+const SERVICE_TOKEN: &str = "bench-service";
+
 /// An application service that may act for every user.
 const APPLICATION_SERVICE: &str = "[[application_services]]\n\
     id = \"bench\"\n\
@@ -122,6 +125,19 @@ pub(super) const ROWS: &[Row] = &[
             ..COMPARISON
         }),
         target: Some(Target::AtLeast(0.9)),
+    },
+    Row {
+        name: "latency while expensive push rules are evaluated",
+        kind: Kind::Overload(
+            Setup {
+                arguments: &["--limits", "off"],
+                settings: APPLICATION_SERVICE,
+                prepare: client_credentials,
+                ..DEFAULT_SETUP
+            },
+            SERVICE_TOKEN,
+        ),
+        target: None,
     },
     Row {
         name: "push rule evaluation, against ruma",

@@ -1,0 +1,140 @@
+//! Latency of other requests while two clients evaluate the most expensive rules and events that
+//! the limits allow.
+
+use std::error::Error;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::Bench;
+use super::measure::{Line, Target};
+use super::request::Request;
+use super::setup::{Instance, Setup, belfry_command};
+
+const PUSH_RULES: &str = "/_matrix/client/v3/pushrules/";
+const JSON: &str = "application/json";
+
+/// The time of the measurement, per second of the option `--seconds`.
+const ROUNDS: u32 = 10;
+
+/// Loads the server that `setup` describes, which has an application service with this token, and
+/// measures its request, `/healthz` and the explanations of another user.
+pub(super) fn measure(
+    bench: &Bench,
+    setup: &Setup,
+    service_token: &str,
+) -> Result<Vec<Line>, Box<dyn Error>> {
+    let instance = setup.start(&bench.current)?;
+    let address = instance.server()?.address;
+    let attacker = add_account(bench, &instance, "mallory")?;
+    let other = add_account(bench, &instance, "alice")?;
+    put_expensive_rules(address, &attacker)?;
+    let explain = |token: &str, event: String| {
+        let body = format!(r#"{{"event":{event},"room":{{"member_count":3}}}}"#);
+        let request = Request::new("POST", &format!("{PUSH_RULES}explain"));
+        request.with_bearer(token).with_body(JSON, body)
+    };
+    let server_name = address.ip();
+    let member = format!(r#"{{"user_id":"@mallory:{server_name}"}}"#);
+    let members = vec![member; 100].join(",");
+    let evaluate = Request::new("POST", "/_matrix/app/v1/evaluate")
+        .with_bearer(service_token)
+        .with_body(JSON, format!(r#"{{"event":{},"members":[{members}]}}"#, expensive_event()));
+    let attacks = [evaluate, explain(&attacker, expensive_event())];
+    let measured = [
+        ("/healthz", Request::new("GET", "/healthz"), 0.99),
+        ("a token request", instance.request.clone(), 0.99),
+        ("another user's explain", explain(&other, expensive_event()), 1.0),
+    ];
+    let length = Duration::from_secs(u64::from(bench.seconds * ROUNDS));
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let attackers = attacks.map(|attack| {
+            let stop = &stop;
+            scope.spawn(move || repeat(&attack, address, || stop.load(Ordering::Relaxed)))
+        });
+        let end = Instant::now() + length;
+        let clients = measured.map(|(name, request, share)| {
+            let client = scope.spawn(move || repeat(&request, address, || Instant::now() >= end));
+            (name, share, client)
+        });
+        let mut lines = Vec::new();
+        for (name, share, client) in clients {
+            let times = client.join().map_err(|_| "a client panicked")??;
+            lines.push(line(name, share, times));
+        }
+        stop.store(true, Ordering::Relaxed);
+        for attacker in attackers {
+            let times = attacker.join().map_err(|_| "a client panicked")??;
+            let load = line("expensive request", 0.5, times);
+            lines.push(Line { target: None, ..load });
+        }
+        Ok(lines)
+    })
+}
+
+/// The times of a request that is repeated until `is_over`.
+fn repeat(
+    request: &Request,
+    address: SocketAddr,
+    is_over: impl Fn() -> bool,
+) -> io::Result<Vec<Duration>> {
+    let mut times = Vec::new();
+    while !is_over() {
+        let start = Instant::now();
+        request.send(address)?;
+        times.push(start.elapsed());
+    }
+    Ok(times)
+}
+
+fn line(name: &str, share: f64, mut times: Vec<Duration>) -> Line {
+    times.sort();
+    let last = times.len().saturating_sub(1);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+    let position = (last as f64 * share) as usize;
+    let value = times.get(position).map_or(f64::NAN, |time| time.as_secs_f64() * 1000.0);
+    let (what, target) = if share < 1.0 { ("p99", 100.0) } else { ("slowest", 1000.0) };
+    let what = if share < 0.9 { "median" } else { what };
+    let name = format!("{name} while expensive rules are evaluated, {what}");
+    let mut line = Line::figure(&name, value, "ms", Some(Target::AtMost(target)));
+    line.measured = format!("{} requests", times.len());
+    line
+}
+
+fn add_account(bench: &Bench, instance: &Instance, name: &str) -> io::Result<String> {
+    let run = |arguments: &[&str]| {
+        let output = belfry_command(&bench.current.belfry, instance.dir(), arguments).output()?;
+        let error = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() {
+            return Err(io::Error::other(format!("belfry {}: {error}", arguments.join(" "))));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+    };
+    run(&["account", "add", name])?;
+    run(&["token", "issue", name, "--scopes", "push"])
+}
+
+/// Stores a megabyte of rules whose conditions all hold for [`expensive_event`], except the last.
+fn put_expensive_rules(address: SocketAddr, token: &str) -> io::Result<()> {
+    let condition = r#"{"kind":"event_match","key":"content.a","pattern":"*?a?a?a?b*"}"#;
+    let last = r#"{"kind":"room_member_count","is":"99999"}"#;
+    let conditions = [vec![condition; 63], vec![last]].concat().join(",");
+    let rule = format!(r#"{{"actions":["notify"],"conditions":[{conditions}]}}"#);
+    for number in 0..(1 << 20) / (rule.len() + 100) {
+        let path = format!("{PUSH_RULES}global/override/{number}");
+        let put = Request::new("PUT", &path).with_bearer(token).with_body(JSON, rule.as_str());
+        put.send(address)?;
+    }
+    Ok(())
+}
+
+/// A message of almost the maximum size.
+fn expensive_event() -> String {
+    let text = "a".repeat(60_000);
+    format!(
+        r#"{{"type":"m.room.message","sender":"@b:x","content":{{"body":"hi","a":"{text}b"}}}}"#
+    )
+}
