@@ -11,6 +11,7 @@ use belfry_core::rules::evaluate::{Member, Room};
 use belfry_core::rules::event::Event;
 use belfry_core::rules::index::{IndexedRules, Members};
 use belfry_core::rules::pattern::{GlobPattern, Text};
+use belfry_core::rules::work::{Work, WorkBudget};
 use clap::Args;
 use ruma_common::push::{PushConditionRoomCtx, Ruleset};
 use ruma_common::serde::Raw;
@@ -117,7 +118,10 @@ impl SingleUser {
     }
 
     fn notify(&self, event: &Event, room: &Room) -> Option<bool> {
-        self.members().evaluate(event, room).get(0).map(|evaluation| evaluation.notify())
+        self.members()
+            .evaluate(event, room, &mut WorkBudget::default())
+            .get(0)
+            .map(|evaluation| evaluation.notify())
     }
 }
 
@@ -145,7 +149,7 @@ fn measure_one_user(world: &World, json: &str) -> f64 {
     each("ours, parsing the raw event", time(|| parse(json)), 1);
     for user in &users {
         let members = user.members();
-        let ours = members.evaluate(&event, &room).get(0).unwrap();
+        let ours = members.evaluate(&event, &room, &mut WorkBudget::default()).get(0).unwrap();
         let ours = json!(ours.actions().collect::<Vec<_>>());
         assert_eq!(ours, json!(poll_ready(user.theirs.get_actions(&raw, &user.context))));
     }
@@ -175,12 +179,12 @@ fn measure_room(world: &World, users: usize, json: &str) -> f64 {
     each(&name("preparing the members, per member"), time(|| Members::new(list())), users);
     let members = Members::new(list());
     let event = parse(json);
-    let elapsed = time(|| members.evaluate(&parse(json), &room));
+    let elapsed = time(|| members.evaluate(&parse(json), &room, &mut WorkBudget::default()));
     let per_user = each(&name("evaluating the raw event for all, per member"), elapsed, users);
     let common = parse(&json.replace("word17", "word0"));
-    let elapsed = time(|| members.evaluate(&common, &room));
+    let elapsed = time(|| members.evaluate(&common, &room, &mut WorkBudget::default()));
     each(&name("the same when a fifth of the members match a keyword"), elapsed, users);
-    let elapsed = time(|| members.evaluate(&event, &room).groups());
+    let elapsed = time(|| members.evaluate(&event, &room, &mut WorkBudget::default()).groups());
     each(&name("the same with members grouped by result, per member"), elapsed, users);
     per_user
 }
@@ -202,7 +206,7 @@ fn globs() {
         let bytes = glob.len() + text.lowered().len();
         each(
             &format!("glob {what} on 64 KiB, per byte"),
-            time(|| pattern.matches_word(text)),
+            time(|| pattern.matches_word(text, &Work::unlimited())),
             bytes,
         );
     }

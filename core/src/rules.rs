@@ -17,6 +17,7 @@ pub mod evaluate;
 pub mod evaluation_request;
 pub mod evaluation_response;
 pub mod event;
+pub mod explain;
 mod id;
 pub mod index;
 mod kind;
@@ -31,6 +32,7 @@ mod response;
 mod rule;
 mod ruleset;
 mod scope;
+pub mod work;
 
 pub use access::RuleAccess;
 pub use action::{Action, TweakValue};

@@ -17,11 +17,13 @@ use std::collections::BTreeMap;
 
 use belfry_core::json;
 use belfry_core::rules::body::{read_actions, read_enabled};
-use belfry_core::rules::evaluate::{Member, Outcome, PushEvaluation, UserRules};
+use belfry_core::rules::evaluate::{Member, PushEvaluation};
 use belfry_core::rules::evaluation_request::{EvaluateRequest, ExplainRequest};
 use belfry_core::rules::evaluation_response::EvaluationResponse;
 use belfry_core::rules::event::Event;
+use belfry_core::rules::explain::{Outcome, UserRules};
 use belfry_core::rules::index::{IndexedRules, Members};
+use belfry_core::rules::work::WorkBudget;
 use belfry_core::rules::{Document, NewRule, Position, RuleError, RuleKind, RulePath, RuleScope};
 use serde_json::{Value, json};
 
@@ -196,7 +198,7 @@ fn check_index(
     alone: &[PushEvaluation<'_>],
 ) {
     let members = room_members(rules, people);
-    let evaluation = members.evaluate(&request.event, &request.room);
+    let evaluation = members.evaluate(&request.event, &request.room, &mut WorkBudget::default());
     for (position, alone) in alone.iter().enumerate() {
         assert_eq!(evaluation.get(position).as_ref(), Some(alone), "of {:?}", people[position]);
     }
@@ -211,10 +213,14 @@ fn check_response(
     people: &[(&str, Member<'_>)],
 ) {
     let members = room_members(rules, people);
-    let ids: Vec<&str> = people.iter().map(|(id, _)| *id).collect();
+    let positions: Vec<usize> = (0..people.len()).collect();
     let mut response = EvaluationResponse::new(request.all);
-    response.add(&members.evaluate(&request.event, &request.room), &ids);
-    let response = json::parse(&response.to_json()).expect("a response is JSON");
+    response.add(
+        &members.evaluate(&request.event, &request.room, &mut WorkBudget::default()),
+        &positions,
+    );
+    let response =
+        json::parse(&response.to_json(|position| people[position].0)).expect("a response is JSON");
     let groups = response["groups"].as_array().expect("a response has groups");
     let users = groups.iter().filter_map(|group| group["users"].as_array()).map(Vec::len);
     assert_eq!(users.sum::<usize>(), people.len());

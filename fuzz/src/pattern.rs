@@ -1,6 +1,7 @@
 //! A glob, and a text on the lines below it: the glob matches as defined.
 
 use belfry_core::rules::pattern::{GlobPattern, Text, lower};
+use belfry_core::rules::work::Work;
 
 /// The limits within which the result is compared with the definition; beyond them a pattern may
 /// exceed its step budget.
@@ -16,8 +17,9 @@ pub fn check(input: &[u8]) {
     let glob = glob.replace('\t', "\n");
     let pattern = GlobPattern::new(&glob);
     let lowered = lower(text);
-    let whole = pattern.matches_whole(&lowered);
-    let word = pattern.matches_word(&Text::new(text));
+    let work = Work::unlimited();
+    let whole = pattern.matches_whole(&lowered, &work);
+    let word = pattern.matches_word(&Text::new(text), &work);
 
     let glob: Vec<char> = lower(&glob).chars().collect();
     let text: Vec<char> = lowered.chars().collect();

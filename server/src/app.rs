@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use belfry_core::rules::RuleLimits;
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::Mutex;
 
 use crate::application_services::ApplicationServices;
 use crate::clock::Clock;
 use crate::config::{BaseUrl, Config};
+use crate::evaluation_pool::EvaluationPool;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::passwords::Passwords;
@@ -40,8 +41,8 @@ pub struct AppState {
     pub rule_index: RuleIndexCache,
     /// Changes push rules, with one write at a time per account.
     pub rule_writer: RuleWriter,
-    /// The only permit to explain an evaluation, so that explanations run one at a time.
-    pub explain_permit: Arc<Semaphore>,
+    /// Threads that evaluate push rules.
+    pub evaluation_pool: EvaluationPool,
 }
 
 impl AppState {
@@ -66,7 +67,7 @@ impl AppState {
             application_services: ApplicationServices::load(&config.application_services)?,
             rule_index: RuleIndexCache::new(config.store.cache_bytes / 8),
             rule_writer: RuleWriter::new(store.clone(), rule_limits),
-            explain_permit: Arc::new(Semaphore::new(1)),
+            evaluation_pool: EvaluationPool::default(),
             database_status: Mutex::default(),
             config,
             base_url,

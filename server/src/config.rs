@@ -97,6 +97,9 @@ pub struct Rules {
     /// Maximum number of user-defined rules per account, in all scopes together.
     #[default(1000)]
     pub max_rules: usize,
+    /// Maximum number of conditions of a new rule.
+    #[default(64)]
+    pub max_conditions: usize,
     /// Maximum size of an account's stored rules, in bytes.
     #[default(1024 * 1024)]
     pub max_bytes: usize,

@@ -9,6 +9,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 mod duration;
+pub mod evaluation_pool;
 pub mod http;
 pub mod language;
 pub mod limits;

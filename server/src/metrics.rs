@@ -24,6 +24,8 @@ pub struct Metrics {
     pub rejected_connections: Counter,
     /// Whether reads may be served from the cache.
     pub cache_enabled: Gauge,
+    /// Users whose push rules exceeded the work of an evaluation.
+    pub evaluation_work_exceeded: Counter,
     /// Handlers that panicked, which is always a bug.
     pub panics: Counter,
     /// The rate limiter.
@@ -54,6 +56,11 @@ impl Default for Metrics {
                 "Connections closed at once, because their address has too many",
             ),
             cache_enabled: register(&mut registry, "cache_enabled", help),
+            evaluation_work_exceeded: register(
+                &mut registry,
+                "evaluation_work_exceeded",
+                "Users whose push rules exceeded the work of an evaluation",
+            ),
             panics: register(&mut registry, "panics", "Handlers that panicked"),
             limits: LimitMetrics::new(&mut registry),
             registry,

@@ -22,14 +22,14 @@ pub struct RuleIndexCache {
 pub struct CachedRules {
     /// The rules.
     pub rules: Option<Arc<IndexedRules>>,
-    /// Their stored size.
+    /// Their size in memory.
     pub bytes: usize,
 }
 
 #[derive(Default)]
 struct CacheState {
     entries: HashMap<i64, (SnapshotEpoch, CachedRules)>,
-    /// The stored size of all rules, plus [`ENTRY_BYTES`] per user.
+    /// The size of all entries.
     bytes: usize,
 }
 
@@ -37,7 +37,7 @@ struct CacheState {
 const ENTRY_BYTES: usize = 64;
 
 impl RuleIndexCache {
-    /// An empty cache. `max_bytes` limits the stored size of the rules.
+    /// An empty cache. `max_bytes` limits its size in memory.
     pub fn new(max_bytes: usize) -> Self {
         Self { max_bytes, state: Mutex::default() }
     }
@@ -57,17 +57,18 @@ impl RuleIndexCache {
         let RulesetsSnapshot { rulesets, epoch } = snapshot;
         let compile = || Arc::new(IndexedRules::new(rulesets.documents()));
         let rules = (!rulesets.is_empty()).then(compile);
-        let rules = CachedRules { rules, bytes: rulesets.bytes() };
-        let new = ENTRY_BYTES + rules.bytes;
+        let bytes = ENTRY_BYTES + rules.as_ref().map_or(0, |rules| rules.bytes());
+        let rules = CachedRules { rules, bytes };
         let mut state = self.lock();
-        if state.bytes + new > self.max_bytes {
+        if let Some((_, old)) = state.entries.remove(&account) {
+            state.bytes -= old.bytes;
+        }
+        if state.bytes + bytes > self.max_bytes {
             *state = CacheState::default();
         }
-        if new <= self.max_bytes {
-            state.bytes += new;
-            if let Some((_, old)) = state.entries.insert(account, (*epoch, rules.clone())) {
-                state.bytes -= ENTRY_BYTES + old.bytes;
-            }
+        if bytes <= self.max_bytes {
+            state.bytes += bytes;
+            state.entries.insert(account, (*epoch, rules.clone()));
         }
         rules
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::{Extra, RuleError};
-use crate::json::{Fields, Location};
+use crate::json::{self, Fields, Location};
 
 /// One item of a rule's `actions`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -45,7 +45,19 @@ pub enum TweakValue {
     Boolean(bool),
 }
 
+/// The approximate size of a map with one entry, which allocates space for eleven.
+const MAP_BYTES: usize = 640;
+
 impl Action {
+    /// The approximate allocated size in bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let Self::SetTweak { name, value, extra } = self else { return 0 };
+        let value = if let Some(TweakValue::String(text)) = value { text.len() } else { 0 };
+        // Values of unknown members take a multiple of their JSON.
+        let extra = if extra.is_empty() { 0 } else { MAP_BYTES + 8 * json::to_bytes(extra).len() };
+        name.len() + value + extra
+    }
+
     pub(super) fn from_json(value: Value, location: Location) -> Result<Self, RuleError> {
         match value {
             Value::String(name) => Ok(match name.as_str() {

@@ -40,6 +40,15 @@ impl NewRule {
         Ok(Self { actions, conditions, pattern, extra: fields.rest() })
     }
 
+    /// Checks the number of conditions.
+    ///
+    /// # Errors
+    /// If there are more than `max`.
+    pub fn check_conditions(&self, max: usize) -> Result<(), RuleError> {
+        let count = self.conditions.as_ref().map_or(0, Vec::len);
+        if count <= max { Ok(()) } else { Err(RuleError::TooManyConditions(max)) }
+    }
+
     pub(super) fn into_rule(self, id: RuleId, enabled: bool) -> Rule {
         let Self { actions, conditions, pattern, extra } = self;
         Rule { rule_id: id.into(), enabled, actions, conditions, pattern, extra }

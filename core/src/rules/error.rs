@@ -44,6 +44,9 @@ pub enum RuleError {
     /// The account would exceed its number of rules.
     #[error("an account may have at most {0} rules; delete some")]
     TooManyRules(usize),
+    /// A new rule has too many conditions.
+    #[error("a rule may have at most {0} conditions")]
+    TooManyConditions(usize),
     /// The stored rules of the account would exceed their size.
     #[error("the rules of an account may take at most {0} bytes; delete some, or shorten them")]
     TooManyBytes(usize),
@@ -62,9 +65,11 @@ impl RuleError {
     pub fn code(&self) -> MatrixErrorCode {
         match self {
             Self::Json(error) => error.into(),
-            Self::UnknownAction(_) | Self::MemberCount(_) | Self::Number(_) | Self::Id(_) => {
-                MatrixErrorCode::InvalidParam
-            }
+            Self::UnknownAction(_)
+            | Self::MemberCount(_)
+            | Self::Number(_)
+            | Self::Id(_)
+            | Self::TooManyConditions(_) => MatrixErrorCode::InvalidParam,
             Self::UnknownNeighbour { .. }
             | Self::BuiltinNeighbour(_)
             | Self::OwnNeighbour

@@ -1,9 +1,8 @@
-//! Evaluation of push rules against an event, for one user with an explanation. The evaluation for
-//! many users is in [`index`](super::index).
+//! Conditions, rooms and results: what the evaluation for one user ([`explain`](super::explain))
+//! and for many users ([`index`](super::index)) have in common.
 
 mod builtin;
 mod condition;
-mod explain;
 mod result;
 mod room;
 #[cfg(test)]
@@ -13,7 +12,6 @@ pub(super) use builtin::{BUILTIN_RULES, BuiltinOverrides, MASTER};
 pub(super) use condition::{
     CompiledCondition, Context, NO_USER, TextPattern, UserNames, effective_conditions,
 };
-pub use explain::{Explanation, Outcome, Step, UserRules};
 pub(crate) use result::tweaks;
 pub use result::{MatchedRule, PushEvaluation};
 pub use room::{Level, PowerLevels, Room};
@@ -49,6 +47,14 @@ impl CompiledRule {
     fn with_conditions(kind: RuleKind, rule: &Rule, conditions: Box<[CompiledCondition]>) -> Self {
         let (rule_id, actions) = (rule.rule_id.as_str().into(), rule.actions.as_slice().into());
         Self { kind, rule_id, actions, conditions }
+    }
+
+    /// The allocated size in bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let actions = self.actions.iter().map(|action| size_of_val(action) + action.heap_bytes());
+        let conditions = self.conditions.iter();
+        let conditions = conditions.map(|one| size_of_val(one) + one.heap_bytes());
+        self.rule_id.len() + actions.chain(conditions).sum::<usize>()
     }
 
     pub(super) fn matches(&self, context: &Context<'_>) -> bool {

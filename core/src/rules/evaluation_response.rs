@@ -10,20 +10,19 @@ use super::{Action, RuleKind, TweakValue};
 use crate::json;
 
 /// The response, to which the results of one batch of members after the other are added.
-#[derive(Debug, Default, Serialize)]
-pub struct EvaluationResponse<'a> {
-    groups: Vec<ResponseGroup<'a>>,
+#[derive(Debug, Default)]
+pub struct EvaluationResponse {
+    /// The results, and the positions of the members that have them.
+    groups: Vec<(GroupResult, Vec<usize>)>,
     /// The index of each group, by the JSON of its result.
-    #[serde(skip)]
     by_result: HashMap<Vec<u8>, usize>,
-    #[serde(skip)]
     all: bool,
 }
 
 #[derive(Debug, Serialize)]
 struct ResponseGroup<'a> {
     #[serde(flatten)]
-    result: GroupResult,
+    result: &'a GroupResult,
     users: Vec<&'a str>,
 }
 
@@ -61,31 +60,37 @@ impl GroupResult {
     }
 }
 
-impl<'a> EvaluationResponse<'a> {
+impl EvaluationResponse {
     /// An empty response. With `all`, users that are not notified are listed too.
     pub fn new(all: bool) -> Self {
         Self { all, ..Self::default() }
     }
 
-    /// Adds the results of a batch of members. `users` are their user ids, in the same order.
-    pub fn add(&mut self, evaluation: &RoomEvaluation<'_>, users: &[&'a str]) {
+    /// Adds the results of a batch of members. `positions` are their positions among all members of
+    /// the request, in the same order.
+    pub fn add(&mut self, evaluation: &RoomEvaluation<'_>, positions: &[usize]) {
         for group in evaluation.groups() {
             if !self.all && !group.evaluation.notify() {
                 continue;
             }
             let result = GroupResult::new(&group.evaluation);
             let position = *self.by_result.entry(json::to_bytes(&result)).or_insert_with(|| {
-                self.groups.push(ResponseGroup { result, users: Vec::new() });
+                self.groups.push((result, Vec::new()));
                 self.groups.len() - 1
             });
-            let users = group.members.iter().map(|member| users[*member]);
-            self.groups[position].users.extend(users);
+            let members = group.members.iter().map(|member| positions[*member]);
+            self.groups[position].1.extend(members);
         }
     }
 
-    /// Serialises the response. Groups are in the order of their first users.
-    pub fn to_json(&self) -> Vec<u8> {
-        json::to_bytes(self)
+    /// Serialises the response, given the user ids of the members. Groups are in the order of their
+    /// first users.
+    pub fn to_json<'a>(&'a self, user_id: impl Fn(usize) -> &'a str) -> Vec<u8> {
+        let groups = self.groups.iter().map(|(result, positions)| {
+            let users = positions.iter().map(|position| user_id(*position)).collect();
+            ResponseGroup { result, users }
+        });
+        json::to_bytes(&BTreeMap::from([("groups", groups.collect::<Vec<_>>())]))
     }
 }
 
@@ -97,6 +102,7 @@ mod tests {
     use crate::rules::evaluate::{Member, Room};
     use crate::rules::event::Event;
     use crate::rules::index::{IndexedRules, Members};
+    use crate::rules::work::WorkBudget;
     use crate::rules::{Document, NewRule, Position, RuleScope};
 
     /// The group of a user that has a rule with these actions.
@@ -109,8 +115,8 @@ mod tests {
         let members = Members::new([("@ann:x", Member::default(), Some(&rules))]);
         let mut response = EvaluationResponse::new(true);
         let event = Event::from_value(json!({})).unwrap();
-        response.add(&members.evaluate(&event, &Room::default()), &["@ann:x"]);
-        let response: Value = serde_json::from_slice(&response.to_json()).unwrap();
+        response.add(&members.evaluate(&event, &Room::default(), &mut WorkBudget::default()), &[0]);
+        let response: Value = serde_json::from_slice(&response.to_json(|_| "@ann:x")).unwrap();
         response["groups"][0].clone()
     }
 
@@ -138,7 +144,9 @@ mod tests {
         assert!(group.to_string().len() < 3000, "{group}");
     }
 
-    fn evaluate_in_batches(all: bool) -> EvaluationResponse<'static> {
+    const PEOPLE: [&str; 5] = ["@ann:x", "@quiet:x", "@ben:x", "@cat:x", "@still:x"];
+
+    fn evaluate_in_batches(all: bool) -> EvaluationResponse {
         let mut document = Document::new(RuleScope::Global);
         let rule = NewRule::read(RuleKind::Content, br#"{"pattern":"cake","actions":[]}"#).unwrap();
         let id = "cake".parse().unwrap();
@@ -149,11 +157,14 @@ mod tests {
         });
         let event = Event::from_value(event).unwrap();
         let mut response = EvaluationResponse::new(all);
-        for batch in [&["@ann:x", "@quiet:x"][..], &["@ben:x", "@cat:x", "@still:x"]] {
+        for batch in [&[0, 1][..], &[2, 3, 4]] {
             let has_rules = |id: &str| ["@quiet:x", "@still:x"].contains(&id).then_some(&rules);
-            let members =
-                Members::new(batch.iter().map(|id| (*id, Member::default(), has_rules(id))));
-            response.add(&members.evaluate(&event, &Room::default()), batch);
+            let users = batch.iter().map(|position| PEOPLE[*position]);
+            let members = Members::new(users.map(|id| (id, Member::default(), has_rules(id))));
+            response.add(
+                &members.evaluate(&event, &Room::default(), &mut WorkBudget::default()),
+                batch,
+            );
         }
         response
     }
@@ -163,7 +174,10 @@ mod tests {
         let message = r#"{"notify":true,"rule":{"scope":"global","kind":"underride","rule_id":".m.rule.message"},"actions":["notify"],"tweaks":{},"users":["@ann:x","@cat:x"]}"#;
         let silent = r#"{"notify":false,"rule":{"scope":"global","kind":"content","rule_id":"cake"},"actions":[],"tweaks":{},"users":["@quiet:x","@still:x"]}"#;
         let sender = r#"{"notify":false,"rule":null,"actions":[],"tweaks":{},"users":["@ben:x"]}"#;
-        let groups = |all: bool| String::from_utf8(evaluate_in_batches(all).to_json()).unwrap();
+        let groups = |all: bool| {
+            let json = evaluate_in_batches(all).to_json(|position| PEOPLE[position]);
+            String::from_utf8(json).unwrap()
+        };
         assert_eq!(groups(false), format!(r#"{{"groups":[{message}]}}"#));
         assert_eq!(groups(true), format!(r#"{{"groups":[{message},{silent},{sender}]}}"#));
     }

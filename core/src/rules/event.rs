@@ -56,11 +56,14 @@ impl Event {
         self.get(path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// A copy of the value at a path, without the items of an array that cannot be compared.
-    pub(super) fn copy(&self, path: &PropertyPath) -> Option<Value> {
+    /// The value at a path, truncated, and without the items of an array that cannot be compared.
+    pub(super) fn excerpt(&self, path: &PropertyPath) -> Option<Value> {
         Some(match self.get(path)? {
-            Value::Array(items) => items.iter().filter(|item| is_scalar(item)).cloned().collect(),
-            value => value.clone(),
+            Value::Array(items) => {
+                let items = items.iter().filter(|item| is_scalar(item));
+                items.take(EXCERPT_LENGTH).map(excerpt).collect()
+            }
+            value => excerpt(value),
         })
     }
 
@@ -77,6 +80,18 @@ impl Event {
     /// Whether the event has `m.mentions` in its content, even an empty one.
     pub fn has_mentions(&self) -> bool {
         self.members.get("content").is_some_and(|content| content.get("m.mentions").is_some())
+    }
+}
+
+/// The maximum number of characters of a string, and of items of an array, in an excerpt.
+const EXCERPT_LENGTH: usize = 100;
+
+/// A copy of a value that is not an array, truncated.
+pub(super) fn excerpt(value: &Value) -> Value {
+    let end = |text: &String| text.char_indices().nth(EXCERPT_LENGTH).map(|(end, _)| end);
+    match value {
+        Value::String(text) if let Some(end) = end(text) => format!("{}…", &text[..end]).into(),
+        value => value.clone(),
     }
 }
 

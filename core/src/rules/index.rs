@@ -4,7 +4,7 @@
 //! event must have for the rule to match. A rule whose key the event lacks is skipped.
 
 mod evaluate;
-mod key;
+pub(super) mod key;
 mod members;
 mod position_index;
 mod result;

@@ -9,54 +9,54 @@ mod text;
 
 use std::borrow::Cow;
 
-use glob::Glob;
 use search::StepBudget;
 pub use text::Text;
 
-/// A compiled glob, matched against text in lower case (see [`lower`]).
-///
-/// Matching takes time linear in pattern and text: it has a budget of 16 steps per byte, and a
-/// pattern that exceeds it does not match. Only patterns with more than seven groups of `?` or line
-/// breaks, or with very long literals next to a `?`, can exceed it, and only on text made for that.
-#[derive(Debug, Clone)]
-pub struct GlobPattern(Form);
+use super::work::Work;
 
+/// A glob, matched against text in lower case (see [`lower`]).
+///
+/// It is stored as text, because a parsed form would take up to thirty times the memory. Matching
+/// takes time linear in pattern and text: it has a budget of 16 steps per byte, and a pattern that
+/// exceeds it does not match. Only patterns with more than seven groups of `?` or line breaks, or
+/// with very long literals next to a `?`, can exceed it, and only on text made for that.
 #[derive(Debug, Clone)]
-enum Form {
-    Literal(Box<str>),
-    Glob(Box<Glob>),
+pub struct GlobPattern {
+    lowered: Box<str>,
+    has_wildcards: bool,
 }
 
 impl GlobPattern {
-    /// Compiles a glob in any case.
+    /// Reads a glob in any case.
     pub fn new(glob: &str) -> Self {
-        let lowered = lower(glob);
-        if lowered.contains(['*', '?']) {
-            Self(Form::Glob(Box::new(Glob::new(&lowered))))
-        } else {
-            Self(Form::Literal(lowered.into()))
-        }
+        let lowered: Box<str> = lower(glob).into();
+        Self { has_wildcards: lowered.contains(['*', '?']), lowered }
     }
 
     /// Whether the whole of a text in lower case matches.
-    pub fn matches_whole(&self, lowered: &str) -> bool {
-        match &self.0 {
-            Form::Literal(literal) => **literal == *lowered,
-            Form::Glob(glob) => {
-                glob.matches_whole(lowered, &mut StepBudget::new(glob.len(), lowered))
-            }
+    pub fn matches_whole(&self, lowered: &str, work: &Work) -> bool {
+        if !self.has_wildcards {
+            return *self.lowered == *lowered;
         }
+        glob::match_whole(&self.lowered, lowered, &mut self.budget(lowered, work)).is_some()
     }
 
     /// Whether the glob matches a part of the text that starts and ends at word boundaries.
-    pub fn matches_word(&self, text: &Text) -> bool {
-        match &self.0 {
-            Form::Literal(literal) => text.contains_word(literal),
-            Form::Glob(glob) => {
-                let lowered = text.lowered();
-                glob.matches_word(lowered, &mut StepBudget::new(glob.len(), lowered))
-            }
+    pub fn matches_word(&self, text: &Text, work: &Work) -> bool {
+        if !self.has_wildcards {
+            return text.contains_word(&self.lowered, work);
         }
+        let lowered = text.lowered();
+        glob::match_word(&self.lowered, lowered, &mut self.budget(lowered, work)).is_some()
+    }
+
+    fn budget<'a>(&self, text: &str, work: &'a Work) -> StepBudget<'a> {
+        StepBudget::new(self.lowered.len(), text, work)
+    }
+
+    /// The allocated size in bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.lowered.len()
     }
 }
 

@@ -8,9 +8,10 @@ use std::io::{Read, Write, stdin, stdout};
 use belfry_core::json;
 use belfry_core::matrix;
 use belfry_core::rules::ProfileTag;
-use belfry_core::rules::evaluate::{Member, UserRules};
+use belfry_core::rules::evaluate::Member;
 use belfry_core::rules::evaluation_request::ExplainRoom;
 use belfry_core::rules::event::Event;
+use belfry_core::rules::explain::UserRules;
 use clap::Args;
 
 use self::page::Page;

@@ -22,6 +22,7 @@ pub(crate) use self::matrix::MatrixError;
 pub(crate) use self::oauth::OAuthApiError;
 pub(crate) use self::page::{PageError, sign_in_status};
 use crate::config::LimitMode;
+use crate::evaluation_pool::EvaluationError;
 use crate::http::respond::json::JsonBytes;
 use crate::passwords::HashQueueFull;
 use crate::store::StoreError;
@@ -133,6 +134,20 @@ impl From<FormError> for CommonError {
 impl From<HashQueueFull> for CommonError {
     fn from(_: HashQueueFull) -> Self {
         Self::Unavailable("Too many sign-ins at the moment; try again soon")
+    }
+}
+
+impl From<EvaluationError> for CommonError {
+    fn from(error: EvaluationError) -> Self {
+        match error {
+            EvaluationError::QueueFull => {
+                Self::Unavailable("Too many events are being evaluated; try again soon")
+            }
+            EvaluationError::AccountBusy => {
+                Self::Unavailable("Another explanation for this account is running; try again soon")
+            }
+            EvaluationError::Panicked => Self::Internal,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod explain;
 mod huge;
 mod many;
 mod unusual_input;
+mod work;
 
 use axum::http::StatusCode;
 use belfry::config::{Config, LimitMode};

@@ -70,6 +70,12 @@ impl BuiltinOverrides {
         overrides
     }
 
+    /// The allocated size in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let actions = self.actions.iter().flat_map(|(_, actions)| actions);
+        actions.map(|action| size_of_val(action) + action.heap_bytes()).sum()
+    }
+
     /// The index of the first enabled rule among those whose bits are set.
     pub(crate) fn first_enabled(&self, matching: u64) -> Option<usize> {
         let enabled = matching & self.enabled;

@@ -5,10 +5,11 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::{Member, Room};
-use crate::rules::event::{BODY, Event};
+use crate::rules::event::{BODY, Event, excerpt};
 use crate::rules::member_count::MemberCount;
 use crate::rules::pattern::{GlobPattern, lower};
 use crate::rules::property_path::PropertyPath;
+use crate::rules::work::Work;
 use crate::rules::{Condition, ConditionKind, Rule, RuleKind, Scalar, User, builtin};
 
 /// Everything a condition can depend on.
@@ -18,6 +19,7 @@ pub(crate) struct Context<'a> {
     pub(crate) room: &'a Room,
     pub(crate) user: &'a UserNames,
     pub(crate) member: Member<'a>,
+    pub(crate) work: &'a Work,
 }
 
 /// The names of a user that built-in rules look for.
@@ -149,18 +151,24 @@ impl CompiledCondition {
         if path == *BODY { Self::BodyWord(pattern) } else { Self::WholeValue { path, pattern } }
     }
 
+    /// Whether the condition is met, within the work that is left.
     pub(crate) fn is_met(&self, context: &Context<'_>) -> bool {
-        let Context { event, room, user, member } = context;
+        let Context { event, room, user, member, work } = context;
+        if work.spend(self.steps(event)).is_none() {
+            return false;
+        }
         match self {
             Self::WholeValue { path, pattern } => event
                 .get(path)
                 .and_then(Value::as_str)
-                .is_some_and(|text| pattern.resolve(user).matches_whole(&lower(text))),
+                .is_some_and(|text| pattern.resolve(user).matches_whole(&lower(text), work)),
             Self::BodyWord(pattern) => {
-                event.body().is_some_and(|body| pattern.resolve(user).matches_word(body))
+                event.body().is_some_and(|body| pattern.resolve(user).matches_word(body, work))
             }
             Self::DisplayName => match (member.display_name, event.body()) {
-                (Some(name), Some(body)) => !name.is_empty() && body.contains_word(&lower(name)),
+                (Some(name), Some(body)) => {
+                    !name.is_empty() && body.contains_word(&lower(name), work)
+                }
                 _ => false,
             },
             Self::MemberCount(count) => room.member_count.is_some_and(|n| count.includes(n)),
@@ -178,6 +186,38 @@ impl CompiledCondition {
         }
     }
 
+    /// The work of testing the condition, apart from the work of matching its pattern.
+    fn steps(&self, event: &Event) -> usize {
+        1 + match self {
+            // The value is converted to lower case.
+            Self::WholeValue { path, .. } => match event.get(path).and_then(Value::as_str) {
+                Some(text) if text.is_ascii() => text.len() / 16,
+                text => text.map_or(0, str::len),
+            },
+            Self::PropertyContains { path, .. } => event.items(path).len(),
+            _ => 0,
+        }
+    }
+
+    /// The allocated size in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let text = |pattern: &TextPattern| match pattern {
+            TextPattern::Fixed(pattern) => pattern.heap_bytes(),
+            TextPattern::UserId | TextPattern::Localpart => 0,
+        };
+        match self {
+            Self::WholeValue { path, pattern } => path.heap_bytes() + text(pattern),
+            Self::BodyWord(pattern) => text(pattern),
+            Self::SenderPermission(key) => key.len(),
+            Self::PropertyIs { path, value } | Self::PropertyContains { path, value } => {
+                let text = if let Scalar::String(text) = value { text.len() } else { 0 };
+                path.heap_bytes() + text
+            }
+            Self::PropertyContainsUserId { path } => path.heap_bytes(),
+            Self::DisplayName | Self::MemberCount(_) | Self::Never => 0,
+        }
+    }
+
     pub(crate) fn depends_on_user(&self) -> bool {
         match self {
             Self::WholeValue { pattern, .. } | Self::BodyWord(pattern) => {
@@ -192,7 +232,8 @@ impl CompiledCondition {
         }
     }
 
-    /// The value that the condition tests, if there is one.
+    /// The value that the condition tests, if there is one. Truncated, because a thousand rules may
+    /// test the same long message.
     pub(crate) fn tested_value(&self, context: &Context<'_>) -> Option<Value> {
         let Context { event, room, member, .. } = context;
         let path = match self {
@@ -201,7 +242,7 @@ impl CompiledCondition {
             | Self::PropertyContains { path, .. }
             | Self::PropertyContainsUserId { path } => path,
             Self::BodyWord(_) => &BODY,
-            Self::DisplayName => return member.display_name.map(Value::from),
+            Self::DisplayName => return member.display_name.map(|name| excerpt(&name.into())),
             Self::MemberCount(_) => return room.member_count.map(Value::from),
             Self::SenderPermission(_) => {
                 let levels = room.power_levels.as_ref()?;
@@ -209,6 +250,6 @@ impl CompiledCondition {
             }
             Self::Never => return None,
         };
-        event.copy(path)
+        event.excerpt(path)
     }
 }

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::rules::event::Event;
+use crate::rules::explain::UserRules;
 use crate::rules::index::{IndexedRules, Members};
+use crate::rules::work::WorkBudget;
 
 const ALICE: &str = "@alice:example.org";
 
@@ -88,7 +90,7 @@ impl<'a> Scenario<'a> {
         let explanation = rules.explain(&event, &self.room, self.member);
         let indexed = IndexedRules::new(&self.documents);
         let members = Members::new([(ALICE, self.member, Some(&indexed))]);
-        let evaluation = members.evaluate(&event, &self.room).get(0);
+        let evaluation = members.evaluate(&event, &self.room, &mut WorkBudget::default()).get(0);
         assert_eq!(evaluation, Some(explanation.evaluation));
         json!(explanation)
     }

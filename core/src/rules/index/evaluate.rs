@@ -10,28 +10,44 @@ use crate::rules::evaluate::{
     UserNames,
 };
 use crate::rules::event::Event;
+use crate::rules::work::{Work, WorkBudget};
 use crate::rules::{RuleScope, User};
 
 impl Members<'_> {
-    /// Evaluates the rules of each member against an event.
-    pub fn evaluate(&self, event: &Event, room: &Room) -> RoomEvaluation<'_> {
-        let context = Context { event, room, user: &NO_USER, member: Member::default() };
+    /// Evaluates the rules of each member against an event. Rules that exceed the budget do not
+    /// match. Only built-in rules that depend on the member count towards it.
+    pub fn evaluate(
+        &self,
+        event: &Event,
+        room: &Room,
+        budget: &mut WorkBudget,
+    ) -> RoomEvaluation<'_> {
+        let work = &Work::unlimited();
+        let context = Context { event, room, user: &NO_USER, member: Member::default(), work };
         let body_keys = IndexKey::all_of_body(event);
-        let builtin = self.match_builtin_rules(&context, &body_keys);
+        let builtin = self.match_builtin_rules(&context, &body_keys, budget);
         let keys = EventKeys::new(event, body_keys);
         let evaluate_member = |(slot, builtin): (&MemberSlot<'_>, u64)| {
             if event.sender() == Some(slot.user_id) {
                 return MemberMatch::NoRule;
             }
-            let context = Context { member: slot.member, ..context };
-            choose(slot, builtin, slot.rules.first_match(&keys, &context))
+            let user_rule = budget.for_user(|work| {
+                let context = Context { member: slot.member, work, ..context };
+                slot.rules.first_match(&keys, &context)
+            });
+            choose(slot, builtin, user_rule)
         };
         let matches = self.slots.iter().zip(builtin).map(evaluate_member).collect();
         RoomEvaluation { members: self, matches }
     }
 
     /// The built-in rules that match for each member, as bit sets.
-    fn match_builtin_rules(&self, context: &Context<'_>, body_keys: &[IndexKey]) -> Vec<u64> {
+    fn match_builtin_rules(
+        &self,
+        context: &Context<'_>,
+        body_keys: &[IndexKey],
+        budget: &mut WorkBudget,
+    ) -> Vec<u64> {
         let mut common = 0;
         let mut matches = vec![0; self.len()];
         for (index, rule) in BUILTIN_RULES.iter().enumerate() {
@@ -46,10 +62,11 @@ impl Members<'_> {
             for position in self.find_candidates(condition, context.event, body_keys) {
                 let slot = &self.slots[position];
                 let user = UserNames::new(User::new(slot.user_id));
-                let context = Context { user: &user, member: slot.member, ..*context };
-                if rule.compiled.matches(&context) {
-                    matches[position] |= 1 << index;
-                }
+                let is_match = budget.for_user(|work| {
+                    let context = Context { user: &user, member: slot.member, work, ..*context };
+                    rule.compiled.matches(&context)
+                });
+                matches[position] |= u64::from(is_match) << index;
             }
         }
         for builtin in &mut matches {

@@ -12,7 +12,7 @@ use crate::rules::property_path::PropertyPath;
 use crate::rules::{Condition, ConditionKind};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct IndexKey(u64);
+pub(in crate::rules) struct IndexKey(u64);
 
 /// The number of characters that a key contains at most of a run of non-word characters.
 const RUN_LENGTH: usize = 4;
@@ -108,7 +108,7 @@ impl IndexKey {
     }
 
     /// The keys of the message text: those of all patterns that could match it.
-    pub(super) fn all_of_body(event: &Event) -> Vec<Self> {
+    pub(in crate::rules) fn all_of_body(event: &Event) -> Vec<Self> {
         let mut keys = Vec::new();
         for piece in split_words(event.body().map_or("", Text::lowered)) {
             if piece.is_word {
@@ -126,7 +126,7 @@ impl IndexKey {
 }
 
 /// All keys of an event.
-pub(super) struct EventKeys {
+pub(in crate::rules) struct EventKeys {
     sorted: Vec<IndexKey>,
     /// Whether there may be a key with this remainder, which is false for most keys of rules.
     filter: Vec<bool>,
@@ -136,7 +136,7 @@ const FILTER_LENGTH: u16 = 4096;
 
 impl EventKeys {
     /// The keys of the properties of an event, and those of its text.
-    pub(super) fn new(event: &Event, body_keys: Vec<IndexKey>) -> Self {
+    pub(in crate::rules) fn new(event: &Event, body_keys: Vec<IndexKey>) -> Self {
         let mut sorted = body_keys;
         sorted.push(IndexKey::ALWAYS);
         add_keys_of(event.members(), &DefaultHasher::new(), &mut sorted);
@@ -146,6 +146,13 @@ impl EventKeys {
             filter[key.remainder()] = true;
         }
         Self { sorted, filter }
+    }
+
+    /// Whether a rule with these conditions can match the event.
+    pub(in crate::rules) fn allow(&self, conditions: &[Condition]) -> bool {
+        let never = |one: &Condition| matches!(one.kind, ConditionKind::Unknown { .. });
+        !conditions.iter().any(never)
+            && IndexKey::for_rule(conditions).is_none_or(|key| self.contains(key))
     }
 
     pub(super) fn contains(&self, key: IndexKey) -> bool {
@@ -203,6 +210,7 @@ mod tests {
 
     use super::*;
     use crate::rules::pattern::GlobPattern;
+    use crate::rules::work::Work;
 
     fn message(body: &str) -> Event {
         Event::from_value(json!({"content": {"body": body}})).unwrap()
@@ -241,7 +249,8 @@ mod tests {
         ) {
             let event = message(&body);
             let glob = GlobPattern::new(&pattern);
-            let is_match = event.body().is_some_and(|body| glob.matches_word(body));
+            let work = Work::unlimited();
+            let is_match = event.body().is_some_and(|body| glob.matches_word(body, &work));
             if is_match && let Some(key) = IndexKey::for_pattern(&pattern) {
                 prop_assert!(IndexKey::all_of_body(&event).contains(&key));
             }

@@ -7,9 +7,11 @@ use serde_json::json;
 use super::*;
 use crate::rules::Document;
 use crate::rules::evaluate::generate::{self, NAMES, TAGS, USERS};
-use crate::rules::evaluate::{Member, PushEvaluation, Room, UserRules};
+use crate::rules::evaluate::{Member, PushEvaluation, Room};
 use crate::rules::event::Event;
 use crate::rules::event::tests::any_json;
+use crate::rules::explain::UserRules;
+use crate::rules::work::WorkBudget;
 use crate::rules::{RuleKind, RuleScope};
 
 /// The documents of the users that have rules.
@@ -84,7 +86,7 @@ proptest! {
                 .zip(&members)
                 .map(|(rules, (_, member))| rules.explain(&event, &room, *member).evaluation)
                 .collect();
-            let evaluation = room_members.evaluate(&event, &room);
+            let evaluation = room_members.evaluate(&event, &room, &mut WorkBudget::default());
             for (position, alone) in alone.iter().enumerate() {
                 let found = evaluation.get(position);
                 prop_assert_eq!(found.as_ref(), Some(alone));
@@ -115,7 +117,7 @@ proptest! {
         let (me, other) = (UserRules::new(&user, [&document]), UserRules::new(&name, []));
         let listed = [(user.as_str(), member, Some(&indexed)), (name.as_str(), member, None)];
         let members = Members::new(listed);
-        let evaluation = members.evaluate(&event, &room);
+        let evaluation = members.evaluate(&event, &room, &mut WorkBudget::default());
         prop_assert_eq!(evaluation.get(0), Some(me.explain(&event, &room, member).evaluation));
         if user != name {
             prop_assert_eq!(evaluation.get(1), Some(other.explain(&event, &room, member).evaluation));
@@ -127,7 +129,11 @@ proptest! {
 #[test]
 fn an_evaluation_without_members_is_empty() {
     let members = Members::new([]);
-    let evaluation = members.evaluate(&Event::from_value(json!({})).unwrap(), &Room::default());
+    let evaluation = members.evaluate(
+        &Event::from_value(json!({})).unwrap(),
+        &Room::default(),
+        &mut WorkBudget::default(),
+    );
     assert!(members.is_empty());
     assert!(evaluation.groups().is_empty());
     assert_eq!(evaluation.get(0), None);
@@ -146,7 +152,7 @@ fn members_without_rules_have_the_built_in_rules() {
         "type": "m.room.message", "sender": "@sender:x", "content": {"body": "Bo and c and di"},
     }))
     .unwrap();
-    let groups = members.evaluate(&event, &Room::default()).groups();
+    let groups = members.evaluate(&event, &Room::default(), &mut WorkBudget::default()).groups();
     let found: Vec<_> = groups
         .iter()
         .map(|group| (group.evaluation.rule.map(|rule| rule.rule_id), &group.members[..]))
@@ -168,7 +174,7 @@ fn a_user_id_with_wildcards_matches_other_ids() {
     let content = json!({"membership": "invite", "m.mentions": {}});
     let event = json!({"type": "m.room.member", "state_key": "@cat:x", "content": content});
     let event = Event::from_value(event).unwrap();
-    let evaluation = members.evaluate(&event, &Room::default());
+    let evaluation = members.evaluate(&event, &Room::default(), &mut WorkBudget::default());
     let rule = |position| evaluation.get(position).unwrap().rule.unwrap().rule_id;
     assert_eq!((rule(0), rule(1)), (".m.rule.invite_for_me", ".m.rule.member_event"));
 }

@@ -1,6 +1,6 @@
 //! Search for a literal whose start and end must be at certain boundaries.
 
-use super::is_word_byte;
+use super::{Work, is_word_byte};
 
 /// Where a match may start or end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,27 +31,26 @@ impl Boundary {
     }
 }
 
-/// The number of steps that a match may still take.
-pub(super) struct StepBudget(usize);
+/// The number of steps that the match of one pattern may still take, within the work of the user.
+pub(super) struct StepBudget<'a> {
+    left: usize,
+    work: &'a Work,
+}
 
-impl StepBudget {
+impl<'a> StepBudget<'a> {
     /// Steps for each byte of pattern and text.
     pub(super) const PER_BYTE: usize = 16;
 
-    pub(super) fn new(pattern_bytes: usize, text: &str) -> Self {
-        Self((pattern_bytes + text.len() + 1).saturating_mul(Self::PER_BYTE))
+    pub(super) fn new(pattern_bytes: usize, text: &str, work: &'a Work) -> Self {
+        Self { left: (pattern_bytes + text.len() + 1).saturating_mul(Self::PER_BYTE), work }
     }
 
     /// Takes steps from the budget; `None` if it is exceeded.
     pub(super) fn spend(&mut self, steps: usize) -> Option<()> {
-        let left = self.0.checked_sub(steps);
-        self.0 = left.unwrap_or(0);
-        left.map(|_| ())
-    }
-
-    #[cfg(test)]
-    pub(super) fn left(&self) -> usize {
-        self.0
+        let left = self.left.checked_sub(steps);
+        self.left = left.unwrap_or(0);
+        left?;
+        self.work.spend(steps)
     }
 }
 
@@ -61,7 +60,7 @@ pub(super) fn find(
     literal: &str,
     from: usize,
     (start, end): (Boundary, Boundary),
-    budget: &mut StepBudget,
+    budget: &mut StepBudget<'_>,
 ) -> Option<usize> {
     let is_allowed =
         |at: usize| start.allows_start(text, at) && end.allows_end(text, at + literal.len());
@@ -89,7 +88,7 @@ fn find_overlapping(
     literal: &str,
     from: usize,
     is_allowed: impl Fn(usize) -> bool,
-    budget: &mut StepBudget,
+    budget: &mut StepBudget<'_>,
 ) -> Option<usize> {
     let literal = literal.as_bytes();
     budget.spend(literal.len() + text.len() - from)?;

@@ -4,11 +4,11 @@ use super::search::Boundary;
 use super::*;
 
 fn whole(glob: &str, text: &str) -> bool {
-    GlobPattern::new(glob).matches_whole(&lower(text))
+    GlobPattern::new(glob).matches_whole(&lower(text), &Work::unlimited())
 }
 
 fn word(glob: &str, text: &str) -> bool {
-    GlobPattern::new(glob).matches_word(&Text::new(text))
+    GlobPattern::new(glob).matches_word(&Text::new(text), &Work::unlimited())
 }
 
 #[test]
@@ -112,11 +112,9 @@ fn case_is_ignored_in_every_script() {
 
 /// The steps that a word match took, and whether the pattern matched.
 fn steps(glob: &str, text: &str) -> (usize, bool) {
-    let Form::Glob(glob) = GlobPattern::new(glob).0 else { panic!("expected wildcards") };
-    let mut budget = StepBudget::new(glob.len(), text);
-    let all = budget.left();
-    let matches = glob.matches_word(text, &mut budget);
-    (all - budget.left(), matches)
+    let work = Work::unlimited();
+    let matches = GlobPattern::new(glob).matches_word(&Text::new(text), &work);
+    (usize::MAX - work.left(), matches)
 }
 
 const LONG: usize = 64 * 1024;
@@ -168,7 +166,8 @@ fn no_pattern_exceeds_its_step_budget() {
 
 #[test]
 fn overlapping_occurrences_of_a_literal_are_found_in_one_pass() {
-    let has_word = |text: &str, literal: &str| Text::new(text).contains_word(literal);
+    let has_word =
+        |text: &str, literal: &str| Text::new(text).contains_word(literal, &Work::unlimited());
     let text = format!("b{}", " a".repeat(LONG / 2));
     assert!(!has_word(&text, &" a".repeat(LONG / 4)));
     let text = "a ".repeat(LONG / 2) + "a";
@@ -213,12 +212,13 @@ proptest! {
         let is_boundary = |at: usize| chars.get(at).is_none_or(|c| !"ab_".contains(*c));
 
         let whole = matches_by_definition(&glob, &chars, 0, &|at| at == chars.len());
-        prop_assert_eq!(pattern.matches_whole(&text), whole);
+        let work = Work::unlimited();
+        prop_assert_eq!(pattern.matches_whole(&text, &work), whole);
 
         let word = (0..=chars.len())
             .filter(|at| *at == 0 || is_boundary(at - 1))
             .any(|at| matches_by_definition(&glob, &chars, at, &is_boundary));
-        prop_assert_eq!(pattern.matches_word(&Text::new(&text)), word);
+        prop_assert_eq!(pattern.matches_word(&Text::new(&text), &work), word);
     }
 
     #[test]
@@ -231,7 +231,8 @@ proptest! {
                 && Boundary::Word.allows_start(&text, at)
                 && Boundary::Word.allows_end(&text, at + literal.len())
         });
-        let mut budget = StepBudget::new(literal.len(), &text);
+        let work = Work::unlimited();
+        let mut budget = StepBudget::new(literal.len(), &text, &work);
         let searched = search::find(&text, &literal, 0, (Boundary::Word, Boundary::Word), &mut budget);
         prop_assert_eq!(searched.is_some(), found);
     }
@@ -240,6 +241,8 @@ proptest! {
     fn no_pattern_or_text_causes_a_panic(glob in ".{0,40}", text in "(?s).{0,200}") {
         let pattern = GlobPattern::new(&glob);
         let lowered = lower(&text);
-        let _ = (pattern.matches_whole(&lowered), pattern.matches_word(&Text::new(&text)));
+        let work = Work::unlimited();
+        let _ = pattern.matches_whole(&lowered, &work);
+        let _ = pattern.matches_word(&Text::new(&text), &work);
     }
 }

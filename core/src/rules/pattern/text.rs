@@ -1,7 +1,7 @@
 //! Text prepared for word searches.
 
 use super::search::{self, Boundary, StepBudget};
-use super::{is_word_byte, lower};
+use super::{Work, is_word_byte, lower};
 
 /// A text in lower case with the positions of its words, computed once for many patterns.
 #[derive(Debug)]
@@ -14,6 +14,9 @@ pub struct Text {
 /// The maximum length of a literal that is compared at each word. With longer literals that could
 /// take quadratic time.
 const MAX_COMPARED: usize = 64;
+
+/// The number of words whose comparison counts as one step.
+const WORDS_PER_STEP: usize = 4;
 
 impl Text {
     /// Prepares a text.
@@ -39,15 +42,18 @@ impl Text {
     /// Whether the text contains a literal in lower case that starts and ends at word boundaries:
     /// the start or end of the text, or next to a character other than an ASCII letter, digit or
     /// `_`. The empty literal is contained only in the empty text.
-    pub fn contains_word(&self, literal: &str) -> bool {
+    pub fn contains_word(&self, literal: &str, work: &Work) -> bool {
         if literal.is_empty() {
             return self.lowered.is_empty();
         }
         let first = literal.bytes().position(|byte| !is_word_byte(byte)).unwrap_or(literal.len());
         if first == 0 || literal.len() > MAX_COMPARED {
             let word = (Boundary::Word, Boundary::Word);
-            let mut budget = StepBudget::new(literal.len(), &self.lowered);
+            let mut budget = StepBudget::new(literal.len(), &self.lowered, work);
             return search::find(&self.lowered, literal, 0, word, &mut budget).is_some();
+        }
+        if work.spend(self.words.len() / WORDS_PER_STEP).is_none() {
+            return false;
         }
         // The literal starts with a word, which must be a whole word of the text.
         self.words.iter().any(|&(start, end)| {

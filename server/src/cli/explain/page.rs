@@ -3,7 +3,8 @@
 use std::fmt;
 
 use belfry_core::rules::ConditionKind;
-use belfry_core::rules::evaluate::{Explanation, MatchedRule, Outcome, Step};
+use belfry_core::rules::evaluate::MatchedRule;
+use belfry_core::rules::explain::{Explanation, Outcome, Step};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -59,6 +60,9 @@ fn describe_result(step: &Step<'_>) -> String {
     match (step.outcome, &step.condition) {
         (Outcome::Won, _) => "matches".to_owned(),
         (Outcome::Disabled, _) => "is disabled".to_owned(),
+        (Outcome::Failed, None) if step.reason.is_some() => {
+            "is not tested to the end: the rules take too much work for this event".to_owned()
+        }
         (Outcome::Failed, None) => "is skipped: the event has m.mentions".to_owned(),
         (Outcome::Failed, Some(condition)) => {
             escape(&describe_failure(&condition.kind, step.found.as_ref()))

@@ -11,6 +11,7 @@ use belfry_core::rules::{PathError, RuleAccess, RuleError};
 use serde_json::json;
 
 use super::{CommonError, LimitExceeded, from_common, with_challenge};
+use crate::evaluation_pool::EvaluationError;
 use crate::http::respond::json::Json;
 use crate::passwords::HashQueueFull;
 use crate::store::{RuleWriteError, StoreError};
@@ -173,4 +174,4 @@ impl From<IssueError> for MatrixError {
     }
 }
 
-from_common!(MatrixError from StoreError, HashQueueFull, LimitExceeded);
+from_common!(MatrixError from EvaluationError, StoreError, HashQueueFull, LimitExceeded);

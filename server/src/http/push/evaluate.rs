@@ -8,17 +8,18 @@ use belfry_core::matrix;
 use belfry_core::rules::evaluation_request::{EvaluateRequest, RequestedMember};
 use belfry_core::rules::evaluation_response::EvaluationResponse;
 use belfry_core::rules::index::Members;
+use belfry_core::rules::work::WorkBudget;
 
 use crate::app::AppState;
-use crate::http::error::{CommonError, MatrixError};
+use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::RequestingService;
 use crate::http::respond::json::JsonBytes;
 use crate::rule_index::CachedRules;
-use crate::store::StoreError;
+use crate::store::{RulesetsSnapshot, StoreError};
 
-/// The maximum size of a batch, in members and in bytes of stored rules. It bounds the memory and
-/// the time until other requests are served.
+/// The maximum size of a batch, in members and in bytes of rules. It bounds the memory and the time
+/// until other requests are evaluated.
 const BATCH_MEMBERS: usize = 2_000;
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
@@ -35,73 +36,127 @@ pub(crate) async fn evaluate(
 ) -> Result<Response, MatrixError> {
     let max_bytes = state.config.rules.max_evaluate_bytes;
     let FullBody(body) = FullBody::within(max_bytes, request, &state).await?;
-    // Parsing 100,000 members takes too long for an async worker.
-    let parsing = tokio::task::spawn_blocking(move || EvaluateRequest::read(&body));
-    let request = parsing.await.map_err(|_| CommonError::Internal)??;
-    let members = request.members.iter().filter_map(|member| {
-        let name = matrix::localpart(&member.user_id, state.server_name())?;
-        service.may_act_for(name, &member.user_id).then_some((name, member))
+    let slot = state.evaluation_pool.enter()?;
+    let request = slot.run(move || EvaluateRequest::read(&body)).await??;
+    let members = request.members.iter().enumerate().filter(|(_, member)| {
+        let name = matrix::localpart(&member.user_id, state.server_name());
+        name.is_some_and(|name| service.may_act_for(name, &member.user_id))
     });
-    let members: Vec<(&str, &RequestedMember)> = members.collect();
-    let mut response = EvaluationResponse::new(request.all);
+    let members: Vec<usize> = members.map(|(position, _)| position).collect();
+    let mut evaluation = Evaluation {
+        response: EvaluationResponse::new(request.all),
+        request,
+        budget: WorkBudget::default(),
+    };
     let mut batch = Batch::default();
-    for members in members.chunks(LOADED_MEMBERS) {
-        batch.add(&state, members).await?;
+    for positions in members.chunks(LOADED_MEMBERS) {
+        batch.add(&state, &evaluation.request.members, positions).await?;
         if batch.is_full() {
-            std::mem::take(&mut batch).evaluate(&request, &mut response);
-            tokio::task::yield_now().await;
+            let (state, full) = (Arc::clone(&state), std::mem::take(&mut batch));
+            evaluation = slot.run(move || evaluation.add(full, &state)).await?;
         }
     }
-    batch.evaluate(&request, &mut response);
-    Ok(JsonBytes(response.to_json().into()).into_response())
+    let last = {
+        let state = Arc::clone(&state);
+        move || {
+            let evaluation = evaluation.add(batch, &state);
+            let members = &evaluation.request.members;
+            let response = evaluation.response.to_json(|position| &members[position].user_id);
+            (response, evaluation.budget.exceeded)
+        }
+    };
+    let (response, exceeded) = slot.run(last).await?;
+    state.metrics.evaluation_work_exceeded.inc_by(exceeded);
+    Ok(JsonBytes(response.into()).into_response())
 }
 
-/// Members that are evaluated together, and their rules.
+/// An evaluation in progress. It is moved to a thread of the pool for each batch.
+struct Evaluation {
+    request: EvaluateRequest,
+    response: EvaluationResponse,
+    budget: WorkBudget,
+}
+
+impl Evaluation {
+    /// Adds the results of a batch.
+    fn add(mut self, batch: Batch, state: &AppState) -> Self {
+        let compiled = batch.members.into_iter().map(|member| {
+            let rules = match member.rules {
+                MemberRules::Cached(rules) => rules,
+                MemberRules::Read(snapshot) => state.rule_index.insert(member.account, &snapshot),
+            };
+            (member.position, rules)
+        });
+        let compiled: Vec<(usize, CachedRules)> = compiled.collect();
+        let Self { request, response, budget } = &mut self;
+        let members = Members::new(compiled.iter().map(|(position, rules)| {
+            let member = &request.members[*position];
+            (&*member.user_id, member.member(), rules.rules.as_deref())
+        }));
+        let positions: Vec<usize> = compiled.iter().map(|(position, _)| *position).collect();
+        response.add(&members.evaluate(&request.event, &request.room, budget), &positions);
+        self
+    }
+}
+
+/// Members that are evaluated together.
 #[derive(Default)]
-struct Batch<'a> {
-    members: Vec<(&'a RequestedMember, CachedRules)>,
-    /// The stored size of the members' rules.
+struct Batch {
+    members: Vec<BatchMember>,
+    /// The size of the members' rules.
     bytes: usize,
 }
 
-impl<'a> Batch<'a> {
-    /// Adds the members that have an account, and reads the rules that are not cached.
+struct BatchMember {
+    /// The position in the request.
+    position: usize,
+    account: i64,
+    rules: MemberRules,
+}
+
+enum MemberRules {
+    Cached(CachedRules),
+    /// Rules that are compiled on a thread of the pool.
+    Read(RulesetsSnapshot),
+}
+
+impl Batch {
+    /// Adds the members at these positions that have an account, and reads the rules that are not
+    /// cached.
     async fn add(
         &mut self,
         state: &AppState,
-        members: &[(&'a str, &'a RequestedMember)],
+        members: &[RequestedMember],
+        positions: &[usize],
     ) -> Result<(), StoreError> {
-        let names: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
+        let name = |position: &usize| {
+            matrix::localpart(&members[*position].user_id, state.server_name()).unwrap_or_default()
+        };
+        let names: Vec<&str> = positions.iter().map(name).collect();
         let accounts = state.store.account_ids(&names).await?;
-        let (members, accounts): (Vec<_>, Vec<i64>) = members
+        let (positions, accounts): (Vec<usize>, Vec<i64>) = positions
             .iter()
             .zip(accounts)
-            .filter_map(|((_, member), account)| Some((*member, account?)))
+            .filter_map(|(position, account)| Some((*position, account?)))
             .unzip();
-        let mut rules = state.rule_index.get(&state.store, &accounts);
-        let is_missing = |position: &usize| rules[*position].is_none();
-        let missing: Vec<usize> = (0..accounts.len()).filter(is_missing).collect();
-        let missing_accounts: Vec<i64> = missing.iter().map(|at| accounts[*at]).collect();
-        let snapshots = state.store.rulesets_for_accounts(&missing_accounts).await?;
-        for (position, snapshot) in missing.into_iter().zip(snapshots) {
-            rules[position] = Some(state.rule_index.insert(accounts[position], &snapshot));
+        let cached = state.rule_index.get(&state.store, &accounts);
+        let missing = accounts.iter().zip(&cached).filter(|(_, cached)| cached.is_none());
+        let missing: Vec<i64> = missing.map(|(account, _)| *account).collect();
+        let mut read = state.store.rulesets_for_accounts(&missing).await?.into_iter();
+        for ((position, account), cached) in positions.into_iter().zip(accounts).zip(cached) {
+            let rules =
+                cached.map(MemberRules::Cached).or_else(|| read.next().map(MemberRules::Read));
+            let Some(rules) = rules else { continue };
+            self.bytes += match &rules {
+                MemberRules::Cached(rules) => rules.bytes,
+                MemberRules::Read(snapshot) => snapshot.rulesets.bytes(),
+            };
+            self.members.push(BatchMember { position, account, rules });
         }
-        let members = members.into_iter().zip(rules.into_iter().flatten());
-        self.members.extend(members.inspect(|(_, rules)| self.bytes += rules.bytes));
         Ok(())
     }
 
     fn is_full(&self) -> bool {
         self.members.len() >= BATCH_MEMBERS || self.bytes >= BATCH_BYTES
-    }
-
-    fn evaluate(self, request: &EvaluateRequest, response: &mut EvaluationResponse<'a>) {
-        let members = self.members.iter();
-        let members =
-            Members::new(members.map(|(member, rules)| {
-                (&*member.user_id, member.member(), rules.rules.as_deref())
-            }));
-        let users: Vec<&str> = self.members.iter().map(|(member, _)| &*member.user_id).collect();
-        response.add(&members.evaluate(&request.event, &request.room), &users);
     }
 }

@@ -6,11 +6,11 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use belfry_core::json::to_bytes;
 use belfry_core::rules::RuleAccess;
-use belfry_core::rules::evaluate::UserRules;
 use belfry_core::rules::evaluation_request::ExplainRequest;
+use belfry_core::rules::explain::UserRules;
 
 use crate::app::AppState;
-use crate::http::error::{CommonError, MatrixError};
+use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::Requester;
 use crate::http::respond::json::JsonBytes;
@@ -28,15 +28,13 @@ pub(crate) async fn explain(
     let request = ExplainRequest::read(&body)?;
     let rulesets = state.store.rulesets(requester.account).await?;
     let user_id = requester.user_id(&state);
-    // A thousand rules and a long text can take a second, so explanations run on a blocking thread,
-    // one at a time. The thread holds the permit even if the client disconnects.
-    let permit = Arc::clone(&state.explain_permit).acquire_owned().await;
+    let slot = state.evaluation_pool.enter_for_account(requester.account)?;
     let explain = move || {
-        let _permit = permit;
         let rules = UserRules::new(&user_id, rulesets.documents());
-        to_bytes(&rules.explain(&request.event, &request.room, request.member()))
+        let explanation = rules.explain(&request.event, &request.room, request.member());
+        (to_bytes(&explanation), explanation.exceeds_work_limit())
     };
-    let explanation =
-        tokio::task::spawn_blocking(explain).await.map_err(|_| CommonError::Internal)?;
+    let (explanation, exceeds_work_limit) = slot.run(explain).await?;
+    state.metrics.evaluation_work_exceeded.inc_by(exceeds_work_limit.into());
     Ok(JsonBytes(explanation.into()).into_response())
 }

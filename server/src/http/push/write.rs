@@ -31,6 +31,7 @@ pub(crate) async fn put_rule(
     // Checked before the body is read. The closure parses it again, because it borrows the query.
     Position::read(&query)?;
     let new = NewRule::read(kind, &read_body(&state, request).await?)?;
+    new.check_conditions(state.config.rules.max_conditions)?;
     change(&state, &requester, scope, move |document| {
         document.put(kind, id.clone(), new.clone(), Position::read(&query)?)
     })

@@ -147,9 +147,14 @@ async fn stale_cached_users_must_be_reloaded() {
     for account in [ann, ben, cat] {
         add_silent_rule(store, account, "cake").await;
     }
-    let bytes = store.rulesets(ann).await.unwrap().bytes();
+    let [with_rule, without] = {
+        let cache = RuleIndexCache::new(1 << 20);
+        let snapshots = store.rulesets_for_accounts(&[ann, dan]).await.unwrap();
+        [cache.insert(ann, &snapshots[0]).bytes, cache.insert(dan, &snapshots[1]).bytes]
+    };
+    assert!(with_rule > without + store.rulesets(ann).await.unwrap().bytes());
     // Enough for two users with rules and one without.
-    let cache = RuleIndexCache::new(2 * bytes + 3 * 64);
+    let cache = RuleIndexCache::new(2 * with_rule + without);
     let cached = || {
         let rules = cache.get(store, &[ann, ben, cat, dan]).into_iter();
         rules.map(|rules| rules.map(|rules| rules.bytes)).collect::<Vec<_>>()
@@ -162,7 +167,7 @@ async fn stale_cached_users_must_be_reloaded() {
     for account in [ann, dan, ben, ann] {
         assert_eq!(insert(account).await.rules.is_some(), account != dan);
     }
-    assert_eq!(cached(), [Some(bytes), Some(bytes), None, Some(0)]);
+    assert_eq!(cached(), [Some(with_rule), Some(with_rule), None, Some(without)]);
 
     // After a change. Other users that share its epoch counter may be missing too.
     add_silent_rule(store, dan, "tea").await;
@@ -170,7 +175,7 @@ async fn stale_cached_users_must_be_reloaded() {
 
     // One more exceeds the size, and only its rules remain.
     insert(cat).await;
-    assert_eq!(cached(), [None, None, Some(bytes), None]);
+    assert_eq!(cached(), [None, None, Some(with_rule), None]);
     for account in [ann, ben] {
         assert!(insert(account).await.rules.is_some());
     }

@@ -87,6 +87,43 @@ async fn evaluate(server: &Process, body: String) -> (u16, String) {
     (response.status().as_u16(), response.text().await.unwrap())
 }
 
+/// In MiB. It takes about 100; rules parsed into single wildcards would take 800.
+const MAX_FOR_LARGE_RULES: u64 = 250;
+
+/// Rules of the maximum size, which would take many times their size in a parsed form.
+#[tokio::test]
+async fn compiled_rules_stay_within_the_memory_of_the_cache() {
+    const ACCOUNTS: u32 = 24;
+    let folder = tempfile::tempdir().unwrap();
+    let settings = "base_url = 'https://ring.example'\nlimits.mode = 'off'\n";
+    fs::write(folder.path().join("belfry.toml"), format!("{settings}{PRODUCT}")).unwrap();
+    run_successfully(folder.path(), &["account", "add", "alice"]);
+    let database = rusqlite::Connection::open(folder.path().join("data/belfry.db")).unwrap();
+    let mut document = Document::new(RuleScope::Global);
+    for number in 0..16 {
+        let rule = silent_rule(&format!("{}{number}", "?a".repeat(32_000)));
+        let rule = NewRule::read(RuleKind::Content, rule.to_string().as_bytes()).unwrap();
+        let id = number.to_string().parse().unwrap();
+        document.put(RuleKind::Content, id, rule, Position::default()).unwrap();
+    }
+    for number in 0..ACCOUNTS {
+        let account = "insert into accounts (id, name, email, password, created_at, disabled_at) \
+            values (?1, ?2, null, 'none', 0, null)";
+        database.execute(account, rusqlite::params![1000 + number, name(number)]).unwrap();
+        let ruleset = "insert into rulesets (account_id, scope, version, document) \
+            values (?1, 'global', 1, ?2)";
+        let parameters = rusqlite::params![1000 + number, document.to_text()];
+        database.execute(ruleset, parameters).unwrap();
+    }
+    let server = Process::start(folder.path(), &[]);
+    let members: Value =
+        (0..ACCOUNTS).map(|number| json!({ "user_id": user_id(&name(number)) })).collect();
+    let body = json!({ "event": message("hi"), "members": members }).to_string();
+    let (status, response) = evaluate(&server, body).await;
+    assert_eq!(status, 200, "{response}");
+    assert!(peak_memory(&server) < MAX_FOR_LARGE_RULES, "{} MiB", peak_memory(&server));
+}
+
 #[tokio::test]
 async fn a_hundred_thousand_members_are_evaluated_in_bounded_memory() {
     let folder = tempfile::tempdir().unwrap();

@@ -45,6 +45,36 @@ async fn the_default_limit_is_a_thousand_rules() {
 }
 
 #[tokio::test]
+async fn the_number_of_conditions_of_a_new_rule_is_limited() {
+    let rule = |conditions: usize| {
+        let condition = json!({ "kind": "contains_display_name" });
+        json!({ "actions": [], "conditions": vec![condition; conditions] })
+    };
+    let service = service_with_limits(1000, 1 << 20, 1 << 16).await;
+    let alice = service.user("alice").await;
+    alice.put_ok("global/override/a", &rule(64)).await;
+    for path in ["global/override/a", "global/underride/b", "global/room/c"] {
+        let response = alice.put(path, &rule(65)).await;
+        assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()), "{path}");
+    }
+    let rules = alice.get(&pushrules("global/")).await.text;
+
+    // Rules that were stored under another limit remain.
+    let config = config(|config| {
+        config.limits.mode = LimitMode::Off;
+        config.rules.max_conditions = 2;
+    });
+    drop(alice);
+    let service = service.restart(config).await;
+    let alice = service.user("alice").await;
+    assert_eq!(alice.get(&pushrules("global/")).await.text, rules);
+    alice.put_ok("global/override/a/enabled", &json!(false)).await;
+    alice.put_ok("global/override/b", &rule(2)).await;
+    let response = alice.put("global/override/b", &rule(3)).await;
+    assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()));
+}
+
+#[tokio::test]
 async fn the_stored_size_of_the_rules_is_limited() {
     let service = service_with_limits(1000, 2000, 1 << 16).await;
     let alice = service.user("alice").await;

@@ -7,6 +7,7 @@ use super::{
     effective_conditions, message, read_room, scoped, winner,
 };
 use crate::rules::User;
+use crate::rules::work::Work;
 
 #[test]
 fn users_without_rules_have_the_built_in_rules() {
@@ -144,7 +145,8 @@ fn shared_built_in_rules_match_like_copies_made_for_the_user() {
         let copy = crate::rules::builtin::for_user(rule, user);
         let copy = CompiledRule::new(kind, &copy, &effective_conditions(kind, &copy));
         for event in &events {
-            let context = Context { event, room: &room, user: &names, member };
+            let work = &Work::unlimited();
+            let context = Context { event, room: &room, user: &names, member, work };
             assert_eq!(
                 first_failure(&shared.compiled, &context),
                 first_failure(&copy, &context),

@@ -13,8 +13,9 @@ use ruma_common::{RoomId, UserId};
 use serde_json::{Value, json};
 
 use super::{generate, read_room, scoped};
-use crate::rules::evaluate::{Level, Member, Room, UserRules};
+use crate::rules::evaluate::{Level, Member, Room};
 use crate::rules::event::Event;
+use crate::rules::explain::UserRules;
 use crate::rules::pattern::is_word_byte;
 use crate::rules::{Document, RuleScope, User};
 

@@ -1,5 +1,6 @@
-use belfry_core::rules::evaluate::{Member, Room, UserRules};
+use belfry_core::rules::evaluate::{Member, Room};
 use belfry_core::rules::event::Event;
+use belfry_core::rules::explain::UserRules;
 use belfry_core::rules::{Document, NewRule, Position, RuleKind};
 
 use super::*;
@@ -22,6 +23,20 @@ fn lines(documents: &[Document], event: Value, colours: bool) -> Vec<String> {
     let plain = anstream::adapter::strip_str(&coloured).to_string();
     let page = if colours { coloured } else { plain };
     page.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_rule_that_takes_too_much_work_is_marked() {
+    let condition = json!({"kind": "event_match", "key": "content.a", "pattern": "*?a?a?a?b*"});
+    let rule = json!({"actions": [], "conditions": vec![condition; 500]});
+    let documents = [document("global", &[(RuleKind::Override, "slow", rule)])];
+    let mut event = message("hi");
+    event["content"]["a"] = json!("a".repeat(60_000) + "b");
+    let lines = lines(&documents, event, false);
+    let line = lines.iter().find(|line| line.contains("global/override/slow")).unwrap();
+    let text = "is not tested to the end: the rules take too much work for this event";
+    assert!(line.starts_with("✗ ") && line.ends_with(text), "{line}");
+    assert!(lines.contains(&"notify, by global/underride/.m.rule.message".to_owned()));
 }
 
 fn message(body: &str) -> Value {

@@ -5,12 +5,14 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{
+use super::evaluate::{
     CompiledCondition, Context, MatchedRule, Member, NO_USER, PushEvaluation, Room,
     effective_conditions, split_scopes,
 };
-use crate::rules::event::Event;
-use crate::rules::{Condition, Document, Rule, RuleKind, RuleScope, Ruleset, User, builtin};
+use super::event::Event;
+use super::index::key::{EventKeys, IndexKey};
+use super::work::Work;
+use super::{Condition, Document, Rule, RuleKind, RuleScope, Ruleset, User, builtin};
 
 /// All rules of one user, including the built-in rules.
 #[derive(Debug)]
@@ -43,8 +45,10 @@ pub struct Step<'a> {
     /// skipped because the event has `m.mentions`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
-    /// The value that this condition tested. Truncated, because a thousand rules may test the same
-    /// long message.
+    /// Why the rule failed, if not because of a condition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<FailureReason>,
+    /// The value that this condition tested, truncated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<Value>,
 }
@@ -59,6 +63,21 @@ pub enum Outcome {
     Failed,
     /// The rule matches.
     Won,
+}
+
+/// Why a rule failed, besides a condition that is not met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureReason {
+    /// The conditions were not tested to the end, because the user's rules take too much work.
+    WorkLimit,
+}
+
+impl Explanation<'_> {
+    /// Whether rules failed because they take too much work.
+    pub fn exceeds_work_limit(&self) -> bool {
+        self.walk.iter().any(|step| step.reason == Some(FailureReason::WorkLimit))
+    }
 }
 
 impl<'a> UserRules<'a> {
@@ -78,9 +97,20 @@ impl<'a> UserRules<'a> {
         if event.sender() == Some(self.user.id) {
             return explanation;
         }
-        let context = Context { event, room, user: &NO_USER, member };
+        let keys = EventKeys::new(event, IndexKey::all_of_body(event));
+        // The evaluation for many users skips rules that the event cannot match. Their work is
+        // limited on its own, so that the results agree.
+        let [work, skipped_work] = [Work::for_user(), Work::for_user()];
+        let builtin_work = Work::unlimited();
         for (name, rule) in self.ranked_rules(member.profile_tag) {
-            let step = Step::new(name, rule, &context);
+            let conditions = effective_conditions(name.kind, rule);
+            let work = match rule.is_builtin() {
+                true => &builtin_work,
+                false if keys.allow(&conditions) => &work,
+                false => &skipped_work,
+            };
+            let context = Context { event, room, user: &NO_USER, member, work };
+            let step = Step::new(name, rule.enabled, conditions, &context);
             let outcome = step.outcome;
             explanation.walk.push(step);
             if outcome == Outcome::Won {
@@ -112,35 +142,31 @@ impl<'a> UserRules<'a> {
 }
 
 impl<'a> Step<'a> {
-    fn new(name: MatchedRule<'a>, rule: &Rule, context: &Context<'_>) -> Self {
-        let step = |outcome| Self { rule: name, outcome, condition: None, found: None };
-        if !rule.enabled {
+    fn new(
+        rule: MatchedRule<'a>,
+        enabled: bool,
+        conditions: Vec<Condition>,
+        context: &Context<'_>,
+    ) -> Self {
+        let step = |outcome| Self { rule, outcome, condition: None, found: None, reason: None };
+        if !enabled {
             return step(Outcome::Disabled);
         }
-        if context.event.has_mentions() && builtin::LEGACY_MENTIONS.contains(&name.rule_id) {
+        if context.event.has_mentions() && builtin::LEGACY_MENTIONS.contains(&rule.rule_id) {
             return step(Outcome::Failed);
         }
-        for condition in effective_conditions(name.kind, rule) {
+        for condition in conditions {
             let compiled = CompiledCondition::new(&condition.kind);
-            if !compiled.is_met(context) {
-                let found = compiled.tested_value(context).map(truncate);
-                return Self { condition: Some(condition), found, ..step(Outcome::Failed) };
+            if compiled.is_met(context) {
+                continue;
             }
+            if context.work.is_exceeded() {
+                let reason = Some(FailureReason::WorkLimit);
+                return Self { reason, ..step(Outcome::Failed) };
+            }
+            let found = compiled.tested_value(context);
+            return Self { condition: Some(condition), found, ..step(Outcome::Failed) };
         }
         step(Outcome::Won)
-    }
-}
-
-/// The maximum number of characters of a string, and of items of an array, in `found`.
-const MAX_FOUND: usize = 100;
-
-fn truncate(value: Value) -> Value {
-    match value {
-        Value::String(text) => match text.char_indices().nth(MAX_FOUND) {
-            Some((end, _)) => Value::String(format!("{}…", &text[..end])),
-            None => Value::String(text),
-        },
-        Value::Array(items) => items.into_iter().take(MAX_FOUND).map(truncate).collect(),
-        other => other,
     }
 }

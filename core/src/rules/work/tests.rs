@@ -1,0 +1,173 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::rules::evaluate::{Member, Room};
+use crate::rules::event::Event;
+use crate::rules::explain::{FailureReason, UserRules};
+use crate::rules::index::{IndexedRules, Members};
+use crate::rules::{Document, RuleScope};
+
+/// A rule whose conditions are met by [`expensive_event`], after a lot of work, except the last.
+fn expensive_rule(id: &str) -> Value {
+    let condition = json!({"kind": "event_match", "key": "content.a", "pattern": "*b*"});
+    let mut conditions = vec![condition; 150];
+    conditions.push(json!({"kind": "room_member_count", "is": "99999"}));
+    json!({"rule_id": id, "enabled": true, "actions": [], "conditions": conditions})
+}
+
+fn cheap_rule(id: &str) -> Value {
+    let condition = json!({"kind": "event_match", "key": "type", "pattern": "m.room.message"});
+    json!({"rule_id": id, "enabled": true, "actions": [], "conditions": [condition]})
+}
+
+fn unconditional_rule(id: &str) -> Value {
+    json!({"rule_id": id, "enabled": true, "actions": [], "conditions": []})
+}
+
+fn document(rules: &[Value]) -> Document {
+    let stored = json!({"rules": {"override": rules}, "changes": {}});
+    Document::from_text(RuleScope::Global, &stored.to_string()).unwrap()
+}
+
+fn expensive_event() -> Event {
+    let content = json!({"body": "hi", "a": "a".repeat(60_000) + "b"});
+    Event::from_value(json!({"type": "m.room.message", "sender": "@b:x", "content": content}))
+        .unwrap()
+}
+
+/// The ids of the rules that match for users with these rules, and how many exceeded their budget.
+fn evaluate(users: &[Document], event: &Event, mut budget: WorkBudget) -> (Vec<String>, u64) {
+    let rules: Vec<IndexedRules> = users.iter().map(|user| IndexedRules::new([user])).collect();
+    let members = rules.iter().map(|rules| ("@a:x", Member::default(), Some(rules)));
+    let members = Members::new(members);
+    let evaluation = members.evaluate(event, &Room::default(), &mut budget);
+    let id = |position| evaluation.get(position).unwrap().rule.unwrap().rule_id.to_owned();
+    ((0..users.len()).map(id).collect(), budget.exceeded)
+}
+
+#[test]
+fn rules_beyond_the_work_of_a_user_do_not_match() {
+    let event = expensive_event();
+    let one = expensive_rule("one");
+    for (rules, matched, exceeded) in [
+        (vec![cheap_rule("cheap"), one.clone()], "cheap", false),
+        (vec![one.clone(), cheap_rule("cheap")], ".m.rule.message", true),
+        (vec![one.clone(), unconditional_rule("always")], "always", true),
+        (vec![unconditional_rule("always"), one.clone()], "always", false),
+    ] {
+        let document = document(&rules);
+        let explanation = UserRules::new("@a:x", [&document]);
+        let explanation = explanation.explain(&event, &Room::default(), Member::default());
+        let (ids, users) = evaluate(std::slice::from_ref(&document), &event, WorkBudget::default());
+        assert_eq!(explanation.evaluation.rule.unwrap().rule_id, matched);
+        assert_eq!(ids, [matched]);
+        assert_eq!((explanation.exceeds_work_limit(), users), (exceeded, exceeded.into()));
+        if exceeded {
+            let step = explanation.walk.iter().find(|step| step.rule.rule_id == "one").unwrap();
+            assert_eq!((step.reason, &step.condition), (Some(FailureReason::WorkLimit), &None));
+        }
+    }
+}
+
+/// Rules that the event cannot match are not evaluated for many users.
+#[test]
+fn rules_that_are_skipped_by_their_key_take_no_work_of_other_rules() {
+    let event = expensive_event();
+    let mut skipped = expensive_rule("skipped");
+    skipped["conditions"][150] = json!({"kind": "event_property_is", "key": "x", "value": 1});
+    let document = document(&[skipped.clone(), skipped, cheap_rule("cheap")]);
+    let rules = UserRules::new("@a:x", [&document]);
+    let explanation = rules.explain(&event, &Room::default(), Member::default());
+    assert_eq!(explanation.evaluation.rule.unwrap().rule_id, "cheap");
+    let result = evaluate(&[document], &event, WorkBudget::default());
+    assert_eq!(result, (vec!["cheap".to_owned()], 0));
+}
+
+#[test]
+fn some_users_cannot_exhaust_the_budget_of_others() {
+    let mut users: Vec<Document> =
+        (0..12).map(|_| document(&[expensive_rule("one"), expensive_rule("two")])).collect();
+    users.push(document(&[cheap_rule("cheap")]));
+    let almost_spent = WorkBudget { left: 1_000_000, exceeded: 0 };
+    let (ids, exceeded) = evaluate(&users, &expensive_event(), almost_spent);
+    assert_eq!(ids.last().map(String::as_str), Some("cheap"));
+    assert_eq!(exceeded, 12);
+}
+
+#[test]
+fn the_work_of_a_request_is_bounded() {
+    let mut budget = WorkBudget::default();
+    let mut all = 0;
+    for _ in 0..1000 {
+        budget.for_user(|work| {
+            all += work.left();
+            assert_eq!(work.spend(usize::MAX), None);
+            assert_eq!(work.spend(1), None, "nothing is left after an excess");
+        });
+    }
+    assert_eq!(all, 8 * USER_STEPS + 992 * GUARANTEED_STEPS);
+    assert_eq!(budget.exceeded, 1000);
+}
+
+/// Each condition takes a hundred times as long to test as a step, unless it is charged for.
+#[test]
+fn every_condition_is_charged_for_the_text_it_reads() {
+    let long = 60_000;
+    let items: Value = (0..long).collect();
+    let content = json!({
+        "body": "a ".repeat(long / 2), "items": items, "upper": "É".repeat(long / 2),
+        "lines": "é\n".repeat(long / 3),
+    });
+    let event = Event::from_value(json!({"type": "x", "content": content})).unwrap();
+    let one = |key: &str, pattern: &str| json!({"kind": "event_match", "key": format!("content.{key}"), "pattern": pattern});
+    for (condition, steps) in [
+        (one("body", "a b"), long / 8),
+        (one("body", "*b"), long),
+        (one("body", "?b"), long),
+        (one("upper", &"é".repeat(long / 2)), long),
+        (one("upper", "*x"), long),
+        (one("lines", "*x\n*"), long / 3),
+        (one("lines", "?x\n?"), long / 3),
+        (
+            json!({"kind": "event_property_contains", "key": "content.items", "value": long - 1}),
+            long,
+        ),
+    ] {
+        let rule = json!({
+            "rule_id": "x", "enabled": true, "actions": [], "conditions": [condition],
+        });
+        let rules = IndexedRules::new([&document(&[rule])]);
+        let members = Members::new([("@me:x", Member::default(), Some(&rules))]);
+        let mut budget = WorkBudget::default();
+        let _ = members.evaluate(&event, &Room::default(), &mut budget);
+        let used = REQUEST_STEPS - budget.left;
+        let shown = condition["key"].as_str();
+        assert!(used >= steps, "{shown:?} took {used} of {steps}");
+    }
+}
+
+#[test]
+fn compiled_rules_take_a_few_times_the_size_of_stored_rules() {
+    for pattern in ["?a", "*a", "a\n", "a?*", "?", "é"] {
+        let rule = json!({
+            "rule_id": "x", "enabled": true, "actions": [],
+            "pattern": pattern.repeat(64_000 / pattern.len()),
+        });
+        let stored = json!({"rules": {"content": [rule]}, "changes": {}}).to_string();
+        let document = Document::from_text(RuleScope::Global, &stored).unwrap();
+        let bytes = IndexedRules::new([&document]).bytes();
+        assert!((60_000..70_000).contains(&bytes), "{pattern}: {bytes}");
+    }
+    // Charged for what many small allocations take.
+    let many_actions = json!({
+        "rule_id": "x", "enabled": true, "actions": vec!["notify"; 1000], "conditions": [],
+    });
+    let map = json!({"set_tweak": "a", "b": 1});
+    let maps = json!({
+        "rule_id": "x", "enabled": true, "actions": vec![map; 1000], "conditions": [],
+    });
+    for (rule, least) in [(many_actions, 60_000), (maps, 700_000)] {
+        let bytes = IndexedRules::new([&document(&[rule])]).bytes();
+        assert!(bytes > least, "{bytes}");
+    }
+}

@@ -1,0 +1,168 @@
+//! Threads for the evaluation of push rules, apart from those that serve connections.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Requests that are evaluated or wait for it, per thread. In a longer queue clients would time out
+/// before their turn.
+const SLOTS_PER_THREAD: usize = 64;
+
+/// Bounds the requests that evaluate push rules and the threads that they occupy.
+#[derive(Debug)]
+pub struct EvaluationPool {
+    slots: Arc<Semaphore>,
+    threads: Arc<Semaphore>,
+    explaining: Arc<Mutex<HashSet<i64>>>,
+}
+
+/// Why a request is not evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum EvaluationError {
+    /// All slots are taken.
+    #[error("too many evaluations are waiting")]
+    QueueFull,
+    /// The account has a slot already.
+    #[error("another explanation of this account is running")]
+    AccountBusy,
+    /// The evaluation panicked.
+    #[error("the evaluation failed")]
+    Panicked,
+}
+
+/// A request's slot in the queue.
+#[derive(Clone)]
+pub struct EvaluationSlot(Arc<Slot>);
+
+struct Slot {
+    threads: Arc<Semaphore>,
+    _slot: OwnedSemaphorePermit,
+    account: Option<(i64, Arc<Mutex<HashSet<i64>>>)>,
+}
+
+impl Default for EvaluationPool {
+    /// One core is left to other requests, if there are several.
+    fn default() -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let threads = (cores - 1).max(1);
+        Self {
+            slots: Arc::new(Semaphore::new(threads * SLOTS_PER_THREAD)),
+            threads: Arc::new(Semaphore::new(threads)),
+            explaining: Arc::default(),
+        }
+    }
+}
+
+impl EvaluationPool {
+    /// Takes a slot for an evaluation for many users.
+    pub fn enter(&self) -> Result<EvaluationSlot, EvaluationError> {
+        self.take_slot(None)
+    }
+
+    /// Takes the only slot of an account, so that one account cannot fill the queue.
+    pub fn enter_for_account(&self, account: i64) -> Result<EvaluationSlot, EvaluationError> {
+        if !lock(&self.explaining).insert(account) {
+            return Err(EvaluationError::AccountBusy);
+        }
+        self.take_slot(Some((account, Arc::clone(&self.explaining)))).inspect_err(|_| {
+            lock(&self.explaining).remove(&account);
+        })
+    }
+
+    fn take_slot(
+        &self,
+        account: Option<(i64, Arc<Mutex<HashSet<i64>>>)>,
+    ) -> Result<EvaluationSlot, EvaluationError> {
+        let slot = Arc::clone(&self.slots).try_acquire_owned();
+        let slot = slot.map_err(|_| EvaluationError::QueueFull)?;
+        let threads = Arc::clone(&self.threads);
+        Ok(EvaluationSlot(Arc::new(Slot { threads, _slot: slot, account })))
+    }
+}
+
+impl EvaluationSlot {
+    /// Runs a part of the evaluation on a thread of the pool. If the client disconnects, the slot
+    /// and the thread stay occupied until that part is done.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, EvaluationError> {
+        let slot = self.clone();
+        let thread = Arc::clone(&slot.0.threads).acquire_owned().await;
+        let task = tokio::task::spawn_blocking(move || {
+            let result = work();
+            drop((thread, slot));
+            result
+        });
+        task.await.map_err(|_| EvaluationError::Panicked)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some((account, explaining)) = &self.account {
+            lock(explaining).remove(account);
+        }
+    }
+}
+
+/// Every change of the set is complete, so a panic elsewhere does not invalidate it.
+fn lock(accounts: &Mutex<HashSet<i64>>) -> std::sync::MutexGuard<'_, HashSet<i64>> {
+    accounts.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn slots_are_bounded_and_returned() {
+        let pool = EvaluationPool::default();
+        let all: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
+        assert_eq!(all.len() % SLOTS_PER_THREAD, 0);
+        assert_eq!(pool.enter_for_account(1).err(), Some(EvaluationError::QueueFull));
+        drop(all);
+        assert!(pool.enter_for_account(1).is_ok());
+    }
+
+    #[tokio::test]
+    async fn an_account_has_one_slot_until_its_work_is_done() {
+        let pool = EvaluationPool::default();
+        let slot = pool.enter_for_account(1).unwrap();
+        assert_eq!(pool.enter_for_account(1).err(), Some(EvaluationError::AccountBusy));
+        assert!(pool.enter_for_account(2).is_ok());
+
+        // The client disconnects while its request is evaluated.
+        let (finish, wait) = mpsc::channel::<()>();
+        let (started, running) = tokio::sync::oneshot::channel();
+        let request = tokio::spawn(async move {
+            let work = move || {
+                let _ = started.send(());
+                let _ = wait.recv();
+            };
+            slot.run(work).await
+        });
+        running.await.unwrap();
+        request.abort();
+        assert!(request.await.unwrap_err().is_cancelled());
+        assert_eq!(pool.enter_for_account(1).err(), Some(EvaluationError::AccountBusy));
+        drop(finish);
+        while pool.enter_for_account(1).is_err() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_returns_slot_and_thread() {
+        let pool = EvaluationPool::default();
+        for _ in 0..2 * pool.threads.available_permits() {
+            let slot = pool.enter_for_account(1).unwrap();
+            let result = slot.run(|| panic!("expected by this test")).await;
+            assert_eq!(result, Err::<(), _>(EvaluationError::Panicked));
+        }
+    }
+}

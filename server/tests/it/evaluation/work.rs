@@ -1,0 +1,149 @@
+//! Rules and events that are made to be expensive, and more requests than can be evaluated.
+
+use std::sync::mpsc;
+
+use serde_json::{Value, json};
+
+use super::{EVALUATE, EXPLAIN, group, members, message, with_product};
+use crate::rules::service;
+use crate::support::{Service, TestClient};
+
+/// A rule with the maximum number of conditions, which an [`expensive_event`] meets after a lot of
+/// work, except the last.
+fn expensive_rule() -> Value {
+    let condition = json!({ "kind": "event_match", "key": "content.a", "pattern": "*?a?a?a?b*" });
+    let mut conditions = vec![condition; 63];
+    conditions.push(json!({ "kind": "room_member_count", "is": "99999" }));
+    json!({ "actions": ["notify"], "conditions": conditions })
+}
+
+fn expensive_event() -> Value {
+    let mut event = message("There is cake");
+    event["content"]["a"] = json!("a".repeat(60_000) + "b");
+    event
+}
+
+/// Gives a user an expensive rule above a cheap one.
+async fn put_rules(user: &TestClient) {
+    user.put_ok("global/content/cake", &super::silent_rule("cake")).await;
+    user.put_ok("global/override/slow", &expensive_rule()).await;
+}
+
+fn exceeded(service: &Service) -> String {
+    let text = service.state.metrics.to_text();
+    let line =
+        text.lines().find_map(|line| line.strip_prefix("belfry_evaluation_work_exceeded_total "));
+    line.unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn rules_that_take_too_much_work_do_not_match() {
+    let (service, product) = with_product().await;
+    let mallory = service.user("mallory").await;
+    let alice = service.user("alice").await;
+    put_rules(&mallory).await;
+    alice.put_ok("global/content/cake", &super::silent_rule("cake")).await;
+
+    let explanation = mallory.explain(&json!({ "event": expensive_event() })).await;
+    assert_eq!(explanation["rule"]["rule_id"], ".m.rule.message");
+    let step = |id: &str| {
+        let walk = explanation["walk"].as_array().unwrap();
+        walk.iter().find(|step| step["rule_id"] == id).cloned().unwrap()
+    };
+    for (kind, id) in [("override", "slow"), ("content", "cake")] {
+        let expected = json!({
+            "scope": "global", "kind": kind, "rule_id": id, "outcome": "failed",
+            "reason": "work_limit",
+        });
+        assert_eq!(step(id), expected);
+    }
+    assert_eq!(exceeded(&service), "1");
+
+    let body = |names: &[&str]| json!({ "event": expensive_event(), "members": members(names), "all": true });
+    let both = product.groups(&body(&["mallory", "alice"])).await;
+    assert_eq!(both, [group(".m.rule.message", &["mallory"]), group("cake", &["alice"])]);
+    assert_eq!(exceeded(&service), "2");
+
+    // The rules of users that are not members of the room are not evaluated.
+    assert_eq!(product.groups(&body(&["alice"])).await, [group("cake", &["alice"])]);
+    assert_eq!(exceeded(&service), "2");
+
+    // The same rules match an event that takes less work.
+    let cheap = json!({ "event": message("cake"), "members": members(&["mallory"]), "all": true });
+    assert_eq!(product.groups(&cheap).await, [group("cake", &["mallory"])]);
+}
+
+/// Occupies every thread of the pool until the returned sender is dropped.
+async fn occupy_threads(service: &Service) -> Vec<mpsc::Sender<()>> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).max(2) - 1;
+    let mut releases = Vec::new();
+    for _ in 0..threads {
+        let slot = service.state.evaluation_pool.enter().unwrap();
+        let (release, wait) = mpsc::channel::<()>();
+        let (started, running) = tokio::sync::oneshot::channel();
+        tokio::spawn(async move {
+            let work = move || {
+                let _ = started.send(());
+                let _ = wait.recv();
+            };
+            slot.run(work).await
+        });
+        running.await.unwrap();
+        releases.push(release);
+    }
+    releases
+}
+
+#[tokio::test]
+async fn other_requests_are_served_while_evaluations_wait() {
+    let (service, product) = with_product().await;
+    let alice = service.user("alice").await;
+    let occupied = occupy_threads(&service).await;
+    let body = json!({ "event": message("hi"), "members": members(&["alice"]) }).to_string();
+    let waiting = tokio::spawn(async move { product.send(EVALUATE, body).await.status });
+    let other = alice.clone();
+    let body = json!({ "event": message("hi") }).to_string();
+    let explaining = tokio::spawn(async move { other.send(EXPLAIN, body).await.status });
+    for _ in 0..100 {
+        assert_eq!(service.anonymous().get("/healthz").await.status, 200);
+        assert_eq!(alice.get(&crate::rules::pushrules("")).await.status, 200);
+        tokio::task::yield_now().await;
+    }
+    assert!(!waiting.is_finished() && !explaining.is_finished());
+    drop(occupied);
+    assert_eq!((waiting.await.unwrap(), explaining.await.unwrap()), (200, 200));
+}
+
+#[tokio::test]
+async fn a_full_queue_is_reported_as_unavailable() {
+    let (service, product) = with_product().await;
+    let alice = service.user("alice").await;
+    let pool = &service.state.evaluation_pool;
+    let slots: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
+    let many = json!({ "event": message("hi"), "members": members(&["alice"]) });
+    let one = json!({ "event": message("hi") });
+    for response in [product.send_json(EVALUATE, &many).await, alice.send_json(EXPLAIN, &one).await]
+    {
+        assert_eq!(response.header("retry-after"), "5");
+        assert_eq!(response.errcode(), (503, "M_UNKNOWN".into()));
+    }
+    drop(slots);
+    assert_eq!(product.send_json(EVALUATE, &many).await.status, 200);
+    assert_eq!(alice.send_json(EXPLAIN, &one).await.status, 200);
+}
+
+#[tokio::test]
+async fn an_account_explains_one_event_at_a_time() {
+    let service = service().await;
+    let alice = service.user("alice").await;
+    let bob = service.user("bob").await;
+    let account = service.store().account_by_name("alice").await.unwrap().unwrap().id;
+    let slot = service.state.evaluation_pool.enter_for_account(account).unwrap();
+    let body = json!({ "event": message("hi") });
+    let response = alice.send_json(EXPLAIN, &body).await;
+    assert_eq!(response.header("retry-after"), "5");
+    assert_eq!(response.errcode(), (503, "M_UNKNOWN".into()));
+    bob.explain(&body).await;
+    drop(slot);
+    alice.explain(&body).await;
+}
