@@ -7,6 +7,7 @@ use belfry_core::rules::RuleLimits;
 use tokio::sync::Mutex;
 
 use crate::application_services::ApplicationServices;
+use crate::audit::AuditCounters;
 use crate::clock::Clock;
 use crate::config::{BaseUrl, Config};
 use crate::evaluation_pool::EvaluationPool;
@@ -35,6 +36,8 @@ pub struct AppState {
     pub passwords: Passwords,
     /// Prometheus metrics.
     pub metrics: Metrics,
+    /// Audit events that are counted.
+    pub audit: AuditCounters,
     /// Application services that may act for users.
     pub application_services: ApplicationServices,
     /// The push rules of recently evaluated accounts.
@@ -64,6 +67,7 @@ impl AppState {
                 .await
                 .map_err(|error| format!("redis: {error}"))?,
             passwords,
+            audit: AuditCounters::new(config.audit.addresses),
             application_services: ApplicationServices::load(&config.application_services)?,
             rule_index: RuleIndexCache::new(config.store.cache_bytes / 8),
             rule_writer: RuleWriter::new(store.clone(), rule_limits),

@@ -4,6 +4,7 @@
 
 mod account;
 mod app;
+mod audit;
 mod config;
 mod explain;
 mod serve;
@@ -13,6 +14,7 @@ use std::error::Error;
 use std::io::{self, Read, stdin};
 use std::process::ExitCode;
 
+use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::secret::Secret;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use jiff::Timestamp;
@@ -54,6 +56,8 @@ enum Command {
     App(app::Command),
     /// Evaluate an event against an account's push rules and explain the result
     Explain(explain::Command),
+    /// Show the audit trail: time, kind, outcome, count, account, app, address, request, detail
+    Audit(audit::Command),
     /// Inspect the configuration
     #[command(subcommand)]
     Config(config::Command),
@@ -117,8 +121,16 @@ fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
                 command.run(store, &config).await
             })
         }
+        Some(Command::Audit(command)) => {
+            with_store(&config, DatabaseUse::Read, async |store, now| command.run(store, now).await)
+        }
         Some(Command::Config(config::Command::Check)) => config::run(&config),
     }
+}
+
+/// The store, which records the next change as one of the command line.
+fn audited(store: &Store, now: Timestamp, kind: AuditKind) -> Store {
+    store.audited([AuditEntry::of_command(now, kind)])
 }
 
 /// Opens the store for one command. The schema is never upgraded, because an older server may be

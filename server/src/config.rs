@@ -13,6 +13,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use belfry_core::audit::AddressPolicy;
 use belfry_core::limits::cidr::Cidr;
 use belfry_core::limits::forwarded::TrustedProxies;
 use jiff::Timestamp;
@@ -85,6 +86,8 @@ pub struct Config {
     pub sessions: Sessions,
     /// Where to report vulnerabilities of this server.
     pub security: Security,
+    /// The audit trail.
+    pub audit: AuditSettings,
     /// The file that these settings were read from, if it contains passwords or tokens.
     #[serde(skip)]
     pub file_with_secrets: Option<PathBuf>,
@@ -241,6 +244,18 @@ pub struct Security {
     pub policy: Option<Url>,
     /// A key to encrypt reports with.
     pub encryption: Option<Url>,
+}
+
+/// `[audit]`
+#[derive(Debug, Clone, Copy, SmartDefault, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AuditSettings {
+    /// How much of a client's address is recorded.
+    pub addresses: AddressPolicy,
+    /// How long events are stored.
+    #[default(Duration::from_hours(90 * 24))]
+    #[serde(deserialize_with = "crate::duration::deserialize")]
+    pub retention: Duration,
 }
 
 /// An invalid configuration. The message names the setting and its source.

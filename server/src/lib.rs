@@ -5,6 +5,7 @@
 
 pub mod app;
 pub mod application_services;
+pub mod audit;
 pub mod cli;
 pub mod clock;
 pub mod config;

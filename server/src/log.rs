@@ -22,7 +22,11 @@ pub fn start(log: Log) {
     };
     // At finer levels, libraries would log requests and statements with their tokens.
     let library_level = level.min(LevelFilter::WARN);
-    let targets = Targets::new().with_target("belfry", level).with_default(library_level);
+    // Audit events are logged at every level.
+    let targets = Targets::new()
+        .with_target("belfry", level)
+        .with_target("belfry::audit", level.max(LevelFilter::INFO))
+        .with_default(library_level);
     let human = match log.format {
         LogFormat::Auto => stderr().is_terminal(),
         LogFormat::Human => true,

@@ -5,6 +5,7 @@
 
 mod accounts;
 mod apps;
+mod audit;
 mod authorized_apps;
 mod cache;
 mod codes;
@@ -24,6 +25,7 @@ mod tokens;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use belfry_core::audit::AuditEntry;
 use belfry_core::secret::{HashedSecret, Sha256Digest};
 use jiff::Timestamp;
 use prometheus_client::metrics::counter::Counter;
@@ -32,6 +34,7 @@ use tokio::time::Duration;
 
 pub use self::accounts::{Account, AddAccountError, ExistingAccess};
 pub use self::apps::{AddAppOutcome, StoredApp};
+pub use self::audit::{AuditEvent, AuditFilter};
 pub use self::authorized_apps::AuthorizedApp;
 use self::cache::Cache;
 pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
@@ -54,6 +57,8 @@ use crate::duration;
 pub struct Store {
     engine: Arc<CheckedEngine>,
     cache: Arc<Cache>,
+    /// The audit events of the next change.
+    entries: Arc<[AuditEntry]>,
 }
 
 /// The outcome of an update.
@@ -170,7 +175,8 @@ impl Store {
                 Box::new(postgres::Postgres::open(url, options, Arc::clone(&cache), now).await?)
             }
         };
-        Ok(Self { engine: Arc::new(CheckedEngine::new(engine)), cache })
+        let engine = Arc::new(CheckedEngine::new(engine));
+        Ok(Self { engine, cache, entries: Arc::default() })
     }
 
     /// Number of failed reads and writes.
@@ -200,18 +206,28 @@ impl Store {
         self.engine.write(batch).await.map(drop)
     }
 
+    /// Writes a batch, logs its audit events, and returns the rows of its other statements.
+    async fn write(&self, batch: Batch) -> Result<Vec<Rows>, StoreError> {
+        let events = batch.events.clone();
+        let mut rows = self.engine.write(batch).await?;
+        if !events.is_empty() {
+            self.log_events(rows.drain(events).collect())?;
+        }
+        Ok(rows)
+    }
+
     /// Writes a batch and returns the rows of each of its `N` statements.
     async fn write_rows<const N: usize>(
         &self,
         batch: impl Into<Batch>,
     ) -> Result<[Rows; N], StoreError> {
-        let rows = self.engine.write(batch.into()).await?;
+        let rows = self.write(batch.into()).await?;
         rows.try_into().map_err(|_| StoreError::Unreadable("batch"))
     }
 
     /// Writes a batch whose first statement updates one row and returns its key.
     async fn update(&self, batch: impl Into<Batch>) -> Result<UpdateOutcome, StoreError> {
-        let updated = self.engine.write(batch.into()).await?.into_iter().next();
+        let updated = self.write(batch.into()).await?.into_iter().next();
         let found = updated.is_some_and(|rows| !rows.is_empty());
         Ok(if found { UpdateOutcome::Updated } else { UpdateOutcome::NotFound })
     }

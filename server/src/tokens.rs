@@ -106,7 +106,7 @@ impl TokenIssuer<'_> {
         password: Option<&str>,
         scopes: Scopes,
     ) -> Result<SplitToken, IssueError> {
-        let app_id = first_party_app(self.store, self.now, app).await?;
+        let app_id = first_party_app(&self.store.unaudited(), self.now, app).await?;
         let issued = self.new_token(app_id, Some(account_id), scopes.or_read());
         match password {
             None => self.store.add_token(&issued.stored).await?,

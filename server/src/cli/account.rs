@@ -2,12 +2,13 @@
 
 use std::io::{Write, stdout};
 
+use belfry_core::audit::AuditKind;
 use belfry_core::oauth::account::{check_email, check_name, check_password};
 use belfry_core::secret::Secret;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
-use super::{CliError, DatabaseUse, LIST_PAGE, read_secret, state};
+use super::{CliError, DatabaseUse, LIST_PAGE, audited, read_secret, state};
 use crate::passwords::Passwords;
 use crate::random;
 use crate::store::{Account, ExistingAccess, Store};
@@ -67,13 +68,18 @@ impl Command {
                     check_email(email).map_err(|error| format!("the e-mail address {error}"))?;
                 }
                 let (hash, generated) = new_password(password_stdin).await?;
+                let store = audited(store, now, AuditKind::AccountAdd);
                 let account = store.create_account(now, name, email, hash).await?;
                 writeln!(stdout(), "account {} added, id {}", account.name, account.id)?;
                 print_password(generated)
             }
             Self::List => list(store).await,
-            Self::Disable(account) => disable(store, &account.name, Some(now)).await,
-            Self::Enable(account) => disable(store, &account.name, None).await,
+            Self::Disable(account) => {
+                disable(store, &account.name, now, AuditKind::AccountDisable).await
+            }
+            Self::Enable(account) => {
+                disable(store, &account.name, now, AuditKind::AccountEnable).await
+            }
             Self::Password { name, keep_tokens, password_stdin } => {
                 let account = find(store, &name).await?;
                 let (hash, generated) = new_password(password_stdin).await?;
@@ -82,6 +88,7 @@ impl Command {
                 } else {
                     (ExistingAccess::RevokeAt(now), "its sessions and tokens ended")
                 };
+                let store = audited(store, now, AuditKind::PasswordChange);
                 store.set_password(account.id, &hash, access).await?;
                 writeln!(stdout(), "password of {name} changed, {ended}")?;
                 print_password(generated)
@@ -102,11 +109,17 @@ async fn list(store: &Store) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn disable(store: &Store, name: &str, at: Option<Timestamp>) -> Result<(), CliError> {
+/// Disables or enables an account.
+async fn disable(
+    store: &Store,
+    name: &str,
+    now: Timestamp,
+    kind: AuditKind,
+) -> Result<(), CliError> {
+    let at = (kind == AuditKind::AccountDisable).then_some(now);
     let account = find(store, name).await?;
-    store.set_account_disabled_at(account.id, at).await?;
-    let state = if at.is_some() { "disabled" } else { "enabled" };
-    Ok(writeln!(stdout(), "account {name} {state}")?)
+    audited(store, now, kind).set_account_disabled_at(account.id, at).await?;
+    Ok(writeln!(stdout(), "account {name} {}", if at.is_some() { "disabled" } else { "enabled" })?)
 }
 
 /// Finds an account by its name.

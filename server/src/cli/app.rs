@@ -3,11 +3,12 @@
 use std::io::{Write, stdout};
 use std::sync::Arc;
 
+use belfry_core::audit::AuditKind;
 use belfry_core::oauth::app::App;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
-use super::{CliError, DatabaseUse, LIST_PAGE, state};
+use super::{CliError, DatabaseUse, LIST_PAGE, audited, state};
 use crate::store::{Store, StoredApp};
 
 #[derive(Subcommand)]
@@ -40,8 +41,8 @@ impl Command {
         match self {
             Self::List => list(store).await,
             Self::Show(app) => show(&find(store, &app.id).await?),
-            Self::Disable(app) => disable(store, &app.id, Some(now)).await,
-            Self::Enable(app) => disable(store, &app.id, None).await,
+            Self::Disable(app) => disable(store, &app.id, now, AuditKind::AppDisable).await,
+            Self::Enable(app) => disable(store, &app.id, now, AuditKind::AppEnable).await,
         }
     }
 }
@@ -73,9 +74,11 @@ fn show(stored: &StoredApp) -> Result<(), CliError> {
     Ok(writeln!(out, "state          {}", state(stored.disabled_at))?)
 }
 
-async fn disable(store: &Store, id: &str, at: Option<Timestamp>) -> Result<(), CliError> {
+/// Disables or enables an app.
+async fn disable(store: &Store, id: &str, now: Timestamp, kind: AuditKind) -> Result<(), CliError> {
+    let at = (kind == AuditKind::AppDisable).then_some(now);
     let app = find(store, id).await?;
-    store.set_app_disabled_at(app.app.id, at).await?;
+    audited(store, now, kind).set_app_disabled_at(app.app.id, at).await?;
     let state = if at.is_some() { "disabled" } else { "enabled" };
     Ok(writeln!(stdout(), "app {} ({}) {state}", app.app.id, app.app.details.name)?)
 }

@@ -53,6 +53,14 @@ pub(super) fn run(config: &Config) -> Result<(), CliError> {
             },
         ),
         ("security.txt", or(config.security.contact.first().map(Url::to_string), "none")),
+        (
+            "audit",
+            format!(
+                "addresses {}, kept {} h",
+                format!("{:?}", config.audit.addresses).to_lowercase(),
+                config.audit.retention.as_secs() / 3600
+            ),
+        ),
     ];
     for (name, value) in rows {
         writeln!(out, "{name:<14} {value}")?;

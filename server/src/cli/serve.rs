@@ -23,6 +23,8 @@ use crate::tls::Tls;
 
 /// Interval of deleting expired rows.
 const SWEEP_INTERVAL: Duration = Duration::from_hours(1);
+/// Interval of storing counted audit events.
+const AUDIT_INTERVAL: Duration = Duration::from_secs(5);
 /// Interval of removing expired rate limit windows from memory.
 const SWEEP_LIMITS_INTERVAL: Duration = Duration::from_mins(1);
 
@@ -65,6 +67,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     let mut tasks = JoinSet::new();
     tasks.spawn(sweep(Arc::clone(&state)));
     tasks.spawn(sweep_limits(Arc::clone(&state)));
+    tasks.spawn(flush_audit_counters(Arc::clone(&state)));
     tasks.spawn(reload_limits(Arc::clone(&state), overrides, reload));
     if let Some(tls) = tls.clone() {
         tasks.spawn(tls.watch());
@@ -78,6 +81,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
 
     serve(listener, tls, HttpService::new(Arc::clone(&state)), stop.cancelled_owned()).await;
 
+    flush_audit(&state).await;
     tracing::info!("belfry stopped");
     Ok(())
 }
@@ -142,6 +146,19 @@ async fn sweep(state: Arc<AppState>) {
         if let Err(error) = state.store.delete_expired(state.clock.now()).await {
             tracing::warn!(%error, "failed to delete expired rows");
         }
+    }
+}
+
+async fn flush_audit_counters(state: Arc<AppState>) {
+    loop {
+        tokio::time::sleep(AUDIT_INTERVAL).await;
+        flush_audit(&state).await;
+    }
+}
+
+async fn flush_audit(state: &AppState) {
+    if let Err(error) = state.audit.flush(&state.store).await {
+        tracing::warn!(%error, "failed to store counted audit events, trying again later");
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::io::{Write, stdout};
 
+use belfry_core::audit::AuditKind;
 use belfry_core::oauth::app::{MAX_NAME_LENGTH, is_blank};
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::{Secret, SplitToken};
 use clap::Subcommand;
 
 use super::account::find;
-use super::{CliError, read_secret};
+use super::{CliError, audited, read_secret};
 use crate::tokens::{FirstPartyApp, TokenIssuer};
 
 #[derive(Subcommand)]
@@ -49,6 +50,8 @@ impl Command {
                     return Err("the title of an app must have 1 to 60 characters".into());
                 }
                 let app = FirstPartyApp::CommandLine(title);
+                let store = audited(issuer.store, issuer.now, AuditKind::TokenIssue);
+                let issuer = TokenIssuer { store: &store, ..*issuer };
                 let token = issuer.issue_first_party(app, account.id, None, scopes).await?;
                 Ok(writeln!(stdout(), "{}", token.reveal())?)
             }
@@ -62,7 +65,8 @@ impl Command {
                 if issuer.store.token(secret).await?.is_none() {
                     return Err("there is no such token".into());
                 }
-                issuer.store.revoke_token(secret.lookup, issuer.now).await?;
+                let store = audited(issuer.store, issuer.now, AuditKind::TokenRevoke);
+                store.revoke_token(secret.lookup, issuer.now).await?;
                 Ok(writeln!(stdout(), "token revoked")?)
             }
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use belfry_core::audit::AuditKind;
 use belfry_core::matrix::VERSIONS;
 use belfry_core::percent;
 use belfry_core::rules::{RuleAccess, User};
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::app::AppState;
 use crate::http::error::MatrixError;
+use crate::http::extract::audit::Audit;
 use crate::http::extract::raw_path::RawPath;
 use crate::http::extract::requester::Requester;
 use crate::http::respond::json::{Json, JsonBytes};
@@ -34,10 +36,12 @@ pub(super) async fn whoami(
 /// `POST logout`: revokes the token.
 pub(super) async fn logout(
     State(state): State<Arc<AppState>>,
+    audit: Audit,
     requester: Requester,
 ) -> Result<Json<Value>, MatrixError> {
     let token = requester.token.ok_or(MatrixError::LogoutOfService)?;
-    state.store.revoke_token(token, state.clock.now()).await?;
+    let events = [AuditKind::SignOut, AuditKind::TokenRevoke].map(|kind| audit.success(kind));
+    state.store.audited(events).revoke_token(token, state.clock.now()).await?;
     Ok(Json(json!({})))
 }
 

@@ -3,8 +3,9 @@
 use belfry_core::oauth::token::TokenAccount;
 use jiff::Timestamp;
 
+use super::audit::insert_event;
 use super::authorized_apps::and_revoke_access;
-use super::engine::{Batch, from_row, sql};
+use super::engine::{Batch, Statement, from_row, sql};
 use super::invalidation::Invalidation;
 use super::{Store, StoreError, UpdateOutcome};
 use crate::random;
@@ -54,6 +55,13 @@ from_row!(Account { id, name, email, password, created_at, disabled_at });
 impl Store {
     /// Adds an account.
     pub async fn add_account(&self, account: &Account) -> Result<(), AddAccountError> {
+        let event = sql(
+            insert_event!(
+                "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
+                 where id = $9 and name = $10"
+            ),
+            [account.id.into(), account.name.as_str().into()],
+        );
         let batch = Batch::default()
             .and(sql(
                 "insert into accounts (id, name, email, password, created_at, disabled_at) \
@@ -70,7 +78,8 @@ impl Store {
             .and(sql(
                 "select name from accounts where name = $1 or email = $2",
                 [account.name.as_str().into(), account.email.as_deref().into()],
-            ));
+            ))
+            .and_events(&self.entries, &event);
         let [added, similar] = self.write_rows(batch).await?;
         if !added.is_empty() {
             return Ok(());
@@ -155,6 +164,7 @@ impl Store {
                 [id.into(), at.into()],
             ))
             .and(sql("delete from sessions where account_id = $1", [id.into()]))
+            .and_events(&self.entries, &account_event(id))
             .invalidating(Invalidation::Everything);
         self.update(batch).await
     }
@@ -186,12 +196,24 @@ impl Store {
                 "update accounts set password = $2 where id = $1 returning id",
                 [id.into(), password.into()],
             ))
-            .and(sql("delete from sessions where account_id = $1", [id.into()]));
+            .and(sql("delete from sessions where account_id = $1", [id.into()]))
+            .and_events(&self.entries, &account_event(id));
         if let ExistingAccess::RevokeAt(now) = access {
             batch = and_revoke_access(batch, id, None, now);
         }
         self.update(batch).await
     }
+}
+
+/// Inserts an event of an account, if it exists.
+fn account_event(id: i64) -> Statement {
+    sql(
+        insert_event!(
+            "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
+             where id = $9"
+        ),
+        [id.into()],
+    )
 }
 
 /// What a new password does to the apps that the account has authorised.

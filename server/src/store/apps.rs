@@ -7,6 +7,7 @@ use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::HashedSecret;
 use jiff::Timestamp;
 
+use super::audit::insert_event;
 use super::engine::{Batch, FromRow, Row, sql};
 use super::invalidation::Invalidation;
 use super::{Store, StoreError, UpdateOutcome};
@@ -61,24 +62,33 @@ impl Store {
     pub async fn add_app(&self, stored: &StoredApp) -> Result<AddAppOutcome, StoreError> {
         let App { id, client_id, details } = &stored.app;
         let uris: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
-        let [added] = self
-            .write_rows(sql(
-                "insert into apps (id, client_id, secret, name, website, redirect_uris, scopes, \
-                 created_at, disabled_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
-                 on conflict do nothing returning id",
-                [
-                    (*id).into(),
-                    client_id.as_str().into(),
-                    stored.secret.into(),
-                    details.name.as_str().into(),
-                    details.website.as_deref().into(),
-                    serde_json::Value::from(uris).to_string().into(),
-                    (&details.scopes).into(),
-                    stored.created_at.into(),
-                    stored.disabled_at.into(),
-                ],
-            ))
-            .await?;
+        let batch = Batch::from(sql(
+            "insert into apps (id, client_id, secret, name, website, redirect_uris, scopes, \
+             created_at, disabled_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+             on conflict do nothing returning id",
+            [
+                (*id).into(),
+                client_id.as_str().into(),
+                stored.secret.into(),
+                details.name.as_str().into(),
+                details.website.as_deref().into(),
+                serde_json::Value::from(uris).to_string().into(),
+                (&details.scopes).into(),
+                stored.created_at.into(),
+                stored.disabled_at.into(),
+            ],
+        ));
+        let batch = batch.and_events(
+            &self.entries,
+            &sql(
+                insert_event!(
+                    "cast(null as bigint) as account_id, id as app_id, 1 as number from apps \
+                 where id = $9 and client_id = $10"
+                ),
+                [(*id).into(), client_id.as_str().into()],
+            ),
+        );
+        let [added] = self.write_rows(batch).await?;
         Ok(if added.is_empty() { AddAppOutcome::IdTaken } else { AddAppOutcome::Added })
     }
 
@@ -121,6 +131,16 @@ impl Store {
             "update apps set disabled_at = $2 where id = $1 returning id",
             [id.into(), at.into()],
         ))
+        .and_events(
+            &self.entries,
+            &sql(
+                insert_event!(
+                    "cast(null as bigint) as account_id, id as app_id, 1 as number from apps \
+                 where id = $9"
+                ),
+                [id.into()],
+            ),
+        )
         .invalidating(Invalidation::Everything);
         self.update(batch).await
     }

@@ -3,6 +3,7 @@
 use belfry_core::oauth::scope::Scopes;
 use jiff::Timestamp;
 
+use super::audit::insert_event;
 use super::engine::{Batch, Statement, from_row, sql};
 use super::invalidation::Invalidation;
 use super::{Store, StoreError};
@@ -72,8 +73,16 @@ impl Store {
         if self.engine.read(existing).await?.is_empty() {
             return Ok(0);
         }
-        let batch =
-            and_revoke_access(Batch::default().and(lock_account(account)), account, Some(app), now);
+        let event = sql(
+            insert_event!(
+                "account_id, app_id, count(*) as number from tokens where account_id = $9 \
+                 and app_id = $10 and revoked_at is null \
+                 and (expires_at is null or expires_at > $11) group by account_id, app_id"
+            ),
+            [account.into(), app.into(), now.into()],
+        );
+        let batch = Batch::default().and(lock_account(account)).and_events(&self.entries, &event);
+        let batch = and_revoke_access(batch, account, Some(app), now);
         let [_, _, revoked] = self.write_rows(batch).await?;
         let expiries = revoked.into_iter().map(|mut row| row.take::<Option<Timestamp>>());
         let expiries = expiries.collect::<Result<Vec<_>, _>>()?;

@@ -5,8 +5,10 @@ use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::audit::insert_event;
 use super::authorized_apps::lock_account;
 use super::engine::{Batch, FromRow, Row, sql};
+use super::tokens::token_event;
 use super::{Store, StoreError, to_json};
 
 /// A stored code.
@@ -119,6 +121,11 @@ impl Store {
                 consent.implied_at.into(),
             ],
         ));
+        let event = sql(
+            insert_event!("account_id, app_id, 1 as number from codes where lookup = $9"),
+            [secret.lookup.into()],
+        );
+        let batch = batch.and_events(&self.entries, &event);
         let [_, added] = self.write_rows(batch).await?;
         Ok(if added.is_empty() { CodeOutcome::ConsentEnded } else { CodeOutcome::Issued })
     }
@@ -156,7 +163,8 @@ impl Store {
                  cast($4 as bigint) from codes where lookup = $1 and token = $2",
                 [code.into(), token.lookup.into(), token.digest.into(), expires_at.into()],
             ))
-            .and(sql("select token from codes where lookup = $1", [code.into()]));
+            .and(sql("select token from codes where lookup = $1", [code.into()]))
+            .and_events(&self.entries, &token_event(token.lookup));
         let [_, _, found] = self.write_rows(batch).await?;
         match found.into_iter().next().map(|mut row| row.take()).transpose()?.flatten() {
             Some(lookup) if lookup == token.lookup => Ok(()),

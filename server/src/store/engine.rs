@@ -3,6 +3,8 @@
 //! The statements are in the domain modules (`accounts.rs`, `tokens.rs` …), written once in the SQL
 //! that both engines accept: `$1` parameters, `on conflict`, `returning`, text and 64-bit integers.
 
+use std::ops::Range;
+
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use futures_util::future::BoxFuture;
@@ -63,6 +65,8 @@ impl CheckedEngine {
 pub(crate) struct Batch {
     pub(crate) statements: Vec<Statement>,
     pub(crate) invalidations: Vec<Invalidation>,
+    /// The statements that insert audit events.
+    pub(crate) events: Range<usize>,
 }
 
 impl Batch {
@@ -81,7 +85,7 @@ impl Batch {
 
 impl From<Statement> for Batch {
     fn from(statement: Statement) -> Self {
-        Self { statements: vec![statement], invalidations: Vec::new() }
+        Self { statements: vec![statement], ..Self::default() }
     }
 }
 

@@ -28,6 +28,7 @@ macro_rules! migrations {
 
 migrations![
     4 "0004_initial.sql",
+    5 "0005_audit.sql",
 ];
 
 /// The table of applied migrations.

@@ -5,7 +5,8 @@ use belfry_core::secret::HashedSecret;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::engine::{FromRow, Row, sql};
+use super::audit::insert_event;
+use super::engine::{Batch, FromRow, Row, sql};
 use super::{Store, StoreError, UpdateOutcome, to_json};
 
 /// A stored authorization request.
@@ -132,7 +133,15 @@ impl Store {
              returning app_id, browser, account_id, parameters, expires_at, came_from",
             [handle.lookup.into(), browser.into(), now.into()],
         );
-        let [deleted] = self.write_rows(delete).await?;
+        let event = sql(
+            insert_event!(
+                "account_id, app_id, 1 as number from requests where lookup = $9 \
+                 and browser = $10 and expires_at > $11"
+            ),
+            [handle.lookup.into(), browser.into(), now.into()],
+        );
+        let batch = Batch::default().and_events(&self.entries, &event).and(delete);
+        let [deleted] = self.write_rows(batch).await?;
         let request = deleted.into_iter().next().map(FromRow::from_row).transpose()?;
         Ok(request.map(|(request, _)| request))
     }

@@ -3,8 +3,9 @@
 use belfry_core::secret::{HashedSecret, LookupKey};
 use jiff::Timestamp;
 
+use super::audit::insert_event;
 use super::authorized_apps::lock_account;
-use super::engine::{Batch, from_row, sql};
+use super::engine::{Batch, Statement, from_row, sql};
 use super::{SignInOutcome, Store, StoreError};
 
 /// A stored session.
@@ -49,6 +50,7 @@ impl Store {
                 password.into(),
             ],
         ));
+        let batch = batch.and_events(&self.entries, &session_event(secret.lookup));
         let [_, added] = self.write_rows(batch).await?;
         Ok(SignInOutcome::from_rows(&added))
     }
@@ -83,7 +85,20 @@ impl Store {
 
     /// Ends a session.
     pub async fn end_session(&self, lookup: LookupKey) -> Result<(), StoreError> {
-        let delete = sql("delete from sessions where lookup = $1", [lookup.into()]);
-        self.engine.write(delete.into()).await.map(drop)
+        let batch = Batch::default()
+            .and_events(&self.entries, &session_event(lookup))
+            .and(sql("delete from sessions where lookup = $1", [lookup.into()]));
+        self.write(batch).await.map(drop)
     }
+}
+
+/// Inserts an event of a session, if it exists.
+fn session_event(lookup: LookupKey) -> Statement {
+    sql(
+        insert_event!(
+            "account_id, cast(null as bigint) as app_id, 1 as number from sessions \
+             where lookup = $9"
+        ),
+        [lookup.into()],
+    )
 }

@@ -7,6 +7,7 @@ use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::{HashedSecret, LookupKey};
 use jiff::Timestamp;
 
+use super::audit::insert_event;
 use super::authorized_apps::lock_account;
 use super::engine::{Batch, FromRow, Row, Statement, sql};
 use super::invalidation::Invalidation;
@@ -48,7 +49,9 @@ impl FromRow for Token {
 impl Store {
     /// Issues a token.
     pub async fn add_token(&self, token: &NewToken) -> Result<(), StoreError> {
-        self.engine.write(insert(token, None).into()).await.map(drop)
+        let batch = Batch::from(insert(token, None));
+        let batch = batch.and_events(&self.entries, &token_event(token.secret.lookup));
+        self.write(batch).await.map(drop)
     }
 
     /// Issues a token if the account's password is still the one that was verified (its hash).
@@ -62,6 +65,7 @@ impl Store {
         };
         let batch =
             Batch::default().and(lock_account(account_id)).and(insert(token, Some(password)));
+        let batch = batch.and_events(&self.entries, &token_event(token.secret.lookup));
         let [_, added] = self.write_rows(batch).await?;
         Ok(SignInOutcome::from_rows(&added))
     }
@@ -114,12 +118,22 @@ impl Store {
         lookup: LookupKey,
         now: Timestamp,
     ) -> Result<UpdateOutcome, StoreError> {
-        let batch = Batch::from(sql(
+        let event = sql(
+            insert_event!(
+                "account_id, app_id, 1 as number from tokens where lookup = $9 \
+                 and account_id is not null and revoked_at is null"
+            ),
+            [lookup.into()],
+        );
+        let update = sql(
             "update tokens set revoked_at = coalesce(revoked_at, $2) where lookup = $1 \
              returning lookup",
             [lookup.into(), now.into()],
-        ))
-        .invalidating(Invalidation::Token(lookup));
+        );
+        let batch = Batch::default()
+            .and_events(&self.entries, &event)
+            .and(update)
+            .invalidating(Invalidation::Token(lookup));
         self.update(batch).await
     }
 }
@@ -141,5 +155,16 @@ fn insert(token: &NewToken, password: Option<&str>) -> Statement {
             token.expires_at.into(),
             password.into(),
         ],
+    )
+}
+
+/// Inserts an event of a token that was issued for a user, if it exists.
+pub(super) fn token_event(lookup: LookupKey) -> Statement {
+    sql(
+        insert_event!(
+            "account_id, app_id, 1 as number from tokens where lookup = $9 \
+             and account_id is not null"
+        ),
+        [lookup.into()],
     )
 }

@@ -6,7 +6,9 @@ mod encoding;
 mod files;
 mod nodes;
 
-use self::cases::{access, accounts, apps, codes, requests, rulesets, sessions, tokens, whole};
+use self::cases::{
+    access, accounts, apps, audit, codes, requests, rulesets, sessions, tokens, whole,
+};
 
 /// Defines the tests `sqlite::case` and `postgres::case` for every case.
 macro_rules! conformance {
@@ -73,6 +75,14 @@ conformance! {
         revoking_access_deletes_codes_that_are_not_redeemed,
         revoking_access_that_does_not_exist_has_no_effect,
         no_code_redeemed_concurrently_with_a_revocation_leaves_a_valid_token,
+    }
+    audit::{
+        an_event_is_stored_with_every_change,
+        a_change_without_effect_leaves_no_event,
+        a_failed_write_leaves_neither_change_nor_event,
+        counted_events_of_an_hour_and_subject_are_one_row,
+        events_are_listed_by_account_app_and_time,
+        old_events_are_deleted_in_small_batches,
     }
     requests::{
         a_request_is_found_only_in_its_browser_until_it_expires,

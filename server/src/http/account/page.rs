@@ -2,6 +2,7 @@
 
 use axum::http::StatusCode;
 use axum::response::Response;
+use belfry_core::audit::AuditKind;
 use belfry_core::oauth::form::last_value;
 use belfry_core::rules::Document;
 
@@ -49,7 +50,9 @@ pub(crate) async fn remove_app(session: BrowserSession, Form(pairs): Form) -> Re
         if let (Some(account), Ok(app)) =
             (session.account(), last_value(&pairs, "app").parse::<i64>())
         {
-            let (store, now) = (&session.state.store, session.state.clock.now());
+            let now = session.state.clock.now();
+            let event = session.audit.success(AuditKind::TokenRevoke);
+            let store = session.state.store.audited([event]);
             let tokens = store.revoke_access(account.id, app, now).await?;
             if tokens > 0 {
                 tracing::info!(account = account.name, app, tokens, "revoked the access of an app");

@@ -98,7 +98,10 @@ async fn handle_sign_in(
             let (before, id) = (session.hashed_cookie(), account.id);
             let lang = pending.as_ref().map_or(session.lang, PendingAuthorization::lang);
             match session.sign_in(account, lang).await? {
-                SignInOutcome::PasswordChanged => SignInError::WrongPassword,
+                SignInOutcome::PasswordChanged => {
+                    guard.audit.count_failed_sign_in(Some(id));
+                    SignInError::WrongPassword
+                }
                 SignInOutcome::SignedIn if handle.is_empty() => return redirect(session, ACCOUNT),
                 SignInOutcome::SignedIn => {
                     return rebind_request(session, handle, before, Some(id)).await;
@@ -149,9 +152,13 @@ async fn authenticate(
         // Names are lower case, but phone keyboards capitalise the first letter.
         state.store.account_by_name(&name.to_lowercase()).await?
     };
+    let known = account.as_ref().map(|account| account.id);
     Ok(match verify_password(state, account, password).await {
         Ok(Some(account)) if account.disabled_at.is_none() => Ok(account),
-        Ok(_) => Err(SignInError::WrongPassword),
+        Ok(_) => {
+            guard.audit.count_failed_sign_in(known);
+            Err(SignInError::WrongPassword)
+        }
         Err(HashQueueFull) => Err(SignInError::Busy),
     })
 }

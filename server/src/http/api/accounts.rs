@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use belfry_core::audit::AuditKind;
 use belfry_core::matrix::user_id;
 use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::scope::Scope;
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use crate::app::AppState;
 use crate::config::RegistrationPolicy;
 use crate::http::error::{ApiError, CommonError};
+use crate::http::extract::audit::Audit;
 use crate::http::extract::bearer::Bearer;
 use crate::http::extract::form::Form;
 use crate::http::oauth::token::TokenResponse;
@@ -20,10 +22,12 @@ use crate::http::respond::json::Json;
 use crate::language::Language;
 use crate::pages::assets::BELL;
 use crate::store::{Account, AddAccountError};
+use crate::tokens::TokenIssuer;
 
 /// `POST /api/v1/accounts`: creates an account and returns a token for the app.
 pub(crate) async fn sign_up(
     State(state): State<Arc<AppState>>,
+    audit: Audit,
     bearer: Bearer,
     language: Language,
     Form(pairs): Form,
@@ -44,13 +48,16 @@ pub(crate) async fn sign_up(
         return Err(rejected(Field::Username, FieldError::Reserved));
     }
     let hash = state.passwords.hash(password).await?;
-    let created = state.store.create_account(state.clock.now(), username, Some(email), hash).await;
+    let store = state.store.audited([audit.success(AuditKind::SignUp)]);
+    let created = store.create_account(state.clock.now(), username, Some(email), hash).await;
     let account = created.map_err(|error| match error {
         AddAccountError::EmailTaken => rejected(Field::Email, FieldError::Taken),
         AddAccountError::Store(error) => error.into(),
         _ => rejected(Field::Username, FieldError::Taken),
     })?;
-    let issued = state.token_issuer().issue(app.id, Some(account.id), app.sign_up_scopes()).await?;
+    let store = state.store.audited([audit.success(AuditKind::TokenIssue)]);
+    let issuer = TokenIssuer { store: &store, ..state.token_issuer() };
+    let issued = issuer.issue(app.id, Some(account.id), app.sign_up_scopes()).await?;
     Ok(Json(issued.into()))
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use belfry_core::audit::AuditKind;
 use belfry_core::oauth::app::{App, Registration};
 use belfry_core::secret::SplitToken;
 use serde::Serialize;
@@ -82,7 +83,8 @@ pub(crate) async fn register(
         created_at: now,
         disabled_at: None,
     };
-    while state.store.add_app(&app).await? == AddAppOutcome::IdTaken {
+    let store = state.store.audited([guard.audit.success(AuditKind::AppRegister)]);
+    while store.add_app(&app).await? == AddAppOutcome::IdTaken {
         app.app.id = random::id(now);
     }
     Ok(Json(Application::new(app.app, Some(&secret))))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use belfry_core::audit::{AuditKind, AuditOutcome, Subject};
 use belfry_core::matrix;
 use belfry_core::oauth::bearer::MultipleTokens;
 use belfry_core::oauth::scope::Scopes;
@@ -119,5 +120,11 @@ async fn resolve_user(
     if account.disabled_at.is_some() {
         return Err(MatrixError::Deactivated);
     }
+    let subject = Subject {
+        account: Some(account.id),
+        detail: Some(service.id.clone()),
+        ..Subject::new(AuditKind::ServiceUse, AuditOutcome::Success)
+    };
+    state.audit.record(subject, state.clock.now());
     Ok(Requester { account: account.id, name: account.name, token: None, scopes: None })
 }

@@ -6,6 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
+use belfry_core::audit::AuditKind;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
 use jiff::Timestamp;
@@ -13,6 +14,7 @@ use jiff::Timestamp;
 use crate::app::AppState;
 use crate::config::{BaseUrl, Sessions};
 use crate::http::error::{CommonError, PageError};
+use crate::http::extract::audit::Audit;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::Query;
 use crate::http::extract::page_language::wants_json;
@@ -27,6 +29,8 @@ const TOUCH_INTERVAL: i64 = 60;
 /// A browser, and the account that is signed in.
 pub(crate) struct BrowserSession {
     pub(crate) state: Arc<AppState>,
+    /// Records the audit events of the request.
+    pub(crate) audit: Audit,
     /// The language in the query of the request.
     pub(crate) lang: Option<Language>,
     /// Whether errors are returned as JSON.
@@ -53,6 +57,7 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
         state: &Arc<AppState>,
     ) -> Result<Self, CommonError> {
         let Query(query) = Query::from_request_parts(parts, state).await?;
+        let Ok(audit) = Audit::from_request_parts(parts, state).await;
         let headers = &parts.headers;
         let accept_language = headers.get(header::ACCEPT_LANGUAGE);
         let accept_language =
@@ -64,6 +69,7 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
         };
         Ok(Self {
             state: Arc::clone(state),
+            audit,
             lang: Language::from_tag(last_value(&query, "lang")),
             wants_json: wants_json(headers),
             is_same_origin: is_same_origin(headers, &state.base_url),
@@ -135,7 +141,7 @@ impl BrowserSession {
             lang: language.map(|language| language.code().to_owned()),
         };
         let cookie = random::secret(now);
-        let store = &self.state.store;
+        let store = self.state.store.audited([self.audit.success(AuditKind::SignIn)]);
         let outcome = store.add_session(cookie.hashed(), &session, &account.password).await?;
         if outcome == SignInOutcome::SignedIn {
             self.sign_out().await?;
@@ -148,7 +154,8 @@ impl BrowserSession {
     /// Ends the session, if there is one, and gives the browser a new cookie.
     pub(crate) async fn sign_out(&mut self) -> Result<(), CommonError> {
         if self.signed_in.take().is_some() {
-            self.state.store.end_session(self.cookie.hashed().lookup).await?;
+            let store = self.state.store.audited([self.audit.success(AuditKind::SignOut)]);
+            store.end_session(self.cookie.hashed().lookup).await?;
         }
         self.cookie = random::secret(self.state.clock.now());
         self.has_cookie = false;

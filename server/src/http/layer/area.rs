@@ -18,6 +18,7 @@ use super::rate_limit::{self, RateLimitHeaders};
 use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::error::format::ErrorFormat;
+use crate::http::extract::audit::RequestIdSlot;
 use crate::http::extract::page_language::{page_language, wants_json};
 use crate::http::respond::page;
 
@@ -89,6 +90,10 @@ async fn handle(
         }
         response
     };
+    let request_id = RequestIdSlot::of(state, &request, area.errors == ErrorFormat::Page);
+    if let Some(slot) = &request_id {
+        request.extensions_mut().insert(slot.clone());
+    }
     let mut limits = RateLimitHeaders::default();
     let limited_handler = async {
         if area.limits == LimitClass::Counted {
@@ -118,5 +123,8 @@ async fn handle(
         }
     };
     limits.write(&mut response);
+    if let Some(slot) = request_id {
+        slot.write(&mut response);
+    }
     response
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::matrix::{LOGIN_PASSWORD, LoginRequest, device_id, localpart, user_id};
 use belfry_core::oauth::scope::{Scope, Scopes};
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::respond::json::Json;
 use crate::random;
 use crate::store::Account;
-use crate::tokens::FirstPartyApp;
+use crate::tokens::{FirstPartyApp, TokenIssuer};
 
 /// `GET login`: the supported login types.
 pub(crate) async fn get_login_flows() -> Json<Value> {
@@ -32,23 +33,32 @@ pub(crate) async fn login(
     let name = localpart(&login.user, state.server_name()).unwrap_or(&login.user);
     guard.sign_in(name).await?;
     let account = state.store.account_by_name(name).await?;
-    let account = verify_password(&state, account, login.password).await?;
-    let account = account.ok_or(MatrixError::WrongPassword)?;
-    if account.disabled_at.is_some() {
-        return Err(MatrixError::Deactivated);
-    }
-    login_response(&state, &account, login.device_id).await
+    let known = account.as_ref().map(|account| account.id);
+    let rejected = match verify_password(&state, account, login.password).await? {
+        None => MatrixError::WrongPassword,
+        Some(account) if account.disabled_at.is_some() => MatrixError::Deactivated,
+        Some(account) => {
+            let kinds = [AuditKind::SignIn, AuditKind::TokenIssue];
+            let events = kinds.map(|kind| guard.audit.success(kind));
+            return login_response(&state, &account, login.device_id, events).await;
+        }
+    };
+    guard.audit.count_failed_sign_in(known);
+    Err(rejected)
 }
 
-/// Issues a token and returns the response of a login.
+/// Issues a token, recorded by these events, and returns the response of a login.
 pub(super) async fn login_response(
     state: &AppState,
     account: &Account,
     device: Option<String>,
+    events: impl Into<Arc<[AuditEntry]>>,
 ) -> Result<Json<Value>, MatrixError> {
     let scopes = Scopes::from_iter([Scope::Read, Scope::Write, Scope::Push]);
     let (app, password) = (FirstPartyApp::Matrix, Some(&*account.password));
-    let token = state.token_issuer().issue_first_party(app, account.id, password, scopes).await?;
+    let store = state.store.audited(events);
+    let issuer = TokenIssuer { store: &store, ..state.token_issuer() };
+    let token = issuer.issue_first_party(app, account.id, password, scopes).await?;
     let device = device.unwrap_or_else(|| device_id(random::bytes()));
     Ok(Json(json!({
         "user_id": user_id(&account.name, state.server_name()),

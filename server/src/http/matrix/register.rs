@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{RawQuery, State};
+use belfry_core::audit::AuditKind;
 use belfry_core::json::JsonError;
 use belfry_core::matrix::{RegisterRequest, RegistrationStage, user_id};
 use belfry_core::oauth::account::{self, check_free_name, check_password};
@@ -63,7 +64,8 @@ pub(crate) async fn register(
     };
     guard.sign_up().await?;
     let hash = state.passwords.hash(password).await?;
-    let created = state.store.create_account(state.clock.now(), name, None, hash).await;
+    let store = state.store.audited([guard.audit.success(AuditKind::SignUp)]);
+    let created = store.create_account(state.clock.now(), name, None, hash).await;
     let account = created.map_err(|error| match error {
         AddAccountError::Store(error) => error.into(),
         _ => MatrixError::Username(account::FieldError::Taken),
@@ -72,7 +74,8 @@ pub(crate) async fn register(
         let user_id = user_id(&account.name, state.server_name());
         return Ok(Json(json!({ "user_id": user_id, "home_server": state.server_name() })));
     }
-    login_response(&state, &account, request.device_id).await
+    let event = guard.audit.success(AuditKind::TokenIssue);
+    login_response(&state, &account, request.device_id, [event]).await
 }
 
 /// Generates a name that no application service has reserved.

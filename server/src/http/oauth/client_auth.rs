@@ -1,6 +1,7 @@
 //! Authentication of OAuth clients by id and secret.
 
 use axum::http::{HeaderMap, HeaderValue, header};
+use belfry_core::audit::{AuditKind, AuditOutcome, Subject};
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::client_auth::{Credentials, single_header};
 use belfry_core::oauth::error::OAuthError;
@@ -27,11 +28,15 @@ pub(crate) async fn authenticate(
     let app = state.store.app_by_client_id(client_id).await?;
     let presented = SplitToken::parse(credentials.client_secret.reveal());
     let presented = presented.map(|secret| secret.hashed());
+    let known = app.as_ref().map(|app| app.app.id);
     let authenticated =
         app.filter(|app| Some(app.secret) == presented && app.disabled_at.is_none());
     if let Some(app) = authenticated {
         return Ok(app.app.clone());
     }
+    let kind = AuditKind::ClientAuthentication;
+    let subject = Subject { app: known, ..Subject::new(kind, AuditOutcome::Failure) };
+    guard.audit.count_failure(kind, subject);
     guard.wrong_client_secret(client_id).await;
     Err(OAuthError::InvalidClient.into())
 }

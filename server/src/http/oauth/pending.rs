@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::http::{StatusCode, header};
 use axum::response::Response;
+use belfry_core::audit::{AuditEntry, AuditKind, AuditOutcome};
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::authorization_request::{AuthorizationRequest, NextStep};
 use belfry_core::oauth::error::OAuthError;
@@ -73,13 +74,18 @@ impl PendingAuthorization {
     }
 
     /// Deletes the request, so that it is completed only once. Returns its account.
-    async fn consume(&mut self, session: &BrowserSession) -> Result<i64, PageError> {
+    async fn consume(
+        &mut self,
+        session: &BrowserSession,
+        events: Vec<AuditEntry>,
+    ) -> Result<i64, PageError> {
+        let account = self.account.ok_or(PageError::Expired)?;
         if let Some(handle) = self.handle.take() {
-            let (store, now) = (&session.state.store, session.state.clock.now());
+            let (store, now) = (session.state.store.audited(events), session.state.clock.now());
             let stored = store.consume_request(handle.hashed(), session.hashed_cookie(), now);
             stored.await?.ok_or(PageError::Expired)?;
         }
-        self.account.ok_or(PageError::Expired)
+        Ok(account)
     }
 
     /// The language that the app requests.
@@ -126,7 +132,7 @@ impl PendingAuthorization {
         session: &BrowserSession,
         implied_at: Option<Timestamp>,
     ) -> Result<Response, PageError> {
-        let account_id = self.consume(session).await?;
+        let account_id = self.consume(session, Vec::new()).await?;
         let requested = match &self.request.requested {
             Ok(requested) => requested,
             Err(error) => return self.deliver(session, Err(*error)),
@@ -142,7 +148,10 @@ impl PendingAuthorization {
             expires_at: expiry(now, CODE_LIFETIME),
         };
         let consent = Consent { session: session.hashed_cookie().lookup, implied_at };
-        match session.state.store.add_code(code.hashed(), &grant, consent).await? {
+        let detail = implied_at.map(|_| "granted before".to_owned());
+        let event = AuditEntry { detail, ..session.audit.success(AuditKind::Consent) };
+        let store = session.state.store.audited([event]);
+        match store.add_code(code.hashed(), &grant, consent).await? {
             CodeOutcome::Issued => self.deliver(session, Ok(code.secret())),
             CodeOutcome::ConsentEnded => Err(PageError::Expired),
         }
@@ -150,7 +159,9 @@ impl PendingAuthorization {
 
     /// Completes the request with `access_denied`.
     pub(crate) async fn deny(mut self, session: &BrowserSession) -> Result<Response, PageError> {
-        self.consume(session).await?;
+        let event = session.audit.success(AuditKind::Consent);
+        let event = AuditEntry { outcome: AuditOutcome::Denied, ..event };
+        self.consume(session, vec![event]).await?;
         self.deliver(session, Err(OAuthError::AccessDenied))
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
+use belfry_core::audit::AuditKind;
 use belfry_core::oauth::client_token_request::ClientTokenRequest;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameters::Parameters;
@@ -35,6 +36,7 @@ pub(crate) async fn revoke(
     let secret = secret.ok_or(OAuthError::UnauthorizedRevocation)?.hashed();
     let own = state.store.token(secret).await?.filter(|token| token.app_id == app.id);
     own.ok_or(OAuthError::UnauthorizedRevocation)?;
-    state.store.revoke_token(secret.lookup, state.clock.now()).await?;
+    let store = state.store.audited([guard.audit.success(AuditKind::TokenRevoke)]);
+    store.revoke_token(secret.lookup, state.clock.now()).await?;
     Ok(Json(json!({})))
 }

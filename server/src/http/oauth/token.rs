@@ -5,21 +5,23 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
+use belfry_core::audit::{AuditEntry, AuditKind, AuditOutcome, Subject};
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::grant::{GrantError, Redemption};
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::token_request::{GrantRequest, TokenRequest};
-use belfry_core::secret::{HashedSecret, SplitToken};
+use belfry_core::secret::{HashedSecret, LookupKey, SplitToken};
 use serde::Serialize;
 
 use crate::app::AppState;
 use crate::http::error::OAuthApiError;
+use crate::http::extract::audit::Audit;
 use crate::http::extract::form::Form;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
 use crate::http::respond::json::Json;
-use crate::store::RedeemError;
-use crate::tokens::IssuedToken;
+use crate::store::{RedeemError, StoreError};
+use crate::tokens::{IssuedToken, TokenIssuer};
 
 /// A successful token response (RFC 6749, section 5.1).
 #[derive(Serialize)]
@@ -63,11 +65,15 @@ pub(crate) async fn token(
                 verifier: verifier.as_ref(),
             };
             let code = SplitToken::parse(code.reveal()).ok_or(OAuthError::InvalidGrant)?;
-            redeem(&state, code.hashed(), &attempt).await?
+            redeem(&state, &guard.audit, code.hashed(), &attempt).await?
         }
         GrantRequest::ClientCredentials { scope } => {
             let scopes = app.resolve_scopes(scope.as_deref())?;
-            state.token_issuer().issue(app.id, None, scopes).await?
+            let issued = state.token_issuer().issue(app.id, None, scopes).await?;
+            let subject = Subject::new(AuditKind::AppTokenIssue, AuditOutcome::Success);
+            let subject = Subject { app: Some(app.id), ..subject };
+            state.audit.record(subject, state.clock.now());
+            issued
         }
     };
     Ok(Json(&TokenResponse::from(issued)).into_response())
@@ -75,6 +81,7 @@ pub(crate) async fn token(
 
 async fn redeem(
     state: &AppState,
+    audit: &Audit,
     code: HashedSecret,
     attempt: &Redemption<'_>,
 ) -> Result<IssuedToken, OAuthApiError> {
@@ -85,7 +92,7 @@ async fn redeem(
         tracing::info!(app = attempt.app_id, %error, "rejected the redemption of a code");
         if let (GrantError::Replayed, Some(token)) = (error, found.token) {
             // The first redemption may have been a theft (RFC 6749 section 4.1.2).
-            state.store.revoke_token(token, now).await?;
+            revoke_replayed(state, audit, token).await?;
         }
         return Err(error.into());
     }
@@ -93,14 +100,29 @@ async fn redeem(
     if account.is_none_or(|account| account.disabled_at.is_some()) {
         return Err(OAuthError::InvalidGrant.into());
     }
-    match state.token_issuer().redeem_code(code.lookup, grant).await {
+    let store = state.store.audited([audit.success(AuditKind::TokenIssue)]);
+    match (TokenIssuer { store: &store, ..state.token_issuer() })
+        .redeem_code(code.lookup, grant)
+        .await
+    {
         Ok(issued) => Ok(issued),
         Err(RedeemError::AlreadyRedeemed(token)) => {
             // Redeemed by another request since it was read: this one is the replay.
-            state.store.revoke_token(token, now).await?;
+            revoke_replayed(state, audit, token).await?;
             Err(OAuthError::InvalidGrant.into())
         }
         Err(RedeemError::NotRedeemable) => Err(OAuthError::InvalidGrant.into()),
         Err(RedeemError::Store(error)) => Err(error.into()),
     }
+}
+
+/// Revokes the token of a code that was used twice.
+async fn revoke_replayed(
+    state: &AppState,
+    audit: &Audit,
+    token: LookupKey,
+) -> Result<(), StoreError> {
+    let detail = Some("authorization code used twice".to_owned());
+    let event = AuditEntry { detail, ..audit.success(AuditKind::TokenRevoke) };
+    state.store.audited([event]).revoke_token(token, state.clock.now()).await.map(drop)
 }

@@ -139,7 +139,7 @@ mod tests {
     }
 
     fn job(statements: Vec<Statement>) -> Job {
-        Job { batch: Batch { statements, invalidations: Vec::new() }, reply: oneshot::channel().0 }
+        Job { batch: Batch { statements, ..Batch::default() }, reply: oneshot::channel().0 }
     }
 
     fn commit_all(connection: &Connection, mut group: Vec<Job>) -> Vec<Outcome> {

@@ -3,6 +3,7 @@
 pub(super) mod access;
 pub(super) mod accounts;
 pub(super) mod apps;
+pub(super) mod audit;
 pub(super) mod codes;
 pub(super) mod requests;
 pub(super) mod rulesets;

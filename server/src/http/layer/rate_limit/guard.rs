@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use belfry_core::audit::{AuditKind, AuditOutcome, Subject};
 use belfry_core::limits::{Bucket, CountMode, Network};
 
 use super::headers::GuardOutcome;
 use crate::app::AppState;
 use crate::config::LimitMode;
 use crate::http::error::LimitExceeded;
+use crate::http::extract::audit::Audit;
 use crate::http::extract::client::Client;
 use crate::limits::ActiveLimits;
 
@@ -20,6 +22,8 @@ use crate::limits::ActiveLimits;
 pub struct AbuseGuard {
     state: Arc<AppState>,
     from: Network,
+    /// Records the audit events of the request.
+    pub(crate) audit: Audit,
     /// Receives the decision for the headers of the response.
     outcome: GuardOutcome,
 }
@@ -27,7 +31,9 @@ pub struct AbuseGuard {
 impl AbuseGuard {
     /// Creates a guard for a client at this address.
     pub fn new(state: Arc<AppState>, from: IpAddr) -> Self {
-        Self { state, from: Network::from_address(from), outcome: GuardOutcome::default() }
+        let audit = Audit::new(Arc::clone(&state), from);
+        let (from, outcome) = (Network::from_address(from), GuardOutcome::default());
+        Self { state, from, audit, outcome }
     }
 
     /// Counts a sign-in attempt, for the address and for the name from this address, before the
@@ -78,6 +84,12 @@ impl AbuseGuard {
         let decision = self.state.limits.check(active, mode, buckets, self.state.clock.now()).await;
         let result = LimitExceeded::check(&decision, active.mode);
         // A peek that rejects nothing is not reported, because nothing was counted.
+        if result.is_err() {
+            let detail = decision.closest().map(|closest| closest.limit.name().to_owned());
+            let kind = AuditKind::AbuseLimit;
+            let subject = Subject { detail, ..Subject::new(kind, AuditOutcome::Failure) };
+            self.audit.count_failure(kind, subject);
+        }
         if mode != CountMode::Peek || result.is_err() {
             self.outcome.set(decision);
         }
@@ -94,6 +106,7 @@ impl FromRequestParts<Arc<AppState>> for AbuseGuard {
     ) -> Result<Self, Infallible> {
         let address = Client::inspect(parts, state, |client| client.address).await;
         let outcome = parts.extensions.get::<GuardOutcome>().cloned().unwrap_or_default();
-        Ok(Self { outcome, ..Self::new(Arc::clone(state), address) })
+        let Ok(audit) = Audit::from_request_parts(parts, state).await;
+        Ok(Self { outcome, audit, ..Self::new(Arc::clone(state), address) })
     }
 }

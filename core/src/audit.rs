@@ -1,0 +1,205 @@
+//! The audit trail: kinds of events, what an event says about a client, and counting of events that
+//! strangers can cause without limit.
+
+mod aggregate;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+pub use self::aggregate::{AggregatedEvent, Aggregator, Subject};
+use crate::wire_enum::wire_enum;
+
+wire_enum! {
+    /// What happened.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum AuditKind {
+        /// A user signed in, in a browser or a Matrix client.
+        SignIn = "sign_in",
+        SignOut = "sign_out",
+        /// A user created an account.
+        SignUp = "sign_up",
+        PasswordChange = "password_change",
+        /// A user allowed or denied the access of an app.
+        Consent = "consent",
+        /// A token was issued for a user.
+        TokenIssue = "token_issue",
+        /// Tokens of a user were revoked.
+        TokenRevoke = "token_revoke",
+        /// Tokens were issued to an app itself; counted by app and hour.
+        AppTokenIssue = "app_token_issue",
+        AppRegister = "app_register",
+        AppDisable = "app_disable",
+        AppEnable = "app_enable",
+        AppDelete = "app_delete",
+        /// The operator added an account.
+        AccountAdd = "account_add",
+        AccountDisable = "account_disable",
+        AccountEnable = "account_enable",
+        AccountDelete = "account_delete",
+        RoleChange = "role_change",
+        /// A client failed to authenticate: unknown, disabled, or with a wrong secret.
+        ClientAuthentication = "client_authentication",
+        /// A request was rejected by an abuse limit.
+        AbuseLimit = "abuse_limit",
+        /// An application service acted for a user; counted by service, user and hour.
+        ServiceUse = "service_use",
+    }
+}
+
+wire_enum! {
+    /// How it ended.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum AuditOutcome {
+        Success = "success",
+        Failure = "failure",
+        /// The user denied the request of an app.
+        Denied = "denied",
+    }
+}
+
+/// An event to be stored in the transaction of the change that it records, which determines the
+/// account and the app.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// When it happened.
+    pub at: Timestamp,
+    /// What happened.
+    pub kind: AuditKind,
+    /// How it ended.
+    pub outcome: AuditOutcome,
+    /// Who caused it.
+    pub origin: AuditOrigin,
+    /// More about it; never a secret.
+    pub detail: Option<String>,
+}
+
+/// Who caused an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AuditOrigin {
+    /// The operator, by a command.
+    CommandLine,
+    /// A client, by a request.
+    Client {
+        /// Its address, as far as [`AddressPolicy`] allows.
+        address: Option<String>,
+        /// The id of the request.
+        request_id: RequestId,
+    },
+}
+
+impl AuditEntry {
+    /// An event of the command line.
+    #[must_use]
+    pub fn of_command(at: Timestamp, kind: AuditKind) -> Self {
+        let (outcome, origin) = (AuditOutcome::Success, AuditOrigin::CommandLine);
+        Self { at, kind, outcome, origin, detail: None }
+    }
+}
+
+/// How much of a client's address is recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AddressPolicy {
+    /// The address.
+    #[default]
+    Full,
+    /// The /24 of an IPv4 address, or the /48 of an IPv6 address.
+    Truncated,
+    /// Nothing.
+    None,
+}
+
+impl AddressPolicy {
+    /// The part of an address that is recorded. An IPv4-mapped IPv6 address counts as IPv4.
+    #[must_use]
+    pub fn apply(self, address: IpAddr) -> Option<String> {
+        match (self, address.to_canonical()) {
+            (Self::None, _) => None,
+            (Self::Full, address) => Some(address.to_string()),
+            (Self::Truncated, IpAddr::V4(v4)) => {
+                Some(format!("{}/24", Ipv4Addr::from_bits(v4.to_bits() >> 8 << 8)))
+            }
+            (Self::Truncated, IpAddr::V6(v6)) => {
+                Some(format!("{}/48", Ipv6Addr::from_bits(v6.to_bits() >> 80 << 80)))
+            }
+        }
+    }
+}
+
+/// The id of a request: 1 to 64 ASCII letters, digits, `.`, `_` and `-`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestId(String);
+
+impl RequestId {
+    /// Accepts the id of a proxy if it is short and has no characters with a meaning in logs.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let is_safe = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+        let is_valid = (1..=64).contains(&text.len()) && text.iter().all(is_safe);
+        is_valid.then(|| Self(String::from_utf8_lossy(text).into_owned()))
+    }
+
+    /// A new id.
+    #[must_use]
+    pub fn new(random: [u8; 16]) -> Self {
+        Self(format!("{:032x}", u128::from_be_bytes(random)))
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_recorded_as_far_as_the_setting_allows() {
+        use AddressPolicy::{Full, None, Truncated};
+        for (policy, address, recorded) in [
+            (Full, "192.0.2.77", "192.0.2.77"),
+            (Full, "::ffff:192.0.2.77", "192.0.2.77"),
+            (Full, "2001:db8:1:2:3:4:5:6", "2001:db8:1:2:3:4:5:6"),
+            (Truncated, "192.0.2.77", "192.0.2.0/24"),
+            (Truncated, "::ffff:192.0.2.77", "192.0.2.0/24"),
+            (Truncated, "255.255.255.255", "255.255.255.0/24"),
+            (Truncated, "2001:db8:1:2:3:4:5:6", "2001:db8:1::/48"),
+            (Truncated, "::1", "::/48"),
+            (None, "192.0.2.77", ""),
+            (None, "2001:db8::1", ""),
+        ] {
+            let found = policy.apply(address.parse().unwrap());
+            assert_eq!(found.unwrap_or_default(), recorded, "{policy:?} {address}");
+        }
+    }
+
+    #[test]
+    fn the_request_id_of_a_proxy_is_short_and_has_safe_characters() {
+        let longest = "x".repeat(64);
+        for id in ["a", "0b1c-2.3_4", "7b8e6f0e-6c1d-4b5e-9d0a-1f2e3d4c5b6a", &longest] {
+            assert_eq!(RequestId::parse(id.as_bytes()).unwrap().as_str(), id);
+        }
+        let too_long = "x".repeat(65);
+        for id in ["", "a b", "a\n", "a\"", "a=b", "ä", "\u{1b}[0m", "{}", &too_long] {
+            assert_eq!(RequestId::parse(id.as_bytes()), None, "{id}");
+        }
+        assert_eq!(RequestId::parse(&[0xff]), None);
+        assert_eq!(RequestId::new([1; 16]).as_str(), "01".repeat(16));
+        assert!(RequestId::parse(RequestId::new([0; 16]).as_str().as_bytes()).is_some());
+    }
+
+    #[test]
+    fn kinds_and_outcomes_have_different_names() {
+        for kind in AuditKind::ALL {
+            assert_eq!(AuditKind::from_name(kind.as_str()), Some(*kind));
+        }
+        for outcome in AuditOutcome::ALL {
+            assert_eq!(AuditOutcome::from_name(outcome.as_str()), Some(*outcome));
+        }
+    }
+}

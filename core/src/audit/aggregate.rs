@@ -1,0 +1,245 @@
+//! Counting events by hour and subject, with a bound on the number of subjects.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use super::{AuditKind, AuditOutcome};
+
+/// Maximum number of subjects of a kind in an hour; further ones are counted together.
+const MAX_SUBJECTS: usize = 100;
+/// The same for application services, whose tokens only the operator can issue.
+const MAX_SERVICE_SUBJECTS: usize = 1000;
+/// The detail of the subject that counts the further ones.
+const OTHERS: &str = "others";
+
+/// The common properties of events that are counted together.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Subject {
+    /// What happened.
+    pub kind: AuditKind,
+    /// How it ended.
+    pub outcome: AuditOutcome,
+    /// The id of the account.
+    pub account: Option<i64>,
+    /// The id of the app.
+    pub app: Option<i64>,
+    /// The address of the client, as far as the settings allow.
+    pub address: Option<String>,
+    /// The limit or the application service; never a secret.
+    pub detail: Option<String>,
+}
+
+impl Subject {
+    /// A subject of this kind, with nothing else known.
+    #[must_use]
+    pub fn new(kind: AuditKind, outcome: AuditOutcome) -> Self {
+        Self { kind, outcome, account: None, app: None, address: None, detail: None }
+    }
+
+    fn max_subjects(&self) -> usize {
+        match self.kind {
+            AuditKind::ServiceUse => MAX_SERVICE_SUBJECTS,
+            _ => MAX_SUBJECTS,
+        }
+    }
+}
+
+/// The number of events of a subject in an hour since the last time they were taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AggregatedEvent {
+    /// The hour, in hours since the Unix epoch.
+    pub hour: i64,
+    /// What the events have in common.
+    pub subject: Subject,
+    /// The number of events.
+    pub count: i64,
+    /// The time of the first event.
+    pub first: Timestamp,
+    /// The time of the last event.
+    pub last: Timestamp,
+}
+
+impl AggregatedEvent {
+    /// A digest of the subject, which identifies it within its hour.
+    #[must_use]
+    pub fn subject_digest(&self) -> u64 {
+        let Subject { kind, outcome, account, app, address, detail } = &self.subject;
+        let text = format!("{kind}\n{outcome}\n{account:?}\n{app:?}\n{address:?}\n{detail:?}");
+        let [a, b, c, d, e, f, g, h, ..]: [u8; 32] = Sha256::digest(text).into();
+        u64::from_be_bytes([a, b, c, d, e, f, g, h])
+    }
+}
+
+/// Counts events by hour and subject. Its size is bounded, however many subjects there are: for
+/// each kind the subjects of an hour beyond a maximum are counted as one.
+#[derive(Debug, Default)]
+pub struct Aggregator {
+    hour: i64,
+    /// The subjects of the hour. They remain after their counts are taken, so that the maximum
+    /// applies to the hour.
+    counts: HashMap<Subject, AggregatedEvent>,
+    subjects: HashMap<AuditKind, usize>,
+    /// Events of earlier hours that are not taken yet.
+    earlier: Vec<AggregatedEvent>,
+}
+
+impl Aggregator {
+    /// Counts one event.
+    pub fn record(&mut self, subject: Subject, now: Timestamp) {
+        self.add(AggregatedEvent {
+            hour: now.as_second().div_euclid(3600),
+            subject,
+            count: 1,
+            first: now,
+            last: now,
+        });
+    }
+
+    /// Counts events again that were taken but could not be stored. They may move to the current
+    /// hour.
+    pub fn restore(&mut self, events: Vec<AggregatedEvent>) {
+        for event in events {
+            self.add(AggregatedEvent { hour: self.hour, ..event });
+        }
+    }
+
+    fn add(&mut self, mut event: AggregatedEvent) {
+        if event.hour == self.hour - 1 {
+            // The hour began between two concurrent requests.
+            event.hour = self.hour;
+        }
+        if event.hour != self.hour {
+            self.earlier = self.take();
+            self.hour = event.hour;
+            self.counts.clear();
+            self.subjects.clear();
+        }
+        if !self.counts.contains_key(&event.subject) {
+            let subjects = self.subjects.entry(event.subject.kind).or_default();
+            if *subjects >= event.subject.max_subjects() {
+                let Subject { kind, outcome, .. } = event.subject;
+                let others = Some(OTHERS.to_owned());
+                event.subject = Subject { detail: others, ..Subject::new(kind, outcome) };
+            } else {
+                *subjects += 1;
+            }
+        }
+        match self.counts.get_mut(&event.subject) {
+            Some(known) => {
+                if known.count == 0 {
+                    known.first = event.first;
+                }
+                known.count += event.count;
+                known.last = event.last;
+            }
+            None => drop(self.counts.insert(event.subject.clone(), event)),
+        }
+    }
+
+    /// Takes the counts since the last time, and starts again from zero.
+    pub fn take(&mut self) -> Vec<AggregatedEvent> {
+        let mut taken = std::mem::take(&mut self.earlier);
+        for event in self.counts.values_mut().filter(|event| event.count > 0) {
+            taken.push(event.clone());
+            event.count = 0;
+        }
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn failed_from(address: usize) -> Subject {
+        Subject {
+            address: Some(format!("192.0.{}.{}", address / 256, address % 256)),
+            ..Subject::new(AuditKind::SignIn, AuditOutcome::Failure)
+        }
+    }
+
+    #[test]
+    fn events_of_a_subject_are_counted_until_they_are_taken() {
+        let mut aggregator = Aggregator::default();
+        for second in [7200, 7205, 7210] {
+            aggregator.record(failed_from(1), at(second));
+        }
+        let event = |count, first, last| AggregatedEvent {
+            hour: 2,
+            subject: failed_from(1),
+            count,
+            first,
+            last,
+        };
+        assert_eq!(aggregator.take(), [event(3, at(7200), at(7210))]);
+        assert_eq!(aggregator.take(), []);
+        aggregator.record(failed_from(1), at(7300));
+        assert_eq!(aggregator.take(), [event(1, at(7300), at(7300))]);
+    }
+
+    #[test]
+    fn subjects_beyond_the_maximum_are_counted_as_one() {
+        let mut aggregator = Aggregator::default();
+        for round in 0..100 {
+            for address in 0..1000 {
+                aggregator.record(failed_from(address), at(7200 + round));
+            }
+            // Taking the counts does not make room for further subjects.
+            if round == 50 {
+                assert_eq!(aggregator.take().len(), MAX_SUBJECTS + 1);
+            }
+        }
+        let app = Subject {
+            app: Some(1),
+            ..Subject::new(AuditKind::AppTokenIssue, AuditOutcome::Success)
+        };
+        aggregator.record(app.clone(), at(7300));
+        let events = aggregator.take();
+        assert_eq!(events.len(), MAX_SUBJECTS + 2);
+        assert!(events.iter().any(|event| event.subject == app), "each kind has its own maximum");
+        let others = events.iter().find(|event| event.subject.detail.as_deref() == Some(OTHERS));
+        assert_eq!(others.unwrap().count, 49 * 900);
+        assert_eq!(events.iter().map(|event| event.count).sum::<i64>(), 49 * 1000 + 1);
+    }
+
+    #[test]
+    fn each_hour_starts_with_no_subjects() {
+        let mut aggregator = Aggregator::default();
+        for address in 0..1000 {
+            aggregator.record(failed_from(address), at(7200));
+        }
+        aggregator.record(failed_from(2000), at(10_800));
+        let events = aggregator.take();
+        assert_eq!(events.len(), MAX_SUBJECTS + 2);
+        let later: Vec<_> = events.iter().filter(|event| event.hour == 3).collect();
+        assert_eq!(later.len(), 1);
+        assert_eq!(later[0].subject, failed_from(2000));
+    }
+
+    #[test]
+    fn events_that_could_not_be_stored_are_counted_again() {
+        let mut aggregator = Aggregator::default();
+        aggregator.record(failed_from(1), at(7200));
+        let failed = aggregator.take();
+        aggregator.record(failed_from(1), at(7201));
+        aggregator.restore(failed);
+        let events = aggregator.take();
+        assert_eq!((events.len(), events[0].count), (1, 2));
+    }
+
+    #[test]
+    fn subjects_have_different_digests() {
+        let digest = |subject| {
+            let (first, last) = (at(0), at(0));
+            AggregatedEvent { hour: 0, subject, count: 1, first, last }.subject_digest()
+        };
+        assert_eq!(digest(failed_from(1)), digest(failed_from(1)));
+        assert_ne!(digest(failed_from(1)), digest(failed_from(2)));
+    }
+}

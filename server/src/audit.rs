@@ -1,0 +1,75 @@
+//! Counts of audit events that strangers can cause without limit, kept in memory and stored at
+//! intervals.
+
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use belfry_core::audit::{AddressPolicy, AggregatedEvent, Aggregator, Subject};
+use jiff::Timestamp;
+
+use crate::store::{Store, StoreError};
+
+/// Number of rows that are written in one transaction.
+const BATCH: usize = 100;
+
+/// The counts since the last flush.
+#[derive(Debug)]
+pub struct AuditCounters {
+    aggregator: Mutex<Aggregator>,
+    addresses: AddressPolicy,
+}
+
+impl AuditCounters {
+    /// Without counts. Addresses are recorded as far as this policy allows.
+    #[must_use]
+    pub fn new(addresses: AddressPolicy) -> Self {
+        Self { aggregator: Mutex::default(), addresses }
+    }
+
+    /// The part of a client's address that is recorded.
+    #[must_use]
+    pub fn address(&self, address: IpAddr) -> Option<String> {
+        self.addresses.apply(address)
+    }
+
+    /// Counts one event.
+    pub fn record(&self, subject: Subject, now: Timestamp) {
+        self.lock().record(subject, now);
+    }
+
+    /// Logs the counts and stores them. What could not be stored is counted again.
+    pub async fn flush(&self, store: &Store) -> Result<(), StoreError> {
+        let mut events = self.lock().take();
+        while !events.is_empty() {
+            let rest = events.split_off(events.len().min(BATCH));
+            if let Err(error) = store.add_audit_counts(&events).await {
+                events.extend(rest);
+                self.lock().restore(events);
+                return Err(error);
+            }
+            events.iter().for_each(log);
+            events = rest;
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Aggregator> {
+        self.aggregator.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn log(event: &AggregatedEvent) {
+    let Subject { kind, outcome, account, app, address, detail } = &event.subject;
+    tracing::info!(
+        target: "belfry::audit",
+        kind = kind.as_str(),
+        outcome = outcome.as_str(),
+        account,
+        app,
+        origin = "client",
+        address = address.as_deref(),
+        detail = detail.as_deref(),
+        count = event.count,
+        "audit event"
+    );
+}

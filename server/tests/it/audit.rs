@@ -1,0 +1,350 @@
+//! The audit trail: every kind of event by requests and commands, request ids, bounds, and no
+//! secrets.
+
+use std::net::Ipv4Addr;
+
+use axum::http::StatusCode;
+use belfry::config::{Config, LimitMode};
+use belfry::store::{AuditEvent, AuditFilter};
+use belfry_core::audit::AddressPolicy;
+use belfry_core::limits::forwarded::TrustedProxies;
+use serde_json::{Value, json};
+
+use crate::support::browser::form;
+use crate::support::oauth_client::token_of;
+use crate::support::process::{add_account, run_successfully};
+use crate::support::service::{config, unlimited};
+use crate::support::{Browser, OAuthClient, Process, Service, TestClient, TestDatabase};
+
+/// All events, after counted ones are stored.
+async fn events(service: &Service) -> Vec<AuditEvent> {
+    service.state.audit.flush(service.store()).await.unwrap();
+    service.store().audit_events(AuditFilter::default(), 10_000).await.unwrap()
+}
+
+/// The events as lines: kind, outcome, account, app, address, detail and count.
+async fn lines(service: &Service) -> Vec<String> {
+    let mut lines: Vec<String> =
+        events(service).await.into_iter().map(|event| line(&event)).collect();
+    lines.sort();
+    lines
+}
+
+fn line(event: &AuditEvent) -> String {
+    let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+    let (account, app) = (text(&event.account), text(&event.app));
+    let (address, detail) = (text(&event.address), text(&event.detail));
+    let AuditEvent { kind, outcome, count, .. } = event;
+    format!("{kind} {outcome} {account} {app} {address} {detail} {count}")
+}
+
+fn with_bridge() -> Config {
+    let settings = "[[application_services]]\nid = 'irc'\nas_token = 'as_token_of_irc'\n\
+         hs_token = 'x'\nsender_localpart = 'irc_bot'\n\
+         [application_services.namespaces]\nusers = [{ exclusive = false, regex = '@.*' }]";
+    toml::from_str(settings).unwrap()
+}
+
+/// Does everything that is recorded, with real requests.
+async fn every_event_of_requests_is_recorded(database: TestDatabase) {
+    let service = Service::on(database, with_bridge()).await;
+    service.add_account("alice").await;
+    assert_eq!(lines(&service).await, [""; 0]);
+    let client = service.client().await;
+
+    let mut browser = service.browser();
+    let page = browser.get(&client.authorize(&[])).await;
+    let wrong = [("username", "alice"), ("password", "wrong horse alice")];
+    assert_eq!(browser.submit(&page, "/oauth/sign_in", &wrong).await.status, 401);
+    let unknown = [("username", "hunter2 hunter2"), ("password", "wrong")];
+    assert_eq!(browser.submit(&page, "/oauth/sign_in", &unknown).await.status, 401);
+    let page = browser.sign_in(&page, "alice").await;
+    browser.decide(&page, "deny").await.redirected(&client.redirect_uri);
+
+    let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
+    let token = token_of(&client.redeem(&code, &[]).await);
+    let again = client.code(&mut browser, "alice", &[("scope", "read")]).await;
+    let second = token_of(&client.redeem(&again, &[]).await);
+    assert_eq!(client.post("/oauth/revoke", &[("token", &token)]).await.status, 200);
+    // The replay revokes the token of the code.
+    assert_eq!(client.redeem(&again, &[]).await.status, 400);
+    let status = service.anonymous().with_token(&second).get("/oauth/userinfo").await.status;
+    assert_eq!(status, 401);
+
+    let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
+    token_of(&client.redeem(&code, &[]).await);
+    let page = browser.get("/oauth/account").await;
+    let app = page.text.split("name=\"app\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    browser.submit(&page, "/oauth/account/remove_app", &[("app", app)]).await;
+    browser.submit(&page, "/oauth/sign_out", &[]).await;
+
+    let app_token = client.app_token("read write").await;
+    client.app_token("read").await;
+    let sign_up = form(&[
+        ("username", "bob"),
+        ("email", "bob@example.org"),
+        ("password", "correct horse bob"),
+        ("agreement", "true"),
+        ("locale", "en"),
+    ]);
+    let api = client.http.with_token(&app_token);
+    api.send("POST /api/v1/accounts", sign_up).await.expect(StatusCode::OK);
+
+    let wrong_secret = [("client_id", &*client.id), ("client_secret", "wrong")];
+    let wrong_secret = form(&[&wrong_secret[..], &[("grant_type", "client_credentials")]].concat());
+    assert_eq!(client.http.send("POST /oauth/token", wrong_secret).await.status, 401);
+
+    let matrix = async |path: &str, body: Value| {
+        let target = format!("POST /_matrix/client/v3/{path}");
+        service.anonymous().send(&target, body.to_string()).await
+    };
+    let login = |password: &str| {
+        let identifier = json!({ "type": "m.id.user", "user": "alice" });
+        json!({ "type": "m.login.password", "identifier": identifier, "password": password })
+    };
+    assert_eq!(matrix("login", login("wrong horse")).await.status, 403);
+    let signed_in = matrix("login", login("correct horse alice")).await.expect(StatusCode::OK);
+    let token = signed_in["access_token"].as_str().unwrap();
+    let signed_in = service.anonymous().with_token(token);
+    assert_eq!(signed_in.send("POST /_matrix/client/v3/logout", "").await.status, 200);
+    let registration = json!({ "username": "carol", "password": "correct horse", "auth": { "type": "m.login.dummy" } });
+    assert_eq!(matrix("register", registration).await.status, 200);
+
+    let bridge = service.anonymous().with_token("as_token_of_irc");
+    for _ in 0..3 {
+        let path = "/_matrix/client/v3/account/whoami?user_id=@alice:ring.example";
+        assert_eq!(bridge.get(path).await.status, 200);
+    }
+
+    let crowd = service.anonymous().at([192, 0, 2, 9]);
+    for _ in 0..31 {
+        crowd.send("POST /api/v1/apps", "").await;
+    }
+
+    let here = "192.0.2.1";
+    let mut expected = vec![
+        format!("app_register success - Tusky {here} - 1"),
+        format!("sign_in failure alice - {here} - 2"),
+        format!("sign_in failure - - {here} - 1"),
+        format!("sign_in success alice - {here} - 1"),
+        format!("consent denied alice Tusky {here} - 1"),
+        format!("consent success alice Tusky {here} - 1"),
+        format!("consent success alice Tusky {here} - 1"),
+        format!("consent success alice Tusky {here} granted before 1"),
+        format!("token_issue success alice Tusky {here} - 1"),
+        format!("token_issue success alice Tusky {here} - 1"),
+        format!("token_issue success alice Tusky {here} - 1"),
+        format!("token_revoke success alice Tusky {here} - 1"),
+        format!("token_revoke success alice Tusky {here} - 1"),
+        format!("token_revoke success alice Tusky {here} authorization code used twice 1"),
+        format!("sign_out success alice - {here} - 1"),
+        "app_token_issue success - Tusky - - 2".to_owned(),
+        format!("sign_up success bob - {here} - 1"),
+        format!("token_issue success bob Tusky {here} - 1"),
+        format!("client_authentication failure - Tusky {here} - 1"),
+        format!("sign_in success alice Matrix clients {here} - 1"),
+        format!("token_issue success alice Matrix clients {here} - 1"),
+        format!("sign_out success alice Matrix clients {here} - 1"),
+        format!("token_revoke success alice Matrix clients {here} - 1"),
+        format!("sign_up success carol - {here} - 1"),
+        format!("token_issue success carol Matrix clients {here} - 1"),
+        "service_use success alice - - irc 3".to_owned(),
+        "abuse_limit failure - - 192.0.2.9 app_registration 1".to_owned(),
+    ];
+    expected.sort();
+    assert_eq!(lines(&service).await, expected);
+}
+
+#[tokio::test]
+async fn every_event_of_requests_is_recorded_on_sqlite() {
+    Box::pin(every_event_of_requests_is_recorded(TestDatabase::sqlite())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_event_of_requests_is_recorded_on_postgres() {
+    if let Some(database) = TestDatabase::postgres().await {
+        Box::pin(every_event_of_requests_is_recorded(database)).await;
+    }
+}
+
+/// What a user enters in the field of the name may be the password.
+#[tokio::test]
+async fn no_event_contains_a_secret_or_what_a_stranger_entered() {
+    let service = Service::with(unlimited()).await;
+    service.add_account("alice").await;
+    let client = service.client().await;
+    let mut browser = service.browser();
+    let page = browser.get(&client.authorize(&[("state", "a secret state")])).await;
+    let swapped = [("username", "correct horse alice"), ("password", "alice")];
+    assert_eq!(browser.submit(&page, "/oauth/sign_in", &swapped).await.status, 401);
+    let page = browser.sign_in(&page, "alice").await;
+    let code =
+        browser.decide(&page, "allow").await.redirected(&client.redirect_uri)["code"].clone();
+    let token = token_of(&client.redeem(&code, &[]).await);
+    let guess = [("client_id", "a guessed id"), ("client_secret", "a guessed secret")];
+    client.http.send("POST /oauth/token", form(&guess)).await;
+    client.post("/oauth/revoke", &[("token", &token)]).await;
+    let recorded = format!("{:?}", events(&service).await);
+    assert!(recorded.contains("token_revoke"), "{recorded}");
+    let secrets = [
+        "correct horse",
+        "secret",
+        "guessed",
+        &client.secret,
+        &client.id,
+        &code,
+        &token,
+        browser.cookie(),
+    ];
+    for secret in secrets {
+        assert!(!recorded.contains(secret), "{secret}: {recorded}");
+    }
+}
+
+#[tokio::test]
+async fn an_event_has_the_id_that_the_response_returns() {
+    let trusting = config(|config| {
+        config.trusted_proxies = TrustedProxies(vec!["192.0.2.1".parse().unwrap()]);
+    });
+    let service = Service::with(trusting).await;
+    let register = form(&[("client_name", "Tusky"), ("redirect_uris", "https://app.example/cb")]);
+    let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
+    let registered = async |client: &TestClient| {
+        let response = client.send("POST /api/v1/apps", register.clone()).await;
+        assert_eq!(response.status, 200, "{response:?}");
+        response.header("x-request-id").to_owned()
+    };
+    let from_proxy = registered(&http.with("x-request-id", "proxy-1.2_3")).await;
+    assert_eq!(from_proxy, "proxy-1.2_3");
+    let generated = registered(&http).await;
+    assert_eq!(generated.len(), 32);
+    let unsafe_id = registered(&http.with("x-request-id", "a b\"")).await;
+    assert_eq!(unsafe_id.len(), 32, "{unsafe_id}");
+    let stranger = http.at([198, 51, 100, 1]).with("x-request-id", "from-a-stranger");
+    let strange = registered(&stranger).await;
+    assert_eq!(strange.len(), 32, "{strange}");
+    let mut ids: Vec<String> =
+        events(&service).await.into_iter().filter_map(|event| event.request_id).collect();
+    ids.sort();
+    let mut expected = [from_proxy, generated, unsafe_id, strange];
+    expected.sort();
+    assert_eq!(ids, expected);
+
+    // Other responses return only the id of a proxy.
+    let instance = "/api/v1/instance";
+    let response = service.anonymous().with("x-request-id", "proxy-2").get(instance).await;
+    assert_eq!(response.header("x-request-id"), "proxy-2");
+    assert_eq!(service.anonymous().get(instance).await.header("x-request-id"), "");
+    let response = stranger.get(instance).await;
+    assert_eq!(response.header("x-request-id"), "");
+}
+
+#[tokio::test]
+async fn the_setting_truncates_addresses_or_omits_them() {
+    for (addresses, recorded) in [
+        (AddressPolicy::Full, Some("198.51.100.77")),
+        (AddressPolicy::Truncated, Some("198.51.100.0/24")),
+        (AddressPolicy::None, None),
+    ] {
+        let service = Service::with(config(|config| config.audit.addresses = addresses)).await;
+        let http = service.anonymous().at([198, 51, 100, 77]);
+        let client = OAuthClient::register(http).await;
+        let wrong = form(&[
+            ("client_id", &*client.id),
+            ("client_secret", "wrong"),
+            ("grant_type", "client_credentials"),
+        ]);
+        assert_eq!(client.http.send("POST /oauth/token", wrong).await.status, 401);
+        let addresses: Vec<_> =
+            events(&service).await.into_iter().map(|event| event.address).collect();
+        let recorded = recorded.map(str::to_owned);
+        assert_eq!(addresses, [recorded.clone(), recorded]);
+    }
+}
+
+/// An attacker with many addresses fills neither the memory nor the disk.
+#[tokio::test]
+async fn failures_from_a_thousand_addresses_are_a_bounded_number_of_rows() {
+    let service = Service::with(config(|config| config.limits.mode = LimitMode::Off)).await;
+    let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
+    let wrong = form(&[
+        ("client_id", "nobody"),
+        ("client_secret", "wrong"),
+        ("grant_type", "client_credentials"),
+    ]);
+    for round in 0..3 {
+        for address in 0..1000 {
+            let from = Ipv4Addr::from_bits(0x0a00_0000 + address);
+            assert_eq!(http.at(from).send("POST /oauth/token", wrong.clone()).await.status, 401);
+        }
+        let rows = events(&service).await;
+        assert_eq!(rows.len(), 101, "round {round}");
+        assert_eq!(rows.iter().map(|row| row.count).sum::<i64>(), 1000 * (round + 1));
+    }
+    service.clock.advance(3600);
+    http.send("POST /oauth/token", wrong).await;
+    assert_eq!(events(&service).await.len(), 102, "the next hour has rows of its own");
+}
+
+#[tokio::test]
+async fn counts_that_cannot_be_stored_are_stored_later() {
+    let service = Service::start().await;
+    let client = service.client().await;
+    client.app_token("read").await;
+    service.execute_sql("alter table audit_events rename to hidden");
+    assert!(service.state.audit.flush(service.store()).await.is_err());
+    client.app_token("read").await;
+    service.execute_sql("alter table hidden rename to audit_events");
+    let counted: Vec<i64> = events(&service)
+        .await
+        .into_iter()
+        .filter(|event| event.kind == "app_token_issue")
+        .map(|event| event.count)
+        .collect();
+    assert_eq!(counted, [2]);
+}
+
+/// Events are logged as JSON under a target of their own, counted ones at the latest at the end.
+#[tokio::test(flavor = "multi_thread")]
+async fn events_are_logged_under_their_target_at_every_level() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let password = add_account(path, "alice");
+    std::fs::write(path.join("belfry.toml"), "[log]\nlevel = 'error'\nformat = 'json'\n").unwrap();
+    let mut server = Process::start(path, &[]);
+    let mut browser = Browser::over_http(&server.url);
+    let page = browser.get("/oauth/sign_in").await;
+    let wrong = [("username", "alice"), ("password", "wrong horse")];
+    assert_eq!(browser.submit(&page, "/oauth/sign_in", &wrong).await.status, 401);
+    let right = [("username", "alice"), ("password", &*password)];
+    assert_eq!(browser.submit(&page, "/oauth/sign_in", &right).await.status, 303);
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+
+    let log = server.log();
+    let logged: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let fields = ["target", "kind", "outcome", "origin", "address", "count"];
+    let summary: Vec<Value> =
+        logged.iter().map(|event| fields.map(|field| event[field].clone()).into()).collect();
+    let event = |outcome| json!(["belfry::audit", "sign_in", outcome, "client", "127.0.0.1", 1]);
+    assert_eq!(summary.len(), 2, "{log}");
+    assert!(summary.contains(&event("success")) && summary.contains(&event("failure")), "{log}");
+    assert!(logged.iter().all(|event| event["account"].is_i64()), "{log}");
+    for secret in [&*password, "wrong horse", browser.cookie()] {
+        assert!(!log.contains(secret), "{log}");
+    }
+    let listed = run_successfully(path, &["audit", "--json"]);
+    let listed: Vec<Value> =
+        listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<Value> = listed
+        .iter()
+        .map(|event| json!([event["kind"], event["outcome"], event["account"]]))
+        .collect();
+    for expected in [
+        json!(["account_add", "success", "alice"]),
+        json!(["sign_in", "failure", "alice"]),
+        json!(["sign_in", "success", "alice"]),
+    ] {
+        assert!(kinds.contains(&expected), "{kinds:?}");
+    }
+}
