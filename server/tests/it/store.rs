@@ -5,6 +5,7 @@ mod crash;
 mod encoding;
 mod files;
 mod nodes;
+mod stalled;
 
 use self::cases::{
     access, accounts, apps, audit, codes, requests, rulesets, sessions, tokens, whole,

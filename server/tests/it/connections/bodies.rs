@@ -64,3 +64,33 @@ async fn a_chunked_body_is_rejected_when_it_becomes_too_large() {
     assert_eq!(body["error"], "The body may have at most 65536 bytes");
     server.stop().await;
 }
+
+/// A proxy that reads another length than this server would pass on a hidden second request.
+#[tokio::test]
+async fn the_length_of_a_body_is_unambiguous() {
+    let server = Server::with(Config::default()).await;
+    let token = server.service.user("alice").await.token().to_owned();
+    let chunked = "e\r\n{\"actions\":[]}\r\n0\r\n\r\n";
+    for headers in [
+        "Content-Length: 14\r\nContent-Length: 2",
+        "Content-Length: 14, 2",
+        "Content-Length: +14",
+        "Transfer-Encoding: gzip",
+        "Transfer-Encoding: chunked, gzip",
+        "Transfer-Encoding: chunked\r\nX-Folded: a\r\n b",
+        "Transfer-Encoding : chunked",
+    ] {
+        let response = server.send(put_rule(&token, headers, chunked).as_bytes()).await;
+        assert!(response.starts_with("HTTP/1.1 400 "), "{headers}: {response}");
+        assert_eq!(response.matches("HTTP/1.1 ").count(), 1, "{headers}: {response}");
+    }
+    // The chunks decide (RFC 9112 6.3), in either order of the headers.
+    for both in [
+        "Content-Length: 1\r\nTransfer-Encoding: chunked\r\nConnection: close",
+        "Transfer-Encoding: chunked\r\nContent-Length: 1\r\nConnection: close",
+    ] {
+        let response = server.send(put_rule(&token, both, chunked).as_bytes()).await;
+        assert_eq!(parse(&response), ("200", serde_json::json!({})), "{both}: {response}");
+    }
+    server.stop().await;
+}

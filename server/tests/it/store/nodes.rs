@@ -11,7 +11,7 @@ use crate::support::databases::options;
 
 /// Waits until a condition holds. The timeout is far above the promised second, because the machine
 /// may be busy.
-async fn wait_until(expected: &str, mut condition: impl AsyncFnMut() -> bool) {
+pub(super) async fn wait_until(expected: &str, mut condition: impl AsyncFnMut() -> bool) {
     let began = Instant::now();
     while !condition().await {
         assert!(began.elapsed() < Duration::from_secs(20), "timeout: {expected}");
