@@ -81,6 +81,7 @@ fn account(number: i64, now: Timestamp) -> Account {
         id: number + 1,
         name: format!("bench{number}"),
         email: None,
+        unverified_email: None,
         password: "not a hash, sign-in fails".to_owned(),
         created_at: now,
         disabled_at: None,

@@ -184,6 +184,7 @@ oauth-error-state-too-long =
         [few] { $count } بايتات
        *[other] { $count } بايت
     }).
+oauth-error-too-long = المعاملات طويلة جدًا.
 oauth-error-invalid-client = تعذّرت مصادقة التطبيق: فهو غير معروف، أو لم يرسل بيانات اعتماد، أو يستخدم طريقة غير مدعومة.
 oauth-error-two-authentications = يستخدم الطلب أكثر من طريقة لمصادقة التطبيق.
 oauth-error-invalid-redirect-uri = عنوان إعادة التوجيه المُرسل غير صالح.
@@ -218,6 +219,7 @@ app-redirect-uri-opaque = يجب أن يحدد عنوان إعادة التوج�
 app-redirect-uri-fragment = لا يمكن أن يحتوي عنوان إعادة التوجيه على جزء بعد العلامة #.
 app-redirect-uri-user-info = لا يمكن أن يحتوي عنوان إعادة التوجيه على اسم مستخدم أو كلمة مرور.
 app-redirect-uri-wildcard = لا يمكن أن يحتوي عنوان إعادة التوجيه على محرف بدل.
+app-redirect-uri-insecure = يجب أن يكون عنوان إعادة التوجيه عنوان HTTPS.
 app-redirect-uri-too-long =
     عنوان إعادة التوجيه طويل جدًا (الحد الأقصى { $count ->
         [few] { $count } أحرف
@@ -239,7 +241,7 @@ account-field-email = البريد الإلكتروني
 account-field-password = كلمة المرور
 account-field-agreement = اتفاقية الخدمة
 account-blank = لا يمكن ترك هذا الحقل فارغًا
-account-name-invalid = لا يُسمح إلا بالأحرف اللاتينية الصغيرة والأرقام والشرطات السفلية
+account-name-invalid = لا يُسمح إلا بالأحرف اللاتينية الصغيرة والأرقام والشرطات السفلية، وبالنقاط والشرطات في الداخل فقط
 account-email-invalid = هذا ليس عنوان بريد إلكتروني صالحًا
 account-too-long =
     أطول من اللازم (الحد الأقصى { $count ->

@@ -184,6 +184,7 @@ oauth-error-state-too-long =
         [many] bajtów
        *[other] bajta
     }).
+oauth-error-too-long = Parametry są za długie.
 oauth-error-invalid-client = Nie udało się uwierzytelnić aplikacji: jest nieznana, nie wysłała danych uwierzytelniających albo używa nieobsługiwanej metody.
 oauth-error-two-authentications = Żądanie uwierzytelnia aplikację na więcej niż jeden sposób.
 oauth-error-invalid-redirect-uri = Podany adres URI przekierowania jest nieprawidłowy.
@@ -213,6 +214,7 @@ app-redirect-uri-opaque = Adres URI przekierowania musi zawierać schemat.
 app-redirect-uri-fragment = Adres URI przekierowania nie może zawierać fragmentu.
 app-redirect-uri-user-info = Adres URI przekierowania nie może zawierać nazwy użytkownika ani hasła.
 app-redirect-uri-wildcard = Adres URI przekierowania nie może zawierać symbolu wieloznacznego.
+app-redirect-uri-insecure = Adres URI przekierowania musi używać HTTPS.
 app-redirect-uri-too-long = Adres URI przekierowania jest za długi (maksymalna liczba znaków: { $count })
 app-scopes = Uprawnienia nie odpowiadają tym, które zna serwer.
 app-website-invalid = Strona aplikacji nie jest prawidłowym adresem URL
@@ -224,7 +226,7 @@ account-field-email = Adres e-mail
 account-field-password = Hasło
 account-field-agreement = Warunki usługi
 account-blank = to pole nie może być puste
-account-name-invalid = dozwolone są tylko małe litery, cyfry i podkreślenia
+account-name-invalid = dozwolone są tylko małe litery, cyfry i podkreślenia, a kropki i łączniki tylko wewnątrz
 account-email-invalid = to nie jest prawidłowy adres e-mail
 account-too-long = zbyt wiele znaków (maksymalna liczba: { $count })
 account-too-short = zbyt mało znaków (minimalna liczba: { $count })

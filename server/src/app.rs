@@ -62,13 +62,15 @@ impl AppState {
         metrics.register_store_failures(store.failures().clone());
         let rule_limits =
             RuleLimits { rules: config.rules.max_rules, bytes: config.rules.max_bytes };
+        let application_services = ApplicationServices::load(&config.application_services)?;
+        application_services.create_senders(&store, clock.now()).await?;
         Ok(Self {
             limits: Limits::open(&config, &mut metrics)
                 .await
                 .map_err(|error| format!("redis: {error}"))?,
             passwords,
             audit: AuditCounters::new(config.audit.addresses),
-            application_services: ApplicationServices::load(&config.application_services)?,
+            application_services,
             rule_index: RuleIndexCache::new(config.store.cache_bytes / 8),
             rule_writer: RuleWriter::new(store.clone(), rule_limits),
             evaluation_pool: EvaluationPool::default(),

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use belfry_core::matrix::user_id;
+use belfry_core::oauth::account::check_name;
 use belfry_core::secret::{Secret, Sha256Digest};
+use jiff::Timestamp;
 
 pub use crate::config::ApplicationService;
 use crate::config::{ConfigError, RegistrationSource};
+use crate::store::{AddAccountError, NO_PASSWORD, Store, StoreError};
 
 /// The configured application services.
 #[derive(Debug, Default)]
@@ -37,9 +41,40 @@ impl ApplicationServices {
         self.0.iter().find(|service| service.token == token)
     }
 
-    /// Whether a user id is in an exclusive namespace, and thus cannot be registered.
-    pub fn is_reserved(&self, user_id: &str) -> bool {
-        self.0.iter().any(|service| service.reserves(user_id))
+    /// Whether an account name is reserved for an application service, and thus cannot be
+    /// registered.
+    pub fn is_reserved(&self, name: &str, server_name: &str) -> bool {
+        let user_id = user_id(name, server_name);
+        self.0.iter().any(|service| service.reserves(name, &user_id))
+    }
+
+    /// Creates the missing accounts of the senders, without a password.
+    pub async fn create_senders(&self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
+        for service in &self.0 {
+            let (id, sender) = (&*service.id, &*service.sender);
+            if let Err(error) = check_name(sender) {
+                tracing::warn!(id, sender, %error, "application service without an account");
+                continue;
+            }
+            let found = store.account_by_name(sender).await?;
+            if found.as_ref().is_some_and(|account| account.password != NO_PASSWORD) {
+                tracing::warn!(
+                    id,
+                    sender,
+                    "the account of an application service has a password, so people can sign in as it"
+                );
+            }
+            if found.is_none() {
+                let password = NO_PASSWORD.to_owned();
+                match store.create_account(now, sender.to_owned(), None, password).await {
+                    Ok(_) => tracing::info!(id, sender, "application service account created"),
+                    Err(AddAccountError::Store(error)) => return Err(error),
+                    // Another node has created it.
+                    Err(_) => {}
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -68,8 +103,8 @@ mod tests {
             assert_eq!(service.may_act_for(name, &format!("@{name}:x")), allowed, "{name}");
         }
         assert!(!service.may_act_for("irc_ann", "@irc_ann:xy"));
-        assert!(services.is_reserved("@irc_zoe:x"));
-        assert!(!services.is_reserved("@ann") && !services.is_reserved("@bot:x"));
+        assert!(services.is_reserved("irc_zoe", "x") && services.is_reserved("bot", "x"));
+        assert!(!services.is_reserved("ann", "x") && !services.is_reserved("irc_zoe", "y"));
         assert_eq!(service.rate_limited, None);
         assert!(services.by_token(&Secret::new("u")).is_none());
     }

@@ -103,6 +103,7 @@ fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
     match cli.command {
         None | Some(Command::Serve) => serve::run(config, overrides),
         Some(Command::Account(command)) => {
+            command.check(&config)?;
             let database_use = command.database_use();
             with_store(&config, database_use, async |store, now| command.run(store, now).await)
         }

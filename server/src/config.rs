@@ -214,6 +214,14 @@ pub struct OAuth {
     pub documentation_url: Url,
     /// Client ids that may introspect every token, not only their own.
     pub resource_servers: Vec<String>,
+    /// Maximum number of authorization requests that wait for sign-in or consent; beyond that the
+    /// oldest are deleted.
+    #[default(100_000)]
+    #[serde(deserialize_with = "values::positive")]
+    pub max_pending_requests: usize,
+    /// Whether the push rules accept an access token in the query, where logs of proxies show it.
+    #[default = true]
+    pub query_tokens: bool,
 }
 
 /// `[sessions]`

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 
 use askama::Template;
 use belfry_core::oauth::consent::items;
+use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Secret;
 
@@ -85,6 +86,31 @@ pub struct FormPostPage<'a> {
     pub action: &'a str,
     /// The parameters of the response, not yet escaped.
     pub fields: &'a [(&'static str, String)],
+}
+
+/// `templates/rejected.html`: an invalid request of an app that the user has not approved before.
+/// The user decides whether to go back there.
+#[derive(Template)]
+#[template(path = "rejected.html")]
+pub struct RejectedPage<'a> {
+    /// Language and server name.
+    pub layout: Layout<'a>,
+    /// The name of the app.
+    pub app: &'a str,
+    /// The host of the redirect URI, unless it is on the user's device.
+    pub host: Option<String>,
+    /// What is wrong.
+    pub error: OAuthError,
+    /// Where the error is sent: a link, or the target of a form if there are fields.
+    pub url: &'a str,
+    /// The parameters of the response for `response_mode=form_post`, not yet escaped.
+    pub fields: &'a [(&'static str, String)],
+}
+
+impl RejectedPage<'_> {
+    fn sentence(&self) -> String {
+        self.error.localize(self.layout.language)
+    }
 }
 
 /// `templates/signed_out.html`.

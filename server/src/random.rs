@@ -26,6 +26,11 @@ pub fn password() -> String {
     groups.chunks(5).map(String::from_iter).collect::<Vec<_>>().join("-")
 }
 
+/// True once in this many calls on average; always for 0 and 1.
+pub fn one_in(calls: usize) -> bool {
+    usize::from_be_bytes(bytes()).is_multiple_of(calls.max(1))
+}
+
 /// A new id of an account or app, ordered by time with 16 random bits per millisecond. Callers
 /// retry on a collision.
 pub fn id(now: jiff::Timestamp) -> i64 {

@@ -32,7 +32,7 @@ use prometheus_client::metrics::counter::Counter;
 use serde::{Deserialize, Serialize};
 use tokio::time::Duration;
 
-pub use self::accounts::{Account, AddAccountError, ExistingAccess};
+pub use self::accounts::{Account, AddAccountError, Email, ExistingAccess, NO_PASSWORD};
 pub use self::apps::{AddAppOutcome, StoredApp};
 pub use self::audit::{AuditEvent, AuditFilter};
 pub use self::authorized_apps::AuthorizedApp;

@@ -10,7 +10,9 @@ use belfry_core::secret::{LookupKey, SplitToken};
 use jiff::Timestamp;
 
 use crate::random;
-use crate::store::{NewToken, RedeemError, SignInOutcome, Store, StoreError, StoredApp};
+use crate::store::{
+    NewToken, RedeemError, SignInOutcome, Store, StoreError, StoredApp, UpdateOutcome,
+};
 
 /// The client id of the app that tokens of Matrix clients belong to.
 const MATRIX: &str = "matrix";
@@ -55,7 +57,10 @@ pub enum IssueError {
         /// The title of the app.
         title: String,
     },
-    /// The password was changed after it was verified.
+    /// The app or the account was disabled in the meantime.
+    #[error("the app or the account is disabled")]
+    Disabled,
+    /// The password was changed, or the account disabled, after the password was verified.
     #[error("the password was changed")]
     PasswordChanged,
     /// The store failed.
@@ -90,10 +95,12 @@ impl TokenIssuer<'_> {
         app_id: i64,
         account_id: Option<i64>,
         scopes: Scopes,
-    ) -> Result<IssuedToken, StoreError> {
+    ) -> Result<IssuedToken, IssueError> {
         let issued = self.new_token(app_id, account_id, scopes);
-        self.store.add_token(&issued.stored).await?;
-        Ok(issued)
+        match self.store.add_token(&issued.stored).await? {
+            UpdateOutcome::Updated => Ok(issued),
+            UpdateOutcome::NotFound => Err(IssueError::Disabled),
+        }
     }
 
     /// Issues a token to a first-party app, which is created if missing. Nobody knows the secret of
@@ -107,17 +114,15 @@ impl TokenIssuer<'_> {
         scopes: Scopes,
     ) -> Result<SplitToken, IssueError> {
         let app_id = first_party_app(&self.store.unaudited(), self.now, app).await?;
-        let issued = self.new_token(app_id, Some(account_id), scopes.or_read());
-        match password {
-            None => self.store.add_token(&issued.stored).await?,
-            Some(password) => {
-                let outcome = self.store.add_token_for_password(&issued.stored, password).await?;
-                if outcome == SignInOutcome::PasswordChanged {
-                    return Err(IssueError::PasswordChanged);
-                }
-            }
+        let (account_id, scopes) = (Some(account_id), scopes.or_read());
+        let Some(password) = password else {
+            return Ok(self.issue(app_id, account_id, scopes).await?.secret);
+        };
+        let issued = self.new_token(app_id, account_id, scopes);
+        match self.store.add_token_for_password(&issued.stored, password).await? {
+            SignInOutcome::SignedIn => Ok(issued.secret),
+            SignInOutcome::PasswordChanged => Err(IssueError::PasswordChanged),
         }
-        Ok(issued.secret)
     }
 
     /// Redeems a code for a token with the app, account and scopes of its grant.

@@ -1,4 +1,5 @@
-//! Abuse limits: sign-in attempts, wrong client secrets and app registrations.
+//! Abuse limits: sign-in attempts, wrong client secrets, app registrations and authorization
+//! requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use super::key::{LimitKey, Network};
 use super::setting::{LimitOverride, LimitSetting, LimitSettingError};
 use super::{Bucket, Buckets, Limit};
 
-/// Limits on guessing secrets and on mass registration of apps. Each can be changed, or removed
+/// Limits on guessing secrets and on filling the database. Each can be changed, or removed
 /// with `false`.
 ///
 /// None of them is keyed by a name alone, so that failed attempts from one address do not lock out
@@ -23,16 +24,18 @@ const SIGN_IN_ADDRESS: &str = "sign_in_address";
 const SIGN_IN_NAME: &str = "sign_in_name";
 const CLIENT_SECRET: &str = "client_secret";
 const APP_REGISTRATION: &str = "app_registration";
+const AUTHORIZATION_REQUEST: &str = "authorization_request";
 
 const MINUTES: u64 = 60;
 
 /// Name, requests and window in seconds of each default. No row of the limit table may have one of
 /// these names, because counts are stored by name.
-pub(super) const DEFAULTS: [(&str, u32, u64); 4] = [
+pub(super) const DEFAULTS: [(&str, u32, u64); 5] = [
     (SIGN_IN_ADDRESS, 25, 5 * MINUTES),
     (SIGN_IN_NAME, 25, 60 * MINUTES),
     (CLIENT_SECRET, 25, 5 * MINUTES),
     (APP_REGISTRATION, 30, 10 * MINUTES),
+    (AUTHORIZATION_REQUEST, 60, 5 * MINUTES),
 ];
 
 impl Default for AbuseLimits {
@@ -91,6 +94,11 @@ impl AbuseLimits {
     /// The bucket of app registrations.
     pub fn app_registration(&self, from: Network) -> Buckets<'_> {
         self.buckets([(APP_REGISTRATION, LimitKey::Network(from))])
+    }
+
+    /// The bucket of new authorization requests.
+    pub fn authorization_request(&self, from: Network) -> Buckets<'_> {
+        self.buckets([(AUTHORIZATION_REQUEST, LimitKey::Network(from))])
     }
 
     fn buckets<const N: usize>(&self, keys: [(&str, LimitKey); N]) -> Buckets<'_> {

@@ -17,7 +17,7 @@ pub const MAX_PASSWORD_LENGTH: usize = 128;
 
 /// Names that could be mistaken for the service or its operators.
 const RESERVED: &str = "abuse account accounts admin administrator administrators admins api \
-    belfry help helpdesk hostmaster instance mod moderator moderators mods noreply oauth owner \
+    belfry help helpdesk hostmaster instance mod moderator moderators mods no-reply noreply oauth owner \
     postmaster root security staff support system webmaster";
 
 /// Common passwords in lower case, one per line.
@@ -30,7 +30,9 @@ const COMMON: &str = include_str!("account/common.txt");
 pub enum FieldError {
     #[error("can't be blank")]
     Blank,
-    #[error("must contain only small letters, numbers and underscores")]
+    #[error(
+        "must contain only small letters, numbers and underscores, and dots or hyphens only inside"
+    )]
     NameInvalid,
     #[error("is not a valid e-mail address")]
     EmailInvalid,
@@ -72,7 +74,8 @@ impl FieldError {
     }
 }
 
-/// Checks the syntax of an account name: 1 to 30 lower-case letters, digits and underscores.
+/// Checks the syntax of an account name: 1 to 30 lower-case letters, digits and underscores, and
+/// dots and hyphens that are neither first nor last.
 ///
 /// Upper-case letters are rejected rather than converted, so that the name in the user id is always
 /// the one that was typed. Reserved names are valid here: operators may use them.
@@ -80,7 +83,9 @@ pub fn check_name(name: &str) -> Result<(), FieldError> {
     if name.is_empty() {
         return Err(FieldError::Blank);
     }
-    if !name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_')) {
+    let is_allowed = |b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.' | b'-');
+    let has_outer_mark = name.starts_with(['.', '-']) || name.ends_with(['.', '-']);
+    if has_outer_mark || !name.bytes().all(is_allowed) {
         return Err(FieldError::NameInvalid);
     }
     if name.len() > MAX_NAME_LENGTH {

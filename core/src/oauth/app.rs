@@ -62,6 +62,15 @@ pub struct AppDetails {
     pub scopes: Scopes,
 }
 
+impl AppDetails {
+    /// The host of the website, if the response goes there too. Nobody verifies the website, so an
+    /// app that is named after another one could show that one's.
+    pub fn confirmed_website(&self, redirect_uri: &RedirectUri) -> Option<String> {
+        let host = uri::web_host(self.website.as_deref()?)?;
+        (redirect_uri.remote_host().as_ref() == Some(&host)).then_some(host)
+    }
+}
+
 /// An app registration request, not yet validated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Registration {

@@ -1,7 +1,9 @@
 //! The authorization request (RFC 6749, section 4.1.1).
 
-use super::app::App;
+use super::app::{App, MAX_URIS_LENGTH};
 use super::error::OAuthError;
+use super::form::Pairs;
+use super::grant::ActiveGrant;
 use super::language_tag;
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
 use super::parameters::Parameters;
@@ -10,10 +12,15 @@ use super::response::{ResponseMode, ResponseTarget};
 use super::scope::Scopes;
 use crate::secret::Sha256Digest;
 
+/// The maximum length of all parameters together, in bytes: a redirect URI and a state of maximum
+/// length, and 2 KiB for the others.
+const MAX_REQUEST_LENGTH: usize = MAX_URIS_LENGTH + MAX_STATE_LENGTH + 2048;
+
 /// An authorization request of a known app, with a redirect URI that the app registered.
 ///
-/// Any other error in the request is sent to that URI, but only after the user has signed in, so
-/// that the server is not an open redirector (RFC 9700, section 4.11.2).
+/// Any other error in the request is sent to that URI, but only after the user has signed in and if
+/// the user has approved the app before, so that the server is not an open redirector (RFC 9700,
+/// section 4.11.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorizationRequest {
     /// The app that sent the request.
@@ -42,15 +49,49 @@ pub struct RequestedGrant {
 pub enum NextStep {
     /// Ask the user to sign in.
     SignIn,
-    /// Send the error to the app.
+    /// Send the error to the app, which the user has approved before.
     Reject(OAuthError),
+    /// Show the error, with a link to the app. The user does not know the app, and a redirect that
+    /// nobody asked for could lead to phishing (RFC 9700, section 4.11.2).
+    ShowError(OAuthError),
     /// Ask the user for consent.
     AskConsent,
-    /// Issue a code without asking: the user has approved the same scopes before.
+    /// Issue a code without asking: an earlier consent implies this one.
     Approve,
 }
 
 impl AuthorizationRequest {
+    /// The parameters that are read besides `client_id`.
+    const PARAMETERS: [Parameter; 9] = [
+        Parameter::RedirectUri,
+        Parameter::ResponseType,
+        Parameter::ResponseMode,
+        Parameter::Scope,
+        Parameter::State,
+        Parameter::CodeChallenge,
+        Parameter::CodeChallengeMethod,
+        Parameter::ForceLogin,
+        Parameter::Lang,
+    ];
+
+    /// The pairs of a request that [`AuthorizationRequest::parse`] reads, to be stored until the
+    /// user has decided. Others are omitted, because anybody can send them.
+    ///
+    /// # Errors
+    /// If they are longer than any valid request.
+    pub fn relevant_pairs(pairs: &Pairs) -> Result<Pairs, OAuthError> {
+        let is_read = |name: &str| {
+            let is_named = |parameter: &Parameter| {
+                let rest = name.strip_prefix(parameter.as_str());
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+            };
+            Self::PARAMETERS.iter().any(is_named)
+        };
+        let relevant: Pairs = pairs.iter().filter(|(name, _)| is_read(name)).cloned().collect();
+        let length: usize = relevant.iter().map(|(name, value)| name.len() + value.len()).sum();
+        if length > MAX_REQUEST_LENGTH { Err(OAuthError::TooLong) } else { Ok(relevant) }
+    }
+
     /// Parses a request, given the app with its client id.
     ///
     /// # Errors
@@ -86,22 +127,30 @@ impl AuthorizationRequest {
     }
 
     /// Determines the next step. `signed_in`: whether the user has signed in for this request; a
-    /// session suffices, unless the request forces a login. `granted`: the scopes of each active
-    /// grant of the user to this app.
-    pub fn next_step<'a>(
-        &self,
-        signed_in: bool,
-        granted: impl IntoIterator<Item = &'a Scopes>,
-    ) -> NextStep {
-        match self.requested {
+    /// session suffices, unless the request forces a login. `grants`: the active grants of the user
+    /// to this app.
+    pub fn next_step(&self, signed_in: bool, grants: &[ActiveGrant]) -> NextStep {
+        match &self.requested {
             _ if !signed_in => NextStep::SignIn,
-            Err(error) => NextStep::Reject(error),
-            Ok(_) if self.force_login => NextStep::AskConsent,
-            Ok(ref requested) if granted.into_iter().any(|scopes| *scopes == requested.scopes) => {
-                NextStep::Approve
-            }
+            Err(error) if grants.is_empty() => NextStep::ShowError(*error),
+            Err(error) => NextStep::Reject(*error),
+            Ok(requested) if self.is_implied(requested, grants) => NextStep::Approve,
             Ok(_) => NextStep::AskConsent,
         }
+    }
+
+    /// Whether an earlier consent implies this one: for exactly the same scopes, and only if no
+    /// other program can get a token for the code. Any program can listen on a loopback port or
+    /// claim a private-use scheme, so there PKCE and the same URI are required (RFC 8252, section
+    /// 8.6).
+    fn is_implied(&self, requested: &RequestedGrant, grants: &[ActiveGrant]) -> bool {
+        let uri = &self.target.redirect_uri;
+        let is_protected = |grant: &ActiveGrant| {
+            let is_same_uri = grant.redirect_uri.as_deref() == Some(uri.as_str());
+            uri.is_https() || (requested.challenge.is_some() && is_same_uri)
+        };
+        let is_same = |grant: &ActiveGrant| grant.scopes == requested.scopes && is_protected(grant);
+        !self.force_login && grants.iter().any(is_same)
     }
 }
 

@@ -19,6 +19,8 @@ pub enum OAuthError {
     NotOneValue(Parameter),
     #[error("The parameter state is too long (maximum is {MAX_STATE_LENGTH} bytes).")]
     StateTooLong,
+    #[error("The parameters are too long.")]
+    TooLong,
     /// The client is unknown, or its secret is wrong or absent. The response does not say which.
     #[error(
         "Client authentication failed due to unknown client, no client authentication included, \
@@ -64,6 +66,7 @@ impl OAuthError {
             | Self::Repeated(_)
             | Self::NotOneValue(_)
             | Self::StateTooLong
+            | Self::TooLong
             | Self::TwoAuthentications
             | Self::InvalidRedirectUri
             | Self::UnsupportedResponseMode
@@ -93,11 +96,12 @@ mod tests {
     use super::*;
 
     /// Every error, with its protocol code.
-    const ALL: [(OAuthError, &str); 16] = [
+    const ALL: [(OAuthError, &str); 17] = [
         (OAuthError::Missing(Parameter::ClientId), "invalid_request"),
         (OAuthError::Repeated(Parameter::Scope), "invalid_request"),
         (OAuthError::NotOneValue(Parameter::Scope), "invalid_request"),
         (OAuthError::StateTooLong, "invalid_request"),
+        (OAuthError::TooLong, "invalid_request"),
         (OAuthError::InvalidClient, "invalid_client"),
         (OAuthError::TwoAuthentications, "invalid_request"),
         (OAuthError::InvalidRedirectUri, "invalid_request"),

@@ -28,6 +28,15 @@ pub struct Grant {
     pub expires_at: Timestamp,
 }
 
+/// Access that an app has to an account: a valid token of a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActiveGrant {
+    /// The granted scopes.
+    pub scopes: Scopes,
+    /// The redirect URI that the user approved; `None` if the token was not issued for a code.
+    pub redirect_uri: Option<String>,
+}
+
 /// The values that bind a code to its authorization request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {

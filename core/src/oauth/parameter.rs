@@ -3,7 +3,7 @@
 use crate::wire_enum::wire_enum;
 
 /// The maximum length of the `state` parameter, in bytes.
-pub const MAX_STATE_LENGTH: usize = 8192;
+pub const MAX_STATE_LENGTH: usize = 4096;
 
 wire_enum! {
     /// A parameter that some OAuth endpoint reads.

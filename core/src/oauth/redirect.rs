@@ -13,9 +13,16 @@ use super::uri::{has_plain_host, is_web, web_host};
 /// The redirect URI of an app whose users copy the code from a page (out of band).
 pub const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
 
-/// Schemes that run code, read local data or never lead to an app.
-const FORBIDDEN: &str = "about blob data file filesystem ftp intent jar javascript mailto resource \
-    vbscript view-source ws wss";
+/// Schemes that run code, read local data, call or message somebody, or open a program of the
+/// operating system instead of an app.
+const FORBIDDEN: &str = "about afp android-app blob callto chrome chrome-extension data facetime \
+    facetime-audio feed file filesystem ftp ftps geo gopher hcp help imap intent irc itms itms-apps \
+    itms-services jar javascript ldap ldaps livescript mailto market mms mmsto mocha moz-extension \
+    news nfs nntp res resource rtsp search search-ms sftp shell shortcuts sip sips sms smsto smb ssh \
+    tel telnet vbscript view-source webcal ws wss";
+
+/// Prefixes of further forbidden schemes: those of Windows and of macOS.
+const FORBIDDEN_PREFIXES: [&str; 2] = ["ms-", "x-apple"];
 
 /// A valid redirect URI, stored exactly as it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +32,7 @@ pub struct RedirectUri(String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum RedirectUriError {
-    /// The scheme runs code, reads local data or never leads to an app.
+    /// The scheme is one of [`FORBIDDEN`].
     #[error("is forbidden by the server.")]
     Forbidden,
     /// Not a URI by RFC 3986, or a web address whose host browsers parse differently.
@@ -46,13 +53,16 @@ pub enum RedirectUriError {
     /// A `*`. URIs are compared literally, so a wildcard would not work.
     #[error("cannot contain a wildcard.")]
     Wildcard,
+    /// Plain `http`, except to the user's device (RFC 8252, section 7.3).
+    #[error("must be an HTTPS/SSL URI.")]
+    Insecure,
 }
 
 impl RedirectUri {
     /// Validates a URI for registration.
     pub fn new(text: impl Into<String>) -> Result<Self, RedirectUriError> {
         use RedirectUriError::{
-            Forbidden, Fragment, Invalid, Opaque, Relative, UserInfo, Wildcard,
+            Forbidden, Fragment, Insecure, Invalid, Opaque, Relative, UserInfo, Wildcard,
         };
         let text = text.into();
         if text == OOB {
@@ -88,12 +98,19 @@ impl RedirectUri {
         if (is_web(scheme) || is_ip_literal) && !authority.is_some_and(has_plain_host) {
             return Err(Invalid);
         }
-        Ok(Self(text))
+        let is_http = scheme.as_str().eq_ignore_ascii_case("http");
+        let uri = Self(text);
+        if is_http && uri.remote_host().is_some() { Err(Insecure) } else { Ok(uri) }
     }
 
     /// The URI as it was given.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Whether the response is encrypted on its way to the app.
+    pub fn is_https(&self) -> bool {
+        self.0.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
     }
 
     /// Whether the code is shown to the user instead of sent to the app.
@@ -141,7 +158,9 @@ fn split_loopback(uri: &str) -> Option<(&str, &str)> {
 fn has_forbidden_scheme(text: &str) -> bool {
     let Some((scheme, _)) = text.split_once(':') else { return false };
     let scheme: String = scheme.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
-    FORBIDDEN.split_ascii_whitespace().any(|forbidden| scheme.eq_ignore_ascii_case(forbidden))
+    let scheme = scheme.to_ascii_lowercase();
+    FORBIDDEN.split_ascii_whitespace().any(|forbidden| scheme == forbidden)
+        || FORBIDDEN_PREFIXES.iter().any(|prefix| scheme.starts_with(prefix))
 }
 
 #[cfg(test)]

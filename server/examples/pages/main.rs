@@ -6,7 +6,7 @@ use std::{env, error, fs, path::PathBuf};
 use belfry::language::Language;
 use belfry::pages::{
     AccountPage, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form, FormPostPage,
-    Layout, SignInError, SignInPage, SignedOutPage, assets,
+    Layout, RejectedPage, SignInError, SignInPage, SignedOutPage, assets,
 };
 
 mod samples;

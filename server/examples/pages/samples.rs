@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{
     AccountPage, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form, FormPostPage,
-    Language, Layout, SignInError, SignInPage, SignedOutPage,
+    Language, Layout, RejectedPage, SignInError, SignInPage, SignedOutPage,
 };
 
 /// A page's name and its HTML.
@@ -32,6 +32,8 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         ("account-many-rules", account(layout, &[], &[many_rules()?])?),
         ("code", code.render()?),
         ("form-post", form_post(layout, app)?),
+        ("rejected", rejected(layout, app, &[])?),
+        ("rejected-form", rejected(layout, app, &[("error", "invalid_scope".to_owned())])?),
         ("signed-out", SignedOutPage { layout, sign_in: "/auth/sign_in" }.render()?),
     ];
     for (name, app, entered, failed) in [
@@ -66,6 +68,16 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         pages.push((name, ErrorPage { layout, cause }.render()?));
     }
     Ok(pages)
+}
+
+fn rejected(
+    layout: Layout<'_>,
+    app: &str,
+    fields: &[(&'static str, String)],
+) -> Result<String, askama::Error> {
+    let (error, host) = (OAuthError::InvalidScope, Some("tusky.example".to_owned()));
+    let url = "https://tusky.example/callback?error=invalid_scope";
+    RejectedPage { layout, app, host, error, url, fields }.render()
 }
 
 fn account(

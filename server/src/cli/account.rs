@@ -9,15 +9,16 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 use super::{CliError, DatabaseUse, LIST_PAGE, audited, read_secret, state};
+use crate::config::Config;
 use crate::passwords::Passwords;
 use crate::random;
-use crate::store::{Account, ExistingAccess, Store};
+use crate::store::{Account, Email, ExistingAccess, Store};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
     /// Add an account; a generated password is printed once
     Add {
-        /// Account name: a to z, 0 to 9 and _, at most 30 characters
+        /// Account name: a to z, 0 to 9 and _, and . or - inside; at most 30 characters
         name: String,
         /// E-mail address
         #[arg(long)]
@@ -60,6 +61,23 @@ impl Command {
         }
     }
 
+    /// Rejects the account of an application service, which `belfry serve` creates.
+    pub(super) fn check(&self, config: &Config) -> Result<(), CliError> {
+        let Self::Add { name, .. } = self else { return Ok(()) };
+        for source in &config.application_services {
+            let service = source.read()?;
+            if service.sender == *name {
+                return Err(format!(
+                    "{name} is the sender_localpart of the application service {:?}, and belfry \
+                     serve creates its account",
+                    service.id
+                )
+                .into());
+            }
+        }
+        Ok(())
+    }
+
     pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
         match self {
             Self::Add { name, email, password_stdin } => {
@@ -69,6 +87,7 @@ impl Command {
                 }
                 let (hash, generated) = new_password(password_stdin).await?;
                 let store = audited(store, now, AuditKind::AccountAdd);
+                let email = email.map(Email::Verified);
                 let account = store.create_account(now, name, email, hash).await?;
                 writeln!(stdout(), "account {} added, id {}", account.name, account.id)?;
                 print_password(generated)
@@ -100,7 +119,8 @@ impl Command {
 async fn list(store: &Store) -> Result<(), CliError> {
     let mut page = store.accounts("", LIST_PAGE).await?;
     while let Some(last) = page.last().map(|last| last.name.clone()) {
-        for Account { name, id, email, created_at, disabled_at, .. } in page {
+        for Account { name, id, email, unverified_email, created_at, disabled_at, .. } in page {
+            let email = email.or(unverified_email.map(|email| format!("{email} (unverified)")));
             let (email, state) = (email.as_deref().unwrap_or("-"), state(disabled_at));
             writeln!(stdout(), "{name}\t{id}\t{email}\t{created_at}\t{state}")?;
         }

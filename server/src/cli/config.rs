@@ -39,6 +39,10 @@ pub(super) fn run(config: &Config) -> Result<(), CliError> {
             ),
         ),
         ("name_segments", config.name_segments.join(", ")),
+        (
+            "query_tokens",
+            if config.oauth.query_tokens { "accepted" } else { "rejected" }.to_owned(),
+        ),
         ("registration", format!("{:?}", config.registration).to_lowercase()),
         ("tls", or(tls.map(|tls| tls.certificate.display().to_string()), "none; plain HTTP")),
         (

@@ -60,9 +60,9 @@ impl ApplicationService {
         name == self.sender || self.users().any(|users| users.contains(user_id))
     }
 
-    /// Whether a user id is in one of its exclusive namespaces.
-    pub fn reserves(&self, user_id: &str) -> bool {
-        self.users().any(|users| users.exclusive && users.contains(user_id))
+    /// Whether nobody may register this account: its own, and those in its exclusive namespaces.
+    pub fn reserves(&self, name: &str, user_id: &str) -> bool {
+        name == self.sender || self.users().any(|users| users.exclusive && users.contains(user_id))
     }
 
     fn users(&self) -> impl Iterator<Item = &UserNamespace> {
@@ -176,7 +176,8 @@ de.sorunome.msc2409.push_ephemeral: true
         let token = "30c05ae90a248a4188e620216fa72e349803310ec83e2a77b34fe90be6081f46";
         assert_eq!(read.token, Sha256Digest::of(token));
         assert_eq!(read.rate_limited, Some(false));
-        assert!(read.reserves("@_irc_bridge_ann:x") && !read.reserves("@ann:x"));
+        assert!(read.reserves("_irc_bridge_ann", "@_irc_bridge_ann:x"));
+        assert!(read.reserves("_irc_bot", "@_irc_bot:x") && !read.reserves("ann", "@ann:x"));
     }
 
     #[test]

@@ -128,11 +128,14 @@ fn oauth_areas() -> [AreaRouter; 3] {
             paths::AUTHORIZE,
             get(authorize::begin)
                 .post(authorize::decide)
-                .head(async || authorize::head_not_allowed("GET,POST")),
+                .head(async || authorize::method_not_allowed("GET,POST"))
+                .fallback(async || authorize::method_not_allowed("GET,POST")),
         )
         .route(
             paths::AUTHORIZE_RESUME,
-            get(authorize::resume).head(async || authorize::head_not_allowed("GET")),
+            get(authorize::resume)
+                .head(async || authorize::method_not_allowed("GET"))
+                .fallback(async || authorize::method_not_allowed("GET")),
         )
         .route(paths::OUT_OF_BAND_CODE, get(out_of_band::show_code_page))
         .route(paths::SIGN_IN, get(sign_in::sign_in_page).post(sign_in::sign_in))

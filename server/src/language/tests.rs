@@ -36,13 +36,14 @@ macro_rules! every {
     }};
 }
 
-fn oauth_errors() -> [OAuthError; 16] {
+fn oauth_errors() -> [OAuthError; 17] {
     use OAuthError::*;
     every![OAuthError:
         Missing(_) => Missing(Parameter::ClientId),
         Repeated(_) => Repeated(Parameter::Scope),
         NotOneValue(_) => NotOneValue(Parameter::State),
         StateTooLong => StateTooLong,
+        TooLong => TooLong,
         InvalidClient => InvalidClient,
         TwoAuthentications => TwoAuthentications,
         InvalidRedirectUri => InvalidRedirectUri,
@@ -58,8 +59,10 @@ fn oauth_errors() -> [OAuthError; 16] {
     ]
 }
 
-fn app_errors() -> [AppError; 15] {
-    use RedirectUriError::{Forbidden, Fragment, Invalid, Opaque, Relative, UserInfo, Wildcard};
+fn app_errors() -> [AppError; 16] {
+    use RedirectUriError::{
+        Forbidden, Fragment, Insecure, Invalid, Opaque, Relative, UserInfo, Wildcard,
+    };
     every![AppError:
         AppError::NameBlank => AppError::NameBlank,
         AppError::RedirectUriBlank => AppError::RedirectUriBlank,
@@ -70,6 +73,7 @@ fn app_errors() -> [AppError; 15] {
         AppError::RedirectUri(Fragment) => AppError::RedirectUri(Fragment),
         AppError::RedirectUri(UserInfo) => AppError::RedirectUri(UserInfo),
         AppError::RedirectUri(Wildcard) => AppError::RedirectUri(Wildcard),
+        AppError::RedirectUri(Insecure) => AppError::RedirectUri(Insecure),
         AppError::Scopes => AppError::Scopes,
         AppError::NameInvalid => AppError::NameInvalid,
         AppError::NameTooLong => AppError::NameTooLong,

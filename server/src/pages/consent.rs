@@ -4,7 +4,6 @@ use askama::Template;
 use belfry_core::oauth::app::AppDetails;
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::oauth::scope::Scopes;
-use belfry_core::oauth::uri::web_host;
 
 use super::{Form, Layout};
 
@@ -29,11 +28,6 @@ pub struct ConsentPage<'a> {
 }
 
 impl ConsentPage<'_> {
-    /// The host of the app's website.
-    fn website(&self) -> Option<String> {
-        web_host(self.app.website.as_deref()?)
-    }
-
     /// What happens after the decision.
     fn next_step(&self) -> String {
         if self.redirect_uri.is_oob() {

@@ -17,14 +17,28 @@ pub struct Account {
     pub id: i64,
     /// The name, which is the local part of the user id.
     pub name: String,
-    /// The e-mail address in lower case.
+    /// The e-mail address in lower case, given by the operator. It can be used to sign in.
     pub email: Option<String>,
-    /// The Argon2id hash of the password.
+    /// The e-mail address in lower case that was given at sign-up. It may belong to somebody else.
+    pub unverified_email: Option<String>,
+    /// The Argon2id hash of the password, or [`NO_PASSWORD`].
     pub password: String,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it was disabled.
     pub disabled_at: Option<Timestamp>,
+}
+
+/// The stored hash of an account that nobody can sign in to.
+pub const NO_PASSWORD: &str = "!";
+
+/// Who gave the e-mail address of a new account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Email {
+    /// The operator.
+    Verified(String),
+    /// The person who signs up.
+    Unverified(String),
 }
 
 /// Why an account was not added.
@@ -46,11 +60,15 @@ pub enum AddAccountError {
 
 macro_rules! select {
     ($rest:literal) => {
-        concat!("select id, name, email, password, created_at, disabled_at from accounts ", $rest)
+        concat!(
+            "select id, name, email, unverified_email, password, created_at, disabled_at \
+             from accounts ",
+            $rest
+        )
     };
 }
 
-from_row!(Account { id, name, email, password, created_at, disabled_at });
+from_row!(Account { id, name, email, unverified_email, password, created_at, disabled_at });
 
 impl Store {
     /// Adds an account.
@@ -64,12 +82,14 @@ impl Store {
         );
         let batch = Batch::default()
             .and(sql(
-                "insert into accounts (id, name, email, password, created_at, disabled_at) \
-                 values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning id",
+                "insert into accounts \
+                 (id, name, email, unverified_email, password, created_at, disabled_at) \
+                 values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing returning id",
                 [
                     account.id.into(),
                     account.name.as_str().into(),
                     account.email.as_deref().into(),
+                    account.unverified_email.as_deref().into(),
                     account.password.as_str().into(),
                     account.created_at.into(),
                     account.disabled_at.into(),
@@ -99,12 +119,23 @@ impl Store {
         &self,
         now: Timestamp,
         name: String,
-        email: Option<String>,
+        email: Option<Email>,
         password: String,
     ) -> Result<Account, AddAccountError> {
-        let email = email.map(|email| email.to_lowercase());
-        let id = random::id(now);
-        let mut account = Account { id, name, email, password, created_at: now, disabled_at: None };
+        let (email, unverified_email) = match email {
+            Some(Email::Verified(email)) => (Some(email.to_lowercase()), None),
+            Some(Email::Unverified(email)) => (None, Some(email.to_lowercase())),
+            None => (None, None),
+        };
+        let mut account = Account {
+            id: random::id(now),
+            name,
+            email,
+            unverified_email,
+            password,
+            created_at: now,
+            disabled_at: None,
+        };
         loop {
             match self.add_account(&account).await {
                 Ok(()) => return Ok(account),
@@ -138,7 +169,7 @@ impl Store {
         Ok(Some(found(account.id, account.disabled_at)))
     }
 
-    /// Finds an account by e-mail address, ignoring case.
+    /// Finds an account by its verified e-mail address, ignoring case.
     pub async fn account_by_email(&self, email: &str) -> Result<Option<Account>, StoreError> {
         let email = email.to_lowercase();
         self.read_one(sql(select!("where email = $1"), [email.into()])).await

@@ -44,8 +44,8 @@ pub enum RedeemError {
     /// The code was redeemed before, for this token.
     #[error("the code was already redeemed")]
     AlreadyRedeemed(LookupKey),
-    /// The code is unknown or expired.
-    #[error("the code is unknown or expired")]
+    /// The code is unknown or expired, or its app or account is disabled.
+    #[error("the code is unknown or expired, or its app or account is disabled")]
     NotRedeemable,
     /// The store failed.
     #[error(transparent)]
@@ -68,7 +68,7 @@ impl From<&Binding> for BindingJson {
     }
 }
 
-fn binding_from_json(text: &str) -> Option<Binding> {
+pub(super) fn binding_from_json(text: &str) -> Option<Binding> {
     let stored: BindingJson = serde_json::from_str(text).ok()?;
     let challenge = match stored.code_challenge {
         Some(text) => Some(Sha256Digest::from_text(&text)?),
@@ -94,7 +94,7 @@ impl FromRow for StoredCode {
 }
 
 impl Store {
-    /// Issues a code, unless the user's consent ended in the meantime.
+    /// Issues a code, unless the user's consent ended or the app was disabled in the meantime.
     pub async fn add_code(
         &self,
         secret: HashedSecret,
@@ -106,6 +106,8 @@ impl Store {
              select cast($1 as text), cast($2 as text), cast($3 as bigint), account_id, \
              cast($5 as text), cast($6 as text), cast($7 as bigint) \
              from sessions where lookup = $8 and account_id = $4 \
+             and not exists (select 1 from accounts where id = $4 and disabled_at is not null) \
+             and not exists (select 1 from apps where id = $3 and disabled_at is not null) \
              and (cast($9 as bigint) is null or exists (select 1 from tokens \
              where account_id = $4 and app_id = $3 and revoked_at is null \
              and (expires_at is null or expires_at > $9))) returning lookup",
@@ -140,8 +142,8 @@ impl Store {
         self.read_secret(secret, select).await
     }
 
-    /// Redeems a code for a token with the code's app, account and scopes. Of concurrent calls, one
-    /// succeeds and issues its token.
+    /// Redeems a code for a token with the code's app, account and scopes, unless one of the first
+    /// two is disabled. Of concurrent calls, one succeeds and issues its token.
     pub async fn redeem_code(
         &self,
         code: LookupKey,
@@ -152,15 +154,19 @@ impl Store {
         let batch = Batch::default()
             .and(sql(
                 "update codes set used_at = $2, token = $3 \
-                 where lookup = $1 and used_at is null and expires_at > $2",
+                 where lookup = $1 and used_at is null and expires_at > $2 \
+                 and not exists (select 1 from accounts a \
+                 where a.id = codes.account_id and a.disabled_at is not null) \
+                 and not exists (select 1 from apps p \
+                 where p.id = codes.app_id and p.disabled_at is not null)",
                 [code.into(), now.into(), token.lookup.into()],
             ))
             // The token's lookup key is new, so the code names it only if this call redeemed it.
             .and(sql(
                 "insert into tokens \
-                 (lookup, digest, app_id, account_id, scopes, created_at, expires_at) \
+                 (lookup, digest, app_id, account_id, scopes, created_at, expires_at, binding) \
                  select token, cast($3 as text), app_id, account_id, scopes, used_at, \
-                 cast($4 as bigint) from codes where lookup = $1 and token = $2",
+                 cast($4 as bigint), binding from codes where lookup = $1 and token = $2",
                 [code.into(), token.lookup.into(), token.digest.into(), expires_at.into()],
             ))
             .and(sql("select token from codes where lookup = $1", [code.into()]))

@@ -77,6 +77,16 @@ impl Store {
         self.engine.write(insert.into()).await.map(drop)
     }
 
+    /// Deletes the oldest requests beyond this number.
+    pub async fn trim_requests(&self, max: usize) -> Result<(), StoreError> {
+        let delete = sql(
+            "delete from requests where (expires_at, lookup) <= (select expires_at, lookup \
+             from requests order by expires_at desc, lookup desc limit 1 offset $1)",
+            [i64::try_from(max).unwrap_or(i64::MAX).into()],
+        );
+        self.engine.write(delete.into()).await.map(drop)
+    }
+
     /// Finds the request with this handle in this browser, unless it expired. The cookie that the
     /// browser had before its last sign-in or sign-out is accepted too.
     pub async fn request(

@@ -26,7 +26,8 @@ pub struct Session {
 from_row!(Session { account_id, created_at, seen_at, expires_at, lang });
 
 impl Store {
-    /// Adds a session if the account's password is still the one that was verified (its hash).
+    /// Adds a session if the account's password is still the one that was verified (its hash), and
+    /// the account is not disabled.
     pub async fn add_session(
         &self,
         secret: HashedSecret,
@@ -38,7 +39,7 @@ impl Store {
              (lookup, digest, account_id, created_at, seen_at, expires_at, lang) \
              select cast($1 as text), cast($2 as text), id, cast($4 as bigint), \
              cast($5 as bigint), cast($6 as bigint), cast($7 as text) \
-             from accounts where id = $3 and password = $8 returning lookup",
+             from accounts where id = $3 and password = $8 and disabled_at is null returning lookup",
             [
                 secret.lookup.into(),
                 secret.digest.into(),

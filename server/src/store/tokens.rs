@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use belfry_core::oauth::grant::ActiveGrant;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::{HashedSecret, LookupKey};
@@ -9,6 +10,7 @@ use jiff::Timestamp;
 
 use super::audit::insert_event;
 use super::authorized_apps::lock_account;
+use super::codes::binding_from_json;
 use super::engine::{Batch, FromRow, Row, Statement, sql};
 use super::invalidation::Invalidation;
 use super::{SignInOutcome, Store, StoreError, UpdateOutcome};
@@ -46,15 +48,23 @@ impl FromRow for Token {
     }
 }
 
+impl FromRow for ActiveGrant {
+    fn from_row(mut row: Row) -> Result<Self, StoreError> {
+        let scopes = row.take()?;
+        let binding = row.take::<Option<String>>()?.and_then(|text| binding_from_json(&text));
+        Ok(Self { scopes, redirect_uri: binding.map(|binding| binding.redirect_uri) })
+    }
+}
+
 impl Store {
-    /// Issues a token.
-    pub async fn add_token(&self, token: &NewToken) -> Result<(), StoreError> {
+    /// Issues a token. `NotFound` if the app or the account is disabled.
+    pub async fn add_token(&self, token: &NewToken) -> Result<UpdateOutcome, StoreError> {
         let batch = Batch::from(insert(token, None));
-        let batch = batch.and_events(&self.entries, &token_event(token.secret.lookup));
-        self.write(batch).await.map(drop)
+        self.update(batch.and_events(&self.entries, &token_event(token.secret.lookup))).await
     }
 
-    /// Issues a token if the account's password is still the one that was verified (its hash).
+    /// Issues a token if the account's password is still the one that was verified (its hash), and
+    /// neither the app nor the account is disabled.
     pub async fn add_token_for_password(
         &self,
         token: &NewToken,
@@ -97,19 +107,19 @@ impl Store {
         (digest == secret.digest).then_some(token)
     }
 
-    /// The scopes of each valid token that an account has granted to an app.
-    pub async fn granted_scopes(
+    /// The grants of an account to an app, from its valid tokens.
+    pub async fn active_grants(
         &self,
         account_id: i64,
         app_id: i64,
         now: Timestamp,
-    ) -> Result<Vec<Scopes>, StoreError> {
+    ) -> Result<Vec<ActiveGrant>, StoreError> {
         let select = sql(
-            "select distinct scopes from tokens where account_id = $1 and app_id = $2 \
+            "select distinct scopes, binding from tokens where account_id = $1 and app_id = $2 \
              and revoked_at is null and (expires_at is null or expires_at > $3)",
             [account_id.into(), app_id.into(), now.into()],
         );
-        self.engine.read(select).await?.into_iter().map(|mut row| row.take()).collect()
+        self.read_all(select).await
     }
 
     /// Revokes a token. If it is already revoked, it keeps the time of the first revocation.
@@ -138,13 +148,17 @@ impl Store {
     }
 }
 
-/// Inserts a token, with a password hash only if it is the account's.
+/// Inserts a token, with a password hash only if it is the account's. A token that was issued while
+/// its app or account is disabled would become valid when that is enabled again.
 fn insert(token: &NewToken, password: Option<&str>) -> Statement {
     sql(
         "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, expires_at) \
          select cast($1 as text), cast($2 as text), cast($3 as bigint), cast($4 as bigint), \
-         cast($5 as text), cast($6 as bigint), cast($7 as bigint) where cast($8 as text) is null \
-         or exists (select 1 from accounts where id = $4 and password = $8) returning lookup",
+         cast($5 as text), cast($6 as bigint), cast($7 as bigint) where (cast($8 as text) is null \
+         or exists (select 1 from accounts where id = $4 and password = $8)) \
+         and not exists (select 1 from accounts where id = $4 and disabled_at is not null) \
+         and not exists (select 1 from apps where id = $3 and disabled_at is not null) \
+         returning lookup",
         [
             token.secret.lookup.into(),
             token.secret.digest.into(),

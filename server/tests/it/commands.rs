@@ -216,15 +216,28 @@ fn commands_work_without_a_server() {
 #[test]
 fn account_names_are_validated_and_unique() {
     let workspace = Workspace::sqlite();
-    for name in ["Alice", "a-b", "", "älice", "a b", &"a".repeat(31)] {
+    for name in ["Alice", "a-", ".b", "", "älice", "a b", &"a".repeat(31)] {
         let message = workspace.fail(&["account", "add", name]);
         assert!(message.starts_with("belfry: the name "), "{name}: {message}");
     }
     workspace.run(&["account", "add", &"a".repeat(30)]);
+    workspace.run(&["account", "add", "a.b-c"]);
     workspace.run(&["account", "add", "_0z", "--email", "a@b.example"]);
     assert_eq!(workspace.fail(&["account", "add", "_0z"]), "belfry: the name is already taken\n");
     let email_again = workspace.fail(&["account", "add", "bob", "--email", "A@B.example"]);
     assert_eq!(email_again, "belfry: the e-mail address is already taken\n");
+}
+
+#[test]
+fn the_account_of_an_application_service_is_added_by_the_server_alone() {
+    let workspace = Workspace::sqlite();
+    let settings = "[[application_services]]\nid = 'irc'\nas_token = 't'\n\
+                    sender_localpart = 'bot'\n";
+    std::fs::write(workspace.path().join("belfry.toml"), settings).unwrap();
+    let message = workspace.fail(&["account", "add", "bot"]);
+    assert!(message.contains("sender_localpart of the application service \"irc\""), "{message}");
+    drop(Process::start(workspace.path(), &[]));
+    assert!(workspace.run(&["account", "list"]).starts_with("bot\t"));
 }
 
 #[test]

@@ -303,6 +303,28 @@ async fn registrations_share_a_limit_with_the_accounts_api_and_stages_do_not_cou
     assert_eq!(api.status, 429);
 }
 
+/// Otherwise names could be tried out at the rate of ordinary requests.
+#[tokio::test]
+async fn names_can_be_tried_out_only_as_fast_as_accounts_can_be_created() {
+    let service = Service::start().await;
+    for number in 0..7 {
+        service.add_account(&format!("n{number}")).await;
+    }
+    let anonymous = service.anonymous();
+    for number in 0..5 {
+        let probe = json!({ "username": format!("n{number}") });
+        let response = post(&anonymous, "register", &probe).await;
+        assert_eq!(response.errcode(), (400, "M_USER_IN_USE".into()), "{number}");
+    }
+    for name in ["n5", "n6", "free"] {
+        let limited = post(&anonymous, "register", &json!({ "username": name })).await;
+        assert_eq!(limited.errcode(), (429, "M_LIMIT_EXCEEDED".into()), "{name}");
+    }
+    service.clock.advance(1800);
+    let probe = post(&anonymous, "register", &json!({ "username": "free" })).await;
+    assert_eq!(probe.status, 401);
+}
+
 #[tokio::test]
 async fn a_token_of_a_matrix_client_expires_after_the_configured_lifetime() {
     let short = config(|config| config.oauth.token_lifetime = Some(Duration::from_mins(30)));

@@ -67,7 +67,8 @@ conformance! {
         concurrent_revocations_of_a_token_all_succeed,
         a_token_of_a_disabled_account_is_reported_at_once,
         a_token_is_issued_only_for_the_current_password,
-        granted_scopes_are_those_of_valid_tokens,
+        active_grants_are_those_of_valid_tokens,
+        nothing_is_opened_while_an_account_or_app_is_disabled,
     }
     access::{
         authorized_apps_are_those_with_valid_tokens,
@@ -87,6 +88,7 @@ conformance! {
     }
     requests::{
         a_request_is_found_only_in_its_browser_until_it_expires,
+        the_oldest_requests_are_deleted_beyond_a_maximum,
         a_request_is_rebound_only_by_its_browser,
         a_request_can_be_rebound_again_from_the_previous_cookie,
         a_request_is_consumed_once_and_only_by_its_browser,

@@ -50,7 +50,6 @@ async fn unusual_text_is_never_a_server_error(database: TestDatabase) {
     let mut config: Config = toml::from_str(SERVICE).unwrap();
     config.limits.mode = LimitMode::Off;
     let service = Service::on(database, config).await;
-    service.add_account("bot").await;
     let long = "é".repeat(5000);
     for text in STRANGE.into_iter().chain([long.as_str()]) {
         for (what, response) in responses(&service, text).await {

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn a_name_is_1_to_30_lower_case_letters_digits_and_underscores() {
+fn a_name_is_1_to_30_letters_digits_and_underscores_with_dots_and_hyphens_inside() {
     for (name, expected) in [
         ("a", Ok(())),
         ("alice_2", Ok(())),
@@ -14,8 +14,17 @@ fn a_name_is_1_to_30_lower_case_letters_digits_and_underscores() {
         ("", Err(FieldError::Blank)),
         ("Alice", Err(FieldError::NameInvalid)),
         ("al ice", Err(FieldError::NameInvalid)),
-        ("al-ice", Err(FieldError::NameInvalid)),
-        ("al.ice", Err(FieldError::NameInvalid)),
+        ("al-ice", Ok(())),
+        ("al.ice", Ok(())),
+        ("a.-.b", Ok(())),
+        ("_.-_", Ok(())),
+        (".alice", Err(FieldError::NameInvalid)),
+        ("alice.", Err(FieldError::NameInvalid)),
+        ("-alice", Err(FieldError::NameInvalid)),
+        ("alice-", Err(FieldError::NameInvalid)),
+        (".", Err(FieldError::NameInvalid)),
+        ("al/ice", Err(FieldError::NameInvalid)),
+        ("al=ice", Err(FieldError::NameInvalid)),
         ("@alice", Err(FieldError::NameInvalid)),
         ("alice:a", Err(FieldError::NameInvalid)),
         ("alicé", Err(FieldError::NameInvalid)),

@@ -1,8 +1,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::oauth::app::Registration;
+use crate::oauth::app::{AppDetails, Registration};
 use crate::oauth::form::tests::owned;
+use crate::oauth::redirect::{OOB, RedirectUri};
 
 const CALLBACK: &str = "https://a.example/cb";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
@@ -264,14 +265,83 @@ fn consent_is_asked_for_unless_exactly_these_scopes_were_granted() {
         ("1", &["read write"], NextStep::AskConsent),
     ] {
         let request = request(&[("scope", "read write"), ("force_login", force_login)]);
-        let scopes: Vec<Scopes> = granted.iter().map(|text| text.parse().unwrap()).collect();
-        assert_eq!(request.next_step(true, &scopes), step, "{force_login} {granted:?}");
+        let grants: Vec<_> = granted.iter().map(|scopes| grant(scopes, None)).collect();
+        assert_eq!(request.next_step(true, &grants), step, "{force_login} {granted:?}");
+    }
+}
+
+fn grant(scopes: &str, redirect_uri: Option<&str>) -> ActiveGrant {
+    let redirect_uri = redirect_uri.map(str::to_owned);
+    ActiveGrant { scopes: scopes.parse().unwrap(), redirect_uri }
+}
+
+// RFC 8252, section 8.6.
+#[test]
+fn without_https_consent_is_implied_only_with_pkce_and_the_same_redirect_uri() {
+    let uris = ["https://a.example/cb", "http://127.0.0.1:5000/cb", "app://cb", OOB];
+    let details = AppDetails {
+        name: "App".to_owned(),
+        website: None,
+        redirect_uris: uris.map(|uri| RedirectUri::new(uri).unwrap()).into(),
+        scopes: "read".parse().unwrap(),
+    };
+    let app = App { id: 1, client_id: "a".to_owned(), details };
+    let pkce = [("code_challenge_method", "S256"), ("code_challenge", CHALLENGE)];
+    for (uri, before, with_pkce, step) in [
+        ("https://a.example/cb", None, false, NextStep::Approve),
+        ("https://a.example/cb", Some("app://cb"), false, NextStep::Approve),
+        ("http://127.0.0.1:5000/cb", Some("http://127.0.0.1:5000/cb"), true, NextStep::Approve),
+        ("http://127.0.0.1:5000/cb", Some("http://127.0.0.1:5000/cb"), false, NextStep::AskConsent),
+        ("http://127.0.0.1:6666/cb", Some("http://127.0.0.1:5000/cb"), true, NextStep::AskConsent),
+        ("app://cb", Some("app://cb"), true, NextStep::Approve),
+        ("app://cb", Some("app://cb"), false, NextStep::AskConsent),
+        ("app://cb", None, true, NextStep::AskConsent),
+        (OOB, Some(OOB), true, NextStep::Approve),
+        (OOB, Some(OOB), false, NextStep::AskConsent),
+    ] {
+        let mut pairs = vec![("response_type", "code"), ("redirect_uri", uri)];
+        pairs.extend(pkce.iter().filter(|_| with_pkce));
+        let request =
+            AuthorizationRequest::parse(Parameters::new(&owned(&pairs)), Some(&app)).unwrap();
+        let found = request.next_step(true, &[grant("read", before)]);
+        assert_eq!(found, step, "{uri} {before:?} {with_pkce}");
+    }
+}
+
+#[test]
+fn an_error_is_sent_only_to_an_app_that_the_user_has_approved() {
+    let invalid = request(&[("scope", "nope")]);
+    let error = OAuthError::InvalidScope;
+    assert_eq!(invalid.next_step(true, &[]), NextStep::ShowError(error));
+    assert_eq!(invalid.next_step(true, &[grant("push", None)]), NextStep::Reject(error));
+    assert_eq!(invalid.next_step(false, &[]), NextStep::SignIn);
+}
+
+#[test]
+fn only_parameters_that_are_read_are_stored_within_a_maximum_length() {
+    let pairs = owned(&[
+        ("client_id", "a"),
+        ("scope", "read"),
+        ("scope[]", "x"),
+        ("scopes", "x"),
+        ("state", ""),
+        ("x", "y"),
+        ("lang", "de"),
+    ]);
+    let relevant = AuthorizationRequest::relevant_pairs(&pairs).unwrap();
+    let names: Vec<&str> = relevant.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["scope", "scope[]", "state", "lang"]);
+    for (length, is_accepted) in [(MAX_REQUEST_LENGTH - 5, true), (MAX_REQUEST_LENGTH - 4, false)] {
+        let long = "s".repeat(length);
+        let pairs = owned(&[("state", &long), ("unknown", &long)]);
+        let result = AuthorizationRequest::relevant_pairs(&pairs);
+        assert_eq!(result.is_ok(), is_accepted, "{length}");
     }
 }
 
 #[test]
 fn the_first_step_is_to_sign_in() {
-    let granted = ["read".parse::<Scopes>().unwrap()];
+    let granted = [grant("read", None)];
     for (more, then) in [
         (&[][..], NextStep::Approve),
         (&[("scope", "read write")], NextStep::AskConsent),

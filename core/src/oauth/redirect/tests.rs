@@ -13,9 +13,10 @@ fn redirect_uris_of_real_apps_are_accepted() {
         "https://app.example/callback",
         "https://app.example",
         "https://app.example/callback?from=belfry&x=%20",
-        "http://app.example/callback",
         "http://localhost:3000/",
+        "http://app.localhost/callback",
         "http://127.0.0.1/callback",
+        "http://127.9.9.9/callback",
         "http://[::1]:8080/callback",
         "HTTPS://App.Example/callback",
         // Private-use schemes (RFC 8252, section 7.1).
@@ -31,7 +32,9 @@ fn redirect_uris_of_real_apps_are_accepted() {
 
 #[test]
 fn an_invalid_redirect_uri_is_rejected_with_its_reason() {
-    use RedirectUriError::{Forbidden, Fragment, Invalid, Opaque, Relative, UserInfo, Wildcard};
+    use RedirectUriError::{
+        Forbidden, Fragment, Insecure, Invalid, Opaque, Relative, UserInfo, Wildcard,
+    };
     for (text, error) in [
         ("", Relative),
         ("callback", Relative),
@@ -86,6 +89,12 @@ fn an_invalid_redirect_uri_is_rejected_with_its_reason() {
         ("https://app.example/<script>", Invalid),
         ("https://app.example/\"", Invalid),
         ("javascript:alert(1)", Forbidden),
+        // RFC 8252, section 7.3: only loopback addresses need no encryption.
+        ("http://app.example/callback", Insecure),
+        ("HTTP://app.example/callback", Insecure),
+        ("http://192.168.1.2/callback", Insecure),
+        ("http://[2001:db8::1]/callback", Insecure),
+        ("http://localhost.example/callback", Insecure),
     ] {
         assert_eq!(RedirectUri::new(text), Err(error), "{text:?}");
     }
@@ -101,6 +110,15 @@ fn a_dangerous_scheme_is_forbidden_in_every_spelling() {
         "blob",
         "about",
         "ws",
+        "ms-settings",
+        "MS-Word",
+        "search-ms",
+        "smb",
+        "itms-services",
+        "android-app",
+        "tel",
+        "sms",
+        "x-apple-helpbasic",
         "JavaScript",
         "VBSCRIPT",
         "\tjavascript",

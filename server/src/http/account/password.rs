@@ -4,7 +4,7 @@ use belfry_core::secret::Secret;
 
 use crate::app::AppState;
 use crate::passwords::{HashQueueFull, is_weak};
-use crate::store::{Account, UpdateOutcome};
+use crate::store::{Account, NO_PASSWORD, UpdateOutcome};
 
 /// Returns the account if this is its password. A missing account costs the same time, so that
 /// timing does not reveal which accounts exist. The password may be changed during the
@@ -15,6 +15,7 @@ pub(crate) async fn verify_password(
     password: Secret,
 ) -> Result<Option<Account>, HashQueueFull> {
     let hash = account.as_ref().map(|account| account.password.clone());
+    let hash = hash.filter(|hash| hash != NO_PASSWORD);
     let is_correct = state.passwords.verify(password.clone(), hash).await?;
     match account.filter(|_| is_correct) {
         Some(account) if is_weak(&account.password) => {

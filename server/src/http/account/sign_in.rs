@@ -22,27 +22,22 @@ use crate::store::{Account, SignInOutcome, StoreError, UpdateOutcome};
 /// `GET /oauth/sign_in`: redirects to the account if the browser is signed in.
 pub(crate) async fn sign_in_page(session: BrowserSession) -> Response {
     let result = match session.account() {
-        None => show_sign_in_page(&session, None, "", None).await,
+        None => show_sign_in_page(&session, None, "", None),
         Some(_) => redirect(&session, &with_language(ACCOUNT, session.lang)),
     };
     respond(&session, result)
 }
 
 /// Shows the sign-in page, also for a pending authorization and after a failed attempt.
-pub(crate) async fn show_sign_in_page(
+pub(crate) fn show_sign_in_page(
     session: &BrowserSession,
-    mut pending: Option<&mut PendingAuthorization>,
+    pending: Option<&PendingAuthorization>,
     name: &str,
     failed: Option<SignInError>,
 ) -> Result<Response, PageError> {
-    let handle = match &mut pending {
-        Some(pending) => Some(pending.handle(session).await?),
-        None => None,
-    };
-    let pending = pending.as_deref();
     let action = with_language(SIGN_IN, session.lang.filter(|_| pending.is_none()));
     let csrf = session.csrf_token();
-    let request = handle.as_ref().map(SplitToken::reveal);
+    let request = pending.and_then(PendingAuthorization::handle);
     let page = SignInPage {
         layout: session.layout(pending.map_or(session.lang, PendingAuthorization::lang)),
         form: pages::Form { action: &action, csrf: &csrf, request },
@@ -87,7 +82,7 @@ async fn handle_sign_in(
             }
         };
     }
-    let mut pending = match handle {
+    let pending = match handle {
         "" => None,
         handle => Some(PendingAuthorization::load(session, handle).await?),
     };
@@ -109,7 +104,7 @@ async fn handle_sign_in(
             }
         }
     };
-    show_sign_in_page(session, pending.as_mut(), name, Some(failed)).await
+    show_sign_in_page(session, pending.as_ref(), name, Some(failed))
 }
 
 /// Whether the account of this name or e-mail address is signed in already.

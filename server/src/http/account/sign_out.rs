@@ -2,6 +2,7 @@
 
 use axum::http::{StatusCode, header};
 use axum::response::Response;
+use belfry_core::oauth::form::last_value;
 
 use super::sign_in::rebind_request;
 use crate::http::extract::cookie::Cookie;
@@ -10,7 +11,6 @@ use crate::http::extract::session::BrowserSession;
 use crate::http::paths::{ACCOUNT, SIGN_IN, SIGN_OUT};
 use crate::http::respond::page::{redirect, respond, show_page, with_language};
 use crate::pages::SignedOutPage;
-use belfry_core::oauth::form::last_value;
 
 /// `GET /oauth/sign_out`: the page after signing out. A GET does not sign out, since links and
 /// images on other sites can cause one.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use belfry_core::audit::AuditKind;
-use belfry_core::matrix::user_id;
 use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::scope::Scope;
 use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
@@ -21,7 +20,7 @@ use crate::http::oauth::token::TokenResponse;
 use crate::http::respond::json::Json;
 use crate::language::Language;
 use crate::pages::assets::BELL;
-use crate::store::{Account, AddAccountError};
+use crate::store::{Account, AddAccountError, Email};
 use crate::tokens::TokenIssuer;
 
 /// `POST /api/v1/accounts`: creates an account and returns a token for the app.
@@ -44,14 +43,16 @@ pub(crate) async fn sign_up(
     let rejected = |field, error| invalid(ValidationErrors(vec![AccountError { field, error }]));
     let SignUp { username, email, password, .. } =
         SignUp::from_pairs(&pairs).validate().map_err(invalid)?;
-    if state.application_services.is_reserved(&user_id(&username, state.server_name())) {
+    if state.application_services.is_reserved(&username, state.server_name()) {
         return Err(rejected(Field::Username, FieldError::Reserved));
     }
     let hash = state.passwords.hash(password).await?;
     let store = state.store.audited([audit.success(AuditKind::SignUp)]);
-    let created = store.create_account(state.clock.now(), username, Some(email), hash).await;
+    // Another account may have the same address: nobody has verified it, and an error would reveal
+    // who has an account.
+    let email = Some(Email::Unverified(email));
+    let created = store.create_account(state.clock.now(), username, email, hash).await;
     let account = created.map_err(|error| match error {
-        AddAccountError::EmailTaken => rejected(Field::Email, FieldError::Taken),
         AddAccountError::Store(error) => error.into(),
         _ => rejected(Field::Username, FieldError::Taken),
     })?;

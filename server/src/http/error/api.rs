@@ -13,6 +13,7 @@ use crate::http::respond::json::Json;
 use crate::language::{Language, Localize};
 use crate::passwords::HashQueueFull;
 use crate::store::StoreError;
+use crate::tokens::IssueError;
 
 /// An error of the API: `{"error": "…"}`. The texts are Mastodon's, because clients compare them.
 #[derive(Debug, thiserror::Error)]
@@ -57,12 +58,18 @@ impl IntoResponse for ApiError {
         };
         // Without a token, the challenge has no error code (RFC 6750 section 3.1).
         let error = match self {
-            Self::MissingToken => String::new(),
-            _ => format!(", error=\"invalid_token\", error_description=\"{text}\""),
+            Self::MissingToken => Some(""),
+            Self::OutsideScopes => Some("insufficient_scope"),
+            _ if status == StatusCode::UNAUTHORIZED => Some("invalid_token"),
+            _ => None,
         };
-        let challenge = format!("Bearer realm=\"belfry\"{error}");
-        let challenge = Some(&*challenge).filter(|_| status == StatusCode::UNAUTHORIZED);
-        with_challenge((status, Json(body)).into_response(), challenge)
+        let challenge = error.map(|error| match error {
+            "" => "Bearer realm=\"belfry\"".to_owned(),
+            _ => {
+                format!("Bearer realm=\"belfry\", error=\"{error}\", error_description=\"{text}\"")
+            }
+        });
+        with_challenge((status, Json(body)).into_response(), challenge.as_deref())
     }
 }
 
@@ -84,6 +91,16 @@ impl ApiError {
             details.insert(field.as_str().to_owned(), json!([wrong]));
         }
         Self::Invalid(invalid.localize(language), Some(details.into()))
+    }
+}
+
+/// The token was checked before, so its app was disabled in the meantime.
+impl From<IssueError> for ApiError {
+    fn from(error: IssueError) -> Self {
+        match error {
+            IssueError::Store(error) => error.into(),
+            _ => Self::InvalidToken,
+        }
     }
 }
 

@@ -168,6 +168,7 @@ impl From<IssueError> for MatrixError {
     fn from(error: IssueError) -> Self {
         match error {
             IssueError::AppDisabled { .. } => Self::ClientsDisabled,
+            IssueError::Disabled => Self::Deactivated,
             IssueError::PasswordChanged => Self::WrongPassword,
             IssueError::Store(error) => error.into(),
         }

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::{CommonError, LimitExceeded, from_common, with_challenge};
 use crate::http::respond::json::Json;
 use crate::store::StoreError;
+use crate::tokens::IssueError;
 
 /// An error of an OAuth endpoint: `{"error": "code", "error_description": "…"}`.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +49,16 @@ pub(super) fn status_of(error: OAuthError) -> StatusCode {
 impl From<GrantError> for OAuthApiError {
     fn from(error: GrantError) -> Self {
         Self::Protocol(error.into())
+    }
+}
+
+/// The client was authenticated before, so its app was disabled in the meantime.
+impl From<IssueError> for OAuthApiError {
+    fn from(error: IssueError) -> Self {
+        match error {
+            IssueError::Store(error) => error.into(),
+            _ => Self::Protocol(OAuthError::InvalidClient),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use belfry_core::oauth::error::OAuthError;
 
 use super::format::ErrorFormat;
 use super::oauth::{OAuthApiError, status_of};
-use super::{CommonError, from_common};
+use super::{CommonError, LimitExceeded, from_common};
 use crate::pages::{ErrorCause, SignInError};
 use crate::store::StoreError;
 
@@ -74,4 +74,4 @@ pub(crate) fn sign_in_status(error: SignInError) -> StatusCode {
     }
 }
 
-from_common!(PageError from StoreError);
+from_common!(PageError from StoreError, LimitExceeded);

@@ -81,6 +81,7 @@ impl Client {
         headers: &HeaderMap,
         query: Option<&str>,
     ) -> Result<Self, HashedSecret> {
+        let query = query.filter(|_| state.config.oauth.query_tokens);
         let credential = match token(headers, query) {
             Err(MultipleTokens) => Credential::MultipleTokens,
             Ok(None) => Credential::Missing,

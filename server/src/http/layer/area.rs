@@ -7,7 +7,7 @@ use std::time::Instant;
 use axum::Router;
 use axum::body::HttpBody;
 use axum::extract::Request;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, Method, header};
 use axum::response::Response;
 use futures_util::FutureExt;
 use tower_service::Service;
@@ -61,6 +61,10 @@ pub(crate) async fn serve(
     area.cors.write_headers(headers);
     area.cache.write_headers(headers);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if state.base_url.is_secure() {
+        let year = HeaderValue::from_static("max-age=31536000");
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, year);
+    }
     let duration = started.elapsed();
     state.metrics.record_response(response.status(), duration);
     // The query is not logged, because it may contain a token.
@@ -97,7 +101,8 @@ async fn handle(
     let mut limits = RateLimitHeaders::default();
     let limited_handler = async {
         if area.limits == LimitClass::Counted {
-            rate_limit::apply(state, &mut request, &mut limits).await?;
+            let may_guard = request.method() == Method::POST || area.errors == ErrorFormat::Page;
+            rate_limit::apply(state, &mut request, &mut limits, may_guard).await?;
         }
         let Ok(mut response) = router.call(request).await;
         limits.add_from(&mut response);

@@ -10,7 +10,7 @@ mod headers;
 use std::net::IpAddr;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, Method, Request};
+use axum::http::{HeaderMap, Request};
 use belfry_core::limits::{Buckets, CountMode, Network, RateLimitDecision};
 use jiff::Timestamp;
 
@@ -32,10 +32,12 @@ pub(crate) struct LimitedRequest<'a> {
 }
 
 /// Applies the limits, and stores the client in the extensions of the request, for extractors.
+/// `may_guard`: whether the handler may use a guard, whose decision the headers report too.
 pub(crate) async fn apply(
     state: &AppState,
     request: &mut Request<Body>,
     headers: &mut RateLimitHeaders,
+    may_guard: bool,
 ) -> Result<(), LimitExceeded> {
     let active = state.limits.active();
     if active.mode == LimitMode::Off {
@@ -50,8 +52,7 @@ pub(crate) async fn apply(
     };
     let (client, decision) = check(state, &active, &limited, state.clock.now()).await;
     request.extensions_mut().insert(client);
-    // Only POST handlers use a guard, so only they need the slot for its decision.
-    if request.method() == Method::POST {
+    if may_guard {
         request.extensions_mut().insert(headers.guard_slot());
     }
     let result = LimitExceeded::check(&decision, active.mode);

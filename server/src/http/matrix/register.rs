@@ -41,10 +41,12 @@ pub(crate) async fn register(
     // The name is checked before the stages, while the user still sees the form.
     if let Some(name) = &request.username {
         check_free_name(name).map_err(MatrixError::Username)?;
+        guard.name_lookup().await?;
         if is_reserved(name, &state) {
             return Err(MatrixError::Exclusive);
         }
         if state.store.account_by_name(name).await?.is_some() {
+            guard.revealed_name().await;
             return Err(MatrixError::Username(account::FieldError::Taken));
         }
     }
@@ -87,5 +89,5 @@ fn generate_name(state: &AppState) -> Result<String, MatrixError> {
 }
 
 fn is_reserved(name: &str, state: &AppState) -> bool {
-    state.application_services.is_reserved(&user_id(name, state.server_name()))
+    state.application_services.is_reserved(name, state.server_name())
 }

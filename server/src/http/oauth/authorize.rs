@@ -9,24 +9,34 @@ use crate::http::account::sign_in;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
+use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::pending::PendingAuthorization;
 use crate::http::paths;
 use crate::http::respond::page::{respond, show_page};
 use crate::pages::{self, ConsentPage};
 
 /// `GET /oauth/authorize`: starts an authorization.
-pub(crate) async fn begin(session: BrowserSession, Query(pairs): Query) -> Response {
-    let result =
-        async { proceed(&session, PendingAuthorization::new(&session, &pairs).await?).await };
+pub(crate) async fn begin(
+    session: BrowserSession,
+    guard: AbuseGuard,
+    Query(pairs): Query,
+) -> Response {
+    let result = async {
+        proceed(&session, &guard, PendingAuthorization::new(&session, &pairs).await?).await
+    };
     respond(&session, result.await)
 }
 
 /// `GET /oauth/authorize/resume`: continues after the user has signed in or out. The handle in the
 /// URL is valid in this browser only.
-pub(crate) async fn resume(session: BrowserSession, Query(pairs): Query) -> Response {
+pub(crate) async fn resume(
+    session: BrowserSession,
+    guard: AbuseGuard,
+    Query(pairs): Query,
+) -> Response {
     let result = async {
         let handle = last_value(&pairs, "request");
-        proceed(&session, PendingAuthorization::load(&session, handle).await?).await
+        proceed(&session, &guard, PendingAuthorization::load(&session, handle).await?).await
     };
     respond(&session, result.await)
 }
@@ -49,11 +59,19 @@ pub(crate) async fn decide(session: BrowserSession, Form(pairs): Form) -> Respon
 /// Takes the next step of an authorization.
 async fn proceed(
     session: &BrowserSession,
+    guard: &AbuseGuard,
     mut pending: PendingAuthorization,
 ) -> Result<Response, PageError> {
     match pending.next_step(session).await? {
-        NextStep::SignIn => sign_in::show_sign_in_page(session, Some(&mut pending), "", None).await,
-        NextStep::AskConsent => show_consent_page(session, &mut pending).await,
+        NextStep::SignIn => {
+            pending.save(session, guard).await?;
+            sign_in::show_sign_in_page(session, Some(&pending), "", None)
+        }
+        NextStep::AskConsent => {
+            pending.save(session, guard).await?;
+            show_consent_page(session, &pending)
+        }
+        NextStep::ShowError(error) => pending.show_error(session, error),
         NextStep::Reject(_) | NextStep::Approve => {
             let now = session.state.clock.now();
             pending.approve(session, Some(now)).await
@@ -62,15 +80,14 @@ async fn proceed(
 }
 
 /// Shows the consent page of an authorization.
-async fn show_consent_page(
+fn show_consent_page(
     session: &BrowserSession,
-    pending: &mut PendingAuthorization,
+    pending: &PendingAuthorization,
 ) -> Result<Response, PageError> {
-    let handle = pending.handle(session).await?;
     let account = session.account().ok_or(PageError::Expired)?;
     let requested = pending.request.requested.as_ref().map_err(|error| *error)?;
     let csrf = session.csrf_token();
-    let form = |action| pages::Form { action, csrf: &csrf, request: Some(handle.reveal()) };
+    let form = |action| pages::Form { action, csrf: &csrf, request: pending.handle() };
     let page = ConsentPage {
         layout: session.layout(pending.lang()),
         form: form(paths::AUTHORIZE),
@@ -83,8 +100,9 @@ async fn show_consent_page(
     show_page(session, StatusCode::OK, &page, Some(page.redirect_uri))
 }
 
-/// Rejects `HEAD` where a response may contain a code, which would be issued but never read.
-pub(crate) fn head_not_allowed(allowed: &'static str) -> Response {
+/// Rejects `HEAD` where a response may contain a code, which would be issued but never read, and
+/// other methods without listing `HEAD` as allowed.
+pub(crate) fn method_not_allowed(allowed: &'static str) -> Response {
     let allow = [(header::ALLOW, HeaderValue::from_static(allowed))];
     (allow, CommonError::MethodNotAllowed).into_response()
 }

@@ -21,10 +21,11 @@ use jiff::Timestamp;
 use crate::http::error::PageError;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::session::BrowserSession;
+use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::paths::{AUTHORIZE_RESUME, OUT_OF_BAND_CODE};
 use crate::http::respond::page::{redirect, show_page, with_language};
 use crate::language::Language;
-use crate::pages::FormPostPage;
+use crate::pages::{FormPostPage, RejectedPage};
 use crate::random;
 use crate::store::{CodeOutcome, Consent, StoredRequest};
 
@@ -55,7 +56,8 @@ impl PendingAuthorization {
         let account = session.account().map(|account| account.id);
         // With `force_login`, a session is not enough.
         let account = account.filter(|_| !request.force_login);
-        Ok(Self { app, request, parameters: pairs.clone(), account, handle: None })
+        let parameters = AuthorizationRequest::relevant_pairs(pairs)?;
+        Ok(Self { app, request, parameters, account, handle: None })
     }
 
     /// Loads the request of a handle of this browser.
@@ -93,15 +95,22 @@ impl PendingAuthorization {
         self.request.lang.as_deref().and_then(Language::from_tag)
     }
 
-    /// The handle; stores the request if it is not stored yet.
-    pub(crate) async fn handle(
+    /// The secret that identifies the request in the browser, once it is stored.
+    pub(crate) fn handle(&self) -> Option<&str> {
+        self.handle.as_ref().map(SplitToken::reveal)
+    }
+
+    /// Stores the request, unless it is stored already.
+    pub(crate) async fn save(
         &mut self,
         session: &BrowserSession,
-    ) -> Result<SplitToken, PageError> {
-        if let Some(handle) = &self.handle {
-            return Ok(handle.clone());
+        guard: &AbuseGuard,
+    ) -> Result<(), PageError> {
+        if self.handle.is_some() {
+            return Ok(());
         }
-        let now = session.state.clock.now();
+        guard.authorization_request().await?;
+        let (state, now) = (&session.state, session.state.clock.now());
         let handle = random::secret(now);
         let stored = StoredRequest {
             app_id: self.app.id,
@@ -110,19 +119,24 @@ impl PendingAuthorization {
             parameters: self.parameters.clone(),
             expires_at: expiry(now, LIFETIME),
         };
-        session.state.store.add_request(handle.hashed(), &stored).await?;
-        self.handle = Some(handle.clone());
-        Ok(handle)
+        state.store.add_request(handle.hashed(), &stored).await?;
+        // Not at every request, because the store counts rows to find the oldest ones.
+        let max = state.config.oauth.max_pending_requests;
+        if random::one_in(max / 16) {
+            state.store.trim_requests(max).await?;
+        }
+        self.handle = Some(handle);
+        Ok(())
     }
 
-    /// The next step of the authorization, depending on the scopes that the user granted before.
+    /// The next step of the authorization, depending on what the user granted before.
     pub(crate) async fn next_step(&self, session: &BrowserSession) -> Result<NextStep, PageError> {
         let (store, now) = (&session.state.store, session.state.clock.now());
-        let granted = match self.account {
-            Some(account) => store.granted_scopes(account, self.app.id, now).await?,
+        let grants = match self.account {
+            Some(account) => store.active_grants(account, self.app.id, now).await?,
             None => Vec::new(),
         };
-        Ok(self.request.next_step(self.account.is_some(), &granted))
+        Ok(self.request.next_step(self.account.is_some(), &grants))
     }
 
     /// Issues a code, or delivers the error of the request. `implied_at` is the time at which an
@@ -163,6 +177,30 @@ impl PendingAuthorization {
         let event = AuditEntry { outcome: AuditOutcome::Denied, ..event };
         self.consume(session, vec![event]).await?;
         self.deliver(session, Err(OAuthError::AccessDenied))
+    }
+
+    /// Shows the error of the request, with a link or a form that sends it to the app.
+    pub(crate) fn show_error(
+        &self,
+        session: &BrowserSession,
+        error: OAuthError,
+    ) -> Result<Response, PageError> {
+        let target = &self.request.target;
+        let issuer = issuer(&session.state.base_url.to_string());
+        let (url, fields) = match target.deliver(&issuer, Err(error)) {
+            Delivery::Redirect(location) => (location, Vec::new()),
+            Delivery::Post { action, fields } => (action, fields),
+            Delivery::Show => return Err(error.into()),
+        };
+        let page = RejectedPage {
+            layout: session.layout(self.lang()),
+            app: &self.app.details.name,
+            host: target.redirect_uri.remote_host(),
+            error,
+            url: &url,
+            fields: &fields,
+        };
+        show_page(session, StatusCode::BAD_REQUEST, &page, Some(&target.redirect_uri))
     }
 
     fn deliver(

@@ -39,11 +39,10 @@ pub(crate) fn show_page(
     page: &impl Template,
     app: Option<&RedirectUri>,
 ) -> Result<Response, PageError> {
-    Ok(session.with_cookie(render(&session.state, status, page, app)?))
+    Ok(session.with_cookie(render(status, page, app)?))
 }
 
 fn render(
-    state: &AppState,
     status: StatusCode,
     page: &impl Template,
     app: Option<&RedirectUri>,
@@ -53,7 +52,7 @@ fn render(
         CommonError::Internal
     })?;
     let html = ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], html);
-    let mut response = with_security_headers(state, (status, html).into_response());
+    let mut response = with_security_headers((status, html).into_response());
     let policy = format!(
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
          base-uri 'none'; frame-ancestors 'none'; form-action {}",
@@ -68,7 +67,7 @@ fn render(
 pub(crate) fn redirect(session: &BrowserSession, location: &str) -> Result<Response, PageError> {
     let location = HeaderValue::from_str(location).map_err(|_| CommonError::Internal)?;
     let response = (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response();
-    Ok(session.with_cookie(with_security_headers(&session.state, response)))
+    Ok(session.with_cookie(with_security_headers(response)))
 }
 
 /// The response of a handler, or its error as a page or JSON.
@@ -94,7 +93,7 @@ pub(crate) fn error_page(state: &AppState, language: Language, error: CommonErro
     let plain = error.to_response(ErrorFormat::Page);
     let layout = Layout { language, server: state.server_name() };
     let page = ErrorPage { layout, cause: PageError::from(error).cause() };
-    let rendered = render(state, plain.status(), &page, None);
+    let rendered = render(plain.status(), &page, None);
     let Ok(mut response) = rendered else { return plain };
     if let Some(wait) = plain.headers().get(header::RETRY_AFTER) {
         response.headers_mut().insert(header::RETRY_AFTER, wait.clone());
@@ -103,7 +102,7 @@ pub(crate) fn error_page(state: &AppState, language: Language, error: CommonErro
 }
 
 /// Adds headers that forbid framing, caching, referrers and access by openers.
-fn with_security_headers(state: &AppState, mut response: Response) -> Response {
+fn with_security_headers(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [
         (header::X_FRAME_OPTIONS, "DENY"),
@@ -114,10 +113,6 @@ fn with_security_headers(state: &AppState, mut response: Response) -> Response {
         (header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
-    }
-    if state.base_url.is_secure() {
-        let year = HeaderValue::from_static("max-age=31536000");
-        headers.insert(header::STRICT_TRANSPORT_SECURITY, year);
     }
     response
 }

@@ -193,6 +193,25 @@ mod tests {
         assert_eq!(stored(&connection), [1]);
     }
 
+    /// The commit may have reached the disk although it reported an error.
+    #[test]
+    fn a_failed_transaction_invalidates_the_cache_like_a_successful_one() {
+        let connection = open_numbers();
+        let cache = Cache::new(1 << 20, true);
+        for (statement, is_ok) in [(insert(1), true), (sql("rollback", []), false)] {
+            let epoch = cache.accounts.epoch("alice");
+            cache.accounts.insert("alice".into(), 7, epoch);
+            assert_eq!(cache.accounts.get("alice"), Some(7));
+            let mut job = job(vec![statement]);
+            job.batch.invalidations.push(Invalidation::Everything);
+            let outcomes = commit(&connection, &mut vec![job], &cache);
+            assert_eq!(outcomes[0].1.is_ok(), is_ok);
+            assert_eq!(cache.accounts.get("alice"), None);
+            cache.accounts.insert("alice".into(), 7, epoch);
+            assert_eq!(cache.accounts.get("alice"), None, "a value read before is not cached");
+        }
+    }
+
     #[test]
     fn an_error_keeps_its_text() {
         let error = rusqlite::Error::InvalidParameterName("$9".to_owned());

@@ -108,7 +108,7 @@ async fn all_lists_every_member_and_the_sender() {
 async fn users_without_rules_on_this_server_are_omitted() {
     let settings = PRODUCT.replace("@.*", "@in_.*");
     let (service, product) = with_settings(&settings).await;
-    for name in ["in_ann", "in_off", "outside", "product"] {
+    for name in ["in_ann", "in_off", "outside"] {
         service.add_account(name).await;
     }
     let off = service.store().account_by_name("in_off").await.unwrap().unwrap();

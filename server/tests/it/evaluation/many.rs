@@ -23,6 +23,7 @@ pub(super) async fn add_accounts(service: &Service, many: i64) -> Vec<String> {
             id,
             name: name.clone(),
             email: None,
+            unverified_email: None,
             password: "none".to_owned(),
             created_at: service.now(),
             disabled_at: None,

@@ -58,6 +58,7 @@ limits
   sign_in_address    25 in 5m
   sign_in_name       10 in 1h
   app_registration   30 in 10m
+  authorization_request 60 in 5m
 the settings are valid
 ";
     assert!(shown.ends_with(expected), "{shown}");

@@ -46,7 +46,8 @@ async fn a_new_user_gets_a_token_with_the_scopes_of_the_app() {
     let account = alice.get("/api/v1/accounts/verify_credentials").await.expect(StatusCode::OK);
     assert_eq!(account["username"], "alice");
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
-    assert_eq!(account.email.as_deref(), Some("alice@example.org"));
+    assert_eq!(account.email, None);
+    assert_eq!(account.unverified_email.as_deref(), Some("alice@example.org"));
     assert!(account.password.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
 }
 
@@ -85,7 +86,7 @@ async fn sign_up_errors_are_reported_per_field() {
     let body = response.expect(StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(
         body["error"],
-        "Validation failed: Username must contain only small letters, numbers and underscores, \
+        "Validation failed: Username must contain only small letters, numbers and underscores, and dots or hyphens only inside, \
          Password can't be blank, Service agreement must be accepted"
     );
     assert_eq!(
@@ -93,7 +94,7 @@ async fn sign_up_errors_are_reported_per_field() {
         json!({
             "username": [{
                 "error": "ERR_INVALID",
-                "description": "must contain only small letters, numbers and underscores",
+                "description": "must contain only small letters, numbers and underscores, and dots or hyphens only inside",
             }],
             "password": [{ "error": "ERR_BLANK", "description": "can't be blank" }],
             "agreement": [{ "error": "ERR_ACCEPTED", "description": "must be accepted" }],
@@ -114,7 +115,7 @@ async fn sign_up_errors_are_reported_per_field() {
 }
 
 #[tokio::test]
-async fn names_and_email_addresses_are_unique() {
+async fn a_taken_name_is_reported_and_a_taken_email_address_is_not() {
     let service = Service::start().await;
     let app = app(&service).await;
     assert_eq!(sign_up(&app, &ALICE).await.status, 200);
@@ -123,9 +124,58 @@ async fn names_and_email_addresses_are_unique() {
     };
     let taken = json!([{ "error": "ERR_TAKEN", "description": "has already been taken" }]);
     assert_eq!(details(&ALICE).await, json!({ "username": taken }));
-    let mut other = ALICE;
-    other[0].1 = "other";
-    assert_eq!(details(&other).await, json!({ "email": taken }));
+    // Neither the address of another sign-up nor one that the operator gave.
+    service.add_account("bob").await;
+    for (name, email) in [("other", "alice@example.org"), ("another", "bob@example.org")] {
+        let mut fields = ALICE;
+        (fields[0].1, fields[1].1) = (name, email);
+        assert_eq!(sign_up(&app, &fields).await.status, 200, "{name}");
+    }
+}
+
+/// Nobody has verified the address of a sign-up, so it may belong to somebody else.
+#[tokio::test]
+async fn only_an_email_address_that_the_operator_gave_can_be_used_to_sign_in() {
+    let service = Service::start().await;
+    assert_eq!(sign_up(&app(&service).await, &ALICE).await.status, 200);
+    service.add_account("bob").await;
+    for (name, password, status) in [
+        ("alice", "correct horse", 303),
+        ("alice@example.org", "correct horse", 401),
+        ("bob@example.org", "correct horse bob", 303),
+    ] {
+        let mut browser = service.browser();
+        let page = browser.get("/oauth/sign_in").await;
+        let fields = [("username", name), ("password", password)];
+        let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
+        assert_eq!(response.status, status, "{name}");
+    }
+    // A sign-up cannot take over the address of an existing account.
+    let mut squatter = ALICE;
+    (squatter[0].1, squatter[1].1) = ("mallory", "bob@example.org");
+    assert_eq!(sign_up(&app(&service).await, &squatter).await.status, 200);
+    let bob = service.store().account_by_email("bob@example.org").await.unwrap().unwrap();
+    assert_eq!(bob.name, "bob");
+}
+
+#[tokio::test]
+async fn a_name_may_contain_dots_and_hyphens_inside() {
+    let service = Service::with(unlimited()).await;
+    let app = app(&service).await;
+    let mut fields = ALICE;
+    fields[0].1 = "al.ice-b";
+    let token = sign_up(&app, &fields).await.expect(StatusCode::OK);
+    let alice = service.anonymous().with_token(token["access_token"].as_str().unwrap());
+    let whoami = alice.get("/_matrix/client/v3/account/whoami").await.expect(StatusCode::OK);
+    assert_eq!(whoami["user_id"], "@al.ice-b:ring.example");
+    let mut browser = service.browser();
+    let page = browser.get("/oauth/sign_in").await;
+    let sign_in = [("username", "al.ice-b"), ("password", "correct horse")];
+    assert_eq!(browser.submit(&page, "/oauth/sign_in", &sign_in).await.status, 303);
+    for wrong in [".alice", "alice-", "a/b"] {
+        fields[0].1 = wrong;
+        assert_eq!(sign_up(&app, &fields).await.status, 422, "{wrong}");
+    }
 }
 
 #[tokio::test]
@@ -185,7 +235,10 @@ async fn each_token_error_has_its_text_and_challenge() {
     assert_eq!(loud.get(path).await.status, 200);
 
     let reader = service.user_with_scopes("alice", "read:statuses").await;
-    expect(&reader, 403, "This action is outside the authorized scopes", "").await;
+    let outside = "This action is outside the authorized scopes";
+    let challenge =
+        format!("{realm}, error=\"insufficient_scope\", error_description=\"{outside}\"");
+    expect(&reader, 403, outside, &challenge).await;
     let app = anonymous.with_token(service.issue(None, "read").await.reveal());
     // A token of the app itself has no user.
     expect(&app, 422, "This method requires an authenticated user", "").await;

@@ -1,6 +1,8 @@
 //! `GET /oauth/authorize`: validation, error pages, and responses to the app.
 
+use crate::support::client::address;
 use crate::support::oauth_client::CALLBACK;
+use crate::support::service::config;
 use crate::support::{Browser, OAuthClient, Service};
 
 async fn with_alice() -> (Service, OAuthClient, Browser) {
@@ -68,10 +70,16 @@ async fn an_invalid_client_or_redirect_uri_is_never_redirected() {
     }
 }
 
-// RFC 9700, section 4.11.2.
+/// Lets the app in, so that it has a token.
+async fn approve(client: &OAuthClient, browser: &mut Browser) {
+    let code = client.code(browser, "alice", &[]).await;
+    assert_eq!(client.redeem(&code, &[]).await.status, 200);
+}
+
 #[tokio::test]
-async fn other_errors_are_sent_to_the_app_after_sign_in() {
-    let (_service, client, _) = with_alice().await;
+async fn other_errors_are_sent_to_an_app_that_the_user_has_approved() {
+    let (_service, client, mut browser) = with_alice().await;
+    approve(&client, &mut browser).await;
     let challenge = ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
     for (more, error) in [
         (vec![("scope", "nope")], "invalid_scope"),
@@ -85,29 +93,70 @@ async fn other_errors_are_sent_to_the_app_after_sign_in() {
         (vec![challenge, ("code_challenge_method", "s256")], "invalid_request"),
         (vec![("code_challenge", "short"), ("code_challenge_method", "S256")], "invalid_request"),
     ] {
-        let mut browser = Browser::new(client.http.clone());
         let more: Vec<_> = [("state", "s")].into_iter().chain(more).collect();
-        let page = browser.get(&client.authorize(&more)).await;
+        // Without a session, only after sign-in.
+        let mut other = Browser::new(client.http.clone());
+        let page = other.get(&client.authorize(&more)).await;
         page.page(200, "name=\"password\"");
-        let response = browser.sign_in(&page, "alice").await;
+        let response = other.sign_in(&page, "alice").await;
         let parameters = response.redirected(CALLBACK);
         assert_eq!(parameters["error"], error, "{more:?}");
         assert_eq!((&*parameters["state"], &*parameters["iss"]), ("s", "https://ring.example/"));
         assert!(!parameters["error_description"].is_empty());
         assert_eq!(parameters.get("code"), None);
-        // With a session the error is sent at once.
+        // With a session, at once.
         let again = browser.get(&client.authorize(&more)).await;
         assert_eq!(again.redirected(CALLBACK)["error"], error);
     }
     for wrong in ["token", "id_token", "code token", "Code", "code "] {
-        let mut browser = Browser::new(client.http.clone());
         let url = client
             .authorize(&[])
             .replace("response_type=code", &format!("response_type={}", wrong.replace(' ', "%20")));
-        let page = browser.get(&url).await;
-        let response = browser.sign_in(&page, "alice").await;
+        let response = browser.get(&url).await;
         assert_eq!(response.redirected(CALLBACK)["error"], "unsupported_response_type", "{wrong}");
     }
+}
+
+// RFC 9700, section 4.11.2.
+#[tokio::test]
+async fn an_error_is_not_sent_to_an_app_that_the_user_never_approved() {
+    let (service, client, mut browser) = with_alice().await;
+    approve(&client, &mut browser).await;
+    let evil = OAuthClient::register_with(
+        service.anonymous(),
+        "https://evil.example/cb\nurn:ietf:wg:oauth:2.0:oob",
+        "read",
+    )
+    .await;
+    let wrong = [("scope", "nope"), ("state", "\"><script>")];
+    let link = "href=\"https://evil.example/cb?error=invalid_scope&#38;error_description=";
+    // Signed in, and after sign-in; again and again.
+    let mut other = service.browser();
+    let sign_in_page = other.get(&evil.authorize(&wrong)).await;
+    let after_sign_in = other.sign_in(&sign_in_page, "alice").await;
+    for page in [
+        browser.get(&evil.authorize(&wrong)).await,
+        browser.get(&evil.authorize(&wrong)).await,
+        after_sign_in,
+    ] {
+        page.page(400, link);
+        page.page(400, "Back to \u{2068}Tusky\u{2069}");
+        page.page(400, "<bdi>evil.example</bdi>");
+        assert!(!page.text.contains("<script>"), "{page:?}");
+    }
+    let post = [("scope", "nope"), ("response_mode", "form_post")];
+    let page = browser.get(&evil.authorize(&post)).await;
+    page.page(400, "Back to \u{2068}Tusky\u{2069}");
+    assert_eq!(page.form("https://evil.example/cb")[0].1, "invalid_scope");
+    assert!(!page.text.contains("<script"), "the form is not submitted by itself: {page:?}");
+    let shown = evil.with_redirect_uri("urn:ietf:wg:oauth:2.0:oob");
+    browser.get(&shown.authorize(&wrong)).await.page(400, "invalid_scope");
+
+    // The user decides, also about a valid request.
+    let page = browser.get(&evil.authorize(&[])).await;
+    let denied = browser.decide(&page, "deny").await;
+    assert_eq!(denied.redirected("https://evil.example/cb")["error"], "access_denied");
+    browser.get(&evil.authorize(&wrong)).await.page(400, link);
 }
 
 #[tokio::test]
@@ -125,16 +174,69 @@ async fn an_approved_request_returns_code_state_and_issuer() {
 }
 
 #[tokio::test]
-async fn a_state_of_8_kib_is_returned_and_a_longer_one_rejected() {
+async fn a_state_of_4_kib_is_returned_and_a_longer_one_rejected() {
     let (_service, client, mut browser) = with_alice().await;
-    client.code(&mut browser, "alice", &[]).await;
-    let (long, longer) = ("s".repeat(8192), "s".repeat(8193));
-    let page = browser.get(&client.authorize(&[("state", &long)])).await;
-    let response = browser.decide(&page, "allow").await;
+    approve(&client, &mut browser).await;
+    let (long, longer) = ("s".repeat(4096), "s".repeat(4097));
+    let response = browser.get(&client.authorize(&[("state", &long)])).await;
     assert_eq!(response.redirected(CALLBACK)["state"], long);
     let response = browser.get(&client.authorize(&[("state", &longer)])).await;
     let parameters = response.redirected(CALLBACK);
     assert_eq!((&*parameters["error"], parameters.get("state")), ("invalid_request", None));
+    let huge = "s".repeat(9000);
+    browser.get(&client.authorize(&[("state", &huge)])).await.page(400, "too long");
+    // Unknown parameters are not stored, so they may be long.
+    browser.get(&client.authorize(&[("x", &huge), ("scope", "push")])).await.page(200, "decision");
+}
+
+#[tokio::test]
+async fn new_authorization_requests_are_limited_by_address() {
+    let (service, client, mut browser) = with_alice().await;
+    for request in 0..60 {
+        let page = service.browser().get(&client.authorize(&[])).await;
+        page.page(200, "name=\"password\"");
+        assert_eq!(page.header("x-ratelimit-remaining"), (59 - request).to_string());
+    }
+    let page = service.browser().get(&client.authorize(&[])).await;
+    page.page(429, "Too many requests");
+    assert_eq!(page.header("retry-after"), "300");
+    assert!(page.header("ratelimit").contains("\"authorization_request\";r=0"), "{page:?}");
+    // What stores nothing is not limited: other pages, errors, and requests that are approved
+    // already.
+    browser
+        .get(&client.with_redirect_uri("https://evil.example/").authorize(&[]))
+        .await
+        .page(400, "invalid_request");
+    let mut elsewhere = Browser::new(service.anonymous().at(address(9)));
+    approve(&client, &mut elsewhere).await;
+    for _ in 0..70 {
+        assert_eq!(elsewhere.get(&client.authorize(&[])).await.status, 303);
+    }
+    service.clock.advance(300);
+    browser.get(&client.authorize(&[])).await.page(200, "name=\"password\"");
+}
+
+#[tokio::test]
+async fn the_oldest_requests_are_deleted_when_too_many_wait() {
+    let service = Service::with(config(|config| config.oauth.max_pending_requests = 3)).await;
+    service.add_account("alice").await;
+    let client = service.client().await;
+    let mut waiting = Vec::new();
+    for _ in 0..5 {
+        let mut browser = service.browser();
+        let page = browser.get(&client.authorize(&[])).await;
+        waiting.push((browser, page));
+        service.clock.advance(1);
+    }
+    for (index, (mut browser, page)) in waiting.into_iter().enumerate() {
+        let fields = [("username", "alice"), ("password", "correct horse alice")];
+        let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
+        if index < 2 {
+            response.page(400, "no longer open");
+        } else {
+            browser.follow(&response).await.page(200, "decision");
+        }
+    }
 }
 
 #[tokio::test]
@@ -228,15 +330,15 @@ async fn the_scope_defaults_to_read_and_covers_its_children() {
 #[tokio::test]
 async fn only_get_and_post_are_allowed() {
     let (service, client, _) = with_alice().await;
+    // HEAD must not issue a code, which would be lost.
     for method in ["HEAD", "PUT", "DELETE", "TRACE", "PATCH"] {
         let response =
             service.anonymous().send(&format!("{method} {}", client.authorize(&[])), "").await;
-        assert_eq!(response.status, 405, "{method}");
-        assert!(response.header("allow").contains("GET"), "{method}");
+        assert_eq!((response.status, response.header("allow")), (405, "GET,POST"), "{method}");
+        let resume = format!("{method} /oauth/authorize/resume?request=x");
+        let response = service.anonymous().send(&resume, "").await;
+        assert_eq!((response.status, response.header("allow")), (405, "GET"), "{method}");
     }
-    // HEAD must not issue a code, which would be lost.
-    let resume = service.anonymous().send("HEAD /oauth/authorize/resume?request=x", "").await;
-    assert_eq!((resume.status, resume.header("allow")), (405, "GET"));
 }
 
 #[tokio::test]

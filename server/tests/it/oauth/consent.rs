@@ -1,5 +1,6 @@
 //! The consent page and the decision.
 
+use crate::support::browser::form;
 use crate::support::oauth_client::{CALLBACK, token_of};
 use crate::support::{Browser, OAuthClient, Service, TestResponse};
 
@@ -45,7 +46,7 @@ async fn a_denied_request_returns_access_denied_and_stores_nothing() {
     browser.get(&client.authorize(&[])).await.page(200, "name=\"decision\"");
     let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
-    assert!(service.store().granted_scopes(id, app, service.now()).await.unwrap().is_empty());
+    assert!(service.store().active_grants(id, app, service.now()).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -72,6 +73,60 @@ async fn the_same_scopes_are_granted_again_without_asking() {
     assert_eq!(browser.get(&client.authorize(&again)).await.status, 303);
     client.post("/oauth/revoke", &[("token", &second)]).await;
     browser.get(&client.authorize(&again)).await.page(200, "decision");
+}
+
+// RFC 8252, section 8.6.
+#[tokio::test]
+async fn a_program_on_another_port_is_not_let_in_without_asking() {
+    const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+    let pkce = [
+        ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"),
+        ("code_challenge_method", "S256"),
+    ];
+    let (service, _, mut browser) = with_alice().await;
+    let uris = "http://127.0.0.1/cb\ncom.example.app:/cb";
+    let native = OAuthClient::register_with(service.anonymous(), uris, "read").await;
+    for (first, other) in [
+        ("http://127.0.0.1:5000/cb", "http://127.0.0.1:6666/cb"),
+        ("com.example.app:/cb", "http://127.0.0.1:5001/cb"),
+    ] {
+        let (client, other) = (native.with_redirect_uri(first), native.with_redirect_uri(other));
+        let code = client.code(&mut browser, "alice", &pkce).await;
+        let verifier = [("code_verifier", VERIFIER)];
+        assert_eq!(client.redeem(&code, &verifier).await.status, 200);
+        // The same URI with PKCE is approved, everything else is asked for.
+        assert!(browser.get(&client.authorize(&pkce)).await.redirected(first).contains_key("code"));
+        browser.get(&client.authorize(&[])).await.page(200, "decision");
+        browser.get(&other.authorize(&pkce)).await.page(200, "decision");
+        browser.get(&other.authorize(&[])).await.page(200, "decision");
+    }
+}
+
+#[tokio::test]
+async fn the_website_is_shown_only_if_the_response_goes_there() {
+    let (service, _, mut browser) = with_alice().await;
+    let page = browser.get("/oauth/sign_in").await;
+    browser.sign_in(&page, "alice").await;
+    for (redirect_uri, is_shown) in [
+        ("https://tusky.app/cb", true),
+        ("https://evil.example/cb", false),
+        ("https://tusky.app.evil.example/cb", false),
+        ("tusky://cb", false),
+        ("http://127.0.0.1/cb", false),
+    ] {
+        let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
+        let fields = [
+            ("client_name", "Tusky"),
+            ("redirect_uris", redirect_uri),
+            ("website", "https://Tusky.app/about"),
+        ];
+        let app = http.send("POST /api/v1/apps", form(&fields)).await.json();
+        let (id, secret) = (app["client_id"].as_str().unwrap().to_owned(), String::new());
+        let client = OAuthClient { http, id, secret, redirect_uri: redirect_uri.to_owned() };
+        let page = browser.get(&client.authorize(&[])).await;
+        page.page(200, "decision");
+        assert_eq!(page.text.contains("<bdi>tusky.app</bdi>"), is_shown, "{redirect_uri}");
+    }
 }
 
 #[tokio::test]

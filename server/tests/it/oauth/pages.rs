@@ -59,13 +59,29 @@ async fn every_page_has_security_headers() {
 }
 
 #[tokio::test]
-async fn hsts_is_sent_only_over_https() {
+async fn hsts_is_sent_with_every_response_over_https() {
     let plain = crate::support::service::config(|config| {
         config.base_url = Some("http://ring.example".parse().unwrap());
     });
     let service = Service::with(plain).await;
-    let page = service.anonymous().get("/oauth/sign_in").await;
-    assert_eq!(page.header("strict-transport-security"), "");
+    let secure = Service::start().await;
+    for request in [
+        "GET /oauth/sign_in",
+        "GET /oauth/authorize",
+        "POST /oauth/token",
+        "GET /api/v2/instance",
+        "OPTIONS /api/v1/apps",
+        "GET /_matrix/client/v3/pushrules/",
+        "GET /.well-known/oauth-authorization-server",
+        "GET /static/nothing",
+        "GET /healthz",
+        "GET /nowhere",
+    ] {
+        let response = secure.anonymous().send(request, "").await;
+        assert_eq!(response.header("strict-transport-security"), "max-age=31536000", "{request}");
+        let response = service.anonymous().send(request, "").await;
+        assert_eq!(response.header("strict-transport-security"), "", "{request}");
+    }
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use axum::http::StatusCode;
 use belfry::config::{Config, LimitMode};
+use belfry::store::NO_PASSWORD;
 use serde_json::json;
 
 use super::{minimal_rule, pushrules};
@@ -35,7 +36,7 @@ async fn service_registered_by(registration: &str) -> (Service, TestClient) {
     let mut config: Config = toml::from_str(&settings).unwrap();
     config.limits.mode = LimitMode::Off;
     let service = Service::with(config).await;
-    for name in ["irc_bot", "irc_ann", "zoe"] {
+    for name in ["irc_ann", "zoe"] {
         service.add_account(name).await;
     }
     let bridge = service.anonymous().with_token("as_token_of_irc");
@@ -52,6 +53,37 @@ async fn an_application_service_acts_for_a_user_of_its_namespace() {
     assert_eq!(bridge.user_rule_ids(path).await, ["a"]);
     let path = "global/content/?user_id=@irc_ann:ring.example";
     assert_eq!(bridge.get_rules(path).await[0]["pattern"], "irc_ann");
+}
+
+#[tokio::test]
+async fn nobody_can_register_the_sender_of_an_application_service() {
+    let (service, bridge) = service_registered_by(&REGISTRATION.replace("irc_bot", "helper")).await;
+    let anonymous = service.anonymous();
+    // Its account exists from the start, and nobody can sign in to it.
+    bridge.put_ok("global/content/secret", &json!({ "actions": [], "pattern": "x" })).await;
+    let sender = service.store().account_by_name("helper").await.unwrap().unwrap();
+    assert_eq!((sender.password.as_str(), sender.email), (NO_PASSWORD, None));
+    for password in ["", "!", "correct horse helper"] {
+        let body = json!({ "type": "m.login.password", "user": "helper", "password": password });
+        let login = anonymous.send("POST /_matrix/client/v3/login", body.to_string());
+        assert_eq!(login.await.errcode(), (403, "M_FORBIDDEN".into()), "{password:?}");
+    }
+    // Also if the account was deleted: the name stays reserved.
+    service.execute_sql("delete from accounts where name = 'helper'");
+    let auth = json!({ "type": "m.login.dummy" });
+    let body = json!({ "username": "helper", "password": "correct horse", "auth": auth });
+    let register = anonymous.send("POST /_matrix/client/v3/register", body.to_string());
+    assert_eq!(register.await.errcode(), (400, "M_EXCLUSIVE".into()));
+    let app = service.client().await.app_token("write:accounts").await;
+    let app = service.anonymous().with_token(&app).with("content-type", "application/json");
+    let body = json!({
+        "username": "helper", "email": "a@b.example", "password": "correct horse",
+        "agreement": true,
+    });
+    let sign_up = app.send("POST /api/v1/accounts", body.to_string()).await;
+    assert_eq!(sign_up.status, 422);
+    assert_eq!(sign_up.json()["details"]["username"][0]["error"], "ERR_RESERVED");
+    assert!(service.store().account_by_name("helper").await.unwrap().is_none());
 }
 
 #[tokio::test]

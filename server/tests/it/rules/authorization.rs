@@ -5,7 +5,8 @@ use belfry::store::NewToken;
 use serde_json::json;
 
 use super::{minimal_rule, pushrules, service};
-use crate::support::{Process, process};
+use crate::support::service::config;
+use crate::support::{Process, Service, process};
 
 #[tokio::test]
 async fn requests_without_a_token_are_rejected() {
@@ -63,6 +64,16 @@ async fn every_endpoint_under_every_prefix_requires_a_token() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn tokens_in_the_query_can_be_switched_off() {
+    let service = Service::with(config(|config| config.oauth.query_tokens = false)).await;
+    let alice = service.user("alice").await;
+    let in_query = pushrules(&format!("?access_token={}", alice.token()));
+    let response = service.anonymous().get(&in_query).await;
+    assert_eq!(response.errcode(), (401, "M_MISSING_TOKEN".into()));
+    assert_eq!(alice.get(&in_query).await.status, 200, "only the header is read");
 }
 
 #[tokio::test]

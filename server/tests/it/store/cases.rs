@@ -48,6 +48,7 @@ pub(super) fn account(id: i64, name: &str) -> Account {
         id,
         name: name.to_owned(),
         email: Some(format!("{name}@example.org")),
+        unverified_email: None,
         password: PASSWORD.to_owned(),
         created_at: at(1_700_000_000),
         disabled_at: None,

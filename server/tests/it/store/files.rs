@@ -53,7 +53,8 @@ async fn a_newer_postgres_database_is_rejected() {
 async fn a_database_of_a_development_snapshot_is_rejected() {
     let database = TestDatabase::sqlite();
     drop(open(&database).await.unwrap());
-    connect(&database.database).execute("update migrations set number = 3", []).unwrap();
+    let snapshot = "delete from migrations; insert into migrations values (3, 0)";
+    connect(&database.database).execute_batch(snapshot).unwrap();
 
     let Err(error) = open(&database).await else { panic!("the database was opened") };
 

@@ -112,6 +112,7 @@ impl Service {
             id: random::id(self.now()),
             name: name.to_owned(),
             email: Some(format!("{name}@example.org")),
+            unverified_email: None,
             password: self.state.passwords.hash(password).await.unwrap(),
             created_at: self.now(),
             disabled_at: None,

@@ -65,6 +65,27 @@ impl AbuseGuard {
         self.check(&active, CountMode::Check, &active.abuse.app_registration(self.from)).await
     }
 
+    /// Counts a new authorization request, before it is stored.
+    pub async fn authorization_request(&self) -> Result<(), LimitExceeded> {
+        let active = self.state.limits.active();
+        self.check(&active, CountMode::Check, &active.abuse.authorization_request(self.from)).await
+    }
+
+    /// Checks the number of sign-ups before anything is said about a name, without counting.
+    pub async fn name_lookup(&self) -> Result<(), LimitExceeded> {
+        let active = self.state.limits.active();
+        self.check(&active, CountMode::Peek, &active.table.sign_up_buckets(self.from)).await
+    }
+
+    /// Counts the name of an existing account that a sign-up revealed like a sign-up, so that
+    /// names cannot be tried out faster than accounts can be created.
+    pub async fn revealed_name(&self) {
+        let active = self.state.limits.active();
+        let buckets = active.table.sign_up_buckets(self.from);
+        // The limit is enforced before the next lookup.
+        let _ = self.check(&active, CountMode::Charge, &buckets).await;
+    }
+
     /// Counts a sign-up through the Matrix API, under the limits of Mastodon's sign-up endpoint
     /// except those of every request, which have counted this one already.
     pub async fn sign_up(&self) -> Result<(), LimitExceeded> {

@@ -27,6 +27,26 @@ pub(in crate::store) async fn a_request_is_found_only_in_its_browser_until_it_ex
     assert_eq!(found("other", "b", 1).await, None);
 }
 
+pub(in crate::store) async fn the_oldest_requests_are_deleted_beyond_a_maximum(store: Store) {
+    for second in 0..5 {
+        let request = StoredRequest { expires_at: at(100 + second / 2), ..request() };
+        store.add_request(hashed(&format!("h{second}")), &request).await.unwrap();
+    }
+    let remaining = async || {
+        let mut count = 0;
+        for second in 0..5 {
+            let handle = hashed(&format!("h{second}"));
+            let found = store.request(handle, hashed("b"), at(1)).await.unwrap();
+            count += usize::from(found.is_some());
+        }
+        (count, store.request(hashed("h4"), hashed("b"), at(1)).await.unwrap().is_some())
+    };
+    for (max, expected) in [(9, 5), (5, 5), (4, 4), (3, 3), (1, 1)] {
+        store.trim_requests(max).await.unwrap();
+        assert_eq!(remaining().await, (expected, true), "{max}");
+    }
+}
+
 pub(in crate::store) async fn a_request_is_rebound_only_by_its_browser(store: Store) {
     store.add_request(hashed("h"), &request()).await.unwrap();
     let rebind = async |from, to, account| {

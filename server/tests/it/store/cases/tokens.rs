@@ -1,10 +1,13 @@
 //! Tokens.
 
-use belfry::store::{NewToken, SignInOutcome, Store, UpdateOutcome};
+use belfry::store::{CodeOutcome, Consent, NewToken, SignInOutcome, Store, UpdateOutcome};
 use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::HashedSecret;
 
-use super::{PASSWORD, at, hashed, run_concurrently, token, with_alice};
+use super::{
+    PASSWORD, at, grant, hashed, issue_code, redeem, run_concurrently, session_of, token,
+    with_alice,
+};
 
 pub(in crate::store) async fn a_token_is_read_back_with_its_account(store: Store) {
     with_alice(&store).await;
@@ -97,7 +100,7 @@ pub(in crate::store) async fn a_token_of_a_disabled_account_is_reported_at_once(
     assert_eq!(disabled_at().await, None);
 }
 
-pub(in crate::store) async fn granted_scopes_are_those_of_valid_tokens(store: Store) {
+pub(in crate::store) async fn active_grants_are_those_of_valid_tokens(store: Store) {
     with_alice(&store).await;
     let issue = async |secret, app, account, scopes: &str, expires_at| {
         let scopes = scopes.parse().unwrap();
@@ -114,8 +117,8 @@ pub(in crate::store) async fn granted_scopes_are_those_of_valid_tokens(store: St
     store.revoke_token(hashed("revoked").lookup, at(1)).await.unwrap();
 
     let granted = async |now| {
-        let scopes = store.granted_scopes(7, 1, at(now)).await.unwrap();
-        let mut scopes: Vec<String> = scopes.iter().map(ToString::to_string).collect();
+        let grants = store.active_grants(7, 1, at(now)).await.unwrap();
+        let mut scopes: Vec<String> = grants.iter().map(|grant| grant.scopes.to_string()).collect();
         scopes.sort();
         scopes
     };
@@ -156,4 +159,41 @@ pub(in crate::store) async fn a_token_with_the_right_lookup_key_and_another_secr
         assert_eq!(store.cached_token(&forged), None, "{reading}");
         assert!(store.token(hashed("t")).await.unwrap().is_some(), "{reading}");
     }
+}
+
+pub(in crate::store) async fn nothing_is_opened_while_an_account_or_app_is_disabled(store: Store) {
+    with_alice(&store).await;
+    issue_code(&store, "c", &grant()).await;
+    let session = session_of(&store, 7).await.lookup;
+    let open_all = async || {
+        let (code, consent) = (hashed("late code"), Consent { session, implied_at: None });
+        (
+            store.add_token(&token("late", Some(7))).await.unwrap(),
+            store.add_token_for_password(&token("later", Some(7)), PASSWORD).await.unwrap(),
+            store.add_code(code, &grant(), consent).await.unwrap(),
+            redeem(&store, "c", "redeemed").await,
+        )
+    };
+    let nothing =
+        (UpdateOutcome::NotFound, SignInOutcome::PasswordChanged, CodeOutcome::ConsentEnded, false);
+    store.set_app_disabled_at(1, Some(at(10))).await.unwrap();
+    assert_eq!(open_all().await, nothing);
+    assert_eq!(store.add_token(&token("app", None)).await.unwrap(), UpdateOutcome::NotFound);
+    store.set_app_disabled_at(1, None).await.unwrap();
+
+    store.set_account_disabled_at(7, Some(at(10))).await.unwrap();
+    assert_eq!(open_all().await, nothing);
+    let late_session = store.add_session(hashed("s"), &super::session(7, 900), PASSWORD).await;
+    assert_eq!(late_session.unwrap(), SignInOutcome::PasswordChanged);
+    store.set_account_disabled_at(7, None).await.unwrap();
+
+    for secret in ["late", "later", "redeemed", "app"] {
+        assert_eq!(store.token(hashed(secret)).await.unwrap(), None, "{secret}");
+    }
+    assert_eq!(store.session(hashed("s"), at(11)).await.unwrap(), None);
+    assert_eq!(store.code(hashed("late code")).await.unwrap(), None);
+    // The code of before is still valid, and remembers its redirect URI.
+    assert!(redeem(&store, "c", "redeemed").await);
+    let grants = store.active_grants(7, 1, at(20)).await.unwrap();
+    assert_eq!(grants[0].redirect_uri.as_deref(), Some("tusky://oauth"));
 }
