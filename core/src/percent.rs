@@ -23,6 +23,9 @@ pub enum PercentError {
 
 /// Decodes one segment of a path. A `+` is a plus sign.
 pub fn decode_segment(text: &str) -> Result<Cow<'_, str>, PercentError> {
+    if !text.contains('%') {
+        return Ok(Cow::Borrowed(text));
+    }
     let is_escape = |rest: &str| matches!(rest.as_bytes(), [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
     if !text.split('%').skip(1).all(is_escape) {
         return Err(PercentError::InvalidEscape);
