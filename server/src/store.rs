@@ -12,6 +12,7 @@ mod codes;
 mod database;
 mod engine;
 mod epochs;
+mod grants;
 mod invalidation;
 mod migrations;
 mod postgres;

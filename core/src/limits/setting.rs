@@ -198,7 +198,12 @@ mod tests {
         let settings = json!({"sign_in_name": {"requests": 3}, "client_secret": false});
         let changed = abuse(settings).unwrap();
         let limits: Vec<_> = changed.limits().map(|l| (l.name(), l.requests())).collect();
-        let expected = [("sign_in_address", 25), ("sign_in_name", 3), ("app_registration", 30)];
+        let expected = [
+            ("sign_in_address", 25),
+            ("sign_in_name", 3),
+            ("app_registration", 30),
+            ("authorization_request", 60),
+        ];
         assert_eq!(limits, expected);
         for (settings, expected) in [
             (json!({"sign_in": {"requests": 3}}), "sign_in: there is no such limit"),

@@ -76,7 +76,7 @@ fn rejected(
     fields: &[(&'static str, String)],
 ) -> Result<String, askama::Error> {
     let (error, host) = (OAuthError::InvalidScope, Some("tusky.example".to_owned()));
-    let url = "https://tusky.example/callback?error=invalid_scope";
+    let url = "https://tusky.example/callback";
     RejectedPage { layout, app, host, error, url, fields }.render()
 }
 

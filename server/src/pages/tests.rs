@@ -57,6 +57,9 @@ fn no_variable_is_left_unfilled() {
     }
 }
 
+/// The redirect URI of the app.
+const CALLBACK: &str = "https://tusky.example/callback";
+
 #[test]
 fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
     for (name, page) in every_page("Tusky") {
@@ -76,12 +79,13 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
         }
         for path in values(&page, "src").into_iter().chain(values(&page, "href")) {
             let allowed = assets::ALL.iter().any(|asset| asset.path() == path)
-                || ["/auth/sign_in", "/oauth/account"].contains(&path);
+                || ["/auth/sign_in", "/oauth/account", CALLBACK].contains(&path);
             assert!(allowed, "{name}: {path}");
         }
         // Only the response to the app goes to another origin.
         let others = page
-            .replace("action=\"https://tusky.example/callback\"", "")
+            .replace(&format!("action=\"{CALLBACK}\""), "")
+            .replace(&format!("href=\"{CALLBACK}\""), "")
             .replace("name=\"iss\" value=\"https://social.example/\"", "");
         assert!(!others.contains("http:") && !others.contains("https:"), "{name}");
     }
@@ -99,10 +103,17 @@ fn the_name_of_an_app_is_escaped() {
         ("&lt;", "&#38;lt;"),
     ] {
         for (name, page) in every_page(evil) {
-            let names_it =
-                ["account.", "consent", "code.", "form-post", "sign-in-app", "sign-in-wrong"]
-                    .iter()
-                    .any(|page| name.starts_with(page));
+            let names_it = [
+                "account.",
+                "consent",
+                "code.",
+                "form-post",
+                "rejected",
+                "sign-in-app",
+                "sign-in-wrong",
+            ]
+            .iter()
+            .any(|page| name.starts_with(page));
             assert_eq!(page.contains(shown), names_it, "{name}: {page}");
             assert!(evil == shown || !page.contains(evil), "{name}: {page}");
         }
@@ -135,7 +146,8 @@ fn every_form_of_ours_has_the_csrf_token() {
     for (name, page) in every_page("Tusky") {
         let forms = page.matches("<form method=\"post\"").count();
         assert_eq!(page.matches("<form").count(), forms, "{name}");
-        let ours = if name.starts_with("form-post") { 0 } else { forms };
+        let is_response = name.starts_with("form-post") || name.starts_with("rejected");
+        let ours = if is_response { 0 } else { forms };
         let tokens = page.matches("<input type=\"hidden\" name=\"csrf\" value=\"c\">").count();
         assert_eq!(tokens, ours, "{name}");
     }

@@ -68,6 +68,7 @@ impl From<&Binding> for BindingJson {
     }
 }
 
+/// Parses the stored form of a binding; `None` if it is unreadable.
 pub(super) fn binding_from_json(text: &str) -> Option<Binding> {
     let stored: BindingJson = serde_json::from_str(text).ok()?;
     let challenge = match stored.code_challenge {

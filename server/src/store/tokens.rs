@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use belfry_core::oauth::grant::ActiveGrant;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::{HashedSecret, LookupKey};
@@ -10,7 +9,6 @@ use jiff::Timestamp;
 
 use super::audit::insert_event;
 use super::authorized_apps::lock_account;
-use super::codes::binding_from_json;
 use super::engine::{Batch, FromRow, Row, Statement, sql};
 use super::invalidation::Invalidation;
 use super::{SignInOutcome, Store, StoreError, UpdateOutcome};
@@ -45,14 +43,6 @@ impl FromRow for Token {
             revoked_at: row.take()?,
             app_disabled_at: row.take()?,
         })
-    }
-}
-
-impl FromRow for ActiveGrant {
-    fn from_row(mut row: Row) -> Result<Self, StoreError> {
-        let scopes = row.take()?;
-        let binding = row.take::<Option<String>>()?.and_then(|text| binding_from_json(&text));
-        Ok(Self { scopes, redirect_uri: binding.map(|binding| binding.redirect_uri) })
     }
 }
 
@@ -105,21 +95,6 @@ impl Store {
     pub fn cached_token(&self, secret: &HashedSecret) -> Option<Arc<Token>> {
         let (digest, token) = self.cache.tokens.get(&secret.lookup)?;
         (digest == secret.digest).then_some(token)
-    }
-
-    /// The grants of an account to an app, from its valid tokens.
-    pub async fn active_grants(
-        &self,
-        account_id: i64,
-        app_id: i64,
-        now: Timestamp,
-    ) -> Result<Vec<ActiveGrant>, StoreError> {
-        let select = sql(
-            "select distinct scopes, binding from tokens where account_id = $1 and app_id = $2 \
-             and revoked_at is null and (expires_at is null or expires_at > $3)",
-            [account_id.into(), app_id.into(), now.into()],
-        );
-        self.read_all(select).await
     }
 
     /// Revokes a token. If it is already revoked, it keeps the time of the first revocation.

@@ -227,7 +227,7 @@ fn nothing_but_the_port_of_a_loopback_uri_may_differ() {
         ("http://localhost/cb", "http://localhost.evil.example/cb"),
         ("http://localhost/cb", "http://localhost./cb"),
         ("http://127.0.0.2/cb", "http://127.0.0.2:51234/cb"),
-        ("http://app.example/cb", "http://app.example:51234/cb"),
+        ("https://app.example/cb", "https://app.example:51234/cb"),
     ] {
         assert_eq!(registered(own).match_requested(requested), None, "{own} for {requested}");
     }
@@ -249,7 +249,7 @@ fn the_remote_host_is_that_of_a_web_address() {
         ("https://app.example:8443/", Some("app.example")),
         ("https://APP.example", Some("app.example")),
         ("https://xn--pple-43d.com/cb", Some("xn--pple-43d.com")),
-        ("http://192.0.2.7/cb", Some("192.0.2.7")),
+        ("https://192.0.2.7/cb", Some("192.0.2.7")),
         ("https://[2001:db8::7]/cb", Some("[2001:db8::7]")),
         ("https://localhost.evil.example/cb", Some("localhost.evil.example")),
         ("http://127.0.0.1:4000/cb", None),
