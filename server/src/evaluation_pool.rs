@@ -38,7 +38,7 @@ pub struct EvaluationSlot(Arc<Slot>);
 
 struct Slot {
     threads: Arc<Semaphore>,
-    _slot: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
     account: Option<(i64, Arc<Mutex<HashSet<i64>>>)>,
 }
 
@@ -75,10 +75,10 @@ impl EvaluationPool {
         &self,
         account: Option<(i64, Arc<Mutex<HashSet<i64>>>)>,
     ) -> Result<EvaluationSlot, EvaluationError> {
-        let slot = Arc::clone(&self.slots).try_acquire_owned();
-        let slot = slot.map_err(|_| EvaluationError::QueueFull)?;
+        let permit = Arc::clone(&self.slots).try_acquire_owned();
+        let permit = permit.map_err(|_| EvaluationError::QueueFull)?;
         let threads = Arc::clone(&self.threads);
-        Ok(EvaluationSlot(Arc::new(Slot { threads, _slot: slot, account })))
+        Ok(EvaluationSlot(Arc::new(Slot { threads, _permit: permit, account })))
     }
 }
 

@@ -44,9 +44,9 @@ pub(super) fn measure(
         .with_body(JSON, format!(r#"{{"event":{},"members":[{members}]}}"#, expensive_event()));
     let attacks = [evaluate, explain(&attacker, expensive_event())];
     let measured = [
-        ("/healthz", Request::new("GET", "/healthz"), 0.99),
-        ("a token request", instance.request.clone(), 0.99),
-        ("another user's explain", explain(&other, expensive_event()), 1.0),
+        ("/healthz", Request::new("GET", "/healthz"), 99),
+        ("a token request", instance.request.clone(), 99),
+        ("another user's explain", explain(&other, expensive_event()), 100),
     ];
     let length = Duration::from_secs(u64::from(bench.seconds * ROUNDS));
     let stop = AtomicBool::new(false);
@@ -56,19 +56,19 @@ pub(super) fn measure(
             scope.spawn(move || repeat(&attack, address, || stop.load(Ordering::Relaxed)))
         });
         let end = Instant::now() + length;
-        let clients = measured.map(|(name, request, share)| {
+        let clients = measured.map(|(name, request, percentile)| {
             let client = scope.spawn(move || repeat(&request, address, || Instant::now() >= end));
-            (name, share, client)
+            (name, percentile, client)
         });
         let mut lines = Vec::new();
-        for (name, share, client) in clients {
+        for (name, percentile, client) in clients {
             let times = client.join().map_err(|_| "a client panicked")??;
-            lines.push(line(name, share, times));
+            lines.push(line(name, percentile, times));
         }
         stop.store(true, Ordering::Relaxed);
         for attacker in attackers {
             let times = attacker.join().map_err(|_| "a client panicked")??;
-            let load = line("expensive request", 0.5, times);
+            let load = line("expensive request", 50, times);
             lines.push(Line { target: None, ..load });
         }
         Ok(lines)
@@ -90,15 +90,12 @@ fn repeat(
     Ok(times)
 }
 
-fn line(name: &str, share: f64, mut times: Vec<Duration>) -> Line {
+fn line(name: &str, percentile: usize, mut times: Vec<Duration>) -> Line {
     times.sort();
-    let last = times.len().saturating_sub(1);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
-    let position = (last as f64 * share) as usize;
+    let position = times.len().saturating_sub(1) * percentile / 100;
     let value = times.get(position).map_or(f64::NAN, |time| time.as_secs_f64() * 1000.0);
-    let (what, target) = if share < 1.0 { ("p99", 100.0) } else { ("slowest", 1000.0) };
-    let what = if share < 0.9 { "median" } else { what };
-    let name = format!("{name} while expensive rules are evaluated, {what}");
+    let target = if percentile < 100 { 100.0 } else { 1000.0 };
+    let name = format!("{name} while expensive rules are evaluated, p{percentile}");
     let mut line = Line::figure(&name, value, "ms", Some(Target::AtMost(target)));
     line.measured = format!("{} requests", times.len());
     line

@@ -48,9 +48,9 @@ impl Text {
         }
         let first = literal.bytes().position(|byte| !is_word_byte(byte)).unwrap_or(literal.len());
         if first == 0 || literal.len() > MAX_COMPARED {
-            let word = (Boundary::Word, Boundary::Word);
+            let boundaries = (Boundary::Word, Boundary::Word);
             let mut budget = StepBudget::new(literal.len(), &self.lowered, work);
-            return search::find(&self.lowered, literal, 0, word, &mut budget).is_some();
+            return search::find(&self.lowered, literal, 0, boundaries, &mut budget).is_some();
         }
         if work.spend(self.words.len() / WORDS_PER_STEP).is_none() {
             return false;
