@@ -255,15 +255,11 @@ pub struct Security {
 }
 
 /// `[audit]`
-#[derive(Debug, Clone, Copy, SmartDefault, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuditSettings {
     /// How much of a client's address is recorded.
     pub addresses: AddressPolicy,
-    /// How long events are stored.
-    #[default(Duration::from_hours(90 * 24))]
-    #[serde(deserialize_with = "crate::duration::deserialize")]
-    pub retention: Duration,
 }
 
 /// An invalid configuration. The message names the setting and its source.

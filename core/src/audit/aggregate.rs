@@ -67,8 +67,8 @@ impl AggregatedEvent {
     pub fn subject_digest(&self) -> u64 {
         let Subject { kind, outcome, account, app, address, detail } = &self.subject;
         let text = format!("{kind}\n{outcome}\n{account:?}\n{app:?}\n{address:?}\n{detail:?}");
-        let [a, b, c, d, e, f, g, h, ..]: [u8; 32] = Sha256::digest(text).into();
-        u64::from_be_bytes([a, b, c, d, e, f, g, h])
+        let digest: [u8; 32] = Sha256::digest(text).into();
+        digest.first_chunk().map_or(0, |start| u64::from_be_bytes(*start))
     }
 }
 

@@ -57,14 +57,7 @@ pub(super) fn run(config: &Config) -> Result<(), CliError> {
             },
         ),
         ("security.txt", or(config.security.contact.first().map(Url::to_string), "none")),
-        (
-            "audit",
-            format!(
-                "addresses {}, kept {} h",
-                format!("{:?}", config.audit.addresses).to_lowercase(),
-                config.audit.retention.as_secs() / 3600
-            ),
-        ),
+        ("audit", format!("addresses {:?}", config.audit.addresses).to_lowercase()),
     ];
     for (name, value) in rows {
         writeln!(out, "{name:<14} {value}")?;

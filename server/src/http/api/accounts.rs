@@ -57,8 +57,8 @@ pub(crate) async fn sign_up(
         _ => rejected(Field::Username, FieldError::Taken),
     })?;
     let store = state.store.audited([audit.success(AuditKind::TokenIssue)]);
-    let issuer = TokenIssuer { store: &store, ..state.token_issuer() };
-    let issued = issuer.issue(app.id, Some(account.id), app.sign_up_scopes()).await?;
+    let tokens = TokenIssuer { store: &store, ..state.token_issuer() };
+    let issued = tokens.issue(app.id, Some(account.id), app.sign_up_scopes()).await?;
     Ok(Json(issued.into()))
 }
 

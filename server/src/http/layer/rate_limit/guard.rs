@@ -128,6 +128,6 @@ impl FromRequestParts<Arc<AppState>> for AbuseGuard {
         let address = Client::inspect(parts, state, |client| client.address).await;
         let outcome = parts.extensions.get::<GuardOutcome>().cloned().unwrap_or_default();
         let Ok(audit) = Audit::from_request_parts(parts, state).await;
-        Ok(Self { outcome, audit, ..Self::new(Arc::clone(state), address) })
+        Ok(Self { audit, outcome, ..Self::new(Arc::clone(state), address) })
     }
 }
