@@ -15,7 +15,7 @@ use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::passwords::Passwords;
 use crate::rule_index::RuleIndexCache;
-use crate::store::{RuleWriter, Store};
+use crate::store::{RuleWriter, Store, SweepOutcome};
 use crate::tokens::TokenIssuer;
 
 /// The state shared by all HTTP handlers.
@@ -81,6 +81,23 @@ impl AppState {
             clock,
             metrics,
         })
+    }
+
+    /// Deletes rows that are no longer needed, if a sweep is due.
+    pub async fn sweep(&self) {
+        match self.store.sweep(&self.config.retention, self.clock.now()).await {
+            Ok(SweepOutcome::Swept(deleted)) => {
+                for (table, rows) in deleted {
+                    let counter = self.metrics.deleted_rows.get_or_create(&[("table", table)]);
+                    counter.inc_by(rows as u64);
+                }
+            }
+            Ok(SweepOutcome::ClockUntrusted(until)) => {
+                tracing::debug!(%until, "the clock jumped or the server was stopped, not deleting");
+            }
+            Ok(SweepOutcome::NotDue) => {}
+            Err(error) => tracing::warn!(%error, "failed to delete expired rows"),
+        }
     }
 
     /// Issues tokens with the configured lifetime.

@@ -76,6 +76,8 @@ pub struct Config {
     pub http: Http,
     /// Database connections and cache.
     pub store: store::Options,
+    /// How long rows are stored that are no longer needed.
+    pub retention: store::RetentionSettings,
     /// Password hashing.
     pub passwords: PasswordSettings,
     /// The title and description of the service.

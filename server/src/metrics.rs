@@ -11,6 +11,8 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Metric, Registry};
 
+use crate::store::Store;
+
 const STATUS_CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// The metrics of this process.
@@ -30,6 +32,8 @@ pub struct Metrics {
     pub panics: Counter,
     /// The rate limiter.
     pub limits: LimitMetrics,
+    /// Rows deleted by sweeps, by table.
+    pub deleted_rows: Family<[(&'static str, &'static str); 1], Counter>,
 }
 
 impl Default for Metrics {
@@ -45,6 +49,11 @@ impl Default for Metrics {
         let request_duration = Histogram::new(exponential_buckets(0.0001, 2.0, 16));
         let help = "Time from the request head to the response head";
         registry.register("http_request_duration_seconds", help, request_duration.clone());
+        let deleted_rows: Family<_, _> =
+            register(&mut registry, "deleted_rows", "Rows deleted because they expired, by table");
+        for table in Store::SWEPT_TABLES {
+            drop(deleted_rows.get_or_create(&[("table", table)]));
+        }
         let help = "Whether reads may be served from the cache";
         Self {
             requests,
@@ -63,6 +72,7 @@ impl Default for Metrics {
             ),
             panics: register(&mut registry, "panics", "Handlers that panicked"),
             limits: LimitMetrics::new(&mut registry),
+            deleted_rows,
             registry,
         }
     }

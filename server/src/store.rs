@@ -10,6 +10,7 @@ mod authorized_apps;
 mod cache;
 mod codes;
 mod database;
+mod deletion;
 mod engine;
 mod epochs;
 mod grants;
@@ -17,6 +18,7 @@ mod invalidation;
 mod migrations;
 mod postgres;
 mod requests;
+mod retention;
 mod rule_writes;
 mod rulesets;
 mod sessions;
@@ -40,9 +42,11 @@ pub use self::authorized_apps::AuthorizedApp;
 use self::cache::Cache;
 pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
 pub use self::database::{Database, SecretUrl};
+pub use self::deletion::DeletedRows;
 use self::engine::{Batch, CheckedEngine, Engine, FromRow, Row, Rows, Statement, Value, sql};
 pub use self::migrations::SchemaPolicy;
 pub use self::requests::StoredRequest;
+pub use self::retention::{RetentionSettings, SweepOutcome};
 pub use self::rule_writes::{RuleWriteError, RuleWriter};
 pub use self::rulesets::{
     RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SerializedDocument, SnapshotEpoch,
@@ -194,17 +198,6 @@ impl Store {
     /// other nodes' writes are received.
     pub fn is_cache_enabled(&self) -> bool {
         self.cache.is_enabled()
-    }
-
-    /// Deletes requests, codes, sessions and tokens that expired more than a day before `now`.
-    pub async fn delete_expired(&self, now: Timestamp) -> Result<(), StoreError> {
-        let past = Timestamp::from_second(now.as_second() - 24 * 60 * 60).unwrap_or(Timestamp::MIN);
-        let batch = Batch::default()
-            .and(sql("delete from requests where expires_at < $1", [past.into()]))
-            .and(sql("delete from codes where expires_at < $1", [past.into()]))
-            .and(sql("delete from sessions where expires_at < $1", [past.into()]))
-            .and(sql("delete from tokens where expires_at < $1", [past.into()]));
-        self.engine.write(batch).await.map(drop)
     }
 
     /// Writes a batch, logs its audit events, and returns the rows of its other statements.

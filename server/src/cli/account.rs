@@ -12,7 +12,7 @@ use super::{CliError, DatabaseUse, LIST_PAGE, audited, read_secret, state};
 use crate::config::Config;
 use crate::passwords::Passwords;
 use crate::random;
-use crate::store::{Account, Email, ExistingAccess, Store};
+use crate::store::{Account, DeletedRows, Email, ExistingAccess, Store};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -33,6 +33,8 @@ pub(super) enum Command {
     Disable(Selector),
     /// Enable a disabled account
     Enable(Selector),
+    /// Delete an account with its sessions, tokens and push rules; its name stays reserved
+    Delete(Selector),
     /// Change a password and revoke sessions and tokens; a generated password is printed once
     Password {
         /// Account name
@@ -57,7 +59,9 @@ impl Command {
         match self {
             Self::Add { .. } => DatabaseUse::Create,
             Self::List => DatabaseUse::Read,
-            Self::Disable(_) | Self::Enable(_) | Self::Password { .. } => DatabaseUse::Write,
+            Self::Disable(_) | Self::Enable(_) | Self::Delete(_) | Self::Password { .. } => {
+                DatabaseUse::Write
+            }
         }
     }
 
@@ -86,6 +90,8 @@ impl Command {
                     check_email(email).map_err(|error| format!("the e-mail address {error}"))?;
                 }
                 let (hash, generated) = new_password(password_stdin).await?;
+                // The operator may reuse the name of a deleted account.
+                store.release_name(&name).await?;
                 let store = audited(store, now, AuditKind::AccountAdd);
                 let email = email.map(Email::Verified);
                 let account = store.create_account(now, name, email, hash).await?;
@@ -98,6 +104,18 @@ impl Command {
             }
             Self::Enable(account) => {
                 disable(store, &account.name, now, AuditKind::AccountEnable).await
+            }
+            Self::Delete(Selector { name }) => {
+                let account = find(store, &name).await?;
+                let store = audited(store, now, AuditKind::AccountDelete);
+                let deleted = store.delete_account(account.id, now).await?.unwrap_or_default();
+                let DeletedRows { sessions, codes, tokens, rulesets, requests } = deleted;
+                writeln!(
+                    stdout(),
+                    "account {name} deleted: {sessions} sessions, {tokens} tokens, {codes} codes, \
+                     {rulesets} rulesets, {requests} authorization requests"
+                )
+                .map_err(Into::into)
             }
             Self::Password { name, keep_tokens, password_stdin } => {
                 let account = find(store, &name).await?;

@@ -21,6 +21,8 @@ pub(super) enum Command {
     Disable(Selector),
     /// Enable a disabled app
     Enable(Selector),
+    /// Delete an app with its codes and tokens
+    Delete(Selector),
 }
 
 #[derive(Args)]
@@ -33,7 +35,7 @@ impl Command {
     pub(super) fn database_use(&self) -> DatabaseUse {
         match self {
             Self::List | Self::Show(_) => DatabaseUse::Read,
-            Self::Disable(_) | Self::Enable(_) => DatabaseUse::Write,
+            Self::Disable(_) | Self::Enable(_) | Self::Delete(_) => DatabaseUse::Write,
         }
     }
 
@@ -43,6 +45,20 @@ impl Command {
             Self::Show(app) => show(&find(store, &app.id).await?),
             Self::Disable(app) => disable(store, &app.id, now, AuditKind::AppDisable).await,
             Self::Enable(app) => disable(store, &app.id, now, AuditKind::AppEnable).await,
+            Self::Delete(app) => {
+                let App { id, details, .. } = find(store, &app.id).await?.app;
+                let store = audited(store, now, AuditKind::AppDelete);
+                let deleted = store.delete_app(id).await?.unwrap_or_default();
+                writeln!(
+                    stdout(),
+                    "app {id} ({}) deleted: {} tokens, {} codes, {} authorization requests",
+                    details.name,
+                    deleted.tokens,
+                    deleted.codes,
+                    deleted.requests
+                )
+                .map_err(Into::into)
+            }
         }
     }
 }

@@ -1,8 +1,10 @@
 //! `belfry config …`
 
 use std::io::{Write, stdout};
+use std::time::Duration;
 
 use clap::Subcommand;
+use jiff::SignedDuration;
 use url::Url;
 
 use super::CliError;
@@ -62,6 +64,14 @@ pub(super) fn run(config: &Config) -> Result<(), CliError> {
     for (name, value) in rows {
         writeln!(out, "{name:<14} {value}")?;
     }
+    let days = |duration: Duration| {
+        let shown = SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX);
+        format!("{shown:#}")
+    };
+    writeln!(out, "retention")?;
+    writeln!(out, "  {:<18} {}", "tokens", days(config.retention.tokens))?;
+    writeln!(out, "  {:<18} {}", "unused_apps", days(config.retention.unused_apps))?;
+    writeln!(out, "  {:<18} {}", "audit_events", days(config.retention.audit_events))?;
     writeln!(out, "limits")?;
     for (name, value) in ActiveLimits::new(config, &LimitMetrics::default()).describe() {
         writeln!(out, "  {name:<18} {value}")?;

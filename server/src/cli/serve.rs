@@ -21,21 +21,26 @@ use crate::serve::{raise_file_limit, serve};
 use crate::store::{Database, Store, create_private_directory};
 use crate::tls::Tls;
 
-/// Interval of deleting expired rows.
-const SWEEP_INTERVAL: Duration = Duration::from_hours(1);
+/// Interval of deleting expired rows, and expired rate limit windows from memory.
+const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
 /// Interval of storing counted audit events.
 const AUDIT_INTERVAL: Duration = Duration::from_secs(5);
-/// Interval of removing expired rate limit windows from memory.
-const SWEEP_LIMITS_INTERVAL: Duration = Duration::from_mins(1);
+/// Maximum time for background work to end after the last request.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Serves until a signal. At SIGHUP the configuration is loaded again with the same overrides, and
 /// its rate limits and trusted proxies become active.
 pub(super) fn run(config: Config, overrides: Overrides) -> Result<(), CliError> {
     log::start(config.log);
+    // Locked before opening, which upgrades the schema: a running server may need the old one. And
+    // until the database is closed, which happens when the last task is dropped.
+    let _lock = lock(&config.database())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(serve_until_signal(config, overrides));
-    // Does not wait for passwords that are still being hashed: their requests have ended.
-    runtime.shutdown_timeout(Duration::from_secs(1));
+    runtime.shutdown_timeout(CLOSE_TIMEOUT);
+    if outcome.is_ok() {
+        tracing::info!("belfry stopped");
+    }
     outcome
 }
 
@@ -45,8 +50,6 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     let database = config.database();
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let clock = Arc::new(SystemClock);
-    // Locked before opening, which upgrades the schema: a running server may need the old one.
-    let _lock = lock(&database)?;
     let store = Store::open(&database, &config.store, clock.now()).await?;
     let listener = bind(config.listen).await?;
     let metrics_listener = match config.metrics_listen {
@@ -82,7 +85,6 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     serve(listener, tls, HttpService::new(Arc::clone(&state)), stop.cancelled_owned()).await;
 
     flush_audit(&state).await;
-    tracing::info!("belfry stopped");
     Ok(())
 }
 
@@ -142,10 +144,8 @@ fn stop_signal() -> Result<CancellationToken, CliError> {
 
 async fn sweep(state: Arc<AppState>) {
     loop {
+        state.sweep().await;
         tokio::time::sleep(SWEEP_INTERVAL).await;
-        if let Err(error) = state.store.delete_expired(state.clock.now()).await {
-            tracing::warn!(%error, "failed to delete expired rows");
-        }
     }
 }
 
@@ -164,7 +164,7 @@ async fn flush_audit(state: &AppState) {
 
 async fn sweep_limits(state: Arc<AppState>) {
     loop {
-        tokio::time::sleep(SWEEP_LIMITS_INTERVAL).await;
+        tokio::time::sleep(SWEEP_INTERVAL).await;
         let state = Arc::clone(&state);
         // A blocking task, because there may be millions of keys.
         let _panicked =

@@ -44,7 +44,7 @@ pub enum Email {
 /// Why an account was not added.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AddAccountError {
-    /// Another account has this name.
+    /// Another account has or had this name.
     #[error("the name is already taken")]
     NameTaken,
     /// Another account has this e-mail address.
@@ -71,7 +71,7 @@ macro_rules! select {
 from_row!(Account { id, name, email, unverified_email, password, created_at, disabled_at });
 
 impl Store {
-    /// Adds an account.
+    /// Adds an account, unless its name is reserved.
     pub async fn add_account(&self, account: &Account) -> Result<(), AddAccountError> {
         let event = sql(
             insert_event!(
@@ -84,7 +84,10 @@ impl Store {
             .and(sql(
                 "insert into accounts \
                  (id, name, email, unverified_email, password, created_at, disabled_at) \
-                 values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing returning id",
+                 select cast($1 as bigint), cast($2 as text), cast($3 as text), \
+                 cast($4 as text), cast($5 as text), cast($6 as bigint), cast($7 as bigint) \
+                 where not exists (select 1 from reserved_names where name = $2) \
+                 on conflict do nothing returning id",
                 [
                     account.id.into(),
                     account.name.as_str().into(),
@@ -96,7 +99,8 @@ impl Store {
                 ],
             ))
             .and(sql(
-                "select name from accounts where name = $1 or email = $2",
+                "select name from accounts where name = $1 or email = $2 \
+                 union all select name from reserved_names where name = $1",
                 [account.name.as_str().into(), account.email.as_deref().into()],
             ))
             .and_events(&self.entries, &event);
@@ -237,7 +241,7 @@ impl Store {
 }
 
 /// Inserts an event of an account, if it exists.
-fn account_event(id: i64) -> Statement {
+pub(super) fn account_event(id: i64) -> Statement {
     sql(
         insert_event!(
             "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \

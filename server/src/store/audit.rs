@@ -235,12 +235,16 @@ impl Store {
         time: Timestamp,
         at_most: i64,
     ) -> Result<usize, StoreError> {
-        let delete = sql(
-            "delete from audit_events where id in \
-             (select id from audit_events where at < $1 order by at limit $2) returning id",
-            [time.into(), at_most.into()],
-        );
-        let [deleted] = self.write_rows(delete).await?;
+        let [deleted] = self.write_rows(delete_audit_events(time, at_most)).await?;
         Ok(deleted.len())
     }
+}
+
+/// Deletes at most this many of the oldest events from before a time, and returns their ids.
+pub(super) fn delete_audit_events(time: Timestamp, at_most: i64) -> Statement {
+    sql(
+        "delete from audit_events where id in \
+         (select id from audit_events where at < $1 order by at limit $2) returning id",
+        [time.into(), at_most.into()],
+    )
 }

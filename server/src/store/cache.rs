@@ -74,6 +74,7 @@ impl Cache {
                     self.tokens.invalidate_where(is_stale, advance);
                 }
                 Invalidation::Rules(account) => self.rules.invalidate(account, advance),
+                Invalidation::Apps => self.apps.clear(advance),
                 Invalidation::Everything => {
                     self.tokens.clear(advance);
                     self.rules.clear(advance);

@@ -11,6 +11,8 @@ pub(crate) enum Invalidation {
     Access(i64, Option<i64>),
     /// The rulesets of one account.
     Rules(i64),
+    /// All apps. They had no tokens.
+    Apps,
     /// All entries, because an account or an app changed.
     Everything,
 }
@@ -23,6 +25,7 @@ impl Invalidation {
             Self::Access(account, None) => format!("access {account}"),
             Self::Access(account, Some(app)) => format!("access {account} {app}"),
             Self::Rules(account) => format!("rules {account}"),
+            Self::Apps => "apps".to_owned(),
             Self::Everything => "everything".to_owned(),
         }
     }
@@ -37,6 +40,7 @@ impl Invalidation {
                     .map(|(account, app)| Self::Access(account, Some(app))),
             },
             Some(("rules", account)) => account.parse().ok().map(Self::Rules),
+            None if text == "apps" => Some(Self::Apps),
             _ => None,
         };
         parsed.unwrap_or(Self::Everything)
@@ -58,6 +62,7 @@ mod tests {
             Invalidation::Access(7, None),
             Invalidation::Access(7, Some(-1)),
             Invalidation::Rules(7),
+            Invalidation::Apps,
             Invalidation::Everything,
         ] {
             assert_eq!(Invalidation::from_text(&invalidation.to_text()), invalidation);

@@ -29,6 +29,7 @@ macro_rules! migrations {
 migrations![
     4 "0004_initial.sql",
     5 "0005_audit.sql",
+    6 "0006_retention.sql",
     7 "0007_edges.sql",
 ];
 

@@ -4,6 +4,7 @@
 //! cost of one sync.
 
 mod reader;
+mod wal;
 mod writer;
 
 use std::fmt::Display;
@@ -31,10 +32,15 @@ pub(super) const VISIBILITY_DELAY: Duration = Duration::from_millis(250);
 
 /// A SQLite database.
 pub(super) struct Sqlite {
-    reads: mpsc::Sender<reader::Job>,
     /// `None` only during drop.
-    writes: Option<mpsc::Sender<writer::Job>>,
+    queues: Option<Queues>,
+    readers: Vec<thread::JoinHandle<()>>,
     writer: Option<thread::JoinHandle<()>>,
+}
+
+struct Queues {
+    reads: mpsc::Sender<reader::Job>,
+    writes: mpsc::Sender<writer::Job>,
 }
 
 impl Sqlite {
@@ -52,18 +58,24 @@ impl Sqlite {
         if let Some(directory) = path.parent() {
             create_private_directory(directory).map_err(|error| open_error(path, &error))?;
         }
+        wal::check(path).map_err(|reason| open_error(path, &reason))?;
         let mut connection =
             open_writer(path).map_err(|error| open_error(path, &describe(&error)))?;
         migrate(&mut connection, path, schema, now)?;
+        let mut wal = wal::Wal::of(path);
+        if schema == SchemaPolicy::Migrate {
+            wal.begin_generation(&connection)
+                .map_err(|error| open_error(path, &describe(&error)))?;
+        }
 
-        let (jobs, received) = mpsc::channel();
+        let (writes, jobs) = mpsc::channel();
         let writer = thread::Builder::new()
             .name("sqlite-writer".to_owned())
-            .spawn(move || writer::run(&connection, &received, &cache))
+            .spawn(move || writer::run(&connection, wal, &jobs, &cache))
             .map_err(|error| open_error(path, &error))?;
-        let reads =
+        let (reads, readers) =
             reader::start(|| open_reader(path)).map_err(|error| open_error(path, &error))?;
-        Ok(Self { reads, writes: Some(jobs), writer: Some(writer) })
+        Ok(Self { queues: Some(Queues { reads, writes }), readers, writer: Some(writer) })
     }
 }
 
@@ -76,24 +88,27 @@ async fn receive<T>(outcome: oneshot::Receiver<Result<T, StoreError>>) -> Result
 impl Engine for Sqlite {
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
         let (reply, outcome) = oneshot::channel();
-        drop(self.reads.send(reader::Job { statement, reply }));
+        drop(self.queues.as_ref().map(|to| to.reads.send(reader::Job { statement, reply })));
         receive(outcome).boxed()
     }
 
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>> {
         let (reply, outcome) = oneshot::channel();
-        drop(self.writes.as_ref().map(|queue| queue.send(writer::Job { batch, reply })));
+        drop(self.queues.as_ref().map(|to| to.writes.send(writer::Job { batch, reply })));
         receive(outcome).boxed()
     }
 }
 
-/// Queued batches are written before the store is dropped.
+/// Queued batches are written before the store is dropped. The writer's connection is closed last:
+/// the last connection to a database moves the WAL into the file and deletes it.
 impl Drop for Sqlite {
     fn drop(&mut self) {
-        self.writes = None;
-        if let Some(writer) = self.writer.take() {
-            drop(writer.join());
+        let writes = self.queues.take().map(|queues| queues.writes);
+        for reader in self.readers.drain(..) {
+            drop(reader.join());
         }
+        drop(writes);
+        drop(self.writer.take().map(thread::JoinHandle::join));
     }
 }
 
@@ -156,8 +171,11 @@ fn create_private(path: &Path) {
 fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     create_private(path);
     let connection = Connection::open(path)?;
-    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.busy_timeout(wal::BUSY_TIMEOUT)?;
+    // Takes effect before the first table is created.
+    connection.pragma_update(None, "auto_vacuum", "incremental")?;
     connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "journal_size_limit", wal::MAX_BYTES)?;
     // FULL, not NORMAL: an acknowledged write must survive a power failure.
     connection.pragma_update(None, "synchronous", "full")?;
     connection.set_prepared_statement_cache_capacity(128);
@@ -167,7 +185,7 @@ fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
 fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.busy_timeout(wal::BUSY_TIMEOUT)?;
     connection.pragma_update(None, "query_only", true)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(connection)

@@ -81,7 +81,8 @@ impl Store {
             "select t.digest, t.app_id, a.id, a.name, a.disabled_at, t.scopes, t.created_at, \
              t.expires_at, t.revoked_at, p.disabled_at \
              from tokens t join apps p on p.id = t.app_id \
-             left join accounts a on a.id = t.account_id where t.lookup = $1",
+             left join accounts a on a.id = t.account_id \
+             where t.lookup = $1 and (t.account_id is null or a.id is not null)",
             [secret.lookup.into()],
         );
         let found: Option<Arc<Token>> = self.read_secret(secret, select).await?.map(Arc::new);

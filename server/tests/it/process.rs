@@ -1,5 +1,6 @@
 //! The process: start, output, stop, and failures of its database or disk.
 
+mod copies;
 mod outage;
 mod paths;
 mod stopping;

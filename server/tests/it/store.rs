@@ -5,10 +5,12 @@ mod crash;
 mod encoding;
 mod files;
 mod nodes;
+mod soak;
 mod stalled;
 
 use self::cases::{
-    access, accounts, apps, audit, codes, requests, rulesets, sessions, tokens, whole,
+    access, accounts, apps, audit, codes, deletion, requests, retention, rulesets, sessions,
+    tokens, whole,
 };
 
 /// Defines the tests `sqlite::case` and `postgres::case` for every case.
@@ -124,9 +126,24 @@ conformance! {
         rulesets_of_many_accounts_are_read_by_name,
         rulesets_of_many_accounts_include_the_last_write,
     }
+    retention::{
+        expired_requests_codes_and_sessions_are_deleted_within_minutes,
+        revoked_and_expired_tokens_are_deleted_after_30_days,
+        apps_that_never_issued_anything_are_deleted_after_30_days,
+        a_sweep_deletes_more_rows_than_a_batch,
+        nothing_is_deleted_after_a_clock_jump,
+        of_concurrent_sweeps_one_runs,
+        the_retention_is_a_setting,
+    }
+    deletion::{
+        a_deleted_account_leaves_nothing_behind,
+        the_name_of_a_deleted_account_is_reserved_until_it_is_released,
+        a_deleted_app_leaves_nothing_behind,
+        a_token_of_a_deleted_account_is_not_one_of_its_app,
+        no_sign_in_concurrent_with_the_deletion_survives_it,
+    }
     whole::{
         a_ping_succeeds,
-        expired_rows_are_deleted_and_others_remain,
         text_of_any_script_and_quotes_are_read_back,
         text_with_a_nul_is_not_found_and_not_stored,
         dropping_the_future_does_not_cancel_a_write,

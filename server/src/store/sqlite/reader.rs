@@ -1,7 +1,7 @@
 //! Reader threads, each with its own connection.
 
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -18,18 +18,18 @@ pub(super) struct Job {
 /// Starts the threads. They end when the sender is dropped.
 pub(super) fn start(
     open: impl Fn() -> rusqlite::Result<Connection>,
-) -> Result<mpsc::Sender<Job>, Box<dyn std::error::Error>> {
+) -> Result<(mpsc::Sender<Job>, Vec<JoinHandle<()>>), Box<dyn std::error::Error>> {
     let (sender, jobs) = mpsc::channel();
     let jobs = Arc::new(Mutex::new(jobs));
-    let threads = thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
-    for _ in 0..threads {
+    let count = thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
+    let mut threads = Vec::with_capacity(count);
+    for _ in 0..count {
         let connection = open()?;
         let jobs = Arc::clone(&jobs);
-        thread::Builder::new()
-            .name("sqlite-reader".to_owned())
-            .spawn(move || run(&connection, &jobs))?;
+        let thread = thread::Builder::new().name("sqlite-reader".to_owned());
+        threads.push(thread.spawn(move || run(&connection, &jobs))?);
     }
-    Ok(sender)
+    Ok((sender, threads))
 }
 
 fn run(connection: &Connection, jobs: &Mutex<mpsc::Receiver<Job>>) {

@@ -2,11 +2,12 @@
 //! each caller.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::wal::{self, Wal};
 use crate::store::StoreError;
 use crate::store::cache::Cache;
 use crate::store::engine::{Batch, Rows, Statement};
@@ -26,10 +27,17 @@ const MAX_GROUP: usize = 1024;
 /// Interval of the checks for writes of other processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
+/// Interval of [`maintain`].
+const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Pages that are returned to the file system in one transaction: 4 MiB.
+const VACUUM_PAGES: i64 = 1024;
+
 /// Runs until the queue is closed and empty.
-pub(super) fn run(connection: &Connection, jobs: &Receiver<Job>, cache: &Cache) {
+pub(super) fn run(connection: &Connection, mut wal: Wal, jobs: &Receiver<Job>, cache: &Cache) {
     let mut group = Vec::with_capacity(MAX_GROUP);
     let mut seen = data_version(connection);
+    let mut maintained = Instant::now();
     loop {
         match jobs.recv_timeout(POLL_INTERVAL) {
             Ok(job) => {
@@ -39,6 +47,8 @@ pub(super) fn run(connection: &Connection, jobs: &Receiver<Job>, cache: &Cache) 
                     // Fails only if the caller dropped its future.
                     drop(reply.send(outcome));
                 }
+                // Fails only if writing fails, which is reported to the next caller.
+                drop(wal.mark(connection));
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
@@ -48,7 +58,24 @@ pub(super) fn run(connection: &Connection, jobs: &Receiver<Job>, cache: &Cache) 
             seen = version;
             cache.invalidate(&[Invalidation::Everything]);
         }
+        if maintained.elapsed() >= MAINTENANCE_INTERVAL {
+            drop(maintain(connection, &mut wal));
+            maintained = Instant::now();
+        }
     }
+}
+
+/// Keeps the files small: empties a large WAL, and returns free pages to the file system when they
+/// are more than a quarter of the database.
+fn maintain(connection: &Connection, wal: &mut Wal) -> rusqlite::Result<()> {
+    if wal.bytes() > u64::from(wal::MAX_BYTES) {
+        wal::truncate(connection)?;
+    }
+    let pages = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+    if pages("freelist_count")? > VACUUM_PAGES.max(pages("page_count")? / 4) {
+        connection.execute_batch(&format!("pragma incremental_vacuum({VACUUM_PAGES})"))?;
+    }
+    wal.mark(connection)
 }
 
 /// A number that changes when another connection has written, but not when this one has.

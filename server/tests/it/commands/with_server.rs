@@ -137,6 +137,16 @@ async fn a_server_notices_changes_by_commands(workspace: Workspace) {
 
     served.run(Source::FlagBefore, &["account", "password", "alice"]);
     served.until_status(&other, 401).await;
+
+    let third = served.run(Source::FlagAfter, &issue).trim_end().to_owned();
+    served.until_status(&third, 200).await;
+    served.run(Source::File, &["app", "delete", app]);
+    served.until_status(&third, 401).await;
+    let fourth = served.run(Source::FlagBefore, &issue).trim_end().to_owned();
+    served.until_status(&fourth, 200).await;
+    served.run(Source::Variable, &["account", "delete", "alice"]);
+    served.until_status(&fourth, 401).await;
+    assert_eq!(served.sign_in(&new).await, 403);
     assert!(!served.workspace.path().join("data").exists(), "the default database was created");
 }
 

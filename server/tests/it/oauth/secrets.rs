@@ -27,13 +27,14 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_secret_of_a_complete_flow_is_in_the_data_or_the_log() {
     let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &["--log-level", "trace", "--limits", "off"]);
+    let mut process = Process::start(folder.path(), &["--log-level", "trace", "--limits", "off"]);
     let output = run_successfully(folder.path(), &["account", "add", "alice"]);
     let password = output.lines().find_map(|line| line.strip_prefix("password: ")).unwrap();
     let mut secrets = vec![("password", password.to_owned())];
 
     let http = reqwest::Client::new();
-    let url = |path: &str| format!("{}{path}", process.url);
+    let base = process.url.clone();
+    let url = |path: &str| format!("{base}{path}");
     let post = async |path: &str, fields: &[(&str, &str)]| -> Value {
         http.post(url(path)).form(fields).send().await.unwrap().json().await.unwrap()
     };
@@ -49,7 +50,7 @@ async fn no_secret_of_a_complete_flow_is_in_the_data_or_the_log() {
     let client = [("client_id", &*id), ("client_secret", &*secret)];
 
     // After a wrong password: one code by redirect, one out of band.
-    let mut browser = Browser::over_http(&process.url);
+    let mut browser = Browser::over_http(&base);
     let authorize = |uri: &str| {
         with_query(
             "/oauth/authorize",
@@ -118,6 +119,7 @@ async fn no_secret_of_a_complete_flow_is_in_the_data_or_the_log() {
     }
 
     process.signal("TERM");
+    assert_eq!(process.wait(), Some(0));
     let (data, log) = (contents(&folder.path().join("data")), process.log());
     assert!(
         contains(&data, "alice") && contains(&data, &id),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use belfry::store::{Options, Store};
 
 use super::cases::rulesets::{save, with_rule};
-use super::cases::{at, hashed, token, with_alice};
+use super::cases::{account, at, hashed, token, with_alice};
 use crate::support::TestDatabase;
 use crate::support::databases::options;
 
@@ -48,6 +48,7 @@ async fn a_token_revoked_on_one_node_is_revoked_on_the_other() {
 async fn access_revoked_on_one_node_ends_on_the_other() {
     let Some((_database, one, other)) = two_nodes().await else { return };
     with_alice(&one).await;
+    one.add_account(&account(8, "bob")).await.unwrap();
     for (secret, account) in [("a", Some(7)), ("b", Some(7)), ("other account", Some(8))] {
         one.add_token(&token(secret, account)).await.unwrap();
     }

@@ -3,51 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use belfry::store::{
-    Account, AddAccountError, NewToken, Session, Store, StoreError, StoredRequest,
-};
-use belfry_core::oauth::grant::Grant;
+use belfry::store::{Account, AddAccountError, Store, StoreError};
 
 use super::rulesets::with_rule;
-use super::{account, add_session, at, grant, hashed, issue_code, token, with_alice};
+use super::{account, with_alice};
 
 pub(in crate::store) async fn a_ping_succeeds(store: Store) {
     store.ping().await.unwrap();
-}
-
-pub(in crate::store) async fn expired_rows_are_deleted_and_others_remain(store: Store) {
-    const DAY: i64 = 24 * 60 * 60;
-    with_alice(&store).await;
-    for (name, expires_at) in [("old", at(10)), ("young", at(20))] {
-        let code = Grant { expires_at, ..grant() };
-        let session =
-            Session { account_id: 7, created_at: at(1), seen_at: at(1), expires_at, lang: None };
-        let request = StoredRequest {
-            app_id: 1,
-            browser: hashed("b"),
-            account_id: None,
-            parameters: Vec::new(),
-            expires_at,
-        };
-        store.add_request(hashed(name), &request).await.unwrap();
-        let token = NewToken { expires_at: Some(expires_at), ..token(name, None) };
-        issue_code(&store, name, &code).await;
-        add_session(&store, hashed(name), &session).await;
-        store.add_token(&token).await.unwrap();
-    }
-    store.add_token(&token("endless", None)).await.unwrap();
-
-    store.delete_expired(at(DAY + 15)).await.unwrap();
-
-    for (name, remains) in [("old", false), ("young", true)] {
-        assert_eq!(store.code(hashed(name)).await.unwrap().is_some(), remains, "code {name}");
-        assert_eq!(store.token(hashed(name)).await.unwrap().is_some(), remains, "token {name}");
-        let session = store.session(hashed(name), at(5)).await.unwrap();
-        assert_eq!(session.is_some(), remains, "session {name}");
-        let request = store.request(hashed(name), hashed("b"), at(5)).await.unwrap();
-        assert_eq!(request.is_some(), remains, "request {name}");
-    }
-    assert!(store.token(hashed("endless")).await.unwrap().is_some());
 }
 
 pub(in crate::store) async fn text_of_any_script_and_quotes_are_read_back(store: Store) {

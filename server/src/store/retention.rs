@@ -1,0 +1,281 @@
+//! Retention: deletes rows that are no longer needed.
+//!
+//! A sweep is due every minute. Of several nodes one runs it: the one that updates the row of
+//! `sweeps`. Rows are deleted in small batches, so that other writes do not wait for long.
+//!
+//! What a wrong clock would delete is lost, so the clock is trusted only while it moves as the
+//! sweeps do. After a jump of more than [`MAX_GAP`], which is also how a start after a downtime
+//! looks, nothing is deleted until sweeps have followed each other for [`SETTLING`].
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use smart_default::SmartDefault;
+
+use super::audit::delete_audit_events;
+use super::engine::{Batch, Value, from_row, sql};
+use super::invalidation::Invalidation;
+use super::{Store, StoreError};
+use crate::duration;
+
+/// How long rows are stored: the section `[retention]` of `belfry.toml`. Authorization requests,
+/// codes and sessions are deleted when they have expired.
+#[derive(Debug, Clone, Copy, SmartDefault, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetentionSettings {
+    /// Tokens after they were revoked or expired.
+    #[default(Duration::from_hours(30 * 24))]
+    #[serde(deserialize_with = "duration::deserialize")]
+    pub tokens: Duration,
+    /// Registered apps that never issued a code or token.
+    #[default(Duration::from_hours(30 * 24))]
+    #[serde(deserialize_with = "duration::deserialize")]
+    pub unused_apps: Duration,
+    /// Audit events.
+    #[default(Duration::from_hours(90 * 24))]
+    #[serde(deserialize_with = "duration::deserialize")]
+    pub audit_events: Duration,
+}
+
+/// The outcome of a sweep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SweepOutcome {
+    /// The number of deleted rows by table.
+    Swept(Vec<(&'static str, usize)>),
+    /// The clock jumped; nothing is deleted before this time.
+    ClockUntrusted(Timestamp),
+    /// Another sweep ran less than [`MIN_INTERVAL`] ago.
+    NotDue,
+}
+
+/// Rows deleted in one transaction. The statements contain it as a literal.
+const BATCH: usize = 1000;
+
+/// Transactions per table and sweep, so that a sweep ends before the next one is due.
+const MAX_BATCHES: usize = 100;
+
+/// Minimum time between sweeps of different nodes.
+const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
+
+/// Maximum time between sweeps, and maximum difference between the clocks of nodes.
+const MAX_GAP: SignedDuration = SignedDuration::from_mins(10);
+
+/// Time without a jump after which the clock is trusted.
+const SETTLING: SignedDuration = SignedDuration::from_hours(1);
+
+/// Time between the expiry and the deletion, for nodes whose clocks differ a little.
+const GRACE: SignedDuration = SignedDuration::from_mins(2);
+
+/// The row of `sweeps`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct SweepState {
+    swept_at: Timestamp,
+    trusted_from: Timestamp,
+}
+
+from_row!(SweepState { swept_at, trusted_from });
+
+impl SweepState {
+    /// The state after a sweep at `now`; `None` if none is due.
+    fn next(stored: Option<Self>, now: Timestamp) -> Option<Self> {
+        let settling = Self { swept_at: now, trusted_from: add(now, SETTLING) };
+        let Some(stored) = stored else { return Some(settling) };
+        let gap = now.duration_since(stored.swept_at);
+        if gap > MAX_GAP {
+            Some(settling)
+        } else if gap < -MAX_GAP {
+            // An earlier time deletes less, so it is always safe.
+            Some(Self { swept_at: now, trusted_from: now })
+        } else {
+            (gap >= MIN_INTERVAL).then_some(Self { swept_at: now, ..stored })
+        }
+    }
+}
+
+/// The times before which rows are deleted.
+struct Cutoffs {
+    now: Timestamp,
+    expired: Timestamp,
+    tokens: Timestamp,
+    unused_apps: Timestamp,
+    audit_events: Timestamp,
+}
+
+/// The tables, with the statements that delete one batch. The last statement returns the deleted
+/// rows.
+const TABLES: [(&str, fn(&Cutoffs) -> Batch); 7] = [
+    ("requests", |cutoffs| {
+        let delete = "delete from requests where lookup in (select lookup from requests \
+                      where expires_at < $1 order by expires_at, lookup limit 1000) \
+                      returning lookup";
+        sql(delete, [cutoffs.expired.into()]).into()
+    }),
+    ("sessions", |cutoffs| {
+        let delete = "delete from sessions where lookup in (select lookup from sessions \
+                      where expires_at < $1 order by expires_at, lookup limit 1000) \
+                      returning lookup";
+        sql(delete, [cutoffs.expired.into()]).into()
+    }),
+    ("codes", |cutoffs| {
+        let mark = "update apps set used_at = $2 where used_at is null and id in (select app_id \
+                    from codes where expires_at < $1 order by expires_at, lookup limit 1000)";
+        let delete = "delete from codes where lookup in (select lookup from codes \
+                      where expires_at < $1 order by expires_at, lookup limit 1000) \
+                      returning lookup";
+        mark_and_delete(mark, delete, cutoffs.expired, cutoffs.now)
+    }),
+    ("tokens", |cutoffs| {
+        let mark = "update apps set used_at = $2 where used_at is null and id in (select app_id \
+                    from tokens where expires_at < $1 order by expires_at, lookup limit 1000)";
+        let delete = "delete from tokens where lookup in (select lookup from tokens \
+                      where expires_at < $1 order by expires_at, lookup limit 1000) \
+                      returning lookup";
+        mark_and_delete(mark, delete, cutoffs.tokens, cutoffs.now)
+    }),
+    ("tokens", |cutoffs| {
+        let mark = "update apps set used_at = $2 where used_at is null and id in (select app_id \
+                    from tokens where revoked_at < $1 order by revoked_at, lookup limit 1000)";
+        let delete = "delete from tokens where lookup in (select lookup from tokens \
+                      where revoked_at < $1 order by revoked_at, lookup limit 1000) \
+                      returning lookup";
+        mark_and_delete(mark, delete, cutoffs.tokens, cutoffs.now)
+    }),
+    ("apps", |cutoffs| {
+        // First-party apps are marked too: nobody registered them.
+        let mark = "update apps set used_at = $2 where id in (select id from apps \
+                    where used_at is null and created_at < $1 order by created_at, id limit 1000) \
+                    and (client_id = 'matrix' or client_id like 'cli:%' \
+                    or exists (select 1 from tokens where app_id = apps.id) \
+                    or exists (select 1 from codes where app_id = apps.id))";
+        let delete = "delete from apps where id in (select id from apps \
+                      where used_at is null and created_at < $1 order by created_at, id limit 1000) \
+                      and client_id <> 'matrix' and client_id not like 'cli:%' \
+                      and not exists (select 1 from tokens where app_id = apps.id) \
+                      and not exists (select 1 from codes where app_id = apps.id) returning id";
+        mark_and_delete(mark, delete, cutoffs.unused_apps, cutoffs.now)
+            .invalidating(Invalidation::Apps)
+    }),
+    ("audit_events", |cutoffs| delete_audit_events(cutoffs.audit_events, 1000).into()),
+];
+
+/// Marks apps as used before the rows that show it are deleted.
+fn mark_and_delete(
+    mark: &'static str,
+    delete: &'static str,
+    before: Timestamp,
+    now: Timestamp,
+) -> Batch {
+    Batch::default().and(sql(mark, [before.into(), now.into()])).and(sql(delete, [before.into()]))
+}
+
+impl Store {
+    /// The tables that sweeps delete from.
+    pub const SWEPT_TABLES: [&str; 6] =
+        ["requests", "sessions", "codes", "tokens", "apps", "audit_events"];
+
+    /// Deletes what is no longer needed, if a sweep is due and the clock is trusted.
+    pub async fn sweep(
+        &self,
+        settings: &RetentionSettings,
+        now: Timestamp,
+    ) -> Result<SweepOutcome, StoreError> {
+        let Some(trusted_from) = self.begin_sweep(now).await? else {
+            return Ok(SweepOutcome::NotDue);
+        };
+        if now < trusted_from {
+            return Ok(SweepOutcome::ClockUntrusted(trusted_from));
+        }
+        let cutoffs = Cutoffs {
+            now,
+            expired: add(now, -GRACE),
+            tokens: before(now, settings.tokens),
+            unused_apps: before(now, settings.unused_apps),
+            audit_events: before(now, settings.audit_events),
+        };
+        let mut deleted = Vec::new();
+        for (table, batch) in TABLES {
+            let mut rows = 0;
+            for _ in 0..MAX_BATCHES {
+                let outcome = self.engine.write(batch(&cutoffs)).await?;
+                let count = outcome.last().map_or(0, Vec::len);
+                rows += count;
+                if count < BATCH {
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
+            deleted.push((table, rows));
+        }
+        Ok(SweepOutcome::Swept(deleted))
+    }
+
+    /// Records a sweep. Returns when the clock is trusted, or `None` if no sweep is due.
+    async fn begin_sweep(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        let select = sql("select swept_at, trusted_from from sweeps where id = 1", []);
+        let stored: Option<SweepState> = self.read_one(select).await?;
+        let Some(next) = SweepState::next(stored, now) else { return Ok(None) };
+        let [swept_at, trusted_from]: [Value; 2] = [next.swept_at.into(), next.trusted_from.into()];
+        // Of nodes that begin at the same time, one writes the row.
+        let write = match stored {
+            None => sql(
+                "insert into sweeps (id, swept_at, trusted_from) values (1, $1, $2) \
+                 on conflict do nothing returning id",
+                [swept_at, trusted_from],
+            ),
+            Some(stored) => sql(
+                "update sweeps set swept_at = $1, trusted_from = $2 \
+                 where id = 1 and swept_at = $3 returning id",
+                [swept_at, trusted_from, stored.swept_at.into()],
+            ),
+        };
+        let [written] = self.write_rows(write).await?;
+        Ok((!written.is_empty()).then_some(next.trusted_from))
+    }
+}
+
+/// A time plus a duration, within the range of times.
+fn add(time: Timestamp, duration: SignedDuration) -> Timestamp {
+    let end = if duration.is_negative() { Timestamp::MIN } else { Timestamp::MAX };
+    time.checked_add(duration).unwrap_or(end)
+}
+
+fn before(now: Timestamp, age: Duration) -> Timestamp {
+    add(now, -SignedDuration::try_from(age).unwrap_or(SignedDuration::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(minutes: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + 60 * minutes).unwrap()
+    }
+
+    #[test]
+    fn the_clock_is_trusted_after_an_hour_without_a_jump() {
+        const DAY: i64 = 24 * 60;
+        let state = |swept_at, trusted_from| SweepState {
+            swept_at: at(swept_at),
+            trusted_from: at(trusted_from),
+        };
+        for (name, stored, now, next) in [
+            ("the first sweep", None, 0, Some(state(0, 60))),
+            ("a minute later", Some(state(0, 60)), 1, Some(state(1, 60))),
+            ("another node at the same time", Some(state(0, 60)), 0, None),
+            ("another node with a late clock", Some(state(5, 60)), 0, None),
+            ("a jump ahead", Some(state(0, 0)), 2 * DAY, Some(state(2 * DAY, 2 * DAY + 60))),
+            ("a jump while settling", Some(state(0, 60)), 61, Some(state(61, 121))),
+            ("the clock is corrected", Some(state(2 * DAY, 2 * DAY + 60)), 5, Some(state(5, 5))),
+            ("just before trust", Some(state(58, 60)), 59, Some(state(59, 60))),
+        ] {
+            assert_eq!(SweepState::next(stored, at(now)), next, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_retention_longer_than_time_deletes_nothing() {
+        assert_eq!(before(at(0), Duration::MAX), Timestamp::MIN);
+        assert_eq!(before(at(0), Duration::from_mins(1)), at(-1));
+    }
+}

@@ -1,0 +1,133 @@
+//! Abuse over simulated time: tables and files stay bounded.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use belfry::config::Config;
+use belfry::store::{Database, StoredRequest};
+use rusqlite::Connection;
+
+use super::cases::{at, hashed};
+use crate::support::oauth_client::CALLBACK;
+use crate::support::{Service, TestDatabase};
+
+const MIB: u64 = 1024 * 1024;
+
+fn path(database: &TestDatabase) -> PathBuf {
+    let Database::Sqlite(path) = &database.database else { panic!("not SQLite") };
+    path.clone()
+}
+
+fn count(connection: &Connection, table: &str) -> i64 {
+    let select = format!("select count(*) from {table}");
+    connection.query_row(&select, [], |row| row.get(0)).unwrap()
+}
+
+/// Sends what a stranger may send from many addresses each minute of these hours, within the rate
+/// limits. Returns the size of the files after each hour.
+async fn abuse(hours: u32, addresses: u32) -> Vec<u64> {
+    let mut config = Config::default();
+    config.retention.unused_apps = Duration::from_mins(30);
+    let database = TestDatabase::sqlite();
+    let path = path(&database);
+    let service = Service::on(database, config).await;
+    let app = service.client().await;
+    // An app without a token would be deleted.
+    app.app_token("read").await;
+    let state = "s".repeat(1000);
+    let authorize = app.authorize(&[("state", &state)]);
+    let registration = format!("client_name=A&redirect_uris={CALLBACK}");
+    let connection = Connection::open(&path).unwrap();
+    let mut sizes = Vec::new();
+    for _ in 0..hours {
+        for _ in 0..60 {
+            for number in 0..addresses {
+                let [_, _, high, low] = number.to_be_bytes();
+                let client = service.anonymous().at([198, 51, high, low]);
+                client.get(&authorize).await;
+                let form = client.with("content-type", "application/x-www-form-urlencoded");
+                form.send("POST /api/v1/apps", registration.clone()).await;
+            }
+            service.clock.advance(60);
+            service.state.sweep().await;
+        }
+        let bound = i64::from(addresses) * 130;
+        for table in ["requests", "apps"] {
+            let rows = count(&connection, table);
+            assert!(rows > 0 && rows <= bound, "{rows} rows of {table}, at most {bound}");
+        }
+        let size = |ending: &str| {
+            let file = path.with_file_name(format!("belfry.db{ending}"));
+            file.metadata().map_or(0, |file| file.len())
+        };
+        assert!(size("-wal") < 32 * MIB, "{} bytes of the log", size("-wal"));
+        sizes.push(size("") + size("-wal"));
+    }
+    sizes
+}
+
+/// The bound is documented in docs/operating.md.
+fn assert_bounded(sizes: &[u64], addresses: u64) {
+    let bound = 64 * MIB + addresses * MIB;
+    assert!(sizes.iter().all(|size| *size < bound), "{sizes:?}, at most {bound}");
+    let (first, last) = (sizes[sizes.len() / 2], sizes[sizes.len() - 1]);
+    assert!(last <= first + first / 4 + MIB, "the files still grow: {sizes:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hours_of_abuse_leave_tables_and_files_bounded() {
+    assert_bounded(&abuse(4, 4).await, 4);
+}
+
+/// 24 simulated hours from 1,000 addresses; takes long.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes long; run it with --ignored"]
+async fn a_day_of_abuse_from_1000_addresses_leaves_files_and_memory_bounded() {
+    let resident = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    };
+    let before = resident();
+    let sizes = abuse(24, 1000).await;
+    assert_bounded(&sizes, 1000);
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 1024 * MIB, "{grown} bytes of memory");
+}
+
+/// A long read, such as a backup, keeps the log from being emptied. Afterwards it shrinks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_log_shrinks_after_a_long_read() {
+    let database = TestDatabase::sqlite();
+    let path = path(&database);
+    let wal = path.with_file_name("belfry.db-wal");
+    let bytes = || wal.metadata().unwrap().len();
+    let store = database.open().await;
+    let reader = Connection::open(&path).unwrap();
+    reader.execute_batch("begin").unwrap();
+    assert_eq!(count(&reader, "requests"), 0);
+    let write = async |number: u32| {
+        let parameters = vec![("state".to_owned(), "s".repeat(1024 * 1024))];
+        let request = StoredRequest {
+            app_id: 1,
+            browser: hashed("b"),
+            account_id: None,
+            parameters,
+            expires_at: at(100),
+        };
+        store.add_request(hashed(&number.to_string()), &request).await.unwrap();
+    };
+    for number in 0..40 {
+        write(number).await;
+    }
+    assert!(bytes() > 40 * MIB, "the read needs the whole log: {}", bytes());
+
+    reader.execute_batch("commit").unwrap();
+
+    let began = Instant::now();
+    while bytes() > 16 * MIB {
+        assert!(began.elapsed() < Duration::from_secs(30), "{} bytes remain", bytes());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(count(&reader, "requests"), 40);
+}
