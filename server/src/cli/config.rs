@@ -27,6 +27,8 @@ pub(super) fn run(config: &Config) -> Result<(), CliError> {
     let base_url = config.base_url(config.listen);
     let tls = config.tls.as_ref();
     let or = |setting: Option<String>, default: &str| setting.unwrap_or_else(|| default.to_owned());
+    let operators: Vec<_> = config.operator_addresses.iter().map(ToString::to_string).collect();
+    let on_main_address = format!("on the main address, for {}", operators.join(", "));
     let mut out = stdout().lock();
     let rows = [
         ("listen", config.listen.to_string()),
@@ -47,17 +49,7 @@ pub(super) fn run(config: &Config) -> Result<(), CliError> {
         ),
         ("registration", format!("{:?}", config.registration).to_lowercase()),
         ("tls", or(tls.map(|tls| tls.certificate.display().to_string()), "none; plain HTTP")),
-        (
-            "metrics",
-            match config.metrics_listen {
-                Some(address) => address.to_string(),
-                None => {
-                    let ranges: Vec<_> =
-                        config.operator_addresses.iter().map(ToString::to_string).collect();
-                    format!("on the main address, for {}", ranges.join(", "))
-                }
-            },
-        ),
+        ("metrics", or(config.metrics_listen.map(|address| address.to_string()), &on_main_address)),
         ("security.txt", or(config.security.contact.first().map(Url::to_string), "none")),
         ("audit", format!("addresses {:?}", config.audit.addresses).to_lowercase()),
     ];
