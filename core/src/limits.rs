@@ -26,6 +26,7 @@ mod unix_micros;
 
 use std::cmp::Reverse;
 use std::fmt;
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,6 +45,8 @@ pub struct Limit {
     name: String,
     requests: u32,
     window: Duration,
+    /// The limit of the IPv6 /48 around a network that this limit counts.
+    site: Option<Arc<Limit>>,
 }
 
 /// Why a limit is invalid.
@@ -72,7 +75,23 @@ impl Limit {
         if !is_allowed || window.subsec_nanos() > 0 {
             return Err(LimitError::Window);
         }
-        Ok(Self { name: name.into(), requests, window })
+        Ok(Self { name: name.into(), requests, window, site: None })
+    }
+
+    /// The same limit, with `multiple` times its requests for the IPv6 /48 around a network; none
+    /// for 0.
+    #[must_use]
+    pub fn with_site_multiple(&self, multiple: u32) -> Self {
+        let (requests, window) = (self.requests.saturating_mul(multiple), self.window);
+        let name = format!("{}-48", self.name);
+        let site = (multiple > 0).then(|| Self { name, requests, window, site: None }.into());
+        Self { name: self.name.clone(), requests: self.requests, window, site }
+    }
+
+    /// The limit of the IPv6 /48 around a network.
+    #[must_use]
+    pub fn site(&self) -> Option<&Arc<Self>> {
+        self.site.as_ref()
     }
 
     /// The name in settings, headers and metrics.
@@ -130,6 +149,17 @@ pub struct Bucket<'a> {
     pub key: LimitKey,
 }
 
+impl<'a> Bucket<'a> {
+    /// This bucket and, for an IPv6 network, that of the /48 around it.
+    fn with_site(self) -> impl Iterator<Item = Self> {
+        let site = self.limit.site.as_ref().and_then(|limit| {
+            let key = self.key.site()?;
+            Some(Bucket { limit, key })
+        });
+        iter::once(self).chain(site)
+    }
+}
+
 /// All buckets of a request. Most requests have two.
 pub type Buckets<'a> = SmallVec<[Bucket<'a>; 2]>;
 
@@ -143,6 +173,8 @@ pub enum CountMode {
     /// Each bucket that has a request left, independently of the others. For events that are
     /// counted after they happened, like a wrong secret.
     Charge,
+    /// Takes back a request that was counted, in all buckets.
+    Refund,
 }
 
 /// The state of one bucket after a decision.
@@ -189,13 +221,13 @@ pub fn decide(
     }
     let mut decision = RateLimitDecision { at: now, statuses: SmallVec::new() };
     for (limit, window) in windows {
-        let admitted = window.count < limit.requests();
-        let consumes = match mode {
-            CountMode::Check => all_admitted,
-            CountMode::Peek => false,
-            CountMode::Charge => admitted,
+        let admitted = window.count < limit.requests() || mode == CountMode::Refund;
+        window.count = match mode {
+            CountMode::Check => window.count + u32::from(all_admitted),
+            CountMode::Peek => window.count,
+            CountMode::Charge => window.count + u32::from(admitted),
+            CountMode::Refund => window.count.saturating_sub(1),
         };
-        window.count += u32::from(consumes);
         let remaining = limit.requests().saturating_sub(window.count);
         let limit = Arc::clone(limit);
         decision.statuses.push(QuotaStatus { limit, remaining, reset: window.end, admitted });

@@ -13,6 +13,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use axum::http::HeaderName;
 use belfry_core::audit::AddressPolicy;
 use belfry_core::limits::cidr::Cidr;
 use belfry_core::limits::forwarded::TrustedProxies;
@@ -51,6 +52,10 @@ pub struct Config {
     /// Addresses of reverse proxies whose `X-Forwarded-For` and `Forwarded` headers are trusted.
     /// Reloaded on SIGHUP.
     pub trusted_proxies: TrustedProxies,
+    /// The only header of trusted proxies that names the client; when unset `X-Forwarded-For` and
+    /// `Forwarded`, if they agree. Reloaded on SIGHUP.
+    #[serde(deserialize_with = "values::header_name")]
+    pub trusted_proxy_header: Option<HeaderName>,
     /// The part of a user id after the colon; the host of the base URL when unset.
     pub server_name: Option<String>,
     /// The first path segments under which the push rules are served.

@@ -7,9 +7,11 @@ use std::thread;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
+use belfry_core::limits::Network;
 use belfry_core::oauth::account::MAX_PASSWORD_LENGTH;
 use belfry_core::secret::Secret;
 use prometheus_client::metrics::counter::Counter;
+use quick_cache::sync::Cache;
 use tokio::sync::Semaphore;
 
 use crate::random;
@@ -17,6 +19,13 @@ use crate::random;
 /// Length of the wait queue per concurrent hash. Further requests are rejected: in a longer queue
 /// clients would time out before their turn.
 const QUEUE_PER_PERMIT: usize = 32;
+
+/// Further places of the queue per concurrent hash, for networks from which somebody has signed in.
+/// Attackers with many addresses fill the others, but cannot keep these people out.
+const RESERVED_PER_PERMIT: usize = 8;
+
+/// Maximum number of networks with a sign-in that are remembered, in this process.
+const MAX_KNOWN_NETWORKS: usize = 10_000;
 
 /// A hash to compare with if the account does not exist, so that an unknown name takes the same
 /// time as a wrong password.
@@ -30,6 +39,10 @@ pub struct Passwords {
     running: Arc<Semaphore>,
     /// Limits running and waiting requests together.
     queue: Arc<Semaphore>,
+    /// The reserved places of the queue.
+    reserved: Arc<Semaphore>,
+    /// Networks from which a password was correct.
+    known: Arc<Cache<Network, ()>>,
     /// Number of computed hashes, for new passwords and for verification.
     pub hash_count: Counter,
 }
@@ -47,13 +60,15 @@ impl Passwords {
         Self {
             running: Arc::new(Semaphore::new(parallel)),
             queue: Arc::new(Semaphore::new(parallel * (1 + QUEUE_PER_PERMIT))),
+            reserved: Arc::new(Semaphore::new(parallel * RESERVED_PER_PERMIT)),
+            known: Arc::new(Cache::new(MAX_KNOWN_NETWORKS)),
             hash_count: Counter::default(),
         }
     }
 
     /// Hashes a new password.
     pub async fn hash(&self, password: Secret) -> Result<String, HashQueueFull> {
-        self.run(move || {
+        self.run(false, move || {
             let salt: [u8; 16] = random::bytes();
             let hashed: PasswordHash = argon2()
                 .hash_password_with_salt(password.reveal().as_bytes(), &salt)
@@ -64,28 +79,40 @@ impl Passwords {
     }
 
     /// Verifies a password. Without a hash it takes the same time and fails. Passwords above the
-    /// maximum length are rejected without hashing to bound the cost.
+    /// maximum length are rejected without hashing to bound the cost. The network of the client is
+    /// remembered if the password is correct.
     pub async fn verify(
         &self,
         password: Secret,
         hash: Option<String>,
+        from: Network,
     ) -> Result<bool, HashQueueFull> {
         if password.reveal().chars().count() > MAX_PASSWORD_LENGTH {
             return Ok(false);
         }
-        self.run(move || {
+        let is_known = self.known.get(&from).is_some();
+        let verifying = self.run(is_known, move || {
             let text = hash.as_deref().unwrap_or(DUMMY_HASH);
             let same = argon2().verify_password(password.reveal().as_bytes(), text).is_ok();
             same && hash.is_some()
-        })
-        .await
+        });
+        let is_correct = verifying.await?;
+        if is_correct && !is_known {
+            self.known.insert(from, ());
+        }
+        Ok(is_correct)
     }
 
     async fn run<T: Send + 'static>(
         &self,
+        is_known: bool,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, HashQueueFull> {
-        let queued = self.queue.clone().try_acquire_owned().map_err(|_| HashQueueFull)?;
+        let queued = match self.queue.clone().try_acquire_owned() {
+            Err(_) if is_known => self.reserved.clone().try_acquire_owned(),
+            queued => queued,
+        };
+        let queued = queued.map_err(|_| HashQueueFull)?;
         let permit = self.running.clone().acquire_owned().await.map_err(|_| HashQueueFull)?;
         self.hash_count.inc();
         // The permits move into the blocking task: if the client disconnects, they are released
@@ -120,6 +147,10 @@ fn argon2() -> Argon2<'static> {
 mod tests {
     use super::*;
 
+    fn network(last: u8) -> Network {
+        Network::from_address([192, 0, 2, last].into())
+    }
+
     fn secret(text: &str) -> Secret {
         Secret::new(text)
     }
@@ -130,7 +161,7 @@ mod tests {
         let hash = passwords.hash(secret("correct horse")).await.unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
 
-        let verify = async |text, hash| passwords.verify(secret(text), hash).await;
+        let verify = async |text, hash| passwords.verify(secret(text), hash, network(1)).await;
         assert_eq!(verify("correct horse", Some(hash.clone())).await, Ok(true));
         assert_eq!(verify("correct horse ", Some(hash.clone())).await, Ok(false));
         assert_eq!(verify("", Some(hash)).await, Ok(false));
@@ -159,9 +190,10 @@ mod tests {
             (hash_with(id, Version::V0x10, 19 * 1024, 2), true),
         ] {
             assert_eq!(is_weak(&hash), weak, "{hash}");
-            let right = passwords.verify(secret("correct horse"), Some(hash.clone())).await;
+            let right =
+                passwords.verify(secret("correct horse"), Some(hash.clone()), network(1)).await;
             assert_eq!(right, Ok(true), "{hash}");
-            assert_eq!(passwords.verify(secret("wrong"), Some(hash)).await, Ok(false));
+            assert_eq!(passwords.verify(secret("wrong"), Some(hash), network(1)).await, Ok(false));
         }
         assert!(!is_weak("damaged"), "no password can match it");
     }
@@ -177,7 +209,7 @@ mod tests {
     async fn an_unknown_account_costs_a_real_hash() {
         PasswordHash::new(DUMMY_HASH).expect("an invalid hash would be rejected without hashing");
         let passwords = Passwords::new(None);
-        assert_eq!(passwords.verify(secret(""), None).await, Ok(false));
+        assert_eq!(passwords.verify(secret(""), None, network(1)).await, Ok(false));
         assert_eq!(passwords.hash_count.get(), 1);
     }
 
@@ -186,10 +218,27 @@ mod tests {
         let passwords = Passwords::new(NonZeroUsize::new(1));
         let held = passwords.queue.clone().acquire_many_owned(33).await.unwrap();
         assert_eq!(passwords.hash(secret("a")).await.unwrap_err(), HashQueueFull);
-        assert_eq!(passwords.verify(secret("a"), None).await, Err(HashQueueFull));
+        assert_eq!(passwords.verify(secret("a"), None, network(1)).await, Err(HashQueueFull));
         // A too long password needs no permit.
-        assert_eq!(passwords.verify(secret(&"a".repeat(129)), None).await, Ok(false));
+        assert_eq!(passwords.verify(secret(&"a".repeat(129)), None, network(1)).await, Ok(false));
         drop(held);
         assert!(passwords.hash(secret("a")).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn networks_with_a_sign_in_have_reserved_places_in_the_queue() {
+        let passwords = Passwords::new(NonZeroUsize::new(1));
+        let hash = passwords.hash(secret("correct horse")).await.unwrap();
+        let verify =
+            async |text, from| passwords.verify(secret(text), Some(hash.clone()), from).await;
+        assert_eq!(verify("correct horse", network(1)).await, Ok(true));
+        assert_eq!(verify("wrong", network(2)).await, Ok(false));
+        // Others fill the queue.
+        let _held = passwords.queue.clone().acquire_many_owned(33).await.unwrap();
+        assert_eq!(verify("correct horse", network(2)).await, Err(HashQueueFull));
+        assert_eq!(verify("correct horse", network(1)).await, Ok(true));
+        assert_eq!(verify("wrong", network(1)).await, Ok(false));
+        let _reserved = passwords.reserved.clone().acquire_many_owned(8).await.unwrap();
+        assert_eq!(verify("correct horse", network(1)).await, Err(HashQueueFull));
     }
 }

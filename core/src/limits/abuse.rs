@@ -73,6 +73,12 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for AbuseLimits {
 }
 
 impl AbuseLimits {
+    /// The same limits, with this multiple of each for the IPv6 /48 around an address.
+    #[must_use]
+    pub fn with_site_multiple(self, multiple: u32) -> Self {
+        Self(self.0.iter().map(|limit| limit.with_site_multiple(multiple).into()).collect())
+    }
+
     /// All limits that are not removed.
     pub fn limits(&self) -> impl Iterator<Item = &Arc<Limit>> {
         self.0.iter()
@@ -105,6 +111,7 @@ impl AbuseLimits {
         let find = |name| self.0.iter().find(|limit| limit.name() == name);
         keys.into_iter()
             .filter_map(|(name, key)| Some(Bucket { limit: find(name)?, key }))
+            .flat_map(Bucket::with_site)
             .collect()
     }
 }
@@ -132,6 +139,23 @@ mod tests {
         assert_eq!(keys(&buckets), expected);
         let expected = [("app_registration".to_owned(), LimitKey::Network(network(1)))];
         assert_eq!(keys(&limits.app_registration(network(1))), expected);
+    }
+
+    #[test]
+    fn every_limit_also_counts_for_the_site_of_an_ipv6_address() {
+        let limits = AbuseLimits::default().with_site_multiple(8);
+        let [one, other] = ["2001:db8:1:2::1", "2001:db8:1:3::1"]
+            .map(|address| Network::from_address(address.parse().unwrap()));
+        for buckets in [
+            |limits: &AbuseLimits, from| keys(&limits.sign_in(from, "alice")),
+            |limits: &AbuseLimits, from| keys(&limits.client_secret(from, "app")),
+            |limits: &AbuseLimits, from| keys(&limits.app_registration(from)),
+        ] {
+            let (one, other) = (buckets(&limits, one), buckets(&limits, other));
+            let shared: Vec<_> = one.iter().filter(|key| other.contains(key)).collect();
+            assert_eq!(shared.len() * 2, one.len(), "{one:?}");
+            assert!(shared.iter().all(|(name, _)| name.ends_with("-48")), "{shared:?}");
+        }
     }
 
     #[test]

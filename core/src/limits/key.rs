@@ -35,6 +35,15 @@ impl LimitKey {
     pub fn name_from(network: Network, name: &str) -> Self {
         Self::NameFrom(network, Sha256Digest::of(&name.trim().to_lowercase()))
     }
+
+    /// The key of the /48 around an IPv6 network.
+    pub(super) fn site(self) -> Option<Self> {
+        match self {
+            Self::Account(_) => None,
+            Self::Network(network) => network.site().map(Self::Network),
+            Self::NameFrom(network, name) => Some(Self::NameFrom(network.site()?, name)),
+        }
+    }
 }
 
 /// The key as text, as stored in Redis. Distinct keys have distinct texts of bounded length.
@@ -49,23 +58,46 @@ impl fmt::Display for LimitKey {
 }
 
 /// The part of an address that identifies one customer: an IPv4 address, or the /64 of an IPv6
-/// address, within which a customer chooses addresses freely.
+/// address, within which a customer chooses addresses freely. Larger customers get a /48, which is
+/// counted as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Network(IpAddr);
+pub struct Network {
+    address: IpAddr,
+    prefix: u8,
+}
 
 impl Network {
     /// The network of an address. An IPv4-mapped IPv6 address counts as IPv4.
+    #[must_use]
     pub fn from_address(address: IpAddr) -> Self {
         match address.to_canonical() {
-            IpAddr::V6(v6) => Self(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into()),
-            v4 @ IpAddr::V4(_) => Self(v4),
+            IpAddr::V6(v6) => Self::ipv6(v6, 64),
+            address @ IpAddr::V4(_) => Self { address, prefix: 32 },
         }
+    }
+
+    /// The /48 around an IPv6 network.
+    #[must_use]
+    pub fn site(self) -> Option<Self> {
+        match self.address {
+            IpAddr::V6(v6) if self.prefix > 48 => Some(Self::ipv6(v6, 48)),
+            _ => None,
+        }
+    }
+
+    fn ipv6(address: Ipv6Addr, prefix: u8) -> Self {
+        let host_bits = 128 - u32::from(prefix);
+        let bits = address.to_bits() >> host_bits << host_bits;
+        Self { address: Ipv6Addr::from_bits(bits).into(), prefix }
     }
 }
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.0, if self.0.is_ipv6() { "/64" } else { "" })
+        match self.address {
+            IpAddr::V4(v4) => v4.fmt(f),
+            IpAddr::V6(v6) => write!(f, "{v6}/{}", self.prefix),
+        }
     }
 }
 
@@ -98,6 +130,19 @@ mod tests {
     fn a_network_is_displayed_as_an_address_or_a_prefix() {
         assert_eq!(network("::ffff:192.0.2.1").to_string(), "192.0.2.1");
         assert_eq!(network("2001:db8:1:2:3:4:5:6").to_string(), "2001:db8:1:2::/64");
+    }
+
+    #[test]
+    fn only_an_ipv6_network_has_a_site_and_a_site_has_none() {
+        let site = |address| network(address).site();
+        assert_eq!(site("192.0.2.1"), None);
+        assert_eq!(site("::ffff:192.0.2.1"), None);
+        let found = site("2001:db8:1:2::3").unwrap();
+        assert_eq!(found.to_string(), "2001:db8:1::/48");
+        assert_eq!(site("2001:db8:1:ffff::3"), Some(found));
+        assert_ne!(site("2001:db8:2:2::3"), Some(found));
+        assert_ne!(found, network("2001:db8:1::"), "a /64 with the same first address");
+        assert_eq!(found.site(), None);
     }
 
     #[test]

@@ -113,6 +113,15 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
 }
 
 impl LimitTable {
+    /// The same rows, with this multiple of each limit per address for the IPv6 /48 around it.
+    #[must_use]
+    pub fn with_site_multiple(mut self, multiple: u32) -> Self {
+        for row in self.rows.iter_mut().filter(|row| row.per == KeyKind::Ip) {
+            row.limit = row.limit.with_site_multiple(multiple).into();
+        }
+        self
+    }
+
     /// The buckets of a sign-up through another endpoint than Mastodon's, like Matrix's `register`:
     /// those that count `POST /api/v1/accounts`, without the rows for every path, which have counted
     /// the actual request already.
@@ -144,7 +153,7 @@ impl LimitTable {
             let is_counted = patterns.any(|pattern| pattern.matches(method, target, &mut route));
             is_counted.then_some(Bucket { limit: &row.limit, key })
         };
-        self.rows.iter().filter_map(bucket).collect()
+        self.rows.iter().filter_map(bucket).flat_map(Bucket::with_site).collect()
     }
 }
 
@@ -234,6 +243,32 @@ mod tests {
         let buckets = table.buckets("GET", "/", Some(7), from());
         let keys: Vec<_> = buckets.into_iter().map(|bucket| bucket.key).collect();
         assert_eq!(keys, [LimitKey::Account(7), LimitKey::Network(from())]);
+    }
+
+    #[test]
+    fn an_ipv6_address_also_counts_for_its_site_with_a_multiple_of_the_limit() {
+        let table = LimitTable::default().with_site_multiple(8);
+        let buckets = |address: &str, account| {
+            let from = Network::from_address(address.parse().unwrap());
+            let buckets = table.buckets("POST", "/api/v1/accounts", account, from);
+            let describe = |b: &Bucket<'_>| format!("{} {} {}", b.limit.name(), b.limit, b.key);
+            buckets.iter().map(describe).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            buckets("2001:db8:1:2::3", Some(7)),
+            [
+                "account 300 in 5m account:=7",
+                "ip 300 in 5m ip:2001:db8:1:2::/64",
+                "ip-48 2400 in 5m ip:2001:db8:1::/48",
+                "sign_up 5 in 30m ip:2001:db8:1:2::/64",
+                "sign_up-48 40 in 30m ip:2001:db8:1::/48",
+            ]
+        );
+        let ipv4 = ["ip 300 in 5m ip:192.0.2.1", "sign_up 5 in 30m ip:192.0.2.1"];
+        assert_eq!(buckets("192.0.2.1", None), ipv4);
+        let from = Network::from_address("2001:db8::1".parse().unwrap());
+        let without = table.with_site_multiple(0);
+        assert_eq!(without.buckets("GET", "/", None, from).len(), 1);
     }
 
     #[test]

@@ -106,6 +106,21 @@ fn a_peek_consumes_nothing_and_a_charge_only_what_is_left() {
 }
 
 #[test]
+fn a_refund_takes_back_one_request_of_the_current_window() {
+    let (wide, narrow) = (limit("a", 3, 60), limit("b", 1, 60));
+    let mut engine = Engine::new([&wide, &narrow]);
+    engine.check(at(0));
+    assert!(!engine.check(at(1)).is_admitted());
+    let refund = engine.decide(CountMode::Refund, at(2));
+    assert_eq!((refund.is_admitted(), remaining(&refund)), (true, vec![3, 1]));
+    assert_eq!(remaining(&engine.decide(CountMode::Refund, at(2))), [3, 1]);
+    engine.check(at(3));
+    // After the end of the window there is nothing to take back.
+    assert_eq!(remaining(&engine.decide(CountMode::Refund, at(99))), [3, 1]);
+    assert_eq!(engine.counts(), [0, 0]);
+}
+
+#[test]
 fn a_peek_or_a_rejected_request_starts_no_window() {
     let (open, closed) = (limit("a", 1, 60), limit("b", 0, 60));
     let mut engine = Engine::new([&open, &closed]);
@@ -292,7 +307,7 @@ proptest! {
             for (i, status) in decision.statuses().iter().enumerate() {
                 let passed = match mode {
                     CountMode::Check => decision.is_admitted(),
-                    CountMode::Peek => false,
+                    CountMode::Peek | CountMode::Refund => false,
                     CountMode::Charge => status.admitted,
                 };
                 counted[i].extend(passed.then_some(now));
@@ -325,7 +340,7 @@ proptest! {
             for (i, status) in decision.statuses().iter().enumerate() {
                 let cost = match mode {
                     CountMode::Check => u32::from(decision.is_admitted()),
-                    CountMode::Peek => 0,
+                    CountMode::Peek | CountMode::Refund => 0,
                     CountMode::Charge => u32::from(status.admitted),
                 };
                 prop_assert_eq!(engine.counts()[i], before[i] + cost);

@@ -9,7 +9,7 @@ use smart_default::SmartDefault;
 
 use super::values::{self, LimitMode};
 
-/// `[limits]`. `mode`, `rows` and `abuse` are reloaded on SIGHUP.
+/// `[limits]`. `mode`, `rows`, `abuse` and `ipv6_48_multiple` are reloaded on SIGHUP.
 #[derive(Debug, Clone, SmartDefault, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitSettings {
@@ -20,6 +20,10 @@ pub struct LimitSettings {
     pub rows: LimitTable,
     /// The limits on sign-in attempts, wrong client secrets and app registrations.
     pub abuse: AbuseLimits,
+    /// The limits per address also apply to the /48 around an IPv6 address, multiplied by this; 0
+    /// switches that off.
+    #[default(8)]
+    pub ipv6_48_multiple: u32,
     /// Maximum number of keys counted in this process, at about 50 bytes each.
     #[default(2_000_000)]
     #[serde(deserialize_with = "values::positive")]

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
 
+use axum::http::HeaderName;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, de};
 use url::Url;
@@ -122,6 +123,15 @@ where
     };
     let expected = "must be a time such as \"2027-01-31T00:00:00Z\"";
     text.parse().map(Some).map_err(|_| de::Error::custom(expected))
+}
+
+/// The name of a header.
+pub(super) fn header_name<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<HeaderName>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let invalid = |_| de::Error::custom(format!("{text:?} is not the name of a header"));
+    text.parse().map(Some).map_err(invalid)
 }
 
 /// A number above zero.

@@ -113,7 +113,8 @@ pub(super) async fn metrics(State(state): State<Arc<AppState>>) -> Response {
 /// if the proxy is trusted: otherwise everybody behind a proxy on this machine would be local.
 fn is_operator(state: &AppState, parts: &Parts) -> bool {
     let (active, peer) = (state.limits.active(), client::peer_address(&parts.extensions));
-    let is_certain = active.proxies.contains(peer) || !client::is_forwarded(&parts.headers);
+    let is_certain =
+        active.proxies.contains(peer) || !client::is_forwarded(&active, &parts.headers);
     let address = client::client_address(&active, peer, &parts.headers);
     is_certain && state.config.operator_addresses.iter().any(|range| range.contains(address))
 }

@@ -1,9 +1,11 @@
 //! The active limits: mode, limit table, abuse limits and trusted proxies.
 
 use std::collections::BTreeMap;
+use std::iter;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use axum::http::HeaderName;
 use belfry_core::limits::abuse::AbuseLimits;
 use belfry_core::limits::forwarded::TrustedProxies;
 use belfry_core::limits::table::LimitTable;
@@ -23,6 +25,9 @@ pub struct ActiveLimits {
     pub abuse: AbuseLimits,
     /// The proxies whose forwarding headers are trusted.
     pub proxies: TrustedProxies,
+    /// The only header of theirs that is trusted; `X-Forwarded-For` and `Forwarded` when unset.
+    pub proxy_header: Option<HeaderName>,
+    ipv6_48_multiple: u32,
     /// The metrics of each limit, by its name.
     counters: BTreeMap<String, LimitCounters>,
     has_warned: AtomicBool,
@@ -31,13 +36,18 @@ pub struct ActiveLimits {
 impl ActiveLimits {
     /// The limits of a configuration.
     pub fn new(config: &Config, metrics: &LimitMetrics) -> Self {
-        let (table, abuse) = (config.limits.rows.clone(), config.limits.abuse.clone());
+        let multiple = config.limits.ipv6_48_multiple;
+        let table = config.limits.rows.clone().with_site_multiple(multiple);
+        let abuse = config.limits.abuse.clone().with_site_multiple(multiple);
         let limits = table.rows.iter().map(|row| &row.limit).chain(abuse.limits());
+        let limits = limits.flat_map(|limit| iter::once(limit).chain(limit.site()));
         let counters =
             limits.map(|limit| (limit.name().to_owned(), metrics.counters(limit.name()))).collect();
         Self {
             mode: config.limits.mode,
             proxies: config.trusted_proxies.clone(),
+            proxy_header: config.trusted_proxy_header.clone(),
+            ipv6_48_multiple: multiple,
             table,
             abuse,
             counters,
@@ -64,7 +74,7 @@ impl ActiveLimits {
         let is_counted = match mode {
             CountMode::Check => decision.is_admitted(),
             CountMode::Charge => true,
-            CountMode::Peek => false,
+            CountMode::Peek | CountMode::Refund => false,
         };
         for status in decision.statuses() {
             let Some(counters) = self.counters.get(status.limit.name()) else { continue };
@@ -100,7 +110,11 @@ impl ActiveLimits {
         let mut lines = vec![
             ("mode".to_owned(), format!("{:?}", self.mode).to_lowercase()),
             ("trusted_proxies".to_owned(), self.proxies.to_string()),
+            ("ipv6_48_multiple".to_owned(), self.ipv6_48_multiple.to_string()),
         ];
+        if let Some(header) = &self.proxy_header {
+            lines.push(("trusted_proxy_header".to_owned(), header.to_string()));
+        }
         let rows = self.table.rows.iter();
         lines.extend(rows.map(|row| (row.limit.name().to_owned(), row.to_string())));
         let abuse = self.abuse.limits();

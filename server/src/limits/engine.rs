@@ -42,7 +42,7 @@ impl Engine {
         let Some(redis) = &self.redis else {
             return self.local.check(mode, buckets, now);
         };
-        if mode != CountMode::Charge
+        if matches!(mode, CountMode::Check | CountMode::Peek)
             && let Some(rejection) = self.local.known_rejection(buckets, now)
         {
             return rejection;
@@ -58,7 +58,12 @@ impl Engine {
         let limits = buckets.iter().map(|bucket| bucket.limit);
         let mut windows: Vec<_> = limits.zip(states.iter().map(window)).collect();
         let decision = decide(mode, &mut windows, now);
-        self.local.record(buckets, &decision, now);
+        if mode == CountMode::Refund {
+            // Recording ignores counts that are smaller than the stored one.
+            self.local.check(mode, buckets, now.into());
+        } else {
+            self.local.record(buckets, &decision, now);
+        }
         decision
     }
 

@@ -86,6 +86,8 @@ impl Connection {
     async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let activity = Arc::new(Activity::new());
         let stream = activity.record_stream(stream);
+        // The connection of a proxy carries the requests of many clients.
+        let is_proxy = self.service.state().limits.active().proxies.contains(self.peer.0.ip());
         let shared = Arc::new((self.service, Arc::clone(&activity)));
         let (peer, is_health_only) = (self.peer, self.is_health_only);
         let handler = service_fn(move |request: Request<Incoming>| {
@@ -99,7 +101,7 @@ impl Connection {
                 } else {
                     service.respond(peer, request).await
                 };
-                let is_rejected = response.status() == StatusCode::TOO_MANY_REQUESTS;
+                let is_rejected = response.status() == StatusCode::TOO_MANY_REQUESTS && !is_proxy;
                 let is_closed = activity.record_response(is_rejected) || is_health_only;
                 // HTTP/2 has no such header; it is closed by the timeouts.
                 if is_closed && version < Version::HTTP_2 {

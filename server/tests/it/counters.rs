@@ -34,6 +34,8 @@ conformance![
     a_peek_consumes_nothing_and_starts_no_window,
     a_charge_counts_for_every_limit_with_quota_left,
     a_peek_sees_earlier_charges,
+    a_refund_takes_a_request_back,
+    concurrent_requests_that_are_refunded_never_exceed_the_limit,
     every_key_and_limit_has_its_own_quota,
     names_of_any_characters_and_length_are_counted,
     a_limit_of_0_rejects_everything,

@@ -1,5 +1,6 @@
 //! Verifying passwords, for the sign-in page and for Matrix clients.
 
+use belfry_core::limits::Network;
 use belfry_core::secret::Secret;
 
 use crate::app::AppState;
@@ -13,13 +14,14 @@ pub(crate) async fn verify_password(
     state: &AppState,
     account: Option<Account>,
     password: Secret,
+    from: Network,
 ) -> Result<Option<Account>, HashQueueFull> {
     let hash = account.as_ref().map(|account| account.password.clone());
     let hash = hash.filter(|hash| hash != NO_PASSWORD);
-    let is_correct = state.passwords.verify(password.clone(), hash).await?;
+    let is_correct = state.passwords.verify(password.clone(), hash, from).await?;
     match account.filter(|_| is_correct) {
         Some(account) if is_weak(&account.password) => {
-            Box::pin(rehash(state, account, password)).await
+            Box::pin(rehash(state, account, password, from)).await
         }
         verified => Ok(verified),
     }
@@ -30,6 +32,7 @@ async fn rehash(
     state: &AppState,
     account: Account,
     password: Secret,
+    from: Network,
 ) -> Result<Option<Account>, HashQueueFull> {
     let Ok(hash) = state.passwords.hash(password.clone()).await else { return Ok(Some(account)) };
     match state.store.rehash_password(account.id, &account.password, &hash).await {
@@ -39,7 +42,7 @@ async fn rehash(
         }
         // Another request rehashed it at the same time, or the password was changed.
         Ok(UpdateOutcome::NotFound) => match state.store.account(account.id).await {
-            Ok(account) => verify_password(state, account, password).await,
+            Ok(account) => verify_password(state, account, password, from).await,
             Err(_) => Ok(Some(account)),
         },
         Err(error) => {

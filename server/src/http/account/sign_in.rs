@@ -148,8 +148,11 @@ async fn authenticate(
         state.store.account_by_name(&name.to_lowercase()).await?
     };
     let known = account.as_ref().map(|account| account.id);
-    Ok(match verify_password(state, account, password).await {
-        Ok(Some(account)) if account.disabled_at.is_none() => Ok(account),
+    Ok(match verify_password(state, account, password, guard.network()).await {
+        Ok(Some(account)) if account.disabled_at.is_none() => {
+            guard.signed_in(name).await;
+            Ok(account)
+        }
         Ok(_) => {
             guard.audit.count_failed_sign_in(known);
             Err(SignInError::WrongPassword)

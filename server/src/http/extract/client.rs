@@ -107,22 +107,27 @@ pub(crate) fn peer_address(extensions: &Extensions) -> IpAddr {
 /// The address of the client: the peer, or the one that a trusted proxy forwards.
 pub(crate) fn client_address(active: &ActiveLimits, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     if active.proxies.contains(peer) {
-        let lines = |name| headers.get_all(name).iter().map(HeaderValue::as_bytes);
-        return active.proxies.client_address(
-            peer,
-            lines(X_FORWARDED_FOR),
-            lines(header::FORWARDED),
-        );
+        let (list, forwarded) = match &active.proxy_header {
+            None => (Some(X_FORWARDED_FOR), Some(header::FORWARDED)),
+            Some(name) if *name == header::FORWARDED => (None, Some(header::FORWARDED)),
+            Some(name) => (Some(name.clone()), None),
+        };
+        let lines = |name: Option<HeaderName>| {
+            let values = name.map(|name| headers.get_all(name).into_iter());
+            values.into_iter().flatten().map(HeaderValue::as_bytes)
+        };
+        return active.proxies.client_address(peer, lines(list), lines(forwarded));
     }
-    if is_forwarded(headers) {
+    if is_forwarded(active, headers) {
         active.warn_about_proxy(peer);
     }
     peer
 }
 
 /// Whether a proxy forwarded a request, or its client pretends so.
-pub(crate) fn is_forwarded(headers: &HeaderMap) -> bool {
-    headers.contains_key(X_FORWARDED_FOR) || headers.contains_key(header::FORWARDED)
+pub(crate) fn is_forwarded(active: &ActiveLimits, headers: &HeaderMap) -> bool {
+    let is_present = |name: &HeaderName| headers.contains_key(name);
+    [X_FORWARDED_FOR, header::FORWARDED].iter().chain(&active.proxy_header).any(is_present)
 }
 
 /// The access token of a request. A malformed query is ignored.

@@ -34,10 +34,11 @@ pub(crate) async fn login(
     guard.sign_in(name).await?;
     let account = state.store.account_by_name(name).await?;
     let known = account.as_ref().map(|account| account.id);
-    let rejected = match verify_password(&state, account, login.password).await? {
+    let rejected = match verify_password(&state, account, login.password, guard.network()).await? {
         None => MatrixError::WrongPassword,
         Some(account) if account.disabled_at.is_some() => MatrixError::Deactivated,
         Some(account) => {
+            guard.signed_in(name).await;
             let kinds = [AuditKind::SignIn, AuditKind::TokenIssue];
             let events = kinds.map(|kind| guard.audit.success(kind));
             return login_response(&state, &account, login.device_id, events).await;

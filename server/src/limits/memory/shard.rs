@@ -54,9 +54,12 @@ impl Shard {
             .map_or_else(Window::default, |entry| Window { count: entry.count, end: entry.end })
     }
 
-    /// Stores the window of a key, unless its count is 0.
+    /// Stores the window of a key, or removes it if its count is 0.
     pub(super) fn put(&mut self, hash: u64, limit: &Limit, window: Window, now: UnixMicros) {
         if window.count == 0 {
+            if let Ok(entry) = self.entries.find_entry(hash, |stored| stored.hash == hash) {
+                entry.remove();
+            }
             return;
         }
         let share = u64::from(window.count) * 255 / u64::from(limit.requests().max(1));

@@ -82,6 +82,7 @@ impl Connection {
             CountMode::Check => "check",
             CountMode::Peek => "peek",
             CountMode::Charge => "charge",
+            CountMode::Refund => "refund",
         });
         for (key, requests, window) in arguments {
             invocation.key(key).arg(requests).arg(window);

@@ -2,7 +2,7 @@
 --
 -- KEYS[i]        the counter of a bucket: the number of requests admitted in its window. It expires
 --                with the window, by the clock of this server
--- ARGV[1]        check, peek or charge
+-- ARGV[1]        check, peek, charge or refund
 -- ARGV[2i]       the number of requests that the limit admits
 -- ARGV[2i + 1]   the length of its window in milliseconds
 --
@@ -33,6 +33,8 @@ for i, key in ipairs(KEYS) do
     else
       redis.call('INCR', key)
     end
+  elseif mode == 'refund' and count > 0 then
+    redis.call('DECR', key)
   end
 end
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use belfry::limits::Engine;
@@ -254,4 +255,49 @@ pub(super) async fn concurrent_rejected_requests_with_shared_keys_consume_no_quo
             fresh.check(CountMode::Peek, &[Bucket { limit: &limit, key }], engine.now()).await;
         assert_eq!(remaining(&left), [limit.requests() - count]);
     }
+}
+
+pub(super) async fn a_refund_takes_a_request_back(engine: TestEngine) {
+    let (wide, narrow) = (limit("address", 3, 300), limit("name", 2, 300));
+    let both = [account(&wide, 1), account(&narrow, 1)];
+    for _ in 0..5 {
+        assert_eq!(remaining(&engine.check(&both).await), [2, 1]);
+        let refund = engine.refund(&both).await;
+        assert_eq!((refund.is_admitted(), remaining(&refund)), (true, vec![3, 2]));
+    }
+    assert_eq!(remaining(&engine.refund(&both).await), [3, 2], "never more than the limit");
+    engine.check(&both).await;
+    engine.check(&both).await;
+    assert!(!engine.check(&both).await.is_admitted());
+    assert_eq!(remaining(&engine.refund(&both).await), [2, 1], "also when it is exhausted");
+    assert!(engine.check(&both).await.is_admitted());
+    let other = engine.another_node().await;
+    assert_eq!(remaining(&other.check(CountMode::Peek, &both, engine.now()).await), [1, 0]);
+}
+
+pub(super) async fn concurrent_requests_that_are_refunded_never_exceed_the_limit(
+    engine: TestEngine,
+) {
+    let engine = Arc::new(engine);
+    let (in_use, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let mut tasks = JoinSet::new();
+    for _ in 0..32 {
+        let (engine, in_use, most) = (Arc::clone(&engine), Arc::clone(&in_use), Arc::clone(&most));
+        tasks.spawn(async move {
+            let limit = limit("name", 5, 300);
+            let buckets = [account(&limit, 1)];
+            for _ in 0..20 {
+                if engine.check(&buckets).await.is_admitted() {
+                    most.fetch_max(in_use.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    tokio::task::yield_now().await;
+                    in_use.fetch_sub(1, Ordering::SeqCst);
+                    engine.refund(&buckets).await;
+                }
+            }
+        });
+    }
+    tasks.join_all().await;
+    assert!((1..=5).contains(&most.load(Ordering::SeqCst)), "{most:?}");
+    let limit = limit("name", 5, 300);
+    assert_eq!(remaining(&engine.peek(&[account(&limit, 1)]).await), [5]);
 }

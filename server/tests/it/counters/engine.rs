@@ -76,6 +76,10 @@ impl TestEngine {
     pub(super) async fn charge(&self, buckets: &[Bucket<'_>]) -> RateLimitDecision {
         self.engine.check(CountMode::Charge, buckets, self.now()).await
     }
+
+    pub(super) async fn refund(&self, buckets: &[Bucket<'_>]) -> RateLimitDecision {
+        self.engine.check(CountMode::Refund, buckets, self.now()).await
+    }
 }
 
 pub(super) fn redis_url() -> Option<String> {

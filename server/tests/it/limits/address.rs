@@ -1,7 +1,9 @@
 //! The address of the client: behind proxies, and in IPv6.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
+use belfry::http::AbuseGuard;
 use belfry_core::limits::forwarded::TrustedProxies;
 
 use super::{admitted, is_admitted};
@@ -87,6 +89,65 @@ async fn an_ipv6_64_is_one_address_and_a_mapped_ipv4_is_ipv4() {
 
     assert_eq!(admitted(&at("::ffff:192.0.2.7"), "GET /x", 300).await, 300);
     assert!(!is_admitted(&service.anonymous().at(address(7)), "GET /x").await);
+}
+
+#[tokio::test]
+async fn an_ipv6_48_has_eight_times_the_limit_of_a_64() {
+    let service = Service::with(config(|config| {
+        config.limits.rows = toml::from_str("ip = { requests = 3 }").unwrap();
+    }))
+    .await;
+    let at = |text: &str| service.anonymous().at(text.parse::<IpAddr>().unwrap());
+    for network in 0..8 {
+        let client = at(&format!("2001:db8:1:{network:x}::1"));
+        assert_eq!(admitted(&client, "GET /x", 4).await, 3, "{network}");
+    }
+    let rejected = at("2001:db8:1:ffff::1").get("/x").await;
+    assert_eq!(rejected.status, 429);
+    assert_eq!(rejected.header("x-ratelimit-limit"), "24");
+    assert!(rejected.header("ratelimit-policy").contains("\"ip-48\";q=24"), "{rejected:?}");
+    // A rejected request consumes nothing, also not of the /64.
+    assert!(rejected.header("ratelimit").contains("\"ip\";r=3"), "{rejected:?}");
+    assert!(is_admitted(&at("2001:db8:2:1::1"), "GET /x").await, "another /48");
+}
+
+#[tokio::test]
+async fn abuse_limits_count_an_ipv6_48_too() {
+    let service = Service::with(config(|config| {
+        config.limits.abuse = toml::from_str("app_registration = { requests = 2 }").unwrap();
+    }))
+    .await;
+    let guard = |network: u16| {
+        let from = format!("2001:db8:1:{network:x}::1").parse::<IpAddr>().unwrap();
+        AbuseGuard::new(Arc::clone(&service.state), from)
+    };
+    for network in 0..8 {
+        assert!(guard(network).app_registration().await.is_ok(), "{network}");
+        assert!(guard(network).app_registration().await.is_ok(), "{network}");
+        assert!(guard(network).app_registration().await.is_err(), "{network}");
+    }
+    assert!(guard(9).app_registration().await.is_err());
+}
+
+#[tokio::test]
+async fn only_the_configured_header_of_a_proxy_is_trusted() {
+    for (header, trusted, forged) in [
+        ("x-forwarded-for", ("x-forwarded-for", "198.51.100.1"), ("forwarded", "for=6.6.6.6")),
+        ("forwarded", ("forwarded", "for=198.51.100.1"), ("x-forwarded-for", "6.6.6.6")),
+        ("cf-connecting-ip", ("cf-connecting-ip", "198.51.100.1"), ("x-forwarded-for", "6.6.6.6")),
+    ] {
+        let service = Service::with(config(|config| {
+            config.trusted_proxies.0 = vec!["10.0.0.1".parse().unwrap()];
+            config.trusted_proxy_header = Some(header.parse().unwrap());
+        }))
+        .await;
+        let proxy = service.anonymous().at([10, 0, 0, 1]);
+        let client = proxy.with(trusted.0, trusted.1);
+        assert_eq!(admitted(&client, "GET /x", 301).await, 300, "{header}");
+        let forging = client.with(forged.0, forged.1);
+        assert!(!is_admitted(&forging, "GET /x").await, "{header}: the client stays limited");
+        assert!(is_admitted(&proxy, "GET /x").await, "{header}: the proxy is not limited");
+    }
 }
 
 #[tokio::test]

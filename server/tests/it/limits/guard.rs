@@ -6,6 +6,8 @@ use std::time::Duration;
 use belfry::config::LimitMode;
 use belfry::http::AbuseGuard;
 
+use serde_json::json;
+
 use crate::support::Service;
 use crate::support::client::address;
 use crate::support::service::config;
@@ -55,6 +57,44 @@ async fn a_name_has_25_attempts_per_hour_and_address_in_any_spelling() {
     }
     assert_eq!(tried, 25);
     assert!(here.sign_in("bob").await.is_ok(), "other names are admitted");
+}
+
+#[tokio::test]
+async fn only_failed_sign_ins_use_up_the_limit() {
+    let service = Service::start().await;
+    let here = guard(&service, 1);
+    for _ in 0..100 {
+        assert!(here.sign_in("alice").await.is_ok());
+        here.signed_in("alice").await;
+    }
+    let failures = async || {
+        let mut failures = 0;
+        while here.sign_in("alice").await.is_ok() {
+            failures += 1;
+        }
+        failures
+    };
+    assert_eq!(failures().await, 25);
+}
+
+#[tokio::test]
+async fn correct_passwords_are_not_limited_and_wrong_ones_are() {
+    let service = Service::start().await;
+    service.user("alice").await;
+    let login = async |password: &str| {
+        let user = json!({ "type": "m.id.user", "user": "alice" });
+        let body = json!({ "type": "m.login.password", "identifier": user, "password": password });
+        let client = service.anonymous();
+        client.send("POST /_matrix/client/v3/login", body.to_string()).await.status
+    };
+    for _ in 0..30 {
+        assert_eq!(login("correct horse alice").await, 200);
+    }
+    for _ in 0..25 {
+        assert_eq!(login("wrong").await, 403);
+    }
+    assert_eq!(login("wrong").await, 429);
+    assert_eq!(login("correct horse alice").await, 429, "no more guesses");
 }
 
 #[tokio::test]

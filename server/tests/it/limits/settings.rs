@@ -50,6 +50,7 @@ fn config_check_shows_the_active_limits() {
 limits
   mode               enforce
   trusted_proxies    none
+  ipv6_48_multiple   8
   account            300 in 5m per account: *
   media              60 in 1h per account: POST /api/v1/media
   delete             30 in 30m per account: DELETE /api/v1/statuses/:id, POST /api/v1/statuses/:id/unreblog

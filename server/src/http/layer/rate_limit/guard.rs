@@ -36,11 +36,23 @@ impl AbuseGuard {
         Self { state, from, audit, outcome }
     }
 
+    /// The network of the client.
+    pub(crate) fn network(&self) -> Network {
+        self.from
+    }
+
     /// Counts a sign-in attempt, for the address and for the name from this address, before the
-    /// password is verified.
+    /// password is verified, so that concurrent attempts cannot exceed the limit.
     pub async fn sign_in(&self, name: &str) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         self.check(&active, CountMode::Check, &active.abuse.sign_in(self.from, name)).await
+    }
+
+    /// Takes back the attempt of a successful sign-in: only failed ones use up the limit.
+    pub async fn signed_in(&self, name: &str) {
+        let active = self.state.limits.active();
+        let _ =
+            self.check(&active, CountMode::Refund, &active.abuse.sign_in(self.from, name)).await;
     }
 
     /// Checks the number of wrong client secrets, before a secret is verified. It counts nothing,
