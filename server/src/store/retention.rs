@@ -102,9 +102,11 @@ struct Cutoffs {
     audit_events: Timestamp,
 }
 
+type DeleteBatch = fn(&Cutoffs) -> Batch;
+
 /// The tables, with the statements that delete one batch. The last statement returns the deleted
 /// rows.
-const TABLES: [(&str, fn(&Cutoffs) -> Batch); 7] = [
+const TABLES: [(&str, DeleteBatch); 7] = [
     ("requests", |cutoffs| {
         let delete = "delete from requests where lookup in (select lookup from requests \
                       where expires_at < $1 order by expires_at, lookup limit 1000) \

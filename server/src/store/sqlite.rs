@@ -68,14 +68,14 @@ impl Sqlite {
                 .map_err(|error| open_error(path, &describe(&error)))?;
         }
 
-        let (writes, jobs) = mpsc::channel();
-        let writer = thread::Builder::new()
+        let (writes, queue) = mpsc::channel();
+        let thread = thread::Builder::new()
             .name("sqlite-writer".to_owned())
-            .spawn(move || writer::run(&connection, wal, &jobs, &cache))
+            .spawn(move || writer::run(&connection, wal, &queue, &cache))
             .map_err(|error| open_error(path, &error))?;
         let (reads, readers) =
             reader::start(|| open_reader(path)).map_err(|error| open_error(path, &error))?;
-        Ok(Self { queues: Some(Queues { reads, writes }), readers, writer: Some(writer) })
+        Ok(Self { queues: Some(Queues { reads, writes }), readers, writer: Some(thread) })
     }
 }
 

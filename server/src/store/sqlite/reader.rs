@@ -15,10 +15,13 @@ pub(super) struct Job {
     pub(super) reply: oneshot::Sender<Result<Rows, StoreError>>,
 }
 
+/// The queue of the threads, and the threads.
+type Readers = (mpsc::Sender<Job>, Vec<JoinHandle<()>>);
+
 /// Starts the threads. They end when the sender is dropped.
 pub(super) fn start(
     open: impl Fn() -> rusqlite::Result<Connection>,
-) -> Result<(mpsc::Sender<Job>, Vec<JoinHandle<()>>), Box<dyn std::error::Error>> {
+) -> Result<Readers, Box<dyn std::error::Error>> {
     let (sender, jobs) = mpsc::channel();
     let jobs = Arc::new(Mutex::new(jobs));
     let count = thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
