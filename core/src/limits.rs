@@ -12,6 +12,7 @@
 //! does a shorter window, by the same clamping. A longer window applies after the current one.
 
 pub mod abuse;
+pub mod check_options;
 pub mod cidr;
 pub mod forwarded;
 pub mod header;

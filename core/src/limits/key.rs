@@ -11,7 +11,8 @@ use crate::secret::Sha256Digest;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyKind {
-    /// The account of the access token; the row does not apply to requests without one.
+    /// The account of the access token, or its app if it has no account; the row does not apply to
+    /// requests without a valid token.
     Account,
     /// The address of the client.
     Ip,
@@ -22,6 +23,8 @@ pub enum KeyKind {
 pub enum LimitKey {
     /// An account by its id, over all its tokens and addresses.
     Account(i64),
+    /// An app by its id, for tokens without an account: the app counts like an account of its own.
+    App(i64),
     /// A network, over all accounts.
     Network(Network),
     /// The digest of an account name or a client id, and the network that tries it. The network is
@@ -31,6 +34,12 @@ pub enum LimitKey {
 }
 
 impl LimitKey {
+    /// The key of the owner of a token: its account, or its app if it has no account.
+    #[must_use]
+    pub fn owner(account: Option<i64>, app: i64) -> Self {
+        account.map_or(Self::App(app), Self::Account)
+    }
+
     /// The key of a name tried from a network. Case and surrounding white space are ignored.
     pub fn name_from(network: Network, name: &str) -> Self {
         Self::NameFrom(network, Sha256Digest::of(&name.trim().to_lowercase()))
@@ -51,6 +60,7 @@ impl fmt::Display for LimitKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Account(id) => write!(f, "account:={id}"),
+            Self::App(id) => write!(f, "app:={id}"),
             Self::Network(network) => write!(f, "ip:{network}"),
             Self::NameFrom(network, name) => write!(f, "tried:{network}:#{}", name.to_text()),
         }
@@ -164,6 +174,7 @@ mod tests {
         let forged = [format!("#{digest}"), digest, "192.0.2.1:=bob".into()];
         let mut keys = vec![LimitKey::Network(here), LimitKey::Network(there)];
         keys.extend([i64::MIN, -1, 0, 1, 192, i64::MAX].map(LimitKey::Account));
+        keys.extend([-1, 0, 1, 192].map(LimitKey::App));
         for name in ["bob", "", "192.0.2.1", &long, &forged[0], &forged[1], &forged[2]] {
             keys.push(LimitKey::name_from(here, name));
             keys.push(LimitKey::name_from(there, name));

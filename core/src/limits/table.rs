@@ -134,20 +134,21 @@ impl LimitTable {
 
     /// The buckets of a request: one for each row that counts it.
     ///
-    /// `target` is the path of the request in any spelling. `account` is the account of a valid
-    /// access token: a request with an invalid token counts for its address only.
+    /// `target` is the path of the request in any spelling. `owner` is the [`LimitKey::owner`] of a
+    /// valid access token: a request with an invalid token counts for its address only.
+    #[must_use]
     pub fn buckets<'a>(
         &'a self,
         method: &str,
         target: &str,
-        account: Option<i64>,
+        owner: Option<LimitKey>,
         from: Network,
     ) -> Buckets<'a> {
         let mut route = None;
         let bucket = |row: &'a LimitRow| {
-            let key = match (row.per, account) {
-                (KeyKind::Account, account) => LimitKey::Account(account?),
-                (KeyKind::Ip, _) => LimitKey::Network(from),
+            let key = match row.per {
+                KeyKind::Account => owner?,
+                KeyKind::Ip => LimitKey::Network(from),
             };
             let mut patterns = row.matches.iter();
             let is_counted = patterns.any(|pattern| pattern.matches(method, target, &mut route));
@@ -169,7 +170,7 @@ mod tests {
 
     fn names(table: &LimitTable, request: &str, account: Option<i64>) -> Vec<String> {
         let (method, target) = request.split_once(' ').unwrap();
-        let buckets = table.buckets(method, target, account, from());
+        let buckets = table.buckets(method, target, account.map(LimitKey::Account), from());
         buckets.iter().map(|bucket| bucket.limit.name().to_owned()).collect()
     }
 
@@ -224,7 +225,7 @@ mod tests {
     #[test]
     fn deletes_and_unreblogs_share_a_bucket() {
         let table = LimitTable::default();
-        let buckets = |method, target| table.buckets(method, target, Some(1), from());
+        let buckets = |method, target| table.buckets(method, target, Some(LimitKey::Account(1)), from());
         let delete = buckets("DELETE", "/api/v1/statuses/1");
         let unreblog = buckets("POST", "/api/v1/statuses/2/unreblog");
         assert_eq!((delete[1].limit, &delete[1].key), (unreblog[1].limit, &unreblog[1].key));
@@ -238,11 +239,13 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_is_keyed_by_the_account_or_the_network() {
+    fn a_bucket_is_keyed_by_the_owner_of_the_token_or_the_network() {
         let table = LimitTable::default();
-        let buckets = table.buckets("GET", "/", Some(7), from());
-        let keys: Vec<_> = buckets.into_iter().map(|bucket| bucket.key).collect();
-        assert_eq!(keys, [LimitKey::Account(7), LimitKey::Network(from())]);
+        for (account, owner) in [(Some(7), LimitKey::Account(7)), (None, LimitKey::App(1))] {
+            let buckets = table.buckets("GET", "/", Some(LimitKey::owner(account, 1)), from());
+            let keys: Vec<_> = buckets.into_iter().map(|bucket| bucket.key).collect();
+            assert_eq!(keys, [owner, LimitKey::Network(from())]);
+        }
     }
 
     #[test]

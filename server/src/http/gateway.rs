@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::{IntoResponse, Response};
 use belfry_core::limits::RateLimitDecision;
+use belfry_core::limits::check_options::CheckOptions;
 use belfry_core::limits::original_request::{OriginalRequest, OriginalRequestError, resolve};
-use belfry_core::oauth::scope::{ScopeError, Scopes};
+use belfry_core::oauth::scope::ScopeError;
 use belfry_core::oauth::token::Token;
 use jiff::Timestamp;
 use url::form_urlencoded;
@@ -43,7 +44,7 @@ pub(crate) async fn check(
     let response = match (LimitExceeded::check(&decision, active.mode), &original) {
         (Err(exceeded), _) => Err(exceeded.into()),
         (Ok(()), Err(error)) => Err((*error).into()),
-        (Ok(()), Ok(_)) => authorize(client.credential, uri, now),
+        (Ok(()), Ok(original)) => authorize(client.credential, options(uri, original), now),
     };
     // The layer of the area reports the decision in the headers.
     (Extension(decision), response)
@@ -81,9 +82,13 @@ fn single_header<'a>(
     }
 }
 
-/// Checks the token and its scopes. The response headers contain the account, app and scopes.
-fn authorize(credential: Credential, uri: &Uri, now: Timestamp) -> Result<Response, GatewayError> {
-    let required = required_scopes(uri)?;
+/// Checks the token by the options. The response headers contain the account, app and scopes.
+fn authorize(
+    credential: Credential,
+    options: Result<CheckOptions, ScopeError>,
+    now: Timestamp,
+) -> Result<Response, GatewayError> {
+    let options = options?;
     let token = match credential {
         Credential::Token(_, token) => token,
         Credential::Missing => return Err(GatewayError::MissingToken),
@@ -94,24 +99,29 @@ fn authorize(credential: Credential, uri: &Uri, now: Timestamp) -> Result<Respon
         Credential::LookupFailed(error) => return Err(GatewayError::Common(error)),
     };
     token.check(now)?;
-    if required.iter().all(|scope| token.scopes.allows(scope)) {
+    if token.account.is_none() && !options.allows_app_tokens {
+        return Err(GatewayError::AppToken);
+    }
+    if options.scopes.iter().all(|scope| token.scopes.allows(scope)) {
         Ok(identity_headers(&token).into_response())
     } else {
         Err(GatewayError::InsufficientScope)
     }
 }
 
-/// The scopes that the check requires. If the original request is in the path, the query belongs to
-/// it and requires nothing.
-fn required_scopes(uri: &Uri) -> Result<Scopes, ScopeError> {
-    let query = uri.query().filter(|_| original_target(uri).is_none()).unwrap_or_default();
-    let pairs = form_urlencoded::parse(query.as_bytes());
-    Scopes::from_texts(pairs.filter(|(name, _)| name == "scope").map(|(_, value)| value))
+/// The options of the check. If the original request is in the path, the query belongs to it, and
+/// there are no options.
+fn options(uri: &Uri, original: &OriginalRequest<'_>) -> Result<CheckOptions, ScopeError> {
+    let own = uri.query().filter(|_| original_target(uri).is_none());
+    let pairs = |query: Option<&str>| -> Vec<(String, String)> {
+        form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect()
+    };
+    CheckOptions::new(&pairs(own), &pairs(original.query()))
 }
 
 /// The headers that identify the client. `X-Account-Id` is present, but empty, for a token without
 /// an account, so that a proxy that copies it overwrites a value sent by the client.
-fn identity_headers(token: &Token) -> [(HeaderName, HeaderValue); 4] {
+fn identity_headers(token: &Token) -> [(HeaderName, HeaderValue); 3] {
     let account = match &token.account {
         Some(account) => account.id.into(),
         None => HeaderValue::from_static(""),
@@ -122,6 +132,5 @@ fn identity_headers(token: &Token) -> [(HeaderName, HeaderValue); 4] {
         (HeaderName::from_static("x-account-id"), account),
         (HeaderName::from_static("x-app-id"), token.app_id.into()),
         (HeaderName::from_static("x-scopes"), scopes),
-        (header::CACHE_CONTROL, HeaderValue::from_static("private, no-store")),
     ]
 }

@@ -34,7 +34,8 @@ pub(crate) const DEFAULT_AREA: Area = Area {
 const EXEMPT: Area = Area { limits: LimitClass::Exempt, ..DEFAULT_AREA };
 
 /// The check of requests that another server will serve.
-const GATEWAY: Area = Area { limits: LimitClass::Gateway, ..DEFAULT_AREA };
+const GATEWAY: Area =
+    Area { cache: CachePolicy::PrivateNoStore, limits: LimitClass::Gateway, ..DEFAULT_AREA };
 
 /// Metadata, which scripts of any origin may read.
 const WELL_KNOWN: Area =

@@ -9,7 +9,7 @@ use axum::http::HeaderName;
 use belfry_core::limits::abuse::AbuseLimits;
 use belfry_core::limits::forwarded::TrustedProxies;
 use belfry_core::limits::table::LimitTable;
-use belfry_core::limits::{Buckets, CountMode, Network, RateLimitDecision};
+use belfry_core::limits::{Buckets, CountMode, LimitKey, Network, RateLimitDecision};
 
 use crate::config::{Config, LimitMode};
 use crate::metrics::{LimitCounters, LimitMetrics};
@@ -60,13 +60,13 @@ impl ActiveLimits {
         &self,
         method: &str,
         target: &str,
-        account: Option<i64>,
+        owner: Option<LimitKey>,
         from: Network,
     ) -> Buckets<'_> {
         if self.mode == LimitMode::Off {
             return Buckets::new();
         }
-        self.table.buckets(method, target, account, from)
+        self.table.buckets(method, target, owner, from)
     }
 
     /// Records a decision in the metrics. In shadow mode `rejected` counts would-be rejections.

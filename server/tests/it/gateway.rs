@@ -121,15 +121,73 @@ async fn a_check_can_require_scopes() {
     assert_eq!(rejected.header("www-authenticate"), r#"Bearer error="insufficient_scope""#);
 }
 
-/// The header is present but empty: a proxy that copies it overwrites a value sent by the client.
+/// The account header is present but empty: a proxy that copies it overwrites the client's value.
 #[tokio::test]
-async fn an_app_token_passes_without_an_account() {
+async fn an_app_token_passes_only_if_the_check_allows_it() {
     let service = Service::start().await;
     let token = service.issue(None, "read").await;
-    let response = original(&service.anonymous().with_token(token.reveal()), "GET", "/x").await;
-    assert_eq!(response.status, 200);
-    assert_eq!(response.headers.get("x-account-id").unwrap(), "");
-    assert_eq!(response.header("x-app-id"), "1");
+    let app = service.anonymous().with_token(token.reveal());
+    let check = async |query: &str, uri: &str| {
+        let client = app.with("x-original-method", "GET").with("x-original-uri", uri);
+        client.get(&format!("/gateway/check{query}")).await
+    };
+    for (query, uri, status) in [
+        ("", "/x", 403),
+        ("?app=yes", "/x", 403),
+        ("?scope=read", "/x", 403),
+        ("?app=allow", "/x", 200),
+        ("?scope=read&app=allow", "/x?a=b", 200),
+        ("?scope=write&app=allow", "/x", 403),
+        // Some proxies pass the query of their client on.
+        ("?app=allow", "/x?app=allow", 403),
+        ("?a=b&%61pp=allow", "/x?a=b&%61pp=allow", 403),
+        ("?app=allow", "/x?app=allow#y", 403),
+    ] {
+        let response = check(query, uri).await;
+        assert_eq!(response.status, status, "{query} {uri}: {}", response.text);
+        assert_eq!(response.header("cache-control"), "private, no-store", "{query} {uri}");
+    }
+    let error = "The access token belongs to an app and not to a user; a check with app=allow \
+                 admits it";
+    assert_eq!(check("", "/x").await.json(), serde_json::json!({ "error": error }));
+    assert_eq!(prefixed(&app, "GET", "/x?app=allow").await.status, 403);
+    let admitted = check("?app=allow", "/x").await;
+    assert_eq!(admitted.headers.get("x-account-id").unwrap(), "");
+    assert_eq!(admitted.header("x-app-id"), "1");
+}
+
+/// An app counts like an account of its own, at the gateway and at Belfry itself.
+#[tokio::test]
+async fn app_tokens_count_for_the_limits_of_accounts_by_their_app() {
+    let service = Service::start().await;
+    let alice = service.user("alice").await;
+    let tokens = [service.issue(None, "write").await, service.issue(None, "write").await];
+    let apps = tokens.map(|token| service.anonymous().with_token(token.reveal()));
+    let upload = async |client: &TestClient| {
+        let upload = client.with("x-original-method", "POST");
+        upload.with("x-original-uri", "/api/v1/media").get("/gateway/check?app=allow").await
+    };
+    for number in 0..30 {
+        assert_eq!(upload(&apps[number % 2]).await.status, 200);
+    }
+    assert_eq!(upload(&apps[0]).await.status, 429);
+    assert_eq!(apps[1].send("POST /api/v1/media", "").await.status, 429);
+    assert_eq!(upload(&alice).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_scope_that_a_proxy_copied_from_its_client_does_not_weaken_the_check() {
+    let service = Service::start().await;
+    let alice = service.user_with_scopes("alice", "read").await;
+    for (query, uri, status) in [
+        ("?scope=x", "/x?scope=x", 200),
+        ("?scope=x", "/x?scope=y", 400),
+        ("?scope=write:media", "/x?scope=write:media", 403),
+    ] {
+        let client = alice.with("x-forwarded-method", "GET").with("x-forwarded-uri", uri);
+        let response = client.get(&format!("/gateway/check{query}")).await;
+        assert_eq!(response.status, status, "{query} {uri}");
+    }
 }
 
 #[tokio::test]

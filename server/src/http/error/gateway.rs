@@ -26,6 +26,10 @@ pub(crate) enum GatewayError {
     InvalidToken,
     #[error(transparent)]
     Token(#[from] TokenError),
+    #[error(
+        "The access token belongs to an app and not to a user; a check with app=allow admits it"
+    )]
+    AppToken,
     #[error("This action is outside the authorized scopes")]
     InsufficientScope,
     #[error(transparent)]
@@ -37,7 +41,8 @@ impl IntoResponse for GatewayError {
     fn into_response(self) -> Response {
         let (status, challenge) = match &self {
             Self::Common(error) => return error.clone().into_response(),
-            Self::Request(OriginalRequestError::Conflicting)
+            Self::AppToken
+            | Self::Request(OriginalRequestError::Conflicting)
             | Self::Token(TokenError::AccountDisabled) => (StatusCode::FORBIDDEN, None),
             Self::InsufficientScope => {
                 (StatusCode::FORBIDDEN, Some(r#"Bearer error="insufficient_scope""#))

@@ -11,7 +11,7 @@ use std::net::IpAddr;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Request};
-use belfry_core::limits::{Buckets, CountMode, Network, RateLimitDecision};
+use belfry_core::limits::{Buckets, CountMode, LimitKey, Network, RateLimitDecision};
 use jiff::Timestamp;
 
 pub(crate) use self::headers::RateLimitHeaders;
@@ -60,8 +60,8 @@ pub(crate) async fn apply(
     result
 }
 
-/// Resolves the client and counts the request for its address and, with a valid token of a user,
-/// for the account.
+/// Resolves the client and counts the request for its address and, with a valid token, for the
+/// account of the token or, if it has none, for its app.
 pub(crate) async fn check(
     state: &AppState,
     active: &ActiveLimits,
@@ -69,8 +69,8 @@ pub(crate) async fn check(
     now: Timestamp,
 ) -> (Client, RateLimitDecision) {
     let address = client::client_address(active, request.peer, request.headers);
-    let buckets = |account| {
-        active.buckets(request.method, request.target, account, Network::from_address(address))
+    let buckets = |owner| {
+        active.buckets(request.method, request.target, owner, Network::from_address(address))
     };
     let client = match Client::resolve_cached(state, now, address, request.headers, request.query) {
         Ok(known) => known,
@@ -93,7 +93,8 @@ pub(crate) async fn check(
             Buckets::new()
         }
         Credential::Token(_, token) if token.check(now).is_ok() => {
-            buckets(token.account.as_ref().map(|account| account.id))
+            let account = token.account.as_ref().map(|account| account.id);
+            buckets(Some(LimitKey::owner(account, token.app_id)))
         }
         _ => buckets(None),
     };

@@ -24,10 +24,11 @@ struct Gate {
 }
 
 impl Gate {
-    /// Starts them with a code block of the guide, in which `own` is the address of the proxy.
-    /// `None` when the proxy is not installed.
+    /// Starts them with a code block of the guide, in which `own` is the address of the proxy. The
+    /// checks have these options. `None` when the proxy is not installed.
     async fn start(
         language: &str,
+        options: &str,
         own: (&str, impl FnOnce(u16) -> String),
         start: impl FnOnce(u16, &str) -> Result<Proxy, EngineError>,
     ) -> Option<Self> {
@@ -43,6 +44,8 @@ impl Gate {
         let (_, block) = GUIDE.split_once(&format!("```{language}\n")).unwrap();
         let (block, _) = block.split_once("```").unwrap();
         let block = block
+            .replace("/gateway/check?", "/gateway/check")
+            .replace("/gateway/check", &format!("/gateway/check?{options}"))
             .replace(own.0, &(own.1)(port))
             .replace("127.0.0.1:8080", belfry.url.strip_prefix("http://").unwrap())
             .replace("127.0.0.1:3000", &upstream.address);
@@ -103,10 +106,15 @@ impl Gate {
         assert!(account.len() > 1 && account.parse::<i64>().is_ok(), "{identity}");
         assert!(rest.ends_with("|read write"), "{identity}");
 
+        self.upstream.reset();
         let app = self.app_token().await;
-        let identity = self.send("GET /x", Some(&app), &made_up).await.text().await.unwrap();
-        assert!(["|", "-|"].iter().any(|nobody| identity.starts_with(nobody)), "{identity}");
-        assert!(identity.ends_with("|read"), "{identity}");
+        for uri in ["/x", "/x?app=allow", "/x?scope=read&app=allow"] {
+            assert_eq!(self.send(&format!("GET {uri}"), Some(&app), &[]).await.status(), 403);
+        }
+        assert_eq!(self.upstream.hits(), 0);
+        for uri in ["/x?scope=x", "/x?scope=admin:write"] {
+            assert_eq!(self.send(&format!("GET {uri}"), token, &[]).await.status(), 200, "{uri}");
+        }
         self.upstream.reset();
 
         for bad in [None, Some("made-up")] {
@@ -138,14 +146,47 @@ impl Gate {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nginx_checks_every_request() {
+/// nginx with the configuration of the guide.
+async fn nginx(options: &str) -> Option<Gate> {
     let own = ("listen 80;", |port| format!("listen 127.0.0.1:{port};"));
-    let gate = Gate::start("nginx", own, |port, block| {
+    Gate::start("nginx", options, own, |port, block| {
         let around = "access_log off; client_body_temp_path body;";
         Proxy::nginx(port, &format!("events {{}} http {{ {around} {block} }}"))
-    });
-    let Some(gate) = gate.await else { return };
+    })
+    .await
+}
+
+/// Caddy with the configuration of the guide.
+async fn caddy(options: &str) -> Option<Gate> {
+    let own = ("example.org {", |port| format!("http://127.0.0.1:{port} {{"));
+    Gate::start("caddyfile", options, own, |port, block| {
+        Proxy::caddy(port, &format!("{{\nadmin off\n}}\n{block}"))
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn proxies_pass_app_tokens_only_with_that_option() {
+    for gate in [nginx("scope=read&app=allow").await, caddy("scope=read&app=allow").await] {
+        let Some(gate) = gate else { continue };
+        let app = gate.app_token().await;
+        let made_up = [("x-account-id", "1"), ("x-app-id", "1"), ("x-scopes", "admin")];
+        for (uri, status) in [("/x", 200), ("/x?a=b&scope=x", 200), ("/x?app=allow", 403)] {
+            let response = gate.send(&format!("GET {uri}"), Some(&app), &made_up).await;
+            assert_eq!(response.status(), status, "{uri}");
+            let identity = response.text().await.unwrap();
+            if status == 200 {
+                let nobody = ["|", "-|"].iter().any(|nobody| identity.starts_with(nobody));
+                assert!(nobody && identity.ends_with("|read"), "{identity}");
+            }
+        }
+        assert_eq!(gate.send("GET /x", Some(&gate.token), &[]).await.status(), 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nginx_checks_every_request() {
+    let Some(gate) = nginx("").await else { return };
     let passed = gate.send("GET /x", Some(&gate.token), &[]).await;
     assert_eq!(passed.headers()["x-ratelimit-limit"], "300", "nginx passes the headers on");
     gate.upstream.reset();
@@ -154,11 +195,7 @@ async fn nginx_checks_every_request() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn caddy_checks_every_request() {
-    let own = ("example.org {", |port| format!("http://127.0.0.1:{port} {{"));
-    let gate = Gate::start("caddyfile", own, |port, block| {
-        Proxy::caddy(port, &format!("{{\nadmin off\n}}\n{block}"))
-    });
-    if let Some(gate) = gate.await {
+    if let Some(gate) = caddy("").await {
         gate.verify().await;
     }
 }
