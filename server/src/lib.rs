@@ -15,6 +15,7 @@ pub mod http;
 pub mod language;
 pub mod limits;
 pub mod log;
+mod log_throttle;
 pub mod metrics;
 pub mod pages;
 pub mod passwords;

@@ -189,9 +189,9 @@ impl Store {
         &self.engine.failures
     }
 
-    /// Checks that the database responds.
+    /// Checks that the database responds and can write.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        self.engine.read(sql("select 1", [])).await.map(drop)
+        self.engine.check().await
     }
 
     /// Whether the cache is in use: always with SQLite; with PostgreSQL while notifications of

@@ -7,7 +7,7 @@ mod matrix;
 mod oauth;
 mod page;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -24,6 +24,7 @@ pub(crate) use self::page::{PageError, sign_in_status};
 use crate::config::LimitMode;
 use crate::evaluation_pool::EvaluationError;
 use crate::http::respond::json::JsonBytes;
+use crate::log_throttle::LogThrottle;
 use crate::passwords::HashQueueFull;
 use crate::store::StoreError;
 
@@ -109,13 +110,18 @@ impl IntoResponse for CommonError {
     }
 }
 
+/// During an outage of the database every request fails.
+static STORE_ERRORS: LogThrottle = LogThrottle::new();
+
 /// The client learns whether to try again; the log has the cause.
 impl From<StoreError> for CommonError {
     fn from(error: StoreError) -> Self {
         if matches!(error, StoreError::Nul) {
             return Self::Malformed("NUL characters are not allowed".to_owned());
         }
-        tracing::error!(%error, "database error");
+        if let Some(suppressed) = STORE_ERRORS.admit(Instant::now()) {
+            tracing::error!(%error, suppressed, "database error");
+        }
         match error {
             StoreError::Unavailable(_) => {
                 Self::Unavailable("The database cannot be used at the moment; try again soon")

@@ -4,6 +4,8 @@
 //! that both engines accept: `$1` parameters, `on conflict`, `returning`, text and 64-bit integers.
 
 use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
@@ -27,16 +29,21 @@ pub(crate) trait Engine: Send + Sync {
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>>;
 }
 
-/// Wraps an engine to reject text with NUL characters, which PostgreSQL cannot store, and to count
-/// failures.
+/// How long a successful write shows that the database can write.
+const WRITE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Wraps an engine to reject text with NUL characters, which PostgreSQL cannot store, to count
+/// failures, and to remember whether writes succeed.
 pub(crate) struct CheckedEngine {
     engine: Box<dyn Engine>,
     pub(crate) failures: Counter,
+    /// The time of the last write; `None` before the first one and after one that failed.
+    last_write: Mutex<Option<Instant>>,
 }
 
 impl CheckedEngine {
     pub(crate) fn new(engine: Box<dyn Engine>) -> Self {
-        Self { engine, failures: Counter::default() }
+        Self { engine, failures: Counter::default(), last_write: Mutex::new(None) }
     }
 
     /// Runs a read. With a NUL in a parameter it finds no rows.
@@ -54,9 +61,35 @@ impl CheckedEngine {
         if batch.statements.iter().any(Statement::has_nul) {
             return Err(StoreError::Nul);
         }
-        self.engine.write(batch).await.inspect_err(|_| {
-            self.failures.inc();
-        })
+        let outcome = self.engine.write(batch).await;
+        match &outcome {
+            Ok(_) => *self.last_write() = Some(Instant::now()),
+            Err(error) => {
+                self.failures.inc();
+                if matches!(error, StoreError::Unavailable(_)) {
+                    *self.last_write() = None;
+                }
+            }
+        }
+        outcome
+    }
+
+    /// Checks that the database responds and can write. Unless a write has just succeeded, it
+    /// writes a row and deletes it again.
+    pub(crate) async fn check(&self) -> Result<(), StoreError> {
+        self.read(sql("select 1", [])).await?;
+        let last_write = *self.last_write();
+        if last_write.is_some_and(|time| time.elapsed() < WRITE_CHECK_INTERVAL) {
+            return Ok(());
+        }
+        let probe = Batch::default()
+            .and(sql("insert into migrations values (0, 0)", []))
+            .and(sql("delete from migrations where number = 0", []));
+        self.write(probe).await.map(drop)
+    }
+
+    fn last_write(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.last_write.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

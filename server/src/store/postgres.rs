@@ -1,14 +1,14 @@
 //! The PostgreSQL engine: pooled connections, prepared statements, pipelined transactions.
 
+mod connections;
 mod listen;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use deadpool_postgres::{
-    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
-};
+use deadpool_postgres::Object;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all, join3};
 use jiff::Timestamp;
@@ -19,6 +19,8 @@ use tokio_postgres::{Column, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::task::AbortOnDropHandle;
 
+use self::connections::Connections;
+use self::listen::Listener;
 use super::cache::Cache;
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
 use super::migrations::{self, SchemaPolicy};
@@ -26,9 +28,8 @@ use super::{Options, SecretUrl, StoreError};
 
 /// A PostgreSQL database.
 pub(super) struct Postgres {
-    pool: Pool,
+    connections: Connections,
     cache: Arc<Cache>,
-    timeout: Duration,
     node_id: Arc<listen::NodeId>,
     _listener: AbortOnDropHandle<()>,
 }
@@ -56,37 +57,35 @@ impl Postgres {
                 other => other,
             })?;
 
-        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let pool = Pool::builder(Manager::from_config(config.clone(), tls.clone(), recycling))
-            .max_size(options.connections.get())
-            .timeouts(Timeouts {
-                wait: Some(options.timeout),
-                create: Some(options.timeout),
-                recycle: Some(options.timeout),
-            })
-            .runtime(Runtime::Tokio1)
-            .build()
-            .map_err(|error| failed(error.to_string()))?;
+        connections::set_server_timeouts(&mut config, options.timeout);
+        let connections = Connections::new(&config, tls.clone(), options).map_err(failed)?;
         let node_id = Arc::new(listen::NodeId::new());
-        let listener = listen::start(config, tls, Arc::clone(&cache), Arc::clone(&node_id));
-        Ok(Self { pool, cache, timeout: options.timeout, node_id, _listener: listener })
+        let listener = Listener {
+            config,
+            tls,
+            connections: connections.clone(),
+            cache: Arc::clone(&cache),
+            node_id: Arc::clone(&node_id),
+            is_reported: AtomicBool::new(false),
+        };
+        Ok(Self { connections, cache, node_id, _listener: listener.start() })
     }
 }
 
 impl Engine for Postgres {
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
         let read = async move |client: &Object| query(client, &statement).await;
-        with_connection(self.pool.clone(), self.timeout, read).boxed()
+        self.connections.run(read).boxed()
     }
 
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>> {
         let (cache, node_id) = (Arc::clone(&self.cache), Arc::clone(&self.node_id));
-        let (pool, timeout) = (self.pool.clone(), self.timeout);
+        let connections = self.connections.clone();
         // In a separate task, so that a dropped future cannot leave the cache stale.
         let task = tokio::spawn(async move {
             cache.begin_write(&batch.invalidations);
             let write = async |client: &Object| write(client, &batch, &node_id).await;
-            let write = AssertUnwindSafe(with_connection(pool, timeout, write)).catch_unwind();
+            let write = AssertUnwindSafe(connections.run(write)).catch_unwind();
             let panicked = |_| Err(StoreError::Failed("the write panicked".to_owned()));
             let outcome = write.await.unwrap_or_else(panicked);
             // After an error the outcome of the commit is unknown; it may even happen later. With a
@@ -100,24 +99,6 @@ impl Engine for Postgres {
         task.map(|joined| joined.unwrap_or_else(|panic| Err(StoreError::Failed(panic.to_string()))))
             .boxed()
     }
-}
-
-/// Runs `work` on a pooled connection with a timeout. After a timeout the connection is discarded,
-/// because it may be broken or still in a transaction.
-async fn with_connection<T>(
-    pool: Pool,
-    timeout: Duration,
-    work: impl AsyncFnOnce(&Object) -> Result<T, tokio_postgres::Error>,
-) -> Result<T, StoreError> {
-    let client = pool.get().await.map_err(|error| match error {
-        PoolError::Backend(error) => error.into(),
-        other => StoreError::Unavailable(other.to_string()),
-    })?;
-    if let Ok(outcome) = tokio::time::timeout(timeout, work(&client)).await {
-        return Ok(outcome?);
-    }
-    drop(Object::take(client));
-    Err(StoreError::Unavailable(format!("no response within {} s", timeout.as_secs_f32())))
 }
 
 /// Runs a batch as one pipelined transaction: begin, statements, notifications, commit. When one of
@@ -215,10 +196,12 @@ fn tls(config: &mut Config) -> Result<MakeRustlsConnect, String> {
 impl From<tokio_postgres::Error> for StoreError {
     fn from(error: tokio_postgres::Error) -> Self {
         let is_temporary = error.code().is_none_or(|code| {
-            // Operator intervention, insufficient resources, connection exceptions, system errors,
-            // read-only standby.
+            // Operator intervention (a cancelled statement), insufficient resources, connection
+            // exceptions, system errors, deadlocks and conflicts; a read-only server, a lock or a
+            // transaction that timed out.
             let class = &code.code()[..2];
-            matches!(class, "57" | "53" | "08" | "58") || code.code() == "25006"
+            matches!(class, "57" | "53" | "08" | "58" | "40")
+                || matches!(code.code(), "25006" | "55P03" | "25P03")
         });
         let variant = if is_temporary { Self::Unavailable } else { Self::Failed };
         variant(describe(&error))

@@ -1,34 +1,50 @@
 //! Cache invalidation between nodes by PostgreSQL's LISTEN/NOTIFY.
 //!
 //! A write sends its invalidations in its own transaction. Each node listens on a dedicated
-//! connection and uses its cache only while that connection responds; otherwise it reads from the
-//! database.
+//! connection. It uses its cache only while its own probes, which it sends where writes go, return
+//! on that connection in time; otherwise it reads from the database. A connection that responds
+//! proves nothing: a pooler may drop notifications, and after a failover the old server may still
+//! respond.
 //!
 //! A node invalidates its own cache on commit, so it ignores its own notifications: processing them
 //! would cost the next reader a query.
 
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::{StreamExt, future, stream};
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
-use tokio_postgres::{AsyncMessage, Client, Config};
+use tokio_postgres::{AsyncMessage, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::connections::Connections;
 use crate::random;
 use crate::store::cache::Cache;
 use crate::store::engine::{Statement, sql};
 use crate::store::invalidation::Invalidation;
 
-/// Interval of the probes on the listening connection, and the time to wait for a response.
-/// Together they are below the second within which a revoked token must be rejected by all nodes.
+/// Interval of the probes, and the time within which they must return. Together they are below the
+/// second within which a revoked token must be rejected by all nodes.
 const PROBE_INTERVAL: Duration = Duration::from_millis(300);
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The sender id in notifications, by which a node recognises its own.
 pub(super) struct NodeId(AtomicU64);
+
+/// A notification.
+#[derive(Debug, PartialEq, Eq)]
+enum Notification {
+    /// A write of another node.
+    Write(Invalidation),
+    /// A write of this node.
+    OwnWrite,
+    /// A probe of some node.
+    Probe(u64),
+}
 
 impl NodeId {
     pub(super) fn new() -> Self {
@@ -51,11 +67,17 @@ impl NodeId {
         format!("{} by {:016x}", invalidation.to_text(), self.0.load(Ordering::SeqCst))
     }
 
-    /// Parses a notification; `None` if this node sent it.
-    fn parse(&self, payload: &str) -> Option<Invalidation> {
+    /// Parses a notification. An unknown one invalidates everything.
+    fn parse(&self, payload: &str) -> Notification {
+        let probe = payload.strip_prefix("probe ");
+        if let Some(nonce) = probe.and_then(|nonce| u64::from_str_radix(nonce, 16).ok()) {
+            return Notification::Probe(nonce);
+        }
         let (invalidation, sender) = payload.split_once(" by ").unwrap_or((payload, ""));
-        let is_own = u64::from_str_radix(sender, 16) == Ok(self.0.load(Ordering::SeqCst));
-        (!is_own).then(|| Invalidation::from_text(invalidation))
+        if u64::from_str_radix(sender, 16) == Ok(self.0.load(Ordering::SeqCst)) {
+            return Notification::OwnWrite;
+        }
+        Notification::Write(Invalidation::from_text(invalidation))
     }
 }
 
@@ -63,66 +85,100 @@ fn random_id() -> u64 {
     u64::from_be_bytes(random::bytes())
 }
 
-/// Listens in a task until the handle is dropped, and reconnects whenever the connection is lost.
-pub(super) fn start(
-    config: Config,
-    tls: MakeRustlsConnect,
-    cache: Arc<Cache>,
-    node_id: Arc<NodeId>,
-) -> AbortOnDropHandle<()> {
-    AbortOnDropHandle::new(tokio::spawn(async move {
+/// The task that listens, and enables and disables the cache.
+pub(super) struct Listener {
+    pub(super) config: Config,
+    pub(super) tls: MakeRustlsConnect,
+    pub(super) connections: Connections,
+    pub(super) cache: Arc<Cache>,
+    pub(super) node_id: Arc<NodeId>,
+    /// Whether it is logged that the cache is disabled.
+    pub(super) is_reported: AtomicBool,
+}
+
+impl Listener {
+    /// Listens until the handle is dropped, and reconnects whenever probes do not return.
+    pub(super) fn start(self) -> AbortOnDropHandle<()> {
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            loop {
+                let reason = self.listen().await;
+                self.disable_cache(&reason);
+                sleep(PROBE_INTERVAL).await;
+            }
+        }))
+    }
+
+    /// Listens until the connection fails or a probe does not return, and returns the reason.
+    async fn listen(&self) -> String {
+        let connecting = timeout(self.connections.timeout, self.config.connect(self.tls.clone()));
+        let (client, mut connection) = match connecting.await {
+            Ok(Ok(connected)) => connected,
+            Ok(Err(error)) => return super::describe(&error),
+            Err(_) => return "no connection in time".to_owned(),
+        };
+        let (returned, probes) = watch::channel(0);
+        let (cache, node_id) = (Arc::clone(&self.cache), Arc::clone(&self.node_id));
+        let messages = stream::poll_fn(move |context| connection.poll_message(context));
+        let _receiver = AbortOnDropHandle::new(tokio::spawn(messages.for_each(move |message| {
+            if let Ok(AsyncMessage::Notification(notification)) = message {
+                match node_id.parse(notification.payload()) {
+                    Notification::Write(invalidation) => cache.invalidate(&[invalidation]),
+                    Notification::Probe(nonce) => drop(returned.send(nonce)),
+                    Notification::OwnWrite => {}
+                }
+            }
+            future::ready(())
+        })));
+        match timeout(self.connections.timeout, client.batch_execute("listen belfry")).await {
+            Ok(Ok(())) => self.probe(probes).await,
+            Ok(Err(error)) => super::describe(&error),
+            Err(_) => "no response in time".to_owned(),
+        }
+    }
+
+    /// Probes until a probe does not return, and returns the reason. The cache is enabled while
+    /// probes return in time.
+    async fn probe(&self, mut probes: watch::Receiver<u64>) -> String {
         loop {
-            let reason = listen(&config, tls.clone(), &cache, &node_id).await;
-            if cache.is_enabled() {
-                tracing::warn!(%reason, "cache disabled, notifications cannot be received");
-                cache.set_enabled(false);
+            let nonce = random_id();
+            let mut probe = pin!(async {
+                let notify = format!("select pg_notify('belfry', 'probe {nonce:016x}')");
+                self.connections.probe(&notify).await.map_err(|error| error.to_string())?;
+                let returned = probes.wait_for(|returned| *returned == nonce).await;
+                returned.map(drop).map_err(|_| "the connection was closed".to_owned())
+            });
+            match timeout(PROBE_TIMEOUT, &mut probe).await {
+                Ok(Ok(())) => self.enable_cache(),
+                Ok(Err(reason)) => return reason,
+                Err(_) => {
+                    let reason = "the node's own notifications do not return in time; a pooler or \
+                                  proxy before PostgreSQL must pass them on";
+                    self.disable_cache(reason);
+                    // It may have had to wait for a new connection: the next one is faster then.
+                    match timeout(self.connections.timeout, probe).await {
+                        Ok(Ok(())) => {}
+                        Ok(Err(reason)) => return reason,
+                        Err(_) => return reason.to_owned(),
+                    }
+                }
             }
             sleep(PROBE_INTERVAL).await;
         }
-    }))
-}
+    }
 
-/// Listens until the connection fails, and returns the reason.
-async fn listen(
-    config: &Config,
-    tls: MakeRustlsConnect,
-    cache: &Arc<Cache>,
-    node_id: &Arc<NodeId>,
-) -> String {
-    let (client, mut connection) = match config.connect(tls).await {
-        Ok(connected) => connected,
-        Err(error) => return super::describe(&error),
-    };
-    let (receiving_cache, node_id) = (Arc::clone(cache), Arc::clone(node_id));
-    let messages = stream::poll_fn(move |context| connection.poll_message(context));
-    let receiver = tokio::spawn(messages.for_each(move |message| {
-        if let Ok(AsyncMessage::Notification(notification)) = message
-            && let Some(invalidation) = node_id.parse(notification.payload())
-        {
-            receiving_cache.invalidate(&[invalidation]);
-        }
-        future::ready(())
-    }));
-    let reason = probe(&client, cache).await;
-    receiver.abort();
-    reason
-}
-
-/// Enables the cache, then probes the connection until it fails. Returns the reason.
-async fn probe(client: &Client, cache: &Cache) -> String {
-    let mut query = "listen belfry";
-    loop {
-        match timeout(PROBE_TIMEOUT, client.batch_execute(query)).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => return super::describe(&error),
-            Err(_) => return "no response in time".to_owned(),
-        }
-        if !cache.is_enabled() {
+    fn enable_cache(&self) {
+        if !self.cache.is_enabled() {
             tracing::info!("cache enabled, receiving notifications of other nodes");
-            cache.set_enabled(true);
+            self.cache.set_enabled(true);
+            self.is_reported.store(false, Ordering::Relaxed);
         }
-        query = "";
-        sleep(PROBE_INTERVAL).await;
+    }
+
+    fn disable_cache(&self, reason: &str) {
+        self.cache.set_enabled(false);
+        if !self.is_reported.swap(true, Ordering::Relaxed) {
+            tracing::warn!(reason, "cache disabled, notifications cannot be received");
+        }
     }
 }
 
@@ -137,13 +193,16 @@ mod tests {
         for invalidation in
             [Invalidation::Rules(-7), Invalidation::Token(lookup), Invalidation::Everything]
         {
-            assert_eq!(one.parse(&one.payload(invalidation)), None);
-            assert_eq!(one.parse(&other.payload(invalidation)), Some(invalidation));
-            assert_eq!(one.parse(&invalidation.to_text()), Some(invalidation), "without a sender");
+            let write = Notification::Write(invalidation);
+            assert_eq!(one.parse(&one.payload(invalidation)), Notification::OwnWrite);
+            assert_eq!(one.parse(&other.payload(invalidation)), write);
+            assert_eq!(one.parse(&invalidation.to_text()), write, "without a sender");
         }
-        for unknown in ["", "rules", "rules x by y", "something new by 1"] {
-            assert_eq!(one.parse(unknown), Some(Invalidation::Everything), "{unknown}");
+        let everything = Notification::Write(Invalidation::Everything);
+        for unknown in ["", "rules", "rules x by y", "something new by 1", "probe x", "probe"] {
+            assert_eq!(one.parse(unknown), everything, "{unknown}");
         }
+        assert_eq!(one.parse("probe 00000000000000ff"), Notification::Probe(255));
     }
 
     #[test]
@@ -151,7 +210,8 @@ mod tests {
         let node_id = NodeId::new();
         let before = node_id.payload(Invalidation::Rules(7));
         node_id.rotate();
-        assert_eq!(node_id.parse(&before), Some(Invalidation::Rules(7)));
-        assert_eq!(node_id.parse(&node_id.payload(Invalidation::Rules(7))), None);
+        let write = Notification::Write(Invalidation::Rules(7));
+        assert_eq!(node_id.parse(&before), write);
+        assert_eq!(node_id.parse(&node_id.payload(Invalidation::Rules(7))), Notification::OwnWrite);
     }
 }
