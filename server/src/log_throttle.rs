@@ -37,6 +37,9 @@ mod tests {
     fn a_line_is_written_once_per_second_with_the_number_of_suppressed_ones() {
         let (throttle, start) = (LogThrottle::new(), Instant::now());
         let at = |milliseconds| throttle.admit(start + Duration::from_millis(milliseconds));
-        assert_eq!([0, 1, 999, 1000, 1001, 5000].map(at), [Some(0), None, None, Some(2), None, Some(1)]);
+        assert_eq!(
+            [0, 1, 999, 1000, 1001, 5000].map(at),
+            [Some(0), None, None, Some(2), None, Some(1)]
+        );
     }
 }

@@ -67,10 +67,8 @@ mod tests {
         ] {
             let [check_pairs, original_pairs] = [check, original].map(|q| parse_query(q).unwrap());
             let found = CheckOptions::new(&check_pairs, &original_pairs).ok();
-            let expected = scopes.map(|scopes| CheckOptions {
-                scopes: scopes.parse().unwrap(),
-                allows_app_tokens,
-            });
+            let expected = scopes
+                .map(|scopes| CheckOptions { scopes: scopes.parse().unwrap(), allows_app_tokens });
             assert_eq!(found, expected, "{check} for {original}");
         }
     }

@@ -136,7 +136,6 @@ impl LimitTable {
     ///
     /// `target` is the path of the request in any spelling. `owner` is the [`LimitKey::owner`] of a
     /// valid access token: a request with an invalid token counts for its address only.
-    #[must_use]
     pub fn buckets<'a>(
         &'a self,
         method: &str,
@@ -225,7 +224,8 @@ mod tests {
     #[test]
     fn deletes_and_unreblogs_share_a_bucket() {
         let table = LimitTable::default();
-        let buckets = |method, target| table.buckets(method, target, Some(LimitKey::Account(1)), from());
+        let buckets =
+            |method, target| table.buckets(method, target, Some(LimitKey::Account(1)), from());
         let delete = buckets("DELETE", "/api/v1/statuses/1");
         let unreblog = buckets("POST", "/api/v1/statuses/2/unreblog");
         assert_eq!((delete[1].limit, &delete[1].key), (unreblog[1].limit, &unreblog[1].key));

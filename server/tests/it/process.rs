@@ -1,6 +1,7 @@
 //! The process: start, output, stop, and failures of its database or disk.
 
 mod copies;
+mod full_disk;
 mod outage;
 mod paths;
 mod stopping;

@@ -6,6 +6,7 @@ mod encoding;
 mod files;
 mod nodes;
 mod soak;
+mod proxy;
 mod stalled;
 
 use self::cases::{

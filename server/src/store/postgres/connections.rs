@@ -83,7 +83,8 @@ impl Connections {
             match timeout(self.timeout, &mut work).await {
                 Ok(outcome) => Some(outcome),
                 Err(_) => {
-                    let cancelled = client.cancel_token().cancel_query(self.tls.clone());
+                    let cancel = client.cancel_token();
+                    let cancelled = cancel.cancel_query(self.tls.clone());
                     match timeout(CANCEL_TIMEOUT, cancelled).await {
                         Ok(Ok(())) => timeout(CANCEL_TIMEOUT, work).await.ok(),
                         _ => None,

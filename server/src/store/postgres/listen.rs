@@ -129,7 +129,7 @@ impl Listener {
             }
             future::ready(())
         })));
-        match timeout(self.connections.timeout, client.batch_execute("listen belfry")).await {
+        match timeout(PROBE_TIMEOUT, client.batch_execute("listen belfry")).await {
             Ok(Ok(())) => self.probe(probes).await,
             Ok(Err(error)) => super::describe(&error),
             Err(_) => "no response in time".to_owned(),

@@ -1,11 +1,13 @@
 //! Cache invalidation between two nodes on one PostgreSQL.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use belfry::store::{Options, Store};
+use belfry::store::{Options, Store, StoreError};
 
 use super::cases::rulesets::{save, with_rule};
 use super::cases::{account, at, hashed, token, with_alice};
+use super::proxy::PostgresProxy;
 use crate::support::TestDatabase;
 use crate::support::databases::options;
 
@@ -128,33 +130,130 @@ async fn a_node_does_not_invalidate_its_cache_for_its_own_notification() {
     lock.rollback().await.unwrap();
 }
 
-/// The write times out, the node reads the old value into its cache, and then the commit succeeds.
+/// The write times out, the node reads the old value into its cache, and then the request arrives
+/// at the server and is committed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_committed_after_its_timeout_invalidates_the_cache() {
     let Some(database) = TestDatabase::postgres().await else { return };
+    let proxy = PostgresProxy::start(&database, false).await;
     // Long enough for the other writes on a busy machine.
     let short_timeout = Options { timeout: Duration::from_secs(3), ..options() };
-    let one = Store::open(&database.database, &short_timeout, at(0)).await.unwrap();
+    let one = Store::open(&proxy.database, &short_timeout, at(0)).await.unwrap();
     wait_until("the cache is enabled", async || one.is_cache_enabled()).await;
     with_alice(&one).await;
     assert!(save(&one, "global", Some("first")).await);
 
-    // Delays the commit of rules until this test releases a lock.
-    let client = connect(&database).await;
-    let slow_commit = "create function wait() returns trigger language plpgsql as \
-         $$ begin perform pg_advisory_xact_lock(1); return null; end $$; \
-         create constraint trigger late after update on rulesets \
-         deferrable initially deferred for each row execute function wait(); \
-         select pg_advisory_lock(1)";
-    client.batch_execute(slow_commit).await.unwrap();
     let read = one.rulesets_for_update(7).await.unwrap();
+    proxy.faults.delayed.send_replace("second");
     let outcome = one.save_ruleset(&read, with_rule(&read, "global", "second")).await;
     assert!(outcome.is_err(), "the write timed out");
     let rules = async || one.rulesets(7).await.unwrap().len();
+    wait_until("the cache is enabled", async || one.is_cache_enabled()).await;
     assert_eq!(rules().await, 1, "and that is cached now");
-    client.batch_execute("select pg_advisory_unlock(1)").await.unwrap();
+    proxy.faults.delayed.send_replace("");
 
     wait_until("the late write invalidated the cache", async || rules().await == 2).await;
+}
+
+/// A pooler may respond to queries and drop notifications.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_whose_notifications_are_dropped_bypasses_its_cache() {
+    let Some((database, one, _other)) = two_nodes().await else { return };
+    let proxy = PostgresProxy::start(&database, false).await;
+    let third = Store::open(&proxy.database, &options(), at(0)).await.unwrap();
+    wait_until("the cache is enabled", async || third.is_cache_enabled()).await;
+    with_alice(&one).await;
+    one.add_token(&token("t", Some(7))).await.unwrap();
+    let revoked = async || third.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
+    assert!(!revoked().await, "and it is cached now");
+
+    proxy.faults.drops_notifications.store(true, Ordering::SeqCst);
+    one.revoke_token(hashed("t").lookup, at(1)).await.unwrap();
+    wait_until("the cache is disabled", async || !third.is_cache_enabled()).await;
+    assert!(revoked().await, "at once when the cache is disabled");
+
+    proxy.faults.drops_notifications.store(false, Ordering::SeqCst);
+    wait_until("the cache is enabled again", async || third.is_cache_enabled()).await;
+    assert!(revoked().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_does_not_use_its_cache_before_its_first_notification_returns() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let proxy = PostgresProxy::start(&database, true).await;
+    let node = Store::open(&proxy.database, &options(), at(0)).await.unwrap();
+    wait_until("several probes were dropped", async || {
+        assert!(!node.is_cache_enabled());
+        proxy.faults.dropped.load(Ordering::SeqCst) >= 3
+    })
+    .await;
+    proxy.faults.drops_notifications.store(false, Ordering::SeqCst);
+    wait_until("the cache is enabled", async || node.is_cache_enabled()).await;
+}
+
+/// A statement that timed out must not continue on the server while the node opens another
+/// connection.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_table_occupies_no_more_server_processes_than_the_pool_has_connections() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let short_timeout = Options { timeout: Duration::from_millis(300), ..options() };
+    let store = Store::open(&database.database, &short_timeout, at(0)).await.unwrap();
+    let mut client = connect(&database).await;
+    let monitor = connect(&database).await;
+    let lock = client.transaction().await.unwrap();
+    lock.batch_execute("lock table tokens in access exclusive mode").await.unwrap();
+
+    let requests = futures_util::future::join_all((0..100).map(|number| {
+        let store = store.clone();
+        tokio::spawn(async move { store.token(hashed(&number.to_string())).await })
+    }));
+    let mut requests = std::pin::pin!(requests);
+    // One connection listens, and one is reserved for probes.
+    let most = i64::try_from(short_timeout.connections.get()).unwrap() + 2;
+    let count = "select count(*) from pg_stat_activity \
+                 where application_name = 'belfry' and datname = current_database()";
+    let outcomes = loop {
+        let processes: i64 = monitor.query_one(count, &[]).await.unwrap().get(0);
+        assert!(processes <= most, "{processes} processes");
+        if let Some(outcomes) = futures_util::FutureExt::now_or_never(&mut requests) {
+            break outcomes;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    for outcome in outcomes {
+        assert!(matches!(outcome.unwrap(), Err(StoreError::Unavailable(_))));
+    }
+    lock.rollback().await.unwrap();
+    assert_eq!(store.token(hashed("1")).await, Ok(None), "the connections work");
+}
+
+/// A server that became a standby, or an operator who stops all writes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_only_postgres_is_not_ready() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let client = connect(&database).await;
+    let store = database.open().await;
+    store.ping().await.unwrap();
+    drop(store);
+    let name = client.query_one("select current_database()", &[]).await.unwrap();
+    let name: &str = name.get(0);
+    let set = async |value: &str| {
+        let set = format!("alter database {name} set default_transaction_read_only = {value}");
+        client.batch_execute(&format!("set default_transaction_read_only = off; {set}")).await
+    };
+    let store = database.open().await;
+    set("on").await.unwrap();
+    let terminate = "select pg_terminate_backend(pid) from pg_stat_activity \
+               where pid <> pg_backend_pid() and datname = current_database()";
+    client.batch_execute(terminate).await.unwrap();
+    wait_until("it cannot write", async || {
+        matches!(store.ping().await, Err(StoreError::Unavailable(why)) if why.contains("read-only"))
+    })
+    .await;
+    assert!(store.failures().get() > 0);
+    set("off").await.unwrap();
+    client.batch_execute(terminate).await.unwrap();
+    wait_until("it can write again", async || store.ping().await.is_ok()).await;
 }
 
 async fn connect(database: &TestDatabase) -> tokio_postgres::Client {
@@ -176,7 +275,7 @@ async fn a_node_without_notifications_bypasses_its_cache() {
     let client = connect(&database).await;
     let terminate = "select pg_terminate_backend(pid) from pg_stat_activity \
                where pid <> pg_backend_pid() and datname = current_database() \
-               and (query like 'listen%' or query = '')";
+               and query like 'listen%'";
     wait_until("the cache is disabled", async || {
         client.batch_execute(terminate).await.unwrap();
         !other.is_cache_enabled()

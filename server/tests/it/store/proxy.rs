@@ -1,0 +1,90 @@
+//! A proxy before PostgreSQL that drops notifications, or delays requests.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use belfry::store::Database;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+use crate::support::TestDatabase;
+
+/// A running proxy.
+pub(super) struct PostgresProxy {
+    /// The database, by the address of the proxy.
+    pub(super) database: Database,
+    pub(super) faults: Arc<Faults>,
+}
+
+/// What the proxy does wrong.
+pub(super) struct Faults {
+    pub(super) drops_notifications: AtomicBool,
+    /// The number of dropped notifications.
+    pub(super) dropped: AtomicUsize,
+    /// Requests that contain this text are delayed until it is empty.
+    pub(super) delayed: watch::Sender<&'static str>,
+}
+
+impl PostgresProxy {
+    pub(super) async fn start(database: &TestDatabase, drops_notifications: bool) -> Self {
+        let mut url = url::Url::parse(database.url().unwrap()).unwrap();
+        let server = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap_or(5432));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        url.set_host(Some("127.0.0.1")).unwrap();
+        url.set_port(Some(listener.local_addr().unwrap().port())).unwrap();
+        let faults = Arc::new(Faults {
+            drops_notifications: AtomicBool::new(drops_notifications),
+            dropped: AtomicUsize::new(0),
+            delayed: watch::Sender::new(""),
+        });
+        let shared = Arc::clone(&faults);
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let server = TcpStream::connect(&server).await.unwrap();
+                let (from_client, to_client) = client.into_split();
+                let (from_server, to_server) = server.into_split();
+                tokio::spawn(forward_requests(from_client, to_server, Arc::clone(&shared)));
+                tokio::spawn(forward_responses(from_server, to_client, Arc::clone(&shared)));
+            }
+        });
+        Self { database: Database::Postgres(url.as_str().parse().unwrap()), faults }
+    }
+}
+
+async fn forward_requests(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, faults: Arc<Faults>) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(length @ 1..) = from.read(&mut buffer).await {
+        let is_sent = |delayed: &&str| {
+            let contains = buffer[..length]
+                .windows(delayed.len().max(1))
+                .any(|bytes| bytes == delayed.as_bytes());
+            delayed.is_empty() || !contains
+        };
+        faults.delayed.subscribe().wait_for(is_sent).await.unwrap();
+        if to.write_all(&buffer[..length]).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Forwards messages, each of which is a letter, its length and its content.
+async fn forward_responses(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    faults: Arc<Faults>,
+) -> std::io::Result<()> {
+    loop {
+        let mut message = vec![0; 5];
+        from.read_exact(&mut message).await?;
+        let length = u32::from_be_bytes(message[1..].try_into().unwrap());
+        message.resize(length as usize + 1, 0);
+        from.read_exact(&mut message[5..]).await?;
+        if message[0] == b'A' && faults.drops_notifications.load(Ordering::SeqCst) {
+            faults.dropped.fetch_add(1, Ordering::SeqCst);
+        } else {
+            to.write_all(&message).await?;
+        }
+    }
+}
