@@ -5,8 +5,8 @@ mod crash;
 mod encoding;
 mod files;
 mod nodes;
-mod soak;
 mod proxy;
+mod soak;
 mod stalled;
 
 use self::cases::{
