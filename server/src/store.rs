@@ -43,7 +43,7 @@ use self::cache::Cache;
 pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
 pub use self::database::{Database, SecretUrl};
 pub use self::deletion::DeletedRows;
-use self::engine::{Batch, CheckedEngine, Engine, FromRow, Row, Rows, Statement, Value, sql};
+use self::engine::{Batch, CheckedEngine, Engine, FromRow, Row, Rows, Statement, Value};
 pub use self::migrations::SchemaPolicy;
 pub use self::requests::StoredRequest;
 pub use self::retention::{RetentionSettings, SweepOutcome};

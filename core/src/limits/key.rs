@@ -48,7 +48,7 @@ impl LimitKey {
     /// The key of the /48 around an IPv6 network.
     pub(super) fn site(self) -> Option<Self> {
         match self {
-            Self::Account(_) => None,
+            Self::Account(_) | Self::App(_) => None,
             Self::Network(network) => network.site().map(Self::Network),
             Self::NameFrom(network, name) => Some(Self::NameFrom(network.site()?, name)),
         }

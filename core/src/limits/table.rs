@@ -258,7 +258,7 @@ mod tests {
             buckets.iter().map(describe).collect::<Vec<_>>()
         };
         assert_eq!(
-            buckets("2001:db8:1:2::3", Some(7)),
+            buckets("2001:db8:1:2::3", Some(LimitKey::Account(7))),
             [
                 "account 300 in 5m account:=7",
                 "ip 300 in 5m ip:2001:db8:1:2::/64",
