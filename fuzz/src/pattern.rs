@@ -17,9 +17,9 @@ pub fn check(input: &[u8]) {
     let glob = glob.replace('\t', "\n");
     let pattern = GlobPattern::new(&glob);
     let lowered = lower(text);
-    let work = Work::unlimited();
-    let whole = pattern.matches_whole(&lowered, &work);
-    let word = pattern.matches_word(&Text::new(text), &work);
+    let unlimited = Work::unlimited();
+    let whole = pattern.matches_whole(&lowered, &unlimited);
+    let word = pattern.matches_word(&Text::new(text), &unlimited);
 
     let glob: Vec<char> = lower(&glob).chars().collect();
     let text: Vec<char> = lowered.chars().collect();

@@ -212,13 +212,13 @@ proptest! {
         let is_boundary = |at: usize| chars.get(at).is_none_or(|c| !"ab_".contains(*c));
 
         let whole = matches_by_definition(&glob, &chars, 0, &|at| at == chars.len());
-        let work = Work::unlimited();
-        prop_assert_eq!(pattern.matches_whole(&text, &work), whole);
+        let unlimited = Work::unlimited();
+        prop_assert_eq!(pattern.matches_whole(&text, &unlimited), whole);
 
         let word = (0..=chars.len())
             .filter(|at| *at == 0 || is_boundary(at - 1))
             .any(|at| matches_by_definition(&glob, &chars, at, &is_boundary));
-        prop_assert_eq!(pattern.matches_word(&Text::new(&text), &work), word);
+        prop_assert_eq!(pattern.matches_word(&Text::new(&text), &unlimited), word);
     }
 
     #[test]
