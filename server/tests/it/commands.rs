@@ -175,6 +175,10 @@ fn commands_are_recorded(workspace: &Workspace) {
     let row: Vec<&str> = table.trim_end().split('\t').skip(1).collect();
     assert_eq!(row, ["account_add", "success", "1", "bob", "-", "command line", "-", "-"]);
     assert!(!workspace.run(&["audit"]).contains(token.trim_end()));
+    workspace.run(&["account", "delete", "bob"]);
+    workspace.run(&["app", "delete", app]);
+    assert_eq!(kinds(&["--app", app]), [&["app_delete"], &of_app[..]].concat());
+    assert!(kinds(&[]).contains(&"account_delete".to_owned()));
     let unknown = workspace.fail(&["audit", "--account", "carol"]);
     assert_eq!(unknown, "belfry: there is no account \"carol\"; see belfry account list\n");
     let invalid = workspace.fail(&["audit", "--since", "yesterday"]);
