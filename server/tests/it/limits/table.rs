@@ -177,11 +177,11 @@ async fn a_token_counts_in_header_and_query_and_two_tokens_count_for_no_account(
 }
 
 #[tokio::test]
-async fn an_app_token_counts_for_its_address_only() {
+async fn an_app_token_counts_for_its_app_and_its_address() {
     let service = Service::start().await;
     let token = service.issue(None, "read").await;
     let response = service.anonymous().with_token(token.reveal()).get("/api/v1/x").await;
-    assert_eq!(response.header("ratelimit"), r#""ip";r=299;t=300"#);
+    assert_eq!(response.header("ratelimit"), r#""account";r=299;t=300, "ip";r=299;t=300"#);
 }
 
 #[tokio::test]
