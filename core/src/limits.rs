@@ -150,7 +150,7 @@ pub struct Bucket<'a> {
     pub key: LimitKey,
 }
 
-impl<'a> Bucket<'a> {
+impl Bucket<'_> {
     /// This bucket and, for an IPv6 network, that of the /48 around it.
     fn with_site(self) -> impl Iterator<Item = Self> {
         let site = self.limit.site.as_ref().and_then(|limit| {

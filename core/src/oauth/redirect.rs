@@ -32,7 +32,7 @@ pub struct RedirectUri(String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum RedirectUriError {
-    /// The scheme is one of [`FORBIDDEN`].
+    /// The scheme is dangerous, such as `javascript`.
     #[error("is forbidden by the server.")]
     Forbidden,
     /// Not a URI by RFC 3986, or a web address whose host browsers parse differently.

@@ -45,7 +45,7 @@ pub enum SweepOutcome {
     Swept(Vec<(&'static str, usize)>),
     /// The clock jumped; nothing is deleted before this time.
     ClockUntrusted(Timestamp),
-    /// Another sweep ran less than [`MIN_INTERVAL`] ago.
+    /// Another sweep ran less than half a minute ago.
     NotDue,
 }
 

@@ -80,26 +80,22 @@ impl Connections {
         })?;
         let outcome = {
             let mut work = pin!(work(&client));
-            match timeout(self.timeout, &mut work).await {
-                Ok(outcome) => Some(outcome),
-                Err(_) => {
-                    let cancel = client.cancel_token();
-                    let cancelled = cancel.cancel_query(self.tls.clone());
-                    match timeout(CANCEL_TIMEOUT, cancelled).await {
-                        Ok(Ok(())) => timeout(CANCEL_TIMEOUT, work).await.ok(),
-                        _ => None,
-                    }
+            if let Ok(outcome) = timeout(self.timeout, &mut work).await {
+                Some(outcome)
+            } else {
+                let cancel = client.cancel_token();
+                match timeout(CANCEL_TIMEOUT, cancel.cancel_query(self.tls.clone())).await {
+                    Ok(Ok(())) => timeout(CANCEL_TIMEOUT, work).await.ok(),
+                    _ => None,
                 }
             }
         };
-        match outcome {
-            Some(outcome) => Ok(outcome?),
-            None => {
-                drop(Object::take(client));
-                let seconds = self.timeout.as_secs_f32();
-                Err(StoreError::Unavailable(format!("no response within {seconds} s")))
-            }
+        if let Some(outcome) = outcome {
+            return Ok(outcome?);
         }
+        drop(Object::take(client));
+        let seconds = self.timeout.as_secs_f32();
+        Err(StoreError::Unavailable(format!("no response within {seconds} s")))
     }
 }
 

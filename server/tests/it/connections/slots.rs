@@ -182,7 +182,8 @@ async fn an_http_2_connection_is_closed_when_its_requests_are_rejected_repeatedl
         rest = &after[length.min(after.len())..];
     }
     let (headers, goaway) = (1, 7);
-    assert_eq!(types.iter().filter(|kind| **kind == headers).count(), 15, "{types:?}");
+    let responses: Vec<&u8> = types.iter().filter(|kind| **kind == headers).collect();
+    assert_eq!(responses.len(), 15, "{types:?}");
     assert!(types.contains(&goaway), "{types:?}");
     server.stop().await;
 }
