@@ -119,15 +119,17 @@ pub(super) fn truncate(connection: &Connection) -> rusqlite::Result<()> {
 pub(super) fn check(database: &Path) -> Result<(), String> {
     let wal = Wal::of(database);
     loop {
-        let file = file_generation(database);
         let Some(mark) = wal.read_mark().map_err(|error| error.to_string())? else {
             return Ok(());
         };
-        if file == Some(mark.current) || file == Some(mark.previous) {
+        // A file that cannot be read alone was being copied into when the disk became full or the
+        // process was killed. Only its log completes it.
+        let Some(file) = file_generation(database) else { return Ok(()) };
+        if [mark.current, mark.previous].contains(&file) {
             return Ok(());
         }
         // Read again: another process may have written in between.
-        if file_generation(database) == file && wal.read_mark().ok() == Some(Some(mark)) {
+        if file_generation(database) == Some(file) && wal.read_mark().ok() == Some(Some(mark)) {
             let name = wal.path.display();
             return Err(format!(
                 "{name} belongs to another file: {} was replaced after a server or command had \
@@ -140,7 +142,7 @@ pub(super) fn check(database: &Path) -> Result<(), String> {
 }
 
 /// The generation in the header of the database file itself, without the log: 0 if the file is
-/// missing, `None` if it is not a database.
+/// missing, `None` if it is not a whole database.
 fn file_generation(database: &Path) -> Option<u32> {
     if !database.exists() {
         return Some(0);
