@@ -18,8 +18,8 @@ use super::work::Work;
 ///
 /// It is stored as text, because a parsed form would take up to thirty times the memory. Matching
 /// takes time linear in pattern and text: it has a budget of 16 steps per byte, and a pattern that
-/// exceeds it does not match. Only patterns with more than seven groups of `?` or line breaks, or
-/// with very long literals next to a `?`, can exceed it, and only on text made for that.
+/// exceeds it does not match. Only patterns with a `?` that compare more than 56 characters at
+/// each position, or with many line breaks, can exceed it, and only on text made for that.
 #[derive(Debug, Clone)]
 pub struct GlobPattern {
     lowered: Box<str>,

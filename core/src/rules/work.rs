@@ -6,11 +6,11 @@
 
 use std::cell::Cell;
 
-/// The maximum number of steps of one user's rules: about 30 ms.
-const USER_STEPS: usize = 8_000_000;
+/// The maximum number of steps of one user's rules: about 10 ms.
+const USER_STEPS: usize = 2_000_000;
 
 /// The maximum number of steps of all rules of a request, besides [`GUARANTEED_STEPS`] per user.
-const REQUEST_STEPS: usize = 64_000_000;
+const REQUEST_STEPS: usize = 16_000_000;
 
 /// The steps that every user has, so that the rules of some users cannot exhaust the budget of
 /// others: enough for a hundred patterns with wildcards and a message of 600 bytes.

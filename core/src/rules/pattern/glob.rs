@@ -93,32 +93,26 @@ fn find_segment(
     None
 }
 
-/// The number of characters of a segment that are read in one step.
-const CHARS_PER_STEP: usize = 16;
-
-/// The number of bytes of a literal whose comparison counts as one step.
-const BYTES_PER_STEP: usize = 64;
+/// The number of characters whose comparison counts as one step.
+const CHARS_PER_STEP: usize = 4;
 
 /// Whether a segment matches from a column; `None` if the budget is exceeded.
 fn matches_at(
-    mut segment: &str,
+    segment: &str,
     text: &TextLine<'_>,
-    mut column: usize,
+    column: usize,
     budget: &mut StepBudget<'_>,
 ) -> Option<bool> {
-    while !segment.is_empty() {
-        let (literal, rest) = segment.split_at(segment.find('?').unwrap_or(segment.len()));
-        budget.spend(1 + literal.len() / BYTES_PER_STEP)?;
-        let found = text.byte(column).and_then(|at| text.line.get(at..));
-        if !found.is_some_and(|found| found.starts_with(literal)) {
-            return Some(false);
-        }
-        segment = rest.trim_start_matches('?');
-        let wildcards = rest.len() - segment.len();
-        budget.spend(1 + wildcards / CHARS_PER_STEP)?;
-        column += literal.chars().count() + wildcards;
-    }
-    Some(true)
+    let rest = &text.line[text.byte(column)?..];
+    let difference = if text.is_ascii() {
+        let mut pairs = segment.bytes().zip(rest.bytes());
+        pairs.position(|(wanted, found)| wanted != b'?' && wanted != found)
+    } else {
+        let mut pairs = segment.chars().zip(rest.chars());
+        pairs.position(|(wanted, found)| wanted != '?' && wanted != found)
+    };
+    budget.spend(1 + difference.unwrap_or(segment.len()) / CHARS_PER_STEP)?;
+    Some(difference.is_none())
 }
 
 /// A line of the text. A column is a position counted in characters.
@@ -146,6 +140,10 @@ impl<'a> TextLine<'a> {
             let starts = self.line.char_indices().map(|(at, _)| at);
             starts.chain([self.line.len()]).collect()
         })
+    }
+
+    fn is_ascii(&self) -> bool {
+        self.starts().is_empty()
     }
 
     fn columns(&self) -> usize {
