@@ -144,7 +144,8 @@ async fn a_write_committed_after_its_timeout_invalidates_the_cache() {
     assert!(save(&one, "global", Some("first")).await);
 
     let read = one.rulesets_for_update(7).await.unwrap();
-    proxy.faults.delayed.send_replace("second");
+    // The whole transaction, because the server would end one that waits for its statements.
+    proxy.faults.delayed.send_replace("begin");
     let outcome = one.save_ruleset(&read, with_rule(&read, "global", "second")).await;
     assert!(outcome.is_err(), "the write timed out");
     let rules = async || one.rulesets(7).await.unwrap().len();

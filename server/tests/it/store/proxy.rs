@@ -23,7 +23,7 @@ pub(super) struct Faults {
     pub(super) drops_notifications: AtomicBool,
     /// The number of dropped notifications.
     pub(super) dropped: AtomicUsize,
-    /// Requests that contain this text are delayed until it is empty.
+    /// Requests that contain this text are delayed until it is empty and their client has gone.
     pub(super) delayed: watch::Sender<&'static str>,
 }
 
@@ -53,17 +53,20 @@ impl PostgresProxy {
     }
 }
 
+/// Forwards requests. A delayed one is sent with all that follows it on its connection, after the
+/// client has given up and closed the connection.
 async fn forward_requests(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, faults: Arc<Faults>) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(length @ 1..) = from.read(&mut buffer).await {
-        let is_sent = |delayed: &&str| {
-            let contains = buffer[..length]
-                .windows(delayed.len().max(1))
-                .any(|bytes| bytes == delayed.as_bytes());
-            delayed.is_empty() || !contains
-        };
-        faults.delayed.subscribe().wait_for(is_sent).await.unwrap();
-        if to.write_all(&buffer[..length]).await.is_err() {
+        let mut requests = buffer[..length].to_vec();
+        let delayed = *faults.delayed.borrow();
+        let is_delayed = !delayed.is_empty()
+            && requests.windows(delayed.len()).any(|bytes| bytes == delayed.as_bytes());
+        if is_delayed {
+            let _ = from.read_to_end(&mut requests).await;
+            faults.delayed.subscribe().wait_for(|delayed| delayed.is_empty()).await.unwrap();
+        }
+        if to.write_all(&requests).await.is_err() {
             return;
         }
     }
@@ -84,7 +87,8 @@ async fn forward_responses(
         if message[0] == b'A' && faults.drops_notifications.load(Ordering::SeqCst) {
             faults.dropped.fetch_add(1, Ordering::SeqCst);
         } else {
-            to.write_all(&message).await?;
+            // Read on if the client has gone: the server would abort its transaction otherwise.
+            let _ = to.write_all(&message).await;
         }
     }
 }
