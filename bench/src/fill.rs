@@ -7,6 +7,7 @@ use belfry::random;
 use belfry::store::{
     Account, AddAccountError, Database, NewToken, Options, SerializedDocument, Store, StoredApp,
 };
+use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::scope::Scope;
 use belfry_core::secret::SplitToken;
@@ -83,7 +84,9 @@ fn account(number: i64, now: Timestamp) -> Account {
         email: None,
         unverified_email: None,
         password: "not a hash, sign-in fails".to_owned(),
+        role: Role::User,
         created_at: now,
+        signed_in_at: None,
         disabled_at: None,
     }
 }

@@ -1,9 +1,21 @@
-//! Validation of account names, e-mail addresses and passwords.
+//! Roles of accounts, and validation of their names, e-mail addresses and passwords.
 
 use strum::IntoStaticStr;
 use thiserror::Error;
 
 use crate::secret::Secret;
+use crate::wire_enum::wire_enum;
+
+wire_enum! {
+    /// What an account may do besides managing itself.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum Role {
+        #[default]
+        User = "user",
+        /// May be granted `admin:*` scopes, and may use the admin API with them.
+        Admin = "admin",
+    }
+}
 
 /// The maximum length of an account name, in characters.
 pub const MAX_NAME_LENGTH: usize = 30;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use thiserror::Error;
 
+use super::account::Role;
 use super::scope::Scopes;
 
 /// An issued access token with the state of its app and account.
@@ -33,6 +34,8 @@ pub struct TokenAccount {
     pub id: i64,
     /// The name of the account.
     pub name: String,
+    /// What the account may do.
+    pub role: Role,
     /// When it was disabled.
     pub disabled_at: Option<Timestamp>,
 }
@@ -83,7 +86,12 @@ mod tests {
 
     #[test]
     fn a_token_is_valid_until_it_expires_is_revoked_or_its_account_or_app_is_disabled() {
-        let account = |disabled_at| TokenAccount { id: 7, name: "a".to_owned(), disabled_at };
+        let account = |disabled_at| TokenAccount {
+            id: 7,
+            name: "a".to_owned(),
+            role: Role::User,
+            disabled_at,
+        };
         let valid = Token {
             app_id: 1,
             account: Some(account(None)),

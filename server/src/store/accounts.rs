@@ -1,5 +1,6 @@
 //! User accounts.
 
+use belfry_core::oauth::account::Role;
 use belfry_core::oauth::token::TokenAccount;
 use jiff::Timestamp;
 
@@ -23,8 +24,12 @@ pub struct Account {
     pub unverified_email: Option<String>,
     /// The Argon2id hash of the password, or [`NO_PASSWORD`].
     pub password: String,
+    /// What it may do.
+    pub role: Role,
     /// When it was created.
     pub created_at: Timestamp,
+    /// When its owner last signed in.
+    pub signed_in_at: Option<Timestamp>,
     /// When it was disabled.
     pub disabled_at: Option<Timestamp>,
 }
@@ -61,14 +66,24 @@ pub enum AddAccountError {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "select id, name, email, unverified_email, password, created_at, disabled_at \
-             from accounts ",
+            "select id, name, email, unverified_email, password, role, created_at, signed_in_at, \
+             disabled_at from accounts ",
             $rest
         )
     };
 }
 
-from_row!(Account { id, name, email, unverified_email, password, created_at, disabled_at });
+from_row!(Account {
+    id,
+    name,
+    email,
+    unverified_email,
+    password,
+    role,
+    created_at,
+    signed_in_at,
+    disabled_at
+});
 
 impl Store {
     /// Adds an account, unless its name is reserved.
@@ -83,9 +98,11 @@ impl Store {
         let batch = Batch::default()
             .and(sql(
                 "insert into accounts \
-                 (id, name, email, unverified_email, password, created_at, disabled_at) \
+                 (id, name, email, unverified_email, password, role, created_at, signed_in_at, \
+                 disabled_at) \
                  select cast($1 as bigint), cast($2 as text), cast($3 as text), \
-                 cast($4 as text), cast($5 as text), cast($6 as bigint), cast($7 as bigint) \
+                 cast($4 as text), cast($5 as text), cast($6 as text), cast($7 as bigint), \
+                 cast($8 as bigint), cast($9 as bigint) \
                  where not exists (select 1 from reserved_names where name = $2) \
                  on conflict do nothing returning id",
                 [
@@ -94,7 +111,9 @@ impl Store {
                     account.email.as_deref().into(),
                     account.unverified_email.as_deref().into(),
                     account.password.as_str().into(),
+                    account.role.into(),
                     account.created_at.into(),
+                    account.signed_in_at.into(),
                     account.disabled_at.into(),
                 ],
             ))
@@ -137,7 +156,9 @@ impl Store {
             email,
             unverified_email,
             password,
+            role: Role::User,
             created_at: now,
+            signed_in_at: None,
             disabled_at: None,
         };
         loop {
@@ -161,7 +182,9 @@ impl Store {
 
     /// Finds the account that an application service acts for, by name.
     pub async fn token_account(&self, name: &str) -> Result<Option<TokenAccount>, StoreError> {
-        let found = |id, disabled_at| TokenAccount { id, name: name.to_owned(), disabled_at };
+        // An application service has no rights of its users' roles.
+        let role = Role::User;
+        let found = |id, disabled_at| TokenAccount { id, name: name.to_owned(), role, disabled_at };
         if let Some(id) = self.cache.accounts.get(name) {
             return Ok(Some(found(id, None)));
         }

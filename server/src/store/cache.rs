@@ -211,6 +211,7 @@ impl Weighter<Box<str>, i64> for ByteWeighter {
 
 #[cfg(test)]
 mod tests {
+    use belfry_core::oauth::account::Role;
     use belfry_core::oauth::token::TokenAccount;
     use belfry_core::secret::{HashedSecret, SplitToken};
     use jiff::Timestamp;
@@ -222,7 +223,7 @@ mod tests {
         let name = format!("person_{id}");
         let token = Token {
             app_id: 1,
-            account: Some(TokenAccount { id, name, disabled_at: None }),
+            account: Some(TokenAccount { id, name, role: Role::User, disabled_at: None }),
             scopes: "read write push".parse().unwrap(),
             created_at: Timestamp::UNIX_EPOCH,
             expires_at: None,

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use belfry_core::oauth::account::Role;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use futures_util::future::BoxFuture;
@@ -262,6 +263,19 @@ macro_rules! text_columns {
 }
 
 text_columns!(LookupKey, Sha256Digest, HashedSecret);
+
+impl From<Role> for Value {
+    fn from(role: Role) -> Self {
+        role.as_str().into()
+    }
+}
+
+/// A role that this version does not know has no rights.
+impl FromValue for Role {
+    fn from_value(value: Value) -> Option<Self> {
+        Some(Self::from_name(&String::from_value(value)?).unwrap_or_default())
+    }
+}
 
 /// Scopes that this version does not know are ignored.
 impl FromValue for Scopes {

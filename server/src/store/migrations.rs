@@ -31,6 +31,7 @@ migrations![
     5 "0005_audit.sql",
     6 "0006_retention.sql",
     7 "0007_edges.sql",
+    8 "0008_administration.sql",
 ];
 
 /// The table of applied migrations.

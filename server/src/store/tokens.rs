@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use belfry_core::oauth::account::Role;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::{HashedSecret, LookupKey};
@@ -33,10 +34,14 @@ pub struct NewToken {
 impl FromRow for Token {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         let app_id = row.take()?;
-        let (id, name, disabled_at) = (row.take()?, row.take()?, row.take()?);
+        let (id, name) = (row.take()?, row.take()?);
+        let (role, disabled_at): (Option<Role>, _) = (row.take()?, row.take()?);
+        let role = role.unwrap_or_default();
+        let account =
+            Option::zip(id, name).map(|(id, name)| TokenAccount { id, name, role, disabled_at });
         Ok(Self {
             app_id,
-            account: Option::zip(id, name).map(|(id, name)| TokenAccount { id, name, disabled_at }),
+            account,
             scopes: row.take()?,
             created_at: row.take()?,
             expires_at: row.take()?,
@@ -78,8 +83,8 @@ impl Store {
         }
         let epoch = self.cache.tokens.epoch(&secret.lookup);
         let select = sql(
-            "select t.digest, t.app_id, a.id, a.name, a.disabled_at, t.scopes, t.created_at, \
-             t.expires_at, t.revoked_at, p.disabled_at \
+            "select t.digest, t.app_id, a.id, a.name, a.role, a.disabled_at, t.scopes, \
+             t.created_at, t.expires_at, t.revoked_at, p.disabled_at \
              from tokens t join apps p on p.id = t.app_id \
              left join accounts a on a.id = t.account_id \
              where t.lookup = $1 and (t.account_id is null or a.id is not null)",

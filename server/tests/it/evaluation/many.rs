@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use belfry::store::{Account, SaveOutcome, SerializedDocument, Store};
+use belfry_core::oauth::account::Role;
 use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -25,7 +26,9 @@ pub(super) async fn add_accounts(service: &Service, many: i64) -> Vec<String> {
             email: None,
             unverified_email: None,
             password: "none".to_owned(),
+            role: Role::User,
             created_at: service.now(),
+            signed_in_at: None,
             disabled_at: None,
         };
         service.store().add_account(&account).await.unwrap();

@@ -5,6 +5,7 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, Version};
 use axum::http::StatusCode;
 use belfry::store::{Account, ExistingAccess, UpdateOutcome};
+use belfry_core::oauth::account::Role;
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -87,7 +88,9 @@ async fn a_weak_hash_is_upgraded_at_sign_in() {
             email: None,
             unverified_email: None,
             password: weak.clone(),
+            role: Role::User,
             created_at: service.now(),
+            signed_in_at: None,
             disabled_at: None,
         };
         service.store().add_account(&account).await.unwrap();
@@ -249,7 +252,9 @@ async fn concurrent_sign_ins_with_a_weak_hash_all_succeed() {
         email: None,
         unverified_email: None,
         password: weak_hash(),
+        role: Role::User,
         created_at: service.now(),
+        signed_in_at: None,
         disabled_at: None,
     };
     service.store().add_account(&account).await.unwrap();

@@ -20,6 +20,7 @@ use belfry::store::{
     Account, AddAppOutcome, CodeOutcome, Consent, NewToken, RedeemError, Session, SignInOutcome,
     Store, StoredApp,
 };
+use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::grant::{Binding, Grant};
 use belfry_core::oauth::redirect::RedirectUri;
@@ -52,7 +53,9 @@ pub(super) fn account(id: i64, name: &str) -> Account {
         email: Some(format!("{name}@example.org")),
         unverified_email: None,
         password: PASSWORD.to_owned(),
+        role: Role::User,
         created_at: at(1_700_000_000),
+        signed_in_at: None,
         disabled_at: None,
     }
 }

@@ -9,6 +9,7 @@ use belfry::config::{Config, LimitMode};
 use belfry::http::{HttpService, Peer};
 use belfry::random;
 use belfry::store::{Account, Database, NewToken, Store, StoredApp};
+use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{Secret, SplitToken};
@@ -114,7 +115,9 @@ impl Service {
             email: Some(format!("{name}@example.org")),
             unverified_email: None,
             password: self.state.passwords.hash(password).await.unwrap(),
+            role: Role::User,
             created_at: self.now(),
+            signed_in_at: None,
             disabled_at: None,
         };
         self.store().add_account(&account).await.unwrap();

@@ -3,6 +3,7 @@
 use belfry::store::{
     Account, AddAccountError, ExistingAccess, SignInOutcome, Store, UpdateOutcome,
 };
+use belfry_core::oauth::account::Role;
 use belfry_core::oauth::grant::Grant;
 use belfry_core::oauth::token::TokenAccount;
 
@@ -88,7 +89,12 @@ pub(in crate::store) async fn the_account_of_an_application_service_request_is_c
 ) {
     assert_eq!(store.token_account("alice").await.unwrap(), None);
     store.add_account(&account(7, "alice")).await.unwrap();
-    let alice = |disabled_at| TokenAccount { id: 7, name: "alice".to_owned(), disabled_at };
+    let alice = |disabled_at| TokenAccount {
+        id: 7,
+        name: "alice".to_owned(),
+        role: Role::User,
+        disabled_at,
+    };
     for disabled_at in [None, Some(at(50)), None] {
         store.set_account_disabled_at(7, disabled_at).await.unwrap();
         // From the database, then from the cache.

@@ -1,6 +1,7 @@
 //! Tokens.
 
 use belfry::store::{CodeOutcome, Consent, NewToken, SignInOutcome, Store, UpdateOutcome};
+use belfry_core::oauth::account::Role;
 use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::HashedSecret;
 
@@ -18,7 +19,12 @@ pub(in crate::store) async fn a_token_is_read_back_with_its_account(store: Store
         let found = store.token(hashed("t")).await.unwrap().unwrap();
         let expected = Token {
             app_id: 1,
-            account: Some(TokenAccount { id: 7, name: "alice".to_owned(), disabled_at: None }),
+            account: Some(TokenAccount {
+                id: 7,
+                name: "alice".to_owned(),
+                role: Role::User,
+                disabled_at: None,
+            }),
             scopes: "read push".parse().unwrap(),
             created_at: at(1_700_000_000),
             expires_at: Some(at(1_800_000_000)),

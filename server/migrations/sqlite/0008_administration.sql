@@ -1,0 +1,14 @@
+-- Administration.
+
+-- 'user' or 'admin'.
+alter table accounts add column role text not null default 'user';
+
+-- The last sign-in, in a browser or a Matrix client.
+alter table accounts add column signed_in_at bigint;
+
+create index accounts_disabled on accounts (id) where disabled_at is not null;
+create index accounts_admins on accounts (id) where role = 'admin';
+
+-- The client secret before the last rotation, and until when it is accepted.
+alter table apps add column previous_secret text;
+alter table apps add column previous_secret_until bigint;
