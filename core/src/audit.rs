@@ -91,7 +91,6 @@ pub enum AuditOrigin {
 
 impl AuditEntry {
     /// An event of the command line.
-    #[must_use]
     pub fn of_command(at: Timestamp, kind: AuditKind) -> Self {
         let (outcome, origin) = (AuditOutcome::Success, AuditOrigin::CommandLine);
         Self { at, kind, outcome, origin, detail: None }
@@ -113,7 +112,6 @@ pub enum AddressPolicy {
 
 impl AddressPolicy {
     /// The part of an address that is recorded. An IPv4-mapped IPv6 address counts as IPv4.
-    #[must_use]
     pub fn apply(self, address: IpAddr) -> Option<String> {
         match (self, address.to_canonical()) {
             (Self::None, _) => None,
@@ -134,7 +132,6 @@ pub struct RequestId(String);
 
 impl RequestId {
     /// Accepts the id of a proxy if it is short and has no characters with a meaning in logs.
-    #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
         let is_safe = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
         let is_valid = (1..=64).contains(&text.len()) && text.iter().all(is_safe);
@@ -142,13 +139,11 @@ impl RequestId {
     }
 
     /// A new id.
-    #[must_use]
     pub fn new(random: [u8; 16]) -> Self {
         Self(format!("{:032x}", u128::from_be_bytes(random)))
     }
 
     /// The id as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -81,7 +81,6 @@ impl Limit {
 
     /// The same limit, with `multiple` times its requests for the IPv6 /48 around a network; none
     /// for 0.
-    #[must_use]
     pub fn with_site_multiple(&self, multiple: u32) -> Self {
         let (requests, window) = (self.requests.saturating_mul(multiple), self.window);
         let name = format!("{}-48", self.name);
@@ -90,7 +89,6 @@ impl Limit {
     }
 
     /// The limit of the IPv6 /48 around a network.
-    #[must_use]
     pub fn site(&self) -> Option<&Arc<Self>> {
         self.site.as_ref()
     }

@@ -21,13 +21,11 @@ pub struct AuditCounters {
 
 impl AuditCounters {
     /// Without counts. Addresses are recorded as far as this policy allows.
-    #[must_use]
     pub fn new(addresses: AddressPolicy) -> Self {
         Self { aggregator: Mutex::default(), addresses }
     }
 
     /// The part of a client's address that is recorded.
-    #[must_use]
     pub fn address(&self, address: IpAddr) -> Option<String> {
         self.addresses.apply(address)
     }

@@ -15,7 +15,10 @@ const SLOTS_PER_THREAD: usize = 64;
 pub struct EvaluationPool {
     slots: Arc<Semaphore>,
     threads: Arc<Semaphore>,
+    /// The accounts that occupy a slot.
     explaining: Arc<Mutex<HashSet<i64>>>,
+    /// Half of the slots, so that many accounts cannot stop application services.
+    max_explaining: usize,
 }
 
 /// Why a request is not evaluated.
@@ -47,10 +50,12 @@ impl Default for EvaluationPool {
     fn default() -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let threads = (cores - 1).max(1);
+        let slots = threads * SLOTS_PER_THREAD;
         Self {
-            slots: Arc::new(Semaphore::new(threads * SLOTS_PER_THREAD)),
+            slots: Arc::new(Semaphore::new(slots)),
             threads: Arc::new(Semaphore::new(threads)),
             explaining: Arc::default(),
+            max_explaining: slots / 2,
         }
     }
 }
@@ -63,9 +68,15 @@ impl EvaluationPool {
 
     /// Takes the only slot of an account, so that one account cannot fill the queue.
     pub fn enter_for_account(&self, account: i64) -> Result<EvaluationSlot, EvaluationError> {
-        if !lock(&self.explaining).insert(account) {
+        let mut explaining = lock(&self.explaining);
+        if explaining.contains(&account) {
             return Err(EvaluationError::AccountBusy);
         }
+        if explaining.len() >= self.max_explaining {
+            return Err(EvaluationError::QueueFull);
+        }
+        explaining.insert(account);
+        drop(explaining);
         self.take_slot(Some((account, Arc::clone(&self.explaining)))).inspect_err(|_| {
             lock(&self.explaining).remove(&account);
         })
@@ -127,6 +138,18 @@ mod tests {
         assert_eq!(pool.enter_for_account(1).err(), Some(EvaluationError::QueueFull));
         drop(all);
         assert!(pool.enter_for_account(1).is_ok());
+    }
+
+    #[tokio::test]
+    async fn accounts_take_at_most_half_of_the_slots() {
+        let pool = EvaluationPool::default();
+        let all = pool.slots.available_permits();
+        let accounts: Vec<_> = (0..).map_while(|id| pool.enter_for_account(id).ok()).collect();
+        assert_eq!(accounts.len(), all / 2);
+        let services: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
+        assert_eq!(services.len(), all - all / 2);
+        drop(accounts);
+        assert!(pool.enter_for_account(0).is_ok());
     }
 
     #[tokio::test]

@@ -74,7 +74,7 @@ pub struct CodePage<'a> {
 }
 
 /// `templates/form_post.html`: posts the authorization response to the app
-/// (`response_mode=form_post`) by itself, or with a button if there is no JavaScript.
+/// (`response_mode=form_post`), automatically or, without JavaScript, with a button.
 #[derive(Template)]
 #[template(path = "form_post.html")]
 pub struct FormPostPage<'a> {

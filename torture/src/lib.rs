@@ -10,7 +10,9 @@ mod http2;
 mod node;
 mod outcome;
 mod scenarios;
+mod load;
 mod worker;
+mod workers;
 
 use std::error::Error;
 

@@ -74,7 +74,6 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for AbuseLimits {
 
 impl AbuseLimits {
     /// The same limits, with this multiple of each for the IPv6 /48 around an address.
-    #[must_use]
     pub fn with_site_multiple(self, multiple: u32) -> Self {
         Self(self.0.iter().map(|limit| limit.with_site_multiple(multiple).into()).collect())
     }

@@ -35,7 +35,6 @@ pub enum LimitKey {
 
 impl LimitKey {
     /// The key of the owner of a token: its account, or its app if it has no account.
-    #[must_use]
     pub fn owner(account: Option<i64>, app: i64) -> Self {
         account.map_or(Self::App(app), Self::Account)
     }
@@ -78,7 +77,6 @@ pub struct Network {
 
 impl Network {
     /// The network of an address. An IPv4-mapped IPv6 address counts as IPv4.
-    #[must_use]
     pub fn from_address(address: IpAddr) -> Self {
         match address.to_canonical() {
             IpAddr::V6(v6) => Self::ipv6(v6, 64),
@@ -87,7 +85,6 @@ impl Network {
     }
 
     /// The /48 around an IPv6 network.
-    #[must_use]
     pub fn site(self) -> Option<Self> {
         match self.address {
             IpAddr::V6(v6) if self.prefix > 48 => Some(Self::ipv6(v6, 48)),

@@ -114,7 +114,6 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
 
 impl LimitTable {
     /// The same rows, with this multiple of each limit per address for the IPv6 /48 around it.
-    #[must_use]
     pub fn with_site_multiple(mut self, multiple: u32) -> Self {
         for row in self.rows.iter_mut().filter(|row| row.per == KeyKind::Ip) {
             row.limit = row.limit.with_site_multiple(multiple).into();

@@ -12,6 +12,9 @@ use super::account::find;
 use super::{CliError, audited, read_secret};
 use crate::tokens::{FirstPartyApp, TokenIssuer};
 
+const UNKNOWN_TOKEN: &str =
+    "no such token: it is incomplete, or it was deleted with its app or account";
+
 #[derive(Subcommand)]
 pub(super) enum Command {
     /// Issue an access token for an account and print it
@@ -61,9 +64,9 @@ impl Command {
                     None => read_secret()?,
                 };
                 let token = SplitToken::parse(token.reveal());
-                let secret = token.ok_or("there is no such token")?.hashed();
+                let secret = token.ok_or(UNKNOWN_TOKEN)?.hashed();
                 if issuer.store.token(secret).await?.is_none() {
-                    return Err("there is no such token".into());
+                    return Err(UNKNOWN_TOKEN.into());
                 }
                 let store = audited(issuer.store, issuer.now, AuditKind::TokenRevoke);
                 store.revoke_token(secret.lookup, issuer.now).await?;

@@ -136,13 +136,11 @@ impl Store {
     ///
     /// Every method that changes accounts, apps, sessions, codes and tokens supports them. An event
     /// is added only if the change takes effect.
-    #[must_use]
     pub fn audited(&self, entries: impl Into<Arc<[AuditEntry]>>) -> Self {
         Self { entries: entries.into(), ..self.clone() }
     }
 
     /// The same store without events.
-    #[must_use]
     pub fn unaudited(&self) -> Self {
         self.audited(Vec::new())
     }

@@ -32,6 +32,9 @@ pub struct RetentionSettings {
     #[default(Duration::from_hours(30 * 24))]
     #[serde(deserialize_with = "duration::deserialize")]
     pub unused_apps: Duration,
+    /// Maximum number of such apps; beyond it the oldest are deleted earlier.
+    #[default(100_000)]
+    pub max_unused_apps: u32,
     /// Audit events.
     #[default(Duration::from_hours(90 * 24))]
     #[serde(deserialize_with = "duration::deserialize")]
@@ -104,57 +107,59 @@ struct Cutoffs {
 
 type DeleteBatch = fn(&Cutoffs) -> Batch;
 
+/// Deletes the rows of one batch whose time in this column is before `$1`, the oldest first.
+macro_rules! delete_oldest {
+    ($table:literal, $column:literal) => {
+        concat!("delete from ", $table, " where lookup in (select lookup from ", $table, " \
+                 where ", $column, " < $1 order by ", $column, ", lookup limit 1000) returning lookup")
+    };
+}
+
+/// Marks the apps of these rows as used at `$2`, before the rows that show it are deleted.
+macro_rules! mark_apps_of_oldest {
+    ($table:literal, $column:literal) => {
+        concat!("update apps set used_at = $2 where used_at is null and id in (select app_id from ",
+                $table, " where ", $column, " < $1 order by ", $column, ", lookup limit 1000)")
+    };
+}
+
+/// A statement about the apps of one batch that are not marked as used: those that are in use (with
+/// `and`), or those that are not (with `and not`). First-party apps count as used, since nobody
+/// registered them.
+macro_rules! oldest_apps {
+    ($start:literal, $and:literal, $end:literal) => {
+        concat!($start, " where id in (select id from apps where used_at is null \
+                 and created_at < $1 order by created_at, id limit 1000) ", $and, " \
+                 (client_id = 'matrix' or client_id like 'cli:%' \
+                 or exists (select 1 from tokens where app_id = apps.id) \
+                 or exists (select 1 from codes where app_id = apps.id))", $end)
+    };
+}
+
 /// The tables, with the statements that delete one batch. The last statement returns the deleted
 /// rows.
 const TABLES: [(&str, DeleteBatch); 7] = [
     ("requests", |cutoffs| {
-        let delete = "delete from requests where lookup in (select lookup from requests \
-                      where expires_at < $1 order by expires_at, lookup limit 1000) \
-                      returning lookup";
-        sql(delete, [cutoffs.expired.into()]).into()
+        sql(delete_oldest!("requests", "expires_at"), [cutoffs.expired.into()]).into()
     }),
     ("sessions", |cutoffs| {
-        let delete = "delete from sessions where lookup in (select lookup from sessions \
-                      where expires_at < $1 order by expires_at, lookup limit 1000) \
-                      returning lookup";
-        sql(delete, [cutoffs.expired.into()]).into()
+        sql(delete_oldest!("sessions", "expires_at"), [cutoffs.expired.into()]).into()
     }),
     ("codes", |cutoffs| {
-        let mark = "update apps set used_at = $2 where used_at is null and id in (select app_id \
-                    from codes where expires_at < $1 order by expires_at, lookup limit 1000)";
-        let delete = "delete from codes where lookup in (select lookup from codes \
-                      where expires_at < $1 order by expires_at, lookup limit 1000) \
-                      returning lookup";
-        mark_and_delete(mark, delete, cutoffs.expired, cutoffs.now)
+        let mark = mark_apps_of_oldest!("codes", "expires_at");
+        mark_and_delete(mark, delete_oldest!("codes", "expires_at"), cutoffs.expired, cutoffs.now)
     }),
     ("tokens", |cutoffs| {
-        let mark = "update apps set used_at = $2 where used_at is null and id in (select app_id \
-                    from tokens where expires_at < $1 order by expires_at, lookup limit 1000)";
-        let delete = "delete from tokens where lookup in (select lookup from tokens \
-                      where expires_at < $1 order by expires_at, lookup limit 1000) \
-                      returning lookup";
-        mark_and_delete(mark, delete, cutoffs.tokens, cutoffs.now)
+        let mark = mark_apps_of_oldest!("tokens", "expires_at");
+        mark_and_delete(mark, delete_oldest!("tokens", "expires_at"), cutoffs.tokens, cutoffs.now)
     }),
     ("tokens", |cutoffs| {
-        let mark = "update apps set used_at = $2 where used_at is null and id in (select app_id \
-                    from tokens where revoked_at < $1 order by revoked_at, lookup limit 1000)";
-        let delete = "delete from tokens where lookup in (select lookup from tokens \
-                      where revoked_at < $1 order by revoked_at, lookup limit 1000) \
-                      returning lookup";
-        mark_and_delete(mark, delete, cutoffs.tokens, cutoffs.now)
+        let mark = mark_apps_of_oldest!("tokens", "revoked_at");
+        mark_and_delete(mark, delete_oldest!("tokens", "revoked_at"), cutoffs.tokens, cutoffs.now)
     }),
     ("apps", |cutoffs| {
-        // First-party apps are marked too: nobody registered them.
-        let mark = "update apps set used_at = $2 where id in (select id from apps \
-                    where used_at is null and created_at < $1 order by created_at, id limit 1000) \
-                    and (client_id = 'matrix' or client_id like 'cli:%' \
-                    or exists (select 1 from tokens where app_id = apps.id) \
-                    or exists (select 1 from codes where app_id = apps.id))";
-        let delete = "delete from apps where id in (select id from apps \
-                      where used_at is null and created_at < $1 order by created_at, id limit 1000) \
-                      and client_id <> 'matrix' and client_id not like 'cli:%' \
-                      and not exists (select 1 from tokens where app_id = apps.id) \
-                      and not exists (select 1 from codes where app_id = apps.id) returning id";
+        let mark = oldest_apps!("update apps set used_at = $2", "and", "");
+        let delete = oldest_apps!("delete from apps", "and not", " returning id");
         mark_and_delete(mark, delete, cutoffs.unused_apps, cutoffs.now)
             .invalidating(Invalidation::Apps)
     }),
@@ -192,7 +197,7 @@ impl Store {
             now,
             expired: add(now, -GRACE),
             tokens: before(now, settings.tokens),
-            unused_apps: before(now, settings.unused_apps),
+            unused_apps: self.unused_apps_cutoff(settings, now).await?,
             audit_events: before(now, settings.audit_events),
         };
         let mut deleted = Vec::new();
@@ -210,6 +215,23 @@ impl Store {
             deleted.push((table, rows));
         }
         Ok(SweepOutcome::Swept(deleted))
+    }
+
+    /// The time before which unused apps are deleted: because of their age, or of their number.
+    async fn unused_apps_cutoff(
+        &self,
+        settings: &RetentionSettings,
+        now: Timestamp,
+    ) -> Result<Timestamp, StoreError> {
+        let newest_beyond = sql(
+            "select created_at from apps where used_at is null \
+             order by created_at desc limit 1 offset $1",
+            [i64::from(settings.max_unused_apps).into()],
+        );
+        let mut rows = self.engine.read(newest_beyond).await?.into_iter();
+        let by_age = before(now, settings.unused_apps);
+        // Apps of the same second stay, so that the maximum may be exceeded a little.
+        rows.next().map_or(Ok(by_age), |mut row| Ok(by_age.max(row.take()?)))
     }
 
     /// Records a sweep. Returns when the clock is trusted, or `None` if no sweep is due.

@@ -131,6 +131,7 @@ conformance! {
         expired_requests_codes_and_sessions_are_deleted_within_minutes,
         revoked_and_expired_tokens_are_deleted_after_30_days,
         apps_that_never_issued_anything_are_deleted_after_30_days,
+        the_oldest_unused_apps_are_deleted_when_there_are_too_many,
         a_sweep_deletes_more_rows_than_a_batch,
         nothing_is_deleted_after_a_clock_jump,
         of_concurrent_sweeps_one_runs,

@@ -11,7 +11,8 @@ use crate::app::App;
 use crate::client::Client;
 use crate::node::Node;
 use crate::outcome::Run;
-use crate::worker::{OnFailure, Workers};
+use crate::load::OnFailure;
+use crate::workers::Workers;
 
 /// The writes that must be acknowledged after each jump.
 const WRITES: u64 = 50;

@@ -13,7 +13,8 @@ use crate::client::{Client, Request};
 use crate::http2;
 use crate::node::Node;
 use crate::outcome::{Outcome, Run};
-use crate::worker::{OnFailure, Workers};
+use crate::load::OnFailure;
+use crate::workers::Workers;
 
 /// The concurrent connections of each attack.
 const CONNECTIONS: usize = 8;

@@ -14,7 +14,8 @@ use super::engines::wait_until_ready;
 use crate::Result;
 use crate::node::Node;
 use crate::outcome::Run;
-use crate::worker::{OnFailure, Workers};
+use crate::load::OnFailure;
+use crate::workers::Workers;
 
 /// The writes that must be acknowledged before and after.
 const WRITES: u64 = 100;

@@ -8,7 +8,8 @@ use test_engines::{EngineError, Postgres, Redis};
 use crate::Result;
 use crate::node::Node;
 use crate::outcome::Run;
-use crate::worker::{Load, OnFailure, Workers};
+use crate::load::{Load, OnFailure};
+use crate::workers::Workers;
 
 /// The writes that must be acknowledged before and after an outage.
 const WRITES: u64 = 100;

@@ -8,7 +8,8 @@ use test_engines::Postgres;
 use crate::Result;
 use crate::node::Node;
 use crate::outcome::Run;
-use crate::worker::{OnFailure, Workers};
+use crate::load::OnFailure;
+use crate::workers::Workers;
 
 /// The writes before a kill, however slow the machine is.
 const WRITES: u64 = 16;

@@ -48,8 +48,7 @@ pub(crate) async fn sign_up(
     }
     let hash = state.passwords.hash(password).await?;
     let store = state.store.audited([audit.success(AuditKind::SignUp)]);
-    // Another account may have the same address: nobody has verified it, and an error would reveal
-    // who has an account.
+    // Another account may have the same unverified address. An error would reveal that it exists.
     let email = Some(Email::Unverified(email));
     let created = store.create_account(state.clock.now(), username, email, hash).await;
     let account = created.map_err(|error| match error {

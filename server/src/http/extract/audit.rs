@@ -46,8 +46,9 @@ impl RequestIdSlot {
 /// Creates the audit events of a request.
 #[derive(Clone)]
 pub(crate) struct Audit {
-    state: Arc<AppState>,
-    address: IpAddr,
+    pub(crate) state: Arc<AppState>,
+    /// The address of the client.
+    pub(crate) address: IpAddr,
     request_id: RequestIdSlot,
 }
 

@@ -151,8 +151,8 @@ impl Listener {
                 Ok(Ok(())) => self.enable_cache(),
                 Ok(Err(reason)) => return reason,
                 Err(_) => {
-                    let reason = "the node's own notifications do not return in time; a pooler or \
-                                  proxy before PostgreSQL must pass them on";
+                    let reason = "notifications sent by this node do not arrive; a connection \
+                                  pooler or proxy must pass LISTEN and NOTIFY on";
                     self.disable_cache(reason);
                     // It may have had to wait for a new connection: the next one is faster then.
                     match timeout(self.connections.timeout, probe).await {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use belfry::config::Config;
 use belfry::store::{Database, StoredRequest};
+use futures_util::future::join_all;
 use rusqlite::Connection;
 
 use super::cases::{at, hashed};
@@ -27,7 +28,7 @@ fn count(connection: &Connection, table: &str) -> i64 {
 /// limits. Returns the size of the files after each hour.
 async fn abuse(hours: u32, addresses: u32) -> Vec<u64> {
     let mut config = Config::default();
-    config.retention.unused_apps = Duration::from_mins(30);
+    config.retention.max_unused_apps = 100 * addresses;
     let database = TestDatabase::sqlite();
     let path = path(&database);
     let service = Service::on(database, config).await;
@@ -41,13 +42,14 @@ async fn abuse(hours: u32, addresses: u32) -> Vec<u64> {
     let mut sizes = Vec::new();
     for _ in 0..hours {
         for _ in 0..60 {
-            for number in 0..addresses {
+            join_all((0..addresses).map(async |number| {
                 let [_, _, high, low] = number.to_be_bytes();
                 let client = service.anonymous().at([198, 51, high, low]);
                 client.get(&authorize).await;
                 let form = client.with("content-type", "application/x-www-form-urlencoded");
                 form.send("POST /api/v1/apps", registration.clone()).await;
-            }
+            }))
+            .await;
             service.clock.advance(60);
             service.state.sweep().await;
         }

@@ -14,7 +14,6 @@ use crate::app::AppState;
 use crate::config::LimitMode;
 use crate::http::error::LimitExceeded;
 use crate::http::extract::audit::Audit;
-use crate::http::extract::client::Client;
 use crate::limits::ActiveLimits;
 
 /// The abuse limits of one client. None is keyed by a name alone, because an attacker could use
@@ -31,8 +30,11 @@ pub struct AbuseGuard {
 impl AbuseGuard {
     /// Creates a guard for a client at this address.
     pub fn new(state: Arc<AppState>, from: IpAddr) -> Self {
-        let audit = Audit::new(Arc::clone(&state), from);
-        let (from, outcome) = (Network::from_address(from), GuardOutcome::default());
+        Self::with(Audit::new(state, from), GuardOutcome::default())
+    }
+
+    fn with(audit: Audit, outcome: GuardOutcome) -> Self {
+        let (state, from) = (Arc::clone(&audit.state), Network::from_address(audit.address));
         Self { state, from, audit, outcome }
     }
 
@@ -116,13 +118,13 @@ impl AbuseGuard {
         }
         let decision = self.state.limits.check(active, mode, buckets, self.state.clock.now()).await;
         let result = LimitExceeded::check(&decision, active.mode);
-        // A peek that rejects nothing is not reported, because nothing was counted.
         if result.is_err() {
             let detail = decision.closest().map(|closest| closest.limit.name().to_owned());
             let kind = AuditKind::AbuseLimit;
             let subject = Subject { detail, ..Subject::new(kind, AuditOutcome::Failure) };
             self.audit.count_failure(kind, subject);
         }
+        // The headers do not report a peek that rejects nothing, because nothing was counted.
         if mode != CountMode::Peek || result.is_err() {
             self.outcome.set(decision);
         }
@@ -137,9 +139,8 @@ impl FromRequestParts<Arc<AppState>> for AbuseGuard {
         parts: &mut Parts,
         state: &Arc<AppState>,
     ) -> Result<Self, Infallible> {
-        let address = Client::inspect(parts, state, |client| client.address).await;
-        let outcome = parts.extensions.get::<GuardOutcome>().cloned().unwrap_or_default();
         let Ok(audit) = Audit::from_request_parts(parts, state).await;
-        Ok(Self { audit, outcome, ..Self::new(Arc::clone(state), address) })
+        let outcome = parts.extensions.get::<GuardOutcome>().cloned().unwrap_or_default();
+        Ok(Self::with(audit, outcome))
     }
 }

@@ -137,6 +137,25 @@ pub(in crate::store) async fn apps_that_never_issued_anything_are_deleted_after_
     assert!(store.app_by_client_id("unused").await.unwrap().is_none());
 }
 
+pub(in crate::store) async fn the_oldest_unused_apps_are_deleted_when_there_are_too_many(
+    store: Store,
+) {
+    with_alice(&store).await;
+    for id in 2..9 {
+        add_app_at(&store, id, &format!("app {id}"), START - HOUR + id).await;
+    }
+    store.add_token(&NewToken { app_id: 3, ..token("t", None) }).await.unwrap();
+    let now = settle(&store, START).await + MINUTE;
+
+    let settings = RetentionSettings { max_unused_apps: 3, ..RetentionSettings::default() };
+    store.sweep(&settings, at(now)).await.unwrap();
+
+    let remaining = store.apps(0, 100).await.unwrap();
+    let remaining: Vec<i64> = remaining.iter().map(|stored| stored.app.id).collect();
+    // The newest three, the one of their maximum, and the one with a token.
+    assert_eq!(remaining, [3, 5, 6, 7, 8]);
+}
+
 pub(in crate::store) async fn a_sweep_deletes_more_rows_than_a_batch(store: Store) {
     let add = |store: std::sync::Arc<Store>, task: i64| async move {
         for index in 0..40 {
@@ -197,7 +216,12 @@ pub(in crate::store) async fn the_retention_is_a_setting(store: Store) {
     assert!(store.app(2).await.unwrap().is_some());
 
     let hour = Duration::from_hours(1);
-    let settings = RetentionSettings { tokens: hour, unused_apps: hour, audit_events: hour };
+    let settings = RetentionSettings {
+        tokens: hour,
+        unused_apps: hour,
+        audit_events: hour,
+        ..RetentionSettings::default()
+    };
     store.sweep(&settings, at(now)).await.unwrap();
 
     assert!(store.token(hashed("t")).await.unwrap().is_none());

@@ -1,0 +1,126 @@
+//! Checks that everything that was acknowledged to a client is there.
+
+use serde_json::Value;
+
+use super::{Code, CodeState, RULES_PATH, Rule, RuleState, Token, TokenState, Worker, choose};
+use crate::Result;
+use crate::client::Request;
+
+impl Worker {
+    /// Checks everything since the last check and a sample of the rest.
+    pub(crate) fn verify(&mut self) -> Result<()> {
+        self.verify_rules()?;
+        for token in std::mem::take(&mut self.tokens) {
+            self.verify_token(&token)?;
+            if token.state != TokenState::MaybeRevoked {
+                self.earlier.push(token);
+            }
+        }
+        for code in std::mem::take(&mut self.codes) {
+            self.verify_code(code)?;
+        }
+        if let Some(index) = choose(&mut self.rng, &self.earlier, |_| true) {
+            let Token { secret, state } = &self.earlier[index];
+            let token = Token { secret: secret.clone(), state: *state };
+            self.verify_token(&token)?;
+        }
+        Ok(())
+    }
+
+    /// Checks the tokens of earlier checks.
+    pub(crate) fn verify_all_earlier(&mut self) -> Result<()> {
+        for token in std::mem::take(&mut self.earlier) {
+            self.verify_token(&token)?;
+            self.earlier.push(token);
+        }
+        Ok(())
+    }
+
+    fn verify_rules(&mut self) -> Result<()> {
+        if self.rules.is_empty() {
+            return Ok(());
+        }
+        let request = Request::get(RULES_PATH).with_bearer(&self.user.token);
+        let response = self.client.send_until_available(&request)?;
+        let listed: Value = serde_json::from_str(&response.body)?;
+        let listed = listed.as_array().cloned().unwrap_or_default();
+        let mut kept = vec![];
+        for rule in std::mem::take(&mut self.rules) {
+            let found = listed.iter().find(|found| found["rule_id"] == *rule.id);
+            let found = match found.and_then(|found| found["pattern"].as_str()) {
+                Some(pattern) => RuleState::Pattern(pattern.to_owned()),
+                None => RuleState::Absent,
+            };
+            let is_expected = found == rule.acknowledged || rule.pending.as_ref() == Some(&found);
+            self.outcome.check(is_expected, || {
+                let Rule { id, acknowledged, pending } = &rule;
+                format!(
+                    "rule {id}: found {found:?}, acknowledged {acknowledged:?}, pending {pending:?}"
+                )
+            });
+            if rule.pending.is_none() {
+                kept.push(rule);
+            } else {
+                // A killed server's write may still be in progress in PostgreSQL, so this rule is
+                // not used again.
+                let path = format!("{RULES_PATH}{}", rule.id);
+                let request = Request::delete(path).with_bearer(&self.user.token);
+                self.client.send_until_available(&request)?;
+            }
+        }
+        self.rules = kept;
+        Ok(())
+    }
+
+    fn verify_token(&mut self, token: &Token) -> Result<()> {
+        let status = self.token_status(&token.secret)?;
+        let is_expected = match token.state {
+            TokenState::Live => status == 200,
+            TokenState::Revoked => status == 401,
+            TokenState::MaybeRevoked => status == 200 || status == 401,
+        };
+        self.outcome
+            .check(is_expected, || format!("a token is {:?} and got {status}", token.state));
+        Ok(())
+    }
+
+    fn verify_code(&mut self, code: Code) -> Result<()> {
+        let request = self.app.redeem_code(&code.secret);
+        let token = match code.state {
+            CodeState::Redeemed { token } => {
+                let status = self.token_status(&token)?;
+                self.outcome.check(status == 200, || format!("the token of a code got {status}"));
+                Some(token)
+            }
+            CodeState::Unused | CodeState::MaybeRedeemed => {
+                let response = self.client.send_until_available(&request)?;
+                let may_be_rejected = response.is_repeated
+                    || self.codes_expire
+                    || matches!(code.state, CodeState::MaybeRedeemed);
+                let is_expected =
+                    response.status == 200 || (may_be_rejected && response.is_invalid_grant());
+                self.outcome.check(is_expected, || {
+                    format!("a code was rejected: {} {}", response.status, response.body)
+                });
+                response.json_text("access_token").ok()
+            }
+        };
+        let replay = self.client.send_until_available(&request)?;
+        self.outcome.check(replay.is_invalid_grant(), || {
+            format!("a code was redeemed twice: {} {}", replay.status, replay.body)
+        });
+        // An expired code may have been deleted, and then a replay is not recognised as such.
+        if let Some(secret) = token.filter(|_| !self.codes_expire) {
+            // The replay has revoked the token of the first redemption.
+            let token = Token { secret, state: TokenState::Revoked };
+            self.verify_token(&token)?;
+            self.earlier.push(token);
+        }
+        Ok(())
+    }
+
+    fn token_status(&self, token: &str) -> Result<u16> {
+        let request = Request::get("/api/v1/apps/verify_credentials").with_bearer(token);
+        Ok(self.client.send_until_available(&request)?.status)
+    }
+}

@@ -1,0 +1,102 @@
+//! Concurrent clients that write, remember what was acknowledged, and check it afterwards.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use crate::Result;
+use crate::app::App;
+use crate::client::Client;
+use crate::load::{Load, OnFailure};
+use crate::outcome::Run;
+use crate::worker::Worker;
+
+/// The number of concurrent clients.
+pub(crate) const WORKERS: usize = 64;
+
+/// Users of the clients. Several clients share one, so that they write the same ruleset.
+const USERS: usize = 8;
+
+/// All clients of one service.
+pub(crate) struct Workers(Vec<Worker>);
+
+impl Workers {
+    /// Registers an app, adds its users, and distributes the clients over them and the nodes.
+    pub(crate) fn set_up(run: &mut Run, nodes: &[SocketAddr]) -> Result<Self> {
+        let app = Arc::new(App::register(nodes[0])?);
+        let users = (0..USERS).map(|user| app.add_user(nodes[0], &format!("user{user}")));
+        let users = users.map(|user| user.map(Arc::new)).collect::<Result<Vec<_>>>()?;
+        let worker = |number: usize| {
+            let client = Client::new(nodes[number % nodes.len()]);
+            let user = Arc::clone(&users[number % USERS]);
+            Worker::new(format!("w{number}"), client, Arc::clone(&app), user, run.rng.fork())
+        };
+        Ok(Self((0..WORKERS).map(worker).collect()))
+    }
+
+    /// Expects that codes expire at any time, because the clock jumps.
+    pub(crate) fn with_expiring_codes(mut self) -> Self {
+        for worker in &mut self.0 {
+            worker.codes_expire = true;
+        }
+        self
+    }
+
+    /// Writes in all clients while `control` runs.
+    pub(crate) fn load<T>(
+        &mut self,
+        run: &mut Run,
+        on_failure: OnFailure,
+        control: impl FnOnce(&Load) -> Result<T>,
+    ) -> Result<T> {
+        let load = Load::new(on_failure);
+        let result = thread::scope(|scope| {
+            for worker in &mut self.0 {
+                scope.spawn(|| worker.write_until_stopped(&load));
+            }
+            let result = control(&load);
+            load.stop.store(true, Ordering::Relaxed);
+            result
+        });
+        self.collect(run);
+        result
+    }
+
+    /// Checks everything that was acknowledged since the last check, and a sample of the rest.
+    pub(crate) fn verify(&mut self, run: &mut Run) -> Result<()> {
+        self.in_parallel(run, Worker::verify)
+    }
+
+    /// Checks everything that was acknowledged since the beginning.
+    pub(crate) fn verify_all(&mut self, run: &mut Run) -> Result<()> {
+        self.in_parallel(run, |worker| {
+            worker.verify()?;
+            worker.verify_all_earlier()
+        })
+    }
+
+    fn in_parallel(
+        &mut self,
+        run: &mut Run,
+        work: impl Fn(&mut Worker) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let work = &work;
+        let results: Vec<Result<()>> = thread::scope(|scope| {
+            let threads = self.0.iter_mut().map(|worker| scope.spawn(move || work(worker)));
+            let threads: Vec<_> = threads.collect();
+            let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+                thread.join().unwrap_or_else(|_| Err("a client panicked".into()))
+            };
+            threads.into_iter().map(join).collect()
+        });
+        self.collect(run);
+        results.into_iter().collect()
+    }
+
+    fn collect(&mut self, run: &mut Run) {
+        for worker in &mut self.0 {
+            run.outcome.add(std::mem::take(&mut worker.outcome));
+        }
+    }
+}
