@@ -7,10 +7,10 @@
 mod app;
 mod client;
 mod http2;
+mod load;
 mod node;
 mod outcome;
 mod scenarios;
-mod load;
 mod worker;
 mod workers;
 

@@ -110,16 +110,33 @@ type DeleteBatch = fn(&Cutoffs) -> Batch;
 /// Deletes the rows of one batch whose time in this column is before `$1`, the oldest first.
 macro_rules! delete_oldest {
     ($table:literal, $column:literal) => {
-        concat!("delete from ", $table, " where lookup in (select lookup from ", $table, " \
-                 where ", $column, " < $1 order by ", $column, ", lookup limit 1000) returning lookup")
+        concat!(
+            "delete from ",
+            $table,
+            " where lookup in (select lookup from ",
+            $table,
+            " \
+                 where ",
+            $column,
+            " < $1 order by ",
+            $column,
+            ", lookup limit 1000) returning lookup"
+        )
     };
 }
 
 /// Marks the apps of these rows as used at `$2`, before the rows that show it are deleted.
 macro_rules! mark_apps_of_oldest {
     ($table:literal, $column:literal) => {
-        concat!("update apps set used_at = $2 where used_at is null and id in (select app_id from ",
-                $table, " where ", $column, " < $1 order by ", $column, ", lookup limit 1000)")
+        concat!(
+            "update apps set used_at = $2 where used_at is null and id in (select app_id from ",
+            $table,
+            " where ",
+            $column,
+            " < $1 order by ",
+            $column,
+            ", lookup limit 1000)"
+        )
     };
 }
 
@@ -128,11 +145,17 @@ macro_rules! mark_apps_of_oldest {
 /// registered them.
 macro_rules! oldest_apps {
     ($start:literal, $and:literal, $end:literal) => {
-        concat!($start, " where id in (select id from apps where used_at is null \
-                 and created_at < $1 order by created_at, id limit 1000) ", $and, " \
+        concat!(
+            $start,
+            " where id in (select id from apps where used_at is null \
+                 and created_at < $1 order by created_at, id limit 1000) ",
+            $and,
+            " \
                  (client_id = 'matrix' or client_id like 'cli:%' \
                  or exists (select 1 from tokens where app_id = apps.id) \
-                 or exists (select 1 from codes where app_id = apps.id))", $end)
+                 or exists (select 1 from codes where app_id = apps.id))",
+            $end
+        )
     };
 }
 

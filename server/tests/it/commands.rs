@@ -109,7 +109,10 @@ fn all_commands_work(workspace: &Workspace) {
     assert_eq!(error, "belfry: there is no account \"alice\"; see belfry account list\n");
     let added = workspace.run(&["account", "add", "alice"]);
     assert!(added.starts_with("account alice added"), "the operator may reuse a name: {added}");
-    assert_eq!(workspace.fail(&["token", "revoke", "x"]), "belfry: no such token: it is incomplete, or it was deleted with its app or account\n");
+    assert_eq!(
+        workspace.fail(&["token", "revoke", "x"]),
+        "belfry: no such token: it is incomplete, or it was deleted with its app or account\n"
+    );
 }
 
 #[test]

@@ -9,9 +9,9 @@ use serde_json::Value;
 use crate::Result;
 use crate::app::App;
 use crate::client::Client;
+use crate::load::OnFailure;
 use crate::node::Node;
 use crate::outcome::Run;
-use crate::load::OnFailure;
 use crate::workers::Workers;
 
 /// The writes that must be acknowledged after each jump.

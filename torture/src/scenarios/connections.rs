@@ -11,9 +11,9 @@ use crate::Result;
 use crate::app::App;
 use crate::client::{Client, Request};
 use crate::http2;
+use crate::load::OnFailure;
 use crate::node::Node;
 use crate::outcome::{Outcome, Run};
-use crate::load::OnFailure;
 use crate::workers::Workers;
 
 /// The concurrent connections of each attack.

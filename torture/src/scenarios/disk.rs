@@ -12,9 +12,9 @@ use test_engines::process_group::OnDrop;
 
 use super::engines::wait_until_ready;
 use crate::Result;
+use crate::load::OnFailure;
 use crate::node::Node;
 use crate::outcome::Run;
-use crate::load::OnFailure;
 use crate::workers::Workers;
 
 /// The writes that must be acknowledged before and after.

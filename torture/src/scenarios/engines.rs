@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use test_engines::{EngineError, Postgres, Redis};
 
 use crate::Result;
+use crate::load::{Load, OnFailure};
 use crate::node::Node;
 use crate::outcome::Run;
-use crate::load::{Load, OnFailure};
 use crate::workers::Workers;
 
 /// The writes that must be acknowledged before and after an outage.

@@ -6,9 +6,9 @@ use std::time::Duration;
 use test_engines::Postgres;
 
 use crate::Result;
+use crate::load::OnFailure;
 use crate::node::Node;
 use crate::outcome::Run;
-use crate::load::OnFailure;
 use crate::workers::Workers;
 
 /// The writes before a kill, however slow the machine is.

@@ -94,7 +94,10 @@ fn a_token_can_be_revoked_without_naming_it_in_the_arguments() {
     for argument in ["--stdin", "-"] {
         let token = workspace.run(&["token", "issue", "alice"]);
         assert_eq!(revoke(argument, &token), "token revoked\n");
-        assert_eq!(revoke(argument, "x\n"), "belfry: no such token: it is incomplete, or it was deleted with its app or account\n");
+        assert_eq!(
+            revoke(argument, "x\n"),
+            "belfry: no such token: it is incomplete, or it was deleted with its app or account\n"
+        );
     }
     assert!(revoke("--stdin=x", "").contains("error: "));
 }
