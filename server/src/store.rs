@@ -4,6 +4,7 @@
 //! Each method is atomic, and durable when it returns; there are no transactions in the interface.
 
 mod accounts;
+mod admins;
 mod apps;
 mod audit;
 mod authorized_apps;
@@ -36,13 +37,14 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Duration;
 
 pub use self::accounts::{Account, AddAccountError, Email, ExistingAccess, NO_PASSWORD};
+pub use self::admins::AccountUpdate;
 pub use self::apps::{AddAppOutcome, StoredApp};
 pub use self::audit::{AuditEvent, AuditFilter};
 pub use self::authorized_apps::AuthorizedApp;
 use self::cache::Cache;
 pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
 pub use self::database::{Database, SecretUrl};
-pub use self::deletion::DeletedRows;
+pub use self::deletion::{AccountDeletion, DeletedRows};
 use self::engine::{Batch, CheckedEngine, Engine, FromRow, Row, Rows, Statement, Value};
 pub use self::migrations::SchemaPolicy;
 pub use self::requests::StoredRequest;

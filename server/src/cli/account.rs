@@ -12,7 +12,9 @@ use super::{CliError, DatabaseUse, LIST_PAGE, audited, read_secret, state};
 use crate::config::Config;
 use crate::passwords::Passwords;
 use crate::random;
-use crate::store::{Account, DeletedRows, Email, ExistingAccess, Store};
+use crate::store::{
+    Account, AccountDeletion, AccountUpdate, DeletedRows, Email, ExistingAccess, Store,
+};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -108,7 +110,11 @@ impl Command {
             Self::Delete(Selector { name }) => {
                 let account = find(store, &name).await?;
                 let store = audited(store, now, AuditKind::AccountDelete);
-                let deleted = store.delete_account(account.id, now).await?.unwrap_or_default();
+                let deleted = match store.delete_account(account.id, now).await? {
+                    AccountDeletion::Deleted(rows) => rows,
+                    AccountDeletion::NotFound => return Err(not_found(&name)),
+                    AccountDeletion::LastAdmin => return Err(last_admin(&name)),
+                };
                 let DeletedRows { sessions, codes, tokens, rulesets, requests } = deleted;
                 writeln!(
                     stdout(),
@@ -156,14 +162,36 @@ async fn disable(
 ) -> Result<(), CliError> {
     let at = (kind == AuditKind::AccountDisable).then_some(now);
     let account = find(store, name).await?;
-    audited(store, now, kind).set_account_disabled_at(account.id, at).await?;
+    let outcome = audited(store, now, kind).set_account_disabled_at(account.id, at).await?;
+    check_update(outcome, name)?;
     Ok(writeln!(stdout(), "account {name} {}", if at.is_some() { "disabled" } else { "enabled" })?)
 }
 
 /// Finds an account by its name.
 pub(super) async fn find(store: &Store, name: &str) -> Result<Account, CliError> {
     let found = store.account_by_name(name).await?;
-    found.ok_or_else(|| format!("there is no account {name:?}; see belfry account list").into())
+    found.ok_or_else(|| not_found(name))
+}
+
+/// Reports why an account was not changed.
+fn check_update(outcome: AccountUpdate, name: &str) -> Result<(), CliError> {
+    match outcome {
+        AccountUpdate::Updated => Ok(()),
+        AccountUpdate::NotFound => Err(not_found(name)),
+        AccountUpdate::LastAdmin => Err(last_admin(name)),
+    }
+}
+
+fn not_found(name: &str) -> CliError {
+    format!("there is no account {name:?}; see belfry account list").into()
+}
+
+fn last_admin(name: &str) -> CliError {
+    format!(
+        "{name} is the last enabled admin; make another account an admin first: \
+         belfry account role OTHER admin"
+    )
+    .into()
 }
 
 /// Reads or generates a password. Returns its hash, and the password itself if it was generated.

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use super::audit::insert_event;
 use super::authorized_apps::and_revoke_access;
 use super::engine::{Batch, Statement, from_row, sql};
-use super::invalidation::Invalidation;
 use super::{Store, StoreError, UpdateOutcome};
 use crate::random;
 
@@ -207,24 +206,6 @@ impl Store {
         let page =
             sql(select!("where name > $1 order by name limit $2"), [after.into(), limit.into()]);
         self.read_all(page).await
-    }
-
-    /// Disables (`Some` time) or enables an account and ends its sessions. While it is disabled,
-    /// its tokens are rejected.
-    pub async fn set_account_disabled_at(
-        &self,
-        id: i64,
-        at: Option<Timestamp>,
-    ) -> Result<UpdateOutcome, StoreError> {
-        let batch = Batch::default()
-            .and(sql(
-                "update accounts set disabled_at = $2 where id = $1 returning id",
-                [id.into(), at.into()],
-            ))
-            .and(sql("delete from sessions where account_id = $1", [id.into()]))
-            .and_events(&self.entries, &account_event(id))
-            .invalidating(Invalidation::Everything);
-        self.update(batch).await
     }
 
     /// Replaces a password hash by a stronger one of the same password. `NotFound` if the hash was

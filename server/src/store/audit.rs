@@ -12,7 +12,7 @@ use crate::random;
 /// The statement that inserts an event for each row of a source: the account, the app, and the
 /// `number` of things that changed. The parameters of the source begin with `$9`.
 macro_rules! insert_event {
-    ($source:literal) => {
+    ($source:expr) => {
         concat!(
             "insert into audit_events (id, at, last_at, kind, outcome, origin, address, \
              request_id, detail, account_id, app_id, count) \

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::accounts::account_event;
+use super::admins::{is_not_last_admin, lock_admins, select_id};
 use super::audit::insert_event;
 use super::engine::{Batch, Rows, sql};
 use super::invalidation::Invalidation;
@@ -19,35 +19,83 @@ pub struct DeletedRows {
     pub requests: usize,
 }
 
+/// The outcome of deleting an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccountDeletion {
+    /// The account was deleted, and these rows with it.
+    Deleted(DeletedRows),
+    /// There is no such account.
+    NotFound,
+    /// Nothing was deleted, because no enabled admin would remain.
+    LastAdmin,
+}
+
+/// The statement that deletes the rows of an account in a table, once the account is deleted.
+macro_rules! delete_rows {
+    ($table:literal, $key:literal) => {
+        concat!(
+            "delete from ",
+            $table,
+            " where account_id = $1 and not exists (select 1 from accounts where id = $1) \
+             returning ",
+            $key
+        )
+    };
+}
+
 impl Store {
-    /// Deletes an account and everything that belongs to it; `None` if there is none with this id.
-    /// Its name is reserved: a stranger who gets it would be taken for its owner.
+    /// Deletes an account and everything that belongs to it. Its name is reserved: a stranger who
+    /// gets it would be taken for its owner.
     ///
     /// The account is deleted first. Its row serialises this with transactions that grant access.
     pub async fn delete_account(
         &self,
         id: i64,
         now: Timestamp,
-    ) -> Result<Option<DeletedRows>, StoreError> {
+    ) -> Result<AccountDeletion, StoreError> {
+        let event = sql(
+            insert_event!(concat!(
+                "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
+                 where id = $9 and ",
+                is_not_last_admin!()
+            )),
+            [id.into()],
+        );
         let batch = Batch::default()
-            .and_events(&self.entries, &account_event(id))
+            .and(lock_admins())
+            .and_events(&self.entries, &event)
             .and(sql(
-                "insert into reserved_names (name, reserved_at) \
-                 select name, cast($2 as bigint) from accounts where id = $1 \
-                 on conflict do nothing",
+                concat!(
+                    "insert into reserved_names (name, reserved_at) \
+                     select name, cast($2 as bigint) from accounts where id = $1 and ",
+                    is_not_last_admin!(),
+                    " on conflict do nothing"
+                ),
                 [id.into(), now.into()],
             ))
-            .and(sql("delete from accounts where id = $1 returning id", [id.into()]))
-            .and(sql("delete from sessions where account_id = $1 returning lookup", [id.into()]))
-            .and(sql("delete from codes where account_id = $1 returning lookup", [id.into()]))
-            .and(sql("delete from tokens where account_id = $1 returning lookup", [id.into()]))
-            .and(sql("delete from rulesets where account_id = $1 returning scope", [id.into()]))
-            .and(sql("delete from requests where account_id = $1 returning lookup", [id.into()]))
+            .and(select_id(id))
+            .and(sql(
+                concat!(
+                    "delete from accounts where id = $1 and ",
+                    is_not_last_admin!(),
+                    " returning id"
+                ),
+                [id.into()],
+            ))
+            .and(sql(delete_rows!("sessions", "lookup"), [id.into()]))
+            .and(sql(delete_rows!("codes", "lookup"), [id.into()]))
+            .and(sql(delete_rows!("tokens", "lookup"), [id.into()]))
+            .and(sql(delete_rows!("rulesets", "scope"), [id.into()]))
+            .and(sql(delete_rows!("requests", "lookup"), [id.into()]))
             .invalidating(Invalidation::Everything);
-        let [_, account, rows @ ..]: [Rows; 7] = self.write_rows(batch).await?;
+        let [_, _, found, deleted, rows @ ..]: [Rows; 9] = self.write_rows(batch).await?;
         let [sessions, codes, tokens, rulesets, requests] = rows.map(|rows| rows.len());
-        let deleted = DeletedRows { sessions, codes, tokens, rulesets, requests };
-        Ok((!account.is_empty()).then_some(deleted))
+        let rows = DeletedRows { sessions, codes, tokens, rulesets, requests };
+        Ok(match (deleted.is_empty(), found.is_empty()) {
+            (false, _) => AccountDeletion::Deleted(rows),
+            (true, false) => AccountDeletion::LastAdmin,
+            (true, true) => AccountDeletion::NotFound,
+        })
     }
 
     /// Deletes an app and everything that it was granted; `None` if there is none with this id.

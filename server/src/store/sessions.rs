@@ -26,8 +26,8 @@ pub struct Session {
 from_row!(Session { account_id, created_at, seen_at, expires_at, lang });
 
 impl Store {
-    /// Adds a session if the account's password is still the one that was verified (its hash), and
-    /// the account is not disabled.
+    /// Adds a session and records the sign-in, if the account's password is still the one that was
+    /// verified (its hash), and the account is not disabled.
     pub async fn add_session(
         &self,
         secret: HashedSecret,
@@ -51,8 +51,14 @@ impl Store {
                 password.into(),
             ],
         ));
-        let batch = batch.and_events(&self.entries, &session_event(secret.lookup));
-        let [_, added] = self.write_rows(batch).await?;
+        let batch = batch
+            .and(sql(
+                "update accounts set signed_in_at = $2 where id = $1 \
+                 and exists (select 1 from sessions where lookup = $3)",
+                [session.account_id.into(), session.created_at.into(), secret.lookup.into()],
+            ))
+            .and_events(&self.entries, &session_event(secret.lookup));
+        let [_, added, _] = self.write_rows(batch).await?;
         Ok(SignInOutcome::from_rows(&added))
     }
 

@@ -58,8 +58,8 @@ impl Store {
         self.update(batch.and_events(&self.entries, &token_event(token.secret.lookup))).await
     }
 
-    /// Issues a token if the account's password is still the one that was verified (its hash), and
-    /// neither the app nor the account is disabled.
+    /// Issues a token and records the sign-in, if the account's password is still the one that was
+    /// verified (its hash), and neither the app nor the account is disabled.
     pub async fn add_token_for_password(
         &self,
         token: &NewToken,
@@ -68,10 +68,16 @@ impl Store {
         let Some(account_id) = token.account_id else {
             return Ok(SignInOutcome::PasswordChanged);
         };
-        let batch =
-            Batch::default().and(lock_account(account_id)).and(insert(token, Some(password)));
-        let batch = batch.and_events(&self.entries, &token_event(token.secret.lookup));
-        let [_, added] = self.write_rows(batch).await?;
+        let batch = Batch::default()
+            .and(lock_account(account_id))
+            .and(insert(token, Some(password)))
+            .and(sql(
+                "update accounts set signed_in_at = $2 where id = $1 \
+                 and exists (select 1 from tokens where lookup = $3)",
+                [account_id.into(), token.created_at.into(), token.secret.lookup.into()],
+            ))
+            .and_events(&self.entries, &token_event(token.secret.lookup));
+        let [_, added, _] = self.write_rows(batch).await?;
         Ok(SignInOutcome::from_rows(&added))
     }
 

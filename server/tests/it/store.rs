@@ -10,7 +10,7 @@ mod soak;
 mod stalled;
 
 use self::cases::{
-    access, accounts, apps, audit, codes, deletion, requests, retention, rulesets, sessions,
+    access, accounts, admins, apps, audit, codes, deletion, requests, retention, rulesets, sessions,
     tokens, whole,
 };
 
@@ -54,6 +54,12 @@ conformance! {
         no_sign_in_concurrent_with_a_password_change_survives_it,
         rehashing_a_password_replaces_only_the_same_hash_and_preserves_sessions,
     }
+    admins::{
+        a_role_is_stored_and_reported_by_tokens_at_once,
+        the_last_enabled_admin_is_not_removed,
+        of_concurrent_removals_of_all_admins_one_fails,
+        two_admins_who_remove_each_other_do_not_both_succeed,
+    }
     apps::{
         an_app_is_read_back_as_it_was_added,
         a_client_id_can_only_be_used_once,
@@ -70,6 +76,7 @@ conformance! {
         concurrent_revocations_of_a_token_all_succeed,
         a_token_of_a_disabled_account_is_reported_at_once,
         a_token_is_issued_only_for_the_current_password,
+        a_sign_in_is_recorded_with_its_token,
         active_grants_are_those_of_valid_tokens,
         nothing_is_opened_while_an_account_or_app_is_disabled,
     }
@@ -113,6 +120,7 @@ conformance! {
         touching_a_session_extends_it,
         an_ended_session_is_not_found,
         a_session_is_added_only_for_the_current_password,
+        a_sign_in_is_recorded_with_its_session,
     }
     rulesets::{
         an_account_without_rules_has_no_documents,

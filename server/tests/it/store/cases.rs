@@ -2,6 +2,7 @@
 
 pub(super) mod access;
 pub(super) mod accounts;
+pub(super) mod admins;
 pub(super) mod apps;
 pub(super) mod audit;
 pub(super) mod codes;

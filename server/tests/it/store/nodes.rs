@@ -3,7 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use belfry::store::{Options, Store, StoreError};
+use belfry::store::{Account, Options, Store, StoreError};
+use belfry_core::oauth::account::Role;
 
 use super::cases::rulesets::{save, with_rule};
 use super::cases::{account, at, hashed, token, with_alice};
@@ -89,6 +90,24 @@ async fn an_account_disabled_on_one_node_is_disabled_on_the_other() {
     assert!(is_valid().await);
     one.set_account_disabled_at(7, Some(at(1))).await.unwrap();
     wait_until("the other node invalidated its cache", async || !is_valid().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_admin_demoted_on_one_node_is_a_user_on_the_other() {
+    let Some((_database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    for (id, name) in [(8, "root"), (9, "spare")] {
+        let admin = Account { role: Role::Admin, ..account(id, name) };
+        one.add_account(&admin).await.unwrap();
+    }
+    one.add_token(&token("t", Some(8))).await.unwrap();
+    let role = async || {
+        let found = other.token(hashed("t")).await.unwrap().unwrap();
+        found.account.as_ref().unwrap().role
+    };
+    assert_eq!(role().await, Role::Admin);
+    one.set_account_role(8, Role::User).await.unwrap();
+    wait_until("the other node invalidated its cache", async || role().await == Role::User).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,7 @@
 //! Accounts.
 
 use belfry::store::{
-    Account, AddAccountError, ExistingAccess, SignInOutcome, Store, UpdateOutcome,
+    Account, AccountUpdate, AddAccountError, ExistingAccess, SignInOutcome, Store, UpdateOutcome,
 };
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::grant::Grant;
@@ -74,14 +74,14 @@ pub(in crate::store) async fn disabling_an_account_is_stored_and_ends_its_sessio
 
     assert_eq!(
         store.set_account_disabled_at(7, Some(at(50))).await.unwrap(),
-        UpdateOutcome::Updated
+        AccountUpdate::Updated
     );
     assert_eq!(store.account(7).await.unwrap().unwrap().disabled_at, Some(at(50)));
     assert_eq!(store.session(hashed("s"), at(60)).await.unwrap(), None);
 
-    assert_eq!(store.set_account_disabled_at(7, None).await.unwrap(), UpdateOutcome::Updated);
+    assert_eq!(store.set_account_disabled_at(7, None).await.unwrap(), AccountUpdate::Updated);
     assert_eq!(store.account(7).await.unwrap().unwrap().disabled_at, None);
-    assert_eq!(store.set_account_disabled_at(8, None).await.unwrap(), UpdateOutcome::NotFound);
+    assert_eq!(store.set_account_disabled_at(8, None).await.unwrap(), AccountUpdate::NotFound);
 }
 
 pub(in crate::store) async fn the_account_of_an_application_service_request_is_current(

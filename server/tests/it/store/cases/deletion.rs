@@ -1,6 +1,8 @@
 //! Deleting accounts and apps.
 
-use belfry::store::{AddAccountError, DeletedRows, NewToken, SignInOutcome, Store, StoredRequest};
+use belfry::store::{
+    AccountDeletion, AddAccountError, DeletedRows, NewToken, SignInOutcome, Store, StoredRequest,
+};
 use belfry_core::oauth::grant::Grant;
 
 use super::rulesets::save;
@@ -50,7 +52,7 @@ pub(in crate::store) async fn a_deleted_account_leaves_nothing_behind(store: Sto
 
     // One session is the test's, the other that of the codes.
     let expected = DeletedRows { sessions: 2, codes: 2, tokens: 2, rulesets: 1, requests: 2 };
-    assert_eq!(deleted, Some(expected));
+    assert_eq!(deleted, AccountDeletion::Deleted(expected));
     assert_eq!(store.account(7).await.unwrap(), None);
     assert_eq!(store.account_ids(&["alice"]).await.unwrap(), [None]);
     assert!(store.token_account("alice").await.unwrap().is_none());
@@ -61,7 +63,7 @@ pub(in crate::store) async fn a_deleted_account_leaves_nothing_behind(store: Sto
         assert_eq!(exists(&store, 8, app_id).await, [true; 3]);
     }
     assert!(store.session(hashed("s8"), at(1)).await.unwrap().is_some());
-    assert_eq!(store.delete_account(7, at(50)).await.unwrap(), None);
+    assert_eq!(store.delete_account(7, at(50)).await.unwrap(), AccountDeletion::NotFound);
 }
 
 pub(in crate::store) async fn the_name_of_a_deleted_account_is_reserved_until_it_is_released(
@@ -84,7 +86,7 @@ pub(in crate::store) async fn a_deleted_app_leaves_nothing_behind(store: Store) 
     let deleted = store.delete_app(1).await.unwrap();
 
     let expected = DeletedRows { codes: 2, tokens: 2, requests: 2, ..DeletedRows::default() };
-    assert_eq!(deleted, Some(expected));
+    assert_eq!(deleted, AccountDeletion::Deleted(expected));
     assert_eq!(store.app(1).await.unwrap(), None);
     assert!(store.app_by_client_id("client").await.unwrap().is_none());
     for account_id in [7, 8] {
@@ -107,7 +109,8 @@ pub(in crate::store) async fn no_sign_in_concurrent_with_the_deletion_survives_i
     with_alice(&store).await;
     let (store, _) = run_concurrently(store, |store, index| async move {
         if index == MANY / 2 {
-            assert!(store.delete_account(7, at(50)).await.unwrap().is_some());
+            let deleted = store.delete_account(7, at(50)).await.unwrap();
+            assert!(matches!(deleted, AccountDeletion::Deleted(_)));
             return;
         }
         let secret = hashed(&format!("s{index}"));

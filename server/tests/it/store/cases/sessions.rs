@@ -53,3 +53,19 @@ pub(in crate::store) async fn a_session_is_added_only_for_the_current_password(s
         assert_eq!(store.session(hashed("s"), at(3)).await.unwrap(), None);
     }
 }
+
+pub(in crate::store) async fn a_sign_in_is_recorded_with_its_session(store: Store) {
+    with_people(&store).await;
+    let signed_in_at = async |id| store.account(id).await.unwrap().unwrap().signed_in_at;
+    let rejected = store.add_session(hashed("wrong"), &session(7), "changed").await.unwrap();
+    assert_eq!(rejected, SignInOutcome::PasswordChanged);
+    assert_eq!(signed_in_at(7).await, None);
+    for second in [5, 9] {
+        let secret = hashed(&second.to_string());
+        add_session(&store, secret, &Session { created_at: at(second), ..session(7) }).await;
+        assert_eq!(signed_in_at(7).await, Some(at(second)));
+        store.record_session_use(secret.lookup, at(second + 1), at(100)).await.unwrap();
+        assert_eq!(signed_in_at(7).await, Some(at(second)), "the use of a session is no sign-in");
+    }
+    assert_eq!(signed_in_at(8).await, None);
+}

@@ -203,3 +203,16 @@ pub(in crate::store) async fn nothing_is_opened_while_an_account_or_app_is_disab
     let grants = store.active_grants(7, 1, at(20)).await.unwrap();
     assert_eq!(grants[0].redirect_uri.as_deref(), Some("tusky://oauth"));
 }
+
+pub(in crate::store) async fn a_sign_in_is_recorded_with_its_token(store: Store) {
+    with_alice(&store).await;
+    let signed_in_at = async || store.account(7).await.unwrap().unwrap().signed_in_at;
+    // A token that was issued without a password is not a sign-in.
+    store.add_token(&token("issued", Some(7))).await.unwrap();
+    let rejected = store.add_token_for_password(&token("wrong", Some(7)), "changed").await.unwrap();
+    assert_eq!(rejected, SignInOutcome::PasswordChanged);
+    assert_eq!(signed_in_at().await, None);
+    let new = NewToken { created_at: at(5), ..token("login", Some(7)) };
+    store.add_token_for_password(&new, PASSWORD).await.unwrap();
+    assert_eq!(signed_in_at().await, Some(at(5)));
+}

@@ -1,0 +1,128 @@
+//! Roles and disabling of accounts. While there is an enabled admin, one remains: the last one is
+//! not disabled, demoted or deleted, also if several requests try it at the same time.
+
+use belfry_core::oauth::account::Role;
+use jiff::Timestamp;
+
+use super::audit::insert_event;
+use super::engine::{Batch, Rows, Statement, sql};
+use super::invalidation::Invalidation;
+use super::{Store, StoreError};
+
+/// The outcome of changing an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccountUpdate {
+    /// The account was changed.
+    Updated,
+    /// There is no such account.
+    NotFound,
+    /// Nothing was changed, because no enabled admin would remain.
+    LastAdmin,
+}
+
+impl AccountUpdate {
+    /// From the rows of the change, and of a statement that finds the account.
+    fn from_rows(changed: &Rows, found: &Rows) -> Self {
+        match (changed.is_empty(), found.is_empty()) {
+            (false, _) => Self::Updated,
+            (true, false) => Self::LastAdmin,
+            (true, true) => Self::NotFound,
+        }
+    }
+}
+
+/// The condition that a row of `accounts` is not the last enabled admin. It is reliable in a
+/// transaction that begins with [`lock_admins`].
+macro_rules! is_not_last_admin {
+    () => {
+        "(role <> 'admin' or disabled_at is not null or exists (select 1 from accounts o \
+         where o.role = 'admin' and o.disabled_at is null and o.id <> accounts.id))"
+    };
+}
+pub(super) use is_not_last_admin;
+
+/// Locks the enabled admins for the rest of a transaction, so that of two transactions that remove
+/// an admin the second one sees the result of the first.
+pub(super) fn lock_admins() -> Statement {
+    sql(
+        "update accounts set password = password where role = 'admin' and disabled_at is null",
+        [],
+    )
+}
+
+/// Finds an account by id.
+pub(super) fn select_id(id: i64) -> Statement {
+    sql("select id from accounts where id = $1", [id.into()])
+}
+
+impl Store {
+    /// Changes the role of an account. Its tokens have the rights of the new role at once, on all
+    /// nodes.
+    pub async fn set_account_role(&self, id: i64, role: Role) -> Result<AccountUpdate, StoreError> {
+        let event = sql(
+            insert_event!(concat!(
+                "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
+                 where id = $9 and role <> cast($10 as text) \
+                 and (cast($10 as text) = 'admin' or ",
+                is_not_last_admin!(),
+                ")"
+            )),
+            [id.into(), role.into()],
+        );
+        let batch = Batch::default()
+            .and(lock_admins())
+            .and_events(&self.entries, &event)
+            .and(sql(
+                concat!(
+                    "update accounts set role = cast($2 as text) where id = $1 \
+                     and (cast($2 as text) = 'admin' or ",
+                    is_not_last_admin!(),
+                    ") returning id"
+                ),
+                [id.into(), role.into()],
+            ))
+            .and(select_id(id))
+            .invalidating(Invalidation::Everything);
+        let [_, updated, found] = self.write_rows(batch).await?;
+        Ok(AccountUpdate::from_rows(&updated, &found))
+    }
+
+    /// Disables (`Some` time) or enables an account. Disabling ends its sessions. While it is
+    /// disabled, its tokens are rejected.
+    pub async fn set_account_disabled_at(
+        &self,
+        id: i64,
+        at: Option<Timestamp>,
+    ) -> Result<AccountUpdate, StoreError> {
+        let event = sql(
+            insert_event!(concat!(
+                "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
+                 where id = $9 and (cast($10 as bigint) is null or ",
+                is_not_last_admin!(),
+                ")"
+            )),
+            [id.into(), at.into()],
+        );
+        let batch = Batch::default()
+            .and(lock_admins())
+            .and_events(&self.entries, &event)
+            .and(sql(
+                concat!(
+                    "update accounts set disabled_at = cast($2 as bigint) where id = $1 \
+                     and (cast($2 as bigint) is null or ",
+                    is_not_last_admin!(),
+                    ") returning id"
+                ),
+                [id.into(), at.into()],
+            ))
+            .and(sql(
+                "delete from sessions where account_id = $1 and exists (select 1 from accounts \
+                 where id = $1 and disabled_at is not null)",
+                [id.into()],
+            ))
+            .and(select_id(id))
+            .invalidating(Invalidation::Everything);
+        let [_, updated, _, found] = self.write_rows(batch).await?;
+        Ok(AccountUpdate::from_rows(&updated, &found))
+    }
+}
