@@ -38,6 +38,8 @@ wire_enum! {
         AccountDisable = "account_disable",
         AccountEnable = "account_enable",
         AccountDelete = "account_delete",
+        /// An admin recorded a note about an account.
+        AccountNote = "account_note",
         RoleChange = "role_change",
         /// A client failed to authenticate: unknown, disabled, or with a wrong secret.
         ClientAuthentication = "client_authentication",

@@ -3,6 +3,7 @@
 //! The time and random values are parameters, so that every decision is deterministic and can be
 //! tested with tables.
 
+pub mod admin;
 pub mod audit;
 pub mod json;
 pub mod limits;

@@ -3,6 +3,7 @@
 //!
 //! Each method is atomic, and durable when it returns; there are no transactions in the interface.
 
+mod account_search;
 mod accounts;
 mod admins;
 mod apps;

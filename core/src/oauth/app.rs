@@ -3,9 +3,10 @@
 use strum::IntoStaticStr;
 use thiserror::Error;
 
+use super::account::Role;
 use super::error::OAuthError;
 use super::redirect::{RedirectUri, RedirectUriError};
-use super::scope::{Scope, Scopes};
+use super::scope::Scopes;
 use super::uri;
 use super::validation::ValidationErrors;
 
@@ -31,21 +32,26 @@ impl App {
         self.details.redirect_uris.iter().find_map(|uri| uri.match_requested(requested))
     }
 
-    /// The scopes to grant for a `scope` parameter; `read` if it is absent. Scopes that the app did
-    /// not declare are invalid, and so are admin scopes, because no account has that role.
+    /// The scopes that a `scope` parameter requests; `read` if it is absent. Scopes that the app
+    /// did not declare are invalid. Whether a user may grant them depends on the user's role.
     pub fn resolve_scopes(&self, requested: Option<&str>) -> Result<Scopes, OAuthError> {
         let requested: Scopes =
             requested.unwrap_or_default().parse().map_err(|_| OAuthError::InvalidScope)?;
         let requested = requested.or_read();
-        let is_grantable =
-            self.details.scopes.covers_all(&requested) && !requested.iter().any(Scope::is_admin);
-        if is_grantable { Ok(requested) } else { Err(OAuthError::InvalidScope) }
+        let is_declared = self.details.scopes.covers_all(&requested);
+        if is_declared { Ok(requested) } else { Err(OAuthError::InvalidScope) }
+    }
+
+    /// The scopes to grant to the app itself for a `scope` parameter. Scopes of admins are invalid.
+    pub fn resolve_own_scopes(&self, requested: Option<&str>) -> Result<Scopes, OAuthError> {
+        let scopes = self.resolve_scopes(requested)?;
+        if scopes.are_allowed_for(None) { Ok(scopes) } else { Err(OAuthError::InvalidScope) }
     }
 
     /// The scopes of the token for a user who signs up through the app: all declared scopes but
     /// those of admins.
     pub fn sign_up_scopes(&self) -> Scopes {
-        self.details.scopes.iter().filter(|scope| !scope.is_admin()).collect()
+        self.details.scopes.clone().effective(Some(Role::User))
     }
 }
 

@@ -1,8 +1,9 @@
 //! The authorization request (RFC 6749, section 4.1.1).
 
+use super::account::Role;
 use super::app::{App, MAX_URIS_LENGTH};
 use super::error::OAuthError;
-use super::form::Pairs;
+use super::form::{Pairs, is_true};
 use super::grant::ActiveGrant;
 use super::language_tag;
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
@@ -126,14 +127,23 @@ impl AuthorizationRequest {
         })
     }
 
-    /// Determines the next step. `signed_in`: whether the user has signed in for this request; a
-    /// session suffices, unless the request forces a login. `grants`: the active grants of the user
-    /// to this app.
-    pub fn next_step(&self, signed_in: bool, grants: &[ActiveGrant]) -> NextStep {
-        match &self.requested {
-            _ if !signed_in => NextStep::SignIn,
-            Err(error) if grants.is_empty() => NextStep::ShowError(*error),
-            Err(error) => NextStep::Reject(*error),
+    /// The requested grant, if a user with this role may grant it. A request for a scope of admins
+    /// is invalid for everybody else, also if it has other scopes: the app does not expect to get
+    /// less than it requested.
+    pub fn requested_from(&self, role: Role) -> Result<&RequestedGrant, OAuthError> {
+        let requested = self.requested.as_ref().map_err(|error| *error)?;
+        let is_allowed = requested.scopes.are_allowed_for(Some(role));
+        if is_allowed { Ok(requested) } else { Err(OAuthError::InvalidScope) }
+    }
+
+    /// Determines the next step. `user`: the role of the user who has signed in for this request,
+    /// if any; a session suffices, unless the request forces a login. `grants`: the active grants
+    /// of the user to this app.
+    pub fn next_step(&self, user: Option<Role>, grants: &[ActiveGrant]) -> NextStep {
+        let Some(role) = user else { return NextStep::SignIn };
+        match self.requested_from(role) {
+            Err(error) if grants.is_empty() => NextStep::ShowError(error),
+            Err(error) => NextStep::Reject(error),
             Ok(requested) if self.is_implied(requested, grants) => NextStep::Approve,
             Ok(_) => NextStep::AskConsent,
         }
@@ -190,13 +200,6 @@ fn state(parameters: Parameters<'_>) -> Result<Option<&str>, OAuthError> {
         return Err(OAuthError::StateTooLong);
     }
     Ok(state)
-}
-
-/// Whether the value is true. Clients send false in the syntax of their programming language:
-/// `False`, `0`, `None`.
-fn is_true(text: &str) -> bool {
-    let text = text.trim().to_ascii_lowercase();
-    !matches!(text.as_str(), "" | "0" | "f" | "false" | "n" | "no" | "none" | "null" | "off")
 }
 
 #[cfg(test)]

@@ -57,6 +57,13 @@ pub fn last_value<'a>(pairs: &'a Pairs, name: &str) -> &'a str {
     pairs.iter().rfind(|(found, _)| found == name).map_or("", |(_, value)| value)
 }
 
+/// Whether the value of a flag is true. Clients send false in the syntax of their programming language:
+/// `False`, `0`, `None`.
+pub fn is_true(text: &str) -> bool {
+    let text = text.trim().to_ascii_lowercase();
+    !matches!(text.as_str(), "" | "0" | "f" | "false" | "n" | "no" | "none" | "null" | "off")
+}
+
 /// Rejects NUL characters, which PostgreSQL cannot store in a text.
 pub fn reject_nul(pairs: Pairs) -> Result<Pairs, FormError> {
     let has_nul = pairs.iter().any(|(name, value)| name.contains('\0') || value.contains('\0'));

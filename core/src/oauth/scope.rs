@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use super::account::Role;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
@@ -144,6 +145,21 @@ impl Scopes {
     /// Whether an app that declared these scopes may request those.
     pub fn covers_all(&self, requested: &Self) -> bool {
         requested.iter().all(|scope| self.iter().any(|declared| declared.covers(scope)))
+    }
+
+    /// Whether all of them may be granted for an account with this role; `None` for an app itself,
+    /// which has no role.
+    pub fn are_allowed_for(&self, role: Option<Role>) -> bool {
+        role == Some(Role::Admin) || !self.iter().any(Scope::is_admin)
+    }
+
+    /// The scopes that a token with these has while its account has this role: `admin:*` scopes are
+    /// without effect for anybody but an admin. `None` for a token of an app itself.
+    pub fn effective(self, role: Option<Role>) -> Self {
+        if self.are_allowed_for(role) {
+            return self;
+        }
+        Self(self.0.into_iter().filter(|scope| !scope.is_admin()).collect())
     }
 
     /// Whether a token with these scopes may be used where `needed` is required.

@@ -15,7 +15,7 @@ pub struct Token {
     pub app_id: i64,
     /// The account that granted it; `None` for a token of the app itself.
     pub account: Option<TokenAccount>,
-    /// The granted scopes.
+    /// The granted scopes that the role of the account allows: [`Scopes::effective`].
     pub scopes: Scopes,
     /// When it was issued.
     pub created_at: Timestamp,

@@ -12,3 +12,9 @@ create index accounts_admins on accounts (id) where role = 'admin';
 -- The client secret before the last rotation, and until when it is accepted.
 alter table apps add column previous_secret text;
 alter table apps add column previous_secret_until bigint;
+
+-- Accounts by the beginning of their name or e-mail address.
+create index accounts_by_name on accounts (name text_pattern_ops);
+create index accounts_by_email on accounts (email text_pattern_ops) where email is not null;
+create index accounts_by_unverified_email on accounts (unverified_email text_pattern_ops)
+    where unverified_email is not null;

@@ -45,6 +45,13 @@ impl Command {
             Self::Issue { name, scopes, app } => {
                 let scopes: Scopes = scopes.parse()?;
                 let account = find(issuer.store, &name).await?;
+                if !scopes.are_allowed_for(Some(account.role)) {
+                    return Err(format!(
+                        "scopes that begin with admin: are for admins, and {name} is not one; \
+                         see belfry account role"
+                    )
+                    .into());
+                }
                 let title = app.trim();
                 if is_blank(title)
                     || title.chars().count() > MAX_NAME_LENGTH

@@ -1,5 +1,6 @@
 //! Extractors: client address and credential, session, path, body and forms of a request.
 
+pub(super) mod admin;
 pub(super) mod audit;
 pub(super) mod bearer;
 pub(super) mod body;

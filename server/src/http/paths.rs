@@ -1,6 +1,8 @@
 //! Paths that are also used outside the router: in pages, redirects and the OAuth metadata.
 
 pub(crate) const APPS: &str = "/api/v1/apps";
+pub(crate) const ADMIN_ACCOUNTS_V1: &str = "/api/v1/admin/accounts";
+pub(crate) const ADMIN_ACCOUNTS_V2: &str = "/api/v2/admin/accounts";
 pub(crate) const NODEINFO: &str = "/nodeinfo/2.0";
 pub(crate) const SECURITY_TXT: &str = "/.well-known/security.txt";
 

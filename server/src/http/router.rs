@@ -7,9 +7,11 @@ mod tests;
 use std::sync::Arc;
 
 use axum::routing::{any, get, post};
+use belfry_core::oauth::scope::Scope;
 
 pub(crate) use self::area_router::{AreaRouter, Routes};
 use super::account::{page, sign_in, sign_out};
+use super::api::admin::{self, actions, empty_list, empty_statistics};
 use super::api::{accounts, apps, instance};
 use super::error::format::ErrorFormat;
 use super::layer::area::{Area, LimitClass};
@@ -110,10 +112,40 @@ fn areas(state: &AppState) -> Vec<AreaRouter> {
         .route("/api/v1/accounts", post(accounts::sign_up))
         .route("/api/v1/accounts/verify_credentials", get(accounts::verify_credentials))
         .not_found_under("/api");
+    let api = admin_routes(api);
     let mut areas = vec![exempt, gateway, plain, well_known, api];
     areas.extend(oauth_areas());
     areas.extend(state.config.name_segments.iter().map(|segment| matrix_area(segment)));
     areas
+}
+
+/// Adds Mastodon's admin API.
+fn admin_routes(api: AreaRouter) -> AreaRouter {
+    api.route(paths::ADMIN_ACCOUNTS_V1, get(admin::accounts::list_v1))
+        .route(paths::ADMIN_ACCOUNTS_V2, get(admin::accounts::list_v2))
+        .route("/api/v1/admin/accounts/{id}", get(admin::accounts::show).delete(actions::delete))
+        .route("/api/v1/admin/accounts/{id}/action", post(actions::act))
+        .route("/api/v1/admin/accounts/{id}/enable", post(actions::enable))
+        .route("/api/v1/admin/accounts/{id}/unsilence", post(actions::leave_unchanged))
+        .route("/api/v1/admin/accounts/{id}/unsensitive", post(actions::leave_unchanged))
+        .route("/api/v1/admin/accounts/{id}/approve", post(actions::reject))
+        .route("/api/v1/admin/accounts/{id}/reject", post(actions::reject))
+        .route("/api/v1/admin/accounts/{id}/unsuspend", post(actions::reject))
+        .route("/api/v1/admin/reports", empty_list(Scope::AdminReadReports))
+        .route("/api/v1/admin/domain_allows", empty_list(Scope::AdminReadDomainAllows))
+        .route("/api/v1/admin/domain_blocks", empty_list(Scope::AdminReadDomainBlocks))
+        .route("/api/v1/admin/email_domain_blocks", empty_list(Scope::AdminReadEmailDomainBlocks))
+        .route("/api/v1/admin/ip_blocks", empty_list(Scope::AdminReadIpBlocks))
+        .route(
+            "/api/v1/admin/canonical_email_blocks",
+            empty_list(Scope::AdminReadCanonicalEmailBlocks),
+        )
+        .route("/api/v1/admin/trends/tags", empty_list(Scope::AdminRead))
+        .route("/api/v1/admin/trends/statuses", empty_list(Scope::AdminRead))
+        .route("/api/v1/admin/trends/links", empty_list(Scope::AdminRead))
+        .route("/api/v1/admin/measures", empty_statistics())
+        .route("/api/v1/admin/dimensions", empty_statistics())
+        .route("/api/v1/admin/retention", empty_statistics())
 }
 
 fn oauth_areas() -> [AreaRouter; 3] {

@@ -4,6 +4,7 @@ use belfry_core::oauth::account::Role;
 use belfry_core::oauth::token::TokenAccount;
 use jiff::Timestamp;
 
+use super::admins::select_id;
 use super::audit::insert_event;
 use super::authorized_apps::and_revoke_access;
 use super::engine::{Batch, Statement, from_row, sql};
@@ -63,7 +64,7 @@ pub enum AddAccountError {
 }
 
 macro_rules! select {
-    ($rest:literal) => {
+    ($rest:expr) => {
         concat!(
             "select id, name, email, unverified_email, password, role, created_at, signed_in_at, \
              disabled_at from accounts ",
@@ -71,6 +72,7 @@ macro_rules! select {
         )
     };
 }
+pub(super) use select;
 
 from_row!(Account {
     id,
@@ -208,6 +210,12 @@ impl Store {
         self.read_all(page).await
     }
 
+    /// Records the audit events of an account that is not changed.
+    pub async fn record_account_event(&self, id: i64) -> Result<UpdateOutcome, StoreError> {
+        let batch = Batch::from(select_id(id)).and_events(&self.entries, &account_event(id));
+        self.update(batch).await
+    }
+
     /// Replaces a password hash by a stronger one of the same password. `NotFound` if the hash was
     /// changed in the meantime. Sessions continue.
     pub async fn rehash_password(
@@ -245,7 +253,7 @@ impl Store {
 }
 
 /// Inserts an event of an account, if it exists.
-pub(super) fn account_event(id: i64) -> Statement {
+fn account_event(id: i64) -> Statement {
     sql(
         insert_event!(
             "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \

@@ -44,10 +44,7 @@ pub(super) use is_not_last_admin;
 /// Locks the enabled admins for the rest of a transaction, so that of two transactions that remove
 /// an admin the second one sees the result of the first.
 pub(super) fn lock_admins() -> Statement {
-    sql(
-        "update accounts set password = password where role = 'admin' and disabled_at is null",
-        [],
-    )
+    sql("update accounts set password = password where role = 'admin' and disabled_at is null", [])
 }
 
 /// Finds an account by id.

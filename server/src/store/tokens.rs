@@ -36,13 +36,15 @@ impl FromRow for Token {
         let app_id = row.take()?;
         let (id, name) = (row.take()?, row.take()?);
         let (role, disabled_at): (Option<Role>, _) = (row.take()?, row.take()?);
-        let role = role.unwrap_or_default();
-        let account =
-            Option::zip(id, name).map(|(id, name)| TokenAccount { id, name, role, disabled_at });
+        let granted: Scopes = row.take()?;
+        let account = Option::zip(id, name).map(|(id, name)| {
+            let role = role.unwrap_or_default();
+            TokenAccount { id, name, role, disabled_at }
+        });
         Ok(Self {
             app_id,
             account,
-            scopes: row.take()?,
+            scopes: granted.effective(role),
             created_at: row.take()?,
             expires_at: row.take()?,
             revoked_at: row.take()?,

@@ -10,8 +10,8 @@ mod soak;
 mod stalled;
 
 use self::cases::{
-    access, accounts, admins, apps, audit, codes, deletion, requests, retention, rulesets, sessions,
-    tokens, whole,
+    access, accounts, admins, apps, audit, codes, deletion, requests, retention, rulesets,
+    sessions, tokens, whole,
 };
 
 /// Defines the tests `sqlite::case` and `postgres::case` for every case.

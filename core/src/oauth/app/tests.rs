@@ -263,19 +263,18 @@ proptest! {
 }
 
 #[test]
-fn admin_scopes_may_be_declared_but_are_never_granted() {
+fn scopes_of_admins_may_be_declared_but_are_not_granted_to_the_app_itself() {
     let app = app("https://a.example/", "read admin:read admin:write:accounts");
     assert_eq!(app.details.scopes.to_string(), "read admin:read admin:write:accounts");
     for requested in
         ["admin:read", "read admin:read", "admin:read:accounts", "admin:write:accounts"]
     {
-        assert_eq!(
-            app.resolve_scopes(Some(requested)),
-            Err(OAuthError::InvalidScope),
-            "{requested}"
-        );
+        assert_eq!(app.resolve_scopes(Some(requested)).unwrap().to_string(), requested);
+        let own = app.resolve_own_scopes(Some(requested));
+        assert_eq!(own, Err(OAuthError::InvalidScope), "{requested}");
     }
-    assert_eq!(app.resolve_scopes(Some("read")).unwrap().to_string(), "read");
+    assert_eq!(app.resolve_own_scopes(Some("read")).unwrap().to_string(), "read");
+    assert_eq!(app.resolve_own_scopes(Some("write")), Err(OAuthError::InvalidScope));
     assert_eq!(app.sign_up_scopes().to_string(), "read");
 }
 

@@ -6,6 +6,7 @@ use crate::oauth::form::tests::owned;
 use crate::oauth::redirect::{OOB, RedirectUri};
 
 const CALLBACK: &str = "https://a.example/cb";
+const USER: Option<Role> = Some(Role::User);
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
 fn app() -> App {
@@ -266,7 +267,7 @@ fn consent_is_asked_for_unless_exactly_these_scopes_were_granted() {
     ] {
         let request = request(&[("scope", "read write"), ("force_login", force_login)]);
         let grants: Vec<_> = granted.iter().map(|scopes| grant(scopes, None)).collect();
-        assert_eq!(request.next_step(true, &grants), step, "{force_login} {granted:?}");
+        assert_eq!(request.next_step(USER, &grants), step, "{force_login} {granted:?}");
     }
 }
 
@@ -303,7 +304,7 @@ fn without_https_consent_is_implied_only_with_pkce_and_the_same_redirect_uri() {
         pairs.extend(pkce.iter().filter(|_| with_pkce));
         let request =
             AuthorizationRequest::parse(Parameters::new(&owned(&pairs)), Some(&app)).unwrap();
-        let found = request.next_step(true, &[grant("read", before)]);
+        let found = request.next_step(USER, &[grant("read", before)]);
         assert_eq!(found, step, "{uri} {before:?} {with_pkce}");
     }
 }
@@ -312,9 +313,39 @@ fn without_https_consent_is_implied_only_with_pkce_and_the_same_redirect_uri() {
 fn an_error_is_sent_only_to_an_app_that_the_user_has_approved() {
     let invalid = request(&[("scope", "nope")]);
     let error = OAuthError::InvalidScope;
-    assert_eq!(invalid.next_step(true, &[]), NextStep::ShowError(error));
-    assert_eq!(invalid.next_step(true, &[grant("push", None)]), NextStep::Reject(error));
-    assert_eq!(invalid.next_step(false, &[]), NextStep::SignIn);
+    assert_eq!(invalid.next_step(USER, &[]), NextStep::ShowError(error));
+    assert_eq!(invalid.next_step(USER, &[grant("push", None)]), NextStep::Reject(error));
+    assert_eq!(invalid.next_step(None, &[]), NextStep::SignIn);
+}
+
+#[test]
+fn scopes_of_admins_are_granted_by_admins_only() {
+    let declared = Registration {
+        client_name: "App".to_owned(),
+        redirect_uris: vec!["https://a.example/cb".to_owned()],
+        scopes: vec!["read admin:read".to_owned()],
+        ..Registration::default()
+    };
+    let app = App { id: 1, client_id: "a".to_owned(), details: declared.validate().unwrap() };
+    for scopes in ["admin:read", "read admin:read", "admin:read:accounts read"] {
+        let pairs = [
+            ("response_type", "code"),
+            ("redirect_uri", "https://a.example/cb"),
+            ("scope", scopes),
+        ];
+        let request =
+            AuthorizationRequest::parse(Parameters::new(&owned(&pairs)), Some(&app)).unwrap();
+        let granted = [grant(scopes, None)];
+        let error = OAuthError::InvalidScope;
+        assert_eq!(request.requested_from(Role::User), Err(error), "{scopes}");
+        assert_eq!(request.next_step(USER, &[]), NextStep::ShowError(error), "{scopes}");
+        assert_eq!(request.next_step(USER, &granted), NextStep::Reject(error), "{scopes}");
+        let admin = request.requested_from(Role::Admin).unwrap();
+        assert_eq!(admin.scopes.to_string(), scopes);
+        let admin = Some(Role::Admin);
+        assert_eq!(request.next_step(admin, &[]), NextStep::AskConsent, "{scopes}");
+        assert_eq!(request.next_step(admin, &granted), NextStep::Approve, "{scopes}");
+    }
 }
 
 #[test]
@@ -349,8 +380,8 @@ fn the_first_step_is_to_sign_in() {
         (&[("scope", "nope")], NextStep::Reject(OAuthError::InvalidScope)),
     ] {
         let request = request(more);
-        assert_eq!(request.next_step(false, &granted), NextStep::SignIn, "{more:?}");
-        assert_eq!(request.next_step(true, &granted), then, "{more:?}");
+        assert_eq!(request.next_step(None, &granted), NextStep::SignIn, "{more:?}");
+        assert_eq!(request.next_step(USER, &granted), then, "{more:?}");
     }
 }
 

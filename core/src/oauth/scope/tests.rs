@@ -172,3 +172,23 @@ proptest! {
         prop_assert!(set.covers_all(&set));
     }
 }
+
+#[test]
+fn scopes_of_admins_have_an_effect_only_for_admins() {
+    for (granted, effective) in [
+        ("read write", "read write"),
+        ("read admin:read write admin:write:accounts", "read write"),
+        ("admin:read", ""),
+        ("", ""),
+    ] {
+        let granted: Scopes = granted.parse().unwrap();
+        let is_unchanged = granted.to_string() == effective;
+        for role in [None, Some(Role::User)] {
+            assert_eq!(granted.clone().effective(role).to_string(), effective, "{role:?}");
+            assert_eq!(granted.are_allowed_for(role), is_unchanged, "{granted} {role:?}");
+        }
+        let admin = Some(Role::Admin);
+        assert_eq!(granted.clone().effective(admin).to_string(), granted.to_string());
+        assert!(granted.are_allowed_for(admin));
+    }
+}

@@ -25,6 +25,9 @@ async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
     };
     let (store, now) = (&session.state.store, session.state.clock.now());
     let mut apps = store.authorized_apps(account.id, now).await?;
+    for app in &mut apps {
+        app.scopes = std::mem::take(&mut app.scopes).effective(Some(account.role));
+    }
     apps.sort_by_cached_key(|app| (app.name.to_lowercase(), app.app_id));
     let rulesets = store.rulesets(account.id).await?;
     let mut rules: Vec<&Document> = rulesets.documents().collect();

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use belfry_core::admin::role_id;
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::account::FieldError;
+use belfry_core::oauth::account::{FieldError, Role};
 use belfry_core::oauth::scope::Scope;
 use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
 use belfry_core::oauth::validation::ValidationErrors;
@@ -82,12 +83,18 @@ pub(crate) fn avatar_url(state: &AppState) -> String {
     format!("{}{}", state.base_url, BELL.path())
 }
 
-/// Mastodon's `CredentialAccount`. Belfry has no profiles, so most fields have the values of a new
-/// account.
-fn credential_account(state: &AppState, account: &Account) -> Value {
+/// Mastodon's `Account`. Belfry has no profiles, so most fields have the values of a new account.
+pub(crate) fn account_entity(state: &AppState, account: &Account) -> Value {
     let (url, picture) = (profile_url(state, &account.name), avatar_url(state));
     // Mastodon truncates the time to midnight.
     let created_at = format!("{}T00:00:00.000Z", account.created_at.strftime("%Y-%m-%d"));
+    // The roles that everybody may see.
+    let roles = match account.role {
+        Role::Admin => {
+            json!([{ "id": role_id(account.role).to_string(), "name": ADMIN_ROLE, "color": "" }])
+        }
+        Role::User => json!([]),
+    };
     json!({
         "id": account.id.to_string(),
         "username": account.name,
@@ -112,28 +119,49 @@ fn credential_account(state: &AppState, account: &Account) -> Value {
         "last_status_at": null,
         "hide_collections": null,
         "noindex": true,
-        "source": {
-            "privacy": "public",
-            "sensitive": false,
-            "language": null,
-            "note": "",
-            "fields": [],
-            "follow_requests_count": 0,
-            "hide_collections": null,
-            "discoverable": false,
-            "indexable": false,
-            "attribution_domains": [],
-            "quote_policy": "public",
-        },
         "emojis": [],
-        "roles": [],
+        "roles": roles,
         "fields": [],
-        "role": {
-            "id": "-99",
-            "name": "",
-            "permissions": "0",
-            "color": "",
-            "highlighted": false,
-        },
     })
+}
+
+/// Mastodon's `CredentialAccount`: an `Account`, its preferences, and what its role permits.
+fn credential_account(state: &AppState, account: &Account) -> Value {
+    let mut entity = account_entity(state, account);
+    entity["source"] = json!({
+        "privacy": "public",
+        "sensitive": false,
+        "language": null,
+        "note": "",
+        "fields": [],
+        "follow_requests_count": 0,
+        "hide_collections": null,
+        "discoverable": false,
+        "indexable": false,
+        "attribution_domains": [],
+        "quote_policy": "public",
+    });
+    let is_admin = account.role == Role::Admin;
+    entity["role"] = json!({
+        "id": role_id(account.role).to_string(),
+        "name": role_name(account.role),
+        "permissions": if is_admin { ALL_PERMISSIONS } else { 0 }.to_string(),
+        "color": "",
+        "highlighted": is_admin,
+    });
+    entity
+}
+
+/// The name of the role of admins.
+const ADMIN_ROLE: &str = "Admin";
+
+/// Mastodon's 20 permissions, as bits.
+const ALL_PERMISSIONS: u32 = (1 << 20) - 1;
+
+/// The name of a role, which is empty for that of everybody.
+pub(crate) const fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Admin => ADMIN_ROLE,
+        Role::User => "",
+    }
 }

@@ -32,6 +32,13 @@ pub(crate) enum ApiError {
     AppTokenRequired,
     #[error("Registration is closed on this server")]
     RegistrationClosed,
+    /// The user is not an admin, or the state of the account does not permit it.
+    #[error("This action is not allowed")]
+    NotAllowed,
+    #[error("Record not found")]
+    RecordNotFound,
+    #[error("Validation failed: The last admin cannot be disabled or deleted")]
+    LastAdmin,
     /// Validation failed: a sentence, and the errors of each field.
     #[error("{0}")]
     Invalid(String, Option<Value>),
@@ -48,9 +55,13 @@ impl IntoResponse for ApiError {
             Self::Token(TokenError::AccountDisabled)
             | Self::OutsideScopes
             | Self::AppTokenRequired
-            | Self::RegistrationClosed => StatusCode::FORBIDDEN,
+            | Self::RegistrationClosed
+            | Self::NotAllowed => StatusCode::FORBIDDEN,
+            Self::RecordNotFound => StatusCode::NOT_FOUND,
             Self::MissingToken | Self::InvalidToken | Self::Token(_) => StatusCode::UNAUTHORIZED,
-            Self::UserRequired | Self::Invalid(_, None) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::UserRequired | Self::LastAdmin | Self::Invalid(_, None) => {
+                StatusCode::UNPROCESSABLE_ENTITY
+            }
             Self::Invalid(_, Some(details)) => {
                 body["details"] = details.take();
                 StatusCode::UNPROCESSABLE_ENTITY
@@ -77,6 +88,11 @@ impl ApiError {
     /// The errors of an app registration, localised.
     pub(crate) fn invalid_app(invalid: &ValidationErrors<AppError>, language: Language) -> Self {
         Self::Invalid(invalid.localize(language), None)
+    }
+
+    /// An action of an admin that does not exist here.
+    pub(crate) fn unknown_action() -> Self {
+        Self::Invalid("Validation failed: Type is not included in the list".to_owned(), None)
     }
 
     /// The errors of a sign-up, localised, also by field.

@@ -31,7 +31,8 @@ impl RequestIdSlot {
         {
             return Some(Self(Arc::new(OnceLock::from(id))));
         }
-        (is_page || request.method() == Method::POST).then(Self::default)
+        let may_change = matches!(*request.method(), Method::POST | Method::DELETE);
+        (is_page || may_change).then(Self::default)
     }
 
     /// Adds the id, if there is one, to a response.

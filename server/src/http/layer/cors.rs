@@ -12,7 +12,7 @@ const METHODS: HeaderValue =
 const HEADERS: HeaderValue = HeaderValue::from_static("Authorization, Content-Type");
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, \
-     Retry-After, WWW-Authenticate",
+     Retry-After, WWW-Authenticate, Link",
 );
 const ANY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
 const ONE_DAY: HeaderValue = HeaderValue::from_static("86400");

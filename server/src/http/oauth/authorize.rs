@@ -85,7 +85,7 @@ fn show_consent_page(
     pending: &PendingAuthorization,
 ) -> Result<Response, PageError> {
     let account = session.account().ok_or(PageError::Expired)?;
-    let requested = pending.request.requested.as_ref().map_err(|error| *error)?;
+    let requested = pending.requested(session)?;
     let csrf = session.csrf_token();
     let form = |action| pages::Form { action, csrf: &csrf, request: pending.handle() };
     let page = ConsentPage {

@@ -5,8 +5,9 @@ use std::time::Duration;
 use axum::http::{StatusCode, header};
 use axum::response::Response;
 use belfry_core::audit::{AuditEntry, AuditKind, AuditOutcome};
+use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::App;
-use belfry_core::oauth::authorization_request::{AuthorizationRequest, NextStep};
+use belfry_core::oauth::authorization_request::{AuthorizationRequest, NextStep, RequestedGrant};
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::form::Pairs;
 use belfry_core::oauth::grant::{Binding, CODE_LIFETIME, Grant};
@@ -27,7 +28,7 @@ use crate::http::respond::page::{redirect, show_page, with_language};
 use crate::language::Language;
 use crate::pages::{FormPostPage, RejectedPage};
 use crate::random;
-use crate::store::{CodeOutcome, Consent, StoredRequest};
+use crate::store::{Account, CodeOutcome, Consent, StoredRequest};
 
 /// The time that a user has to sign in and decide.
 const LIFETIME: Duration = Duration::from_hours(1);
@@ -136,7 +137,20 @@ impl PendingAuthorization {
             Some(account) => store.active_grants(account, self.app.id, now).await?,
             None => Vec::new(),
         };
-        Ok(self.request.next_step(self.account.is_some(), &grants))
+        Ok(self.request.next_step(self.user(session).map(|user| user.role), &grants))
+    }
+
+    /// The account that is signed in for the request.
+    fn user<'a>(&self, session: &'a BrowserSession) -> Option<&'a Account> {
+        session.account().filter(|account| Some(account.id) == self.account)
+    }
+
+    /// The requested grant, if the role of the user allows it.
+    pub(crate) fn requested(
+        &self,
+        session: &BrowserSession,
+    ) -> Result<&RequestedGrant, OAuthError> {
+        self.request.requested_from(self.user(session).map_or(Role::User, |user| user.role))
     }
 
     /// Issues a code, or delivers the error of the request. `implied_at` is the time at which an
@@ -147,9 +161,9 @@ impl PendingAuthorization {
         implied_at: Option<Timestamp>,
     ) -> Result<Response, PageError> {
         let account_id = self.consume(session, Vec::new()).await?;
-        let requested = match &self.request.requested {
+        let requested = match self.requested(session) {
             Ok(requested) => requested,
-            Err(error) => return self.deliver(session, Err(*error)),
+            Err(error) => return self.deliver(session, Err(error)),
         };
         let now = session.state.clock.now();
         let code = random::secret(now);

@@ -20,7 +20,7 @@ use crate::http::extract::form::Form;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
 use crate::http::respond::json::Json;
-use crate::store::{RedeemError, StoreError};
+use crate::store::{Account, RedeemError, StoreError};
 use crate::tokens::{IssuedToken, TokenIssuer};
 
 /// A successful token response (RFC 6749, section 5.1).
@@ -68,7 +68,7 @@ pub(crate) async fn token(
             redeem(&state, &guard.audit, code.hashed(), &attempt).await?
         }
         GrantRequest::ClientCredentials { scope } => {
-            let scopes = app.resolve_scopes(scope.as_deref())?;
+            let scopes = app.resolve_own_scopes(scope.as_deref())?;
             let issued = state.token_issuer().issue(app.id, None, scopes).await?;
             let subject = Subject::new(AuditKind::AppTokenIssue, AuditOutcome::Success);
             let subject = Subject { app: Some(app.id), ..subject };
@@ -96,8 +96,12 @@ async fn redeem(
         }
         return Err(error.into());
     }
+    // The user may have been disabled, or have lost the role that the scopes require.
     let account = state.store.account(grant.account_id).await?;
-    if account.is_none_or(|account| account.disabled_at.is_some()) {
+    let may_grant = |account: Account| {
+        account.disabled_at.is_none() && grant.scopes.are_allowed_for(Some(account.role))
+    };
+    if !account.is_some_and(may_grant) {
         return Err(OAuthError::InvalidGrant.into());
     }
     let store = state.store.audited([audit.success(AuditKind::TokenIssue)]);

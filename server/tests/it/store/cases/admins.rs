@@ -6,9 +6,7 @@ use belfry::store::{
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::oauth::account::Role;
 
-use super::{
-    MANY, account, add_session, at, hashed, run_concurrently, session, token, with_alice,
-};
+use super::{MANY, account, add_session, at, hashed, run_concurrently, session, token, with_alice};
 
 async fn add_admin(store: &Store, id: i64, name: &str) {
     let admin = Account { role: Role::Admin, ..account(id, name) };
@@ -83,7 +81,10 @@ pub(in crate::store) async fn the_last_enabled_admin_is_not_removed(store: Store
     // These change nothing for the last admin, and others are not protected.
     assert_eq!(store.set_account_disabled_at(8, None).await.unwrap(), AccountUpdate::Updated);
     assert_eq!(store.set_account_role(8, Role::Admin).await.unwrap(), AccountUpdate::Updated);
-    assert_eq!(store.set_account_disabled_at(7, Some(at(50))).await.unwrap(), AccountUpdate::Updated);
+    assert_eq!(
+        store.set_account_disabled_at(7, Some(at(50))).await.unwrap(),
+        AccountUpdate::Updated
+    );
     assert_eq!(store.set_account_role(9, Role::User).await.unwrap(), AccountUpdate::Updated);
     let deleted = store.delete_account(9, at(50)).await.unwrap();
     assert_eq!(deleted, AccountDeletion::Deleted(DeletedRows::default()));

@@ -86,7 +86,7 @@ pub(in crate::store) async fn a_deleted_app_leaves_nothing_behind(store: Store) 
     let deleted = store.delete_app(1).await.unwrap();
 
     let expected = DeletedRows { codes: 2, tokens: 2, requests: 2, ..DeletedRows::default() };
-    assert_eq!(deleted, AccountDeletion::Deleted(expected));
+    assert_eq!(deleted, Some(expected));
     assert_eq!(store.app(1).await.unwrap(), None);
     assert!(store.app_by_client_id("client").await.unwrap().is_none());
     for account_id in [7, 8] {

@@ -1,0 +1,68 @@
+//! Administration of accounts with the parameters of Mastodon's API: which accounts a list shows,
+//! its pages, and the actions of an admin.
+
+mod filter;
+mod page;
+
+use crate::oauth::account::Role;
+use crate::wire_enum::wire_enum;
+
+pub use self::filter::{AccountFilter, FilterError};
+pub use self::page::{InvalidId, Links, Page, PageStart};
+
+wire_enum! {
+    /// What an admin does about an account. Mastodon has more actions, which need posts.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum AccountAction {
+        /// Changes nothing; the text of the admin is recorded.
+        None = "none",
+        /// Disables the account.
+        Disable = "disable",
+    }
+}
+
+/// The id of a role in Mastodon's API: that of its owners, or that of everybody.
+pub const fn role_id(role: Role) -> i64 {
+    match role {
+        Role::Admin => 3,
+        Role::User => -99,
+    }
+}
+
+/// The maximum length of an admin's text in the audit trail, in characters.
+const MAX_TEXT_LENGTH: usize = 500;
+
+/// The detail of an audit event: the admin, and the reason if there is one, without line breaks and
+/// other control characters.
+pub fn audit_detail(admin: &str, text: &str) -> String {
+    let text = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
+    let text: String = text.take(MAX_TEXT_LENGTH).collect();
+    if text.is_empty() { format!("by {admin}") } else { format!("by {admin}: {text}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_names_the_admin_and_the_reason() {
+        assert_eq!(audit_detail("root", " \n"), "by root");
+        assert_eq!(audit_detail("root", " spam\n\u{1b}[1mmore "), "by root: spam  [1mmore");
+        let long = audit_detail("root", &"ä".repeat(600));
+        assert_eq!(long, format!("by root: {}", "ä".repeat(500)));
+    }
+
+    #[test]
+    fn only_actions_without_posts_are_known() {
+        for (name, action) in [
+            ("none", Some(AccountAction::None)),
+            ("disable", Some(AccountAction::Disable)),
+            ("suspend", None),
+            ("silence", None),
+            ("sensitive", None),
+            ("", None),
+        ] {
+            assert_eq!(AccountAction::from_name(name), action, "{name}");
+        }
+    }
+}

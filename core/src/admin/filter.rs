@@ -1,0 +1,197 @@
+//! Which accounts a list shows.
+
+use thiserror::Error;
+
+use super::role_id;
+use crate::oauth::account::Role;
+use crate::oauth::form::{Pairs, is_true, last_value};
+
+/// The accounts that a list shows: those that meet all criteria.
+///
+/// Some filters of Mastodon's API select accounts that do not exist here, such as those of other
+/// servers. In their place the parsing functions return no filter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AccountFilter {
+    /// The beginning of the name, in lower case.
+    pub name: Option<String>,
+    /// The beginning of the e-mail address, verified or not, in lower case.
+    pub email: Option<String>,
+    /// The role.
+    pub role: Option<Role>,
+    /// Whether enabled accounts are left out.
+    pub only_disabled: bool,
+}
+
+/// Why a filter is invalid. The texts are Mastodon's.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the error texts describe them")]
+pub enum FilterError {
+    #[error("Unknown origin: {0}")]
+    Origin(String),
+    #[error("Unknown status: {0}")]
+    Status(String),
+}
+
+/// The states of accounts in Mastodon that no account has here.
+const UNUSED_STATES: [&str; 4] = ["pending", "silenced", "suspended", "sensitized"];
+
+impl AccountFilter {
+    /// Parses the parameters of version 1, which are flags; `None` if no account can match.
+    pub fn from_v1(pairs: &Pairs) -> Option<Self> {
+        let is_set = |name: &str| is_true(last_value(pairs, name));
+        if is_set("remote") || UNUSED_STATES.iter().any(|state| is_set(state)) {
+            return None;
+        }
+        let role = is_set("staff").then_some(Role::Admin);
+        Some(Self { role, only_disabled: is_set("disabled"), ..Self::from_texts(pairs)? })
+    }
+
+    /// Parses the parameters of version 2; `None` if no account can match.
+    ///
+    /// # Errors
+    /// An unknown `origin` or `status`.
+    pub fn from_v2(pairs: &Pairs) -> Result<Option<Self>, FilterError> {
+        let is_local = match last_value(pairs, "origin") {
+            "" | "local" => true,
+            "remote" => false,
+            unknown => return Err(FilterError::Origin(unknown.to_owned())),
+        };
+        let only_disabled = match last_value(pairs, "status") {
+            // In Mastodon, a disabled account is active as well: it is not suspended.
+            "" | "active" => Some(false),
+            "disabled" => Some(true),
+            state if UNUSED_STATES.contains(&state) => None,
+            unknown => return Err(FilterError::Status(unknown.to_owned())),
+        };
+        let has_inviter = !last_value(pairs, "invited_by").is_empty();
+        let (Some(only_disabled), true, false) = (only_disabled, is_local, has_inviter) else {
+            return Ok(None);
+        };
+        let filter = Self::from_texts(pairs).zip(role(pairs));
+        Ok(filter.map(|(filter, role)| Self { role, only_disabled, ..filter }))
+    }
+
+    /// Parses the parameters that both versions have.
+    fn from_texts(pairs: &Pairs) -> Option<Self> {
+        let text = |name| Some(last_value(pairs, name).trim().to_lowercase());
+        let text = |name| text(name).filter(|text| !text.is_empty());
+        // Mastodon stores no domain for its own accounts. Addresses are not stored with accounts.
+        if text("by_domain").or(text("ip")).is_some() {
+            return None;
+        }
+        // The display name is the name.
+        let name = match (text("username"), text("display_name")) {
+            (Some(one), Some(other)) if one.starts_with(&other) => Some(one),
+            (Some(one), Some(other)) if other.starts_with(&one) => Some(other),
+            (Some(_), Some(_)) => return None,
+            (one, other) => one.or(other),
+        };
+        Some(Self { name, email: text("email"), ..Self::default() })
+    }
+}
+
+/// The role that `permissions` and `role_ids[]` select, if they do; `None` if no account has one of
+/// these roles.
+fn role(pairs: &Pairs) -> Option<Option<Role>> {
+    if last_value(pairs, "permissions") == "staff" {
+        return Some(Some(Role::Admin));
+    }
+    let mut ids = pairs.iter().filter(|(name, _)| matches!(&**name, "role_ids" | "role_ids[]"));
+    let selects = |role| ids.clone().any(|(_, id)| id.trim().parse() == Ok(role_id(role)));
+    match (selects(Role::Admin), selects(Role::User)) {
+        (true, true) => Some(None),
+        (true, false) => Some(Some(Role::Admin)),
+        (false, true) => Some(Some(Role::User)),
+        (false, false) => ids.next().is_none().then_some(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oauth::form::parse;
+
+    fn v1(query: &str) -> Option<AccountFilter> {
+        AccountFilter::from_v1(&parse(query.as_bytes()).unwrap())
+    }
+
+    fn v2(query: &str) -> Result<Option<AccountFilter>, FilterError> {
+        AccountFilter::from_v2(&parse(query.as_bytes()).unwrap())
+    }
+
+    fn all() -> AccountFilter {
+        AccountFilter::default()
+    }
+
+    #[test]
+    fn flags_of_version_1_select_accounts() {
+        let disabled = AccountFilter { only_disabled: true, ..all() };
+        let staff = AccountFilter { role: Some(Role::Admin), ..all() };
+        for (query, expected) in [
+            ("", Some(all())),
+            ("local=true&active=True", Some(all())),
+            ("disabled=1", Some(disabled.clone())),
+            ("active=true&disabled=true", Some(disabled)),
+            ("staff=true", Some(staff)),
+            ("disabled=false&staff=0&remote=False&silenced=", Some(all())),
+            ("remote=true", None),
+            ("local=true&remote=true", None),
+            ("pending=true", None),
+            ("silenced=true", None),
+            ("suspended=true", None),
+            ("sensitized=true", None),
+        ] {
+            assert_eq!(v1(query), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn parameters_of_version_2_select_accounts() {
+        let role = |role| Ok(Some(AccountFilter { role: Some(role), ..all() }));
+        for (query, expected) in [
+            ("", Ok(Some(all()))),
+            ("origin=local&status=active&permissions=", Ok(Some(all()))),
+            ("status=disabled", Ok(Some(AccountFilter { only_disabled: true, ..all() }))),
+            ("permissions=staff", role(Role::Admin)),
+            ("permissions=staff&role_ids[]=-99", role(Role::Admin)),
+            ("role_ids[]=3", role(Role::Admin)),
+            ("role_ids=3", role(Role::Admin)),
+            ("role_ids[]=-99", role(Role::User)),
+            ("role_ids[]=-99&role_ids[]=3", Ok(Some(all()))),
+            ("role_ids[]=-99&role_ids[]=7", role(Role::User)),
+            ("role_ids[]=7", Ok(None)),
+            ("role_ids[]=x", Ok(None)),
+            ("origin=remote", Ok(None)),
+            ("status=pending", Ok(None)),
+            ("status=silenced", Ok(None)),
+            ("status=suspended", Ok(None)),
+            ("status=sensitized", Ok(None)),
+            ("invited_by=7", Ok(None)),
+            ("origin=moon", Err(FilterError::Origin("moon".to_owned()))),
+            ("status=Active", Err(FilterError::Status("Active".to_owned()))),
+            ("origin=remote&status=x", Err(FilterError::Status("x".to_owned()))),
+        ] {
+            assert_eq!(v2(query), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn names_and_addresses_are_compared_by_their_beginning_in_lower_case() {
+        let name = |name: &str| Some(AccountFilter { name: Some(name.to_owned()), ..all() });
+        let email = AccountFilter { email: Some("al@ex".to_owned()), ..all() };
+        for (query, expected) in [
+            ("username=%20Al%20", name("al")),
+            ("display_name=Al", name("al")),
+            ("username=ali&display_name=al", name("ali")),
+            ("username=al&display_name=ali", name("ali")),
+            ("username=al&display_name=bo", None),
+            ("email=Al@Ex", Some(email)),
+            ("username=&display_name=%20&email=&ip=&by_domain=", Some(all())),
+            ("ip=192.0.2.1", None),
+            ("by_domain=ring.example", None),
+        ] {
+            assert_eq!(v1(query), expected, "{query}");
+            assert_eq!(v2(query), Ok(expected), "{query}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Pages of a list that is ordered by id, and the links between them.
+
+use thiserror::Error;
+
+use crate::oauth::form::{Pairs, last_value};
+use crate::percent::encode;
+
+/// The number of items of a page, unless the request has a `limit`.
+const DEFAULT_LIMIT: i64 = 100;
+/// The maximum number of items of a page.
+const MAX_LIMIT: i64 = 200;
+
+/// The parameters that a link to another page repeats.
+const REPEATED: [&str; 21] = [
+    "limit",
+    "local",
+    "remote",
+    "active",
+    "pending",
+    "disabled",
+    "silenced",
+    "suspended",
+    "sensitized",
+    "username",
+    "display_name",
+    "by_domain",
+    "email",
+    "ip",
+    "staff",
+    "origin",
+    "status",
+    "permissions",
+    "role_ids",
+    "role_ids[]",
+    "invited_by",
+];
+
+/// A page of a list, the items with the highest ids first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    /// The ids of the items are lower than this.
+    pub below: Option<i64>,
+    /// The ids of the items are higher than this.
+    pub above: Option<i64>,
+    /// Which of these items, if there are more than the limit.
+    pub start: PageStart,
+    /// The maximum number of items.
+    pub limit: i64,
+}
+
+/// Which items a page has, if there are too many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageStart {
+    /// Those with the highest ids.
+    Highest,
+    /// Those with the lowest ids, for a client that reads forward.
+    Lowest,
+}
+
+/// The query strings of the pages before and after a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Links {
+    /// The items with lower ids, if there may be any.
+    pub next: Option<String>,
+    /// The items with higher ids, unless this page is empty.
+    pub previous: Option<String>,
+}
+
+/// A parameter that must be an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("{0} must be the id of an account")]
+pub struct InvalidId(&'static str);
+
+impl Page {
+    /// Parses `max_id`, `since_id`, `min_id` and `limit`. A malformed limit is the default.
+    pub fn parse(pairs: &Pairs) -> Result<Self, InvalidId> {
+        let id = |name| match last_value(pairs, name) {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| InvalidId(name)),
+        };
+        let (below, since, min) = (id("max_id")?, id("since_id")?, id("min_id")?);
+        let start = if min.is_some() { PageStart::Lowest } else { PageStart::Highest };
+        let limit = last_value(pairs, "limit").parse().unwrap_or(DEFAULT_LIMIT);
+        Ok(Self { below, above: min.or(since), start, limit: limit.clamp(1, MAX_LIMIT) })
+    }
+
+    /// The links of this page, given the parameters of the request and the ids of the page.
+    pub fn links(&self, pairs: &Pairs, ids: &[i64]) -> Links {
+        let query = |name: &str, id: &i64| {
+            let repeated = pairs.iter().filter(|(name, _)| REPEATED.contains(&name.as_str()));
+            let repeated = repeated.map(|(name, value)| (name.as_str(), value.clone()));
+            let all = repeated.chain([(name, id.to_string())]);
+            let all = all.map(|(name, value)| format!("{}={}", encode(name), encode(&value)));
+            all.collect::<Vec<_>>().join("&")
+        };
+        let is_full = i64::try_from(ids.len()).is_ok_and(|count| count >= self.limit);
+        Links {
+            next: ids.last().filter(|_| is_full).map(|last| query("max_id", last)),
+            previous: ids.first().map(|first| query("min_id", first)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oauth::form::parse;
+
+    fn pairs(query: &str) -> Pairs {
+        parse(query.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn the_parameters_of_a_page_are_parsed() {
+        let page = |below, above, start, limit| Ok(Page { below, above, start, limit });
+        use PageStart::{Highest, Lowest};
+        for (query, expected) in [
+            ("", page(None, None, Highest, 100)),
+            ("limit=1", page(None, None, Highest, 1)),
+            ("limit=200", page(None, None, Highest, 200)),
+            ("limit=201", page(None, None, Highest, 200)),
+            ("limit=0", page(None, None, Highest, 1)),
+            ("limit=-5", page(None, None, Highest, 1)),
+            ("limit=x", page(None, None, Highest, 100)),
+            ("max_id=7", page(Some(7), None, Highest, 100)),
+            ("since_id=7&max_id=9", page(Some(9), Some(7), Highest, 100)),
+            ("min_id=7&max_id=9", page(Some(9), Some(7), Lowest, 100)),
+            ("min_id=7&since_id=5", page(None, Some(7), Lowest, 100)),
+            ("max_id=&min_id=", page(None, None, Highest, 100)),
+            ("max_id=x", Err(InvalidId("max_id"))),
+            ("since_id=9223372036854775808", Err(InvalidId("since_id"))),
+            ("min_id=1.5", Err(InvalidId("min_id"))),
+        ] {
+            assert_eq!(Page::parse(&pairs(query)), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn links_repeat_the_filters_and_nothing_else() {
+        let request = "limit=2&username=a%20b&role_ids[]=3&max_id=9&since_id=1&access_token=x&y=z";
+        let request = pairs(request);
+        let page = Page::parse(&request).unwrap();
+        let repeated = "limit=2&username=a%20b&role_ids%5B%5D=3";
+        let links = page.links(&request, &[8, 7]);
+        assert_eq!(links.next, Some(format!("{repeated}&max_id=7")));
+        assert_eq!(links.previous, Some(format!("{repeated}&min_id=8")));
+        let last = page.links(&request, &[5]);
+        assert_eq!((last.next, last.previous), (None, Some(format!("{repeated}&min_id=5"))));
+        assert_eq!(page.links(&request, &[]), Links { next: None, previous: None });
+    }
+}

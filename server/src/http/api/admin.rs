@@ -1,0 +1,55 @@
+//! Mastodon's admin API: accounts, and empty lists of what does not exist here.
+
+pub(crate) mod accounts;
+pub(crate) mod actions;
+mod entity;
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::routing::{MethodRouter, get, post};
+use belfry_core::oauth::scope::Scope;
+use serde_json::{Value, json};
+
+use crate::app::AppState;
+use crate::http::error::{ApiError, CommonError};
+use crate::http::extract::admin::Admin;
+use crate::http::extract::raw_path::RawPath;
+use crate::http::respond::json::Json;
+use crate::store::Account;
+
+/// The id of an account in a path. Anything but a number is the id of no account.
+pub(crate) struct AccountId(i64);
+
+impl<S: Sync> FromRequestParts<S> for AccountId {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let path = RawPath::from_request_parts(parts, state).await?;
+        let id = path.parameter("{id}").and_then(|id| id.parse().ok());
+        id.map(Self).ok_or(ApiError::RecordNotFound)
+    }
+}
+
+impl AccountId {
+    async fn load(&self, state: &AppState) -> Result<Account, ApiError> {
+        state.store.account(self.0).await?.ok_or(ApiError::RecordNotFound)
+    }
+}
+
+/// A list that is always empty, for clients that expect it. Nothing can be added to it.
+pub(crate) fn empty_list(scope: Scope) -> MethodRouter<Arc<AppState>> {
+    get(move |admin| respond_empty(admin, scope)).fallback(async || CommonError::NotFound)
+}
+
+/// Statistics that are always empty.
+pub(crate) fn empty_statistics() -> MethodRouter<Arc<AppState>> {
+    let respond = move |admin| respond_empty(admin, Scope::AdminRead);
+    post(respond).fallback(async || CommonError::NotFound)
+}
+
+async fn respond_empty(admin: Admin, scope: Scope) -> Result<Json<Value>, ApiError> {
+    admin.require_scope(scope)?;
+    Ok(Json(json!([])))
+}

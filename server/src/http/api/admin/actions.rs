@@ -1,0 +1,110 @@
+//! What an admin does about an account. Every change has an audit event that names the admin.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use belfry_core::admin::AccountAction;
+use belfry_core::audit::AuditKind;
+use belfry_core::oauth::form::last_value;
+use belfry_core::oauth::scope::Scope;
+use serde_json::{Value, json};
+
+use super::AccountId;
+use super::entity::admin_account;
+use crate::app::AppState;
+use crate::http::error::ApiError;
+use crate::http::extract::admin::Admin;
+use crate::http::extract::form::Form;
+use crate::http::respond::json::Json;
+use crate::store::{AccountDeletion, AccountUpdate, UpdateOutcome};
+
+/// `POST /api/v1/admin/accounts/:id/action`: the action in `type`, for the reason in `text`.
+pub(crate) async fn act(
+    State(state): State<Arc<AppState>>,
+    admin: Admin,
+    id: AccountId,
+    Form(pairs): Form,
+) -> Result<Json<Value>, ApiError> {
+    admin.require_scope(Scope::AdminWriteAccounts)?;
+    let account = id.load(&state).await?;
+    let action = AccountAction::from_name(last_value(&pairs, "type"));
+    let text = last_value(&pairs, "text");
+    match action.ok_or_else(ApiError::unknown_action)? {
+        AccountAction::None => {
+            let store = state.store.audited([admin.event(AuditKind::AccountNote, text)]);
+            match store.record_account_event(account.id).await? {
+                UpdateOutcome::Updated => {}
+                UpdateOutcome::NotFound => return Err(ApiError::RecordNotFound),
+            }
+        }
+        AccountAction::Disable => {
+            let store = state.store.audited([admin.event(AuditKind::AccountDisable, text)]);
+            let now = Some(state.clock.now());
+            check(store.set_account_disabled_at(account.id, now).await?)?;
+        }
+    }
+    Ok(Json(json!({})))
+}
+
+/// `POST /api/v1/admin/accounts/:id/enable`
+pub(crate) async fn enable(
+    State(state): State<Arc<AppState>>,
+    admin: Admin,
+    id: AccountId,
+) -> Result<Json<Value>, ApiError> {
+    admin.require_scope(Scope::AdminWriteAccounts)?;
+    let mut account = id.load(&state).await?;
+    if account.disabled_at.take().is_some() {
+        let store = state.store.audited([admin.event(AuditKind::AccountEnable, "")]);
+        check(store.set_account_disabled_at(account.id, None).await?)?;
+    }
+    Ok(Json(admin_account(&state, &account)))
+}
+
+/// `DELETE /api/v1/admin/accounts/:id`: deletes the account with everything that belongs to it, and
+/// returns what it was. Mastodon requires that it is suspended first, which does not exist here.
+pub(crate) async fn delete(
+    State(state): State<Arc<AppState>>,
+    admin: Admin,
+    id: AccountId,
+) -> Result<Json<Value>, ApiError> {
+    admin.require_scope(Scope::AdminWriteAccounts)?;
+    let account = id.load(&state).await?;
+    let store = state.store.audited([admin.event(AuditKind::AccountDelete, &account.name)]);
+    match store.delete_account(account.id, state.clock.now()).await? {
+        AccountDeletion::Deleted(_) => Ok(Json(admin_account(&state, &account))),
+        AccountDeletion::NotFound => Err(ApiError::RecordNotFound),
+        AccountDeletion::LastAdmin => Err(ApiError::LastAdmin),
+    }
+}
+
+/// `POST …/unsilence` and `…/unsensitive`: no account is silenced or sensitive, so that nothing
+/// changes, as in Mastodon.
+pub(crate) async fn leave_unchanged(
+    State(state): State<Arc<AppState>>,
+    admin: Admin,
+    id: AccountId,
+) -> Result<Json<Value>, ApiError> {
+    admin.require_scope(Scope::AdminWriteAccounts)?;
+    Ok(Json(admin_account(&state, &id.load(&state).await?)))
+}
+
+/// `POST …/approve`, `…/reject` and `…/unsuspend`: no account is pending or suspended, which
+/// Mastodon requires.
+pub(crate) async fn reject(
+    State(state): State<Arc<AppState>>,
+    admin: Admin,
+    id: AccountId,
+) -> Result<Json<Value>, ApiError> {
+    admin.require_scope(Scope::AdminWriteAccounts)?;
+    id.load(&state).await?;
+    Err(ApiError::NotAllowed)
+}
+
+fn check(outcome: AccountUpdate) -> Result<(), ApiError> {
+    match outcome {
+        AccountUpdate::Updated => Ok(()),
+        AccountUpdate::NotFound => Err(ApiError::RecordNotFound),
+        AccountUpdate::LastAdmin => Err(ApiError::LastAdmin),
+    }
+}

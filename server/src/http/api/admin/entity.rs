@@ -1,0 +1,48 @@
+//! Mastodon's entity `Admin::Account`.
+
+use belfry_core::admin::role_id;
+use belfry_core::oauth::account::Role;
+use serde_json::{Value, json};
+
+use crate::app::AppState;
+use crate::http::api::accounts::{account_entity, role_name};
+use crate::store::Account;
+
+/// `Admin::Account`. Addresses, languages and invitations are not stored with accounts.
+pub(super) fn admin_account(state: &AppState, account: &Account) -> Value {
+    json!({
+        "id": account.id.to_string(),
+        "username": account.name,
+        "domain": null,
+        "created_at": account.created_at.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string(),
+        "email": account.email.as_ref().or(account.unverified_email.as_ref()),
+        "ip": null,
+        "role": role(account.role),
+        "confirmed": account.email.is_some(),
+        "suspended": false,
+        "silenced": false,
+        "sensitized": false,
+        "disabled": account.disabled_at.is_some(),
+        "approved": true,
+        "locale": null,
+        "invite_request": null,
+        "ips": [],
+        "account": account_entity(state, account),
+    })
+}
+
+/// The role as a record, with numbers, unlike the role of `CredentialAccount`. The permission 1
+/// implies all others. Roles are built in, so that they have no times of their own.
+fn role(role: Role) -> Value {
+    let is_admin = role == Role::Admin;
+    json!({
+        "id": role_id(role),
+        "name": role_name(role),
+        "color": "",
+        "position": if is_admin { 1000 } else { -1 },
+        "permissions": i64::from(is_admin),
+        "highlighted": is_admin,
+        "created_at": "1970-01-01T00:00:00.000Z",
+        "updated_at": "1970-01-01T00:00:00.000Z",
+    })
+}

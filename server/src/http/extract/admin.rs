@@ -1,0 +1,49 @@
+//! The admin who sends a request to the admin API.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use belfry_core::admin::audit_detail;
+use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::oauth::account::Role;
+use belfry_core::oauth::scope::Scope;
+
+use crate::app::AppState;
+use crate::http::error::ApiError;
+use crate::http::extract::audit::Audit;
+use crate::http::extract::bearer::Bearer;
+
+/// An admin. Handlers that extract it reject the tokens of apps and of other users.
+pub(crate) struct Admin {
+    bearer: Bearer,
+    name: String,
+    audit: Audit,
+}
+
+impl FromRequestParts<Arc<AppState>> for Admin {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &Arc<AppState>,
+    ) -> Result<Self, ApiError> {
+        let bearer = Bearer::from_request_parts(parts, state).await?;
+        let admin = bearer.token.account.as_ref().filter(|account| account.role == Role::Admin);
+        let name = admin.ok_or(ApiError::NotAllowed)?.name.clone();
+        let Ok(audit) = Audit::from_request_parts(parts, state).await;
+        Ok(Self { bearer, name, audit })
+    }
+}
+
+impl Admin {
+    /// Requires a scope of the token that covers this one.
+    pub(crate) fn require_scope(&self, scope: Scope) -> Result<(), ApiError> {
+        self.bearer.require_scope(&[scope])
+    }
+
+    /// The event of something that the admin does, for the reason in `text`, if there is one.
+    pub(crate) fn event(&self, kind: AuditKind, text: &str) -> AuditEntry {
+        AuditEntry { detail: Some(audit_detail(&self.name, text)), ..self.audit.success(kind) }
+    }
+}
