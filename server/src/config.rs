@@ -151,8 +151,9 @@ pub struct Http {
     #[default(10_000)]
     #[serde(deserialize_with = "values::positive")]
     pub max_connections: usize,
-    /// Maximum number of open connections of one IPv4 address or IPv6 /64; further ones are closed
-    /// at once. Trusted proxies are exempt.
+    /// Maximum number of open connections of one IPv4 address or IPv6 /64, and times
+    /// `limits.ipv6_48_multiple` of one IPv6 /48; further ones are closed at once. Trusted proxies
+    /// are exempt.
     #[default(256)]
     #[serde(deserialize_with = "values::positive")]
     pub max_connections_per_address: usize,

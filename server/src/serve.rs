@@ -33,7 +33,7 @@ pub async fn serve(
 ) {
     let http = service.state().config.http;
     let builder = Arc::new(builder(http));
-    let slots = Slots::new(http);
+    let slots = Slots::new(http, service.state().config.limits.ipv6_48_multiple);
     let stopping = watch::Sender::new(());
     tokio::pin!(stop);
     loop {

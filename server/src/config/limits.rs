@@ -20,8 +20,8 @@ pub struct LimitSettings {
     pub rows: LimitTable,
     /// The limits on sign-in attempts, wrong client secrets and app registrations.
     pub abuse: AbuseLimits,
-    /// The limits per address also apply to the /48 around an IPv6 address, multiplied by this; 0
-    /// switches that off.
+    /// The limits per address, and the maximum of connections per address, also apply to the /48
+    /// around an IPv6 address, multiplied by this; 0 switches that off.
     #[default(8)]
     pub ipv6_48_multiple: u32,
     /// Maximum number of keys counted in this process, at about 50 bytes each.

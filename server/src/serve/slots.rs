@@ -1,6 +1,7 @@
 //! The bounds of open connections: in total, for health requests beyond that, and per network.
 
 use std::collections::HashMap;
+use std::iter;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,9 +17,11 @@ const HEALTH_CONNECTIONS: usize = 32;
 pub(super) struct Slots {
     all: Arc<Semaphore>,
     health: Arc<Semaphore>,
-    /// Open connections of each network.
+    /// Open connections of each network, and of the /48 around each IPv6 network.
     networks: Arc<Mutex<HashMap<Network, usize>>>,
     max_per_network: usize,
+    /// `None` if a /48 has no maximum.
+    max_per_site: Option<usize>,
 }
 
 /// The place of an open connection, which is free again when it is dropped.
@@ -34,13 +37,18 @@ pub(super) struct Slot {
 pub(super) struct TooManyConnections;
 
 impl Slots {
-    pub(super) fn new(http: config::Http) -> Self {
+    /// The /48 around an IPv6 network has `site_multiple` times the connections of a network; any
+    /// number for 0.
+    pub(super) fn new(http: config::Http, site_multiple: u32) -> Self {
         let all = http.max_connections.min(Semaphore::MAX_PERMITS);
+        let max_per_network = http.max_connections_per_address;
+        let multiple = usize::try_from(site_multiple).unwrap_or(usize::MAX);
         Self {
             all: Arc::new(Semaphore::new(all)),
             health: Arc::new(Semaphore::new(HEALTH_CONNECTIONS)),
             networks: Arc::default(),
-            max_per_network: http.max_connections_per_address,
+            max_per_network,
+            max_per_site: (multiple > 0).then(|| max_per_network.saturating_mul(multiple)),
         }
     }
 
@@ -61,16 +69,23 @@ impl Slots {
         Ok(Slot { _permit: permit, _network: network, is_health_only })
     }
 
-    /// Counts a connection for its network: an IPv4 address, or the /64 of an IPv6 address.
+    /// Counts a connection for its network, which is an IPv4 address or the /64 of an IPv6 address,
+    /// and for the /48 around it.
     fn acquire_for(&self, address: IpAddr) -> Result<NetworkSlot, TooManyConnections> {
         let network = Network::from_address(address);
+        let site = network.site().zip(self.max_per_site);
         let mut open = lock(&self.networks);
-        let count = open.entry(network).or_default();
-        if *count >= self.max_per_network {
+        let is_full =
+            |(network, max): (Network, usize)| open.get(&network).is_some_and(|open| *open >= max);
+        if iter::once((network, self.max_per_network)).chain(site).any(is_full) {
             return Err(TooManyConnections);
         }
-        *count += 1;
-        Ok(NetworkSlot { networks: Arc::clone(&self.networks), network })
+        let (networks, site) = (Arc::clone(&self.networks), site.map(|(site, _)| site));
+        let slot = NetworkSlot { networks, network, site };
+        for network in slot.counted() {
+            *open.entry(network).or_default() += 1;
+        }
+        Ok(slot)
     }
 }
 
@@ -78,15 +93,25 @@ impl Slots {
 pub(super) struct NetworkSlot {
     networks: Arc<Mutex<HashMap<Network, usize>>>,
     network: Network,
+    /// The /48 for which it is counted as well.
+    site: Option<Network>,
+}
+
+impl NetworkSlot {
+    fn counted(&self) -> impl Iterator<Item = Network> {
+        iter::once(self.network).chain(self.site)
+    }
 }
 
 impl Drop for NetworkSlot {
     fn drop(&mut self) {
         let mut open = lock(&self.networks);
-        if let Some(count) = open.get_mut(&self.network) {
-            *count -= 1;
-            if *count == 0 {
-                open.remove(&self.network);
+        for network in self.counted() {
+            if let Some(count) = open.get_mut(&network) {
+                *count -= 1;
+                if *count == 0 {
+                    open.remove(&network);
+                }
             }
         }
     }
@@ -103,7 +128,7 @@ mod tests {
     #[test]
     fn a_network_has_a_number_of_connections_and_its_addresses_share_them() {
         let http = config::Http { max_connections_per_address: 2, ..config::Http::default() };
-        let slots = Slots::new(http);
+        let slots = Slots::new(http, 8);
         let acquire = |text: &str| slots.acquire_for(text.parse().unwrap());
         for (one, same, other) in [
             ("192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"),
@@ -119,9 +144,27 @@ mod tests {
         assert!(lock(&slots.networks).is_empty(), "networks without connections use no memory");
     }
 
+    #[test]
+    fn an_ipv6_48_has_a_multiple_of_the_connections_of_a_64() {
+        let http = config::Http { max_connections_per_address: 2, ..config::Http::default() };
+        let address = |number: u16| format!("2001:db8:1:{number:x}::1").parse().unwrap();
+        let slots = Slots::new(http, 3);
+        let open: Vec<_> =
+            (0..6).map(|number| slots.acquire_for(address(number)).unwrap()).collect();
+        assert!(slots.acquire_for(address(6)).is_err() && slots.acquire_for(address(0)).is_err());
+        assert!(slots.acquire_for("2001:db8:2::1".parse().unwrap()).is_ok(), "another /48");
+        drop(open);
+        assert!(slots.acquire_for(address(6)).is_ok());
+        assert!(lock(&slots.networks).is_empty(), "networks without connections use no memory");
+
+        let slots = Slots::new(http, 0);
+        let open: Vec<_> = (0..100).map(|number| slots.acquire_for(address(number))).collect();
+        assert!(open.iter().all(Result::is_ok), "0 means no maximum");
+    }
+
     #[tokio::test]
     async fn beyond_the_maximum_a_few_slots_are_for_health_requests() {
-        let slots = Slots::new(config::Http { max_connections: 2, ..config::Http::default() });
+        let slots = Slots::new(config::Http { max_connections: 2, ..config::Http::default() }, 8);
         let acquire = async || slots.acquire(None).await.unwrap();
         let regular = [acquire().await, acquire().await];
         assert!(regular.iter().all(|slot| !slot.is_health_only));
