@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use belfry::config::RegistrationPolicy;
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::rules::{pushrules, service};
@@ -323,6 +324,20 @@ async fn names_can_be_tried_out_only_as_fast_as_accounts_can_be_created() {
     service.clock.advance(1800);
     let probe = post(&anonymous, "register", &json!({ "username": "free" })).await;
     assert_eq!(probe.status, 401);
+}
+
+/// Otherwise many lookups could begin before the first is counted.
+#[tokio::test]
+async fn concurrent_lookups_of_names_do_not_exceed_the_limit() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let anonymous = service.anonymous();
+    let probe = json!({ "username": "alice" });
+    let lookups = join_all((0..20).map(|_| post(&anonymous, "register", &probe))).await;
+    let revealed = lookups.iter().filter(|response| response.errcode().1 == "M_USER_IN_USE");
+    assert_eq!(revealed.count(), 5);
+    let limited = lookups.iter().filter(|response| response.status == 429);
+    assert_eq!(limited.count(), 15);
 }
 
 #[tokio::test]

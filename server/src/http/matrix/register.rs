@@ -41,12 +41,16 @@ pub(crate) async fn register(
     // The name is checked before the stages, while the user still sees the form.
     if let Some(name) = &request.username {
         check_free_name(name).map_err(MatrixError::Username)?;
-        guard.name_lookup().await?;
+        // Whether or not there is an account of this name, so nothing is revealed.
         if is_reserved(name, &state) {
             return Err(MatrixError::Exclusive);
         }
-        if state.store.account_by_name(name).await?.is_some() {
-            guard.revealed_name().await;
+        guard.name_lookup().await?;
+        let found = state.store.account_by_name(name).await;
+        if !matches!(found, Ok(Some(_))) {
+            guard.unused_name().await;
+        }
+        if found?.is_some() {
             return Err(MatrixError::Username(account::FieldError::Taken));
         }
     }

@@ -85,19 +85,19 @@ impl AbuseGuard {
         self.check(&active, CountMode::Check, &active.abuse.authorization_request(self.from)).await
     }
 
-    /// Checks the number of sign-ups before anything is said about a name, without counting.
+    /// Counts the lookup of a name like a sign-up, before anything is said about the name, so that
+    /// names cannot be tried out faster than accounts can be created, also not concurrently.
     pub async fn name_lookup(&self) -> Result<(), LimitExceeded> {
-        let active = self.state.limits.active();
-        self.check(&active, CountMode::Peek, &active.table.sign_up_buckets(self.from)).await
+        self.sign_up().await
     }
 
-    /// Counts the name of an existing account that a sign-up revealed like a sign-up, so that
-    /// names cannot be tried out faster than accounts can be created.
-    pub async fn revealed_name(&self) {
+    /// Takes back the lookup of a name that no account has: only names that are revealed use up the
+    /// limit.
+    pub async fn unused_name(&self) {
         let active = self.state.limits.active();
         let buckets = active.table.sign_up_buckets(self.from);
-        // The limit is enforced before the next lookup.
-        let _ = self.check(&active, CountMode::Charge, &buckets).await;
+        let _ = self.check(&active, CountMode::Refund, &buckets).await;
+        self.outcome.clear();
     }
 
     /// Counts a sign-up through the Matrix API, under the limits of Mastodon's sign-up endpoint

@@ -31,6 +31,11 @@ impl GuardOutcome {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(decision);
     }
 
+    /// Removes the decision, because nothing remains counted.
+    pub(crate) fn clear(&self) {
+        drop(self.take());
+    }
+
     fn take(&self) -> Option<RateLimitDecision> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
