@@ -68,6 +68,14 @@ fn duplicate_keys_are_rejected() {
     }
 }
 
+/// Keys are compared and not hashed, so that no choice of keys makes parsing slow.
+#[test]
+fn the_members_of_an_object_are_sorted_by_key() {
+    let object = parse(br#"{"b":1,"":2,"aa":3,"a":4,"B":5}"#).unwrap();
+    let keys: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, ["", "B", "a", "aa", "b"]);
+}
+
 #[test]
 fn lone_surrogates_and_numbers_out_of_range_are_rejected() {
     for text in [

@@ -4,6 +4,8 @@
 //! cost of one sync.
 
 mod reader;
+#[cfg(test)]
+mod tests;
 mod wal;
 mod writer;
 

@@ -162,6 +162,29 @@ async fn a_request_that_is_admitted_keeps_the_connection_open() {
     server.stop().await;
 }
 
+/// The requests of one client must not close the connection that carries those of others.
+#[tokio::test]
+async fn the_connection_of_a_trusted_proxy_is_not_closed_when_its_requests_are_rejected() {
+    let server = Server::with(config(|config| {
+        config.limits.rows = toml::from_str("ip = { requests = 1 }").unwrap();
+        config.http.header_timeout = SHORT;
+        config.trusted_proxies.0 = vec!["127.0.0.1".parse().unwrap()];
+    }))
+    .await;
+    let mut stream = server.connect().await;
+    assert!(exchange(&mut stream, "/x").await.starts_with("HTTP/1.1 404 "));
+    let (start, mut rejections) = (Instant::now(), 0);
+    // More, and for longer, than any other client may be rejected on one connection.
+    while start.elapsed() < SHORT * 8 || rejections < 20 {
+        let response = exchange(&mut stream, "/x").await;
+        assert!(response.starts_with("HTTP/1.1 429 "), "{rejections}: {response}");
+        assert!(!response.contains("connection: close"), "{rejections}: {response}");
+        rejections += 1;
+    }
+    drop(stream);
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn an_http_2_connection_is_closed_when_its_requests_are_rejected_repeatedly() {
     let server = server_with_one_request_per_address().await;

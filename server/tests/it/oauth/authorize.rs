@@ -35,6 +35,8 @@ async fn an_invalid_client_or_redirect_uri_is_never_redirected() {
             "https://app.example/cb#",
             "https://app.example/cb\r\nX: y",
             "urn:ietf:wg:oauth:2.0:oob",
+            // Registered by another app.
+            "http://127.0.0.1/cb",
             "",
         ] {
             let page = browser.get(&client.with_redirect_uri(sent).authorize(&[])).await;

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::support::browser::form;
 use crate::support::oauth_client::error_of;
 use crate::support::{Service, TestClient, TestResponse};
 
@@ -140,4 +141,40 @@ async fn a_thousand_unknown_fields_are_ignored() {
     let mut fields = vec![("grant_type", "client_credentials")];
     fields.extend(unknown);
     assert_eq!(client.post("/oauth/token", &fields).await.status, 200);
+}
+
+/// With as many names as fit into the maximum size of a body.
+#[tokio::test]
+async fn a_body_full_of_unknown_fields_is_parsed() {
+    const MAX_BYTES: usize = 64 * 1024;
+    const END: &str = "--X--\r\n";
+    type Field = fn(usize) -> String;
+    let service = Service::start().await;
+    let client = service.client().await;
+    let (id, secret) = (client.id.as_str(), client.secret.as_str());
+    let known =
+        [("grant_type", "client_credentials"), ("client_id", id), ("client_secret", secret)];
+    let json = json!({
+        "grant_type": "client_credentials", "client_id": id, "client_secret": secret,
+    });
+    let cases: [(&str, String, &str, Field); 3] = [
+        (FORM, form(&known), "", |number| format!("&{number:x}")),
+        (MULTIPART, multipart(&known).replace(END, ""), END, |number| {
+            multipart(&[(&format!("{number:x}"), "")]).replace(END, "")
+        }),
+        ("application/json", json.to_string().replace('}', ""), "}", |number| {
+            format!(",\"{number:x}\":0")
+        }),
+    ];
+    for (media, mut body, end, field) in cases {
+        for number in 0.. {
+            let next = field(number);
+            if body.len() + next.len() + end.len() > MAX_BYTES {
+                break;
+            }
+            body += &next;
+        }
+        let response = send(&service.anonymous(), "/oauth/token", media, body + end).await;
+        assert_eq!(response.status, 200, "{media}: {response:?}");
+    }
 }

@@ -58,6 +58,9 @@ async fn a_server_that_cannot_write_is_not_ready() {
     for _ in 0..50 {
         assert_eq!(put().await, 503);
     }
+    let account = format!("{}/api/v1/accounts/verify_credentials", server.url);
+    let account = client.get(account).bearer_auth(token.trim()).send().await.unwrap();
+    assert_eq!(account.status(), 200, "reads continue");
     let (_, metrics) = get("/metrics").await;
     let failures =
         metrics.lines().find_map(|line| line.strip_prefix("belfry_store_failures_total "));
