@@ -71,8 +71,9 @@ pub(crate) fn app(now: Timestamp) -> StoredApp {
     };
     StoredApp {
         app: App { id: 1, client_id: "bench".to_owned(), details },
-        secret: random::secret(now).hashed(),
+        secrets: random::secret(now).hashed().into(),
         created_at: now,
+        used_at: None,
         disabled_at: None,
     }
 }

@@ -29,7 +29,12 @@ wire_enum! {
         TokenRevoke = "token_revoke",
         /// Tokens were issued to an app itself; counted by app and hour.
         AppTokenIssue = "app_token_issue",
+        /// An app registered itself.
         AppRegister = "app_register",
+        /// The operator added an app.
+        AppAdd = "app_add",
+        /// The client secret of an app was replaced.
+        AppSecretChange = "app_secret_change",
         AppDisable = "app_disable",
         AppEnable = "app_enable",
         AppDelete = "app_delete",

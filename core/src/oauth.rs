@@ -5,6 +5,7 @@ pub mod app;
 pub mod authorization_request;
 pub mod bearer;
 pub mod client_auth;
+pub mod client_secret;
 pub mod client_token_request;
 pub mod consent;
 pub mod error;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use belfry_core::matrix::user_id;
-use belfry_core::oauth::account::check_name;
+use belfry_core::oauth::account::{Role, check_name};
 use belfry_core::secret::{Secret, Sha256Digest};
 use jiff::Timestamp;
 
@@ -65,8 +65,10 @@ impl ApplicationServices {
                 );
             }
             if found.is_none() {
-                let password = NO_PASSWORD.to_owned();
-                match store.create_account(now, sender.to_owned(), None, password).await {
+                let (name, password) = (sender.to_owned(), NO_PASSWORD.to_owned());
+                // The name is configured by the operator, who may have deleted the account.
+                store.release_name(sender).await?;
+                match store.create_account(now, name, None, password, Role::User).await {
                     Ok(_) => tracing::info!(id, sender, "application service account created"),
                     Err(AddAccountError::Store(error)) => return Err(error),
                     // Another node has created it.

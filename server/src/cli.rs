@@ -7,6 +7,7 @@ mod app;
 mod audit;
 mod config;
 mod explain;
+mod output;
 mod serve;
 mod token;
 
@@ -21,7 +22,7 @@ use jiff::Timestamp;
 
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, Overrides, global_flags, misspelt_variables, serve_flags};
-use crate::store::{Options, SchemaPolicy, Store};
+use crate::store::{Access, Options, SchemaPolicy, Store};
 use crate::tokens::TokenIssuer;
 
 /// OAuth 2.0, rate limits and push rules for chat, social and collaboration products, in one
@@ -105,7 +106,9 @@ fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
         Some(Command::Account(command)) => {
             command.check(&config)?;
             let database_use = command.database_use();
-            with_store(&config, database_use, async |store, now| command.run(store, now).await)
+            with_store(&config, database_use, async |store, now| {
+                command.run(store, &config, now).await
+            })
         }
         Some(Command::Token(command)) => {
             let lifetime = config.oauth.token_lifetime;
@@ -141,11 +144,12 @@ fn with_store(
     database_use: DatabaseUse,
     command: impl AsyncFnOnce(&Store, Timestamp) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
-    let schema = match database_use {
-        DatabaseUse::Read | DatabaseUse::Write => SchemaPolicy::Require,
-        DatabaseUse::Create => SchemaPolicy::Create,
+    let (schema, access) = match database_use {
+        DatabaseUse::Read => (SchemaPolicy::Require, Access::Read),
+        DatabaseUse::Write => (SchemaPolicy::Require, Access::ReadWrite),
+        DatabaseUse::Create => (SchemaPolicy::Create, Access::ReadWrite),
     };
-    let options = Options { schema, ..config.store };
+    let options = Options { schema, access, ..config.store };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let now = SystemClock.now();
@@ -159,12 +163,9 @@ fn with_store(
     })
 }
 
-/// Number of rows that a list reads at once.
-const LIST_PAGE: i64 = 500;
-
-/// The state of an account or app in lists.
-fn state(disabled_at: Option<Timestamp>) -> &'static str {
-    if disabled_at.is_some() { "disabled" } else { "active" }
+/// A value, or a dash if there is none.
+fn or_dash(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }
 
 /// Reads a secret from standard input, without the newline that `echo` and editors add.

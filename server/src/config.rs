@@ -63,6 +63,8 @@ pub struct Config {
     pub name_segments: Vec<String>,
     /// Who can create accounts.
     pub registration: RegistrationPolicy,
+    /// Who can register apps.
+    pub app_registration: RegistrationPolicy,
     /// Limits on the size of push rules.
     pub rules: Rules,
     /// Application services: paths of Matrix registration files, or tables of the same form.

@@ -37,9 +37,11 @@ use prometheus_client::metrics::counter::Counter;
 use serde::{Deserialize, Serialize};
 use tokio::time::Duration;
 
-pub use self::accounts::{Account, AddAccountError, Email, ExistingAccess, NO_PASSWORD};
+pub use self::accounts::{
+    Account, AccountListFilter, AddAccountError, Email, ExistingAccess, NO_PASSWORD,
+};
 pub use self::admins::AccountUpdate;
-pub use self::apps::{AddAppOutcome, StoredApp};
+pub use self::apps::{AddAppOutcome, AppListFilter, AppTokens, StoredApp};
 pub use self::audit::{AuditEvent, AuditFilter};
 pub use self::authorized_apps::AuthorizedApp;
 use self::cache::Cache;
@@ -55,7 +57,7 @@ pub use self::rulesets::{
     RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SerializedDocument, SnapshotEpoch,
     StoredRulesets,
 };
-pub use self::sessions::Session;
+pub use self::sessions::{Session, SessionUse};
 pub(crate) use self::sqlite::create_private_directory;
 pub use self::tokens::NewToken;
 use crate::duration;
@@ -67,6 +69,39 @@ pub struct Store {
     cache: Arc<Cache>,
     /// The audit events of the next change.
     entries: Arc<[AuditEntry]>,
+}
+
+/// Whether an account or app is disabled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It is not disabled.
+    Active,
+    /// It is disabled.
+    Disabled,
+}
+
+impl State {
+    /// Both states.
+    pub const ALL: [Self; 2] = [Self::Active, Self::Disabled];
+
+    /// The state of an account or app that was disabled at this time.
+    pub fn of(disabled_at: Option<Timestamp>) -> Self {
+        if disabled_at.is_some() { Self::Disabled } else { Self::Active }
+    }
+
+    /// The name in statements and commands.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+impl From<State> for Value {
+    fn from(state: State) -> Self {
+        state.as_str().into()
+    }
 }
 
 /// The outcome of an update.
@@ -145,6 +180,20 @@ pub struct Options {
     /// Whether the schema is created and upgraded.
     #[serde(skip)]
     pub schema: SchemaPolicy,
+    /// Whether the store writes.
+    #[serde(skip)]
+    pub access: Access,
+}
+
+/// Whether a store writes to its database.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Access {
+    /// It reads and writes.
+    #[default]
+    ReadWrite,
+    /// It only reads. It opens a database that it may not write to, without waiting for a process
+    /// that has locked it, and does not use notifications. Writes fail.
+    Read,
 }
 
 impl Default for Options {
@@ -154,6 +203,7 @@ impl Default for Options {
             connections: const { NonZeroUsize::new(16).unwrap() },
             timeout: Duration::from_secs(5),
             schema: SchemaPolicy::Migrate,
+            access: Access::ReadWrite,
         }
     }
 }
@@ -175,7 +225,11 @@ impl Store {
         let engine: Box<dyn Engine> = match database {
             Database::Sqlite(path) => {
                 let (path, schema, cache) = (path.clone(), options.schema, Arc::clone(&cache));
-                let open = move || sqlite::Sqlite::open(&path, schema, cache, now);
+                let access = options.access;
+                let open = move || match access {
+                    Access::ReadWrite => sqlite::Sqlite::open(&path, schema, cache, now),
+                    Access::Read => sqlite::Sqlite::open_for_reading(&path, schema),
+                };
                 let opened = tokio::task::spawn_blocking(open).await;
                 Box::new(opened.map_err(|panic| StoreError::Failed(panic.to_string()))??)
             }

@@ -180,8 +180,9 @@ pub async fn first_party_app(
         };
         let stored = StoredApp {
             app: App { id: random::id(now), client_id: client_id.clone(), details },
-            secret: random::secret(now).hashed(),
+            secrets: random::secret(now).hashed().into(),
             created_at: now,
+            used_at: None,
             disabled_at: None,
         };
         // Read again: another request may have created the app, or the id may be taken.

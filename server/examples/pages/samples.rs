@@ -107,6 +107,7 @@ fn apps(name: &str) -> Vec<AuthorizedApp> {
             website: website.map(str::to_owned),
             scopes: scopes.parse().unwrap_or_default(),
             since: Timestamp::from_second(1_790_000_000 + app_id).unwrap_or(Timestamp::UNIX_EPOCH),
+            tokens: 1,
         };
     let website = Some("https://tusky.example/about?from=app");
     vec![

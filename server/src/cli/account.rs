@@ -1,15 +1,19 @@
 //! `belfry account …`
 
+mod list;
+mod show;
+
 use std::io::{Write, stdout};
 
-use belfry_core::audit::AuditKind;
-use belfry_core::oauth::account::{check_email, check_name, check_password};
+use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::oauth::account::{Role, check_email, check_name, check_password};
 use belfry_core::secret::Secret;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
-use super::{CliError, DatabaseUse, LIST_PAGE, audited, read_secret, state};
-use crate::config::Config;
+use super::{CliError, DatabaseUse, audited, read_secret};
+use crate::config::{ApplicationService, Config, ConfigError};
 use crate::passwords::Passwords;
 use crate::random;
 use crate::store::{
@@ -28,9 +32,22 @@ pub(super) enum Command {
         /// Read the password from standard input instead of generating one
         #[arg(long)]
         password_stdin: bool,
+        /// Give it the role admin
+        #[arg(long)]
+        admin: bool,
     },
-    /// List accounts: name, id, e-mail address, creation time, state
-    List,
+    /// List accounts by name: name, id, e-mail address, creation time, state, role
+    List(list::List),
+    /// Show an account with its sessions, apps and number of push rules
+    Show(show::Show),
+    /// Change the role of an account
+    Role {
+        /// Account name
+        name: String,
+        /// New role; admins may be granted admin scopes
+        #[arg(value_parser = role_parser())]
+        role: Role,
+    },
     /// Disable an account: reject its sign-ins and tokens
     Disable(Selector),
     /// Enable a disabled account
@@ -60,69 +77,54 @@ impl Command {
     pub(super) fn database_use(&self) -> DatabaseUse {
         match self {
             Self::Add { .. } => DatabaseUse::Create,
-            Self::List => DatabaseUse::Read,
-            Self::Disable(_) | Self::Enable(_) | Self::Delete(_) | Self::Password { .. } => {
-                DatabaseUse::Write
-            }
+            Self::List(_) | Self::Show(_) => DatabaseUse::Read,
+            Self::Role { .. }
+            | Self::Disable(_)
+            | Self::Enable(_)
+            | Self::Delete(_)
+            | Self::Password { .. } => DatabaseUse::Write,
         }
     }
 
     /// Rejects the account of an application service, which `belfry serve` creates.
     pub(super) fn check(&self, config: &Config) -> Result<(), CliError> {
         let Self::Add { name, .. } = self else { return Ok(()) };
-        for source in &config.application_services {
-            let service = source.read()?;
-            if service.sender == *name {
-                return Err(format!(
-                    "{name} is the sender_localpart of the application service {:?}, and belfry \
-                     serve creates its account",
-                    service.id
-                )
-                .into());
-            }
-        }
-        Ok(())
+        let Some(ApplicationService { id, .. }) = service_of(config, name)? else { return Ok(()) };
+        Err(format!(
+            "{name} is the sender_localpart of the application service {id:?}, and belfry serve \
+             creates its account"
+        )
+        .into())
     }
 
-    pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
+    pub(super) async fn run(
+        self,
+        store: &Store,
+        config: &Config,
+        now: Timestamp,
+    ) -> Result<(), CliError> {
         match self {
-            Self::Add { name, email, password_stdin } => {
-                check_name(&name).map_err(|error| format!("the name {error}"))?;
-                if let Some(email) = &email {
-                    check_email(email).map_err(|error| format!("the e-mail address {error}"))?;
-                }
-                let (hash, generated) = new_password(password_stdin).await?;
-                // The operator may reuse the name of a deleted account.
-                store.release_name(&name).await?;
-                let store = audited(store, now, AuditKind::AccountAdd);
-                let email = email.map(Email::Verified);
-                let account = store.create_account(now, name, email, hash).await?;
-                writeln!(stdout(), "account {} added, id {}", account.name, account.id)?;
-                print_password(generated)
+            Self::Add { name, email, password_stdin, admin } => {
+                let role = if admin { Role::Admin } else { Role::User };
+                add(store, now, name, email, password_stdin, role).await
             }
-            Self::List => list(store).await,
+            Self::List(list) => list.run(store).await,
+            Self::Show(show) => show.run(store, config, now).await,
+            Self::Role { name, role } => {
+                let account = find(store, &name).await?;
+                let detail = Some(format!("role {role}"));
+                let event = AuditEntry::of_command(now, AuditKind::RoleChange);
+                let store = store.audited([AuditEntry { detail, ..event }]);
+                check_update(store.set_account_role(account.id, role).await?, &name)?;
+                Ok(writeln!(stdout(), "account {name} has the role {role}")?)
+            }
             Self::Disable(account) => {
                 disable(store, &account.name, now, AuditKind::AccountDisable).await
             }
             Self::Enable(account) => {
                 disable(store, &account.name, now, AuditKind::AccountEnable).await
             }
-            Self::Delete(Selector { name }) => {
-                let account = find(store, &name).await?;
-                let store = audited(store, now, AuditKind::AccountDelete);
-                let deleted = match store.delete_account(account.id, now).await? {
-                    AccountDeletion::Deleted(rows) => rows,
-                    AccountDeletion::NotFound => return Err(not_found(&name)),
-                    AccountDeletion::LastAdmin => return Err(last_admin(&name)),
-                };
-                let DeletedRows { sessions, codes, tokens, rulesets, requests } = deleted;
-                writeln!(
-                    stdout(),
-                    "account {name} deleted: {sessions} sessions, {tokens} tokens, {codes} codes, \
-                     {rulesets} rulesets, {requests} authorization requests"
-                )
-                .map_err(Into::into)
-            }
+            Self::Delete(Selector { name }) => delete(store, config, &name, now).await,
             Self::Password { name, keep_tokens, password_stdin } => {
                 let account = find(store, &name).await?;
                 let (hash, generated) = new_password(password_stdin).await?;
@@ -140,17 +142,28 @@ impl Command {
     }
 }
 
-async fn list(store: &Store) -> Result<(), CliError> {
-    let mut page = store.accounts("", LIST_PAGE).await?;
-    while let Some(last) = page.last().map(|last| last.name.clone()) {
-        for Account { name, id, email, unverified_email, created_at, disabled_at, .. } in page {
-            let email = email.or(unverified_email.map(|email| format!("{email} (unverified)")));
-            let (email, state) = (email.as_deref().unwrap_or("-"), state(disabled_at));
-            writeln!(stdout(), "{name}\t{id}\t{email}\t{created_at}\t{state}")?;
-        }
-        page = store.accounts(&last, LIST_PAGE).await?;
+async fn add(
+    store: &Store,
+    now: Timestamp,
+    name: String,
+    email: Option<String>,
+    password_stdin: bool,
+    role: Role,
+) -> Result<(), CliError> {
+    check_name(&name).map_err(|error| format!("the name {error}"))?;
+    if let Some(email) = &email {
+        check_email(email).map_err(|error| format!("the e-mail address {error}"))?;
     }
-    Ok(())
+    let (hash, generated) = new_password(password_stdin).await?;
+    // The operator may reuse the name of a deleted account.
+    store.release_name(&name).await?;
+    let detail = (role != Role::User).then(|| format!("role {role}"));
+    let email = email.map(Email::Verified);
+    let shown_role = detail.as_ref().map_or_else(String::new, |detail| format!(", {detail}"));
+    let event = AuditEntry { detail, ..AuditEntry::of_command(now, AuditKind::AccountAdd) };
+    let account = store.audited([event]).create_account(now, name, email, hash, role).await?;
+    writeln!(stdout(), "account {} added, id {}{shown_role}", account.name, account.id)?;
+    print_password(generated)
 }
 
 /// Disables or enables an account.
@@ -165,6 +178,47 @@ async fn disable(
     let outcome = audited(store, now, kind).set_account_disabled_at(account.id, at).await?;
     check_update(outcome, name)?;
     Ok(writeln!(stdout(), "account {name} {}", if at.is_some() { "disabled" } else { "enabled" })?)
+}
+
+async fn delete(
+    store: &Store,
+    config: &Config,
+    name: &str,
+    now: Timestamp,
+) -> Result<(), CliError> {
+    let service = service_of(config, name)?;
+    let account = find(store, name).await?;
+    let store = audited(store, now, AuditKind::AccountDelete);
+    let deleted = match store.delete_account(account.id, now).await? {
+        AccountDeletion::Deleted(rows) => rows,
+        AccountDeletion::NotFound => return Err(not_found(name)),
+        AccountDeletion::LastAdmin => return Err(last_admin(name)),
+    };
+    let DeletedRows { sessions, codes, tokens, rulesets, requests } = deleted;
+    writeln!(
+        stdout(),
+        "account {name} deleted: {sessions} sessions, {tokens} tokens, {codes} codes, {rulesets} \
+         rulesets, {requests} authorization requests"
+    )?;
+    if let Some(ApplicationService { id, .. }) = service {
+        writeln!(
+            stdout(),
+            "{name} is the sender_localpart of the application service {id:?}: belfry serve \
+             creates an empty account for it at its next start"
+        )?;
+    }
+    Ok(())
+}
+
+/// The application service whose sender has this name.
+fn service_of(config: &Config, name: &str) -> Result<Option<ApplicationService>, ConfigError> {
+    for source in &config.application_services {
+        let service = source.read()?;
+        if service.sender == *name {
+            return Ok(Some(service));
+        }
+    }
+    Ok(None)
 }
 
 /// Finds an account by its name.
@@ -192,6 +246,12 @@ fn last_admin(name: &str) -> CliError {
          belfry account role OTHER admin"
     )
     .into()
+}
+
+/// Parses a role.
+fn role_parser() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(Role::ALL.iter().map(|role| role.as_str()))
+        .try_map(|name| Role::from_name(&name).ok_or("unknown role"))
 }
 
 /// Reads or generates a password. Returns its hash, and the password itself if it was generated.

@@ -1,28 +1,56 @@
 //! `belfry app …`
 
+mod list;
+mod secret;
+mod show;
+
 use std::io::{Write, stdout};
 use std::sync::Arc;
 
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::app::App;
+use belfry_core::oauth::app::{App, Registration};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
+use serde_json::json;
 
-use super::{CliError, DatabaseUse, LIST_PAGE, audited, state};
+use super::output::{escape, json_line, print};
+use super::{CliError, DatabaseUse, audited};
 use crate::store::{Store, StoredApp};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
-    /// List apps: id, name, registration time, state
-    List,
-    /// Show an app
-    Show(Selector),
+    /// Add an app; its client secret is printed once
+    Add(Add),
+    /// List apps by id: id, name, registration time, state
+    List(list::List),
+    /// Show an app with its secrets' state and number of tokens
+    Show(show::Show),
+    /// Replace the client secret of an app; the new one is printed once
+    Secret(secret::Secret),
     /// Disable an app: reject its requests, codes and tokens
     Disable(Selector),
     /// Enable a disabled app
     Enable(Selector),
     /// Delete an app with its codes and tokens
     Delete(Selector),
+}
+
+#[derive(Args)]
+pub(super) struct Add {
+    /// The name that users see
+    name: String,
+    /// Redirect URI; may be repeated
+    #[arg(long = "redirect-uri", value_name = "URI", required = true)]
+    redirect_uris: Vec<String>,
+    /// Scopes that the app may request, separated by spaces
+    #[arg(long, default_value = "read")]
+    scopes: String,
+    /// URL of the app's website
+    #[arg(long, value_name = "URL", default_value = "", hide_default_value = true)]
+    website: String,
+    /// Print a line of JSON
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
@@ -34,69 +62,80 @@ pub(super) struct Selector {
 impl Command {
     pub(super) fn database_use(&self) -> DatabaseUse {
         match self {
-            Self::List | Self::Show(_) => DatabaseUse::Read,
-            Self::Disable(_) | Self::Enable(_) | Self::Delete(_) => DatabaseUse::Write,
+            Self::List(_) | Self::Show(_) => DatabaseUse::Read,
+            Self::Add(_)
+            | Self::Secret(_)
+            | Self::Disable(_)
+            | Self::Enable(_)
+            | Self::Delete(_) => DatabaseUse::Write,
         }
     }
 
     pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
         match self {
-            Self::List => list(store).await,
-            Self::Show(app) => show(&find(store, &app.id).await?),
+            Self::Add(app) => app.run(store, now).await,
+            Self::List(list) => list.run(store).await,
+            Self::Show(show) => show.run(store, now).await,
+            Self::Secret(secret) => secret.run(store, now).await,
             Self::Disable(app) => disable(store, &app.id, now, AuditKind::AppDisable).await,
             Self::Enable(app) => disable(store, &app.id, now, AuditKind::AppEnable).await,
             Self::Delete(app) => {
-                let App { id, details, .. } = find(store, &app.id).await?.app;
+                let app = find(store, &app.id).await?.app;
                 let store = audited(store, now, AuditKind::AppDelete);
-                let deleted = store.delete_app(id).await?.unwrap_or_default();
-                writeln!(
+                let deleted = store.delete_app(app.id).await?.unwrap_or_default();
+                Ok(writeln!(
                     stdout(),
-                    "app {id} ({}) deleted: {} tokens, {} codes, {} authorization requests",
-                    details.name,
+                    "app {} deleted: {} tokens, {} codes, {} authorization requests",
+                    title(&app),
                     deleted.tokens,
                     deleted.codes,
                     deleted.requests
-                )
-                .map_err(Into::into)
+                )?)
             }
         }
     }
 }
 
-async fn list(store: &Store) -> Result<(), CliError> {
-    let mut page = store.apps(0, LIST_PAGE).await?;
-    while let Some(last) = page.last().map(|last| last.app.id) {
-        for app in page {
-            let (id, name, state) = (app.app.id, &app.app.details.name, state(app.disabled_at));
-            writeln!(stdout(), "{id}\t{name}\t{}\t{state}", app.created_at)?;
-        }
-        page = store.apps(last, LIST_PAGE).await?;
+impl Add {
+    /// Adds an app that is valid for registration. It counts as used, so that it is never deleted
+    /// as unused.
+    async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
+        let registration = Registration {
+            client_name: self.name,
+            redirect_uris: self.redirect_uris,
+            scopes: vec![self.scopes],
+            website: self.website,
+        };
+        let details = registration.validate().map_err(|errors| {
+            let errors: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
+            errors.join(", ")
+        })?;
+        let store = audited(store, now, AuditKind::AppAdd);
+        let (app, secret) = store.create_app(now, details, Some(now)).await?;
+        let (client_id, secret) = (&app.client_id, secret.reveal());
+        let text = if self.json {
+            let id = app.id.to_string();
+            json_line(&json!({ "id": id, "client_id": client_id, "client_secret": secret }))
+        } else {
+            let title = title(&app);
+            format!("app {title} added\nclient_id: {client_id}\nclient_secret: {secret}\n")
+        };
+        Ok(print(&text)?)
     }
-    Ok(())
-}
-
-fn show(stored: &StoredApp) -> Result<(), CliError> {
-    let App { id, client_id, details } = &stored.app;
-    let mut out = stdout().lock();
-    writeln!(out, "id             {id}")?;
-    writeln!(out, "name           {}", details.name)?;
-    writeln!(out, "website        {}", details.website.as_deref().unwrap_or("-"))?;
-    writeln!(out, "client id      {client_id}")?;
-    writeln!(out, "scopes         {}", details.scopes)?;
-    for uri in &details.redirect_uris {
-        writeln!(out, "redirect URI   {}", uri.as_str())?;
-    }
-    writeln!(out, "registered     {}", stored.created_at)?;
-    Ok(writeln!(out, "state          {}", state(stored.disabled_at))?)
 }
 
 /// Disables or enables an app.
 async fn disable(store: &Store, id: &str, now: Timestamp, kind: AuditKind) -> Result<(), CliError> {
     let at = (kind == AuditKind::AppDisable).then_some(now);
-    let app = find(store, id).await?;
-    audited(store, now, kind).set_app_disabled_at(app.app.id, at).await?;
+    let app = find(store, id).await?.app;
+    audited(store, now, kind).set_app_disabled_at(app.id, at).await?;
     let state = if at.is_some() { "disabled" } else { "enabled" };
-    Ok(writeln!(stdout(), "app {} ({}) {state}", app.app.id, app.app.details.name)?)
+    Ok(writeln!(stdout(), "app {} {state}", title(&app))?)
+}
+
+/// The id and the name of an app.
+fn title(app: &App) -> String {
+    format!("{} ({})", app.id, escape(&app.details.name))
 }
 
 async fn find(store: &Store, id: &str) -> Result<StoredApp, CliError> {

@@ -1,14 +1,13 @@
 //! `belfry audit`
 
-use std::io::{Write, stdout};
-
 use clap::Args;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Span, SpanRelativeTo, Timestamp};
 use serde_json::json;
 
-use super::{CliError, account};
+use super::output::{json_line, print, text_line};
+use super::{CliError, account, or_dash};
 use crate::store::{AuditEvent, AuditFilter, Store};
 
 #[derive(Args)]
@@ -30,6 +29,9 @@ pub(super) struct Command {
     json: bool,
 }
 
+/// Number of events that are printed with one write.
+const PAGE: usize = 1000;
+
 impl Command {
     pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
         let account = match &self.account {
@@ -41,13 +43,12 @@ impl Command {
         };
         let since = self.since.as_deref().map(|text| parse_time(text, now)).transpose()?;
         let filter = AuditFilter { account, app: self.app, since };
-        let mut out = stdout().lock();
-        for event in store.audit_events(filter, self.limit).await? {
-            if self.json {
-                writeln!(out, "{}", to_json(&event))?;
-            } else {
-                writeln!(out, "{}", to_row(&event))?;
-            }
+        let events = store.audit_events(filter, self.limit).await?;
+        for page in events.chunks(PAGE) {
+            let rows = page.iter().map(|event| {
+                if self.json { json_line(&to_json(event)) } else { text_line(&columns(event)) }
+            });
+            print(&rows.collect::<String>())?;
         }
         Ok(())
     }
@@ -69,20 +70,24 @@ fn parse_time(text: &str, now: Timestamp) -> Result<Timestamp, String> {
     })
 }
 
-/// A row of the table: time, kind, outcome, count, account, app, address, request id and detail.
-fn to_row(event: &AuditEvent) -> String {
-    let AuditEvent { at, kind, outcome, origin, count, .. } = event;
+/// The columns: time, kind, outcome, count, account, app, address, request id and detail.
+fn columns(event: &AuditEvent) -> Vec<String> {
     let name_or_id = |name: &Option<String>, id: Option<i64>| match (name, id) {
         (Some(name), _) => name.clone(),
         (None, Some(id)) => format!("#{id}"),
         (None, None) => "-".to_owned(),
     };
-    let account = name_or_id(&event.account, event.account_id);
-    let app = name_or_id(&event.app, event.app_id);
-    let from = event.address.as_deref().unwrap_or(origin);
-    let request = event.request_id.as_deref().unwrap_or("-");
-    let detail = event.detail.as_deref().unwrap_or("-");
-    format!("{at}\t{kind}\t{outcome}\t{count}\t{account}\t{app}\t{from}\t{request}\t{detail}")
+    vec![
+        event.at.to_string(),
+        event.kind.clone(),
+        event.outcome.clone(),
+        event.count.to_string(),
+        name_or_id(&event.account, event.account_id),
+        name_or_id(&event.app, event.app_id),
+        event.address.as_ref().unwrap_or(&event.origin).clone(),
+        or_dash(event.request_id.as_ref()),
+        or_dash(event.detail.as_ref()),
+    ]
 }
 
 fn to_json(event: &AuditEvent) -> serde_json::Value {

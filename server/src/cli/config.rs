@@ -29,6 +29,7 @@ pub(super) fn run(config: &Config) -> Result<(), CliError> {
     let or = |setting: Option<String>, default: &str| setting.unwrap_or_else(|| default.to_owned());
     let operators: Vec<_> = config.operator_addresses.iter().map(ToString::to_string).collect();
     let on_main_address = format!("on the main address, for {}", operators.join(", "));
+    let policy = |policy| format!("{policy:?}").to_lowercase();
     let mut out = stdout().lock();
     let rows = [
         ("listen", config.listen.to_string()),
@@ -47,7 +48,8 @@ pub(super) fn run(config: &Config) -> Result<(), CliError> {
             "query_tokens",
             if config.oauth.query_tokens { "accepted" } else { "rejected" }.to_owned(),
         ),
-        ("registration", format!("{:?}", config.registration).to_lowercase()),
+        ("registration", policy(config.registration)),
+        ("apps", format!("registration {}", policy(config.app_registration))),
         ("tls", or(tls.map(|tls| tls.certificate.display().to_string()), "none; plain HTTP")),
         ("metrics", or(config.metrics_listen.map(|address| address.to_string()), &on_main_address)),
         ("security.txt", or(config.security.contact.first().map(Url::to_string), "none")),

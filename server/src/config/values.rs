@@ -22,14 +22,14 @@ pub enum LimitMode {
     Off,
 }
 
-/// Who can create accounts.
+/// Who can create accounts, or register apps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RegistrationPolicy {
     /// Anybody, through the API.
     #[default]
     Open,
-    /// Only the operator, by `belfry account add`.
+    /// Only the operator, by `belfry account add` or `belfry app add`.
     Closed,
 }
 

@@ -13,6 +13,8 @@ impl Config {
     /// Warnings for the operator, at start and in `belfry config check`.
     pub fn warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
         let is_public = !is_local_host(base_url.host());
+        let is_open = |policy| policy == RegistrationPolicy::Open;
+        let open = (is_open(self.registration), is_open(self.app_registration));
         let has_expired = self.security.expires.is_some_and(|expiry| expiry <= now);
         let checks = [
             (
@@ -26,7 +28,13 @@ impl Config {
                  clear text; use a proxy with HTTPS, or [tls]",
             ),
             (
-                is_public && self.registration == RegistrationPolicy::Open,
+                is_public && open == (true, true),
+                "registration is open: everybody who reaches this server can create accounts and \
+                 register apps; set registration = \"closed\" and app_registration = \"closed\" if \
+                 only the operator should",
+            ),
+            (
+                is_public && open == (true, false),
                 "registration is open: everybody who reaches this server can create accounts; set \
                  registration = \"closed\" if only the operator should",
             ),
@@ -94,7 +102,12 @@ mod tests {
             ("listen = '0.0.0.0:80'\nregistration = 'closed'", "clear text"),
             (
                 "base_url = 'https://ring.example'\ntrusted_proxies = ['127.0.0.1']",
-                "registration is open",
+                "create accounts and register apps",
+            ),
+            (
+                "base_url = 'https://ring.example'\ntrusted_proxies = ['127.0.0.1']\n\
+                 app_registration = 'closed'",
+                "can create accounts; set",
             ),
             ("database = 'postgres://db/belfry'", "PostgreSQL on another host"),
             ("database = 'postgres://db/belfry?sslmode=prefer'", "PostgreSQL on another host"),

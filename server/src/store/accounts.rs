@@ -74,6 +74,10 @@ macro_rules! select {
 }
 pub(super) use select;
 
+mod list;
+
+pub use self::list::AccountListFilter;
+
 from_row!(Account {
     id,
     name,
@@ -145,6 +149,7 @@ impl Store {
         name: String,
         email: Option<Email>,
         password: String,
+        role: Role,
     ) -> Result<Account, AddAccountError> {
         let (email, unverified_email) = match email {
             Some(Email::Verified(email)) => (Some(email.to_lowercase()), None),
@@ -157,7 +162,7 @@ impl Store {
             email,
             unverified_email,
             password,
-            role: Role::User,
+            role,
             created_at: now,
             signed_in_at: None,
             disabled_at: None,
@@ -201,13 +206,6 @@ impl Store {
     pub async fn account_by_email(&self, email: &str) -> Result<Option<Account>, StoreError> {
         let email = email.to_lowercase();
         self.read_one(sql(select!("where email = $1"), [email.into()])).await
-    }
-
-    /// A page of accounts with names after `after`, in order of name.
-    pub async fn accounts(&self, after: &str, limit: i64) -> Result<Vec<Account>, StoreError> {
-        let page =
-            sql(select!("where name > $1 order by name limit $2"), [after.into(), limit.into()]);
-        self.read_all(page).await
     }
 
     /// Records the audit events of an account that is not changed.

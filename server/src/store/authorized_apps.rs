@@ -23,9 +23,11 @@ pub struct AuthorizedApp {
     pub scopes: Scopes,
     /// When the oldest token was issued.
     pub since: Timestamp,
+    /// The number of its tokens.
+    pub tokens: i64,
 }
 
-from_row!(AuthorizedApp { app_id, client_id, name, website, scopes, since });
+from_row!(AuthorizedApp { app_id, client_id, name, website, scopes, since, tokens });
 
 impl Store {
     /// The apps with a valid token of this account, in order of id.
@@ -35,9 +37,8 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<AuthorizedApp>, StoreError> {
         let select = sql(
-            "select p.id, p.client_id, p.name, p.website, t.scopes, min(t.created_at) \
-             from tokens t join apps p on p.id = t.app_id \
-             where t.account_id = $1 and t.revoked_at is null \
+            "select p.id, p.client_id, p.name, p.website, t.scopes, min(t.created_at), \
+             count(*) from tokens t join apps p on p.id = t.app_id where t.account_id = $1 and t.revoked_at is null \
              and (t.expires_at is null or t.expires_at > $2) and p.disabled_at is null \
              group by p.id, p.client_id, p.name, p.website, t.scopes order by p.id, t.scopes",
             [account.into(), now.into()],
@@ -48,6 +49,7 @@ impl Store {
                 Some(last) => {
                     last.scopes = last.scopes.iter().chain(next.scopes.iter()).collect();
                     last.since = last.since.min(next.since);
+                    last.tokens += next.tokens;
                 }
                 None => all.push(next),
             }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::admins::{is_not_last_admin, lock_admins, select_id};
+use super::apps::app_event;
 use super::audit::insert_event;
 use super::engine::{Batch, Rows, sql};
 use super::invalidation::Invalidation;
@@ -100,15 +101,8 @@ impl Store {
 
     /// Deletes an app and everything that it was granted; `None` if there is none with this id.
     pub async fn delete_app(&self, id: i64) -> Result<Option<DeletedRows>, StoreError> {
-        let event = sql(
-            insert_event!(
-                "cast(null as bigint) as account_id, id as app_id, 1 as number from apps \
-                 where id = $9"
-            ),
-            [id.into()],
-        );
         let batch = Batch::default()
-            .and_events(&self.entries, &event)
+            .and_events(&self.entries, &app_event(id))
             .and(sql("delete from apps where id = $1 returning id", [id.into()]))
             .and(sql("delete from codes where app_id = $1 returning lookup", [id.into()]))
             .and(sql("delete from tokens where app_id = $1 returning lookup", [id.into()]))

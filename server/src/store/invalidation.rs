@@ -11,7 +11,7 @@ pub(crate) enum Invalidation {
     Access(i64, Option<i64>),
     /// The rulesets of one account.
     Rules(i64),
-    /// All apps. They had no tokens.
+    /// All apps, but not their tokens.
     Apps,
     /// All entries, because an account or an app changed.
     Everything,

@@ -23,15 +23,16 @@ use self::connections::Connections;
 use self::listen::Listener;
 use super::cache::Cache;
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
-use super::migrations::{self, SchemaPolicy};
-use super::{Options, SecretUrl, StoreError};
+use super::migrations;
+use super::{Access, Options, SecretUrl, StoreError};
 
 /// A PostgreSQL database.
 pub(super) struct Postgres {
     connections: Connections,
     cache: Arc<Cache>,
     node_id: Arc<listen::NodeId>,
-    _listener: AbortOnDropHandle<()>,
+    /// `None` if the database is only read.
+    _listener: Option<AbortOnDropHandle<()>>,
 }
 
 impl Postgres {
@@ -48,7 +49,7 @@ impl Postgres {
         config.application_name("belfry").connect_timeout(options.timeout);
         let tls = tls(&mut config).map_err(failed)?;
 
-        let migrating = migrate(&config, tls.clone(), options.schema, now, &database);
+        let migrating = migrate(&config, tls.clone(), options, now, &database);
         tokio::time::timeout(Duration::from_mins(1), migrating)
             .await
             .unwrap_or_else(|_| Err(StoreError::Failed("no response within 60 seconds".into())))
@@ -60,6 +61,9 @@ impl Postgres {
         connections::set_server_timeouts(&mut config, options.timeout);
         let connections = Connections::new(&config, tls.clone(), options).map_err(failed)?;
         let node_id = Arc::new(listen::NodeId::new());
+        if options.access == Access::Read {
+            return Ok(Self { connections, cache, node_id, _listener: None });
+        }
         let listener = Listener {
             config,
             tls,
@@ -68,7 +72,7 @@ impl Postgres {
             node_id: Arc::clone(&node_id),
             is_reported: AtomicBool::new(false),
         };
-        Ok(Self { connections, cache, node_id, _listener: listener.start() })
+        Ok(Self { connections, cache, node_id, _listener: Some(listener.start()) })
     }
 }
 
@@ -146,11 +150,12 @@ fn read_row(row: &tokio_postgres::Row) -> Result<Row, tokio_postgres::Error> {
     row.columns().iter().enumerate().map(value).collect::<Result<_, _>>().map(Row::new)
 }
 
-/// Applies the pending migrations in a transaction under an advisory lock (an arbitrary number).
+/// Applies the pending migrations in a transaction under an advisory lock (an arbitrary number). If
+/// the database is only read, its version is checked without the lock.
 async fn migrate(
     config: &Config,
     tls: MakeRustlsConnect,
-    schema: SchemaPolicy,
+    options: &Options,
     now: Timestamp,
     database: &str,
 ) -> Result<(), StoreError> {
@@ -165,10 +170,17 @@ async fn migrate(
              create it with `create database … encoding 'UTF8'`"
         )));
     }
+    let newest = "select coalesce(max(number), 0) from migrations";
+    if options.access == Access::Read {
+        let has_schema = "select to_regclass('migrations') is not null";
+        let has_schema: bool = client.query_one(has_schema, &[]).await?.try_get(0)?;
+        let found = if has_schema { client.query_one(newest, &[]).await?.try_get(0)? } else { 0 };
+        return options.schema.pending(database, found).map(drop);
+    }
     client.batch_execute("begin; select pg_advisory_xact_lock(108170537071225)").await?;
     client.batch_execute(migrations::TABLE).await?;
-    let newest = client.query_one("select coalesce(max(number), 0) from migrations", &[]).await?;
-    for migration in schema.pending(database, newest.try_get(0)?)? {
+    let newest = client.query_one(newest, &[]).await?;
+    for migration in options.schema.pending(database, newest.try_get(0)?)? {
         client.batch_execute(migration.postgres).await?;
         let insert = "insert into migrations values ($1, $2)";
         client.execute(insert, &[&migration.number, &now.as_second()]).await?;

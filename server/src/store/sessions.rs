@@ -23,6 +23,17 @@ pub struct Session {
     pub lang: Option<String>,
 }
 
+/// The sessions of an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionUse {
+    /// The number of sessions that have not expired.
+    pub count: i64,
+    /// When one of them was last used.
+    pub last_used_at: Option<Timestamp>,
+}
+
+from_row!(SessionUse { count, last_used_at });
+
 from_row!(Session { account_id, created_at, seen_at, expires_at, lang });
 
 impl Store {
@@ -74,6 +85,19 @@ impl Store {
             [secret.lookup.into(), now.into()],
         );
         self.read_secret(secret, select).await
+    }
+
+    /// The number of sessions of an account and their last use.
+    pub async fn session_use(
+        &self,
+        account: i64,
+        now: Timestamp,
+    ) -> Result<SessionUse, StoreError> {
+        let count = sql(
+            "select count(*), max(seen_at) from sessions where account_id = $1 and expires_at > $2",
+            [account.into(), now.into()],
+        );
+        self.read_one(count).await?.ok_or(StoreError::Unreadable("count"))
     }
 
     /// Updates the last use and the expiry of a session.

@@ -18,7 +18,7 @@ use std::thread;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, ready};
 use jiff::Timestamp;
 use rusqlite::{Connection, ErrorCode, OpenFlags, types};
 use tokio::sync::oneshot;
@@ -42,7 +42,8 @@ pub(super) struct Sqlite {
 
 struct Queues {
     reads: mpsc::Sender<reader::Job>,
-    writes: mpsc::Sender<writer::Job>,
+    /// `None` if the file is only read.
+    writes: Option<mpsc::Sender<writer::Job>>,
 }
 
 impl Sqlite {
@@ -75,9 +76,36 @@ impl Sqlite {
             .name("sqlite-writer".to_owned())
             .spawn(move || writer::run(&connection, wal, &queue, &cache))
             .map_err(|error| open_error(path, &error))?;
+        let readers = (0..reader::count()).map(|_| open_reader(path));
+        let (reads, readers) = reader::start(readers).map_err(|error| open_error(path, &error))?;
+        let queues = Queues { reads, writes: Some(writes) };
+        Ok(Self { queues: Some(queues), readers, writer: Some(thread) })
+    }
+
+    /// Opens an existing file for reading. Readers of a WAL do not wait for writers.
+    pub(super) fn open_for_reading(path: &Path, schema: SchemaPolicy) -> Result<Self, StoreError> {
+        let name = path.display().to_string();
+        if !path.exists() {
+            schema.pending(&name, 0)?;
+        }
+        wal::check(path).map_err(|reason| open_error(path, &reason))?;
+        let failed = |error: rusqlite::Error| open_error(path, &describe(&error));
+        let mut connection = open_reader(path).map_err(failed)?;
+        let mut version = schema_version(&connection);
+        // Without write access to the directory SQLite cannot create the files of the WAL, which
+        // are not needed if the WAL is empty.
+        let is_read_only = |error: &rusqlite::Error| {
+            let code = error.sqlite_error_code();
+            matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
+        };
+        if version.as_ref().is_err_and(is_read_only) && wal::Wal::of(path).bytes() == 0 {
+            connection = wal::open_without_log(path).map_err(failed)?;
+            version = schema_version(&connection);
+        }
+        schema.pending(&name, version.map_err(failed)?)?;
         let (reads, readers) =
-            reader::start(|| open_reader(path)).map_err(|error| open_error(path, &error))?;
-        Ok(Self { queues: Some(Queues { reads, writes }), readers, writer: Some(thread) })
+            reader::start([Ok(connection)]).map_err(|error| open_error(path, &error))?;
+        Ok(Self { queues: Some(Queues { reads, writes: None }), readers, writer: None })
     }
 }
 
@@ -95,8 +123,12 @@ impl Engine for Sqlite {
     }
 
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>> {
+        let Some(writes) = self.queues.as_ref().and_then(|queues| queues.writes.as_ref()) else {
+            let error = StoreError::Failed("the database was opened for reading".to_owned());
+            return ready(Err(error)).boxed();
+        };
         let (reply, outcome) = oneshot::channel();
-        drop(self.queues.as_ref().map(|to| to.writes.send(writer::Job { batch, reply })));
+        drop(writes.send(writer::Job { batch, reply }));
         receive(outcome).boxed()
     }
 }
@@ -193,6 +225,17 @@ fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+/// The newest migration of a database; 0 if it has no schema.
+fn schema_version(connection: &Connection) -> rusqlite::Result<i64> {
+    let has_schema = "select exists (select 1 from sqlite_schema where name = 'migrations')";
+    if connection.query_row(has_schema, [], |row| row.get(0))? {
+        let newest = "select coalesce(max(number), 0) from migrations";
+        connection.query_row(newest, [], |row| row.get(0))
+    } else {
+        Ok(0)
+    }
+}
+
 /// Applies the pending migrations in one transaction. The transaction is also the lock: another
 /// process that starts at the same time waits and then finds nothing to do.
 fn migrate(
@@ -206,9 +249,7 @@ fn migrate(
         .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
         .map_err(failed)?;
     transaction.execute_batch(migrations::TABLE).map_err(failed)?;
-    let found = transaction
-        .query_row("select coalesce(max(number), 0) from migrations", [], |row| row.get(0))
-        .map_err(failed)?;
+    let found = schema_version(&transaction).map_err(failed)?;
     for migration in schema.pending(&path.display().to_string(), found)? {
         transaction.execute_batch(migration.sqlite).map_err(failed)?;
         transaction

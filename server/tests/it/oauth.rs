@@ -18,6 +18,7 @@ mod passwords;
 mod races;
 mod removal;
 mod revoke;
+mod secret_rotation;
 mod secrets;
 mod sign_in;
 mod token;

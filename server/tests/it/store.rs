@@ -47,6 +47,7 @@ conformance! {
         a_name_or_email_can_only_be_used_once,
         of_concurrent_registrations_of_a_name_one_succeeds,
         accounts_are_listed_by_name_in_pages,
+        accounts_are_listed_by_state_role_name_and_email,
         disabling_an_account_is_stored_and_ends_its_sessions,
         the_account_of_an_application_service_request_is_current,
         a_new_password_ends_the_sessions,
@@ -64,6 +65,9 @@ conformance! {
         an_app_is_read_back_as_it_was_added,
         a_client_id_can_only_be_used_once,
         apps_are_listed_in_pages,
+        apps_are_listed_by_state_name_and_use,
+        a_rotated_secret_replaces_the_one_before_and_keeps_it_for_some_time,
+        the_valid_tokens_of_an_app_are_counted,
         a_disabled_app_is_reported_at_once_also_by_its_tokens,
     }
     tokens::{
@@ -121,6 +125,7 @@ conformance! {
         an_ended_session_is_not_found,
         a_session_is_added_only_for_the_current_password,
         a_sign_in_is_recorded_with_its_session,
+        the_sessions_of_an_account_are_counted_until_they_expire,
     }
     rulesets::{
         an_account_without_rules_has_no_documents,
@@ -140,6 +145,7 @@ conformance! {
         revoked_and_expired_tokens_are_deleted_after_30_days,
         apps_that_never_issued_anything_are_deleted_after_30_days,
         the_oldest_unused_apps_are_deleted_when_there_are_too_many,
+        an_app_added_by_the_operator_is_never_deleted_as_unused,
         a_sweep_deletes_more_rows_than_a_batch,
         nothing_is_deleted_after_a_clock_jump,
         of_concurrent_sweeps_one_runs,

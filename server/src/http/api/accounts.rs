@@ -51,7 +51,7 @@ pub(crate) async fn sign_up(
     let store = state.store.audited([audit.success(AuditKind::SignUp)]);
     // Another account may have the same unverified address. An error would reveal that it exists.
     let email = Some(Email::Unverified(email));
-    let created = store.create_account(state.clock.now(), username, email, hash).await;
+    let created = store.create_account(state.clock.now(), username, email, hash, Role::User).await;
     let account = created.map_err(|error| match error {
         AddAccountError::Store(error) => error.into(),
         _ => rejected(Field::Username, FieldError::Taken),

@@ -9,14 +9,13 @@ use belfry_core::secret::SplitToken;
 use serde::Serialize;
 
 use crate::app::AppState;
+use crate::config::RegistrationPolicy;
 use crate::http::error::{ApiError, CommonError};
 use crate::http::extract::bearer::Bearer;
 use crate::http::extract::form::Form;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::respond::json::Json;
 use crate::language::Language;
-use crate::random;
-use crate::store::{AddAppOutcome, StoredApp};
 
 /// Mastodon's `CredentialApplication`, with its fields in the same order.
 #[derive(Serialize)]
@@ -71,23 +70,15 @@ pub(crate) async fn register(
     language: Language,
     Form(pairs): Form,
 ) -> Result<Json<Application>, ApiError> {
+    if state.config.app_registration == RegistrationPolicy::Closed {
+        return Err(ApiError::AppRegistrationClosed);
+    }
     guard.app_registration().await?;
     let checked = Registration::from_pairs(pairs).validate();
     let details = checked.map_err(|invalid| ApiError::invalid_app(&invalid, language))?;
-    let now = state.clock.now();
-    let secret = random::secret(now);
-    let client_id = random::secret(now).reveal().to_owned();
-    let mut app = StoredApp {
-        app: App { id: random::id(now), client_id, details },
-        secret: secret.hashed(),
-        created_at: now,
-        disabled_at: None,
-    };
     let store = state.store.audited([guard.audit.success(AuditKind::AppRegister)]);
-    while store.add_app(&app).await? == AddAppOutcome::IdTaken {
-        app.app.id = random::id(now);
-    }
-    Ok(Json(Application::new(app.app, Some(&secret))))
+    let (app, secret) = store.create_app(state.clock.now(), details, None).await?;
+    Ok(Json(Application::new(app, Some(&secret))))
 }
 
 /// `GET /api/v1/apps/verify_credentials`: for any valid token of the app, whatever its scopes.

@@ -39,6 +39,8 @@ pub(crate) enum ApiError {
     RecordNotFound,
     #[error("Validation failed: The last admin cannot be disabled or deleted")]
     LastAdmin,
+    #[error("App registration is closed on this server; only its operator can add apps")]
+    AppRegistrationClosed,
     /// Validation failed: a sentence, and the errors of each field.
     #[error("{0}")]
     Invalid(String, Option<Value>),
@@ -56,6 +58,7 @@ impl IntoResponse for ApiError {
             | Self::OutsideScopes
             | Self::AppTokenRequired
             | Self::RegistrationClosed
+            | Self::AppRegistrationClosed
             | Self::NotAllowed => StatusCode::FORBIDDEN,
             Self::RecordNotFound => StatusCode::NOT_FOUND,
             Self::MissingToken | Self::InvalidToken | Self::Token(_) => StatusCode::UNAUTHORIZED,

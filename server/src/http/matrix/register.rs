@@ -6,7 +6,7 @@ use axum::extract::{RawQuery, State};
 use belfry_core::audit::AuditKind;
 use belfry_core::json::JsonError;
 use belfry_core::matrix::{RegisterRequest, RegistrationStage, user_id};
-use belfry_core::oauth::account::{self, check_free_name, check_password};
+use belfry_core::oauth::account::{self, Role, check_free_name, check_password};
 use belfry_core::percent;
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ pub(crate) async fn register(
     guard.sign_up().await?;
     let hash = state.passwords.hash(password).await?;
     let store = state.store.audited([guard.audit.success(AuditKind::SignUp)]);
-    let created = store.create_account(state.clock.now(), name, None, hash).await;
+    let created = store.create_account(state.clock.now(), name, None, hash, Role::User).await;
     let account = created.map_err(|error| match error {
         AddAccountError::Store(error) => error.into(),
         _ => MatrixError::Username(account::FieldError::Taken),

@@ -29,8 +29,11 @@ pub(crate) async fn authenticate(
     let presented = SplitToken::parse(credentials.client_secret.reveal());
     let presented = presented.map(|secret| secret.hashed());
     let known = app.as_ref().map(|app| app.app.id);
-    let authenticated =
-        app.filter(|app| Some(app.secret) == presented && app.disabled_at.is_none());
+    let now = state.clock.now();
+    let authenticated = app.filter(|app| {
+        let is_accepted = presented.is_some_and(|secret| app.secrets.accepts(secret, now));
+        is_accepted && app.disabled_at.is_none()
+    });
     if let Some(app) = authenticated {
         return Ok(app.app.clone());
     }

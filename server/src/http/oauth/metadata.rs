@@ -6,19 +6,22 @@ use axum::routing::MethodRouter;
 use belfry_core::oauth::metadata::document;
 
 use crate::app::AppState;
+use crate::config::RegistrationPolicy;
 use crate::http::paths;
 use crate::http::respond::json::constant;
 
 /// The route of the metadata.
 pub(crate) fn metadata(state: &AppState) -> MethodRouter<Arc<AppState>> {
     let documentation = state.config.oauth.documentation_url.as_str();
-    let endpoints = [
+    let mut endpoints = vec![
         ("authorization_endpoint", paths::AUTHORIZE),
         ("token_endpoint", paths::TOKEN),
-        ("app_registration_endpoint", paths::APPS),
         ("revocation_endpoint", paths::REVOKE),
         ("userinfo_endpoint", paths::USERINFO),
         ("introspection_endpoint", paths::INTROSPECT),
     ];
+    if state.config.app_registration == RegistrationPolicy::Open {
+        endpoints.push(("app_registration_endpoint", paths::APPS));
+    }
     constant(&document(&state.base_url.to_string(), &endpoints, documentation))
 }

@@ -18,16 +18,20 @@ pub(super) struct Job {
 /// The queue of the threads, and the threads.
 type Readers = (mpsc::Sender<Job>, Vec<JoinHandle<()>>);
 
-/// Starts the threads. They end when the sender is dropped.
+/// The number of threads of a server.
+pub(super) fn count() -> usize {
+    thread::available_parallelism().map_or(2, usize::from).clamp(2, 8)
+}
+
+/// Starts a thread for each connection. They end when the sender is dropped.
 pub(super) fn start(
-    open: impl Fn() -> rusqlite::Result<Connection>,
+    connections: impl IntoIterator<Item = rusqlite::Result<Connection>>,
 ) -> Result<Readers, Box<dyn std::error::Error>> {
     let (sender, jobs) = mpsc::channel();
     let jobs = Arc::new(Mutex::new(jobs));
-    let count = thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
-    let mut threads = Vec::with_capacity(count);
-    for _ in 0..count {
-        let connection = open()?;
+    let mut threads = Vec::new();
+    for connection in connections {
+        let connection = connection?;
         let jobs = Arc::clone(&jobs);
         let thread = thread::Builder::new().name("sqlite-reader".to_owned());
         threads.push(thread.spawn(move || run(&connection, &jobs))?);

@@ -8,7 +8,7 @@ async fn without_its_writer_thread_the_database_is_unavailable_and_not_ready() {
     let mut sqlite =
         Sqlite::open(&path, SchemaPolicy::Migrate, cache, Timestamp::UNIX_EPOCH).unwrap();
     // The thread ends when its queue is closed. Nobody receives from the other one.
-    sqlite.queues.as_mut().unwrap().writes = mpsc::channel().0;
+    sqlite.queues.as_mut().unwrap().writes = Some(mpsc::channel().0);
     sqlite.writer.take().unwrap().join().unwrap();
     let engine = CheckedEngine::new(Box::new(sqlite));
 

@@ -149,11 +149,16 @@ fn file_generation(database: &Path) -> Option<u32> {
     }
     // Not read directly: closing the file would release the locks of another connection of this
     // process.
+    let connection = open_without_log(database).ok()?;
+    read_pragma(&connection, "user_version").ok()
+}
+
+/// Opens a database file for reading as if it had no log.
+pub(super) fn open_without_log(database: &Path) -> rusqlite::Result<Connection> {
     let path = database.to_string_lossy().replace('%', "%25").replace('?', "%3f");
     let uri = format!("file:{}?immutable=1", path.replace('#', "%23"));
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    let connection = Connection::open_with_flags(uri, flags).ok()?;
-    read_pragma(&connection, "user_version").ok()
+    Connection::open_with_flags(uri, flags)
 }
 
 impl Wal {

@@ -1,14 +1,11 @@
 //! Files that a command reads: whose they are, and who else can read them.
 
 use std::fs::{Permissions, set_permissions, write};
-use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
-use std::process::Stdio;
 
 use super::Workspace;
 use crate::support::Process;
-use crate::support::process::belfry;
 
 fn set_mode(path: &Path, mode: u32) {
     set_permissions(path, Permissions::from_mode(mode)).unwrap();
@@ -73,31 +70,4 @@ fn files_with_secrets_that_everybody_can_read_cause_a_warning() {
     write(workspace.path().join("belfry.toml"), "registration = 'closed'").unwrap();
     set_mode(&workspace.path().join("belfry.toml"), 0o644);
     assert!(!workspace.run(&["config", "check"]).contains("warning"), "it contains no secret");
-}
-
-/// Arguments are visible to every user of the machine.
-#[test]
-fn a_token_can_be_revoked_without_naming_it_in_the_arguments() {
-    let workspace = Workspace::sqlite();
-    workspace.run(&["account", "add", "alice"]);
-    let revoke = |argument: &str, input: &str| {
-        let mut child = belfry(workspace.path(), &["token", "revoke", argument])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
-        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
-    };
-    for argument in ["--stdin", "-"] {
-        let token = workspace.run(&["token", "issue", "alice"]);
-        assert_eq!(revoke(argument, &token), "token revoked\n");
-        assert_eq!(
-            revoke(argument, "x\n"),
-            "belfry: no such token: it is incomplete, or it was deleted with its app or account\n"
-        );
-    }
-    assert!(revoke("--stdin=x", "").contains("error: "));
 }

@@ -1,10 +1,13 @@
 //! `POST /api/v1/apps` and `GET /api/v1/apps/verify_credentials`.
 
 use axum::http::StatusCode;
+use belfry::config::RegistrationPolicy;
+use belfry::store::AppListFilter;
 use serde_json::{Value, json};
 
 use crate::support::browser::form;
 use crate::support::client::address;
+use crate::support::service::config;
 use crate::support::{Service, TestClient, TestResponse};
 
 const URI: &str = "https://app.example/cb";
@@ -46,6 +49,26 @@ async fn a_registered_app_gets_an_id_a_secret_and_its_data() {
     });
     assert_eq!(app, expected);
     assert_eq!(response.header("cache-control"), "private, no-store");
+}
+
+/// Apps that exist continue to work.
+#[tokio::test]
+async fn when_app_registration_is_closed_only_the_operator_adds_apps() {
+    let service = Service::start().await;
+    let client = service.client().await;
+    let closed = config(|config| config.app_registration = RegistrationPolicy::Closed);
+    let service = service.restart(closed).await;
+    let fields = [("client_name", "A"), ("redirect_uris", URI)];
+    let response = register(&service.anonymous(), &fields).await;
+    let error = "App registration is closed on this server; only its operator can add apps";
+    assert_eq!(response.expect(StatusCode::FORBIDDEN), json!({ "error": error }));
+    let apps = service.store().apps(&AppListFilter::default(), 0, 9).await.unwrap();
+    assert_eq!(apps.len(), 1, "nothing was registered");
+
+    let grant = ("grant_type", "client_credentials");
+    let fields = [("client_id", &*client.id), ("client_secret", &*client.secret), grant];
+    let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
+    assert_eq!(http.send("POST /oauth/token", form(&fields)).await.status, 200);
 }
 
 #[tokio::test]
@@ -97,7 +120,7 @@ async fn all_registration_errors_are_reported_at_once() {
         let body = response.expect(StatusCode::UNPROCESSABLE_ENTITY);
         assert_eq!(body, json!({ "error": error }));
     }
-    assert!(service.store().apps(0, 9).await.unwrap().is_empty());
+    assert!(service.store().apps(&AppListFilter::default(), 0, 9).await.unwrap().is_empty());
 }
 
 #[tokio::test]

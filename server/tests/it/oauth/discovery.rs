@@ -1,6 +1,7 @@
 //! Server metadata, instance information and nodeinfo.
 
 use axum::http::StatusCode;
+use belfry::config::RegistrationPolicy;
 use serde_json::{Value, json};
 
 use crate::support::Service;
@@ -42,6 +43,24 @@ async fn the_metadata_has_every_field_of_the_contract() {
         "authorization_response_iss_parameter_supported": true,
     });
     assert_eq!(response.expect(StatusCode::OK), expected);
+}
+
+#[tokio::test]
+async fn the_metadata_of_a_server_without_app_registration_names_no_endpoint_for_it() {
+    let closed = config(|config| config.app_registration = RegistrationPolicy::Closed);
+    let metadata = async |service: &Service| {
+        let response = service.anonymous().get("/.well-known/oauth-authorization-server").await;
+        response.expect(StatusCode::OK)
+    };
+    let mut expected = metadata(&Service::start().await).await;
+    expected.as_object_mut().unwrap().remove("app_registration_endpoint").unwrap();
+    let service = Service::with(closed).await;
+    assert_eq!(metadata(&service).await, expected);
+    for path in ["/api/v1/instance", "/api/v2/instance", "/.well-known/nodeinfo"] {
+        let open = Service::start().await.anonymous().get(path).await;
+        let closed = service.anonymous().get(path).await;
+        assert_eq!(closed.expect(StatusCode::OK), open.expect(StatusCode::OK), "{path}");
+    }
 }
 
 // Host header injection.

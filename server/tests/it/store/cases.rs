@@ -71,8 +71,9 @@ pub(super) fn app(id: i64, client_id: &str) -> StoredApp {
     };
     StoredApp {
         app: App { id, client_id: client_id.to_owned(), details },
-        secret: hashed("client secret"),
+        secrets: hashed("client secret").into(),
         created_at: at(1_700_000_000),
+        used_at: None,
         disabled_at: None,
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use belfry::store::Database;
-use belfry::store::{Account, Store};
+use belfry::store::{Account, AccountListFilter, Store};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 
@@ -37,7 +37,7 @@ async fn every_acknowledged_write_survives_a_kill() {
     let mut found = Vec::new();
     loop {
         let after = found.last().map_or("", |account: &Account| &account.name).to_owned();
-        let page = store.accounts(&after, 1000).await.unwrap();
+        let page = store.accounts(&AccountListFilter::default(), &after, 1000).await.unwrap();
         if page.is_empty() {
             break;
         }

@@ -71,6 +71,23 @@ async fn access_revoked_on_one_node_ends_on_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_client_secret_rotated_on_one_node_is_rotated_on_the_other() {
+    let Some((_database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    let accepts = async |secret| {
+        let app = other.app_by_client_id("client").await.unwrap().unwrap();
+        app.secrets.accepts(hashed(secret), at(1))
+    };
+    assert!(accepts("client secret").await, "and it is cached now");
+    one.rotate_app_secret(1, hashed("new"), Some(at(2))).await.unwrap();
+    wait_until("the other node invalidated its cache", async || accepts("new").await).await;
+    assert!(accepts("client secret").await, "until its time");
+    one.rotate_app_secret(1, hashed("newer"), None).await.unwrap();
+    wait_until("the other node invalidated its cache", async || accepts("newer").await).await;
+    assert!(!accepts("client secret").await && !accepts("new").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn rules_written_on_one_node_are_read_on_the_other() {
     let Some((_database, one, other)) = two_nodes().await else { return };
     assert!(other.rulesets(7).await.unwrap().is_empty());

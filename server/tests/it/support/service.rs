@@ -140,8 +140,9 @@ impl Service {
         };
         let app = StoredApp {
             app: App { id: 1, client_id: "tests".to_owned(), details },
-            secret: random::secret(self.now()).hashed(),
+            secrets: random::secret(self.now()).hashed().into(),
             created_at: self.now(),
+            used_at: None,
             disabled_at: None,
         };
         self.store().add_app(&app).await.unwrap();

@@ -1,7 +1,8 @@
 //! Accounts.
 
 use belfry::store::{
-    Account, AccountUpdate, AddAccountError, ExistingAccess, SignInOutcome, Store, UpdateOutcome,
+    Account, AccountListFilter, AccountUpdate, AddAccountError, ExistingAccess, SignInOutcome,
+    State, Store, UpdateOutcome,
 };
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::grant::Grant;
@@ -52,7 +53,7 @@ pub(in crate::store) async fn of_concurrent_registrations_of_a_name_one_succeeds
     })
     .await;
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
-    assert_eq!(store.accounts("", 10).await.unwrap().len(), 1);
+    assert_eq!(store.accounts(&AccountListFilter::default(), "", 10).await.unwrap().len(), 1);
 }
 
 pub(in crate::store) async fn accounts_are_listed_by_name_in_pages(store: Store) {
@@ -60,11 +61,58 @@ pub(in crate::store) async fn accounts_are_listed_by_name_in_pages(store: Store)
         store.add_account(&account(id, name)).await.unwrap();
     }
     let names = async |after, limit| {
-        let page = store.accounts(after, limit).await.unwrap();
+        let page = store.accounts(&AccountListFilter::default(), after, limit).await.unwrap();
         page.into_iter().map(|account| account.name).collect::<Vec<_>>()
     };
     assert_eq!(names("", 2).await, ["alice", "bob"]);
     assert_eq!(names("bob", 2).await, ["carol"]);
+}
+
+pub(in crate::store) async fn accounts_are_listed_by_state_role_name_and_email(store: Store) {
+    for (id, name) in [(1, "alice"), (2, "bob"), (3, "b_b"), (4, "bobby"), (5, "carol.b")] {
+        let new = match id {
+            1 => Account { role: Role::Admin, ..account(id, name) },
+            4 => {
+                let unverified_email = Some("carol@example.org".to_owned());
+                Account { email: None, unverified_email, ..account(id, name) }
+            }
+            5 => Account { email: None, ..account(id, name) },
+            _ => account(id, name),
+        };
+        store.add_account(&new).await.unwrap();
+    }
+    store.set_account_disabled_at(2, Some(at(50))).await.unwrap();
+    let all = AccountListFilter::default;
+    let name = |text: &str| AccountListFilter { name_prefix: Some(text.to_owned()), ..all() };
+    let email = |text: &str| AccountListFilter { email: Some(text.to_owned()), ..all() };
+    let (active, disabled) = (Some(State::Active), Some(State::Disabled));
+    for (filter, mut expected) in [
+        (all(), vec![1, 2, 3, 4, 5]),
+        (AccountListFilter { state: active, ..all() }, vec![1, 3, 4, 5]),
+        (AccountListFilter { state: disabled, ..all() }, vec![2]),
+        (AccountListFilter { role: Some(Role::Admin), ..all() }, vec![1]),
+        (AccountListFilter { role: Some(Role::User), ..all() }, vec![2, 3, 4, 5]),
+        (name("bob"), vec![2, 4]),
+        (name("b_"), vec![3]),
+        (name("%"), vec![]),
+        (name(""), vec![1, 2, 3, 4, 5]),
+        (email("EXAMPLE"), vec![1, 2, 3, 4]),
+        (email("carol@"), vec![4]),
+        (email(""), vec![1, 2, 3, 4, 5]),
+        (AccountListFilter { state: active, ..name("bob") }, vec![4]),
+    ] {
+        // In pages of one row.
+        let mut found = Vec::new();
+        let mut after = String::new();
+        while let [account] = &store.accounts(&filter, &after, 1).await.unwrap()[..] {
+            account.name.clone_into(&mut after);
+            found.push(account.id);
+        }
+        // The order of punctuation depends on the collation of the database.
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{filter:?}");
+    }
 }
 
 pub(in crate::store) async fn disabling_an_account_is_stored_and_ends_its_sessions(store: Store) {

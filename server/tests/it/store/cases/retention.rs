@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use belfry::store::{NewToken, RetentionSettings, Store, StoredApp, StoredRequest, SweepOutcome};
+use belfry::store::{
+    AppListFilter, NewToken, RetentionSettings, Store, StoredApp, StoredRequest, SweepOutcome,
+};
 use belfry_core::oauth::grant::Grant;
 use jiff::Timestamp;
 
@@ -130,7 +132,7 @@ pub(in crate::store) async fn apps_that_never_issued_anything_are_deleted_after_
     assert!(matches!(sweep(&store, START + MINUTE).await, SweepOutcome::Swept(_)));
 
     let mut remaining = Vec::new();
-    for stored in store.apps(0, 100).await.unwrap() {
+    for stored in store.apps(&AppListFilter::default(), 0, 100).await.unwrap() {
         remaining.push(stored.app.id);
     }
     assert_eq!(remaining, [3, 4, 5, 6, 7, 8, 9], "the app of alice was not used either");
@@ -150,10 +152,22 @@ pub(in crate::store) async fn the_oldest_unused_apps_are_deleted_when_there_are_
     let settings = RetentionSettings { max_unused_apps: 3, ..RetentionSettings::default() };
     store.sweep(&settings, at(now)).await.unwrap();
 
-    let remaining = store.apps(0, 100).await.unwrap();
+    let remaining = store.apps(&AppListFilter::default(), 0, 100).await.unwrap();
     let remaining: Vec<i64> = remaining.iter().map(|stored| stored.app.id).collect();
     // The newest three, the one of their maximum, and the one with a token.
     assert_eq!(remaining, [3, 5, 6, 7, 8]);
+}
+
+pub(in crate::store) async fn an_app_added_by_the_operator_is_never_deleted_as_unused(
+    store: Store,
+) {
+    let old = at(START - 90 * DAY);
+    let details = app(1, "client").app.details;
+    let (kept, _) = store.create_app(old, details.clone(), Some(old)).await.unwrap();
+    let (unused, _) = store.create_app(old, details, None).await.unwrap();
+    sweep_trusted_at(&store, START).await;
+    assert!(store.app(kept.id).await.unwrap().is_some());
+    assert!(store.app(unused.id).await.unwrap().is_none());
 }
 
 pub(in crate::store) async fn a_sweep_deletes_more_rows_than_a_batch(store: Store) {

@@ -1,6 +1,6 @@
 //! Sessions.
 
-use belfry::store::{Session, SignInOutcome, Store};
+use belfry::store::{Session, SessionUse, SignInOutcome, Store};
 
 use super::{PASSWORD, account, add_session, at, hashed};
 
@@ -68,4 +68,22 @@ pub(in crate::store) async fn a_sign_in_is_recorded_with_its_session(store: Stor
         assert_eq!(signed_in_at(7).await, Some(at(second)), "the use of a session is no sign-in");
     }
     assert_eq!(signed_in_at(8).await, None);
+}
+
+pub(in crate::store) async fn the_sessions_of_an_account_are_counted_until_they_expire(
+    store: Store,
+) {
+    with_people(&store).await;
+    let sessions = async |account, now| store.session_use(account, at(now)).await.unwrap();
+    assert_eq!(sessions(7, 1).await, SessionUse { count: 0, last_used_at: None });
+    for (name, account, seen_at, expires_at) in
+        [("a", 7, 30, 200), ("b", 7, 40, 100), ("c", 8, 50, 300)]
+    {
+        let (seen_at, expires_at) = (at(seen_at), at(expires_at));
+        let new = Session { seen_at, expires_at, ..session(account) };
+        add_session(&store, hashed(name), &new).await;
+    }
+    assert_eq!(sessions(7, 99).await, SessionUse { count: 2, last_used_at: Some(at(40)) });
+    assert_eq!(sessions(7, 100).await, SessionUse { count: 1, last_used_at: Some(at(30)) });
+    assert_eq!(sessions(8, 99).await, SessionUse { count: 1, last_used_at: Some(at(50)) });
 }

@@ -1,0 +1,91 @@
+//! The client secrets of an app, and which of them a client may authenticate with.
+
+use jiff::Timestamp;
+
+use crate::secret::HashedSecret;
+
+/// The secret of an app, and the one before its last rotation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientSecrets {
+    /// The secret that was issued last.
+    pub current: HashedSecret,
+    /// The secret before, unless the rotation ended it.
+    pub previous: Option<PreviousSecret>,
+}
+
+/// A secret that was replaced and is accepted for some time, so that the app can be updated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PreviousSecret {
+    /// The secret.
+    pub secret: HashedSecret,
+    /// When it is no longer accepted.
+    pub until: Timestamp,
+}
+
+/// The secret of an app that never had another one.
+impl From<HashedSecret> for ClientSecrets {
+    fn from(current: HashedSecret) -> Self {
+        Self { current, previous: None }
+    }
+}
+
+impl ClientSecrets {
+    /// Whether a client that presents this secret is the app. Digests are compared in constant
+    /// time.
+    pub fn accepts(&self, presented: HashedSecret, now: Timestamp) -> bool {
+        // Both are compared, so that the time does not reveal which one was presented.
+        let is_current = self.current == presented;
+        let is_previous = self.previous_until(now).is_some()
+            & self.previous.is_some_and(|previous| previous.secret == presented);
+        is_current | is_previous
+    }
+
+    /// Until when the previous secret is accepted, if it still is.
+    pub fn previous_until(&self, now: Timestamp) -> Option<Timestamp> {
+        self.previous.map(|previous| previous.until).filter(|until| *until > now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secret::SplitToken;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn secret(random: u8) -> HashedSecret {
+        SplitToken::new(at(0), [random; SplitToken::RANDOM_BYTES]).hashed()
+    }
+
+    #[test]
+    fn the_previous_secret_is_accepted_until_its_time() {
+        let (old, new, other) = (secret(1), secret(2), secret(3));
+        let fresh = ClientSecrets::from(new);
+        let previous = Some(PreviousSecret { secret: old, until: at(10) });
+        let rotated = ClientSecrets { previous, ..fresh };
+        for (secrets, presented, now, accepted) in [
+            (fresh, new, 0, true),
+            (fresh, old, 0, false),
+            (rotated, new, 9, true),
+            (rotated, new, 10, true),
+            (rotated, old, 9, true),
+            (rotated, old, 10, false),
+            (rotated, other, 9, false),
+        ] {
+            assert_eq!(secrets.accepts(presented, at(now)), accepted, "{secrets:?} at {now}");
+        }
+        assert_eq!(rotated.previous_until(at(9)), Some(at(10)));
+        assert_eq!(rotated.previous_until(at(10)), None);
+        assert_eq!(fresh.previous_until(at(0)), None);
+    }
+
+    /// The lookup key of a secret is not secret.
+    #[test]
+    fn a_secret_with_the_lookup_key_of_another_is_not_accepted() {
+        let (current, other) = (secret(1), secret(2));
+        let forged = HashedSecret { lookup: current.lookup, digest: other.digest };
+        assert!(!ClientSecrets::from(current).accepts(forged, at(0)));
+    }
+}

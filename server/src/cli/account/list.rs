@@ -1,0 +1,81 @@
+//! `belfry account list`
+
+use belfry_core::oauth::account::Role;
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::role_parser;
+use crate::cli::CliError;
+use crate::cli::output::{ListOptions, state_parser};
+use crate::store::{Account, AccountListFilter, State, Store};
+
+#[derive(Args)]
+pub(in crate::cli) struct List {
+    /// Only active or disabled accounts
+    #[arg(long, value_parser = state_parser())]
+    state: Option<State>,
+    /// Only accounts with this role
+    #[arg(long, value_parser = role_parser())]
+    role: Option<Role>,
+    /// Only accounts whose name begins with PREFIX
+    #[arg(long, value_name = "PREFIX")]
+    name: Option<String>,
+    /// Only accounts whose e-mail address contains TEXT
+    #[arg(long, value_name = "TEXT")]
+    email: Option<String>,
+    /// Only accounts after this one, in the order of the list
+    #[arg(long, value_name = "NAME")]
+    after: Option<String>,
+    #[command(flatten)]
+    options: ListOptions,
+}
+
+impl List {
+    pub(super) async fn run(self, store: &Store) -> Result<(), CliError> {
+        let Self { state, role, name: name_prefix, email, after, options } = self;
+        let filter = AccountListFilter { state, role, name_prefix, email };
+        let after = after.unwrap_or_default();
+        let read = async |last: Option<&Account>, size| {
+            let after = last.map_or(&*after, |last| &*last.name);
+            store.accounts(&filter, after, size).await
+        };
+        options.print(read, columns, to_json).await
+    }
+}
+
+fn columns(account: &Account) -> Vec<String> {
+    vec![
+        account.name.clone(),
+        account.id.to_string(),
+        email(account),
+        account.created_at.to_string(),
+        State::of(account.disabled_at).as_str().to_owned(),
+        account.role.to_string(),
+    ]
+}
+
+/// The e-mail address, marked if nobody has verified it, or a dash.
+pub(super) fn email(account: &Account) -> String {
+    let Account { email, unverified_email, .. } = account;
+    match (email, unverified_email) {
+        (Some(email), _) => email.clone(),
+        (None, Some(email)) => format!("{email} (unverified)"),
+        (None, None) => "-".to_owned(),
+    }
+}
+
+/// The account as JSON, without its password.
+pub(super) fn to_json(account: &Account) -> Value {
+    let Account { email, unverified_email, .. } = account;
+    json!({
+        "id": account.id.to_string(),
+        "name": account.name,
+        "email": email.as_ref().or(unverified_email.as_ref()),
+        "email_verified": email.is_some(),
+        "role": account.role.as_str(),
+        "state": State::of(account.disabled_at).as_str(),
+        "created_at": account.created_at.to_string(),
+        "signed_in_at": account.signed_in_at.map(|time| time.to_string()),
+        "disabled_at": account.disabled_at.map(|time| time.to_string()),
+    })
+}

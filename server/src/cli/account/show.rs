@@ -1,0 +1,83 @@
+//! `belfry account show`
+
+use belfry_core::matrix;
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::list::{email, to_json};
+use crate::cli::output::{json_line, print, print_record};
+use crate::cli::{CliError, or_dash};
+use crate::config::Config;
+use crate::store::{AuthorizedApp, State, Store};
+
+#[derive(Args)]
+pub(in crate::cli) struct Show {
+    /// Account name
+    name: String,
+    /// Print a line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Show {
+    pub(super) async fn run(
+        self,
+        store: &Store,
+        config: &Config,
+        now: Timestamp,
+    ) -> Result<(), CliError> {
+        let account = super::find(store, &self.name).await?;
+        let sessions = store.session_use(account.id, now).await?;
+        let apps = store.authorized_apps(account.id, now).await?;
+        let rulesets = store.rulesets(account.id).await?;
+        let rules = rulesets.documents().map(|rules| (rules.scope().to_string(), rules.len()));
+        let base_url = config.base_url(config.listen);
+        let user_id = matrix::user_id(&account.name, config.server_name_for(&base_url));
+        if self.json {
+            let mut shown = to_json(&account);
+            shown["user_id"] = user_id.into();
+            let last_used_at = sessions.last_used_at.map(|time| time.to_string());
+            shown["sessions"] = json!({ "count": sessions.count, "last_used_at": last_used_at });
+            shown["apps"] = apps.iter().map(app_to_json).collect();
+            let rules = rules.map(|(scope, count)| (scope, count.into()));
+            shown["rules"] = rules.collect::<Map<_, _>>().into();
+            return Ok(print(&json_line(&shown))?);
+        }
+        let mut rows = vec![
+            ("id", account.id.to_string()),
+            ("name", account.name.clone()),
+            ("user id", user_id),
+            ("e-mail", email(&account)),
+            ("role", account.role.to_string()),
+            ("created", account.created_at.to_string()),
+            ("last sign-in", or_dash(account.signed_in_at)),
+            (
+                "sessions",
+                match sessions.last_used_at {
+                    Some(time) => format!("{}, last used {time}", sessions.count),
+                    None => sessions.count.to_string(),
+                },
+            ),
+        ];
+        rows.extend(apps.iter().map(|app| {
+            let AuthorizedApp { app_id, name, scopes, tokens, since, .. } = app;
+            let app = format!("{app_id} ({name}) since {since}: {tokens} tokens, scopes {scopes}");
+            ("app", app)
+        }));
+        rows.extend(rules.map(|(scope, count)| ("rules", format!("{scope}: {count}"))));
+        rows.push(("state", State::of(account.disabled_at).as_str().to_owned()));
+        Ok(print_record(&rows)?)
+    }
+}
+
+fn app_to_json(app: &AuthorizedApp) -> Value {
+    json!({
+        "id": app.app_id.to_string(),
+        "client_id": app.client_id,
+        "name": app.name,
+        "scopes": app.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>(),
+        "tokens": app.tokens,
+        "since": app.since.to_string(),
+    })
+}

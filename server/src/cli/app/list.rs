@@ -1,0 +1,65 @@
+//! `belfry app list`
+
+use belfry_core::oauth::app::App;
+use belfry_core::oauth::redirect::RedirectUri;
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::cli::CliError;
+use crate::cli::output::{ListOptions, state_parser};
+use crate::store::{AppListFilter, State, Store, StoredApp};
+
+#[derive(Args)]
+pub(in crate::cli) struct List {
+    /// Only active or disabled apps
+    #[arg(long, value_parser = state_parser())]
+    state: Option<State>,
+    /// Only apps whose name contains TEXT
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
+    /// Only registered apps that never issued a code or token, which are deleted after some time
+    #[arg(long)]
+    unused: bool,
+    /// Only apps after the one with this id, in the order of the list
+    #[arg(long, value_name = "ID", default_value_t = 0, hide_default_value = true)]
+    after: i64,
+    #[command(flatten)]
+    options: ListOptions,
+}
+
+impl List {
+    pub(super) async fn run(self, store: &Store) -> Result<(), CliError> {
+        let Self { state, name, unused, after, options } = self;
+        let filter = AppListFilter { state, name, unused };
+        let read = async |last: Option<&StoredApp>, size| {
+            let after = last.map_or(after, |last| last.app.id);
+            store.apps(&filter, after, size).await
+        };
+        options.print(read, columns, to_json).await
+    }
+}
+
+fn columns(stored: &StoredApp) -> Vec<String> {
+    vec![
+        stored.app.id.to_string(),
+        stored.app.details.name.clone(),
+        stored.created_at.to_string(),
+        State::of(stored.disabled_at).as_str().to_owned(),
+    ]
+}
+
+/// The app as JSON, without its secrets.
+pub(super) fn to_json(stored: &StoredApp) -> Value {
+    let App { id, client_id, details } = &stored.app;
+    json!({
+        "id": id.to_string(),
+        "client_id": client_id,
+        "name": details.name,
+        "website": details.website,
+        "scopes": details.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>(),
+        "redirect_uris": details.redirect_uris.iter().map(RedirectUri::as_str).collect::<Vec<_>>(),
+        "state": State::of(stored.disabled_at).as_str(),
+        "created_at": stored.created_at.to_string(),
+        "disabled_at": stored.disabled_at.map(|time| time.to_string()),
+    })
+}

@@ -1,0 +1,75 @@
+//! `belfry app secret`
+
+use std::time::Duration;
+
+use belfry_core::audit::AuditKind;
+use belfry_core::oauth::token::expiry;
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::{find, title};
+use crate::cli::output::{json_line, print};
+use crate::cli::{CliError, audited};
+use crate::store::{Store, UpdateOutcome};
+use crate::tokens::FirstPartyApp;
+use crate::{duration, random};
+
+#[derive(Args)]
+pub(in crate::cli) struct Secret {
+    /// App id or client id
+    id: String,
+    /// How long the old secret is accepted, such as 30m or 7d; 0 ends it at once
+    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = parse_duration)]
+    keep_old: Duration,
+    /// Print a line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Secret {
+    pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
+        let stored = find(store, &self.id).await?;
+        let (app, title) = (&stored.app, title(&stored.app));
+        if FirstPartyApp::from_client_id(&app.client_id).is_some() {
+            return Err(format!("app {title} belongs to belfry itself and has no secret").into());
+        }
+        let until = (!self.keep_old.is_zero()).then(|| expiry(now, self.keep_old));
+        // Stored in whole seconds.
+        let until = until.and_then(|until| Timestamp::from_second(until.as_second()).ok());
+        let secret = random::secret(now);
+        let store = audited(store, now, AuditKind::AppSecretChange);
+        let outcome = store.rotate_app_secret(app.id, secret.hashed(), until).await?;
+        if outcome == UpdateOutcome::NotFound {
+            return Err(format!("app {title} was deleted in the meantime").into());
+        }
+        let secret = secret.reveal();
+        if self.json {
+            let until = until.map(|until| until.to_string());
+            let shown = json!({
+                "id": app.id.to_string(),
+                "client_id": app.client_id,
+                "client_secret": secret,
+                "previous_secret_until": until,
+            });
+            return Ok(print(&json_line(&shown))?);
+        }
+        let old = match until {
+            Some(until) => format!("the old one is accepted until {until}"),
+            None => "the old one is no longer accepted".to_owned(),
+        };
+        // Only two secrets are stored.
+        let before = stored.secrets.previous_until(now).map_or(
+            "",
+            |_| "\nthe secret before the old one, which was still accepted, no longer is",
+        );
+        let text = format!("app {title} has a new client secret, {old}{before}\n");
+        Ok(print(&format!("{text}client_secret: {secret}\n"))?)
+    }
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let zero = (text == "0").then_some(Duration::ZERO);
+    zero.or_else(|| duration::parse(text))
+        .ok_or_else(|| "expected a duration such as 30m, 24h or 7d, or 0".to_owned())
+}

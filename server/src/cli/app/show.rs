@@ -1,0 +1,64 @@
+//! `belfry app show`
+
+use belfry_core::oauth::app::App;
+use clap::Args;
+use jiff::Timestamp;
+
+use super::find;
+use super::list::to_json;
+use crate::cli::output::{json_line, print, print_record};
+use crate::cli::{CliError, or_dash};
+use crate::store::{AppTokens, State, Store};
+
+#[derive(Args)]
+pub(in crate::cli) struct Show {
+    /// App id or client id
+    id: String,
+    /// Print a line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Show {
+    pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
+        let stored = find(store, &self.id).await?;
+        let App { id, client_id, details } = &stored.app;
+        let AppTokens { valid, last_issued_at } = store.app_tokens(*id, now).await?;
+        let previous_until = stored.secrets.previous_until(now);
+        if self.json {
+            let mut shown = to_json(&stored);
+            shown["previous_secret_until"] = previous_until.map(|time| time.to_string()).into();
+            shown["tokens"] = valid.into();
+            shown["last_token_at"] = last_issued_at.map(|time| time.to_string()).into();
+            return Ok(print(&json_line(&shown))?);
+        }
+        let mut rows = vec![
+            ("id", id.to_string()),
+            ("name", details.name.clone()),
+            ("website", or_dash(details.website.as_ref())),
+            ("client id", client_id.clone()),
+            ("scopes", details.scopes.to_string()),
+        ];
+        let uris = details.redirect_uris.iter();
+        rows.extend(uris.map(|uri| ("redirect URI", uri.as_str().to_owned())));
+        rows.extend([
+            ("registered", stored.created_at.to_string()),
+            (
+                "old secret",
+                match previous_until {
+                    Some(until) => format!("accepted until {until}"),
+                    None => "-".to_owned(),
+                },
+            ),
+            (
+                "tokens",
+                match last_issued_at {
+                    Some(time) => format!("{valid} valid, last issued {time}"),
+                    None => valid.to_string(),
+                },
+            ),
+            ("state", State::of(stored.disabled_at).as_str().to_owned()),
+        ]);
+        Ok(print_record(&rows)?)
+    }
+}

@@ -1,0 +1,143 @@
+//! Output of commands: lists page by page, JSON lines, and text without control characters.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, Write as _, stdout};
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, value_parser};
+use serde_json::Value;
+
+use super::CliError;
+use crate::store::{State, StoreError};
+
+/// Number of rows that a list reads and writes at once.
+const PAGE: i64 = 1000;
+
+/// The options of every list.
+#[derive(Args)]
+pub(super) struct ListOptions {
+    /// Maximum number of rows [default: all]
+    #[arg(long, value_name = "N", value_parser = value_parser!(i64).range(1..))]
+    limit: Option<i64>,
+    /// Print each row as a line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl ListOptions {
+    /// Prints a list. `read` returns the rows after a row, at most as many as requested; `columns`
+    /// and `json` format one. The rows of a page are printed with one write.
+    pub(super) async fn print<T>(
+        &self,
+        mut read: impl AsyncFnMut(Option<&T>, i64) -> Result<Vec<T>, StoreError>,
+        columns: impl Fn(&T) -> Vec<String>,
+        json: impl Fn(&T) -> Value,
+    ) -> Result<(), CliError> {
+        let mut remaining = self.limit.unwrap_or(i64::MAX);
+        let mut last = None;
+        while remaining > 0 {
+            let size = remaining.min(PAGE);
+            let mut page = read(last.as_ref(), size).await?;
+            let rows = page.iter().map(|row| {
+                if self.json { json_line(&json(row)) } else { text_line(&columns(row)) }
+            });
+            print(&rows.collect::<String>())?;
+            let count = i64::try_from(page.len())?;
+            if count < size {
+                break;
+            }
+            remaining -= count;
+            last = page.pop();
+        }
+        Ok(())
+    }
+}
+
+/// Prints a text with one write. Standard output by itself writes every line.
+pub(super) fn print(text: &str) -> io::Result<()> {
+    let mut out = stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Prints the rows of a record: names and values.
+pub(super) fn print_record(rows: &[(&str, String)]) -> io::Result<()> {
+    let mut text = String::new();
+    for (name, value) in rows {
+        let _infallible = writeln!(text, "{name:<14} {}", escape(value));
+    }
+    print(&text)
+}
+
+/// A line of columns, separated by tabs.
+pub(super) fn text_line(columns: &[String]) -> String {
+    let columns: Vec<_> = columns.iter().map(|column| escape(column)).collect();
+    format!("{}\n", columns.join("\t"))
+}
+
+/// A value as a line of JSON in which every character is printable.
+pub(super) fn json_line(value: &Value) -> String {
+    let mut line = String::new();
+    for c in value.to_string().chars() {
+        if is_printable(c) {
+            line.push(c);
+        } else {
+            // JSON itself has no such character outside of a string.
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _infallible = write!(line, "\\u{unit:04x}");
+            }
+        }
+    }
+    line.push('\n');
+    line
+}
+
+/// Replaces characters that a terminal would act on: names are chosen by strangers.
+pub(super) fn escape(text: &str) -> Cow<'_, str> {
+    if text.chars().all(is_printable) {
+        return text.into();
+    }
+    let escape = |c: char| {
+        if is_printable(c) { String::from(c) } else { c.escape_unicode().to_string() }
+    };
+    text.chars().map(escape).collect::<String>().into()
+}
+
+/// Whether a character neither controls a terminal nor changes lines or the direction of text.
+fn is_printable(c: char) -> bool {
+    !c.is_control()
+        && !matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Parses the state of an account or app.
+pub(super) fn state_parser() -> impl TypedValueParser<Value = State> {
+    PossibleValuesParser::new(State::ALL.map(State::as_str)).try_map(|name| {
+        let found = State::ALL.into_iter().find(|state| state.as_str() == name);
+        found.ok_or("unknown state")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn characters_that_a_terminal_acts_on_are_escaped() {
+        for (text, shown) in [
+            ("Tusky für Österreich 🔔", "Tusky für Österreich 🔔"),
+            ("\u{1b}[2J\u{7}", "\\u{1b}[2J\\u{7}"),
+            ("a\tb\r\nc", "a\\u{9}b\\u{d}\\u{a}c"),
+            ("\u{7f}\u{9b}31m", "\\u{7f}\\u{9b}31m"),
+            ("a\u{202e}b\u{2028}c\u{e0041}", "a\\u{202e}b\\u{2028}c\\u{e0041}"),
+        ] {
+            assert_eq!(escape(text), shown);
+            let value = json!({ "name": text });
+            let line = json_line(&value);
+            assert!(line.strip_suffix('\n').unwrap().chars().all(is_printable), "{line:?}");
+            assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), value);
+        }
+    }
+}

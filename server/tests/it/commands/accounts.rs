@@ -1,0 +1,250 @@
+//! `belfry account …`
+
+use serde_json::{Value, json};
+
+use super::{Workspace, on_both_engines};
+use crate::support::Process;
+
+/// A new password must end all access that the old one granted.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_password_revokes_sessions_and_tokens_unless_tokens_are_kept() {
+    let workspace = Workspace::sqlite();
+    workspace.run(&["account", "add", "alice"]);
+    workspace.run(&["account", "add", "bob"]);
+    let server = Process::start(workspace.path(), &workspace.flags());
+    let tokens = ["alice", "bob"].map(|name| workspace.run(&["token", "issue", name]));
+    let status = async |token: &str| {
+        let url = format!("{}/api/v1/accounts/verify_credentials", server.url);
+        let request = reqwest::Client::new().get(url).bearer_auth(token.trim_end());
+        request.send().await.unwrap().status().as_u16()
+    };
+    let [alice, bob] = &tokens;
+    assert_eq!((status(alice).await, status(bob).await), (200, 200), "both tokens are cached now");
+
+    let output = workspace.run(&["account", "password", "alice", "--keep-tokens"]);
+    assert!(output.starts_with("password of alice changed, its sessions ended\n"), "{output}");
+    assert_eq!((status(alice).await, status(bob).await), (200, 200));
+
+    let output = workspace.run(&["account", "password", "alice"]);
+    assert!(
+        output.starts_with("password of alice changed, its sessions and tokens ended\n"),
+        "{output}"
+    );
+    assert_eq!((status(alice).await, status(bob).await), (401, 200));
+}
+
+#[test]
+fn commands_work_without_a_server() {
+    let workspace = Workspace::sqlite();
+    workspace.run(&["account", "add", "alice"]);
+    assert!(workspace.run(&["account", "list"]).starts_with("alice\t"));
+}
+
+#[test]
+fn account_names_are_validated_and_unique() {
+    let workspace = Workspace::sqlite();
+    for name in ["Alice", "a-", ".b", "", "älice", "a b", &"a".repeat(31)] {
+        let message = workspace.fail(&["account", "add", name]);
+        assert!(message.starts_with("belfry: the name "), "{name}: {message}");
+    }
+    workspace.run(&["account", "add", &"a".repeat(30)]);
+    workspace.run(&["account", "add", "a.b-c"]);
+    workspace.run(&["account", "add", "_0z", "--email", "a@b.example"]);
+    assert_eq!(workspace.fail(&["account", "add", "_0z"]), "belfry: the name is already taken\n");
+    let email_again = workspace.fail(&["account", "add", "bob", "--email", "A@B.example"]);
+    assert_eq!(email_again, "belfry: the e-mail address is already taken\n");
+}
+
+const BRIDGE: &str =
+    "[[application_services]]\nid = 'irc'\nas_token = 't'\nsender_localpart = 'bot'\n";
+
+#[test]
+fn the_account_of_an_application_service_is_added_by_the_server_alone() {
+    let workspace = Workspace::sqlite();
+    workspace.configure(BRIDGE);
+    let message = workspace.fail(&["account", "add", "bot"]);
+    assert!(message.contains("sender_localpart of the application service \"irc\""), "{message}");
+    assert!(!workspace.path().join("data").exists(), "nothing was created");
+    drop(Process::start(workspace.path(), &[]));
+    assert!(workspace.run(&["account", "list"]).starts_with("bot\t"));
+}
+
+#[test]
+fn an_unknown_account_or_app_is_reported_with_the_command_that_lists_them() {
+    let workspace = Workspace::sqlite();
+    workspace.run(&["account", "add", "alice"]);
+    let no_account = "belfry: there is no account \"bob\"; see belfry account list\n";
+    assert_eq!(workspace.fail(&["account", "disable", "bob"]), no_account);
+    assert_eq!(workspace.fail(&["account", "password", "bob"]), no_account);
+    assert_eq!(workspace.fail(&["token", "issue", "bob"]), no_account);
+    let no_app = "belfry: there is no app \"7\"; see belfry app list\n";
+    assert_eq!(workspace.fail(&["app", "show", "7"]), no_app);
+}
+
+#[test]
+fn a_password_can_come_from_standard_input_and_is_not_printed() {
+    let workspace = Workspace::sqlite();
+    let add = |name: &str, password: &str| {
+        let add = ["account", "add", name, "--password-stdin"];
+        let output = workspace.run_with_input(&add, password);
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (success, printed) = add("alice", "correct horse battery\n");
+    assert!(success && !printed.contains("password"), "{printed}");
+    let (success, _) = add("bob", "short\n");
+    assert!(!success, "a password of five characters was accepted");
+}
+
+#[test]
+fn deleting_the_sender_of_an_application_service_says_that_the_server_creates_it_again() {
+    let workspace = Workspace::sqlite();
+    workspace.configure(BRIDGE);
+    drop(Process::start(workspace.path(), &[]));
+    let id = || workspace.json(&["account", "list"])[0]["id"].clone();
+    let first = id();
+    let deleted = workspace.run(&["account", "delete", "bot"]);
+    let note = "bot is the sender_localpart of the application service \"irc\": belfry serve \
+                creates an empty account for it at its next start\n";
+    assert!(deleted.ends_with(note), "{deleted}");
+    drop(Process::start(workspace.path(), &[]));
+    assert_ne!(id(), first);
+}
+
+async fn an_admin_is_added_with_its_role(workspace: Workspace) {
+    let added = workspace.run(&["account", "add", "alice", "--admin"]);
+    assert!(added.lines().next().unwrap().ends_with(", role admin"), "{added}");
+    workspace.run(&["account", "add", "bob"]);
+    let names = |arguments: &[&str]| -> Vec<Value> {
+        let listed = workspace.json(&[&["account", "list"], arguments].concat());
+        listed.into_iter().map(|account| account["name"].clone()).collect()
+    };
+    assert_eq!(names(&["--role", "admin"]), ["alice"]);
+    assert_eq!(names(&["--role", "user"]), ["bob"]);
+    let events = workspace.json(&["audit", "--account", "alice"]);
+    assert_eq!(events[0]["kind"], "account_add");
+    assert_eq!(events[0]["detail"], "role admin");
+    assert_eq!(workspace.json(&["audit", "--account", "bob"])[0]["detail"], Value::Null);
+}
+
+/// A running server applies the new role to tokens that exist.
+async fn a_role_is_changed_and_the_last_admin_remains(workspace: Workspace) {
+    let server = Process::start(workspace.path(), &workspace.flags());
+    workspace.run(&["account", "add", "alice", "--admin"]);
+    workspace.run(&["account", "add", "bob"]);
+    let message = workspace.fail(&["token", "issue", "bob", "--scopes", "admin:read"]);
+    assert!(message.contains("bob is not one; see belfry account role"), "{message}");
+    let changed = workspace.run(&["account", "role", "bob", "admin"]);
+    assert_eq!(changed, "account bob has the role admin\n");
+    let token = workspace.run(&["token", "issue", "bob", "--scopes", "admin:read"]);
+    let status = async || {
+        let url = format!("{}/api/v1/admin/accounts", server.url);
+        let request = reqwest::Client::new().get(url).bearer_auth(token.trim_end());
+        request.send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(status().await, 200, "and the token is cached now");
+    workspace.run(&["account", "role", "bob", "user"]);
+    assert_eq!(status().await, 403);
+
+    let advice = "belfry: alice is the last enabled admin; make another account an admin first: \
+                  belfry account role OTHER admin\n";
+    for arguments in [
+        &["account", "role", "alice", "user"][..],
+        &["account", "disable", "alice"],
+        &["account", "delete", "alice"],
+    ] {
+        assert_eq!(workspace.fail(arguments), advice, "{arguments:?}");
+    }
+    workspace.run(&["account", "role", "bob", "admin"]);
+    workspace.run(&["account", "role", "alice", "user"]);
+    workspace.run(&["account", "delete", "alice"]);
+
+    let events = workspace.json(&["audit", "--account", "bob"]);
+    let changes = events.iter().filter(|event| event["kind"] == "role_change");
+    let mut details: Vec<&str> = changes.map(|event| event["detail"].as_str().unwrap()).collect();
+    details.sort_unstable();
+    assert_eq!(details, ["role admin", "role admin", "role user"]);
+    let output = workspace.run_with_input(&["account", "role", "bob", "owner"], "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("[possible values: user, admin]"));
+}
+
+async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspace) {
+    workspace.configure("base_url = 'https://ring.example'");
+    workspace.run(&["account", "add", "alice", "--email", "Alice@Example.org"]);
+    let account = workspace.json(&["account", "list"]).remove(0);
+    let bare = workspace.run(&["account", "show", "alice"]);
+    for line in ["user id        @alice:ring.example", "last sign-in   -", "sessions       0"] {
+        assert!(bare.lines().any(|shown| shown == line), "{line}: {bare}");
+    }
+
+    workspace.run(&["token", "issue", "alice", "--scopes", "read"]);
+    workspace.run(&["token", "issue", "alice", "--scopes", "push"]);
+    let revoked = workspace.run(&["token", "issue", "alice", "--scopes", "write"]);
+    workspace.run(&["token", "revoke", revoked.trim_end()]);
+    let id = account["id"].as_str().unwrap();
+    let rules = |ids: &[&str]| {
+        let rules: Vec<_> =
+            ids.iter().map(|id| json!({ "rule_id": id, "enabled": true, "actions": [] })).collect();
+        let rules = json!({
+            "override": [], "content": [], "room": rules, "sender": [], "underride": [],
+        });
+        json!({ "version": "1", "rules": rules, "changes": {} }).to_string()
+    };
+    let (global, phone) = (rules(&["a", "b"]), rules(&["c"]));
+    let statements = format!(
+        "insert into sessions (lookup, digest, account_id, created_at, seen_at, expires_at) values \
+         ('a', 'x', {id}, 1, 1700000000, 4000000000), ('b', 'x', {id}, 1, 1700000001, 4000000000), \
+         ('c', 'x', {id}, 1, 1700000002, 1700000003);
+         insert into rulesets (account_id, scope, version, document) values \
+         ({id}, 'global', 1, '{global}'), ({id}, 'device/phone', 1, '{phone}');
+         update accounts set signed_in_at = 1700000000 where id = {id}"
+    );
+    workspace.execute(&statements).await;
+
+    let mut expected = account.clone();
+    let app = workspace.json(&["app", "list"]).remove(0);
+    let shown = workspace.json(&["account", "show", "alice"]).remove(0);
+    expected["signed_in_at"] = json!("2023-11-14T22:13:20Z");
+    expected["user_id"] = json!("@alice:ring.example");
+    expected["sessions"] = json!({ "count": 2, "last_used_at": "2023-11-14T22:13:21Z" });
+    expected["rules"] = json!({ "global": 2, "device/phone": 1 });
+    expected["apps"] = json!([{
+        "id": app["id"],
+        "client_id": "cli:Command line",
+        "name": "Command line",
+        "scopes": ["push", "read"],
+        "tokens": 2,
+        "since": shown["apps"][0]["since"],
+    }]);
+    assert_eq!(shown, expected);
+    let (app, since) = (app["id"].as_str().unwrap(), shown["apps"][0]["since"].as_str().unwrap());
+    let text = workspace.run(&["account", "show", "alice"]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            format!("id             {id}"),
+            "name           alice".to_owned(),
+            "user id        @alice:ring.example".to_owned(),
+            "e-mail         alice@example.org".to_owned(),
+            "role           user".to_owned(),
+            format!("created        {}", account["created_at"].as_str().unwrap()),
+            "last sign-in   2023-11-14T22:13:20Z".to_owned(),
+            "sessions       2, last used 2023-11-14T22:13:21Z".to_owned(),
+            format!(
+                "app            {app} (Command line) since {since}: 2 tokens, scopes push read"
+            ),
+            "rules          device/phone: 1".to_owned(),
+            "rules          global: 2".to_owned(),
+            "state          active".to_owned(),
+        ]
+    );
+    let message = workspace.fail(&["account", "show", "bob"]);
+    assert_eq!(message, "belfry: there is no account \"bob\"; see belfry account list\n");
+}
+
+on_both_engines! {
+    an_admin_is_added_with_its_role,
+    a_role_is_changed_and_the_last_admin_remains,
+    an_account_is_shown_with_its_sessions_apps_and_rules,
+}

@@ -1,0 +1,164 @@
+//! `belfry app …`
+
+use serde_json::{Value, json};
+
+use super::{Workspace, on_both_engines, printed};
+
+const URI: &str = "https://app.example/cb";
+
+async fn an_app_is_added_with_a_secret_that_is_shown_once(workspace: Workspace) {
+    workspace.run(&["account", "add", "alice"]);
+    let add = ["app", "add", "Tusky", "--redirect-uri", URI, "--redirect-uri", "tusky://cb"];
+    let more = ["--scopes", "read push", "--website", "https://tusky.app"];
+    let added = workspace.run(&[&add[..], &more].concat());
+    let (client_id, secret) = (printed(&added, "client_id: "), printed(&added, "client_secret: "));
+    assert_eq!((client_id.len(), secret.len()), (64, 64), "{added}");
+
+    let shown = workspace.json(&["app", "show", &client_id]).remove(0);
+    let id = shown["id"].as_str().unwrap();
+    assert!(added.starts_with(&format!("app {id} (Tusky) added\n")), "{added}");
+    let listed = json!({
+        "id": id,
+        "client_id": client_id,
+        "name": "Tusky",
+        "website": "https://tusky.app",
+        "scopes": ["read", "push"],
+        "redirect_uris": [URI, "tusky://cb"],
+        "state": "active",
+        "created_at": shown["created_at"],
+        "disabled_at": null,
+    });
+    assert_eq!(workspace.json(&["app", "list"]), [listed.clone()]);
+    let mut expected = listed;
+    expected["previous_secret_until"] = Value::Null;
+    expected["tokens"] = json!(0);
+    expected["last_token_at"] = Value::Null;
+    assert_eq!(shown, expected);
+    for arguments in [&["app", "show", id][..], &["app", "list"], &["audit"]] {
+        assert!(!workspace.run(arguments).contains(&secret), "{arguments:?}");
+    }
+    let events = workspace.json(&["audit", "--app", id]);
+    assert_eq!(events.iter().map(|event| &event["kind"]).collect::<Vec<_>>(), ["app_add"]);
+    let unused = workspace.run(&["app", "list", "--unused"]);
+    assert_eq!(unused, "", "an app of the operator is not deleted as unused");
+}
+
+/// The rules of `POST /api/v1/apps`.
+#[test]
+fn an_added_app_is_validated_like_a_registered_one() {
+    let workspace = Workspace::sqlite();
+    workspace.run(&["account", "add", "alice"]);
+    for (name, uri, scopes, website, problem) in [
+        (" ", URI, "read", "", "Application name can't be blank"),
+        ("a\u{1b}[2J", URI, "read", "", "Application name is invalid"),
+        ("a", "http://app.example/cb", "read", "", "Redirect URI "),
+        ("a", "javascript:x", "read", "", "Redirect URI is forbidden by the server."),
+        ("a", URI, "read fly", "", "Scopes doesn't match those configured on the server."),
+        ("a", URI, "read", "tusky.app", "Application website is not a valid URL"),
+        ("", URI, "fly", "", "Application name can't be blank, Scopes doesn't match"),
+    ] {
+        let add = ["app", "add", name, "--redirect-uri", uri, "--scopes", scopes];
+        let message = workspace.fail(&[&add[..], &["--website", website]].concat());
+        assert!(message.starts_with(&format!("belfry: {problem}")), "{message}");
+    }
+    assert_eq!(workspace.run(&["app", "list"]), "");
+}
+
+async fn a_secret_is_rotated_and_the_old_one_has_an_end(workspace: Workspace) {
+    workspace.run(&["account", "add", "alice"]);
+    let add = ["app", "add", "Tusky", "--redirect-uri", URI];
+    let added = workspace.json(&add).remove(0);
+    let [id, secret] = ["id", "client_secret"].map(|key| added[key].as_str().unwrap());
+    let until = || workspace.json(&["app", "show", id])[0]["previous_secret_until"].clone();
+
+    let rotated = workspace.run(&["app", "secret", id]);
+    let new = printed(&rotated, "client_secret: ");
+    assert!(new.len() == 64 && new != secret, "{rotated}");
+    let end = until().as_str().unwrap().to_owned();
+    let first_line =
+        format!("app {id} (Tusky) has a new client secret, the old one is accepted until {end}\n");
+    assert!(rotated.starts_with(&first_line), "{rotated}");
+    let end: jiff::Timestamp = end.parse().unwrap();
+    let day = end.duration_since(jiff::Timestamp::now()).as_hours();
+    assert!((23..=24).contains(&day), "{end}");
+    let shown = workspace.run(&["app", "show", id]);
+    assert!(shown.contains(&format!("old secret     accepted until {end}\n")), "{shown}");
+    assert!(!shown.contains(&new) && !shown.contains(secret));
+
+    let again = workspace.run(&["app", "secret", id, "--keep-old", "7d"]);
+    assert!(again.contains("the secret before the old one, which was still accepted"), "{again}");
+    let ended = workspace.run(&["app", "secret", id, "--keep-old", "0"]);
+    assert!(ended.contains("the old one is no longer accepted\n"), "{ended}");
+    assert_eq!(until(), Value::Null);
+    let json = workspace.json(&["app", "secret", id, "--keep-old", "30m"]).remove(0);
+    assert_eq!((&json["id"], &json["client_id"]), (&added["id"], &added["client_id"]));
+    assert_eq!(json["previous_secret_until"], until());
+
+    let events = workspace.json(&["audit", "--app", id]);
+    let changes = events.iter().filter(|event| event["kind"] == "app_secret_change").count();
+    assert_eq!((events.len(), changes), (5, 4));
+    assert!(!workspace.run(&["audit"]).contains(&new));
+}
+
+#[test]
+fn an_invalid_rotation_is_rejected() {
+    let workspace = Workspace::sqlite();
+    workspace.run(&["account", "add", "alice"]);
+    workspace.run(&["token", "issue", "alice"]);
+    let message = workspace.fail(&["app", "secret", "cli:Command line"]);
+    assert!(message.contains("(Command line) belongs to belfry itself and has no secret"));
+    let message = workspace.fail(&["app", "secret", "7"]);
+    assert_eq!(message, "belfry: there is no app \"7\"; see belfry app list\n");
+    for keep_old in ["soon", "-1h", "1"] {
+        let argument = format!("--keep-old={keep_old}");
+        let output = workspace.run_with_input(&["app", "secret", "7", &argument], "");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains("expected a duration such as"), "{message}");
+    }
+}
+
+async fn the_tokens_of_an_app_are_shown(workspace: Workspace) {
+    workspace.run(&["account", "add", "alice"]);
+    for _ in 0..3 {
+        workspace.run(&["token", "issue", "alice"]);
+    }
+    let token = workspace.run(&["token", "issue", "alice"]);
+    workspace.run(&["token", "revoke", token.trim_end()]);
+    let shown = workspace.json(&["app", "show", "cli:Command line"]).remove(0);
+    assert_eq!(shown["tokens"], 3);
+    let last = shown["last_token_at"].as_str().unwrap();
+    let text = workspace.run(&["app", "show", "cli:Command line"]);
+    assert!(text.contains(&format!("tokens         3 valid, last issued {last}\n")), "{text}");
+}
+
+/// Registration rejects such names, but rows may come from elsewhere.
+async fn control_characters_of_names_do_not_reach_the_terminal(workspace: Workspace) {
+    workspace.run(&["account", "add", "alice"]);
+    let added = workspace.json(&["app", "add", "Tusky", "--redirect-uri", URI]).remove(0);
+    let id = added["id"].as_str().unwrap();
+    let name = "\u{1b}]0;owned\u{7}\u{9b}2J\tevil\u{202e}";
+    workspace.execute(&format!("update apps set name = '{name}', website = '{name}'")).await;
+    let escaped = r"\u{1b}]0;owned\u{7}\u{9b}2J\u{9}evil\u{202e}";
+    for arguments in
+        [&["app", "list"][..], &["app", "show", id], &["audit"], &["app", "disable", id]]
+    {
+        let output = workspace.run(arguments);
+        assert!(output.contains(escaped), "{arguments:?}: {output:?}");
+        let is_safe = |c: char| matches!(c, '\n' | '\t') || !c.is_control() && c != '\u{202e}';
+        assert!(output.chars().all(is_safe), "{arguments:?}: {output:?}");
+    }
+    for arguments in [&["app", "list"][..], &["app", "show", id]] {
+        assert_eq!(workspace.json(arguments)[0]["name"], name);
+        let text = workspace.run(&[arguments, &["--json"]].concat());
+        assert!(text.trim_end().chars().all(|c| !c.is_control()), "{text:?}");
+    }
+    assert!(workspace.run(&["app", "delete", id]).contains(escaped));
+}
+
+on_both_engines! {
+    an_app_is_added_with_a_secret_that_is_shown_once,
+    a_secret_is_rotated_and_the_old_one_has_an_end,
+    the_tokens_of_an_app_are_shown,
+    control_characters_of_names_do_not_reach_the_terminal,
+}

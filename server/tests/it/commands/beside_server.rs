@@ -1,0 +1,77 @@
+//! Every command works while a server uses the same data.
+
+use super::Workspace;
+use crate::support::Process;
+
+/// Runs every command while a server uses the same data.
+fn all_commands_work(workspace: &Workspace) {
+    let _server = Process::start(workspace.path(), &workspace.flags());
+
+    let added = workspace.run(&["account", "add", "alice", "--email", "Alice@Example.org"]);
+    assert!(added.starts_with("account alice added, id "), "{added}");
+    let password = added.lines().nth(1).unwrap().strip_prefix("password: ").unwrap();
+    assert_eq!(password.len(), 23, "{password}");
+
+    let listed = workspace.run(&["account", "list"]);
+    let fields: Vec<&str> = listed.trim_end().split('\t').collect();
+    assert_eq!((fields[0], fields[2]), ("alice", "alice@example.org"));
+    assert_eq!(fields[4..], ["active", "user"]);
+
+    assert_eq!(workspace.run(&["account", "disable", "alice"]), "account alice disabled\n");
+    assert!(workspace.run(&["account", "list"]).ends_with("\tdisabled\tuser\n"));
+    assert_eq!(workspace.run(&["account", "enable", "alice"]), "account alice enabled\n");
+    let changed = workspace.run(&["account", "password", "alice"]);
+    assert!(changed.contains("\npassword: ") && !changed.contains(password), "{changed}");
+
+    let issued = workspace.run(&["token", "issue", "alice", "--scopes", "read write push"]);
+    let token = issued.trim_end();
+    assert_eq!(token.len(), 64, "{token}");
+    workspace.run(&["token", "issue", "alice", "--app", "My bot"]);
+
+    let apps = workspace.run(&["app", "list"]);
+    let titles: Vec<&str> = apps.lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
+    assert_eq!(titles, ["Command line", "My bot"]);
+    let id = apps.split('\t').next().unwrap();
+    assert!(workspace.run(&["app", "show", id]).contains("name           Command line\n"));
+    assert!(workspace.run(&["app", "disable", id]).ends_with("(Command line) disabled\n"));
+    assert!(workspace.run(&["app", "show", id]).ends_with("state          disabled\n"));
+    let error = workspace.fail(&["token", "issue", "alice"]);
+    let expected =
+        format!("belfry: the app \"Command line\" is disabled; see belfry app enable {id}\n");
+    assert_eq!(error, expected);
+    assert!(workspace.run(&["app", "enable", id]).ends_with("(Command line) enabled\n"));
+
+    assert_eq!(workspace.run(&["token", "revoke", token]), "token revoked\n");
+    assert_eq!(workspace.run(&["token", "revoke", token]), "token revoked\n");
+
+    let deleted = workspace.run(&["app", "delete", id]);
+    let expected =
+        format!("app {id} (Command line) deleted: 1 tokens, 0 codes, 0 authorization requests\n");
+    assert_eq!(deleted, expected);
+    let error = workspace.fail(&["app", "delete", id]);
+    assert_eq!(error, format!("belfry: there is no app {id:?}; see belfry app list\n"));
+    assert_eq!(
+        workspace.run(&["account", "delete", "alice"]),
+        "account alice deleted: 0 sessions, 1 tokens, 0 codes, 0 rulesets, 0 authorization requests\n"
+    );
+    let error = workspace.fail(&["account", "delete", "alice"]);
+    assert_eq!(error, "belfry: there is no account \"alice\"; see belfry account list\n");
+    let added = workspace.run(&["account", "add", "alice"]);
+    assert!(added.starts_with("account alice added"), "the operator may reuse a name: {added}");
+    assert_eq!(
+        workspace.fail(&["token", "revoke", "x"]),
+        "belfry: no such token: it is incomplete, or it was deleted with its app or account\n"
+    );
+}
+
+#[test]
+fn every_command_works_beside_a_server_on_sqlite() {
+    all_commands_work(&Workspace::sqlite());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_command_works_beside_a_server_on_postgres() {
+    if let Some(workspace) = Workspace::postgres().await {
+        all_commands_work(&workspace);
+    }
+}

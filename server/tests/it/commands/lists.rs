@@ -1,0 +1,159 @@
+//! Lists: filters, pages, JSON and closed pipes.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::{Workspace, on_both_engines};
+use crate::support::process::belfry;
+
+/// As in `belfry account list | head -1`.
+#[test]
+fn a_closed_pipe_ends_a_command_quietly() {
+    let workspace = Workspace::sqlite();
+    workspace.run(&["account", "add", "alice"]);
+    workspace.run(&["token", "issue", "alice"]);
+    std::fs::write(workspace.path().join("event.json"), r#"{"type":"m.room.message"}"#).unwrap();
+    for arguments in [
+        &["account", "list"][..],
+        &["app", "list"],
+        &["app", "show", "cli:Command line"],
+        &["config", "check"],
+        &["explain", "event.json", "--account", "alice"],
+        &["explain", "event.json", "--account", "alice", "--json"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = belfry(workspace.path(), arguments).stdout(writer).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && message.is_empty(), "{arguments:?}: {message}");
+    }
+}
+
+/// Adds accounts `user_000000` and so on, every thousandth disabled, and as many apps.
+async fn fill(workspace: &Workspace, count: i64) {
+    workspace.run(&["account", "add", "zoe"]);
+    let statements = |number: &str| {
+        format!(
+            "insert into accounts (id, name, password, created_at, disabled_at) \
+             select i, 'user_' || substr(cast(1000000 + i as text), 2), '!', 1700000000, \
+             case when i % 1000 = 0 then 1700000000 end from {number};
+             insert into apps (id, client_id, secret, name, redirect_uris, scopes, created_at) \
+             select i, 'client ' || i, '{secret}', 'App ' || i, '[]', 'read', 1700000000 \
+             from {number}",
+            secret = "A".repeat(64),
+        )
+    };
+    let statements = match workspace.flags()[..] {
+        [_, _] => statements(&format!("generate_series(1, {count}) as i")),
+        _ => statements(&format!(
+            "(with recursive n (i) as (select 1 union all select i + 1 from n where i < {count}) \
+             select i from n)"
+        )),
+    };
+    workspace.execute(&statements).await;
+}
+
+/// The first column of each row.
+fn first_column(output: &str) -> Vec<&str> {
+    output.lines().map(|line| line.split('\t').next().unwrap()).collect()
+}
+
+/// No row is missing or printed twice, whatever the size of the pages.
+async fn a_long_list_is_complete_and_can_be_read_in_parts(workspace: Workspace) {
+    const COUNT: usize = 100_000;
+    fill(&workspace, COUNT.try_into().unwrap()).await;
+    let accounts = workspace.run(&["account", "list"]);
+    let names = first_column(&accounts);
+    assert_eq!(names.len(), COUNT + 1);
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), COUNT + 1);
+    assert!(names[..COUNT].is_sorted());
+    let apps = workspace.run(&["app", "list"]);
+    let ids: Vec<usize> = first_column(&apps).into_iter().map(|id| id.parse().unwrap()).collect();
+    assert_eq!(ids, (1..=COUNT).collect::<Vec<_>>());
+
+    // Parts that are larger than a page, equal to one, and smaller.
+    let mut parts = String::new();
+    for limit in ["2500", "1000", "7", "1"] {
+        let rows = first_column(&parts);
+        let after = rows.last().copied().unwrap_or_default();
+        let part = workspace.run(&["account", "list", "--limit", limit, "--after", after]);
+        assert_eq!(part.lines().count().to_string(), limit);
+        parts.push_str(&part);
+    }
+    assert!(accounts.starts_with(&parts));
+    let part = workspace.run(&["app", "list", "--after", "99990", "--limit", "50"]);
+    assert!(part.lines().count() == 10 && apps.ends_with(&part), "{part}");
+
+    let disabled = workspace.json(&["account", "list", "--state", "disabled", "--limit", "3"]);
+    let names: Vec<&Value> = disabled.iter().map(|account| &account["name"]).collect();
+    assert_eq!(names, ["user_001000", "user_002000", "user_003000"]);
+    let found = workspace.run(&["account", "list", "--name", "user_01234"]);
+    assert_eq!(found.lines().count(), 10);
+    let found = workspace.run(&["app", "list", "--name", "app 9999", "--unused"]);
+    assert_eq!(
+        first_column(&found),
+        [
+            "9999", "99990", "99991", "99992", "99993", "99994", "99995", "99996", "99997",
+            "99998", "99999"
+        ]
+    );
+}
+
+/// As in `belfry account list | head -1`: the reader takes a line and leaves.
+async fn a_reader_may_leave_in_the_middle_of_a_list(workspace: Workspace) {
+    fill(&workspace, 20_000).await;
+    for list in [&["account", "list"][..], &["app", "list", "--json"]] {
+        let arguments = [list, &workspace.flags()].concat();
+        let mut child = belfry(workspace.path(), &arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut first = [0; 10];
+        child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && message.is_empty(), "{arguments:?}: {message}");
+    }
+}
+
+async fn a_list_in_json_has_a_line_for_each_row(workspace: Workspace) {
+    workspace.run(&["account", "add", "alice", "--email", "alice@example.org"]);
+    workspace.execute("update accounts set unverified_email = email, email = null").await;
+    workspace.run(&["account", "add", "bob"]);
+    workspace.run(&["account", "disable", "bob"]);
+    let listed = workspace.json(&["account", "list"]);
+    let expected = |index: usize, row: Value| {
+        let mut row = row;
+        for key in ["id", "created_at"] {
+            row[key] = listed[index][key].clone();
+            assert!(row[key].is_string(), "{key}");
+        }
+        row
+    };
+    let alice = json!({
+        "name": "alice", "email": "alice@example.org", "email_verified": false, "role": "user",
+        "state": "active", "signed_in_at": null, "disabled_at": null,
+    });
+    let bob = json!({
+        "name": "bob", "email": null, "email_verified": false, "role": "user",
+        "state": "disabled", "signed_in_at": null, "disabled_at": listed[1]["disabled_at"],
+    });
+    assert_eq!(listed, [expected(0, alice), expected(1, bob)]);
+    assert!(listed[1]["disabled_at"].is_string());
+    let found = workspace.json(&["account", "list", "--email", "EXAMPLE.org"]);
+    assert_eq!(found, listed[..1]);
+    let output = workspace.run_with_input(&["account", "list", "--state", "gone"], "");
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("[possible values: active, disabled]"), "{message}");
+}
+
+on_both_engines! {
+    a_long_list_is_complete_and_can_be_read_in_parts,
+    a_reader_may_leave_in_the_middle_of_a_list,
+    a_list_in_json_has_a_line_for_each_row,
+}

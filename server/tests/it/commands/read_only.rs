@@ -1,0 +1,136 @@
+//! Commands that only read: they wait for no lock, write nothing, and need no write access.
+
+use std::fs::{Permissions, read_dir, set_permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::{Workspace, on_both_engines};
+use crate::support::Process;
+use crate::support::process::belfry;
+
+const READING: [&[&str]; 7] = [
+    &["account", "list"],
+    &["account", "show", "alice"],
+    &["app", "list"],
+    &["app", "show", "cli:Command line"],
+    &["audit"],
+    &["audit", "--json"],
+    &["explain", "event.json", "--account", "alice"],
+];
+
+fn with_alice(workspace: &Workspace) {
+    workspace.run(&["account", "add", "alice"]);
+    workspace.run(&["token", "issue", "alice"]);
+    let event = workspace.path().join("event.json");
+    std::fs::write(event, r#"{"type":"m.room.message"}"#).unwrap();
+}
+
+/// The files of the data directory with their size and time of modification.
+fn files(folder: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
+    let mut files: Vec<_> = read_dir(folder.join("data"))
+        .unwrap()
+        .map(|entry| {
+            let entry = entry.unwrap();
+            let metadata = entry.metadata().unwrap();
+            (entry.path(), metadata.len(), metadata.modified().unwrap())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+/// With another process that is writing, such as a migration or a restore.
+#[test]
+fn reading_does_not_wait_for_a_writer_on_sqlite() {
+    let workspace = Workspace::sqlite();
+    with_alice(&workspace);
+    let writer = rusqlite::Connection::open(workspace.path().join("data/belfry.db")).unwrap();
+    writer.execute_batch("begin immediate; delete from accounts").unwrap();
+    for arguments in READING {
+        let output = workspace.run(arguments);
+        assert!(!output.is_empty(), "{arguments:?}");
+    }
+    writer.execute_batch("rollback").unwrap();
+}
+
+/// The lock of a migration, and a server that rejects writes.
+#[tokio::test(flavor = "multi_thread")]
+async fn reading_does_not_wait_for_a_writer_on_postgres() {
+    let Some(workspace) = Workspace::postgres().await else { return };
+    with_alice(&workspace);
+    let url = workspace.flags()[1].to_owned();
+    let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let name = client.query_one("select current_database()", &[]).await.unwrap();
+    let name: &str = name.get(0);
+    let read_only = format!("alter database {name} set default_transaction_read_only = on");
+    client.batch_execute(&read_only).await.unwrap();
+    client.batch_execute("select pg_advisory_lock(108170537071225)").await.unwrap();
+    for arguments in READING {
+        assert!(!workspace.run(arguments).is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn reading_leaves_the_files_unchanged() {
+    let workspace = Workspace::sqlite();
+    with_alice(&workspace);
+    let before = files(workspace.path());
+    for arguments in READING {
+        workspace.run(arguments);
+        assert_eq!(files(workspace.path()), before, "{arguments:?}");
+    }
+}
+
+/// A copy of the data that belongs to somebody else, for example a backup.
+#[test]
+fn reading_needs_no_write_access() {
+    let workspace = Workspace::sqlite();
+    with_alice(&workspace);
+    let data = workspace.path().join("data");
+    let mode = |path: &Path, mode| set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    mode(workspace.path(), 0o755);
+    mode(&data.join("belfry.db"), 0o444);
+    mode(&data, 0o555);
+    let run = |arguments: &[&str]| {
+        let mut command = belfry(workspace.path(), arguments);
+        if is_root() {
+            // Root may write everywhere.
+            command.uid(65534).gid(65534);
+        }
+        command.output().unwrap()
+    };
+    for arguments in READING {
+        let output = run(arguments);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {message}");
+        assert!(!output.stdout.is_empty(), "{arguments:?}");
+    }
+    let output = run(&["account", "disable", "alice"]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("must be writable by the user that runs belfry"), "{message}");
+    mode(&data, 0o755);
+}
+
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    file.as_file().metadata().unwrap().uid() == 0
+}
+
+/// What a server has written is read, although it is not in the file yet.
+async fn reading_sees_the_last_write_of_a_server(workspace: Workspace) {
+    with_alice(&workspace);
+    let _server = Process::start(workspace.path(), &workspace.flags());
+    for name in ["bob", "carol"] {
+        workspace.run(&["account", "add", name]);
+        let listed = workspace.run(&["account", "list", "--name", name]);
+        assert!(listed.starts_with(&format!("{name}\t")), "{listed}");
+    }
+}
+
+on_both_engines! {
+    reading_sees_the_last_write_of_a_server,
+}
