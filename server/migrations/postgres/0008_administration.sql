@@ -18,3 +18,8 @@ create index accounts_by_name on accounts (name text_pattern_ops);
 create index accounts_by_email on accounts (email text_pattern_ops) where email is not null;
 create index accounts_by_unverified_email on accounts (unverified_email text_pattern_ops)
     where unverified_email is not null;
+
+-- Rows that transactions lock so that they run one after the other. A missing row is inserted.
+create table locks (
+    name text not null primary key
+);

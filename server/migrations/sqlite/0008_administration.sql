@@ -19,3 +19,8 @@ create index accounts_by_name on accounts (name collate nocase);
 create index accounts_by_email on accounts (email collate nocase) where email is not null;
 create index accounts_by_unverified_email on accounts (unverified_email collate nocase)
     where unverified_email is not null;
+
+-- Rows that transactions lock so that they run one after the other. A missing row is inserted.
+create table locks (
+    name text not null primary key
+);

@@ -41,10 +41,15 @@ macro_rules! is_not_last_admin {
 }
 pub(super) use is_not_last_admin;
 
-/// Locks the enabled admins for the rest of a transaction, so that of two transactions that remove
-/// an admin the second one sees the result of the first.
+/// Serialises transactions that may remove an admin, so that the second one sees the result of the
+/// first. One row is locked, not those of the admins: these could be locked in different orders,
+/// which ends in a deadlock.
 pub(super) fn lock_admins() -> Statement {
-    sql("update accounts set password = password where role = 'admin' and disabled_at is null", [])
+    sql(
+        "insert into locks (name) values ('admins') \
+         on conflict (name) do update set name = excluded.name",
+        [],
+    )
 }
 
 /// Finds an account by id.

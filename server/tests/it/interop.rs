@@ -7,7 +7,7 @@ mod ruma;
 use tempfile::TempDir;
 
 use crate::support::Process;
-use crate::support::process::add_account;
+use crate::support::process::{add_account, run_successfully};
 
 /// Alice's user ID on a server with the default name.
 const ALICE: &str = "@alice:127.0.0.1";
@@ -16,14 +16,14 @@ const ALICE: &str = "@alice:127.0.0.1";
 struct Home {
     server: Process,
     password: String,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Home {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let password = add_account(folder.path(), "alice");
-        Self { server: Process::start(folder.path(), &[]), password, _folder: folder }
+        Self { server: Process::start(folder.path(), &[]), password, folder }
     }
 }
 
@@ -35,10 +35,12 @@ fn matrix_nio_manages_push_rules() {
     python::run(script, &[&home.server.url, ALICE, &home.password]);
 }
 
-/// Registers an app, authorizes, logs in with the code, verifies credentials, revokes, signs up.
+/// Registers an app, authorizes, logs in with the code, verifies credentials, revokes, signs up, and
+/// manages accounts.
 #[test]
-fn mastodon_py_gets_and_revokes_a_token() {
+fn mastodon_py_gets_and_revokes_a_token_and_manages_accounts() {
     let home = Home::start();
+    run_successfully(home.folder.path(), &["account", "role", "alice", "admin"]);
     let script = include_str!("interop/mastodon_py.py");
     python::run(script, &[&home.server.url, "alice", &home.password]);
 }

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod admin;
 mod audit;
 mod browser;
 mod commands;

@@ -4,6 +4,7 @@
 //! After an intended change run the tests with `INSTA_UPDATE=always` and review the difference of
 //! the files in `wire/snapshots`.
 
+mod admin;
 mod discovery;
 mod errors;
 mod evaluation;
@@ -26,7 +27,7 @@ use crate::support::{Service, TestClient, TestResponse};
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// The headers that are part of the wire format. The others are tested elsewhere.
-const HEADERS: [&str; 15] = [
+const HEADERS: [&str; 16] = [
     "access-control-allow-headers",
     "access-control-allow-methods",
     "access-control-allow-origin",
@@ -35,6 +36,7 @@ const HEADERS: [&str; 15] = [
     "allow",
     "cache-control",
     "content-type",
+    "link",
     "location",
     "pragma",
     "ratelimit-policy",
@@ -136,6 +138,9 @@ fn assert_snapshot(name: &str, value: &impl Serialize) {
     for selector in [".**.id", ".**[\"x-account-id\"]", ".**.uri", ".**.sub"] {
         settings.add_dynamic_redaction(selector, |value, _| replace(&value, id));
     }
+    settings.add_dynamic_redaction(".**.link", |value, _| {
+        replace(&value, |links| links.split_inclusive('>').map(link).collect())
+    });
     for selector in [".**.device_id", ".**.session"] {
         settings.add_redaction(selector, "[random]");
     }
@@ -143,8 +148,9 @@ fn assert_snapshot(name: &str, value: &impl Serialize) {
     settings.bind(|| insta::assert_json_snapshot!(name, value));
 }
 
+/// Replaces a text; numbers, like the ids of roles, are constant.
 fn replace(value: &Content, replacement: impl Fn(&str) -> String) -> Content {
-    Content::from(replacement(value.as_str().unwrap()))
+    value.as_str().map_or_else(|| value.clone(), |text| Content::from(replacement(text)))
 }
 
 /// Replaces a random value of 64 characters of base64url by its name.
@@ -158,6 +164,11 @@ fn secret(name: &str, text: &str) -> String {
 fn id(text: &str) -> String {
     let rest = text.trim_end_matches(|last: char| last.is_ascii_digit());
     if text.len() - rest.len() < 10 { text.to_owned() } else { format!("{rest}[id]") }
+}
+
+/// Replaces the id at the end of the URL of a link.
+fn link(text: &str) -> String {
+    text.strip_suffix('>').map_or_else(|| text.to_owned(), |url| format!("{}>", id(url)))
 }
 
 /// Replaces the version of this package, which changes with each release.

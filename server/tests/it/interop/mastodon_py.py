@@ -1,12 +1,19 @@
-"""Gets and revokes a token with unmodified Mastodon.py. Arguments: server URL, account name,
-password."""
+"""Gets and revokes a token and manages accounts with unmodified Mastodon.py. Arguments: server URL,
+name of an admin, password."""
 
 import re
 import sys
+from datetime import datetime
 from urllib.parse import parse_qs, urlsplit
 
 import requests
-from mastodon import Mastodon, MastodonIllegalArgumentError, MastodonUnauthorizedError
+from mastodon import (
+    Mastodon,
+    MastodonAPIError,
+    MastodonIllegalArgumentError,
+    MastodonNotFoundError,
+    MastodonUnauthorizedError,
+)
 
 SCOPES = ["read", "write", "push"]
 CALLBACK = "https://app.example/cb"
@@ -32,6 +39,60 @@ def agree(url, name, password):
         answer = browser.get(server + answer.headers["location"])
         assert answer.status_code == 200, answer.text
     return answer
+
+
+def rejects(error, call):
+    """Asserts that a call raises this error."""
+    try:
+        call()
+    except error:
+        return
+    raise AssertionError(f"expected {error.__name__}")
+
+
+def administer(url, name, password):
+    """Manages accounts as an admin."""
+    scopes = ["read", "admin:read", "admin:write"]
+    client_id, secret = Mastodon.create_app("Admin", scopes=scopes, redirect_uris=CALLBACK, api_base_url=url)
+    admin = Mastodon(client_id, secret, api_base_url=url, version_check_mode="created")
+    asked = admin.auth_request_url(redirect_uris=CALLBACK, scopes=scopes, allow_http=True)
+    (code,) = parse_qs(urlsplit(agree(asked, name, password).headers["location"]).query)["code"]
+    admin.log_in(code=code, redirect_uri=CALLBACK, scopes=scopes, allow_http=True)
+    assert admin.me().role.name == "Admin"
+
+    # The accounts of this script: carol signed up last.
+    assert [account.username for account in admin.admin_accounts()] == ["carol", name]
+    first = admin.admin_accounts_v2(origin="local", limit=1)
+    assert [account.username for account in first] == ["carol"]
+    second = admin.fetch_next(first)
+    assert [account.username for account in second] == [name]
+    assert [account.username for account in admin.fetch_previous(second)] == ["carol"]
+    assert not admin.fetch_next(second)
+    assert [account.username for account in admin.admin_accounts_v2(permissions="staff")] == [name]
+    assert [account.username for account in admin.admin_accounts_v2(role_ids=[3])] == [name]
+    assert [account.username for account in admin.admin_accounts_v1(username="car")] == ["carol"]
+    assert admin.admin_accounts_v1(remote=True) == [] and admin.admin_accounts_v2(status="pending") == []
+
+    (carol,) = first
+    assert admin.admin_account(carol).account.acct == "carol"
+    assert carol.email == "carol@example.org" and not carol.confirmed and carol.ip is None and carol.ips == []
+    admin.admin_account_moderate(carol, text="be nice")
+    admin.admin_account_moderate(carol, "disable", text="spam")
+    assert [account.username for account in admin.admin_accounts_v2(status="disabled")] == ["carol"]
+    assert admin.admin_account(carol).disabled and not admin.admin_account_enable(carol).disabled
+    rejects(MastodonAPIError, lambda: admin.admin_account_moderate(carol, "suspend"))
+    assert not admin.admin_account_unsilence(carol).silenced and not admin.admin_account_unsensitive(carol).sensitized
+    rejects(MastodonAPIError, lambda: admin.admin_account_approve(carol))
+    rejects(MastodonAPIError, lambda: admin.admin_account_delete(admin.me()))
+    assert admin.admin_account_delete(carol).username == "carol"
+    rejects(MastodonNotFoundError, lambda: admin.admin_account(carol))
+
+    assert admin.admin_reports() == [] and admin.admin_domain_blocks() == []
+    assert admin.admin_trending_tags() == [] and admin.admin_trending_links() == []
+    days = [datetime(2024, 1, 1), datetime(2024, 2, 1)]
+    assert admin.admin_measures(*days, active_users=True) == [] and admin.admin_retention(*days) == []
+    assert admin.admin_dimensions(*days, languages=True) == []
+    rejects(MastodonNotFoundError, lambda: admin.admin_report(1))
 
 
 def main(url, name, password):
@@ -80,6 +141,7 @@ def main(url, name, password):
     assert refused is None and why.details.username[0].error == "ERR_TAKEN", why
     carol.create_account("carol", "correct horse", "carol@example.org", agreement=True, scopes=SCOPES)
     assert carol.me().username == "carol"
+    administer(url, name, password)
     print("Mastodon.py is content")
 
 

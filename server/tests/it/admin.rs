@@ -1,0 +1,63 @@
+//! Mastodon's admin API for accounts, and the scopes that only admins can grant.
+
+mod access;
+mod actions;
+mod lists;
+mod scopes;
+
+use belfry_core::oauth::account::Role;
+
+use crate::support::service::unlimited;
+use crate::support::{Service, TestClient, TestDatabase};
+
+/// Defines the tests `sqlite::case` and `postgres::case` for every case, a function over a service
+/// without rate limits.
+macro_rules! on_both_engines {
+    ($($case:ident),* $(,)?) => {
+        mod sqlite {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    let service = super::super::service_on_sqlite().await;
+                    super::$case(&service).await;
+                }
+            )*
+        }
+        mod postgres {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    if let Some(service) = super::super::service_on_postgres().await {
+                        super::$case(&service).await;
+                    }
+                }
+            )*
+        }
+    };
+}
+use on_both_engines;
+
+async fn service_on_sqlite() -> Service {
+    Service::with(unlimited()).await
+}
+
+async fn service_on_postgres() -> Option<Service> {
+    Some(Service::on(TestDatabase::postgres().await?, unlimited()).await)
+}
+
+/// The id of an account.
+async fn id_of(service: &Service, name: &str) -> i64 {
+    service.store().account_by_name(name).await.unwrap().unwrap().id
+}
+
+async fn set_role(service: &Service, name: &str, role: Role) {
+    let id = id_of(service, name).await;
+    service.store().set_account_role(id, role).await.unwrap();
+}
+
+/// A client with a token of the admin `root` with these scopes. Adds a missing account.
+async fn root(service: &Service, scopes: &str) -> TestClient {
+    let root = service.user_with_scopes("root", scopes).await;
+    set_role(service, "root", Role::Admin).await;
+    root.with("content-type", "application/x-www-form-urlencoded")
+}

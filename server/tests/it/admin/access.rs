@@ -1,0 +1,154 @@
+//! Who may use the admin API: an admin, with the scope of the endpoint.
+
+use axum::http::StatusCode;
+use belfry::config::LimitMode;
+use belfry_core::oauth::account::Role;
+use belfry_core::oauth::scope::Scope;
+use serde_json::{Value, json};
+
+use super::{on_both_engines, root, set_role};
+use crate::support::{Service, TestClient, TestResponse};
+
+on_both_engines! {
+    every_endpoint_requires_an_admin_with_its_scope,
+    a_demoted_admin_loses_access_at_once,
+}
+
+/// Every endpoint with its scope. There is no account 1.
+const ENDPOINTS: [(&str, &str); 23] = [
+    ("GET /api/v1/admin/accounts", "admin:read:accounts"),
+    ("GET /api/v2/admin/accounts", "admin:read:accounts"),
+    ("GET /api/v1/admin/accounts/1", "admin:read:accounts"),
+    ("DELETE /api/v1/admin/accounts/1", "admin:write:accounts"),
+    ("POST /api/v1/admin/accounts/1/action", "admin:write:accounts"),
+    ("POST /api/v1/admin/accounts/1/enable", "admin:write:accounts"),
+    ("POST /api/v1/admin/accounts/1/unsilence", "admin:write:accounts"),
+    ("POST /api/v1/admin/accounts/1/unsensitive", "admin:write:accounts"),
+    ("POST /api/v1/admin/accounts/1/approve", "admin:write:accounts"),
+    ("POST /api/v1/admin/accounts/1/reject", "admin:write:accounts"),
+    ("POST /api/v1/admin/accounts/1/unsuspend", "admin:write:accounts"),
+    ("GET /api/v1/admin/reports", "admin:read:reports"),
+    ("GET /api/v1/admin/domain_allows", "admin:read:domain_allows"),
+    ("GET /api/v1/admin/domain_blocks", "admin:read:domain_blocks"),
+    ("GET /api/v1/admin/email_domain_blocks", "admin:read:email_domain_blocks"),
+    ("GET /api/v1/admin/ip_blocks", "admin:read:ip_blocks"),
+    ("GET /api/v1/admin/canonical_email_blocks", "admin:read:canonical_email_blocks"),
+    ("GET /api/v1/admin/trends/tags", "admin:read"),
+    ("GET /api/v1/admin/trends/statuses", "admin:read"),
+    ("GET /api/v1/admin/trends/links", "admin:read"),
+    ("POST /api/v1/admin/measures", "admin:read"),
+    ("POST /api/v1/admin/dimensions", "admin:read"),
+    ("POST /api/v1/admin/retention", "admin:read"),
+];
+
+/// The status and the error.
+fn error(response: &TestResponse) -> (u16, Value) {
+    (response.status, response.json()["error"].take())
+}
+
+fn not_allowed() -> (u16, Value) {
+    (403, json!("This action is not allowed"))
+}
+
+/// The same client with another token.
+async fn with_scopes(service: &Service, account: Option<i64>, scopes: &str) -> TestClient {
+    let token = service.issue(account, scopes).await;
+    service.anonymous().with_token(token.reveal())
+}
+
+async fn every_endpoint_requires_an_admin_with_its_scope(service: &Service) {
+    root(service, "read").await;
+    let root = super::id_of(service, "root").await;
+    service.add_account("alice").await;
+    let alice = super::id_of(service, "alice").await;
+    let every_scope: String =
+        Scope::ALL.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" ");
+    for (request, scope) in ENDPOINTS {
+        let parent = if scope.starts_with("admin:read") { "admin:read" } else { "admin:write" };
+        for scopes in [scope, parent, &every_scope] {
+            let allowed = with_scopes(service, Some(root), scopes).await.send(request, "").await;
+            if request.contains("/1") {
+                assert_eq!(error(&allowed), (404, json!("Record not found")), "{request}");
+            } else {
+                assert_eq!(allowed.status, 200, "{request} {scopes}: {allowed:?}");
+            }
+        }
+        let covers = |other: &&Scope| other.covers(scope.parse().unwrap());
+        let others: Vec<&str> =
+            Scope::ALL.iter().filter(|other| !covers(other)).map(|other| other.as_str()).collect();
+        let outside = with_scopes(service, Some(root), &others.join(" ")).await;
+        let response = outside.send(request, "").await;
+        let expected = (403, json!("This action is outside the authorized scopes"));
+        assert_eq!(error(&response), expected, "{request}");
+        assert!(response.header("www-authenticate").contains("insufficient_scope"), "{request}");
+
+        for account in [None, Some(alice)] {
+            let client = with_scopes(service, account, &every_scope).await;
+            let response = client.send(request, "").await;
+            assert_eq!(error(&response), not_allowed(), "{request} {account:?}");
+        }
+        let response = service.anonymous().send(request, "").await;
+        assert_eq!(error(&response), (401, json!("The access token is invalid")), "{request}");
+    }
+}
+
+async fn a_demoted_admin_loses_access_at_once(service: &Service) {
+    let admin = root(service, "admin:read admin:write").await;
+    service.add_account("other").await;
+    set_role(service, "other", Role::Admin).await;
+    let status = async |request: &str| admin.send(request, "").await.status;
+    assert_eq!(status("GET /api/v1/admin/accounts").await, 200);
+    set_role(service, "root", Role::User).await;
+    for (request, _) in ENDPOINTS {
+        assert_eq!(error(&admin.send(request, "").await), not_allowed(), "{request}");
+    }
+    set_role(service, "root", Role::Admin).await;
+    assert_eq!(status("GET /api/v1/admin/accounts").await, 200);
+    // A disabled admin has no access at all.
+    let root = super::id_of(service, "root").await;
+    service.store().set_account_disabled_at(root, Some(service.now())).await.unwrap();
+    let disabled = (403, json!("Your login is currently disabled"));
+    assert_eq!(error(&admin.get("/api/v1/admin/accounts").await), disabled);
+}
+
+#[tokio::test]
+async fn an_application_service_has_no_access_for_an_admin() {
+    let settings = "[[application_services]]\nid = 'irc'\nas_token = 'as_token_of_irc'\n\
+         hs_token = 'x'\nsender_localpart = 'irc_bot'\n\
+         [application_services.namespaces]\nusers = [{ exclusive = false, regex = '@.*' }]";
+    let mut config: belfry::config::Config = toml::from_str(settings).unwrap();
+    config.limits.mode = LimitMode::Off;
+    let service = Service::with(config).await;
+    root(&service, "read").await;
+    let bridge = service.anonymous().with_token("as_token_of_irc");
+    let acting = "/_matrix/client/v3/account/whoami?user_id=@root:ring.example";
+    bridge.get(acting).await.expect(StatusCode::OK);
+    for (request, _) in ENDPOINTS {
+        let response = bridge.send(&format!("{request}?user_id=@root:ring.example"), "").await;
+        assert_eq!(error(&response), (401, json!("The access token is invalid")), "{request}");
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_exist_is_an_empty_list_or_not_found() {
+    let service = super::service_on_sqlite().await;
+    let admin = root(&service, "admin:read admin:write").await;
+    for (request, _) in ENDPOINTS.iter().filter(|(request, _)| !request.contains("/accounts")) {
+        for slash in ["", "/"] {
+            let response = admin.send(&format!("{request}{slash}"), "").await;
+            assert_eq!(response.expect(StatusCode::OK), json!([]), "{request}{slash}");
+        }
+    }
+    for request in [
+        "POST /api/v1/admin/domain_blocks",
+        "GET /api/v1/admin/domain_blocks/1",
+        "GET /api/v1/admin/reports/1",
+        "POST /api/v1/admin/reports/1/resolve",
+        "GET /api/v1/admin/measures",
+        "GET /api/v1/admin/tags/1",
+        "GET /api/v1/admin",
+        "GET /api/v2/admin/reports",
+    ] {
+        assert_eq!(admin.send(request, "").await.status, 404, "{request}");
+    }
+}

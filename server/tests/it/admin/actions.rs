@@ -1,0 +1,148 @@
+//! What admins do about accounts, with its audit events.
+
+use axum::http::StatusCode;
+use belfry::store::AuditFilter;
+use belfry_core::oauth::account::Role;
+use serde_json::{Value, json};
+
+use super::{id_of, on_both_engines, root, set_role};
+use crate::support::browser::form;
+use crate::support::{Service, TestClient};
+
+on_both_engines! {
+    an_admin_disables_and_enables_an_account,
+    an_admin_deletes_an_account,
+    an_admin_records_a_note,
+    the_last_admin_cannot_be_disabled_or_deleted,
+    other_actions_are_rejected_or_change_nothing,
+}
+
+/// The events of the admin API: kind, account id, detail, address, and whether the request id is
+/// that of the last response.
+async fn events(service: &Service, request_id: &str) -> Vec<Value> {
+    let events = service.store().audit_events(AuditFilter::default(), 100).await.unwrap();
+    let event = |event: &belfry::store::AuditEvent| {
+        let is_last = event.request_id.as_deref() == Some(request_id);
+        json!([event.kind, event.account_id, event.detail, event.address, is_last])
+    };
+    events.iter().map(event).collect()
+}
+
+/// A client with a token of `bob`, and the path of his account.
+async fn bob(service: &Service) -> (TestClient, i64, String) {
+    let bob = service.user("bob").await;
+    let id = id_of(service, "bob").await;
+    (bob, id, format!("/api/v1/admin/accounts/{id}"))
+}
+
+async fn an_admin_disables_and_enables_an_account(service: &Service) {
+    let admin = root(service, "admin:write:accounts admin:read:accounts").await;
+    let (bob, id, path) = bob(service).await;
+    let whoami = "/api/v1/accounts/verify_credentials";
+    assert_eq!(bob.get(whoami).await.status, 200);
+
+    let body = form(&[("type", "disable"), ("text", "spam\nand more")]);
+    let disabled = admin.send(&format!("POST {path}/action"), body).await;
+    assert_eq!(disabled.expect(StatusCode::OK), json!({}));
+    let request_id = disabled.header("x-request-id").to_owned();
+    let event = ["account_disable", "by root: spam and more", "192.0.2.1"];
+    let expected = json!([event[0], id, event[1], event[2], true]);
+    assert_eq!(events(service, &request_id).await, [expected]);
+    assert_eq!(bob.get(whoami).await.json()["error"], "Your login is currently disabled");
+    let shown = admin.get(&path).await.expect(StatusCode::OK);
+    assert_eq!((&shown["disabled"], &shown["username"]), (&json!(true), &json!("bob")));
+
+    let enabled = admin.send(&format!("POST {path}/enable"), "").await;
+    let account = enabled.expect(StatusCode::OK);
+    assert_eq!(account["disabled"], false);
+    assert_eq!(account, admin.get(&path).await.json());
+    assert_eq!(bob.get(whoami).await.status, 200);
+    let request_id = enabled.header("x-request-id").to_owned();
+    let last = events(service, &request_id).await.pop().unwrap();
+    assert_eq!(last, json!(["account_enable", id, "by root", event[2], true]));
+
+    // An enabled account stays as it is.
+    let again = admin.send(&format!("POST {path}/enable"), "").await;
+    assert_eq!(again.expect(StatusCode::OK), account);
+    assert_eq!(events(service, "").await.len(), 2);
+}
+
+async fn an_admin_deletes_an_account(service: &Service) {
+    let admin = root(service, "admin:write:accounts admin:read:accounts").await;
+    let (bob, id, path) = bob(service).await;
+    let before = admin.get(&path).await.expect(StatusCode::OK);
+    let deleted = admin.send(&format!("DELETE {path}"), "").await;
+    assert_eq!(deleted.expect(StatusCode::OK), before);
+    let request_id = deleted.header("x-request-id").to_owned();
+    let expected = json!(["account_delete", id, "by root: bob", "192.0.2.1", true]);
+    assert_eq!(events(service, &request_id).await, [expected]);
+    assert_eq!(bob.get("/api/v1/accounts/verify_credentials").await.status, 401);
+    for request in ["GET ", "DELETE ", "POST /enable", "POST /action"] {
+        let (method, suffix) = request.split_once(' ').unwrap();
+        let gone = admin.send(&format!("{method} {path}{suffix}"), "type=disable").await;
+        assert_eq!(gone.expect(StatusCode::NOT_FOUND), json!({ "error": "Record not found" }));
+    }
+    for id in ["x", "0", "-1", "99999999999999999999", "%00", "%31"] {
+        let unknown = admin.get(&format!("/api/v1/admin/accounts/{id}")).await;
+        assert_eq!(unknown.expect(StatusCode::NOT_FOUND), json!({ "error": "Record not found" }));
+    }
+    assert_eq!(events(service, "").await.len(), 1);
+}
+
+async fn an_admin_records_a_note(service: &Service) {
+    let admin = root(service, "admin:write").await;
+    let (bob, id, path) = bob(service).await;
+    for (body, detail) in [
+        (form(&[("type", "none")]), "by root"),
+        (form(&[("type", "none"), ("text", "be nice")]), "by root: be nice"),
+    ] {
+        let noted = admin.send(&format!("POST {path}/action"), body).await;
+        assert_eq!(noted.expect(StatusCode::OK), json!({}));
+        let request_id = noted.header("x-request-id").to_owned();
+        let expected = json!(["account_note", id, detail, "192.0.2.1", true]);
+        assert!(events(service, &request_id).await.contains(&expected), "{detail}");
+    }
+    assert_eq!(bob.get("/api/v1/accounts/verify_credentials").await.status, 200);
+}
+
+async fn the_last_admin_cannot_be_disabled_or_deleted(service: &Service) {
+    let admin = root(service, "admin:write admin:read").await;
+    let path = format!("/api/v1/admin/accounts/{}", id_of(service, "root").await);
+    let error =
+        json!({ "error": "Validation failed: The last admin cannot be disabled or deleted" });
+    let action = format!("POST {path}/action");
+    let disabled = admin.send(&action, form(&[("type", "disable")])).await;
+    assert_eq!(disabled.expect(StatusCode::UNPROCESSABLE_ENTITY), error);
+    let deleted = admin.send(&format!("DELETE {path}"), "").await;
+    assert_eq!(deleted.expect(StatusCode::UNPROCESSABLE_ENTITY), error);
+    assert_eq!(admin.get(&path).await.json()["disabled"], false);
+    assert_eq!(events(service, "").await, [Value::Null; 0]);
+
+    // With another admin, both are possible.
+    service.add_account("other").await;
+    set_role(service, "other", Role::Admin).await;
+    admin.send(&action, form(&[("type", "disable")])).await.expect(StatusCode::OK);
+    assert_eq!(admin.get(&path).await.status, 403);
+}
+
+async fn other_actions_are_rejected_or_change_nothing(service: &Service) {
+    let admin = root(service, "admin:write admin:read").await;
+    let (_, _, path) = bob(service).await;
+    let before = admin.get(&path).await.expect(StatusCode::OK);
+    for kind in ["suspend", "silence", "sensitive", "Disable", ""] {
+        let response = admin.send(&format!("POST {path}/action"), form(&[("type", kind)])).await;
+        let error = json!({ "error": "Validation failed: Type is not included in the list" });
+        assert_eq!(response.expect(StatusCode::UNPROCESSABLE_ENTITY), error, "{kind}");
+    }
+    for action in ["unsilence", "unsensitive"] {
+        let response = admin.send(&format!("POST {path}/{action}"), "").await;
+        assert_eq!(response.expect(StatusCode::OK), before, "{action}");
+    }
+    for action in ["approve", "reject", "unsuspend"] {
+        let response = admin.send(&format!("POST {path}/{action}"), "").await;
+        let error = json!({ "error": "This action is not allowed" });
+        assert_eq!(response.expect(StatusCode::FORBIDDEN), error, "{action}");
+    }
+    assert_eq!(admin.get(&path).await.json(), before);
+    assert_eq!(events(service, "").await, [Value::Null; 0]);
+}

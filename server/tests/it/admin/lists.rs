@@ -1,0 +1,199 @@
+//! Lists of accounts: filters, pages and links.
+
+use axum::http::StatusCode;
+use belfry::store::{Account, NO_PASSWORD};
+use belfry_core::oauth::account::Role;
+use serde_json::{Value, json};
+
+use super::{on_both_engines, root};
+use crate::support::{Service, TestClient};
+
+on_both_engines! {
+    accounts_are_listed_newest_first_in_linked_pages,
+    pages_are_bounded_by_ids,
+    flags_of_version_1_select_accounts,
+    parameters_of_version_2_select_accounts,
+    special_characters_of_a_prefix_match_only_themselves,
+}
+
+/// Adds an account with an id.
+async fn add(service: &Service, id: i64, name: &str, change: impl FnOnce(&mut Account)) {
+    let mut account = Account {
+        id,
+        name: name.to_owned(),
+        email: Some(format!("{name}@example.org")),
+        unverified_email: None,
+        password: NO_PASSWORD.to_owned(),
+        role: Role::User,
+        created_at: service.now(),
+        signed_in_at: None,
+        disabled_at: None,
+    };
+    change(&mut account);
+    service.store().add_account(&account).await.unwrap();
+}
+
+/// The names of the accounts that a request lists, separated by spaces.
+async fn names(client: &TestClient, path: &str) -> String {
+    let accounts = client.get(path).await.expect(StatusCode::OK);
+    let name = |account: &Value| account["username"].as_str().unwrap().to_owned();
+    accounts.as_array().unwrap().iter().map(name).collect::<Vec<_>>().join(" ")
+}
+
+/// The path of a link of a response, if it has one.
+fn link(header: &str, rel: &str) -> Option<String> {
+    let link = header.split(", ").find(|link| link.ends_with(&format!("; rel=\"{rel}\"")))?;
+    let url = link.strip_prefix("<https://ring.example").unwrap().split('>').next().unwrap();
+    Some(url.to_owned())
+}
+
+async fn accounts_are_listed_newest_first_in_linked_pages(service: &Service) {
+    let admin = root(service, "admin:read:accounts").await;
+    for id in 1..=7 {
+        add(service, id, &format!("user_{id}"), |_| {}).await;
+    }
+    let expected = "root user_7 user_6 user_5 user_4 user_3 user_2 user_1";
+    for version in ["v1", "v2"] {
+        let path = format!("/api/{version}/admin/accounts");
+        assert_eq!(names(&admin, &path).await, expected);
+        let mut next = Some(format!("{path}?limit=3&username=&x=y"));
+        let (mut pages, mut last) = (Vec::new(), None);
+        while let Some(path) = next {
+            pages.push(names(&admin, &path).await);
+            let response = admin.get(&path).await;
+            next = link(response.header("link"), "next");
+            last = link(response.header("link"), "prev");
+        }
+        assert_eq!(pages, ["root user_7 user_6", "user_5 user_4 user_3", "user_2 user_1"]);
+        // And back: the pages before the last one.
+        let before = names(&admin, &last.clone().unwrap()).await;
+        assert_eq!(before, "user_5 user_4 user_3");
+        assert_eq!(last.unwrap(), format!("{path}?limit=3&username=&min_id=2"));
+    }
+    let empty = admin.get("/api/v1/admin/accounts?remote=true").await;
+    assert_eq!((empty.expect(StatusCode::OK), empty.header("link")), (json!([]), ""));
+}
+
+async fn pages_are_bounded_by_ids(service: &Service) {
+    let admin = root(service, "admin:read:accounts").await;
+    for id in 1..=5 {
+        add(service, id, &format!("user_{id}"), |_| {}).await;
+    }
+    for (query, expected) in [
+        ("max_id=4", "user_3 user_2 user_1"),
+        ("max_id=4&limit=1", "user_3"),
+        ("since_id=2&max_id=5", "user_4 user_3"),
+        ("since_id=1&max_id=6&limit=2", "user_5 user_4"),
+        ("min_id=1&max_id=6&limit=2", "user_3 user_2"),
+        ("min_id=5&max_id=6", ""),
+    ] {
+        let path = format!("/api/v2/admin/accounts?{query}");
+        assert_eq!(names(&admin, &path).await, expected, "{query}");
+    }
+    let invalid = admin.get("/api/v1/admin/accounts?max_id=x").await;
+    let expected = json!({ "error": "max_id must be the id of an account" });
+    assert_eq!(invalid.expect(StatusCode::BAD_REQUEST), expected);
+}
+
+/// Adds four accounts besides the admin `root`.
+async fn add_people(service: &Service) -> TestClient {
+    let admin = root(service, "admin:read").await;
+    let now = service.now();
+    add(service, 1, "alice", |_| {}).await;
+    add(service, 2, "albert", |account| account.disabled_at = Some(now)).await;
+    add(service, 3, "bob", |account| {
+        (account.email, account.unverified_email) = (None, Some("al@sign-up.example".to_owned()));
+    })
+    .await;
+    add(service, 4, "boss", |account| {
+        (account.role, account.disabled_at) = (Role::Admin, Some(now));
+    })
+    .await;
+    admin
+}
+
+const ALL: &str = "root boss bob albert alice";
+
+async fn flags_of_version_1_select_accounts(service: &Service) {
+    let admin = add_people(service).await;
+    for (query, expected) in [
+        ("", ALL),
+        ("local=true", ALL),
+        ("active=true", ALL),
+        ("disabled=true", "boss albert"),
+        ("staff=true", "root boss"),
+        ("staff=true&disabled=true", "boss"),
+        ("username=al", "albert alice"),
+        ("username=ALI", "alice"),
+        ("display_name=bo", "boss bob"),
+        ("username=al&disabled=true", "albert"),
+        ("username=bo&staff=true", "boss"),
+        ("email=al", "bob albert alice"),
+        ("email=ALICE@example.org", "alice"),
+        ("email=al&username=bo", "bob"),
+        ("email=example.org", ""),
+        ("remote=true", ""),
+        ("pending=true", ""),
+        ("silenced=true", ""),
+        ("suspended=true", ""),
+        ("by_domain=ring.example", ""),
+        ("ip=192.0.2.1", ""),
+    ] {
+        let path = format!("/api/v1/admin/accounts?{query}");
+        assert_eq!(names(&admin, &path).await, expected, "{query}");
+    }
+}
+
+async fn parameters_of_version_2_select_accounts(service: &Service) {
+    let admin = add_people(service).await;
+    for (query, expected) in [
+        ("", ALL),
+        ("origin=local&status=active", ALL),
+        ("status=disabled", "boss albert"),
+        ("permissions=staff", "root boss"),
+        ("role_ids[]=3", "root boss"),
+        ("role_ids[]=-99", "bob albert alice"),
+        ("role_ids[]=-99&role_ids[]=3", ALL),
+        ("role_ids[]=1", ""),
+        ("role_ids[]=-99&status=disabled", "albert"),
+        ("username=al&email=albert@", "albert"),
+        ("origin=remote", ""),
+        ("status=pending", ""),
+        ("status=suspended", ""),
+        ("invited_by=1", ""),
+        ("ip=192.0.2.1", ""),
+    ] {
+        let path = format!("/api/v2/admin/accounts?{query}");
+        assert_eq!(names(&admin, &path).await, expected, "{query}");
+    }
+    for (query, error) in [("status=x", "Unknown status: x"), ("origin=x", "Unknown origin: x")] {
+        let response = admin.get(&format!("/api/v2/admin/accounts?{query}")).await;
+        assert_eq!(response.expect(StatusCode::BAD_REQUEST), json!({ "error": error }));
+    }
+}
+
+async fn special_characters_of_a_prefix_match_only_themselves(service: &Service) {
+    let admin = root(service, "admin:read").await;
+    for (id, name) in [(1, "a_b"), (2, "a-b"), (3, "axb"), (4, "a.b")] {
+        add(service, id, name, |_| {}).await;
+    }
+    for (prefix, expected) in [
+        ("a_", "a_b"),
+        ("a-", "a-b"),
+        ("a.", "a.b"),
+        ("a", "a.b axb a-b a_b"),
+        ("%25", ""),
+        ("a%25", ""),
+        ("%5C", ""),
+        ("a%5C_", ""),
+        ("'", ""),
+        ("a%00", ""),
+    ] {
+        let path = format!("/api/v1/admin/accounts?username={prefix}");
+        if prefix.contains("%00") {
+            assert_eq!(admin.get(&path).await.status, 400);
+        } else {
+            assert_eq!(names(&admin, &path).await, expected, "{prefix}");
+        }
+    }
+}

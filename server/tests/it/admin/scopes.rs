@@ -1,0 +1,140 @@
+//! Scopes of admins: who can grant them, and what they are worth after the role has changed.
+
+use axum::http::StatusCode;
+use belfry_core::oauth::account::Role;
+use serde_json::json;
+
+use super::{on_both_engines, set_role};
+use crate::support::browser::form;
+use crate::support::oauth_client::{CALLBACK, error_of, oauth_error, token_of};
+use crate::support::{OAuthClient, Service};
+
+on_both_engines! {
+    scopes_of_admins_are_granted_by_an_admin_only,
+    the_role_is_checked_again_at_the_decision_and_at_the_redemption,
+    the_token_of_a_demoted_admin_has_no_scopes_of_admins,
+    scopes_of_admins_are_not_granted_without_an_admin,
+}
+
+const SCOPES: &str = "read write admin:read admin:write:accounts";
+
+/// An app that declares scopes of admins, and the accounts `root`, `spare` (admins) and `alice`.
+async fn app(service: &Service) -> OAuthClient {
+    for name in ["root", "spare", "alice"] {
+        service.add_account(name).await;
+    }
+    set_role(service, "root", Role::Admin).await;
+    set_role(service, "spare", Role::Admin).await;
+    OAuthClient::register_with(service.anonymous(), CALLBACK, SCOPES).await
+}
+
+async fn scopes_of_admins_are_granted_by_an_admin_only(service: &Service) {
+    let client = app(service).await;
+    let mut browser = service.browser();
+    for scopes in ["admin:read", "read admin:read", "admin:write:accounts"] {
+        let page = browser.get(&client.authorize(&[("scope", scopes)])).await;
+        let page = if page.text.contains("name=\"password\"") {
+            browser.sign_in(&page, "alice").await
+        } else {
+            page
+        };
+        // Not known to the user: a page with a link.
+        page.page(400, "error=invalid_scope");
+    }
+    let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
+    token_of(&client.redeem(&code, &[]).await);
+    let known = browser.get(&client.authorize(&[("scope", "read admin:read")])).await;
+    assert_eq!(known.redirected(CALLBACK)["error"], "invalid_scope");
+
+    let mut browser = service.browser();
+    let page = browser.get(&client.authorize(&[("scope", SCOPES)])).await;
+    let page = browser.sign_in(&page, "root").await;
+    page.page(200, "As an administrator of this server:");
+    let approved = browser.decide(&page, "allow").await.redirected(CALLBACK);
+    let token = client.redeem(&approved["code"], &[]).await.expect(StatusCode::OK);
+    assert_eq!(token["scope"], SCOPES);
+    let admin = service.anonymous().with_token(token["access_token"].as_str().unwrap());
+    assert_eq!(admin.get("/api/v1/admin/accounts").await.status, 200);
+    let account = admin.get("/api/v1/accounts/verify_credentials").await.json();
+    let role = json!({
+        "id": "3", "name": "Admin", "permissions": "1048575", "color": "", "highlighted": true,
+    });
+    assert_eq!(account["role"], role);
+}
+
+async fn the_role_is_checked_again_at_the_decision_and_at_the_redemption(service: &Service) {
+    let client = app(service).await;
+    let mut browser = service.browser();
+    let page = browser.get(&client.authorize(&[("scope", SCOPES)])).await;
+    let page = browser.sign_in(&page, "root").await;
+    page.page(200, "decision");
+    set_role(service, "root", Role::User).await;
+    let rejected = browser.decide(&page, "allow").await.redirected(CALLBACK);
+    assert_eq!(rejected["error"], "invalid_scope");
+    assert_eq!(rejected.get("code"), None);
+
+    set_role(service, "root", Role::Admin).await;
+    let code = client.code(&mut browser, "root", &[("scope", SCOPES)]).await;
+    set_role(service, "root", Role::User).await;
+    let rejected = client.redeem(&code, &[]).await;
+    assert_eq!(error_of(&rejected), oauth_error(400, "invalid_grant"));
+    // The code was not redeemed, and the role counts at that time.
+    set_role(service, "root", Role::Admin).await;
+    assert_eq!(client.redeem(&code, &[]).await.expect(StatusCode::OK)["scope"], SCOPES);
+}
+
+async fn the_token_of_a_demoted_admin_has_no_scopes_of_admins(service: &Service) {
+    let client = app(service).await;
+    let mut browser = service.browser();
+    let code = client.code(&mut browser, "root", &[("scope", SCOPES)]).await;
+    let token = token_of(&client.redeem(&code, &[]).await);
+    let scopes = async || {
+        let response = client.post("/oauth/introspect", &[("token", &token)]).await;
+        response.expect(StatusCode::OK)["scope"].as_str().unwrap().to_owned()
+    };
+    let proxy = service.anonymous().with_token(&token).with("x-original-method", "GET");
+    let proxy = proxy.with("x-original-uri", "/internal");
+    let check = async |scope: &str| proxy.get(&format!("/gateway/check?scope={scope}")).await;
+    for (role, expected, status) in
+        [(Role::Admin, SCOPES, 200), (Role::User, "read write", 403), (Role::Admin, SCOPES, 200)]
+    {
+        set_role(service, "root", role).await;
+        assert_eq!(scopes().await, expected);
+        assert_eq!(check("admin:read").await.status, status, "{role}");
+        assert_eq!(check("admin:write:accounts").await.status, status, "{role}");
+        assert_eq!(check("read").await.header("x-scopes"), expected);
+        let page = browser.get("/oauth/account").await;
+        let is_shown = page.text.contains("As an administrator of this server:");
+        assert_eq!(is_shown, role == Role::Admin);
+    }
+}
+
+async fn scopes_of_admins_are_not_granted_without_an_admin(service: &Service) {
+    let client = app(service).await;
+    for scope in ["admin:read", "read admin:write:accounts"] {
+        let fields = [("grant_type", "client_credentials"), ("scope", scope)];
+        let response = client.post("/oauth/token", &fields).await;
+        assert_eq!(error_of(&response), oauth_error(400, "invalid_scope"));
+    }
+    let app_token = client.app_token("write").await;
+    let fields = form(&[
+        ("username", "carol"),
+        ("email", "carol@example.org"),
+        ("password", "correct horse"),
+        ("agreement", "true"),
+    ]);
+    let carol = client.http.with_token(&app_token).send("POST /api/v1/accounts", fields).await;
+    assert_eq!(carol.expect(StatusCode::OK)["scope"], "read write");
+    // The login of a Matrix client has no scopes of admins, also for an admin.
+    let login = json!({
+        "type": "m.login.password",
+        "identifier": { "type": "m.id.user", "user": "root" },
+        "password": "correct horse root",
+    });
+    let login = service.anonymous().send("POST /_matrix/client/v3/login", login.to_string()).await;
+    let login = login.expect(StatusCode::OK);
+    let root = service.anonymous().with_token(login["access_token"].as_str().unwrap());
+    let response = root.get("/api/v1/admin/accounts").await;
+    let error = json!({ "error": "This action is outside the authorized scopes" });
+    assert_eq!(response.expect(StatusCode::FORBIDDEN), error);
+}
