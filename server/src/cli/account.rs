@@ -1,41 +1,27 @@
 //! `belfry account …`
 
+mod add;
 mod list;
+mod password;
 mod show;
 
 use std::io::{Write, stdout};
 
 use belfry_core::audit::{AuditEntry, AuditKind};
-use belfry_core::oauth::account::{Role, check_email, check_name, check_password};
-use belfry_core::secret::Secret;
+use belfry_core::oauth::account::Role;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
-use super::{CliError, DatabaseUse, audited, read_secret};
+use self::password::{new_password, print_password};
+use super::{CliError, DatabaseUse, audited};
 use crate::config::{ApplicationService, Config, ConfigError};
-use crate::passwords::Passwords;
-use crate::random;
-use crate::store::{
-    Account, AccountDeletion, AccountUpdate, DeletedRows, Email, ExistingAccess, Store,
-};
+use crate::store::{Account, AccountDeletion, AccountUpdate, DeletedRows, ExistingAccess, Store};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
     /// Add an account; a generated password is printed once
-    Add {
-        /// Account name: a to z, 0 to 9 and _, and . or - inside; at most 30 characters
-        name: String,
-        /// E-mail address
-        #[arg(long)]
-        email: Option<String>,
-        /// Read the password from standard input instead of generating one
-        #[arg(long)]
-        password_stdin: bool,
-        /// Give it the role admin
-        #[arg(long)]
-        admin: bool,
-    },
+    Add(add::Add),
     /// List accounts by name: name, id, e-mail address, creation time, state, role
     List(list::List),
     /// Show an account with its sessions, apps and number of push rules
@@ -76,7 +62,7 @@ pub(super) struct Selector {
 impl Command {
     pub(super) fn database_use(&self) -> DatabaseUse {
         match self {
-            Self::Add { .. } => DatabaseUse::Create,
+            Self::Add(_) => DatabaseUse::Create,
             Self::List(_) | Self::Show(_) => DatabaseUse::Read,
             Self::Role { .. }
             | Self::Disable(_)
@@ -88,7 +74,7 @@ impl Command {
 
     /// Rejects the account of an application service, which `belfry serve` creates.
     pub(super) fn check(&self, config: &Config) -> Result<(), CliError> {
-        let Self::Add { name, .. } = self else { return Ok(()) };
+        let Self::Add(add::Add { name, .. }) = self else { return Ok(()) };
         let Some(ApplicationService { id, .. }) = service_of(config, name)? else { return Ok(()) };
         Err(format!(
             "{name} is the sender_localpart of the application service {id:?}, and belfry serve \
@@ -104,10 +90,7 @@ impl Command {
         now: Timestamp,
     ) -> Result<(), CliError> {
         match self {
-            Self::Add { name, email, password_stdin, admin } => {
-                let role = if admin { Role::Admin } else { Role::User };
-                add(store, now, name, email, password_stdin, role).await
-            }
+            Self::Add(account) => account.run(store, now).await,
             Self::List(list) => list.run(store).await,
             Self::Show(show) => show.run(store, config, now).await,
             Self::Role { name, role } => {
@@ -140,30 +123,6 @@ impl Command {
             }
         }
     }
-}
-
-async fn add(
-    store: &Store,
-    now: Timestamp,
-    name: String,
-    email: Option<String>,
-    password_stdin: bool,
-    role: Role,
-) -> Result<(), CliError> {
-    check_name(&name).map_err(|error| format!("the name {error}"))?;
-    if let Some(email) = &email {
-        check_email(email).map_err(|error| format!("the e-mail address {error}"))?;
-    }
-    let (hash, generated) = new_password(password_stdin).await?;
-    // The operator may reuse the name of a deleted account.
-    store.release_name(&name).await?;
-    let detail = (role != Role::User).then(|| format!("role {role}"));
-    let email = email.map(Email::Verified);
-    let shown_role = detail.as_ref().map_or_else(String::new, |detail| format!(", {detail}"));
-    let event = AuditEntry { detail, ..AuditEntry::of_command(now, AuditKind::AccountAdd) };
-    let account = store.audited([event]).create_account(now, name, email, hash, role).await?;
-    writeln!(stdout(), "account {} added, id {}{shown_role}", account.name, account.id)?;
-    print_password(generated)
 }
 
 /// Disables or enables an account.
@@ -252,19 +211,4 @@ fn last_admin(name: &str) -> CliError {
 fn role_parser() -> impl TypedValueParser<Value = Role> {
     PossibleValuesParser::new(Role::ALL.iter().map(|role| role.as_str()))
         .try_map(|name| Role::from_name(&name).ok_or("unknown role"))
-}
-
-/// Reads or generates a password. Returns its hash, and the password itself if it was generated.
-async fn new_password(from_stdin: bool) -> Result<(String, Option<Secret>), CliError> {
-    let password = if from_stdin { read_secret()? } else { Secret::new(random::password()) };
-    check_password(&password).map_err(|error| format!("the password {error}"))?;
-    let hash = Passwords::new(None).hash(password.clone()).await?;
-    Ok((hash, (!from_stdin).then_some(password)))
-}
-
-fn print_password(generated: Option<Secret>) -> Result<(), CliError> {
-    if let Some(password) = generated {
-        writeln!(stdout(), "password: {}", password.reveal())?;
-    }
-    Ok(())
 }

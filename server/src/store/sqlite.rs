@@ -3,6 +3,7 @@
 //! The writer commits all queued batches as one transaction (group commit), so that they share the
 //! cost of one sync.
 
+mod open;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -10,8 +11,6 @@ mod wal;
 mod writer;
 
 use std::fmt::Display;
-use std::fs;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -20,13 +19,15 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use jiff::Timestamp;
-use rusqlite::{Connection, ErrorCode, OpenFlags, types};
+use rusqlite::{Connection, ErrorCode, types};
 use tokio::sync::oneshot;
 
+pub(crate) use self::open::create_private_directory;
+use self::open::{migrate, open_reader, open_writer, schema_version};
 use super::StoreError;
 use super::cache::Cache;
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
-use super::migrations::{self, SchemaPolicy};
+use super::migrations::SchemaPolicy;
 
 /// Time after which another process that has the file open has noticed a write, also when its
 /// writer was checkpointing the WAL.
@@ -186,77 +187,6 @@ fn describe(error: &rusqlite::Error) -> String {
         _ => return error.to_string(),
     };
     format!("{error}; {advice}")
-}
-
-/// Creates the data directory with mode 0700: it holds e-mail addresses and password hashes.
-pub(crate) fn create_private_directory(directory: &Path) -> std::io::Result<()> {
-    if directory.as_os_str().is_empty() || directory.is_dir() {
-        return Ok(());
-    }
-    fs::DirBuilder::new().mode(0o700).recursive(true).create(directory)
-}
-
-/// Creates the file with mode 0600 before SQLite does; the WAL gets the same mode.
-fn create_private(path: &Path) {
-    // Errors are ignored: the file may exist, and SQLite reports all other problems better.
-    drop(fs::OpenOptions::new().mode(0o600).write(true).create_new(true).open(path));
-}
-
-fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
-    create_private(path);
-    let connection = Connection::open(path)?;
-    connection.busy_timeout(wal::BUSY_TIMEOUT)?;
-    // Takes effect before the first table is created.
-    connection.pragma_update(None, "auto_vacuum", "incremental")?;
-    connection.pragma_update(None, "journal_mode", "wal")?;
-    connection.pragma_update(None, "journal_size_limit", wal::MAX_BYTES)?;
-    // FULL, not NORMAL: an acknowledged write must survive a power failure.
-    connection.pragma_update(None, "synchronous", "full")?;
-    connection.set_prepared_statement_cache_capacity(128);
-    Ok(connection)
-}
-
-fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(wal::BUSY_TIMEOUT)?;
-    connection.pragma_update(None, "query_only", true)?;
-    connection.set_prepared_statement_cache_capacity(128);
-    Ok(connection)
-}
-
-/// The newest migration of a database; 0 if it has no schema.
-fn schema_version(connection: &Connection) -> rusqlite::Result<i64> {
-    let has_schema = "select exists (select 1 from sqlite_schema where name = 'migrations')";
-    if connection.query_row(has_schema, [], |row| row.get(0))? {
-        let newest = "select coalesce(max(number), 0) from migrations";
-        connection.query_row(newest, [], |row| row.get(0))
-    } else {
-        Ok(0)
-    }
-}
-
-/// Applies the pending migrations in one transaction. The transaction is also the lock: another
-/// process that starts at the same time waits and then finds nothing to do.
-fn migrate(
-    connection: &mut Connection,
-    path: &Path,
-    schema: SchemaPolicy,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let failed = |error: rusqlite::Error| open_error(path, &describe(&error));
-    let transaction = connection
-        .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
-        .map_err(failed)?;
-    transaction.execute_batch(migrations::TABLE).map_err(failed)?;
-    let found = schema_version(&transaction).map_err(failed)?;
-    for migration in schema.pending(&path.display().to_string(), found)? {
-        transaction.execute_batch(migration.sqlite).map_err(failed)?;
-        transaction
-            .execute("insert into migrations values (?1, ?2)", (migration.number, now.as_second()))
-            .map_err(failed)?;
-    }
-    transaction.commit().map_err(failed)
 }
 
 /// Runs one statement.

@@ -4,9 +4,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use reqwest::Client;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Workspace;
+use super::{Workspace, on_both_engines};
 use crate::support::Process;
 use crate::support::process::belfry;
 
@@ -160,4 +160,47 @@ async fn a_server_notices_changes_by_commands_on_postgres() {
     if let Some(workspace) = Workspace::postgres().await {
         a_server_notices_changes_by_commands(workspace).await;
     }
+}
+
+/// Requests a token of the app itself, until the server has noticed the change of its secret.
+async fn until_token_status(served: &ServedWorkspace, id: &str, secret: &str, wanted: u16) {
+    let url = format!("{}/oauth/token", served.server.url);
+    let form = [("grant_type", "client_credentials"), ("client_id", id), ("client_secret", secret)];
+    let began = Instant::now();
+    loop {
+        let response = served.client.post(&url).form(&form).send().await.unwrap();
+        if response.status().as_u16() == wanted {
+            return;
+        }
+        assert!(began.elapsed() < PATIENCE, "{} instead of {wanted}", response.status());
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
+
+async fn a_server_accepts_the_secrets_that_commands_print(workspace: Workspace) {
+    let served = ServedWorkspace::start(workspace);
+    let json = |source, arguments: &[&str]| -> Value {
+        let printed = served.run(source, &[arguments, &["--json"]].concat());
+        serde_json::from_str(&printed).unwrap()
+    };
+    let add = ["app", "add", "Tusky", "--redirect-uri", "https://app.example/cb"];
+    let app = json(Source::FlagAfter, &add);
+    let [id, client_id, first] =
+        ["id", "client_id", "client_secret"].map(|key| app[key].as_str().unwrap());
+    until_token_status(&served, client_id, first, 200).await;
+
+    let rotated = json(Source::Variable, &["app", "secret", id]);
+    let second = rotated["client_secret"].as_str().unwrap();
+    until_token_status(&served, client_id, second, 200).await;
+    until_token_status(&served, client_id, first, 200).await;
+
+    let rotated = json(Source::File, &["app", "secret", id, "--keep-old", "0"]);
+    let third = rotated["client_secret"].as_str().unwrap();
+    until_token_status(&served, client_id, third, 200).await;
+    until_token_status(&served, client_id, second, 401).await;
+    until_token_status(&served, client_id, first, 401).await;
+}
+
+on_both_engines! {
+    a_server_accepts_the_secrets_that_commands_print,
 }

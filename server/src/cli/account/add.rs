@@ -1,0 +1,51 @@
+//! `belfry account add`
+
+use std::io::{Write, stdout};
+
+use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::oauth::account::{Role, check_email, check_name};
+use clap::Args;
+use jiff::Timestamp;
+
+use super::password::{new_password, print_password};
+use crate::cli::CliError;
+use crate::store::{Email, Store};
+
+#[derive(Args)]
+pub(in crate::cli) struct Add {
+    /// Account name: a to z, 0 to 9 and _, and . or - inside; at most 30 characters
+    pub(super) name: String,
+    /// E-mail address
+    #[arg(long)]
+    email: Option<String>,
+    /// Read the password from standard input instead of generating one
+    #[arg(long)]
+    password_stdin: bool,
+    /// Give it the role admin
+    #[arg(long)]
+    admin: bool,
+}
+
+impl Add {
+    pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
+        let Self { name, email, password_stdin, admin } = self;
+        check_name(&name).map_err(|error| format!("the name {error}"))?;
+        if let Some(email) = &email {
+            check_email(email).map_err(|error| format!("the e-mail address {error}"))?;
+        }
+        let (hash, generated) = new_password(password_stdin).await?;
+        // The operator may reuse the name of a deleted account.
+        store.release_name(&name).await?;
+        let (role, detail) = if admin {
+            (Role::Admin, Some(format!("role {}", Role::Admin)))
+        } else {
+            (Role::User, None)
+        };
+        let shown_role = detail.as_ref().map_or_else(String::new, |role| format!(", {role}"));
+        let event = AuditEntry { detail, ..AuditEntry::of_command(now, AuditKind::AccountAdd) };
+        let (store, email) = (store.audited([event]), email.map(Email::Verified));
+        let account = store.create_account(now, name, email, hash, role).await?;
+        writeln!(stdout(), "account {} added, id {}{shown_role}", account.name, account.id)?;
+        print_password(generated)
+    }
+}

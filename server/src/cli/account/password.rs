@@ -1,0 +1,26 @@
+//! Passwords of accounts that commands set.
+
+use std::io::{Write, stdout};
+
+use belfry_core::oauth::account::check_password;
+use belfry_core::secret::Secret;
+
+use crate::cli::{CliError, read_secret};
+use crate::passwords::Passwords;
+use crate::random;
+
+/// Reads or generates a password. Returns its hash, and the password itself if it was generated.
+pub(super) async fn new_password(from_stdin: bool) -> Result<(String, Option<Secret>), CliError> {
+    let password = if from_stdin { read_secret()? } else { Secret::new(random::password()) };
+    check_password(&password).map_err(|error| format!("the password {error}"))?;
+    let hash = Passwords::new(None).hash(password.clone()).await?;
+    Ok((hash, (!from_stdin).then_some(password)))
+}
+
+/// Prints a generated password.
+pub(super) fn print_password(generated: Option<Secret>) -> Result<(), CliError> {
+    if let Some(password) = generated {
+        writeln!(stdout(), "password: {}", password.reveal())?;
+    }
+    Ok(())
+}
