@@ -50,15 +50,15 @@ fn time<T>(mut run: impl FnMut() -> T) -> Duration {
 }
 
 /// Prints and returns the time per item in nanoseconds.
-fn each(what: &str, time: Duration, items: usize) -> f64 {
+fn each(label: &str, time: Duration, items: usize) -> f64 {
     let nanos = time.as_secs_f64() * 1e9 / f64::from(u32::try_from(items).unwrap());
-    row(what, format_args!("{nanos:.1}"), "ns");
+    row(label, format_args!("{nanos:.1}"), "ns");
     nanos
 }
 
 /// Prints a ratio with its target.
-fn ratio(what: &str, ratio: f64, target: &str) {
-    row(what, format_args!("{ratio:.1}"), &format!("times ({target})"));
+fn ratio(label: &str, ratio: f64, target: &str) {
+    row(label, format_args!("{ratio:.1}"), &format!("times ({target})"));
 }
 
 /// The output of a future that is ready at once.
@@ -158,7 +158,7 @@ fn measure_one_user(world: &World, json: &str) -> f64 {
 
 /// Measures a room with this number of members, and returns the time per member in nanoseconds.
 fn measure_room(world: &World, users: usize, json: &str) -> f64 {
-    let name = |what: &str| format!("room of {users} members: {what}");
+    let name = |label: &str| format!("room of {users} members: {label}");
     let room = Room { member_count: Some(users as u64), ..Room::default() };
     let ids: Vec<String> = (0..users).map(id).collect();
     let names: Vec<String> = (0..users).map(self::name).collect();
@@ -192,7 +192,7 @@ fn measure_room(world: &World, users: usize, json: &str) -> f64 {
 fn globs() {
     let text = Text::new(&"a".repeat(64 * 1024));
     let spaced = Text::new(&("a ".repeat(32 * 1024) + "a"));
-    for (what, glob, text) in [
+    for (label, glob, text) in [
         ("*a*a*a… × 10,000", "*a".repeat(10_000) + "*b", &text),
         ("? × 10,000", "?".repeat(10_000), &spaced),
         ("*a?*a?… × 10,000", "*a?".repeat(10_000) + "*b", &text),
@@ -205,7 +205,7 @@ fn globs() {
         let pattern = GlobPattern::new(&glob);
         let bytes = glob.len() + text.lowered().len();
         each(
-            &format!("glob {what} on 64 KiB, per byte"),
+            &format!("glob {label} on 64 KiB, per byte"),
             time(|| pattern.matches_word(text, &Work::unlimited())),
             bytes,
         );

@@ -23,10 +23,11 @@ use crate::row;
 /// Numbers of concurrent tasks.
 const TASKS: [usize; 3] = [1, 16, 64];
 
-/// Rounds, of which the median is reported. The numbers of tasks alternate, so that other load
-/// affects them equally, and each SQLite measurement begins with an empty database, because the
-/// cost of a write grows with its size.
+/// The number of rounds, of which the median is reported. Each round measures every number of
+/// tasks, so that other load affects them equally. Each SQLite measurement begins with an empty
+/// database, because the cost of a write grows with the size of the database.
 const ROUNDS: usize = 5;
+/// The length of a measurement.
 const LENGTH: Duration = Duration::from_secs(2);
 
 /// Prints the figures.
@@ -52,7 +53,7 @@ async fn measure_one(
     // For each number of tasks: writes per second, CPU time per write, ratio to one task.
     let mut figures: [[Vec<f64>; 3]; TASKS.len()] = Default::default();
     for _ in 0..ROUNDS {
-        let mut alone = None;
+        let mut rate_of_one_task = None;
         for (tasks, figures) in TASKS.into_iter().zip(&mut figures) {
             let store = Arc::new(Store::open(&database(), &Options::default(), now).await?);
             store.add_app(&app(now)).await?;
@@ -60,7 +61,7 @@ async fn measure_one(
             let writes = write(&store, tasks).await;
             let cpu = (cpu_seconds() - cpu) / writes * 1e6;
             let rate = writes / LENGTH.as_secs_f64();
-            let ratio = rate / *alone.get_or_insert(rate);
+            let ratio = rate / *rate_of_one_task.get_or_insert(rate);
             for (figures, figure) in figures.iter_mut().zip([rate, cpu, ratio]) {
                 figures.push(figure);
             }
@@ -81,11 +82,12 @@ fn median(mut figures: Vec<f64>) -> f64 {
     figures[figures.len() / 2]
 }
 
-/// Returns the number of acknowledged writes.
+/// Writes tokens with this many tasks, and returns the number of acknowledged writes per
+/// [`LENGTH`].
 async fn write(store: &Arc<Store>, tasks: usize) -> f64 {
     let (stop, writes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let mut all = JoinSet::new();
-    let began = Instant::now();
+    let start = Instant::now();
     for _ in 0..tasks {
         let (store, stop, writes) = (Arc::clone(store), Arc::clone(&stop), Arc::clone(&writes));
         all.spawn(async move {
@@ -98,7 +100,7 @@ async fn write(store: &Arc<Store>, tasks: usize) -> f64 {
     tokio::time::sleep(LENGTH).await;
     stop.store(true, Ordering::Relaxed);
     all.join_all().await;
-    let length = began.elapsed().as_secs_f64() / LENGTH.as_secs_f64();
+    let length = start.elapsed().as_secs_f64() / LENGTH.as_secs_f64();
     f64::from(u32::try_from(writes.load(Ordering::Relaxed)).unwrap_or(u32::MAX)) / length
 }
 

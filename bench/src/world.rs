@@ -1,4 +1,4 @@
-//! Test data: users with push rules, and a message. The same in each run.
+//! Test data: users with push rules, and a message. The data is the same in each run.
 #![expect(clippy::unwrap_used, reason = "a measurement may panic")]
 
 use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
@@ -23,7 +23,7 @@ pub(crate) fn message() -> Value {
 pub(crate) struct World {
     keywords: Vec<NewRule>,
     mute: NewRule,
-    loud: NewRule,
+    highlight: NewRule,
 }
 
 const KEYWORDS: u64 = 5000;
@@ -39,7 +39,7 @@ impl World {
         Self {
             keywords: (0..KEYWORDS).map(keyword).collect(),
             mute: read(RuleKind::Room, json!({"actions": []})),
-            loud: read(RuleKind::Sender, json!({"actions": actions})),
+            highlight: read(RuleKind::Sender, json!({"actions": actions})),
         }
     }
 
@@ -62,7 +62,7 @@ impl World {
             put(
                 RuleKind::Sender,
                 format!("@user{}:example.org", random.below(SENDERS)),
-                &self.loud,
+                &self.highlight,
             );
         }
         document

@@ -1,5 +1,5 @@
-//! The audit trail: kinds of events, what an event says about a client, and counting of events that
-//! strangers can cause without limit.
+//! The audit trail: the kinds of events, the recorded data of a client, and the counting of events
+//! that anonymous clients can cause without limit.
 
 mod aggregate;
 
@@ -12,7 +12,7 @@ pub use self::aggregate::{AggregatedEvent, Aggregator, Subject};
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// What happened.
+    /// The kind of an event.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum AuditKind {
         /// A user signed in, in a browser or a Matrix client.
@@ -56,7 +56,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// How it ended.
+    /// The outcome of an event.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum AuditOutcome {
         Success = "success",
@@ -70,19 +70,19 @@ wire_enum! {
 /// account and the app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// When it happened.
+    /// The time of the event.
     pub at: Timestamp,
-    /// What happened.
+    /// The kind.
     pub kind: AuditKind,
-    /// How it ended.
+    /// The outcome.
     pub outcome: AuditOutcome,
-    /// Who caused it.
+    /// The client or operator that caused the event.
     pub origin: AuditOrigin,
-    /// More about it; never a secret.
+    /// Further details; never a secret.
     pub detail: Option<String>,
 }
 
-/// Who caused an event.
+/// The origin of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuditOrigin {
     /// The operator, by a command.
@@ -175,8 +175,8 @@ mod tests {
             (None, "192.0.2.77", ""),
             (None, "2001:db8::1", ""),
         ] {
-            let found = policy.apply(address.parse().unwrap());
-            assert_eq!(found.unwrap_or_default(), recorded, "{policy:?} {address}");
+            let actual = policy.apply(address.parse().unwrap());
+            assert_eq!(actual.unwrap_or_default(), recorded, "{policy:?} {address}");
         }
     }
 

@@ -4,9 +4,9 @@
 //! stored windows to [`decide`] and stores the updated ones, so all engines decide alike.
 //!
 //! **Clock changes.** A window is stored by its end. [`decide`] clamps an end that is more than one
-//! window length in the future. After a clock is set back, counts remain (no free reset) and nobody
-//! is rejected for longer than one window. A clock that jumps forward ends the current windows, so
-//! a key gains at most one window per jump.
+//! window length in the future. After a clock is set back, counts remain, and no key is rejected
+//! for longer than one window. A clock that jumps forward ends the current windows, so a key gains
+//! at most one window per jump.
 //!
 //! **Changed limits.** Counts remain. A new number of requests applies to the next request, and so
 //! does a shorter window, by the same clamping. A longer window applies after the current one.
@@ -135,7 +135,7 @@ impl fmt::Display for Limit {
 pub struct Window {
     /// The number of requests admitted so far. An engine may drop a window with 0.
     pub count: u32,
-    /// When it ends; a request at this instant falls into the next window.
+    /// The end of the window. A request at this time falls into the next window.
     pub end: UnixMicros,
 }
 
@@ -162,7 +162,7 @@ impl Bucket<'_> {
 /// All buckets of a request. Most requests have two.
 pub type Buckets<'a> = SmallVec<[Bucket<'a>; 2]>;
 
-/// Which buckets a decision counts the request in.
+/// The buckets in which a decision counts the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountMode {
     /// All buckets if each has a request left, otherwise none.

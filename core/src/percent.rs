@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn lenient_decoding_keeps_malformed_escapes() {
+    fn lenient_decoding_preserves_malformed_escapes() {
         for (text, value) in [
             ("a+b%20c", Some("a b c")),
             ("%2D%5f", Some("-_")),

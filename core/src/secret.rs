@@ -225,8 +225,8 @@ mod tests {
     #[test]
     fn a_changed_character_changes_the_lookup_key_or_the_digest() {
         let token = SplitToken::new(at(1_700_000_000_000), [9; 42]);
-        for (index, found) in token.reveal().char_indices() {
-            let other = if found == 'A' { "B" } else { "A" };
+        for (index, character) in token.reveal().char_indices() {
+            let other = if character == 'A' { "B" } else { "A" };
             let mut text = token.reveal().to_owned();
             text.replace_range(index..=index, other);
             let changed = SplitToken::parse(&text).unwrap().hashed();

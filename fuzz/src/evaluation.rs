@@ -1,5 +1,5 @@
-//! Rules, an event, a room and a user: no input causes a panic, and evaluation for one user, the
-//! explanation and the rule index have the same result.
+//! Fuzz target for push rule evaluation: no input causes a panic, and the evaluation for one user,
+//! the explanation and the rule index have the same result.
 //!
 //! An input is text, so that people can read and write it:
 //!

@@ -1,5 +1,7 @@
-//! A form, an `Authorization` header on the next line, then arbitrary bytes: no parser of OAuth and
-//! rate limits panics, and authorization responses go only to registered redirect URIs.
+//! Fuzz target for the parsers of OAuth and rate limits: no parser panics, and authorization
+//! responses go only to registered redirect URIs.
+//!
+//! An input is a form, an `Authorization` header on the next line, then arbitrary bytes.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -120,9 +122,13 @@ fn check_response(request: &AuthorizationRequest, app: &App) {
             check_location(&location, target);
             let separator = if target.mode == ResponseMode::Query { '?' } else { '#' };
             let (_, response) = location.split_once(separator).expect("it has parameters");
-            let values = |wanted: &str| -> Vec<String> {
+            let values = |parameter: &str| -> Vec<String> {
                 let pairs = response.split('&').filter_map(|pair| percent::parse_query(pair).ok());
-                pairs.flatten().filter(|(name, _)| name == wanted).map(|(_, value)| value).collect()
+                pairs
+                    .flatten()
+                    .filter(|(name, _)| name == parameter)
+                    .map(|(_, value)| value)
+                    .collect()
             };
             assert_eq!(values("code"), ["c0de"], "{location}");
             assert_eq!(values("iss"), ["https://belfry.example"], "{location}");

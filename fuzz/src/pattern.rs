@@ -1,4 +1,6 @@
-//! A glob, and a text on the lines below it: the glob matches as defined.
+//! Fuzz target for globs: a glob matches by its definition.
+//!
+//! An input is a glob and, on the lines below it, a text.
 
 use belfry_core::rules::pattern::{GlobPattern, Text, lower};
 use belfry_core::rules::work::Work;
@@ -39,7 +41,8 @@ pub fn check(input: &[u8]) {
     assert_eq!(word, expected, "{glob:?} in a word of {text:?}");
 }
 
-/// For each position of the text, whether a match that started at an allowed position can end there.
+/// For each position of the text, whether a match that started at an allowed position can end
+/// there.
 fn ends(glob: &[char], text: &[char], starts: impl Fn(usize) -> bool) -> Vec<bool> {
     let mut reached: Vec<bool> = (0..=text.len()).map(starts).collect();
     for part in glob {

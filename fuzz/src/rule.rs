@@ -1,5 +1,6 @@
-//! Fuzz target: a path after `/pushrules/` on the first line, a body on the following lines. What
-//! is accepted must survive serialisation, storage and parsing.
+//! Fuzz target for push rules: an accepted rule survives serialisation, storage and parsing.
+//!
+//! An input is a path after `/pushrules/` on the first line, and a body on the following lines.
 
 use belfry_core::json;
 use belfry_core::rules::body::{read_actions, read_enabled};

@@ -1,4 +1,4 @@
-//! Runs the seeds of each fuzz target, so that inputs that failed once stay tested.
+//! Runs the seeds of each fuzz target, which include the inputs that failed once.
 
 use std::fs;
 use std::path::Path;

@@ -36,7 +36,7 @@ pub struct AppState {
     pub passwords: Passwords,
     /// Prometheus metrics.
     pub metrics: Metrics,
-    /// Audit events that are counted.
+    /// Counters of the audit events that are not stored one by one.
     pub audit: AuditCounters,
     /// Application services that may act for users.
     pub application_services: ApplicationServices,

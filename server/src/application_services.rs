@@ -56,15 +56,15 @@ impl ApplicationServices {
                 tracing::warn!(id, sender, %error, "application service without an account");
                 continue;
             }
-            let found = store.account_by_name(sender).await?;
-            if found.as_ref().is_some_and(|account| account.password != NO_PASSWORD) {
+            let account = store.account_by_name(sender).await?;
+            if account.as_ref().is_some_and(|account| account.password != NO_PASSWORD) {
                 tracing::warn!(
                     id,
                     sender,
                     "the account of an application service has a password, so people can sign in as it"
                 );
             }
-            if found.is_none() {
+            if account.is_none() {
                 let (name, password) = (sender.to_owned(), NO_PASSWORD.to_owned());
                 // The name is configured by the operator, who may have deleted the account.
                 store.release_name(sender).await?;

@@ -1,5 +1,5 @@
-//! Counts of audit events that strangers can cause without limit, kept in memory and stored at
-//! intervals.
+//! Counts of audit events that anonymous clients can cause without limit. They are collected in
+//! memory and stored at intervals.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ pub struct AuditCounters {
 }
 
 impl AuditCounters {
-    /// Without counts. Addresses are recorded as far as this policy allows.
+    /// Creates empty counters. The policy decides which part of an address is recorded.
     pub fn new(addresses: AddressPolicy) -> Self {
         Self { aggregator: Mutex::default(), addresses }
     }
@@ -35,7 +35,8 @@ impl AuditCounters {
         self.lock().record(subject, now);
     }
 
-    /// Logs the counts and stores them. What could not be stored is counted again.
+    /// Stores the counts and logs them. Counts that could not be stored are added to the next
+    /// flush.
     pub async fn flush(&self, store: &Store) -> Result<(), StoreError> {
         let mut events = self.lock().take();
         while !events.is_empty() {

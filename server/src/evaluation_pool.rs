@@ -1,4 +1,4 @@
-//! Threads for the evaluation of push rules, apart from those that serve connections.
+//! Threads for the evaluation of push rules, separate from those that serve connections.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,8 +6,8 @@ use std::thread;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Requests that are evaluated or wait for it, per thread. In a longer queue clients would time out
-/// before their turn.
+/// The maximum number of requests per thread that are evaluated or wait. In a longer queue, clients
+/// would time out before they are served.
 const SLOTS_PER_THREAD: usize = 64;
 
 /// Bounds the requests that evaluate push rules and the threads that they occupy.
@@ -17,7 +17,8 @@ pub struct EvaluationPool {
     threads: Arc<Semaphore>,
     /// The accounts that occupy a slot.
     explaining: Arc<Mutex<HashSet<i64>>>,
-    /// Half of the slots, so that many accounts cannot stop application services.
+    /// The maximum number of slots for accounts. It is half of all slots, so that accounts cannot
+    /// block application services.
     max_explaining: usize,
 }
 
@@ -46,7 +47,7 @@ struct Slot {
 }
 
 impl Default for EvaluationPool {
-    /// One core is left to other requests, if there are several.
+    /// Leaves one core to other requests, if there are several.
     fn default() -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let threads = (cores - 1).max(1);
@@ -119,7 +120,8 @@ impl Drop for Slot {
     }
 }
 
-/// Every change of the set is complete, so a panic elsewhere does not invalidate it.
+/// Locks the set. A poisoned lock is used as well, because no panic can interrupt a change of the
+/// set.
 fn lock(accounts: &Mutex<HashSet<i64>>) -> std::sync::MutexGuard<'_, HashSet<i64>> {
     accounts.lock().unwrap_or_else(PoisonError::into_inner)
 }

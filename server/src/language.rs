@@ -31,7 +31,7 @@ impl Language {
     /// Every language.
     pub const ALL: &[Self] = Self::VARIANTS;
 
-    /// Its two-letter code and its message file.
+    /// The two-letter code and the message file.
     const fn locale(self) -> (&'static str, &'static str) {
         match self {
             Self::English => ("en", include_str!("../locales/en.ftl")),
@@ -48,12 +48,12 @@ impl Language {
         }
     }
 
-    /// Its two-letter code, used in requests and sessions.
+    /// The two-letter code, used in requests and sessions.
     pub const fn code(self) -> &'static str {
         self.locale().0
     }
 
-    /// Its language tag in HTML, by which browsers choose fonts and screen readers choose voices.
+    /// The language tag in HTML, by which browsers choose fonts and screen readers choose voices.
     pub const fn tag(self) -> &'static str {
         match self {
             Self::Portuguese => "pt-BR",
@@ -62,7 +62,7 @@ impl Language {
         }
     }
 
-    /// Its text direction, as an HTML attribute.
+    /// The text direction, as an HTML attribute.
     pub const fn direction(self) -> &'static str {
         match self {
             Self::Arabic => "rtl",

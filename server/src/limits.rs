@@ -53,8 +53,8 @@ impl Limits {
         self.active.load()
     }
 
-    /// Activates the limits of a configuration and describes what changed. Counts remain, because
-    /// they are stored under the names of the limits.
+    /// Activates the limits of a configuration and returns a description of each change. Counts
+    /// remain, because they are stored under the names of the limits.
     pub fn replace(&self, config: &Config, metrics: &Metrics) -> Vec<String> {
         let new = Arc::new(ActiveLimits::new(config, &metrics.limits));
         let changes = new.changes_since(&self.active());
@@ -62,7 +62,7 @@ impl Limits {
         changes
     }
 
-    /// Decides about a request by all its buckets, and records the decision in the metrics.
+    /// Decides about a request by all its buckets, and counts the decision in the metrics.
     pub async fn check(
         &self,
         active: &ActiveLimits,

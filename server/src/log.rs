@@ -20,7 +20,7 @@ pub fn start(log: Log) {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,
     };
-    // At finer levels, libraries would log requests and statements with their tokens.
+    // At lower levels, libraries would log requests and statements with their tokens.
     let library_level = level.min(LevelFilter::WARN);
     // Audit events are logged at every level.
     let targets = Targets::new()
@@ -47,8 +47,8 @@ pub fn start(log: Log) {
     }
 }
 
-/// Logs a panic. Of its message only a literal is logged, because formatted text may contain data
-/// of the request.
+/// Logs a panic. Its message is logged only if it is a literal, because formatted text may contain
+/// data of the request.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let panic_message = panic.payload().downcast_ref::<&'static str>().copied();
     let location = panic.location().map(tracing::field::display);

@@ -166,7 +166,7 @@ impl LimitMetrics {
         }
     }
 
-    /// The counters of a limit. They outlive a change of its numbers.
+    /// The counters of a limit, by its name. They continue when the limit is changed.
     pub fn counters(&self, limit: &str) -> LimitCounters {
         let limit = ("limit", limit.to_owned());
         let decisions = |outcome: &str| {

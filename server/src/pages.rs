@@ -89,7 +89,7 @@ pub struct FormPostPage<'a> {
 }
 
 /// `templates/rejected.html`: an invalid request of an app that the user has not approved before.
-/// The user decides whether to go back there.
+/// The user decides whether to return to the app.
 #[derive(Template)]
 #[template(path = "rejected.html")]
 pub struct RejectedPage<'a> {
@@ -99,7 +99,7 @@ pub struct RejectedPage<'a> {
     pub app: &'a str,
     /// The host of the redirect URI, unless it is on the user's device.
     pub host: Option<String>,
-    /// What is wrong.
+    /// The error of the request.
     pub error: OAuthError,
     /// Where the error is sent: a link, or the target of a form if there are fields.
     pub url: &'a str,

@@ -49,12 +49,12 @@ mod tests {
         assert_ne!(password, super::password());
     }
 
-    /// Guards against a generator that is seeded badly or only partly filled in.
+    /// Detects a badly seeded generator, and bytes that are not filled in.
     #[test]
     fn random_bytes_do_not_repeat_and_every_bit_varies() {
-        let mut seen = std::collections::HashSet::new();
+        let mut values = std::collections::HashSet::new();
         for _ in 0..10_000 {
-            assert!(seen.insert(bytes::<16>()));
+            assert!(values.insert(bytes::<16>()));
         }
         let mut ones = [0_u32; 256];
         for _ in 0..10_000 {

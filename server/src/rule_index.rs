@@ -1,4 +1,4 @@
-//! Cache of compiled rules: those of the users that events were evaluated for.
+//! Cache of the compiled rules of users for whom events were evaluated.
 //!
 //! Each user's rules are stored with the epoch at which they were read, and are used only while the
 //! store reports that epoch as current. So an evaluation after a change of rules uses the changed

@@ -52,7 +52,7 @@ pub async fn serve(
             Ok((stream, peer, Ok(slot))) => (stream, peer, slot),
             Ok((_, peer, Err(TooManyConnections))) => {
                 service.state().metrics.rejected_connections.inc();
-                tracing::debug!(peer = %peer.ip(), "too many connections of one address");
+                tracing::debug!(peer = %peer.ip(), "too many connections from one address");
                 continue;
             }
             Err(error) => {

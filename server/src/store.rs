@@ -1,7 +1,8 @@
 //! Persistence of accounts, apps, authorization requests, codes, tokens, sessions and rulesets,
 //! with two engines: SQLite and PostgreSQL.
 //!
-//! Each method is atomic, and durable when it returns; there are no transactions in the interface.
+//! Each method is atomic, and its changes are durable when it returns. The interface has no
+//! transactions.
 
 mod account_search;
 mod accounts;
@@ -136,7 +137,7 @@ pub enum StoreError {
     Open {
         /// Path or URL, without the password.
         database: String,
-        /// What is wrong and how to fix it.
+        /// The cause, and how to fix it.
         reason: String,
     },
     /// The database was created by a newer version.
@@ -279,8 +280,8 @@ impl Store {
     /// Writes a batch whose first statement updates one row and returns its key.
     async fn update(&self, batch: impl Into<Batch>) -> Result<UpdateOutcome, StoreError> {
         let updated = self.write(batch.into()).await?.into_iter().next();
-        let found = updated.is_some_and(|rows| !rows.is_empty());
-        Ok(if found { UpdateOutcome::Updated } else { UpdateOutcome::NotFound })
+        let is_updated = updated.is_some_and(|rows| !rows.is_empty());
+        Ok(if is_updated { UpdateOutcome::Updated } else { UpdateOutcome::NotFound })
     }
 
     /// Reads the row of a secret by its lookup key. The first column is the digest, which is

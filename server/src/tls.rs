@@ -77,14 +77,14 @@ impl<'a> Changes<'a> {
     /// The new configuration if the files have changed, or an error if they became unusable, such
     /// as a new certificate whose key has not been replaced yet.
     fn check(&mut self) -> Option<Result<ServerConfig, TlsError>> {
-        let now = modification_times(self.files);
-        if now == self.loaded {
+        let current = modification_times(self.files);
+        if current == self.loaded {
             return None;
         }
         let result = read(self.files);
         if result.is_ok() {
-            self.loaded = now;
-        } else if self.reported.replace(now) == Some(now) {
+            self.loaded = current;
+        } else if self.reported.replace(current) == Some(current) {
             return None;
         }
         Some(result)

@@ -165,9 +165,9 @@ pub async fn first_party_app(
 ) -> Result<i64, IssueError> {
     let (client_id, title) = app.details();
     loop {
-        if let Some(found) = store.app_by_client_id(&client_id).await? {
-            let App { id, details, .. } = &found.app;
-            return match found.disabled_at {
+        if let Some(existing) = store.app_by_client_id(&client_id).await? {
+            let App { id, details, .. } = &existing.app;
+            return match existing.disabled_at {
                 None => Ok(*id),
                 Some(_) => Err(IssueError::AppDisabled { id: *id, title: details.name.clone() }),
             };

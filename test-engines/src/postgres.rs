@@ -89,7 +89,7 @@ impl Postgres {
         Ok(())
     }
 
-    /// Kills the server and its backends with SIGKILL, as the kernel does without memory.
+    /// Kills the server and its backends with SIGKILL, as the kernel does when memory is exhausted.
     /// [`Postgres::restart`] recovers its data.
     ///
     /// # Errors

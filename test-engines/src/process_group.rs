@@ -17,23 +17,24 @@ use nix::sys::signal;
 pub use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
-/// Arguments: `$1` the signal, `$2` the process id of the leader, `$3` the directory to remove when
-/// the owner has ended. A line on the pipe is another signal, and then the directory is kept.
+/// The script. Its arguments are the signal, the process id of the leader, and the directory to
+/// remove when the owner has ended. A line on the pipe is another signal to send; then the
+/// directory is not removed.
 const WATCHER: &str = r#"
 trap '' HUP INT QUIT TERM
-read -r order
+read -r signal
 kill -s CONT 0
-kill -s "${order:-$1}" 0
+kill -s "${signal:-$1}" 0
 tries=0
 while [ $tries -lt 200 ] && kill -s 0 "$2" 2>/dev/null; do
     sleep 0.05
     tries=$((tries + 1))
 done
-if [ -z "$order" ] && [ -n "$3" ]; then rm -rf "$3"; fi
+if [ -z "$signal" ] && [ -n "$3" ]; then rm -rf "$3"; fi
 kill -s KILL 0
 "#;
 
-/// What happens when a [`ProcessGroup`] is dropped or its owner ends.
+/// The actions when a [`ProcessGroup`] is dropped or its owner ends, and the user to run it as.
 #[derive(Debug)]
 pub struct OnDrop {
     /// The signal sent to the group; KILL follows after ten seconds.
@@ -64,7 +65,7 @@ pub struct ProcessGroup {
     leader: Child,
     watcher: Child,
     /// The owner's end of the watcher's pipe; closed when the owner ends.
-    lifeline: Option<ChildStdin>,
+    pipe: Option<ChildStdin>,
 }
 
 impl ProcessGroup {
@@ -84,8 +85,8 @@ impl ProcessGroup {
 
         match spawn_watcher(&leader, on_drop) {
             Ok(mut watcher) => {
-                let lifeline = watcher.stdin.take();
-                Ok(Self { leader, watcher, lifeline })
+                let pipe = watcher.stdin.take();
+                Ok(Self { leader, watcher, pipe })
             }
             Err(error) => {
                 leader.kill()?;
@@ -157,8 +158,8 @@ impl ProcessGroup {
     /// # Errors
     /// When the exit status cannot be read.
     pub fn stop(mut self, signal: Signal) -> io::Result<ExitStatus> {
-        if let Some(mut lifeline) = self.lifeline.take() {
-            writeln!(lifeline, "{}", shell_name(signal))?;
+        if let Some(mut pipe) = self.pipe.take() {
+            writeln!(pipe, "{}", shell_name(signal))?;
         }
         self.leader.wait()
     }
@@ -166,7 +167,7 @@ impl ProcessGroup {
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        self.lifeline = None;
+        self.pipe = None;
         let _ = self.leader.wait();
         let _ = self.watcher.wait();
     }

@@ -134,11 +134,11 @@ fn chromedriver_responds() {
 
 #[test]
 fn engines_stop_when_their_owner_is_killed() {
-    // This test also is the owner: it runs itself again in a process that it can kill.
+    // The owner is this test program again, in a process that the test can kill.
     if env::var_os("OWN_ENGINES").is_some() {
         return own_engines();
     }
-    // Like /tmp: PostgreSQL may run as another user, who removes its own directory at the end.
+    // Writable by every user, like /tmp, because PostgreSQL may run as another user.
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), Permissions::from_mode(0o1777)).unwrap();
     let mut owner = Command::new(env::current_exe().unwrap())

@@ -33,7 +33,7 @@ pub(crate) struct Request {
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
-    /// Whether earlier attempts failed, which may have had an effect all the same.
+    /// Whether earlier attempts failed. They may have had an effect.
     pub(crate) is_repeated: bool,
     pub(crate) location: String,
     /// The values of `Set-Cookie`, without attributes.

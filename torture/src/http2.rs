@@ -1,4 +1,4 @@
-//! HTTP/2 frames written by hand, to send what no library would.
+//! Attacks with HTTP/2 frames that no library would send.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -227,7 +227,7 @@ pub(crate) fn is_closed_within(mut stream: TcpStream, time: Duration) -> io::Res
             Err(_) => return Ok(true),
         }
     }
-    // The peer need not wait for the rest.
+    // Tells the server that no more data follows.
     let _ = stream.shutdown(Shutdown::Both);
     Ok(false)
 }

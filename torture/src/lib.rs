@@ -1,8 +1,8 @@
 //! Scenarios that break a running Belfry, its engines, its disk, its clock or its connections, and
-//! then check that everything it acknowledged is true: written rules and issued tokens exist,
-//! revoked tokens are rejected, and redeemed codes cannot be redeemed again.
+//! then check that no acknowledged write was lost: written rules and issued tokens exist, revoked
+//! tokens are rejected, and redeemed codes cannot be redeemed again.
 //!
-//! `cargo xtask torture` runs them for long, the tests of the server run a few rounds of each.
+//! `cargo xtask torture` runs many rounds of each scenario, the tests of the server run a few.
 
 mod app;
 mod client;
@@ -28,7 +28,7 @@ pub struct Scenario {
     pub name: &'static str,
     /// One line of help.
     pub description: &'static str,
-    /// The rounds unless others are given.
+    /// The default number of rounds.
     pub rounds: u32,
     run: fn(&mut Run) -> Result<()>,
 }
@@ -40,7 +40,7 @@ impl Scenario {
     pub fn run(&self, settings: &Settings, report: &mut dyn FnMut(&Outcome)) -> Outcome {
         let mut run = Run::new(settings, report);
         if let Err(error) = (self.run)(&mut run) {
-            run.outcome.lose(error.to_string());
+            run.outcome.record_loss(error.to_string());
         }
         run.outcome
     }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// A failed write is not acknowledged, but may have been made.
+/// The action of a client after a failed write. Such a write is not acknowledged, but may have been
+/// made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnFailure {
     Stop,
@@ -43,12 +44,12 @@ impl Load {
 fn wait_for_more(count: &AtomicU64, more: u64, name: &str) -> Result<()> {
     let (start, before) = (Instant::now(), count.load(Ordering::Relaxed));
     loop {
-        let found = count.load(Ordering::Relaxed) - before;
-        if found >= more {
+        let reached = count.load(Ordering::Relaxed) - before;
+        if reached >= more {
             return Ok(());
         }
         if start.elapsed() > Duration::from_secs(90) {
-            return Err(format!("only {found} of {more} writes {name} in 90 s").into());
+            return Err(format!("only {reached} of {more} writes {name} in 90 s").into());
         }
         thread::sleep(Duration::from_millis(5));
     }

@@ -18,7 +18,7 @@ pub(crate) struct Node {
     belfry: PathBuf,
     dir: TempDir,
     pub(crate) address: SocketAddr,
-    /// The command that starts it, before `belfry`.
+    /// A program and its arguments, which run `belfry`; empty to run it directly.
     pub(crate) prefix: Vec<OsString>,
     pub(crate) environment: Vec<(&'static str, OsString)>,
     arguments: Vec<OsString>,
@@ -33,7 +33,7 @@ impl Node {
         Ok(Self {
             belfry: run.settings.belfry.clone(),
             dir,
-            // The same after a restart, because it is part of the issuer.
+            // The address stays the same after a restart, because the issuer contains it.
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?)),
             prefix: vec![],
             environment: vec![],

@@ -1,11 +1,11 @@
-//! What a scenario did and found.
+//! The counts of a scenario and the descriptions of its failed checks.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 
-/// The losses that are described; the others are only counted.
+/// The maximum number of losses that are described. Further losses are only counted.
 const DESCRIBED: usize = 20;
 
 /// The counts of a scenario.
@@ -17,24 +17,24 @@ pub struct Outcome {
     pub acknowledged: u64,
     /// Writes that failed, as expected during an outage.
     pub failed: u64,
-    /// Facts that were checked.
+    /// Checks that were made.
     pub checks: u64,
-    /// Checks that failed: something acknowledged was lost, or the server did not recover.
+    /// Checks that failed: an acknowledged write was lost, or the server did not recover.
     pub losses: u64,
     /// Descriptions of the first losses.
     pub descriptions: Vec<String>,
 }
 
 impl Outcome {
-    /// Counts a check, and a loss unless it holds.
+    /// Counts a check, and a loss if `holds` is false.
     pub(crate) fn check(&mut self, holds: bool, description: impl FnOnce() -> String) {
         self.checks += 1;
         if !holds {
-            self.lose(description());
+            self.record_loss(description());
         }
     }
 
-    pub(crate) fn lose(&mut self, description: String) {
+    pub(crate) fn record_loss(&mut self, description: String) {
         self.losses += 1;
         if self.descriptions.len() < DESCRIBED {
             self.descriptions.push(description);
@@ -57,7 +57,7 @@ impl Outcome {
 pub struct Settings {
     /// The binary.
     pub belfry: PathBuf,
-    /// The most rounds.
+    /// The maximum number of rounds.
     pub rounds: u32,
     /// The time after which no round is started.
     pub time: Option<Duration>,

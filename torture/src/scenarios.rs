@@ -1,4 +1,4 @@
-//! The scenarios, by what they break.
+//! The scenarios, by the part that fails.
 
 pub(crate) mod clock;
 pub(crate) mod connections;

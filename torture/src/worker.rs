@@ -1,4 +1,4 @@
-//! A client, and everything that was acknowledged to it.
+//! A client that records which of its writes were acknowledged.
 
 mod verify;
 mod write;
@@ -13,7 +13,7 @@ use crate::outcome::Outcome;
 
 const RULES_PATH: &str = "/_matrix/client/v3/pushrules/global/content/";
 
-/// A client, and everything that was acknowledged to it.
+/// A client that records which of its writes were acknowledged.
 pub(crate) struct Worker {
     name: String,
     client: Client,

@@ -1,4 +1,4 @@
-//! Concurrent clients that write, remember what was acknowledged, and check it afterwards.
+//! Concurrent clients that write, record which writes were acknowledged, and check them afterwards.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Workers {
         self
     }
 
-    /// Writes in all clients while `control` runs.
+    /// Lets all clients write while `control` runs.
     pub(crate) fn load<T>(
         &mut self,
         run: &mut Run,

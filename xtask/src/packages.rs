@@ -130,13 +130,13 @@ pub(crate) fn ensure(packages: &[Package], may_install: bool) -> Result<(), Box<
     let names: Vec<&str> = wanted.iter().map(|package| package.apt).collect();
     println!("installing {} (without starting services)", names.join(", "));
     let words = [root, &["sh", "-c", INSTALL, "install"], &names].concat();
-    let done = Command::new(words[0]).args(&words[1..]).status()?;
-    let left = missing(packages, succeeds);
-    if done.success() && left.is_empty() {
+    let status = Command::new(words[0]).args(&words[1..]).status()?;
+    let still_missing = missing(packages, succeeds);
+    if status.success() && still_missing.is_empty() {
         return Ok(());
     }
-    let left = if left.is_empty() { wanted } else { left };
-    Err(format!("apt-get: {done}\n{}", advice(&left)).into())
+    let still_missing = if still_missing.is_empty() { wanted } else { still_missing };
+    Err(format!("apt-get: {status}\n{}", advice(&still_missing)).into())
 }
 
 fn missing(packages: &[Package], is_installed: impl Fn(&str) -> bool) -> Vec<&Package> {
@@ -215,7 +215,7 @@ mod tests {
             "  pacman -S valkey",
             "  brew install valkey chromedriver",
         ] {
-            assert!(advice.lines().any(|found| found == line), "{line} in:\n{advice}");
+            assert!(advice.lines().any(|other| other == line), "{line} in:\n{advice}");
         }
         assert!(advice.contains(REDIS.purpose) && !advice.contains(NGINX.purpose), "{advice}");
     }

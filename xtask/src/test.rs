@@ -98,7 +98,7 @@ fn run_tests(options: &Options, report: &mut Report) {
         let mut tests = cargo::command(&["test", "--workspace", "--no-fail-fast"]);
         tests.args(&options.name).arg("--").args(&options.arguments);
         tests.env("BELFRY_TEST_POSTGRES", postgres.url()).env("BELFRY_TEST_REDIS", redis.url());
-        // With this variable, a test fails if its engine is missing.
+        // With `CI=true`, a test fails if its engine is missing. Otherwise it is skipped.
         tests.env("CI", "true");
         let (succeeded, counted) = count_tests(tests)?;
         tally = counted;
@@ -116,7 +116,7 @@ fn start_engines() -> Result<(Postgres, Redis), EngineError> {
     Ok((postgres, redis))
 }
 
-/// Runs the command, passes its output on, and counts the tests in it.
+/// Runs the command, prints its output, and counts the test results in it.
 fn count_tests(mut command: Command) -> io::Result<(bool, Tally)> {
     command.stdout(Stdio::piped());
     let mut group = ProcessGroup::spawn(command, &OnDrop::default())?;

@@ -1,4 +1,4 @@
-//! `cargo xtask torture`: break a running Belfry and check what it acknowledged.
+//! `cargo xtask torture`: break a running Belfry and check that no acknowledged write is lost.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use clap::{Args, value_parser};
 use crate::table::table;
 use crate::{cargo, packages};
 
-/// Break a running server and check what it acknowledged
+/// Break a running server and check that no acknowledged write is lost
 ///
 /// Each scenario starts a private server, loads it with 64 concurrent clients that write rules,
 /// tokens, revocations and codes, breaks something, and checks what was acknowledged: every rule
@@ -29,7 +29,7 @@ pub(crate) struct Options {
     /// Run only the scenarios whose names contain this text
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
-    /// Rounds of each scenario, instead of its own number
+    /// Rounds of each scenario, instead of its default
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     rounds: Option<u32>,
     /// Start no round of a scenario after this many seconds

@@ -9,7 +9,7 @@ use super::{AuditKind, AuditOutcome};
 
 /// Maximum number of subjects of a kind in an hour; further ones are counted together.
 const MAX_SUBJECTS: usize = 100;
-/// The same for application services, whose tokens only the operator can issue.
+/// The maximum for application services, whose tokens only the operator can configure.
 const MAX_SERVICE_SUBJECTS: usize = 1000;
 /// The detail of the subject that counts the further ones.
 const OTHERS: &str = "others";
@@ -17,9 +17,9 @@ const OTHERS: &str = "others";
 /// The common properties of events that are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Subject {
-    /// What happened.
+    /// The kind of event.
     pub kind: AuditKind,
-    /// How it ended.
+    /// The outcome.
     pub outcome: AuditOutcome,
     /// The id of the account.
     pub account: Option<i64>,
@@ -45,12 +45,12 @@ impl Subject {
     }
 }
 
-/// The number of events of a subject in an hour since the last time they were taken.
+/// The number of events of a subject in an hour since the counts were last taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AggregatedEvent {
     /// The hour, in hours since the Unix epoch.
     pub hour: i64,
-    /// What the events have in common.
+    /// The common properties of the events.
     pub subject: Subject,
     /// The number of events.
     pub count: i64,
@@ -105,7 +105,7 @@ impl Aggregator {
 
     fn add(&mut self, mut event: AggregatedEvent) {
         if event.hour == self.hour - 1 {
-            // The hour began between two concurrent requests.
+            // A new hour began between two concurrent requests.
             event.hour = self.hour;
         }
         if event.hour != self.hour {
@@ -125,18 +125,18 @@ impl Aggregator {
             }
         }
         match self.counts.get_mut(&event.subject) {
-            Some(known) => {
-                if known.count == 0 {
-                    known.first = event.first;
+            Some(counted) => {
+                if counted.count == 0 {
+                    counted.first = event.first;
                 }
-                known.count += event.count;
-                known.last = event.last;
+                counted.count += event.count;
+                counted.last = event.last;
             }
             None => drop(self.counts.insert(event.subject.clone(), event)),
         }
     }
 
-    /// Takes the counts since the last time, and starts again from zero.
+    /// Takes the counts since the last call, and starts again from zero.
     pub fn take(&mut self) -> Vec<AggregatedEvent> {
         let mut taken = std::mem::take(&mut self.earlier);
         for event in self.counts.values_mut().filter(|event| event.count > 0) {

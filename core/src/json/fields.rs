@@ -123,9 +123,9 @@ pub(crate) fn read_array<T, E: From<JsonError>>(
         return Err(Location::Field(name).wrong_type("an array").into());
     };
     // Not `collect`, which allocates more than needed: parsed rules stay in memory.
-    let mut read = Vec::with_capacity(items.len());
+    let mut parsed = Vec::with_capacity(items.len());
     for (index, value) in items.into_iter().enumerate() {
-        read.push(read_item(value, Location::Item(name, index))?);
+        parsed.push(read_item(value, Location::Item(name, index))?);
     }
-    Ok(read)
+    Ok(parsed)
 }

@@ -1,3 +1,5 @@
+//! Tests of the strict JSON parser.
+
 use proptest::prelude::*;
 use serde_json::json;
 

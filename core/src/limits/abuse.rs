@@ -14,8 +14,8 @@ use super::{Bucket, Buckets, Limit};
 /// Limits on guessing secrets and on filling the database. Each can be changed, or removed
 /// with `false`.
 ///
-/// None of them is keyed by a name alone, so that failed attempts from one address do not lock out
-/// an account or a client at another address.
+/// Every key contains the client's address, so that failed attempts from one address do not lock
+/// out an account or a client at another address.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "BTreeMap<String, LimitSetting>")]
 pub struct AbuseLimits(Vec<Arc<Limit>>);
@@ -28,8 +28,8 @@ const AUTHORIZATION_REQUEST: &str = "authorization_request";
 
 const MINUTES: u64 = 60;
 
-/// Name, requests and window in seconds of each default. No row of the limit table may have one of
-/// these names, because counts are stored by name.
+/// Name, requests and window in seconds of each default. Rows of the limit table may not have these
+/// names, because counts are stored by name.
 pub(super) const DEFAULTS: [(&str, u32, u64); 5] = [
     (SIGN_IN_ADDRESS, 25, 5 * MINUTES),
     (SIGN_IN_NAME, 25, 60 * MINUTES),

@@ -1,8 +1,8 @@
-//! The options of a gateway check: what it requires of a token besides its validity.
+//! The options of a gateway check: the requirements for a token besides its validity.
 
 use crate::oauth::scope::{ScopeError, Scopes};
 
-/// What a gateway check requires, from the query that the proxy is configured with.
+/// The requirements of a gateway check, from the query that the proxy is configured with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckOptions {
     /// The scopes that the token must have: `scope=write:media`.
@@ -14,10 +14,10 @@ pub struct CheckOptions {
 impl CheckOptions {
     /// Reads the options from the parameters of the check.
     ///
-    /// Some proxies add the query of their client to that of the check, so a parameter that the
-    /// original request has too may come from the client. It must not weaken the check: `app` is
-    /// then ignored. A `scope` is required all the same, because a client could otherwise remove it
-    /// by repeating it, unless it is not a scope.
+    /// Some proxies append the query of the original request to that of the check. A parameter that
+    /// is in both queries may therefore come from the client and must not weaken the check. Such an
+    /// `app` is ignored. Such a `scope` is still required, because a client could otherwise remove
+    /// a required scope by sending it, too. It is ignored only if it is not a valid scope.
     pub fn new(
         check: &[(String, String)],
         original: &[(String, String)],
@@ -46,7 +46,7 @@ mod tests {
     use crate::percent::parse_query;
 
     #[test]
-    fn parameters_that_may_be_the_clients_do_not_weaken_a_check() {
+    fn parameters_that_the_client_may_have_sent_do_not_weaken_a_check() {
         for (check, original, scopes, allows_app_tokens) in [
             ("", "", Some(""), false),
             ("scope=write:media", "a=b", Some("write:media"), false),
@@ -56,20 +56,20 @@ mod tests {
             ("app=allow&scope=read", "scope=x", Some("read"), true),
             ("app=yes", "", Some(""), false),
             ("app", "", Some(""), false),
-            // The proxy copied the query of its client.
+            // The proxy appended the query of its client.
             ("scope=nonsense&a=b", "scope=nonsense&a=b", Some(""), false),
             ("scope=read&app=allow", "scope=read&app=allow", Some("read"), false),
             ("%61pp=allow", "%61pp=allow", Some(""), false),
             ("app=allow", "app=allow%23x", Some(""), false),
-            // The client repeats what the proxy is configured with.
+            // The client repeats a parameter that the proxy is configured with.
             ("scope=write:media", "scope=write:media", Some("write:media"), false),
             ("app=allow", "app=1", Some(""), false),
         ] {
             let [check_pairs, original_pairs] = [check, original].map(|q| parse_query(q).unwrap());
-            let found = CheckOptions::new(&check_pairs, &original_pairs).ok();
+            let options = CheckOptions::new(&check_pairs, &original_pairs).ok();
             let expected = scopes
                 .map(|scopes| CheckOptions { scopes: scopes.parse().unwrap(), allows_app_tokens });
-            assert_eq!(found, expected, "{check} for {original}");
+            assert_eq!(options, expected, "{check} for {original}");
         }
     }
 }

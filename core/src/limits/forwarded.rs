@@ -239,7 +239,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_garbage_panics_and_the_last_hop_decides(
+        fn invalid_bytes_do_not_panic_and_the_last_hop_decides(
             garbage in prop::collection::vec(any::<u8>(), 0..80),
             hop in any::<std::net::Ipv4Addr>(),
         ) {

@@ -10,7 +10,7 @@ use jiff::fmt::temporal::DateTimePrinter;
 
 use super::{QuotaStatus, RateLimitDecision, UnixMicros};
 
-/// Prints a time with three digits of a second.
+/// Prints a time with milliseconds.
 const MILLISECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
 impl RateLimitDecision {
@@ -30,8 +30,8 @@ impl RateLimitDecision {
         })
     }
 
-    /// Lists the limits, each by its name and two parameters. Without `format!`, which costs every
-    /// request about 5 % of its instructions.
+    /// Lists the limits, each by its name and two parameters. Does not use `format!`, which would
+    /// cost every request about 5 % of its instructions.
     fn list(&self, parameters: impl Fn(&QuotaStatus) -> [(&'static str, u64); 2]) -> String {
         // Enough for two limits without a reallocation.
         let mut text = String::with_capacity(64);
@@ -49,7 +49,7 @@ impl RateLimitDecision {
 }
 
 impl QuotaStatus {
-    /// `X-RateLimit-Reset`: ISO 8601 in UTC with three digits of a second, rounded up.
+    /// `X-RateLimit-Reset`: ISO 8601 in UTC with milliseconds, rounded up.
     pub fn reset_time(&self) -> String {
         let milliseconds = self.reset.0.saturating_add(999).div_euclid(1000);
         let reset = Timestamp::from(UnixMicros(milliseconds.saturating_mul(1000)));
@@ -63,8 +63,8 @@ impl QuotaStatus {
 /// A duration in whole seconds, as in `Retry-After`. Rounded up and never 0, so that a client that
 /// waits this long does not retry too early.
 pub fn whole_seconds(wait: Duration) -> u64 {
-    let up = u64::from(wait.subsec_nanos() > 0);
-    wait.as_secs().saturating_add(up).max(1)
+    let round_up = u64::from(wait.subsec_nanos() > 0);
+    wait.as_secs().saturating_add(round_up).max(1)
 }
 
 #[cfg(test)]

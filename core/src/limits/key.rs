@@ -1,4 +1,4 @@
-//! Keys that requests are counted under: an account, a network, or a name tried from a network.
+//! Keys under which requests are counted: an account, a network, or a name used from a network.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -27,9 +27,10 @@ pub enum LimitKey {
     App(i64),
     /// A network, over all accounts.
     Network(Network),
-    /// The digest of an account name or a client id, and the network that tries it. The network is
-    /// part of the key so that failures from other networks lock nobody out. The name is hashed
-    /// because people type passwords into the wrong field, and its length is unbounded.
+    /// The digest of an account name or a client id, and the network that uses it. The network is
+    /// part of the key, so that failures from one network do not lock out users in another. The
+    /// name is hashed, because users sometimes enter their password in its field, and because its
+    /// length is unbounded.
     NameFrom(Network, Sha256Digest),
 }
 
@@ -39,7 +40,7 @@ impl LimitKey {
         account.map_or(Self::App(app), Self::Account)
     }
 
-    /// The key of a name tried from a network. Case and surrounding white space are ignored.
+    /// The key of a name used from a network. Case and surrounding white space are ignored.
     pub fn name_from(network: Network, name: &str) -> Self {
         Self::NameFrom(network, Sha256Digest::of(&name.trim().to_lowercase()))
     }
@@ -144,12 +145,12 @@ mod tests {
         let site = |address| network(address).site();
         assert_eq!(site("192.0.2.1"), None);
         assert_eq!(site("::ffff:192.0.2.1"), None);
-        let found = site("2001:db8:1:2::3").unwrap();
-        assert_eq!(found.to_string(), "2001:db8:1::/48");
-        assert_eq!(site("2001:db8:1:ffff::3"), Some(found));
-        assert_ne!(site("2001:db8:2:2::3"), Some(found));
-        assert_ne!(found, network("2001:db8:1::"), "a /64 with the same first address");
-        assert_eq!(found.site(), None);
+        let site_48 = site("2001:db8:1:2::3").unwrap();
+        assert_eq!(site_48.to_string(), "2001:db8:1::/48");
+        assert_eq!(site("2001:db8:1:ffff::3"), Some(site_48));
+        assert_ne!(site("2001:db8:2:2::3"), Some(site_48));
+        assert_ne!(site_48, network("2001:db8:1::"), "a /64 with the same first address");
+        assert_eq!(site_48.site(), None);
     }
 
     #[test]
@@ -179,6 +180,6 @@ mod tests {
         let texts: HashSet<String> = keys.iter().map(ToString::to_string).collect();
         assert_eq!(texts.len(), keys.iter().collect::<HashSet<_>>().len());
         assert!(texts.iter().all(|text| text.len() < 120));
-        assert!(texts.iter().all(|text| !text.contains("bob")), "names are typed by people");
+        assert!(texts.iter().all(|text| !text.contains("bob")), "entered names are not stored");
     }
 }

@@ -112,8 +112,8 @@ mod tests {
             ("POST /a", "", "GET ", Err(Incomplete)),
         ] {
             let path = (!path.is_empty()).then(|| request(path));
-            let found = resolve(path.clone(), pair(original), pair(forwarded));
-            assert_eq!(found, expected.map(request), "{path:?} {original:?} {forwarded:?}");
+            let resolved = resolve(path.clone(), pair(original), pair(forwarded));
+            assert_eq!(resolved, expected.map(request), "{path:?} {original:?} {forwarded:?}");
         }
     }
 

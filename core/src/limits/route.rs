@@ -7,7 +7,7 @@ use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use thiserror::Error;
 
-/// A normalised path, so that no other spelling of it evades a limit.
+/// A normalised path. All spellings of a path have the same route, so that none evades a limit.
 ///
 /// Percent escapes are decoded, ASCII letters are lower case, empty and `.` segments are dropped,
 /// `..` removes the segment before it, a segment ends at `;`, and the last one loses its extension.
@@ -229,8 +229,8 @@ mod tests {
             ("*", "BREW", "*", true),
         ] {
             let parsed: RoutePattern = pattern.parse().unwrap();
-            let found = parsed.matches(method, target, &mut None);
-            assert_eq!(found, expected, "{pattern} and {method} {target}");
+            let matches = parsed.matches(method, target, &mut None);
+            assert_eq!(matches, expected, "{pattern} and {method} {target}");
         }
     }
 
@@ -260,7 +260,7 @@ mod tests {
         }
 
         #[test]
-        fn escaping_any_letters_evades_no_limit(mask in any::<u16>()) {
+        fn escaped_letters_do_not_change_the_route(mask in any::<u16>()) {
             let path = "/api/v1/media";
             let spelled: String = path.char_indices().map(|(i, c)| {
                 if i > 0 && mask >> i & 1 == 1 { format!("%{:02x}", u32::from(c)) } else { c.into() }

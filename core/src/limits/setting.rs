@@ -53,14 +53,14 @@ pub enum LimitSettingError {
     Fixed(String),
     #[error("{0}: reserved name: used by [limits.abuse]")]
     Reserved(String),
-    #[error("{name}: there is no such limit; there are {known}")]
+    #[error("{name}: unknown limit; the limits are {known}")]
     Unknown { name: String, known: String },
     #[error("{0}: {1}")]
     Limit(String, LimitError),
 }
 
 impl LimitOverride {
-    /// Applies the override to a limit. Without one, all keys must be set.
+    /// Applies the override to a default limit. Without a default, all keys must be set.
     pub(super) fn apply(
         &self,
         name: &str,
@@ -170,7 +170,7 @@ mod tests {
         };
         for (settings, expected) in [
             (json!({"new": {"requests": 1, "window": "1m"}}), "new: a new limit needs"),
-            (json!({"nwe": false}), "nwe: there is no such limit; there are account, media"),
+            (json!({"nwe": false}), "nwe: unknown limit; the limits are account, media"),
             (json!({"media": true}), "`false` to remove the limit"),
             (json!({"media": 30}), "`false` to remove the limit"),
             (json!({"media": {"request": 30}}), "unknown field `request`"),
@@ -206,7 +206,7 @@ mod tests {
         ];
         assert_eq!(limits, expected);
         for (settings, expected) in [
-            (json!({"sign_in": {"requests": 3}}), "sign_in: there is no such limit"),
+            (json!({"sign_in": {"requests": 3}}), "sign_in: unknown limit"),
             (json!({"sign_in_name": {"per": "ip"}}), "sign_in_name: only `requests` and"),
             (json!({"sign_in_name": {"match": ["*"]}}), "sign_in_name: only `requests` and"),
         ] {

@@ -247,8 +247,8 @@ fn a_changed_limit_keeps_its_counts() {
         let after = limit("media", requests, seconds);
         let decision = decide(CountMode::Check, &mut [(&after, counted)], at(10));
         let [status] = decision.statuses() else { panic!("expected one limit") };
-        let found = (status.admitted, status.remaining, status.reset);
-        assert_eq!(found, (admitted, left, at(reset)), "{requests} in {seconds} s");
+        let actual = (status.admitted, status.remaining, status.reset);
+        assert_eq!(actual, (admitted, left, at(reset)), "{requests} in {seconds} s");
     }
 }
 
@@ -353,7 +353,7 @@ proptest! {
     }
 
     #[test]
-    fn nobody_waits_longer_than_reported_whatever_the_clock_does(limits in limits(), steps in steps(true)) {
+    fn a_client_never_waits_longer_than_reported_after_any_clock_change(limits in limits(), steps in steps(true)) {
         let mut engine = Engine::new(&limits);
         let mut now = 0;
         for Step { mode, pass } in steps {

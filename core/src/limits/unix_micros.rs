@@ -14,7 +14,7 @@ impl UnixMicros {
         Self(self.0.saturating_add(time.as_micros().try_into().unwrap_or(i64::MAX)))
     }
 
-    /// The duration until `then`; zero when it has passed.
+    /// The duration until `then`; zero if `then` has passed.
     pub fn until(self, then: Self) -> Duration {
         Duration::from_micros(then.0.saturating_sub(self.0).try_into().unwrap_or(0))
     }

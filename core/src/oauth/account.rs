@@ -7,7 +7,7 @@ use crate::secret::Secret;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// What an account may do besides managing itself.
+    /// The role of an account.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum Role {
         #[default]
@@ -77,7 +77,7 @@ impl FieldError {
         }
     }
 
-    /// The length that the text names, if any.
+    /// The length in the error text, if it contains one.
     pub const fn count(self) -> Option<usize> {
         match self {
             Self::TooLong(count) | Self::TooShort(count) => Some(count),

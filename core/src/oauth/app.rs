@@ -69,8 +69,8 @@ pub struct AppDetails {
 }
 
 impl AppDetails {
-    /// The host of the website, if the response goes there too. Nobody verifies the website, so an
-    /// app that is named after another one could show that one's.
+    /// The host of the website, if the response goes there too. The website is not verified, so an
+    /// app could otherwise show the website of another app.
     pub fn confirmed_website(&self, redirect_uri: &RedirectUri) -> Option<String> {
         let host = uri::web_host(self.website.as_deref()?)?;
         (redirect_uri.remote_host().as_ref() == Some(&host)).then_some(host)

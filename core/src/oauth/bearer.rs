@@ -20,13 +20,13 @@ pub fn extract_token<'a>(
     if headers.next().is_some() {
         return Err(MultipleTokens);
     }
-    let mut found = header.and_then(bearer).map(Secret::new);
+    let mut token = header.and_then(bearer).map(Secret::new);
     for parameter in parameters {
-        if found.replace(Secret::new(parameter)).is_some() {
+        if token.replace(Secret::new(parameter)).is_some() {
             return Err(MultipleTokens);
         }
     }
-    Ok(found.filter(|token| !token.reveal().is_empty()))
+    Ok(token.filter(|token| !token.reveal().is_empty()))
 }
 
 /// The text after `Bearer` and one space.
@@ -63,9 +63,9 @@ mod tests {
         ];
         for (headers, parameters, expected) in cases {
             let bytes = headers.iter().map(|header| header.as_bytes());
-            let found = extract_token(bytes, parameters.iter().copied());
-            let found = found.map(|token| token.map(|token| token.reveal().to_owned()));
-            assert_eq!(found, expected.map(|token| token.map(str::to_owned)), "{headers:?}");
+            let token = extract_token(bytes, parameters.iter().copied());
+            let token = token.map(|token| token.map(|token| token.reveal().to_owned()));
+            assert_eq!(token, expected.map(|token| token.map(str::to_owned)), "{headers:?}");
         }
         assert!(extract_token([b"Bearer \xff".as_slice()], []).unwrap().is_none());
     }

@@ -43,7 +43,7 @@ impl Credentials {
     }
 }
 
-/// The `Authorization` header of a request, if it has one. Several are rejected.
+/// The `Authorization` header of a request, if it has one. More than one is an error.
 pub fn single_header<'a>(
     headers: impl IntoIterator<Item = &'a [u8]>,
 ) -> Result<Option<&'a [u8]>, OAuthError> {
@@ -85,7 +85,7 @@ mod tests {
 
     fn read(header: Option<&str>, body: &[(&str, &str)]) -> Result<(String, String), OAuthError> {
         Credentials::parse(header.map(str::as_bytes), Parameters::new(&owned(body)))
-            .map(|found| (found.client_id, found.client_secret.reveal().to_owned()))
+            .map(|parsed| (parsed.client_id, parsed.client_secret.reveal().to_owned()))
     }
 
     fn encoded(credentials: &str) -> String {
@@ -110,8 +110,8 @@ mod tests {
         assert_eq!(single_header(&[]), Ok(None));
         assert_eq!(single_header(&["Basic YTpz"]), Ok(Some(&b"Basic YTpz"[..])));
         for second in ["Basic YTpz", "Basic Yjpz", "Bearer x", ""] {
-            let found = single_header(&["Basic YTpz", second]);
-            assert_eq!(found, Err(OAuthError::TwoAuthentications), "{second}");
+            let result = single_header(&["Basic YTpz", second]);
+            assert_eq!(result, Err(OAuthError::TwoAuthentications), "{second}");
         }
     }
 
@@ -187,8 +187,8 @@ mod tests {
         assert_eq!(read(Some(&header), &[("client_id", "a-b")]), Ok(pair("a-b", "s")));
         assert_eq!(read(Some(&header), &[("client_id", "")]), Ok(pair("a-b", "s")));
         for other in ["b", "a%2Db", "A-B"] {
-            let found = read(Some(&header), &[("client_id", other)]);
-            assert_eq!(found, Err(OAuthError::TwoAuthentications), "{other}");
+            let result = read(Some(&header), &[("client_id", other)]);
+            assert_eq!(result, Err(OAuthError::TwoAuthentications), "{other}");
         }
     }
 

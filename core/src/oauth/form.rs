@@ -54,7 +54,7 @@ pub fn from_json(json: Value) -> Result<Pairs, FormError> {
 
 /// The last value of a field, or an empty string.
 pub fn last_value<'a>(pairs: &'a Pairs, name: &str) -> &'a str {
-    pairs.iter().rfind(|(found, _)| found == name).map_or("", |(_, value)| value)
+    pairs.iter().rfind(|(other, _)| other == name).map_or("", |(_, value)| value)
 }
 
 /// Whether the value of a flag is true. Clients send false in the syntax of their programming language:

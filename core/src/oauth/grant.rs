@@ -89,7 +89,7 @@ impl From<GrantError> for OAuthError {
 }
 
 impl Grant {
-    /// Checks whether the code may be redeemed. `redeemed`: whether that has happened before.
+    /// Checks whether the code may be redeemed. `redeemed` is true if it has been redeemed before.
     ///
     /// [`GrantError::Replayed`] is returned only if everything else matches, so that an attacker
     /// without the verifier or the client secret cannot have the user's token revoked. The age of a

@@ -18,17 +18,17 @@ impl<'a> Parameters<'a> {
     /// parameter that occurs more than once, even with equal values, is rejected, and so is a list
     /// or a map.
     pub fn optional(self, parameter: Parameter) -> Result<Option<&'a str>, OAuthError> {
-        let mut found = None;
+        let mut single = None;
         for (name, value) in self.0 {
             let Some(rest) = name.strip_prefix(parameter.as_str()) else { continue };
             if rest.starts_with('[') {
                 return Err(OAuthError::NotOneValue(parameter));
             }
-            if rest.is_empty() && found.replace(value.as_str()).is_some() {
+            if rest.is_empty() && single.replace(value.as_str()).is_some() {
                 return Err(OAuthError::Repeated(parameter));
             }
         }
-        Ok(found.filter(|value| !value.is_empty()))
+        Ok(single.filter(|value| !value.is_empty()))
     }
 
     /// The value of a required parameter, which must not be empty.
@@ -44,7 +44,7 @@ mod tests {
 
     fn scope(pairs: &[(&str, &str)]) -> Result<Option<String>, OAuthError> {
         let pairs = owned(pairs);
-        Parameters::new(&pairs).optional(Parameter::Scope).map(|found| found.map(str::to_owned))
+        Parameters::new(&pairs).optional(Parameter::Scope).map(|scope| scope.map(str::to_owned))
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::secret::Secret;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// How the parameters of a response are sent. The order is that of the metadata.
+    /// How the parameters of a response are sent. The variants have the order of the metadata.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     pub enum ResponseMode {
         /// In the query of the redirect URI.

@@ -9,7 +9,7 @@ use super::account::Role;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// A scope. The order is that of the metadata.
+    /// A scope. The variants have the order of `scopes_supported` in the metadata.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Scope {
         Read = "read",
@@ -142,7 +142,7 @@ impl Scopes {
         self.0.contains(&scope)
     }
 
-    /// Whether an app that declared these scopes may request those.
+    /// Whether an app that declared these scopes may request the scopes in `requested`.
     pub fn covers_all(&self, requested: &Self) -> bool {
         requested.iter().all(|scope| self.iter().any(|declared| declared.covers(scope)))
     }

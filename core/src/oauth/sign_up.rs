@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use crate::oauth::form::tests::owned;
 
-    fn good() -> SignUp {
+    fn valid_sign_up() -> SignUp {
         SignUp {
             username: "alice".into(),
             email: "alice@a.example".into(),
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_valid_sign_up_is_accepted() {
-        let valid = good().validate().unwrap();
+        let valid = valid_sign_up().validate().unwrap();
         assert_eq!((valid.username.as_str(), valid.email.as_str()), ("alice", "alice@a.example"));
     }
 
@@ -114,7 +114,7 @@ mod tests {
             ("yes", false),
             ("TRUE", false),
         ] {
-            let result = SignUp { agreement: agreement.into(), ..good() }.validate();
+            let result = SignUp { agreement: agreement.into(), ..valid_sign_up() }.validate();
             assert_eq!(result.is_ok(), accepted, "{agreement}");
         }
     }
@@ -147,7 +147,8 @@ mod tests {
     // Recorded from Mastodon.
     #[test]
     fn missing_password_and_agreement_are_reported_as_mastodon_does() {
-        let sign_up = SignUp { password: Secret::new(""), agreement: String::new(), ..good() };
+        let sign_up =
+            SignUp { password: Secret::new(""), agreement: String::new(), ..valid_sign_up() };
         assert_eq!(
             sign_up.validate().unwrap_err().to_string(),
             "Validation failed: Password can't be blank, Service agreement must be accepted"

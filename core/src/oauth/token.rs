@@ -34,7 +34,7 @@ pub struct TokenAccount {
     pub id: i64,
     /// The name of the account.
     pub name: String,
-    /// What the account may do.
+    /// The role of the account.
     pub role: Role,
     /// When it was disabled.
     pub disabled_at: Option<Timestamp>,

@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_web_address_has_a_web_scheme_and_a_plain_host() {
-        for good in [
+        for valid in [
             "http://a",
             "https://app.example/about?x=1#top",
             "HTTPS://App.Example",
@@ -66,9 +66,9 @@ mod tests {
             "http://[::1]:8080/",
             "https://xn--mnchen-3ya.example/%7Ea",
         ] {
-            assert!(is_web_address(good), "{good}");
+            assert!(is_web_address(valid), "{valid}");
         }
-        for bad in [
+        for invalid in [
             "",
             "a",
             "app.example",
@@ -105,7 +105,7 @@ mod tests {
             "javascript://a",
             "javascript:alert(1)",
         ] {
-            assert!(!is_web_address(bad), "{bad}");
+            assert!(!is_web_address(invalid), "{invalid}");
         }
     }
 

@@ -153,8 +153,8 @@ impl Condition {
     }
 
     /// Parses a stored condition. If this version rejects it, it was stored by an earlier version
-    /// that did not know its kind and did not validate it. It is read as unknown, so that a new kind
-    /// does not make old documents unreadable.
+    /// that did not know its kind and did not validate it. It is read as unknown, so that a new
+    /// kind does not make old documents unreadable.
     pub(super) fn from_stored(value: Value, location: Location) -> Result<Self, RuleError> {
         Self::from_json(value.clone(), location).or_else(|_| {
             let mut fields = Fields::new(value, location)?;
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_kind_keeps_all_its_members() {
+    fn an_unknown_kind_preserves_all_its_members() {
         let condition = read(json!({"kind": "device", "profile_tag": "x"})).unwrap();
         assert_eq!(condition.kind, ConditionKind::Unknown { kind: "device".into() });
         assert_eq!(condition.extra["profile_tag"], "x");

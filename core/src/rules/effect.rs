@@ -6,9 +6,9 @@ use super::{Action, TweakValue};
 /// How the user is notified when a rule matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Not at all.
+    /// The user is not notified.
     Silent,
-    /// With a notification.
+    /// The user gets a notification.
     Notify {
         /// Whether it plays a sound.
         sound: bool,

@@ -1,5 +1,5 @@
-//! Conditions, rooms and results: what the evaluation for one user ([`explain`](super::explain))
-//! and for many users ([`index`](super::index)) have in common.
+//! Compiled conditions, rooms and results: the parts that the evaluation for one user
+//! ([`explain`](super::explain)) and for many users ([`index`](super::index)) share.
 
 mod builtin;
 mod condition;

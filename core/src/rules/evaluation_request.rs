@@ -157,8 +157,8 @@ fn read_room(fields: &mut Fields) -> Result<Room, RuleError> {
 }
 
 fn read_power_levels(fields: &Fields, levels: Value) -> Result<PowerLevels, RuleError> {
-    const WANTED: &str = "the content of an m.room.power_levels event, with integers for levels";
-    let error = || RuleError::from(fields.wrong_type("power_levels", WANTED));
+    const EXPECTED: &str = "the content of an m.room.power_levels event, with integers for levels";
+    let error = || RuleError::from(fields.wrong_type("power_levels", EXPECTED));
     // serde would accept an array with the fields in order.
     if !levels.is_object() {
         return Err(error());

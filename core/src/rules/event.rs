@@ -26,7 +26,7 @@ impl Event {
     /// Reads an event from its JSON; `None` if that is not an object.
     pub fn from_value(event: Value) -> Option<Self> {
         let Value::Object(mut members) = event else { return None };
-        // Events of the first format have the sender in `user_id`.
+        // In the oldest event format of Matrix, the sender is in `user_id`.
         if !members.get("sender").is_some_and(Value::is_string)
             && let Some(sender) = members.get("user_id").filter(|id| id.is_string()).cloned()
         {

@@ -78,11 +78,11 @@ mod tests {
 
     #[test]
     fn an_id_is_any_text_without_separators_or_a_leading_dot() {
-        for good in ["a", "a.b", "!r:x.org", "@u:x", "#spam:example.com", "тест", "a b", "a\tb"]
+        for valid in ["a", "a.b", "!r:x.org", "@u:x", "#spam:example.com", "тест", "a b", "a\tb"]
         {
-            assert_eq!(good.parse::<RuleId>().unwrap().as_str(), good);
+            assert_eq!(valid.parse::<RuleId>().unwrap().as_str(), valid);
         }
-        for (bad, error) in [
+        for (invalid, error) in [
             ("", IdError::Empty),
             (".a", IdError::Reserved),
             (".", IdError::Reserved),
@@ -90,7 +90,7 @@ mod tests {
             ("a\\b", IdError::Character('\\')),
             ("a\0b", IdError::Character('\0')),
         ] {
-            assert_eq!(bad.parse::<RuleId>(), Err(error), "{bad:?}");
+            assert_eq!(invalid.parse::<RuleId>(), Err(error), "{invalid:?}");
         }
     }
 

@@ -1,14 +1,14 @@
-//! Position of a new or moved rule.
+//! Position of a new or moved rule within its kind.
 
 use super::RuleError;
 
 /// The `before` and `after` parameters of `PUT` of a rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Position<'a> {
-    /// Places the rule directly above this one.
+    /// The id of the rule directly above which the rule is placed.
     pub before: Option<&'a str>,
-    /// Places the rule directly below this one. If `before` is given too, it decides the position,
-    /// and this rule only has to exist.
+    /// The id of the rule directly below which the rule is placed. If `before` is given too,
+    /// `before` decides the position, and the rule named by `after` only has to exist.
     pub after: Option<&'a str>,
 }
 

@@ -1,8 +1,8 @@
-//! The work that an evaluation may take.
+//! The budget of work of an evaluation.
 //!
 //! Work is counted in steps of a few nanoseconds: one for each condition that is tested, and some
-//! for each byte that a pattern is compared with. What exceeds a budget does not match, so that no
-//! rules and no event can make an evaluation expensive.
+//! for each byte that a pattern is compared with. A rule that exceeds its budget does not match, so
+//! that the cost of an evaluation is bounded for any rules and any event.
 
 use std::cell::Cell;
 
@@ -16,16 +16,16 @@ const REQUEST_STEPS: usize = 16_000_000;
 /// others: enough for a hundred patterns with wildcards and a message of 600 bytes.
 const GUARANTEED_STEPS: usize = 64_000;
 
-/// The steps that are left for the rules of one user.
+/// The steps that remain for the rules of one user.
 #[derive(Debug)]
 pub struct Work {
-    left: Cell<usize>,
+    remaining: Cell<usize>,
     is_exceeded: Cell<bool>,
 }
 
 impl Work {
     fn new(steps: usize) -> Self {
-        Self { left: Cell::new(steps), is_exceeded: Cell::new(false) }
+        Self { remaining: Cell::new(steps), is_exceeded: Cell::new(false) }
     }
 
     /// The budget of a user whose rules are evaluated alone.
@@ -33,51 +33,52 @@ impl Work {
         Self::new(USER_STEPS)
     }
 
-    /// For built-in rules, whose work is bounded by their number.
+    /// A budget without a limit, for built-in rules, whose work is bounded by their number.
     pub fn unlimited() -> Self {
         Self::new(usize::MAX)
     }
 
-    /// Takes steps; `None` if not enough are left. Then none are left for later patterns either.
+    /// Consumes steps. Returns `None` if too few remain; then none remain for later patterns
+    /// either.
     pub(super) fn spend(&self, steps: usize) -> Option<()> {
-        let left = self.left.get().checked_sub(steps);
-        self.left.set(left.unwrap_or(0));
-        self.is_exceeded.set(self.is_exceeded.get() || left.is_none());
-        left.map(|_| ())
+        let remaining = self.remaining.get().checked_sub(steps);
+        self.remaining.set(remaining.unwrap_or(0));
+        self.is_exceeded.set(self.is_exceeded.get() || remaining.is_none());
+        remaining.map(|_| ())
     }
 
-    /// Whether more steps were needed than there were.
+    /// Whether more steps were needed than the budget had.
     pub(super) fn is_exceeded(&self) -> bool {
         self.is_exceeded.get()
     }
 
     #[cfg(test)]
-    pub(super) fn left(&self) -> usize {
-        self.left.get()
+    pub(super) fn remaining(&self) -> usize {
+        self.remaining.get()
     }
 }
 
 /// The work that one request may take.
 #[derive(Debug)]
 pub struct WorkBudget {
-    left: usize,
+    remaining: usize,
     /// The number of users whose rules exceeded their part of the budget.
     pub exceeded: u64,
 }
 
 impl Default for WorkBudget {
     fn default() -> Self {
-        Self { left: REQUEST_STEPS, exceeded: 0 }
+        Self { remaining: REQUEST_STEPS, exceeded: 0 }
     }
 }
 
 impl WorkBudget {
     /// Calls a function with the budget of one user.
     pub(super) fn for_user<T>(&mut self, evaluate: impl FnOnce(&Work) -> T) -> T {
-        let steps = self.left.clamp(GUARANTEED_STEPS, USER_STEPS);
+        let steps = self.remaining.clamp(GUARANTEED_STEPS, USER_STEPS);
         let work = Work::new(steps);
         let result = evaluate(&work);
-        self.left = self.left.saturating_sub(steps - work.left.get());
+        self.remaining = self.remaining.saturating_sub(steps - work.remaining.get());
         self.exceeded += u64::from(work.is_exceeded());
         result
     }

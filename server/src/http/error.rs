@@ -110,10 +110,10 @@ impl IntoResponse for CommonError {
     }
 }
 
-/// During an outage of the database every request fails.
+/// Limits the log lines about store errors, because every request fails during an outage.
 static STORE_ERRORS: LogThrottle = LogThrottle::new();
 
-/// The client learns whether to try again; the log has the cause.
+/// The response says whether to try again. The cause is only logged.
 impl From<StoreError> for CommonError {
     fn from(error: StoreError) -> Self {
         if matches!(error, StoreError::Nul) {

@@ -82,7 +82,7 @@ fn single_header<'a>(
     }
 }
 
-/// Checks the token by the options. The response headers contain the account, app and scopes.
+/// Checks the token against the options. The response headers contain the account, app and scopes.
 fn authorize(
     credential: Credential,
     options: Result<CheckOptions, ScopeError>,
@@ -109,14 +109,14 @@ fn authorize(
     }
 }
 
-/// The options of the check. If the original request is in the path, the query belongs to it, and
-/// there are no options.
+/// The options of the check. If the original request is in the path, the query belongs to that
+/// request, and the check has no options.
 fn options(uri: &Uri, original: &OriginalRequest<'_>) -> Result<CheckOptions, ScopeError> {
-    let own = uri.query().filter(|_| original_target(uri).is_none());
+    let check_query = uri.query().filter(|_| original_target(uri).is_none());
     let pairs = |query: Option<&str>| -> Vec<(String, String)> {
         form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect()
     };
-    CheckOptions::new(&pairs(own), &pairs(original.query()))
+    CheckOptions::new(&pairs(check_query), &pairs(original.query()))
 }
 
 /// The headers that identify the client. `X-Account-Id` is present, but empty, for a token without

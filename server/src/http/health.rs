@@ -42,8 +42,8 @@ pub(super) async fn readyz_with_details(State(state): State<Arc<AppState>>) -> R
     readiness(&state, true).await
 }
 
-/// The details are the status of the database and of Redis. Without Redis, a node counts locally
-/// and is still ready.
+/// The response of a readiness check. Its details are the status of the database and of Redis.
+/// While Redis is unreachable, a node counts locally and is still ready.
 async fn readiness(state: &AppState, has_details: bool) -> Response {
     let check = check_database(state);
     let database = reuse(&state.database_status, Instant::now(), check).await;
@@ -69,7 +69,7 @@ async fn readiness(state: &AppState, has_details: bool) -> Response {
 async fn check_database(state: &AppState) -> String {
     let status = match timeout(PING_TIMEOUT, state.store.ping()).await {
         Ok(Ok(())) => return "ok".to_owned(),
-        Ok(Err(StoreError::Unavailable(why))) => why,
+        Ok(Err(StoreError::Unavailable(reason))) => reason,
         Ok(Err(error)) => error.to_string(),
         Err(_) => format!("no response within {} s", PING_TIMEOUT.as_secs()),
     };
@@ -109,14 +109,15 @@ pub(super) async fn metrics(State(state): State<Arc<AppState>>) -> Response {
     ([(header::CONTENT_TYPE, text)], state.metrics.to_text()).into_response()
 }
 
-/// Whether the client has one of `operator_addresses`. A request that a proxy forwarded counts only
-/// if the proxy is trusted: otherwise everybody behind a proxy on this machine would be local.
+/// Whether the client has one of `operator_addresses`. A forwarded request is an operator's only if
+/// its proxy is trusted. Otherwise all clients of a proxy on this machine would count as local.
 fn is_operator(state: &AppState, parts: &Parts) -> bool {
     let (active, peer) = (state.limits.active(), client::peer_address(&parts.extensions));
-    let is_certain =
+    let is_address_reliable =
         active.proxies.contains(peer) || !client::is_forwarded(&active, &parts.headers);
     let address = client::client_address(&active, peer, &parts.headers);
-    is_certain && state.config.operator_addresses.iter().any(|range| range.contains(address))
+    is_address_reliable
+        && state.config.operator_addresses.iter().any(|range| range.contains(address))
 }
 
 #[cfg(test)]

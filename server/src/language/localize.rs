@@ -1,5 +1,5 @@
-//! Localised messages for errors and permissions of the core. English messages of errors equal those
-//! of the API. The keys in the locale files are derived from the names of the variants.
+//! Localised messages for errors and permissions of the core. English messages of errors equal
+//! those of the API. The keys in the locale files are derived from the names of the variants.
 
 use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::app::{self, AppError};
@@ -106,9 +106,9 @@ mod tests {
             ("push follow", vec!["consent-follow-both", "consent-push-both"]),
             ("admin:write:ip_blocks", vec!["consent-admin-ip_blocks-write"]),
         ] {
-            let found: Vec<String> =
+            let consent_keys: Vec<String> =
                 items(&scopes.parse().unwrap()).iter().map(consent_key).collect();
-            assert_eq!(found, keys, "{scopes}");
+            assert_eq!(consent_keys, keys, "{scopes}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The message files: complete, without unused messages, consistent with English.
+//! Tests of the message files: they are complete, have no unused messages, and match English.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -274,6 +274,6 @@ fn only_untrusted_text_is_isolated() {
 }
 
 #[test]
-fn an_unknown_key_is_shown_itself() {
+fn an_unknown_key_is_shown_as_text() {
     assert_eq!(Language::Arabic.text("no-such-key"), "no-such-key");
 }

@@ -74,16 +74,16 @@ impl Language {
         self.format(key, Some(&args)).into_owned()
     }
 
-    /// Formats a message. A missing one falls back to English, then to its key, because an error
-    /// would not help the reader. Tests check that none is missing.
+    /// Formats a message. A missing message falls back to English, then to its key, because an
+    /// error would not help the user. Tests check that no message is missing.
     fn format(self, key: &str, args: Option<&FluentArgs<'_>>) -> Cow<'static, str> {
         #[cfg(test)]
         super::tests::record(key);
-        let found = [self, Self::English].into_iter().find_map(|language| {
+        let message = [self, Self::English].into_iter().find_map(|language| {
             let bundle = language.bundle();
             Some((bundle, bundle.get_message(key)?.value()?))
         });
-        match found {
+        match message {
             Some((bundle, text)) => bundle.format_pattern(text, args, &mut Vec::new()),
             None => key.to_owned().into(),
         }

@@ -25,7 +25,7 @@ pub struct ActiveLimits {
     pub abuse: AbuseLimits,
     /// The proxies whose forwarding headers are trusted.
     pub proxies: TrustedProxies,
-    /// The only header of theirs that is trusted; `X-Forwarded-For` and `Forwarded` when unset.
+    /// The only forwarding header that is trusted; `X-Forwarded-For` and `Forwarded` if unset.
     pub proxy_header: Option<HeaderName>,
     ipv6_48_multiple: u32,
     /// The metrics of each limit, by its name.
@@ -122,7 +122,7 @@ impl ActiveLimits {
         lines
     }
 
-    /// Describes each difference to the limits before.
+    /// Describes each difference from the previous limits.
     pub(super) fn changes_since(&self, before: &Self) -> Vec<String> {
         let (before, now) = (before.describe(), self.describe());
         let find = |lines: &[(String, String)], name: &str| {

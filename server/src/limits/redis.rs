@@ -35,7 +35,8 @@ pub struct RedisCounters {
 
 impl RedisCounters {
     /// Connects to the server at `url`. A request waits for its response for at most `timeout`.
-    /// All keys begin with `prefix` as hash tag: services that share a server need different ones.
+    /// All keys begin with `prefix` as hash tag. Services that share a server need different
+    /// prefixes.
     ///
     /// An unreachable server is not an error: a task reconnects until this value is dropped.
     ///

@@ -85,8 +85,8 @@ const MAX_PATTERN: usize = 200;
 impl AccountPage<'_> {
     /// The user-defined rules and changed built-in rules, by scope and kind.
     fn scopes(&self) -> Vec<ScopeRules> {
-        let mut left = MAX_RULES;
-        let scopes = self.rules.iter().map(|document| self.scope_rules(document, &mut left));
+        let mut remaining = MAX_RULES;
+        let scopes = self.rules.iter().map(|document| self.scope_rules(document, &mut remaining));
         scopes.filter(|scope| !scope.groups.is_empty()).collect()
     }
 
@@ -97,7 +97,7 @@ impl AccountPage<'_> {
         Some(self.layout.language.text_with("rules-more", "count", more.to_string().as_str()))
     }
 
-    fn scope_rules(&self, document: &Document, left: &mut usize) -> ScopeRules {
+    fn scope_rules(&self, document: &Document, remaining: &mut usize) -> ScopeRules {
         let title = match document.scope() {
             RuleScope::Global => self.layout.text("rules-everywhere").into_owned(),
             RuleScope::Device(tag) => {
@@ -105,9 +105,9 @@ impl AccountPage<'_> {
             }
         };
         let user_rules = RuleKind::ALL.map(|kind| {
-            let rules = document.user_rules()[kind].iter().take(*left);
+            let rules = document.user_rules()[kind].iter().take(*remaining);
             let rules: Vec<RuleRow> = rules.map(|rule| self.rule_row(rule)).collect();
-            *left -= rules.len();
+            *remaining -= rules.len();
             Group { title: self.layout.text(&format!("rules-{kind}")), rules }
         });
         let changed = RuleKind::ALL.into_iter().flat_map(|kind| document.patched_builtins(kind));

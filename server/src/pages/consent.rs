@@ -28,7 +28,7 @@ pub struct ConsentPage<'a> {
 }
 
 impl ConsentPage<'_> {
-    /// What happens after the decision.
+    /// A sentence about the step after the decision.
     fn next_step(&self) -> String {
         if self.redirect_uri.is_oob() {
             return self.layout.text_for("consent-then-code", &self.app.name);

@@ -16,7 +16,7 @@ pub struct SignInPage<'a> {
     pub form: Form<'a>,
     /// The name of the app that requests access, if there is one.
     pub app: Option<&'a str>,
-    /// The name entered before.
+    /// The name that was entered in the failed attempt.
     pub name: &'a str,
     /// Why the page is shown again.
     pub failed: Option<SignInError>,

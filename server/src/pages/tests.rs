@@ -1,4 +1,4 @@
-//! Every page in every language: complete, escaped, and valid under a strict
+//! Tests of every page in every language: it is complete, escaped, and valid under a strict
 //! Content-Security-Policy.
 
 use super::samples;
@@ -51,7 +51,7 @@ fn a_page_is_hidden_from_search_engines_and_sends_no_referrer() {
 }
 
 #[test]
-fn no_variable_is_left_unfilled() {
+fn every_variable_is_replaced() {
     for (name, page) in every_page("Tusky") {
         assert!(!page.contains(['{', '}', '$']), "{name}: {page}");
     }
@@ -142,7 +142,7 @@ fn the_parameters_of_a_form_post_response_are_escaped() {
 }
 
 #[test]
-fn every_form_of_ours_has_the_csrf_token() {
+fn every_form_of_this_server_has_the_csrf_token() {
     for (name, page) in every_page("Tusky") {
         let forms = page.matches("<form method=\"post\"").count();
         assert_eq!(page.matches("<form").count(), forms, "{name}");
@@ -165,7 +165,7 @@ fn every_field_has_a_label_and_every_reference_a_target() {
         {
             assert_eq!(ids.iter().filter(|it| **it == id).count(), 1, "{name}: {id}");
         }
-        let count = |what: &str| page.matches(what).count();
+        let count = |tag: &str| page.matches(tag).count();
         let visible = count("<input") + count("<textarea") - count("<input type=\"hidden\"");
         assert_eq!(values(&page, "for").len(), visible, "{name}");
         assert!(page.matches(" autofocus").count() <= 1, "{name}");

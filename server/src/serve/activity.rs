@@ -1,8 +1,8 @@
 //! The current activity of a connection, by which stalled connections are detected.
 //!
-//! hyper's own `header_read_timeout` does not fit: it also runs while a connection waits for its
-//! next request, so idle connections would get the short timeout of slow request heads, and
-//! HTTP/2 has no idle timeout at all.
+//! hyper's own `header_read_timeout` is not used, because it also runs while a connection waits for
+//! its next request, so idle connections would get the short timeout of slow request heads. For
+//! HTTP/2, hyper has no idle timeout.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,9 +12,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, sleep};
 use tokio_util::io::{InspectReader, InspectWriter};
 
-/// A connection is closed when this number of requests in a row was rejected by rate limits…
+/// The number of requests in a row that rate limits reject before the connection is closed.
 const MAX_REJECTIONS: u32 = 10;
-/// …over at least this time, so that rejecting a flood of requests costs no new connections.
+/// The minimum time that these rejections span, so that a flood of requests does not cause a new
+/// connection for every few requests.
 const MIN_REJECTION_TIME: Duration = Duration::from_secs(1);
 
 /// The current activity of one connection, shared by its stream, its requests and its timeouts.
@@ -31,22 +32,22 @@ struct State {
     requests: usize,
     /// Whether a part of the next request head of HTTP/1, or of the preface of HTTP/2, has arrived.
     is_reading_head: bool,
-    /// When the last of these changed, or when HTTP/1 last wrote a part of a response.
+    /// The time of the last change of the two fields above, or of the last write in HTTP/1.
     since: Instant,
     protocol: Protocol,
     /// Whether a request has been received.
     is_used: bool,
-    /// When the first request in a row was rejected.
+    /// The time at which the current series of rejections began.
     rejected_since: Instant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
-    /// Only this number of bytes of the HTTP/2 preface has arrived.
+    /// Only this number of bytes has arrived, all of which belong to the HTTP/2 preface.
     Unknown(usize),
     Http1,
-    /// Some of its frames belong to no request (pings, window updates), so that reads and writes
-    /// say nothing about requests.
+    /// Some frames belong to no request (pings, window updates), so reads and writes do not
+    /// indicate requests.
     Http2,
 }
 
@@ -104,8 +105,9 @@ impl Activity {
             && state.rejected_since.elapsed() >= MIN_REJECTION_TIME
     }
 
-    /// Waits until a timeout has passed. Checked at intervals of the shorter timeout instead of by
-    /// a timer for each request, so it is detected after at most twice its time.
+    /// Waits until a timeout has passed. The state is checked at intervals of the shorter timeout
+    /// instead of by a timer for each request, so a timeout is detected after at most twice its
+    /// time.
     pub(super) async fn timeout(&self, head: Duration, idle: Duration) -> Timeout {
         loop {
             sleep(head.min(idle)).await;
@@ -124,8 +126,8 @@ impl Activity {
         }
     }
 
-    /// Whether no request has been received. Unknown for HTTP/2, whose requests start in tasks of
-    /// their own.
+    /// Whether no request has been received. Always false for HTTP/2, whose requests start in tasks
+    /// of their own.
     pub(super) fn is_unused(&self) -> bool {
         let state = self.lock();
         !state.is_used && state.protocol != Protocol::Http2

@@ -25,7 +25,7 @@ use crate::http::{HttpService, Peer};
 /// Maximum time for the peer to read the last response when a connection is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Maximum time of a connection that serves health requests only.
+/// Maximum duration of a connection that serves health requests only.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) struct Connection {
@@ -34,17 +34,17 @@ pub(super) struct Connection {
     pub(super) peer: Peer,
     /// Changes when the server stops; dropped when the connection has ended.
     pub(super) stop: watch::Receiver<()>,
-    /// Whether it exceeds the maximum and serves health requests only.
+    /// Whether the connection exceeds the maximum number and serves health requests only.
     pub(super) is_health_only: bool,
     pub(super) http: config::Http,
 }
 
 impl Connection {
     pub(super) async fn run(self, stream: TcpStream, tls: Option<TlsAcceptor>) {
-        // Best effort: responses are also correct when small packets are delayed.
+        // An error is ignored: responses are also correct when small packets are delayed.
         drop(stream.set_nodelay(true));
-        let open = self.service.state().metrics.connections.clone();
-        open.inc();
+        let open_connections = self.service.state().metrics.connections.clone();
+        open_connections.inc();
         let max_time = if self.is_health_only { HEALTH_TIMEOUT } else { Duration::MAX };
         let serving = async {
             match tls {
@@ -57,7 +57,7 @@ impl Connection {
             }
         };
         drop(timeout(max_time, serving).await);
-        open.dec();
+        open_connections.dec();
     }
 
     /// Performs the TLS handshake, until its timeout passes or the server stops.
@@ -81,12 +81,12 @@ impl Connection {
 
     /// Serves requests until the peer closes the connection, a timeout passes or the server stops.
     ///
-    /// `hyper_util::server::graceful` does not fit: it waits for the rest of a first request head
-    /// and for an unresponsive HTTP/2 peer, and it cannot close a single idle connection.
+    /// `hyper_util::server::graceful` is not used, because it waits for the rest of a first request
+    /// head and for an unresponsive HTTP/2 peer, and cannot close a single idle connection.
     async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let activity = Arc::new(Activity::new());
         let stream = activity.record_stream(stream);
-        // The connection of a proxy carries the requests of many clients.
+        // The connection of a proxy is shared by many clients, so rejections do not close it.
         let is_proxy = self.service.state().limits.active().proxies.contains(self.peer.0.ip());
         let shared = Arc::new((self.service, Arc::clone(&activity)));
         let (peer, is_health_only) = (self.peer, self.is_health_only);
@@ -103,7 +103,7 @@ impl Connection {
                 };
                 let is_rejected = response.status() == StatusCode::TOO_MANY_REQUESTS && !is_proxy;
                 let is_closed = activity.record_response(is_rejected) || is_health_only;
-                // HTTP/2 has no such header; it is closed by the timeouts.
+                // HTTP/2 has no such header. Its connections are closed by the timeouts.
                 if is_closed && version < Version::HTTP_2 {
                     let close = HeaderValue::from_static("close");
                     response.headers_mut().insert(header::CONNECTION, close);
@@ -129,7 +129,8 @@ impl Connection {
             None if activity.is_unused() => {}
             None => {
                 serving.as_mut().graceful_shutdown();
-                // HTTP/2 ends when the peer acknowledges it, which an unresponsive peer never does.
+                // An HTTP/2 connection ends when the peer acknowledges the shutdown, which an
+                // unresponsive peer never does.
                 while timeout(CLOSE_TIMEOUT, serving.as_mut()).await.is_err() {
                     if activity.is_idle_http2() {
                         break;

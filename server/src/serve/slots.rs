@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config;
 
-/// Connections beyond the maximum that are accepted to answer health requests.
+/// The number of connections beyond the maximum that are accepted to serve health requests.
 const HEALTH_CONNECTIONS: usize = 32;
 
 /// Bounds the connections of one listener.
@@ -24,7 +24,7 @@ pub(super) struct Slots {
     max_per_site: Option<usize>,
 }
 
-/// The place of an open connection, which is free again when it is dropped.
+/// The slot of an open connection. Dropping it releases the slot.
 pub(super) struct Slot {
     _permit: OwnedSemaphorePermit,
     _network: Option<NetworkSlot>,
@@ -52,8 +52,9 @@ impl Slots {
         }
     }
 
-    /// A slot for an accepted connection of this address; of a trusted proxy if there is none.
-    /// Waits while even the slots for health requests are taken.
+    /// Acquires a slot for an accepted connection from this address. `None` is a trusted proxy,
+    /// whose connections are not limited per network. Waits while even the slots for health
+    /// requests are taken.
     pub(super) async fn acquire(
         &self,
         address: Option<IpAddr>,

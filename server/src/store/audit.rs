@@ -1,4 +1,4 @@
-//! The audit trail: events in the transactions of the changes that they record, and counted events.
+//! The audit trail: events that are stored in the transaction of their change, and counted events.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use super::engine::{Batch, Row, Statement, Value, from_row, sql};
 use super::{Store, StoreError};
 use crate::random;
 
-/// The statement that inserts an event for each row of a source: the account, the app, and the
-/// `number` of things that changed. The parameters of the source begin with `$9`.
+/// The statement that inserts an event for each row of a source. A row has the account, the app,
+/// and the `number` of rows that the change affects. The parameters of the source begin with `$9`.
 macro_rules! insert_event {
     ($source:expr) => {
         concat!(
@@ -29,13 +29,14 @@ pub(super) use insert_event;
 /// An event as it is shown to the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEvent {
-    /// When it happened; the first time, if it was counted.
+    /// The time of the event; the first time, if it was counted.
     pub at: Timestamp,
-    /// When it happened last.
+    /// The last time of a counted event; otherwise the same as `at`.
     pub last_at: Timestamp,
-    /// What happened; a later version may have kinds that this one does not know.
+    /// The kind of event. A text, because a newer release may have stored kinds that this one does
+    /// not know.
     pub kind: String,
-    /// How it ended.
+    /// The outcome.
     pub outcome: String,
     /// `client` or `command line`.
     pub origin: String,
@@ -43,7 +44,7 @@ pub struct AuditEvent {
     pub address: Option<String>,
     /// The id of the request.
     pub request_id: Option<String>,
-    /// More about it.
+    /// Further details.
     pub detail: Option<String>,
     /// The id of the account.
     pub account_id: Option<i64>,
@@ -73,20 +74,21 @@ from_row!(AuditEvent {
     count
 });
 
-/// Which events are read.
+/// Selects the events to read.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AuditFilter {
-    /// Only those of this account.
+    /// Only events of this account.
     pub account: Option<i64>,
-    /// Only those of this app.
+    /// Only events of this app.
     pub app: Option<i64>,
-    /// Only those that happened since.
+    /// Only events from this time on.
     pub since: Option<Timestamp>,
 }
 
 impl Batch {
-    /// Adds the events of a change, with a statement made by [`insert_event`]. It must precede a
-    /// statement that deletes its source, and follow one that inserts it.
+    /// Adds the events of a change, with a statement made by [`insert_event`]. The events must be
+    /// added before a statement that deletes the rows of the source, and after one that inserts
+    /// them.
     pub(super) fn and_events(mut self, entries: &[AuditEntry], source: &Statement) -> Self {
         let start = self.statements.len();
         self.statements.extend(entries.iter().map(|entry| {
@@ -131,11 +133,11 @@ fn event_id(millisecond: i64, suffix: u64) -> String {
 }
 
 impl Store {
-    /// The same store, which adds these events to the transaction of a change. They replace those
-    /// of an earlier call.
+    /// The same store, which adds these events to the transaction of a change. The events of an
+    /// earlier call are replaced.
     ///
-    /// Every method that changes accounts, apps, sessions, codes and tokens supports them. An event
-    /// is added only if the change takes effect.
+    /// Every method that changes accounts, apps, sessions, codes and tokens supports events. An
+    /// event is added only if the change takes effect.
     pub fn audited(&self, entries: impl Into<Arc<[AuditEntry]>>) -> Self {
         Self { entries: entries.into(), ..self.clone() }
     }
@@ -226,8 +228,8 @@ impl Store {
         Ok(newest_first)
     }
 
-    /// Deletes at most this many of the oldest events from before a time, and returns how many. To
-    /// delete all of them, call it until it returns fewer than `at_most`.
+    /// Deletes the oldest events from before a time, `at_most` this many, and returns their number.
+    /// To delete all of them, call it until it returns fewer than `at_most`.
     pub async fn delete_audit_events_before(
         &self,
         time: Timestamp,
@@ -238,7 +240,7 @@ impl Store {
     }
 }
 
-/// Deletes at most this many of the oldest events from before a time, and returns their ids.
+/// Deletes the oldest events from before a time, `at_most` this many, and returns their ids.
 pub(super) fn delete_audit_events(time: Timestamp, at_most: i64) -> Statement {
     sql(
         "delete from audit_events where id in \

@@ -101,8 +101,8 @@ pub(super) fn lock_account(id: i64) -> Statement {
 /// Adds statements that revoke the access of one app or of all: delete the codes that are not
 /// redeemed, then revoke the tokens, returning their expiry.
 ///
-/// Codes come first: a code that is being redeemed is either found here, or its token is found by
-/// the second statement.
+/// Codes are deleted first: if a code is being redeemed concurrently, either the first statement
+/// deletes the code, or the second one revokes its token.
 pub(super) fn and_revoke_access(
     batch: Batch,
     account: i64,

@@ -57,7 +57,7 @@ impl Cache {
         self.advance(invalidations, Epoch::begin_write);
     }
 
-    /// Ends what [`Cache::begin_write`] began.
+    /// Ends the bypass that [`Cache::begin_write`] began.
     pub(crate) fn end_write(&self, invalidations: &[Invalidation]) {
         self.advance(invalidations, Epoch::end_write);
     }
@@ -85,7 +85,7 @@ impl Cache {
         }
     }
 
-    /// Enables or disables the cache. A switch clears it, because notifications may have been
+    /// Enables or disables the cache. Either change clears it, because notifications may have been
     /// missed.
     pub(crate) fn set_enabled(&self, enabled: bool) {
         if self.enabled.swap(enabled, Ordering::SeqCst) != enabled {
@@ -144,7 +144,8 @@ where
         }
     }
 
-    /// Removes an entry under the lock: a reader that sees the new epoch does not find it.
+    /// Removes an entry under the lock of its epoch, so that a reader with the new epoch does not
+    /// get the old entry.
     fn invalidate(&self, key: &K, advance: fn(Epoch) -> Epoch) {
         let mut epoch = self.epochs.lock(key);
         *epoch = advance(*epoch);
@@ -158,8 +159,8 @@ where
         self.entries.retain(|_, value| !is_stale(value));
     }
 
-    /// Removes all entries. The epochs advance before, so that no value read earlier is inserted;
-    /// and after, so that no value still found in the cache counts as read since.
+    /// Removes all entries. The epochs advance before that, so that no value read earlier is
+    /// inserted, and after that, so that no value that was still in the cache counts as current.
     fn clear(&self, advance: fn(Epoch) -> Epoch) {
         self.epochs.advance_all(advance);
         self.entries.clear();

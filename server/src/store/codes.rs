@@ -14,7 +14,7 @@ use super::{Store, StoreError, to_json};
 /// A stored code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredCode {
-    /// What the user granted.
+    /// The grant of the user.
     pub grant: Grant,
     /// The token that the code was redeemed for.
     pub token: Option<LookupKey>,
@@ -25,7 +25,8 @@ pub struct StoredCode {
 pub struct Consent {
     /// The session of the user.
     pub session: LookupKey,
-    /// The current time if the user was not asked, because the app already has access.
+    /// The current time if the consent is implied, because the app already has access; `None` if
+    /// the user consented on the page.
     pub implied_at: Option<Timestamp>,
 }
 
@@ -172,8 +173,8 @@ impl Store {
             ))
             .and(sql("select token from codes where lookup = $1", [code.into()]))
             .and_events(&self.entries, &token_event(token.lookup));
-        let [_, _, found] = self.write_rows(batch).await?;
-        match found.into_iter().next().map(|mut row| row.take()).transpose()?.flatten() {
+        let [_, _, redeemed] = self.write_rows(batch).await?;
+        match redeemed.into_iter().next().map(|mut row| row.take()).transpose()?.flatten() {
             Some(lookup) if lookup == token.lookup => Ok(()),
             Some(lookup) => Err(RedeemError::AlreadyRedeemed(lookup)),
             None => Err(RedeemError::NotRedeemable),

@@ -34,8 +34,8 @@ impl Invalidation {
     pub(crate) fn from_text(text: &str) -> Self {
         let parsed = match text.split_once(' ') {
             Some(("token", lookup)) => LookupKey::from_text(lookup).map(Self::Token),
-            Some(("access", of)) => match of.split_once(' ') {
-                None => of.parse().ok().map(|account| Self::Access(account, None)),
+            Some(("access", ids)) => match ids.split_once(' ') {
+                None => ids.parse().ok().map(|account| Self::Access(account, None)),
                 Some((account, app)) => Option::zip(account.parse().ok(), app.parse().ok())
                     .map(|(account, app)| Self::Access(account, Some(app))),
             },
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_invalidation_survives_its_text_form() {
+    fn an_invalidation_is_read_back_from_its_text() {
         let lookup = SplitToken::new(Timestamp::UNIX_EPOCH, [7; 42]).hashed().lookup;
         for invalidation in [
             Invalidation::Token(lookup),

@@ -14,7 +14,7 @@ use super::{Store, StoreError, UpdateOutcome, to_json};
 pub struct StoredRequest {
     /// The app that sent the request.
     pub app_id: i64,
-    /// The cookie of the browser that it came through.
+    /// The cookie of the browser that sent it.
     pub browser: HashedSecret,
     /// The account that signed in for it.
     pub account_id: Option<i64>,
@@ -100,8 +100,8 @@ impl Store {
              from requests where lookup = $1 and expires_at > $2",
             [handle.lookup.into(), now.into()],
         );
-        let found: Option<(StoredRequest, _)> = self.read_secret(handle, select).await?;
-        Ok(found.and_then(|(request, came_from)| {
+        let stored: Option<(StoredRequest, _)> = self.read_secret(handle, select).await?;
+        Ok(stored.and_then(|(request, came_from)| {
             (request.browser == browser || came_from == Some(browser)).then_some(request)
         }))
     }

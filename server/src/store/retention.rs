@@ -1,11 +1,12 @@
 //! Retention: deletes rows that are no longer needed.
 //!
-//! A sweep is due every minute. Of several nodes one runs it: the one that updates the row of
-//! `sweeps`. Rows are deleted in small batches, so that other writes do not wait for long.
+//! A sweep is due every minute. If there are several nodes, the one that updates the row of
+//! `sweeps` runs it. Rows are deleted in small batches, so that other writes do not wait for long.
 //!
-//! What a wrong clock would delete is lost, so the clock is trusted only while it moves as the
-//! sweeps do. After a jump of more than [`MAX_GAP`], which is also how a start after a downtime
-//! looks, nothing is deleted until sweeps have followed each other for [`SETTLING`].
+//! Rows that are deleted because of a wrong clock cannot be restored, so the clock is trusted only
+//! while it advances regularly between sweeps. After a jump of more than [`MAX_GAP`], nothing is
+//! deleted until sweeps have followed each other for [`SETTLING`]. A start after a downtime counts
+//! as a jump, too.
 
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ pub struct RetentionSettings {
     #[default(Duration::from_hours(30 * 24))]
     #[serde(deserialize_with = "duration::deserialize")]
     pub unused_apps: Duration,
-    /// Maximum number of such apps; beyond it the oldest are deleted earlier.
+    /// Maximum number of such apps. Beyond it, the oldest are deleted earlier.
     #[default(100_000)]
     pub max_unused_apps: u32,
     /// Audit events.
@@ -125,7 +126,7 @@ macro_rules! delete_oldest {
     };
 }
 
-/// Marks the apps of these rows as used at `$2`, before the rows that show it are deleted.
+/// Marks the apps of these rows as used at `$2`, before the rows that prove their use are deleted.
 macro_rules! mark_apps_of_oldest {
     ($table:literal, $column:literal) => {
         concat!(
@@ -189,7 +190,7 @@ const TABLES: [(&str, DeleteBatch); 7] = [
     ("audit_events", |cutoffs| delete_audit_events(cutoffs.audit_events, 1000).into()),
 ];
 
-/// Marks apps as used before the rows that show it are deleted.
+/// Marks apps as used before the rows that prove their use are deleted.
 fn mark_and_delete(
     mark: &'static str,
     delete: &'static str,
@@ -204,7 +205,7 @@ impl Store {
     pub const SWEPT_TABLES: [&str; 6] =
         ["requests", "sessions", "codes", "tokens", "apps", "audit_events"];
 
-    /// Deletes what is no longer needed, if a sweep is due and the clock is trusted.
+    /// Deletes rows that are no longer needed, if a sweep is due and the clock is trusted.
     pub async fn sweep(
         &self,
         settings: &RetentionSettings,
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retention_longer_than_time_deletes_nothing() {
+    fn a_retention_beyond_the_first_timestamp_deletes_nothing() {
         assert_eq!(before(at(0), Duration::MAX), Timestamp::MIN);
         assert_eq!(before(at(0), Duration::from_mins(1)), at(-1));
     }

@@ -19,7 +19,7 @@ use crate::random;
 /// document unchanged.
 type Change = Box<dyn Fn(&mut Document) -> Result<(), RuleError> + Send + Sync>;
 
-/// Conflicts with other nodes before a write fails.
+/// The number of conflicts with other nodes after which a write fails.
 const MAX_CONFLICTS: u32 = 50;
 
 /// Why a change of rules was not saved.
@@ -131,7 +131,7 @@ impl Saver {
 
     async fn save_group(&self, scope: &RuleScope, group: Vec<QueuedChange>) {
         match self.save(scope, &group).await {
-            // Together they exceed the size limit; some may fit alone.
+            // The changes together exceed the size limit, but some may fit alone.
             Err(RuleWriteError::Rejected(_)) if group.len() > 1 => {
                 for change in group {
                     Box::pin(self.save_group(scope, vec![change])).await;
@@ -157,7 +157,7 @@ impl Saver {
             if let Some(outcomes) = self.try_save(scope, changes).await? {
                 return Ok(outcomes);
             }
-            // A random pause, so that nodes do not stay in step.
+            // A random pause, so that nodes do not retry at the same time.
             let [random] = random::bytes();
             let micros = u64::from(random) * u64::from(conflicts.min(20)) * 10;
             tokio::time::sleep(Duration::from_micros(micros)).await;

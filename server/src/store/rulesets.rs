@@ -31,7 +31,7 @@ struct Documents {
 #[derive(Debug, Clone)]
 struct Versioned {
     document: Document,
-    /// A write must name this version.
+    /// A write succeeds only if the stored document still has this version.
     version: i64,
     /// Size of the stored text.
     bytes: usize,
@@ -43,7 +43,8 @@ pub struct RulesetsForUpdate {
     pub rulesets: StoredRulesets,
     account: i64,
     epoch: Epoch,
-    /// Whether they come from the cache, which may not reflect another node's last write yet.
+    /// Whether the rulesets come from the cache, which may not reflect another node's last write
+    /// yet.
     pub(super) is_cached: bool,
 }
 
@@ -163,8 +164,8 @@ impl StoredRulesets {
 impl Store {
     /// The rulesets of an account; empty if it never changed a rule.
     pub async fn rulesets(&self, account: i64) -> Result<StoredRulesets, StoreError> {
-        if let Some(known) = self.cache.rules.get(&account) {
-            return Ok(known);
+        if let Some(cached) = self.cache.rules.get(&account) {
+            return Ok(cached);
         }
         let epoch = self.cache.rules.epoch(&account);
         let select = sql(
@@ -188,7 +189,7 @@ impl Store {
         Ok(RulesetsForUpdate { rulesets, account, epoch, is_cached })
     }
 
-    /// The same, always from the database.
+    /// Like [`Store::rulesets_for_update`], but always reads the database.
     pub async fn reload_rulesets_for_update(
         &self,
         account: i64,
@@ -198,7 +199,8 @@ impl Store {
         Ok(RulesetsForUpdate { is_cached: false, ..read })
     }
 
-    /// Replaces the version of a document that was read, or deletes an empty document.
+    /// Saves a changed document, or deletes it if it is empty, unless another writer has changed it
+    /// since `read`.
     pub async fn save_ruleset(
         &self,
         read: &RulesetsForUpdate,

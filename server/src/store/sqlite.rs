@@ -48,7 +48,8 @@ struct Queues {
 }
 
 impl Sqlite {
-    /// Opens the file, creates it and its directory if missing, and starts the threads.
+    /// Opens the file and starts the threads. The file and its directory are created if they are
+    /// missing.
     pub(super) fn open(
         path: &Path,
         schema: SchemaPolicy,
@@ -200,12 +201,12 @@ fn run(connection: &Connection, statement: &Statement) -> rusqlite::Result<Rows>
         prepared.raw_bind_parameter(index, value.unwrap_or(&Value::Null))?;
     }
     let mut rows = prepared.raw_query();
-    let mut found = Rows::new();
+    let mut result = Rows::new();
     while let Some(row) = rows.next()? {
         let values = (0..width).map(|column| row.get(column)).collect::<Result<_, _>>()?;
-        found.push(Row::new(values));
+        result.push(Row::new(values));
     }
-    Ok(found)
+    Ok(result)
 }
 
 impl rusqlite::ToSql for Value {

@@ -98,11 +98,11 @@ impl Store {
              where t.lookup = $1 and (t.account_id is null or a.id is not null)",
             [secret.lookup.into()],
         );
-        let found: Option<Arc<Token>> = self.read_secret(secret, select).await?.map(Arc::new);
-        if let Some(token) = &found {
+        let stored: Option<Arc<Token>> = self.read_secret(secret, select).await?.map(Arc::new);
+        if let Some(token) = &stored {
             self.cache.tokens.insert(secret.lookup, (secret.digest, Arc::clone(token)), epoch);
         }
-        Ok(found)
+        Ok(stored)
     }
 
     /// Finds a token in the cache.
@@ -137,8 +137,9 @@ impl Store {
     }
 }
 
-/// Inserts a token, with a password hash only if it is the account's. A token that was issued while
-/// its app or account is disabled would become valid when that is enabled again.
+/// Inserts a token, unless a given password hash is no longer that of the account, or the app or
+/// the account is disabled. A token issued while it is disabled would become valid when it is
+/// enabled.
 fn insert(token: &NewToken, password: Option<&str>) -> Statement {
     sql(
         "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, expires_at) \

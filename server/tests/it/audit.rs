@@ -45,7 +45,7 @@ fn with_bridge() -> Config {
     toml::from_str(settings).unwrap()
 }
 
-/// Does everything that is recorded, with real requests.
+/// Causes every kind of event that requests can cause.
 async fn every_event_of_requests_is_recorded(database: TestDatabase) {
     let service = Service::on(database, with_bridge()).await;
     service.add_account("alice").await;
@@ -167,9 +167,9 @@ async fn every_event_of_requests_is_recorded_on_postgres() {
     }
 }
 
-/// What a user enters in the field of the name may be the password.
+/// Users sometimes enter their password in the field for the name.
 #[tokio::test]
-async fn no_event_contains_a_secret_or_what_a_stranger_entered() {
+async fn no_event_contains_a_secret_or_an_entered_name() {
     let service = Service::with(unlimited()).await;
     service.add_account("alice").await;
     let client = service.client().await;
@@ -221,12 +221,12 @@ async fn an_event_has_the_id_that_the_response_returns() {
     let unsafe_id = registered(&http.with("x-request-id", "a b\"")).await;
     assert_eq!(unsafe_id.len(), 32, "{unsafe_id}");
     let stranger = http.at([198, 51, 100, 1]).with("x-request-id", "from-a-stranger");
-    let strange = registered(&stranger).await;
-    assert_eq!(strange.len(), 32, "{strange}");
+    let for_stranger = registered(&stranger).await;
+    assert_eq!(for_stranger.len(), 32, "{for_stranger}");
     let mut ids: Vec<String> =
         events(&service).await.into_iter().filter_map(|event| event.request_id).collect();
     ids.sort();
-    let mut expected = [from_proxy, generated, unsafe_id, strange];
+    let mut expected = [from_proxy, generated, unsafe_id, for_stranger];
     expected.sort();
     assert_eq!(ids, expected);
 
@@ -304,7 +304,8 @@ async fn counts_that_cannot_be_stored_are_stored_later() {
     assert_eq!(counted, [2]);
 }
 
-/// Events are logged as JSON under a target of their own, counted ones at the latest at the end.
+/// Events are logged as JSON under a target of their own. Counted events are logged at the latest
+/// when the server stops.
 #[tokio::test(flavor = "multi_thread")]
 async fn events_are_logged_under_their_target_at_every_level() {
     let folder = tempfile::tempdir().unwrap();

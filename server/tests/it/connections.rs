@@ -19,7 +19,7 @@ use crate::support::Service;
 use crate::support::service::config;
 
 /// Far longer than every timeout tested here.
-const PATIENCE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(200);
 
 /// A service on a socket.
@@ -59,7 +59,7 @@ impl Server {
 
     async fn stop(mut self) {
         drop(self.stop.take());
-        timeout(PATIENCE, self.serving).await.expect("the server stops").unwrap();
+        timeout(DEADLINE, self.serving).await.expect("the server stops").unwrap();
     }
 }
 
@@ -67,7 +67,7 @@ async fn read_until_closed(stream: &mut TcpStream) -> String {
     let mut all = Vec::new();
     let reading = stream.read_to_end(&mut all);
     // The connection may also be reset.
-    drop(timeout(PATIENCE, reading).await.expect("the connection is closed"));
+    drop(timeout(DEADLINE, reading).await.expect("the connection is closed"));
     String::from_utf8_lossy(&all).into_owned()
 }
 

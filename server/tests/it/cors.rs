@@ -1,4 +1,4 @@
-//! Cross-origin requests.
+//! Cross-origin requests (CORS).
 
 use crate::rules::{pushrules, service};
 
@@ -48,7 +48,7 @@ async fn a_preflight_request_needs_no_token_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn pages_are_closed_to_other_origins() {
+async fn pages_do_not_allow_other_origins() {
     let service = service().await;
     let page = service.anonymous().with("origin", "https://evil.example");
     for path in ["/oauth/authorize", "/oauth/authorize/native", "/healthz", "/"] {

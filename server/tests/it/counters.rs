@@ -1,4 +1,4 @@
-//! Counters: cases that both engines pass, and tests of Redis.
+//! Rate limit counters: the conformance list of both engines, and tests of Redis.
 
 mod cases;
 mod engine;

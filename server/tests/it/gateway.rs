@@ -138,7 +138,7 @@ async fn an_app_token_passes_only_if_the_check_allows_it() {
         ("?app=allow", "/x", 200),
         ("?scope=read&app=allow", "/x?a=b", 200),
         ("?scope=write&app=allow", "/x", 403),
-        // Some proxies pass the query of their client on.
+        // Some proxies append the query of their client.
         ("?app=allow", "/x?app=allow", 403),
         ("?a=b&%61pp=allow", "/x?a=b&%61pp=allow", 403),
         ("?app=allow", "/x?app=allow#y", 403),

@@ -42,14 +42,14 @@ async fn metrics_count_responses_by_status_class() {
 }
 
 #[tokio::test]
-async fn metrics_with_their_own_address_are_not_served_on_the_public_one() {
-    let apart = config(|config| config.metrics_listen = Some(([127, 0, 0, 1], 0).into()));
-    let service = Service::with(apart).await;
+async fn metrics_with_a_separate_address_are_not_served_on_the_public_one() {
+    let separate = config(|config| config.metrics_listen = Some(([127, 0, 0, 1], 0).into()));
+    let service = Service::with(separate).await;
     assert_eq!(service.operator().get("/metrics").await.status, 404);
 }
 
 #[tokio::test]
-async fn metrics_and_the_details_of_readiness_are_for_operators() {
+async fn only_operators_see_metrics_and_the_details_of_readiness() {
     let (loopback, loopback6) = (IpAddr::from([127, 0, 0, 1]), "::1".parse().unwrap());
     let (stranger, proxy) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([10, 0, 0, 1]));
     let service = Service::with(config(|config| {
@@ -81,8 +81,8 @@ async fn metrics_and_the_details_of_readiness_are_for_operators() {
         } else {
             (404, json!({ "status": "ready" }))
         };
-        let found = (metrics.status, ready.expect(StatusCode::OK));
-        assert_eq!(found, expected, "{peer} {forwarded_for:?}");
+        let actual = (metrics.status, ready.expect(StatusCode::OK));
+        assert_eq!(actual, expected, "{peer} {forwarded_for:?}");
     }
 }
 

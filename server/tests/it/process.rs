@@ -1,4 +1,4 @@
-//! The process: start, output, stop, and failures of its database or disk.
+//! The server process: start, output, shutdown, and failures of its database or disk.
 
 mod copies;
 mod full_disk;
@@ -15,7 +15,7 @@ use crate::support::Process;
 use crate::support::process::{belfry, run};
 
 #[tokio::test]
-async fn it_serves_without_a_configuration() {
+async fn the_server_starts_without_a_configuration() {
     let folder = tempfile::tempdir().unwrap();
     let server = Process::start(folder.path(), &[]);
     let response = reqwest::get(format!("{}/readyz", server.url)).await.unwrap();
@@ -24,7 +24,7 @@ async fn it_serves_without_a_configuration() {
 }
 
 #[test]
-fn it_serves_without_a_command() {
+fn the_server_starts_without_a_subcommand() {
     let folder = tempfile::tempdir().unwrap();
     let command = belfry(folder.path(), &["--listen", "127.0.0.1:0"]);
     let server = Process::launch(command, folder.path());
@@ -32,7 +32,7 @@ fn it_serves_without_a_command() {
 }
 
 #[test]
-fn sigterm_and_sigint_end_it_with_exit_code_zero() {
+fn sigterm_and_sigint_stop_the_server_with_exit_code_zero() {
     for signal in ["TERM", "INT"] {
         let folder = tempfile::tempdir().unwrap();
         let mut server = Process::start(folder.path(), &[]);
@@ -42,9 +42,9 @@ fn sigterm_and_sigint_end_it_with_exit_code_zero() {
     }
 }
 
-/// Scripts read the address from this line.
+/// Scripts read the address from the ready line.
 #[tokio::test]
-async fn only_the_ready_line_is_printed() {
+async fn only_the_ready_line_is_written_to_stdout() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Process::start(folder.path(), &["--log-level", "trace"]);
     for path in ["/healthz", "/nothing", "/metrics", "/oauth/sign_in"] {
@@ -69,7 +69,7 @@ fn logs_are_json_if_stderr_is_not_a_terminal() {
 }
 
 #[test]
-fn logs_are_text_on_demand() {
+fn logs_are_text_if_configured() {
     let folder = tempfile::tempdir().unwrap();
     let server = Process::start(folder.path(), &["--log-format", "human"]);
     let log = server.log();

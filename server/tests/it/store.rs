@@ -82,7 +82,7 @@ conformance! {
         a_token_is_issued_only_for_the_current_password,
         a_sign_in_is_recorded_with_its_token,
         active_grants_are_those_of_valid_tokens,
-        nothing_is_opened_while_an_account_or_app_is_disabled,
+        no_session_code_or_token_is_stored_while_an_account_or_app_is_disabled,
     }
     access::{
         authorized_apps_are_those_with_valid_tokens,
@@ -121,7 +121,7 @@ conformance! {
     }
     sessions::{
         a_session_is_read_back_until_it_expires,
-        touching_a_session_extends_it,
+        using_a_session_extends_it,
         an_ended_session_is_not_found,
         a_session_is_added_only_for_the_current_password,
         a_sign_in_is_recorded_with_its_session,

@@ -10,8 +10,8 @@ use crate::support::browser::{form, with_query};
 use crate::support::databases::TestDatabase;
 use crate::support::{Service, TestClient, TestResponse};
 
-/// NUL, which PostgreSQL cannot store, and rare characters.
-const STRANGE: [&str; 12] = [
+/// Texts with NUL, which PostgreSQL cannot store, and with rare characters.
+const UNUSUAL: [&str; 12] = [
     "\0",
     "a\0b",
     "alice\0",
@@ -35,26 +35,26 @@ const SERVICE: &str = "
 ";
 
 #[tokio::test]
-async fn unusual_text_is_never_a_server_error_on_sqlite() {
-    unusual_text_is_never_a_server_error(TestDatabase::sqlite()).await;
+async fn unusual_text_never_causes_a_server_error_on_sqlite() {
+    unusual_text_never_causes_a_server_error(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test]
-async fn unusual_text_is_never_a_server_error_on_postgres() {
+async fn unusual_text_never_causes_a_server_error_on_postgres() {
     if let Some(database) = TestDatabase::postgres().await {
-        unusual_text_is_never_a_server_error(database).await;
+        unusual_text_never_causes_a_server_error(database).await;
     }
 }
 
-async fn unusual_text_is_never_a_server_error(database: TestDatabase) {
+async fn unusual_text_never_causes_a_server_error(database: TestDatabase) {
     let mut config: Config = toml::from_str(SERVICE).unwrap();
     config.limits.mode = LimitMode::Off;
     let service = Service::on(database, config).await;
     let long = "é".repeat(5000);
-    for text in STRANGE.into_iter().chain([long.as_str()]) {
-        for (what, response) in responses(&service, text).await {
-            assert!(response.status < 500, "{what} of {text:?}: {response:?}");
-            assert!(!response.header("set-cookie").contains("a=b"), "{what}: {response:?}");
+    for text in UNUSUAL.into_iter().chain([long.as_str()]) {
+        for (field, response) in responses(&service, text).await {
+            assert!(response.status < 500, "{field} of {text:?}: {response:?}");
+            assert!(!response.header("set-cookie").contains("a=b"), "{field}: {response:?}");
         }
     }
     assert!(service.state.metrics.to_text().contains("belfry_panics_total 0"));
@@ -84,13 +84,13 @@ async fn to_matrix(service: &Service, text: &str) -> Vec<(&'static str, TestResp
         ("evaluate", bridge.send(evaluate, body.to_string()).await),
     ];
     let anonymous = service.anonymous();
-    for named in [text, &user, &format!("{text}@example.org")] {
-        let body = json!({ "type": "m.login.password", "user": named, "password": "p" });
+    for login_name in [text, &user, &format!("{text}@example.org")] {
+        let body = json!({ "type": "m.login.password", "user": login_name, "password": "p" });
         let login = "POST /_matrix/client/v3/login";
         all.push(("login", anonymous.send(login, body.to_string()).await));
     }
-    let done = json!({ "type": "m.login.dummy" });
-    let body = json!({ "username": text, "password": "correct horse", "auth": done });
+    let stage = json!({ "type": "m.login.dummy" });
+    let body = json!({ "username": text, "password": "correct horse", "auth": stage });
     let register = "POST /_matrix/client/v3/register";
     all.push(("register", anonymous.send(register, body.to_string()).await));
     all
@@ -120,13 +120,13 @@ async fn to_the_api(service: &Service, text: &str) -> Vec<(&'static str, TestRes
 async fn to_oauth(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
     let client = service.client().await;
     let basic = basic(&format!("{}:{}", encoded(text), encoded(text)));
-    let stranger = client.http.with("authorization", &basic);
+    let unknown_client = client.http.with("authorization", &basic);
     let mut all = Vec::new();
     for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
         let fields = [("grant_type", "client_credentials"), ("scope", text), ("token", text)];
         all.push((path, client.post(path, &fields).await));
         let fields = form(&[("grant_type", "client_credentials"), ("token", "t")]);
-        all.push((path, stranger.send(&format!("POST {path}"), fields).await));
+        all.push((path, unknown_client.send(&format!("POST {path}"), fields).await));
     }
     all.push(("code", client.redeem(text, &[("code_verifier", text)]).await));
     all

@@ -28,7 +28,7 @@ async fn without_a_contact_there_is_no_security_txt() {
     assert_eq!(service.anonymous().get("/.well-known/security.txt").await.status, 404);
 }
 
-/// Password managers open this path, and check before that unknown paths are not found.
+/// Password managers open this path after they have checked that an unknown path returns 404.
 #[tokio::test]
 async fn change_password_leads_to_the_account_page() {
     let service = Service::start().await;

@@ -1,5 +1,5 @@
-//! Snapshots of the wire format: whole responses with status, headers and body, one file for each
-//! shape, and one file for the errors of each area.
+//! Snapshots of the wire format: whole responses with status, headers and body. There is one file
+//! for each kind of response, and one for the errors of each area.
 //!
 //! After an intended change run the tests with `INSTA_UPDATE=always` and review the difference of
 //! the files in `wire/snapshots`.
@@ -46,7 +46,7 @@ const HEADERS: [&str; 16] = [
     "x-ratelimit-limit",
 ];
 
-/// Counts, which depend on the requests before. Shown for rejected requests only.
+/// Headers with counts, which depend on earlier requests. Compared for rejected requests only.
 const COUNTS: [&str; 3] = ["ratelimit", "x-ratelimit-remaining", "x-ratelimit-reset"];
 
 /// Identity of the client, as the gateway check reports it to a proxy.

@@ -14,18 +14,18 @@ use crate::node::Node;
 use crate::outcome::Run;
 use crate::workers::Workers;
 
-/// The writes that must be acknowledged after each jump.
+/// The number of writes that must be acknowledged before and after each jump.
 const WRITES: u64 = 50;
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
-/// Offsets of the clock in seconds, one for each round in turn. Codes expire meanwhile, sessions do
-/// not.
+/// Offsets of the clock in seconds, one for each round in turn. Codes expire when the clock jumps,
+/// sessions do not.
 const OFFSETS: &[i64] = &[HOUR, -HOUR, 0, 6 * DAY, -6 * DAY, 240, -5, DAY, -DAY, 0];
 
-/// The clock jumps under load by libfaketime: the server reads the offset from a file. Timers are
-/// not affected, as with a real clock.
+/// Changes the clock of the server under load. The server runs with libfaketime, which reads the
+/// offset from a file. As with a real change of the clock, timers are not affected.
 pub(crate) fn jumps(run: &mut Run) -> Result<()> {
     let library = find_library().ok_or("libfaketime is not installed")?;
     let mut node = Node::new(run, &["--limits", "shadow"], "")?;
@@ -52,7 +52,7 @@ pub(crate) fn jumps(run: &mut Run) -> Result<()> {
             format!("the clock of the server did not jump by {seconds} s: {difference} s away")
         });
         workers.verify(run)?;
-        // The data is also accepted by a server that starts with the new time.
+        // Tests that a server which starts with the new time accepts the data.
         if run.rng.bool() {
             node.kill()?;
             node.start()?;

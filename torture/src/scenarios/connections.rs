@@ -19,8 +19,8 @@ use crate::workers::Workers;
 /// The concurrent connections of each attack.
 const CONNECTIONS: usize = 8;
 
-/// Short timeouts, and the limits of an address apply to attackers only: other clients come through
-/// a proxy.
+/// Short timeouts, and a trusted proxy: the requests of ordinary clients have forwarded addresses,
+/// so that the limits of the attackers' address do not apply to them.
 const SETTINGS: &str = r#"
 trusted_proxies = ["127.0.0.1"]
 
@@ -33,7 +33,7 @@ idle_timeout = "2s"
 /// The longest time until an abused connection is closed, far above the timeouts.
 const CLOSED_WITHIN: Duration = Duration::from_secs(40);
 
-/// The memory that the server may use in addition, in MB.
+/// The maximum growth of the server's memory during the attacks, in MB.
 const MEMORY: f64 = 100.0;
 
 type Attack = fn(SocketAddr) -> io::Result<TcpStream>;
@@ -61,7 +61,7 @@ const _: () = assert!(ATTACKS.len() == ROUNDS as usize);
 pub(crate) fn attacks(run: &mut Run) -> Result<()> {
     let mut node = Node::start_new(run, &[], SETTINGS)?;
     let app = App::register(node.address)?;
-    // The allocator has grown to the size of ordinary work.
+    // Ordinary requests let the memory of the allocator grow before it is measured.
     observe(&mut run.outcome, node.address, &app, &AtomicBool::new(true));
     let before = node.server()?.resident_memory();
     while let Some(round) = run.next_round() {
@@ -124,7 +124,7 @@ fn attack_while_observed(
         (closed, observer.join())
     });
     run.outcome.add(observed.map_err(|_| "the observer panicked")?);
-    // An attack that cannot even connect or write was cut off as well.
+    // A connection that could not be opened or written to counts as closed.
     Ok(closed.into_iter().flatten().filter(|closed| !matches!(closed, Ok(false))).count())
 }
 
@@ -132,7 +132,7 @@ fn attack_while_observed(
 fn observe(outcome: &mut Outcome, address: SocketAddr, app: &App, is_over: &AtomicBool) {
     let client = Client::new(address);
     for number in 0..=u16::MAX {
-        // Each has another address and therefore limits of its own.
+        // Each request has another client address and therefore its own limits.
         let [high, low] = number.to_be_bytes();
         let from = format!("198.18.{high}.{low}");
         let token = app.issue_token("read").with_header("x-forwarded-for", &from);

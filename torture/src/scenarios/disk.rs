@@ -17,12 +17,14 @@ use crate::node::Node;
 use crate::outcome::Run;
 use crate::workers::Workers;
 
-/// The writes that must be acknowledged before and after.
+/// The number of writes that must be acknowledged before the disk is full, must fail while it is
+/// full, and must be acknowledged after it is freed.
 const WRITES: u64 = 100;
 
 pub(crate) fn full_disk(run: &mut Run) -> Result<()> {
     while let Some(round) = run.next_round() {
-        // In turn, because SQLite reports a full disk and a failed write as different errors.
+        // Both ways in turn, because SQLite reports a full disk and a write beyond the file size
+        // limit as different errors.
         let disk = if round % 2 == 0 { SmallDisk::new() } else { None };
         match disk {
             Some(disk) => fill_once(run, &Disk::Small(disk))?,
@@ -77,7 +79,7 @@ impl Disk {
         }
     }
 
-    /// The command that starts the server.
+    /// The command line prefix with which the server is started.
     fn prefix(&self) -> Vec<OsString> {
         match self {
             Self::Small(disk) => {

@@ -11,10 +11,10 @@ use crate::node::Node;
 use crate::outcome::Run;
 use crate::workers::Workers;
 
-/// The writes that must be acknowledged before and after an outage.
+/// The number of writes that must be acknowledged before and after an outage.
 const WRITES: u64 = 100;
 
-/// The longest time until the server is ready again.
+/// The maximum time until the server is ready again.
 const RECOVERY: Duration = Duration::from_mins(1);
 
 /// The outages, one for each round in turn.
@@ -45,7 +45,7 @@ pub(crate) fn postgres_outage(run: &mut Run) -> Result<()> {
         (Outage::Pause, Phase::End) => postgres.resume(),
         (Outage::Kill | Outage::Restart, Phase::End) => postgres.restart(),
     };
-    survive(run, &node, engine, |load| load.wait_for_failed(WRITES))
+    cause_outages(run, &node, engine, |load| load.wait_for_failed(WRITES))
 }
 
 pub(crate) fn redis_outage(run: &mut Run) -> Result<()> {
@@ -60,20 +60,20 @@ pub(crate) fn redis_outage(run: &mut Run) -> Result<()> {
         (Outage::Pause, Phase::End) => redis.resume(),
         (Outage::Kill | Outage::Restart, Phase::End) => redis.restart(),
     };
-    // Requests are counted locally meanwhile.
-    survive(run, &node, engine, |load| load.wait_for_acknowledged(WRITES))?;
+    // Writes continue during an outage of Redis, because requests are then counted locally.
+    cause_outages(run, &node, engine, |load| load.wait_for_acknowledged(WRITES))?;
     let failed = run.outcome.failed;
     run.outcome.check(failed == 0, || format!("{failed} requests failed without Redis"));
     Ok(())
 }
 
-/// Causes an outage in each round, waits until its effect was seen, and ends it. The server must
-/// recover without a restart.
-fn survive(
+/// Causes an outage in each round, waits for its effect, and ends it. The server must recover
+/// without a restart.
+fn cause_outages(
     run: &mut Run,
     node: &Node,
     mut engine: impl FnMut(Outage, Phase) -> std::result::Result<(), EngineError>,
-    is_noticed: impl Fn(&Load) -> Result<()>,
+    wait_for_effect: impl Fn(&Load) -> Result<()>,
 ) -> Result<()> {
     let mut workers = Workers::set_up(run, &[node.address])?;
     let outages = [Outage::Kill, Outage::Pause, Outage::Restart];
@@ -84,9 +84,9 @@ fn survive(
             load.wait_for_acknowledged(WRITES)?;
             thread::sleep(delay);
             engine(outage, Phase::Begin)?;
-            let noticed = is_noticed(load);
+            let effect = wait_for_effect(load);
             engine(outage, Phase::End)?;
-            noticed?;
+            effect?;
             wait_until_ready(node)?;
             load.wait_for_acknowledged(WRITES)
         })?;

@@ -11,10 +11,10 @@ use crate::node::Node;
 use crate::outcome::Run;
 use crate::workers::Workers;
 
-/// The writes before a kill, however slow the machine is.
+/// The number of writes that must be acknowledged before a kill.
 const WRITES: u64 = 16;
 
-/// The longest time of further writes before a kill, in milliseconds.
+/// The maximum time of further writes before a kill, in milliseconds.
 const LOAD_MS: u64 = 200;
 
 pub(crate) fn sqlite(run: &mut Run) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Three nodes redeem one code 200 times at once.
+//! 200 concurrent redemptions of one code, on three nodes.
 
 use std::net::SocketAddr;
 use std::sync::Barrier;

@@ -1,4 +1,4 @@
-//! Checks that everything that was acknowledged to a client is there.
+//! Checks that every write that was acknowledged to a client is stored.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::Result;
 use crate::client::Request;
 
 impl Worker {
-    /// Checks everything since the last check and a sample of the rest.
+    /// Checks all writes since the last check, and a sample of the earlier ones.
     pub(crate) fn verify(&mut self) -> Result<()> {
         self.verify_rules()?;
         for token in std::mem::take(&mut self.tokens) {
@@ -44,22 +44,22 @@ impl Worker {
         let response = self.client.send_until_available(&request)?;
         let listed: Value = serde_json::from_str(&response.body)?;
         let listed = listed.as_array().cloned().unwrap_or_default();
-        let mut kept = vec![];
+        let mut settled = vec![];
         for rule in std::mem::take(&mut self.rules) {
-            let found = listed.iter().find(|found| found["rule_id"] == *rule.id);
-            let found = match found.and_then(|found| found["pattern"].as_str()) {
+            let listed_rule = listed.iter().find(|other| other["rule_id"] == *rule.id);
+            let stored = match listed_rule.and_then(|listed| listed["pattern"].as_str()) {
                 Some(pattern) => RuleState::Pattern(pattern.to_owned()),
                 None => RuleState::Absent,
             };
-            let is_expected = found == rule.acknowledged || rule.pending.as_ref() == Some(&found);
+            let is_expected = stored == rule.acknowledged || rule.pending.as_ref() == Some(&stored);
             self.outcome.check(is_expected, || {
                 let Rule { id, acknowledged, pending } = &rule;
                 format!(
-                    "rule {id}: found {found:?}, acknowledged {acknowledged:?}, pending {pending:?}"
+                    "rule {id}: stored {stored:?}, acknowledged {acknowledged:?}, pending {pending:?}"
                 )
             });
             if rule.pending.is_none() {
-                kept.push(rule);
+                settled.push(rule);
             } else {
                 // A killed server's write may still be in progress in PostgreSQL, so this rule is
                 // not used again.
@@ -68,7 +68,7 @@ impl Worker {
                 self.client.send_until_available(&request)?;
             }
         }
-        self.rules = kept;
+        self.rules = settled;
         Ok(())
     }
 

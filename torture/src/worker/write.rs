@@ -15,12 +15,12 @@ use crate::load::{Load, OnFailure};
 /// Rules of each client.
 const RULES: usize = 3;
 
-/// The most tokens and codes of each client in a round, all of which are checked after it. A client
-/// that has reached it only writes rules.
+/// The maximum number of tokens and codes of a client in a round, all of which are checked after
+/// it. A client with this many only writes rules.
 const SECRETS: usize = 20;
 
 impl Worker {
-    /// Writes until the load is stopped, or until a failure if the load says so.
+    /// Writes until the load is stopped, or until a write fails with [`OnFailure::Stop`].
     pub(crate) fn write_until_stopped(&mut self, load: &Load) {
         while !load.stop.load(Ordering::Relaxed) {
             let failed = load.failed.load(Ordering::Relaxed);
@@ -60,7 +60,7 @@ impl Worker {
                 self.outcome.acknowledged += 1;
                 return Some(response);
             }
-            Ok(response) if response.status < 500 => self.outcome.lose(format!(
+            Ok(response) if response.status < 500 => self.outcome.record_loss(format!(
                 "{}: a valid write was rejected: {} {}",
                 self.name, response.status, response.body
             )),
@@ -71,7 +71,7 @@ impl Worker {
         None
     }
 
-    /// Writes a rule, unless it has a pending write: that one is checked first.
+    /// Writes a rule that has no pending write. A pending write must be checked first.
     fn put_rule(&mut self, load: &Load) {
         self.next += 1;
         let pattern = format!("pattern {}", self.next);
@@ -111,7 +111,7 @@ impl Worker {
         let Some(response) = self.write(load, &self.app.issue_token("read")) else { return };
         match response.json_text("access_token") {
             Ok(secret) => self.tokens.push(Token { secret, state: TokenState::Live }),
-            Err(error) => self.outcome.lose(format!("{}: {error}", self.name)),
+            Err(error) => self.outcome.record_loss(format!("{}: {error}", self.name)),
         }
     }
 
@@ -129,7 +129,7 @@ impl Worker {
         let Some(response) = self.record(load, result) else { return };
         match App::code_of(&response) {
             Some(secret) => self.codes.push(Code { secret, state: CodeState::Unused }),
-            None => self.outcome.lose(format!(
+            None => self.outcome.record_loss(format!(
                 "{}: no code for a signed-in user: {} {}",
                 self.name, response.status, response.location
             )),

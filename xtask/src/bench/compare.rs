@@ -8,8 +8,9 @@ use super::measure::{Line, Target, median};
 use super::setup::{Instance, Setup};
 use super::wrk;
 
-/// Two processes of the same program differ by a few percent as long as they run. New processes are
-/// started after this many rounds, so that the median covers several of each.
+/// The throughput of two processes of the same program differs by a few percent for as long as they
+/// run. New processes are started after this many rounds, so that the median covers several of
+/// them.
 const ROUNDS_PER_PROCESS: u32 = 3;
 
 /// A request whose throughput is compared with that of a reference.

@@ -30,8 +30,8 @@ pub(super) enum Kind {
     IdleMemory,
     /// Time from start to ready with an empty data directory, in ms.
     StartTime,
-    /// Latency of the setup's request, and of others, while expensive push rules are evaluated by the
-    /// application service with this token.
+    /// Latency of the setup's request, and of others, while expensive push rules are evaluated by
+    /// the application service with this token.
     Overload(Setup, &'static str),
     /// A measurement inside one process: a subcommand of `belfry-bench`.
     Part(&'static str),
@@ -50,7 +50,7 @@ pub(super) const HEADER: &[&str] =
 /// A line of the table.
 pub(super) struct Line {
     pub name: String,
-    /// The figures behind the value.
+    /// The figures from which the value is computed.
     pub measured: String,
     pub reference: String,
     pub value: f64,
@@ -113,7 +113,7 @@ impl Line {
         ]
     }
 
-    /// The line in one sentence, printed as soon as it is measured.
+    /// The cells of the line separated by semicolons, printed as soon as it is measured.
     pub(super) fn summary(&self) -> String {
         self.cells().into_iter().filter(|cell| !cell.is_empty()).collect::<Vec<_>>().join("; ")
     }

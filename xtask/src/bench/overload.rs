@@ -16,11 +16,12 @@ use super::setup::{Instance, Setup, belfry_command};
 const PUSH_RULES: &str = "/_matrix/client/v3/pushrules/";
 const JSON: &str = "application/json";
 
-/// The time of the measurement, per second of the option `--seconds`.
+/// The length of the measurement, as a multiple of the option `--seconds`.
 const ROUNDS: u32 = 10;
 
-/// Loads the server that `setup` describes, which has an application service with this token, and
-/// measures its request, `/healthz` and the explanations of another user.
+/// Starts the server that `setup` describes, which has an application service with this token, and
+/// sends expensive requests to it. Measures `/healthz`, the request of the setup, and the
+/// explanations of another user meanwhile.
 pub(super) fn measure(
     bench: &Bench,
     setup: &Setup,
@@ -75,7 +76,7 @@ pub(super) fn measure(
     })
 }
 
-/// The times of a request that is repeated until `is_over`.
+/// Repeats a request until `is_over`, and returns the latency of each.
 fn repeat(
     request: &Request,
     address: SocketAddr,
@@ -114,7 +115,8 @@ fn add_account(bench: &Bench, instance: &Instance, name: &str) -> io::Result<Str
     run(&["token", "issue", name, "--scopes", "push"])
 }
 
-/// Stores a megabyte of rules whose conditions all hold for [`expensive_event`], except the last.
+/// Stores a mebibyte of rules. [`expensive_event`] meets all conditions of each rule except the
+/// last.
 fn put_expensive_rules(address: SocketAddr, token: &str) -> io::Result<()> {
     let condition = r#"{"kind":"event_match","key":"content.a","pattern":"*?a?a?a?b*"}"#;
     let last = r#"{"kind":"room_member_count","is":"99999"}"#;

@@ -1,4 +1,4 @@
-//! The rows of the table: what is measured, and the performance targets.
+//! The rows of the table: the measurements and their performance targets.
 
 use std::io;
 

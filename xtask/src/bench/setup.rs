@@ -97,12 +97,12 @@ impl Instance {
         let response = self.request.send(self.server()?.address)?;
         let body = self.dir.join("body");
         fs::write(&body, response.body)?;
-        // The bare server adds its own headers of the connection.
-        let own = ["connection", "content-length", "date"];
+        // The bare server adds these headers itself.
+        let added = ["connection", "content-length", "date"];
         let headers: Vec<String> = response
             .headers
             .iter()
-            .filter(|(name, _)| !own.contains(&name.as_str()))
+            .filter(|(name, _)| !added.contains(&name.as_str()))
             .map(|(name, value)| format!("{name}:{value}"))
             .collect();
         let (program, status) = (program.to_owned(), response.status.to_string());

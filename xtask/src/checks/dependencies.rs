@@ -1,7 +1,8 @@
-//! Dependencies: unused ones, licences, banned crates and other registries than crates.io.
+//! Checks of dependencies: unused ones, licences, banned crates, and registries other than
+//! crates.io.
 //!
-//! These use `cargo tree` instead of cargo-deny and cargo-machete, which have no prebuilt binaries
-//! for current versions of cargo in the registries and take minutes to compile.
+//! The checks use `cargo tree` instead of cargo-deny and cargo-machete, which have no prebuilt
+//! binaries for current versions of cargo in the registries and take minutes to compile.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -134,9 +135,9 @@ mod tests {
             ("openssl-sys v0.9.0\tMIT", Some("banned")),
             ("serde v1.0.0 (https://example.org/serde#abc)\tMIT", Some("crates.io")),
         ] {
-            let found = check_package(line, LICENCES);
-            assert_eq!(found.is_some(), finding.is_some(), "{line}: {found:?}");
-            assert!(found.unwrap_or_default().contains(finding.unwrap_or("")), "{line}");
+            let result = check_package(line, LICENCES);
+            assert_eq!(result.is_some(), finding.is_some(), "{line}: {result:?}");
+            assert!(result.unwrap_or_default().contains(finding.unwrap_or("")), "{line}");
         }
     }
 }

@@ -92,8 +92,8 @@ mod tests {
     #[test]
     fn paths_of_the_source_are_found() {
         let text = "`core/src/lib.rs` and `server/src/http/`, not `src/x.rs` or `server/{a,b}`\n`docs/x-y.md`";
-        let found: Vec<_> = source_paths(text).collect();
-        assert_eq!(found, ["core/src/lib.rs", "server/src/http/", "docs/x-y.md"]);
+        let paths: Vec<_> = source_paths(text).collect();
+        assert_eq!(paths, ["core/src/lib.rs", "server/src/http/", "docs/x-y.md"]);
     }
 
     #[test]

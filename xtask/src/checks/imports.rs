@@ -1,7 +1,7 @@
 //! Import cycles between the modules of a crate.
 //!
-//! A module is a file. A parent and its descendants may name each other; all other modules must not
-//! form a loop, so that a crate can be read from the bottom up. Paths are read from the source:
+//! A module is a file. A parent and its descendants may name each other. All other modules must not
+//! form a cycle, so that a crate can be read from the bottom up. Paths are read from the source:
 //! `use` declarations and paths that begin with `crate`, `self` or `super`. A name that another
 //! module re-exports counts as an import of the module that defines it. Test code is ignored.
 

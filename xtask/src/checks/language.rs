@@ -1,4 +1,4 @@
-//! Words that the project does not use in names and prose, because the field has better ones.
+//! Words that the project does not use in names and prose, because established terms exist.
 
 use std::error::Error;
 use std::fs;
@@ -67,8 +67,8 @@ fn find_words(name: &str, text: &str) -> Vec<(usize, &'static str, &'static str)
         if ALLOWED.iter().any(is_allowed) {
             continue;
         }
-        let found = WORDS.iter().filter(|(word, _)| contains_word(&line, word));
-        findings.extend(found.map(|&(word, suggestion)| (index + 1, word, suggestion)));
+        let words = WORDS.iter().filter(|(word, _)| contains_word(&line, word));
+        findings.extend(words.map(|&(word, suggestion)| (index + 1, word, suggestion)));
     }
     findings
 }
@@ -80,8 +80,8 @@ mod tests {
     #[test]
     fn whole_words_are_found_in_any_case() {
         let text = "a Seat\nseated, foretold\nfn let_in()\n";
-        let found: Vec<_> =
+        let findings: Vec<_> =
             find_words("x", text).into_iter().map(|(line, word, _)| (line, word)).collect();
-        assert_eq!(found, [(1, "seat"), (3, "let_in")]);
+        assert_eq!(findings, [(1, "seat"), (3, "let_in")]);
     }
 }

@@ -35,8 +35,8 @@ const COVERAGE: &str = "-Cpasses=sancov-module \
 /// The longest input in bytes. Longer inputs are slower and rarely reach more code.
 const MAX_LENGTH: u32 = 4096;
 
-/// The time limit for one input. High, because it is wall-clock time on a possibly busy machine; it
-/// finds only inputs that never finish.
+/// The time limit for one input. It is high because it is wall-clock time on a machine that may be
+/// busy, and it only has to stop inputs that never finish.
 const TIMEOUT_SECONDS: u32 = 60;
 
 /// Creates a cargo command for the targets.
@@ -49,7 +49,8 @@ pub(super) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// The directory of programs and inputs; separate, so that other builds are not invalidated.
+/// The directory of programs and inputs. It is separate so that fuzzing does not invalidate other
+/// builds.
 const DIR: &str = "target/fuzz";
 
 /// Runs the target with one input and prints its output; returns whether it passed.
@@ -64,16 +65,16 @@ pub(super) fn run_once(target: &str, input: &str) -> io::Result<bool> {
 /// Runs a target for this many seconds, or until it fails.
 pub(super) fn search(target: &str, seconds: u32) -> io::Result<Outcome> {
     let dir = cargo::root().join(DIR);
-    let (kept, found) = (dir.join("kept").join(target), dir.join("found").join(target));
-    for dir in [&kept, &found] {
+    let (corpus, failures) = (dir.join("kept").join(target), dir.join("found").join(target));
+    for dir in [&corpus, &failures] {
         fs::create_dir_all(dir)?;
     }
     let package = cargo::root().join("fuzz");
     let mut command = cargo(&["run", "--quiet", "--bin", target]);
     // libFuzzer adds new inputs to the first directory.
-    command.arg("--").arg(&kept).arg(package.join("seeds").join(target));
+    command.arg("--").arg(&corpus).arg(package.join("seeds").join(target));
     command.arg(option("dict", package.join(format!("dictionaries/{target}.dict")).display()));
-    command.arg(option("artifact_prefix", found.join("").display()));
+    command.arg(option("artifact_prefix", failures.join("").display()));
     command.arg(option("max_total_time", seconds));
     command.arg(option("timeout", TIMEOUT_SECONDS));
     command.arg(option("max_len", MAX_LENGTH));

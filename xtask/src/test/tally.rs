@@ -25,9 +25,9 @@ impl Tally {
         let Some((_, counts)) = result.split_once(". ") else { return };
         self.programs += 1;
         for count in counts.split("; ") {
-            let Some((number, what)) = count.split_once(' ') else { continue };
+            let Some((number, outcome)) = count.split_once(' ') else { continue };
             let Ok(number) = number.parse::<u32>() else { continue };
-            match what {
+            match outcome {
                 "passed" => self.passed += number,
                 "failed" => self.failed += number,
                 "ignored" => self.ignored += number,

@@ -1,3 +1,5 @@
+//! Tests of the validation of names, e-mail addresses and passwords.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -55,16 +57,16 @@ fn every_reserved_name_is_valid() {
 
 #[test]
 fn an_email_address_has_a_local_part_and_a_domain() {
-    for good in [
+    for valid in [
         "a@b",
         "a@localhost",
         "alice+list@mail.a.example",
         "a.b-c_d'e@x-y.example",
         "käse@münchen.example",
     ] {
-        assert_eq!(check_email(good), Ok(()), "{good}");
+        assert_eq!(check_email(valid), Ok(()), "{valid}");
     }
-    for bad in [
+    for invalid in [
         "alice",
         "@a.example",
         "alice@",
@@ -83,7 +85,7 @@ fn an_email_address_has_a_local_part_and_a_domain() {
         "a@b/c",
         "a@b\r\nBcc: c@d",
     ] {
-        assert_eq!(check_email(bad), Err(FieldError::EmailInvalid), "{bad:?}");
+        assert_eq!(check_email(invalid), Err(FieldError::EmailInvalid), "{invalid:?}");
     }
     assert_eq!(check_email(" "), Err(FieldError::Blank));
     let (longest, longer) = ("a".repeat(318) + "@b", "a".repeat(319) + "@b");

@@ -1,9 +1,11 @@
+//! Tests of app registrations and of the scopes and redirect URIs of apps.
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::oauth::redirect::OOB;
 
-fn good() -> Registration {
+fn valid() -> Registration {
     Registration {
         client_name: "Tusky".into(),
         redirect_uris: vec!["https://app.example/cb".into()],
@@ -20,14 +22,14 @@ fn app(redirect_uris: &str, scopes: &str) -> App {
     let registration = Registration {
         redirect_uris: vec![redirect_uris.into()],
         scopes: vec![scopes.into()],
-        ..good()
+        ..valid()
     };
     App { id: 1, client_id: "a".into(), details: registration.validate().unwrap() }
 }
 
 #[test]
 fn a_valid_registration_is_unchanged() {
-    let details = good().validate().unwrap();
+    let details = valid().validate().unwrap();
     assert_eq!(details.name, "Tusky");
     assert_eq!(details.website.as_deref(), Some("https://app.example"));
     assert_eq!(details.redirect_uris[0].as_str(), "https://app.example/cb");
@@ -43,9 +45,9 @@ fn redirect_uris_are_separated_by_white_space_or_listed() {
         listed.clone(),
     ] {
         let redirect_uris = texts.into_iter().map(str::to_owned).collect();
-        let details = Registration { redirect_uris, ..good() }.validate().unwrap();
-        let found: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
-        assert_eq!(found, listed);
+        let details = Registration { redirect_uris, ..valid() }.validate().unwrap();
+        let actual: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
+        assert_eq!(actual, listed);
     }
 }
 
@@ -58,7 +60,7 @@ fn scopes_are_a_text_or_a_list_and_default_to_read() {
         (vec!["write", "read:accounts", "write"], "write read:accounts"),
     ] {
         let scopes = texts.into_iter().map(str::to_owned).collect();
-        let details = Registration { scopes, ..good() }.validate().unwrap();
+        let details = Registration { scopes, ..valid() }.validate().unwrap();
         assert_eq!(details.scopes.to_string(), expected);
     }
 }
@@ -66,7 +68,7 @@ fn scopes_are_a_text_or_a_list_and_default_to_read() {
 #[test]
 fn a_blank_website_is_none() {
     for website in ["", " "] {
-        let details = Registration { website: website.into(), ..good() }.validate().unwrap();
+        let details = Registration { website: website.into(), ..valid() }.validate().unwrap();
         assert_eq!(details.website, None);
     }
 }
@@ -83,7 +85,7 @@ fn a_registration_is_collected_from_pairs() {
         ("colour", "red"),
     ];
     let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let mut expected = good();
+    let mut expected = valid();
     expected.redirect_uris.push(OOB.into());
     assert_eq!(Registration::from_pairs(pairs), expected);
 }
@@ -92,76 +94,76 @@ fn a_registration_is_collected_from_pairs() {
 fn each_error_has_the_text_of_mastodon() {
     let long_uri = format!("https://app.example/{}", "a".repeat(1981));
     for (registration, message) in [
-        (Registration { client_name: String::new(), ..good() }, "Application name can't be blank"),
+        (Registration { client_name: String::new(), ..valid() }, "Application name can't be blank"),
         (
-            Registration { client_name: " \u{a0}".into(), ..good() },
+            Registration { client_name: " \u{a0}".into(), ..valid() },
             "Application name can't be blank",
         ),
         // An invisible name would hide the app from the user.
         (
-            Registration { client_name: "\u{200b}\u{feff}\u{2060}".into(), ..good() },
+            Registration { client_name: "\u{200b}\u{feff}\u{2060}".into(), ..valid() },
             "Application name can't be blank",
         ),
         (
-            Registration { client_name: " \u{ad}\u{202e}\u{7}\u{3164}\u{e0041}".into(), ..good() },
+            Registration { client_name: " \u{ad}\u{202e}\u{7}\u{3164}\u{e0041}".into(), ..valid() },
             "Application name can't be blank",
         ),
         (
-            Registration { client_name: "é".repeat(61), ..good() },
+            Registration { client_name: "é".repeat(61), ..valid() },
             "Application name is too long (maximum is 60 characters)",
         ),
-        (Registration { client_name: "a\0b".into(), ..good() }, "Application name is invalid"),
+        (Registration { client_name: "a\0b".into(), ..valid() }, "Application name is invalid"),
         (
-            Registration { client_name: "a\u{202e}b".into(), ..good() },
+            Registration { client_name: "a\u{202e}b".into(), ..valid() },
             "Application name is invalid",
         ),
-        (Registration { redirect_uris: vec![], ..good() }, "Redirect URI can't be blank"),
+        (Registration { redirect_uris: vec![], ..valid() }, "Redirect URI can't be blank"),
         (
-            Registration { redirect_uris: vec![" \n".into()], ..good() },
+            Registration { redirect_uris: vec![" \n".into()], ..valid() },
             "Redirect URI can't be blank",
         ),
         (
-            Registration { redirect_uris: vec!["/cb".into()], ..good() },
+            Registration { redirect_uris: vec!["/cb".into()], ..valid() },
             "Redirect URI must be an absolute URI.",
         ),
         (
-            Registration { redirect_uris: vec!["https://".into()], ..good() },
+            Registration { redirect_uris: vec!["https://".into()], ..valid() },
             "Redirect URI must be a valid URI.",
         ),
         (
-            Registration { redirect_uris: vec!["https://a.example/#".into()], ..good() },
+            Registration { redirect_uris: vec!["https://a.example/#".into()], ..valid() },
             "Redirect URI cannot contain a fragment.",
         ),
         (
-            Registration { redirect_uris: vec!["myapp:cb".into()], ..good() },
+            Registration { redirect_uris: vec!["myapp:cb".into()], ..valid() },
             "Redirect URI must specify a scheme.",
         ),
         (
-            Registration { redirect_uris: vec![" \tJavascript:x".into()], ..good() },
+            Registration { redirect_uris: vec![" \tJavascript:x".into()], ..valid() },
             "Redirect URI is forbidden by the server.",
         ),
         (
-            Registration { redirect_uris: vec![long_uri], ..good() },
+            Registration { redirect_uris: vec![long_uri], ..valid() },
             "Redirect URI is too long (maximum is 2000 characters)",
         ),
         (
-            Registration { scopes: vec!["read nope".into()], ..good() },
+            Registration { scopes: vec!["read nope".into()], ..valid() },
             "Scopes doesn't match those configured on the server.",
         ),
         (
-            Registration { scopes: vec!["read\twrite".into()], ..good() },
+            Registration { scopes: vec!["read\twrite".into()], ..valid() },
             "Scopes doesn't match those configured on the server.",
         ),
         (
-            Registration { website: "javascript:alert(1)".into(), ..good() },
+            Registration { website: "javascript:alert(1)".into(), ..valid() },
             "Application website is not a valid URL",
         ),
         (
-            Registration { website: "app.example".into(), ..good() },
+            Registration { website: "app.example".into(), ..valid() },
             "Application website is not a valid URL",
         ),
         (
-            Registration { website: format!("https://a/{}", "a".repeat(1991)), ..good() },
+            Registration { website: format!("https://a/{}", "a".repeat(1991)), ..valid() },
             "Application website is too long (maximum is 2000 characters)",
         ),
     ] {
@@ -193,7 +195,7 @@ fn values_of_the_maximum_length_are_accepted() {
         client_name: "é".repeat(MAX_NAME_LENGTH),
         redirect_uris: vec![format!("{start}{}", "a".repeat(MAX_URIS_LENGTH - start.len()))],
         website: format!("{start}{}", "a".repeat(MAX_URIS_LENGTH - start.len())),
-        ..good()
+        ..valid()
     };
     assert!(registration.validate().is_ok());
 }
@@ -202,9 +204,9 @@ fn values_of_the_maximum_length_are_accepted() {
 fn too_many_or_too_long_redirect_uris_are_rejected() {
     let too_long = "Validation failed: Redirect URI is too long (maximum is 2000 characters)";
     let many = vec!["https://a.example/".to_owned(); 10_001];
-    assert_eq!(error(Registration { redirect_uris: many, ..good() }), too_long);
+    assert_eq!(error(Registration { redirect_uris: many, ..valid() }), too_long);
     let one = vec![format!("https://a.example/{}", "a".repeat(100_000))];
-    assert_eq!(error(Registration { redirect_uris: one, ..good() }), too_long);
+    assert_eq!(error(Registration { redirect_uris: one, ..valid() }), too_long);
 }
 
 #[test]
@@ -240,10 +242,10 @@ fn only_declared_scopes_are_granted() {
         ("read", Some("\"read\""), None),
         ("read", Some("\0"), None),
     ] {
-        let found = app("https://a.example/cb", declared).resolve_scopes(requested);
+        let actual = app("https://a.example/cb", declared).resolve_scopes(requested);
         let expected = granted.map(str::to_owned).ok_or(OAuthError::InvalidScope);
         assert_eq!(
-            found.map(|scopes| scopes.to_string()),
+            actual.map(|scopes| scopes.to_string()),
             expected,
             "{declared} for {requested:?}"
         );
@@ -283,7 +285,7 @@ fn a_name_may_contain_invisible_joiners() {
     // Persian words, family emoji and flags need them.
     for name in ["می\u{200c}خواهم", "👨\u{200d}👩\u{200d}👧", "🏴\u{e0067}\u{e007f}", "❤\u{fe0f}"]
     {
-        let registration = Registration { client_name: name.into(), ..good() };
+        let registration = Registration { client_name: name.into(), ..valid() };
         assert_eq!(registration.validate().unwrap().name, name);
     }
 }

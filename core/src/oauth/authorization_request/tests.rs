@@ -1,3 +1,5 @@
+//! Tests of parsing authorization requests and of their next step.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -19,10 +21,10 @@ fn app() -> App {
     App { id: 7, client_id: "a".into(), details: registration.validate().unwrap() }
 }
 
-/// The pairs of a valid request, and these.
+/// The pairs of a valid request, followed by `more`.
 fn with(more: &[(&str, &str)]) -> Vec<(String, String)> {
-    let good = [("response_type", "code"), ("client_id", "a"), ("redirect_uri", CALLBACK)];
-    owned(&[&good, more].concat())
+    let required = [("response_type", "code"), ("client_id", "a"), ("redirect_uri", CALLBACK)];
+    owned(&[&required, more].concat())
 }
 
 fn parse(pairs: &[(String, String)]) -> Result<AuthorizationRequest, OAuthError> {
@@ -116,18 +118,18 @@ fn an_invalid_redirect_uri_is_rejected_before_everything_else() {
 
 #[test]
 fn the_only_response_type_is_code() {
-    let good = [("client_id", "a"), ("redirect_uri", CALLBACK)];
-    let missing = parse(&owned(&good)).unwrap().requested;
+    let required = [("client_id", "a"), ("redirect_uri", CALLBACK)];
+    let missing = parse(&owned(&required)).unwrap().requested;
     assert_eq!(missing, Err(OAuthError::Missing(Parameter::ResponseType)));
     for wrong in ["token", "id_token", "code token", "Code", "code ", " code", "none"] {
-        let pairs = owned(&[&good[..], &[("response_type", wrong)]].concat());
+        let pairs = owned(&[&required[..], &[("response_type", wrong)]].concat());
         let rejected = parse(&pairs).unwrap().requested;
         assert_eq!(rejected, Err(OAuthError::UnsupportedResponseType), "{wrong}");
     }
 }
 
 #[test]
-fn an_unknown_response_mode_is_rejected_in_the_query() {
+fn the_error_of_an_unknown_response_mode_is_sent_in_the_query() {
     for wrong in ["query.jwt", "web_message", "Query"] {
         let request = request(&[("response_mode", wrong)]);
         assert_eq!(request.requested, Err(OAuthError::UnsupportedResponseMode), "{wrong}");
@@ -225,7 +227,7 @@ fn the_first_error_is_reported() {
 }
 
 #[test]
-fn force_login_accepts_the_spellings_of_false() {
+fn force_login_is_parsed_leniently() {
     for no in ["", " ", "0", "false", "False", "FALSE", "f", "F", "off", "OFF", "no", "None"] {
         assert!(!request(&[("force_login", no)]).force_login, "{no:?}");
     }

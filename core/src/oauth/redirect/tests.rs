@@ -1,3 +1,5 @@
+//! Tests of redirect URIs.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -140,8 +142,8 @@ fn a_dangerous_scheme_is_forbidden_in_every_spelling() {
 // RFC 9700, section 4.1.3.
 #[test]
 fn uris_are_compared_as_exact_strings() {
-    let own = registered("https://a.example/cb");
-    assert_eq!(own.match_requested("https://a.example/cb"), Some(own.clone()));
+    let uri = registered("https://a.example/cb");
+    assert_eq!(uri.match_requested("https://a.example/cb"), Some(uri.clone()));
     for requested in [
         "",
         "https://a.example/cb/",
@@ -164,7 +166,7 @@ fn uris_are_compared_as_exact_strings() {
         "https://a.example@evil.example/cb",
         "https://a.example.evil.example/cb",
     ] {
-        assert_eq!(own.match_requested(requested), None, "{requested:?}");
+        assert_eq!(uri.match_requested(requested), None, "{requested:?}");
     }
     assert_eq!(
         registered("https://a.example/x%2Fy").match_requested("https://a.example/x%2fy"),
@@ -175,7 +177,7 @@ fn uris_are_compared_as_exact_strings() {
 // RFC 8252, section 7.3.
 #[test]
 fn the_port_of_a_loopback_address_may_differ() {
-    for (own, requested) in [
+    for (uri, requested) in [
         ("http://127.0.0.1/cb", "http://127.0.0.1:51234/cb"),
         ("http://127.0.0.1:8080/cb", "http://127.0.0.1:51234/cb"),
         ("http://127.0.0.1:8080/cb", "http://127.0.0.1/cb"),
@@ -183,14 +185,14 @@ fn the_port_of_a_loopback_address_may_differ() {
         ("http://[::1]:1/cb?x=1", "http://[::1]:65535/cb?x=1"),
         ("http://127.0.0.1", "http://127.0.0.1:51234"),
     ] {
-        let matched = registered(own).match_requested(requested);
-        assert_eq!(matched.as_ref().map(RedirectUri::as_str), Some(requested), "{own}");
+        let matched = registered(uri).match_requested(requested);
+        assert_eq!(matched.as_ref().map(RedirectUri::as_str), Some(requested), "{uri}");
     }
 }
 
 #[test]
 fn nothing_but_the_port_of_a_loopback_uri_may_differ() {
-    let own = registered("http://127.0.0.1/cb");
+    let uri = registered("http://127.0.0.1/cb");
     for requested in [
         "http://127.0.0.1:51234/other",
         "http://127.0.0.1:51234/cb/",
@@ -219,9 +221,9 @@ fn nothing_but_the_port_of_a_loopback_uri_may_differ() {
         "http://127.0.0.1:80#/cb",
         "http://127.0.0.1:80 /cb",
     ] {
-        assert_eq!(own.match_requested(requested), None, "{requested:?}");
+        assert_eq!(uri.match_requested(requested), None, "{requested:?}");
     }
-    for (own, requested) in [
+    for (uri, requested) in [
         ("https://127.0.0.1/cb", "https://127.0.0.1:51234/cb"),
         ("http://localhost/cb", "http://localhost:51234/cb"),
         ("http://localhost/cb", "http://localhost.evil.example/cb"),
@@ -229,16 +231,16 @@ fn nothing_but_the_port_of_a_loopback_uri_may_differ() {
         ("http://127.0.0.2/cb", "http://127.0.0.2:51234/cb"),
         ("https://app.example/cb", "https://app.example:51234/cb"),
     ] {
-        assert_eq!(registered(own).match_requested(requested), None, "{own} for {requested}");
+        assert_eq!(registered(uri).match_requested(requested), None, "{uri} for {requested}");
     }
 }
 
 #[test]
 fn the_oob_urn_matches_only_itself() {
-    let own = registered(OOB);
-    assert!(own.is_oob() && own.match_requested(OOB).is_some());
-    assert_eq!(own.match_requested("urn:ietf:wg:oauth:2.0:oob:auto"), None);
-    assert_eq!(own.match_requested("URN:IETF:WG:OAUTH:2.0:OOB"), None);
+    let uri = registered(OOB);
+    assert!(uri.is_oob() && uri.match_requested(OOB).is_some());
+    assert_eq!(uri.match_requested("urn:ietf:wg:oauth:2.0:oob:auto"), None);
+    assert_eq!(uri.match_requested("URN:IETF:WG:OAUTH:2.0:OOB"), None);
     assert!(!registered("https://a.example/").is_oob());
 }
 

@@ -1,3 +1,5 @@
+//! Tests of authorization responses.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,8 +1,10 @@
+//! Tests of scopes.
+
 use proptest::prelude::*;
 
 use super::*;
 
-/// The scopes of the contract, in its order.
+/// All scopes, in the order of the metadata.
 const LISTED: &str = "read write write:accounts write:blocks write:bookmarks write:conversations \
     write:favourites write:filters write:follows write:lists write:media write:mutes \
     write:notifications write:reports write:statuses read:accounts read:blocks read:bookmarks \
@@ -19,7 +21,7 @@ fn scopes(text: &str) -> Scopes {
 }
 
 #[test]
-fn all_scopes_are_listed_in_the_order_of_the_contract() {
+fn all_scopes_are_listed_in_the_order_of_the_metadata() {
     let listed: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
     assert_eq!(listed.join(" "), LISTED);
     assert_eq!(listed.len(), 45);
@@ -84,7 +86,7 @@ fn follow_allows_follows_blocks_and_mutes_only() {
 
 #[test]
 fn a_token_allows_what_its_scopes_cover() {
-    for (held, needed, allowed) in [
+    for (granted, needed, allowed) in [
         ("read", Scope::ReadAccounts, true),
         ("profile", Scope::ReadAccounts, false),
         ("read", Scope::Profile, false),
@@ -92,7 +94,7 @@ fn a_token_allows_what_its_scopes_cover() {
         ("write", Scope::AdminWrite, false),
         ("", Scope::Read, false),
     ] {
-        assert_eq!(scopes(held).allows(needed), allowed, "{held} for {needed}");
+        assert_eq!(scopes(granted).allows(needed), allowed, "{granted} for {needed}");
     }
 }
 

@@ -1,3 +1,5 @@
+//! Tests of request bodies that create or change rules.
+
 use proptest::prelude::*;
 use serde_json::json;
 

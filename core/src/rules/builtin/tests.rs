@@ -1,3 +1,5 @@
+//! Tests of the built-in rules.
+
 use serde_json::{Value, json};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Tests of rule documents.
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -156,7 +158,7 @@ fn a_rule_of_another_scope_is_not_a_neighbour() {
 }
 
 #[test]
-fn a_replaced_rule_keeps_enabled() {
+fn replacing_a_rule_preserves_enabled() {
     for position in [Position::default(), before("b"), after("b")] {
         let mut document = with_rooms(["a", "b"]);
         document.set_enabled(RuleKind::Room, "a", false).unwrap();

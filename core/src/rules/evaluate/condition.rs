@@ -175,7 +175,7 @@ impl CompiledCondition {
             Self::SenderPermission(key) => {
                 event.sender().is_some_and(|sender| room.allows_notification(sender, key))
             }
-            Self::PropertyIs { path, value } => event.get(path).is_some_and(|found| value == found),
+            Self::PropertyIs { path, value } => event.get(path).is_some_and(|other| value == other),
             Self::PropertyContains { path, value } => {
                 event.items(path).iter().any(|item| value == item)
             }

@@ -69,13 +69,13 @@ impl<'a> PushEvaluation<'a> {
     /// [`MAX_ACTION_BYTES`], and always the first `notify`. Without a limit, 100,000 members with
     /// rules of the maximum size would make a response too large for memory.
     pub(crate) fn limited_actions(&self) -> Vec<&'a Action> {
-        let mut left = MAX_ACTION_BYTES;
+        let mut remaining = MAX_ACTION_BYTES;
         let mut notifies = false;
         let fits = |action: &&Action| {
             let is_first_notify = **action == Action::Notify && !notifies;
             notifies |= is_first_notify;
-            let rest = left.checked_sub(json::to_bytes(action).len());
-            left = rest.unwrap_or(left);
+            let rest = remaining.checked_sub(json::to_bytes(action).len());
+            remaining = rest.unwrap_or(remaining);
             is_first_notify || rest.is_some()
         };
         self.actions().filter(fits).collect()

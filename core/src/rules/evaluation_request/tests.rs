@@ -1,3 +1,5 @@
+//! Tests of the bodies of evaluation requests.
+
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -36,7 +38,7 @@ fn an_explain_request_contains_event_room_and_member() {
 }
 
 #[test]
-fn an_evaluate_request_keeps_the_order_of_members() {
+fn an_evaluate_request_preserves_the_order_of_members() {
     let request = evaluate(&json!({
         "event": {}, "room": {"member_count": 2}, "all": true,
         "members": [
@@ -61,7 +63,7 @@ fn errors_common_to_both_requests_name_the_field() {
     let levels = "room.power_levels must be the content of an m.room.power_levels event, with \
         integers for levels";
     let creators = "room.creators must be an array of user ids";
-    for (body, class, text) in [
+    for (body, code, text) in [
         (json!({}), MatrixErrorCode::MissingParam, "event is missing"),
         (json!({"event": null}), MatrixErrorCode::BadJson, "event must be a JSON object"),
         (json!({"event": []}), MatrixErrorCode::BadJson, "event must be a JSON object"),
@@ -98,10 +100,10 @@ fn errors_common_to_both_requests_name_the_field() {
         let mut many = body.clone();
         many["members"] = json!([]);
         for error in [explain(&body).unwrap_err(), evaluate(&many).unwrap_err()] {
-            assert_eq!((error.code(), error.to_string().as_str()), (class, text), "{body}");
+            assert_eq!((error.code(), error.to_string().as_str()), (code, text), "{body}");
         }
     }
-    for (body, class) in [
+    for (body, code) in [
         (&b"cake"[..], MatrixErrorCode::NotJson),
         (b"", MatrixErrorCode::NotJson),
         (b"[]", MatrixErrorCode::BadJson),
@@ -110,14 +112,14 @@ fn errors_common_to_both_requests_name_the_field() {
         (br#"{"event":{"a":1,"a":2},"members":[]}"#, MatrixErrorCode::BadJson),
         (br#"{"event":{},"members":[]} x"#, MatrixErrorCode::NotJson),
     ] {
-        assert_eq!(ExplainRequest::read(body).unwrap_err().code(), class, "{body:?}");
-        assert_eq!(EvaluateRequest::read(body).unwrap_err().code(), class, "{body:?}");
+        assert_eq!(ExplainRequest::read(body).unwrap_err().code(), code, "{body:?}");
+        assert_eq!(EvaluateRequest::read(body).unwrap_err().code(), code, "{body:?}");
     }
 }
 
 #[test]
 fn errors_of_one_kind_of_request_name_the_field() {
-    for (more, class, text) in [
+    for (more, code, text) in [
         (json!({"profile_tag": 1}), MatrixErrorCode::BadJson, "profile_tag must be a string"),
         (json!({"profile_tag": ""}), MatrixErrorCode::InvalidParam, "a name must not be empty"),
         (
@@ -134,14 +136,14 @@ fn errors_of_one_kind_of_request_name_the_field() {
         let mut body = more.clone();
         body["event"] = json!({});
         let error = explain(&body).unwrap_err();
-        assert_eq!((error.code(), error.to_string().as_str()), (class, text), "{more}");
+        assert_eq!((error.code(), error.to_string().as_str()), (code, text), "{more}");
     }
-    let good = json!({"user_id": "@a:x"});
-    for (members, class, text) in [
+    let valid = json!({"user_id": "@a:x"});
+    for (members, code, text) in [
         (Value::Null, MatrixErrorCode::BadJson, "members must be an array"),
-        (json!({"0": good}), MatrixErrorCode::BadJson, "members must be an array"),
-        (json!([good, "@b:x"]), MatrixErrorCode::BadJson, "members[1] must be a JSON object"),
-        (json!([good, {}]), MatrixErrorCode::MissingParam, "members[1].user_id is missing"),
+        (json!({"0": valid}), MatrixErrorCode::BadJson, "members must be an array"),
+        (json!([valid, "@b:x"]), MatrixErrorCode::BadJson, "members[1] must be a JSON object"),
+        (json!([valid, {}]), MatrixErrorCode::MissingParam, "members[1].user_id is missing"),
         (
             json!([{"user_id": "@a:x", "display_name": 1}]),
             MatrixErrorCode::BadJson,
@@ -154,7 +156,7 @@ fn errors_of_one_kind_of_request_name_the_field() {
         ),
     ] {
         let error = evaluate(&json!({"event": {}, "members": members})).unwrap_err();
-        assert_eq!((error.code(), error.to_string().as_str()), (class, text), "{members}");
+        assert_eq!((error.code(), error.to_string().as_str()), (code, text), "{members}");
     }
     let error = evaluate(&json!({"event": {}})).unwrap_err();
     assert_eq!(error.to_string(), "members is missing");

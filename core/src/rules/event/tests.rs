@@ -1,3 +1,5 @@
+//! Tests of the properties of events.
+
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -52,7 +54,7 @@ fn a_property_is_found_by_its_path() {
 }
 
 #[test]
-fn the_sender_of_an_event_of_the_first_format_is_its_user_id() {
+fn in_the_oldest_event_format_the_sender_is_in_user_id() {
     for (value, sender) in [
         (json!({"sender": "@a:x", "user_id": "@b:x"}), Some("@a:x")),
         (json!({"user_id": "@b:x"}), Some("@b:x")),
@@ -139,7 +141,7 @@ fn descend<'a>(event: &'a Value, path: &PropertyPath) -> Option<&'a Value> {
 
 proptest! {
     #[test]
-    fn a_path_leads_where_its_names_lead(inner in any_json(), path in "[ab.\\\\]{0,9}") {
+    fn a_path_leads_to_the_property_with_its_names(inner in any_json(), path in "[ab.\\\\]{0,9}") {
         let path = PropertyPath::parse(&path);
         let whole = json!({"a": inner});
         let expected = descend(&whole, &path).and_then(comparable);

@@ -1,4 +1,5 @@
-//! Evaluation of an event for all members of a room.
+//! Evaluation of one event: the built-in rules for all members at once, then each member's own
+//! rules.
 
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ use crate::rules::{RuleScope, User};
 
 impl Members<'_> {
     /// Evaluates the rules of each member against an event. Rules that exceed the budget do not
-    /// match. Only built-in rules that depend on the member count towards it.
+    /// match. A built-in rule uses the budget only if its conditions depend on the member.
     pub fn evaluate(
         &self,
         event: &Event,

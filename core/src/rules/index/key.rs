@@ -11,14 +11,15 @@ use crate::rules::pattern::{Text, is_word_byte, lower};
 use crate::rules::property_path::PropertyPath;
 use crate::rules::{Condition, ConditionKind};
 
+/// The hash of a value or a word that an event must have for a rule to match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::rules) struct IndexKey(u64);
 
-/// The number of characters that a key contains at most of a run of non-word characters.
+/// The maximum number of characters that a key takes from a run of non-word characters.
 const RUN_LENGTH: usize = 4;
 
 impl IndexKey {
-    /// The key of rules without one, which every event has.
+    /// The key of rules whose conditions have no key. Every event has it.
     pub(super) const ALWAYS: Self = Self(0);
 
     fn for_text(lowered: &str) -> Self {
@@ -128,7 +129,7 @@ impl IndexKey {
 /// All keys of an event.
 pub(in crate::rules) struct EventKeys {
     sorted: Vec<IndexKey>,
-    /// Whether there may be a key with this remainder, which is false for most keys of rules.
+    /// A filter by the remainders of the keys. It excludes most keys of rules without a search.
     filter: Vec<bool>,
 }
 

@@ -19,24 +19,24 @@ pub(super) enum Entry {
 
 impl PositionIndex {
     pub(super) fn new(entries: impl Iterator<Item = Entry>) -> Self {
-        let mut lookup = Self { keyed: Vec::new(), always: Vec::new() };
+        let mut index = Self { keyed: Vec::new(), always: Vec::new() };
         for (position, entry) in entries.enumerate() {
             match entry {
-                Entry::Key(key) => lookup.keyed.push((key, position)),
-                Entry::Always => lookup.always.push(position),
+                Entry::Key(key) => index.keyed.push((key, position)),
+                Entry::Always => index.always.push(position),
                 Entry::Never => {}
             }
         }
-        lookup.keyed.sort_unstable();
-        lookup
+        index.keyed.sort_unstable();
+        index
     }
 
     /// The positions that are found by any of these keys.
     pub(super) fn find(&self, keys: &[IndexKey]) -> impl Iterator<Item = usize> {
-        let found = keys.iter().flat_map(|key| {
+        let keyed = keys.iter().flat_map(|key| {
             let start = self.keyed.partition_point(|(other, _)| other < key);
             self.keyed[start..].iter().take_while(move |(other, _)| other == key)
         });
-        found.map(|(_, position)| position).chain(&self.always).copied()
+        keyed.map(|(_, position)| position).chain(&self.always).copied()
     }
 }

@@ -1,3 +1,5 @@
+//! Tests of the rule index.
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -88,8 +90,8 @@ proptest! {
                 .collect();
             let evaluation = room_members.evaluate(&event, &room, &mut WorkBudget::default());
             for (position, alone) in alone.iter().enumerate() {
-                let found = evaluation.get(position);
-                prop_assert_eq!(found.as_ref(), Some(alone));
+                let actual = evaluation.get(position);
+                prop_assert_eq!(actual.as_ref(), Some(alone));
             }
             let groups = evaluation.groups();
             let grouped: usize = groups.iter().map(|group| group.members.len()).sum();
@@ -153,12 +155,12 @@ fn members_without_rules_have_the_built_in_rules() {
     }))
     .unwrap();
     let groups = members.evaluate(&event, &Room::default(), &mut WorkBudget::default()).groups();
-    let found: Vec<_> = groups
+    let actual: Vec<_> = groups
         .iter()
         .map(|group| (group.evaluation.rule.map(|rule| rule.rule_id), &group.members[..]))
         .collect();
     assert_eq!(
-        found,
+        actual,
         [
             (Some(".m.rule.message"), &[0][..]),
             (Some(".m.rule.contains_display_name"), &[1]),

@@ -12,7 +12,7 @@ use crate::rules::{ConditionKind, Document, RuleScope};
 #[derive(Debug, Default)]
 pub struct IndexedRules {
     pub(super) overrides: BuiltinOverrides,
-    /// The key of each rule. Apart from the rules, because most rules are skipped by their key.
+    /// The key of each rule. Stored separately, because most rules are skipped by their key.
     keys: Box<[IndexKey]>,
     /// The enabled rules in evaluation order: those of devices, then the global ones.
     pub(super) rules: Box<[IndexedRule]>,

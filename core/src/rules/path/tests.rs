@@ -1,3 +1,5 @@
+//! Tests of paths below `/pushrules/`.
+
 use proptest::prelude::*;
 
 use super::*;

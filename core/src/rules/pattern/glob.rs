@@ -106,10 +106,10 @@ fn matches_at(
     let rest = &text.line[text.byte(column)?..];
     let difference = if text.is_ascii() {
         let mut pairs = segment.bytes().zip(rest.bytes());
-        pairs.position(|(wanted, found)| wanted != b'?' && wanted != found)
+        pairs.position(|(expected, actual)| expected != b'?' && expected != actual)
     } else {
         let mut pairs = segment.chars().zip(rest.chars());
-        pairs.position(|(wanted, found)| wanted != '?' && wanted != found)
+        pairs.position(|(expected, actual)| expected != '?' && expected != actual)
     };
     budget.spend(1 + difference.unwrap_or(segment.len()) / CHARS_PER_STEP)?;
     Some(difference.is_none())

@@ -33,23 +33,23 @@ impl Boundary {
 
 /// The number of steps that the match of one pattern may still take, within the work of the user.
 pub(super) struct StepBudget<'a> {
-    left: usize,
+    remaining: usize,
     work: &'a Work,
 }
 
 impl<'a> StepBudget<'a> {
-    /// Steps for each byte of pattern and text.
+    /// The number of steps allowed for each byte of pattern and text.
     pub(super) const PER_BYTE: usize = 16;
 
     pub(super) fn new(pattern_bytes: usize, text: &str, work: &'a Work) -> Self {
-        Self { left: (pattern_bytes + text.len() + 1).saturating_mul(Self::PER_BYTE), work }
+        Self { remaining: (pattern_bytes + text.len() + 1).saturating_mul(Self::PER_BYTE), work }
     }
 
     /// Takes steps from the budget; `None` if it is exceeded.
     pub(super) fn spend(&mut self, steps: usize) -> Option<()> {
-        let left = self.left.checked_sub(steps);
-        self.left = left.unwrap_or(0);
-        left?;
+        let remaining = self.remaining.checked_sub(steps);
+        self.remaining = remaining.unwrap_or(0);
+        remaining?;
         self.work.spend(steps)
     }
 }
@@ -82,7 +82,7 @@ pub(super) fn find(
 }
 
 /// The end of the first allowed occurrence. Occurrences may overlap, and a new search after each
-/// would be quadratic; the Knuth-Morris-Pratt algorithm reads each byte once.
+/// would take quadratic time. The Knuth-Morris-Pratt algorithm reads each byte once.
 fn find_overlapping(
     text: &str,
     literal: &str,

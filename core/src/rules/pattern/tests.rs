@@ -1,3 +1,5 @@
+//! Tests of glob patterns.
+
 use proptest::prelude::*;
 
 use super::search::Boundary;
@@ -114,7 +116,7 @@ fn case_is_ignored_in_every_script() {
 fn steps(glob: &str, text: &str) -> (usize, bool) {
     let work = Work::unlimited();
     let matches = GlobPattern::new(glob).matches_word(&Text::new(text), &work);
-    (usize::MAX - work.left(), matches)
+    (usize::MAX - work.remaining(), matches)
 }
 
 const LONG: usize = 64 * 1024;
@@ -141,9 +143,9 @@ fn patterns_that_invite_backtracking_take_a_few_steps_per_byte() {
         ("x*".to_owned() + &"a ".repeat(10_000), &pairs, false),
         (" a".repeat(10_000) + "*x", &pairs, false),
     ] {
-        let (steps, found) = steps(&glob, text);
+        let (steps, is_match) = steps(&glob, text);
         let shown = &glob[..20.min(glob.len())];
-        assert_eq!(found, matches, "{shown}…");
+        assert_eq!(is_match, matches, "{shown}…");
         assert!(steps <= 4 * (text.len() + glob.len()), "{shown}… took {steps} steps");
     }
 }
@@ -158,8 +160,8 @@ fn no_pattern_exceeds_its_step_budget() {
         ("*\n".repeat(2000) + "a", &lines),
         ("?\n".repeat(2000) + "a", &lines),
     ] {
-        let (steps, found) = steps(&glob, text);
-        assert!(!found);
+        let (steps, is_match) = steps(&glob, text);
+        assert!(!is_match);
         assert!(steps <= StepBudget::PER_BYTE * (text.len() + glob.len() + 1));
     }
 }
@@ -226,7 +228,7 @@ proptest! {
         literal in "[ a!]{1,6}",
         text in "[ ab!]{0,24}",
     ) {
-        let found = text.match_indices(&literal[..1]).any(|(at, _)| {
+        let expected = text.match_indices(&literal[..1]).any(|(at, _)| {
             text[at..].starts_with(&literal)
                 && Boundary::Word.allows_start(&text, at)
                 && Boundary::Word.allows_end(&text, at + literal.len())
@@ -234,7 +236,7 @@ proptest! {
         let work = Work::unlimited();
         let mut budget = StepBudget::new(literal.len(), &text, &work);
         let searched = search::find(&text, &literal, 0, (Boundary::Word, Boundary::Word), &mut budget);
-        prop_assert_eq!(searched.is_some(), found);
+        prop_assert_eq!(searched.is_some(), expected);
     }
 
     #[test]

@@ -1,3 +1,5 @@
+//! Tests of the budget of work.
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -69,7 +71,7 @@ fn rules_beyond_the_work_of_a_user_do_not_match() {
     }
 }
 
-/// Rules that the event cannot match are not evaluated for many users.
+/// An evaluation for many users skips rules that cannot match the event.
 #[test]
 fn rules_that_are_skipped_by_their_key_take_no_work_of_other_rules() {
     let event = expensive_event();
@@ -88,8 +90,8 @@ fn some_users_cannot_exhaust_the_budget_of_others() {
     let mut users: Vec<Document> =
         (0..12).map(|_| document(&[expensive_rule("one"), expensive_rule("two")])).collect();
     users.push(document(&[cheap_rule("cheap")]));
-    let almost_spent = WorkBudget { left: 1_000_000, exceeded: 0 };
-    let (ids, exceeded) = evaluate(&users, &expensive_event(), almost_spent);
+    let nearly_exhausted = WorkBudget { remaining: 1_000_000, exceeded: 0 };
+    let (ids, exceeded) = evaluate(&users, &expensive_event(), nearly_exhausted);
     assert_eq!(ids.last().map(String::as_str), Some("cheap"));
     assert_eq!(exceeded, 12);
 }
@@ -100,7 +102,7 @@ fn the_work_of_a_request_is_bounded() {
     let mut all = 0;
     for _ in 0..1000 {
         budget.for_user(|work| {
-            all += work.left();
+            all += work.remaining();
             assert_eq!(work.spend(usize::MAX), None);
             assert_eq!(work.spend(1), None, "nothing is left after an excess");
         });
@@ -109,7 +111,7 @@ fn the_work_of_a_request_is_bounded() {
     assert_eq!(budget.exceeded, 1000);
 }
 
-/// Each condition takes a hundred times as long to test as a step, unless it is charged for.
+/// Without the charge, testing one of these conditions would take far longer than a step.
 #[test]
 fn every_condition_is_charged_for_the_text_it_reads() {
     let long = 60_000;
@@ -119,15 +121,15 @@ fn every_condition_is_charged_for_the_text_it_reads() {
         "lines": "é\n".repeat(long / 3),
     });
     let event = Event::from_value(json!({"type": "x", "content": content})).unwrap();
-    let one = |key: &str, pattern: &str| json!({"kind": "event_match", "key": format!("content.{key}"), "pattern": pattern});
+    let event_match = |key: &str, pattern: &str| json!({"kind": "event_match", "key": format!("content.{key}"), "pattern": pattern});
     for (condition, steps) in [
-        (one("body", "a b"), long / 8),
-        (one("body", "*b"), long),
-        (one("body", "?b"), long),
-        (one("upper", &"é".repeat(long / 2)), long),
-        (one("upper", "*x"), long),
-        (one("lines", "*x\n*"), long / 3),
-        (one("lines", "?x\n?"), long / 3),
+        (event_match("body", "a b"), long / 8),
+        (event_match("body", "*b"), long),
+        (event_match("body", "?b"), long),
+        (event_match("upper", &"é".repeat(long / 2)), long),
+        (event_match("upper", "*x"), long),
+        (event_match("lines", "*x\n*"), long / 3),
+        (event_match("lines", "?x\n?"), long / 3),
         (
             json!({"kind": "event_property_contains", "key": "content.items", "value": long - 1}),
             long,
@@ -140,7 +142,7 @@ fn every_condition_is_charged_for_the_text_it_reads() {
         let members = Members::new([("@me:x", Member::default(), Some(&rules))]);
         let mut budget = WorkBudget::default();
         let _ = members.evaluate(&event, &Room::default(), &mut budget);
-        let used = REQUEST_STEPS - budget.left;
+        let used = REQUEST_STEPS - budget.remaining;
         let shown = condition["key"].as_str();
         assert!(used >= steps, "{shown:?} took {used} of {steps}");
     }
@@ -158,7 +160,7 @@ fn compiled_rules_take_a_few_times_the_size_of_stored_rules() {
         let bytes = IndexedRules::new([&document]).bytes();
         assert!((60_000..70_000).contains(&bytes), "{pattern}: {bytes}");
     }
-    // Charged for what many small allocations take.
+    // The size includes the overhead of many small allocations.
     let many_actions = json!({
         "rule_id": "x", "enabled": true, "actions": vec!["notify"; 1000], "conditions": [],
     });

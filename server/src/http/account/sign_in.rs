@@ -147,14 +147,14 @@ async fn authenticate(
         // Names are lower case, but phone keyboards capitalise the first letter.
         state.store.account_by_name(&name.to_lowercase()).await?
     };
-    let known = account.as_ref().map(|account| account.id);
+    let account_id = account.as_ref().map(|account| account.id);
     Ok(match verify_password(state, account, password, guard.network()).await {
         Ok(Some(account)) if account.disabled_at.is_none() => {
             guard.signed_in(name).await;
             Ok(account)
         }
         Ok(_) => {
-            guard.audit.count_failed_sign_in(known);
+            guard.audit.count_failed_sign_in(account_id);
             Err(SignInError::WrongPassword)
         }
         Err(HashQueueFull) => Err(SignInError::Busy),

@@ -13,7 +13,7 @@ use crate::http::api::accounts::avatar_url;
 use crate::http::paths;
 use crate::http::respond::json::constant;
 
-/// The version of Mastodon whose features clients may expect, then our own.
+/// The version of Mastodon whose features clients may expect, followed by the version of Belfry.
 const VERSION: &str = concat!("4.3.0 (compatible; Belfry ", env!("CARGO_PKG_VERSION"), ")");
 
 /// `GET /api/v1/instance`

@@ -106,14 +106,15 @@ impl ApiError {
         let mut details = Map::new();
         for AccountError { field, error } in &invalid.0 {
             let description = error.localize(language);
-            let wrong = json!({ "error": error.code(), "description": description });
-            details.insert(field.as_str().to_owned(), json!([wrong]));
+            let detail = json!({ "error": error.code(), "description": description });
+            details.insert(field.as_str().to_owned(), json!([detail]));
         }
         Self::Invalid(invalid.localize(language), Some(details.into()))
     }
 }
 
-/// The token was checked before, so its app was disabled in the meantime.
+/// Errors besides those of the store become [`ApiError::InvalidToken`]: the token was valid when
+/// the request was authorised, so its app has been disabled since.
 impl From<IssueError> for ApiError {
     fn from(error: IssueError) -> Self {
         match error {

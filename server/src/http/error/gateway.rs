@@ -36,7 +36,7 @@ pub(crate) enum GatewayError {
     Common(#[from] CommonError),
 }
 
-/// Proxies pass on 401 and 403; an error in the configuration of the proxy is a 400.
+/// Proxies forward a 401 or 403 to the client. An error in the configuration of the proxy is a 400.
 impl IntoResponse for GatewayError {
     fn into_response(self) -> Response {
         let (status, challenge) = match &self {

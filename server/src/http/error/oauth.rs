@@ -52,7 +52,8 @@ impl From<GrantError> for OAuthApiError {
     }
 }
 
-/// The client was authenticated before, so its app was disabled in the meantime.
+/// Errors besides those of the store become `invalid_client`: the client was authenticated before,
+/// so its app has been disabled since.
 impl From<IssueError> for OAuthApiError {
     fn from(error: IssueError) -> Self {
         match error {

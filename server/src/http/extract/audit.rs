@@ -17,8 +17,8 @@ use crate::random;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The id of a request: that of a trusted proxy, or one that is generated for the first audit
-/// event. The response returns it, if there is one.
+/// The id of a request: from a trusted proxy, or generated for the first audit event. The response
+/// returns the id, if the request has one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RequestIdSlot(Arc<OnceLock<RequestId>>);
 
@@ -54,12 +54,12 @@ pub(crate) struct Audit {
 }
 
 impl Audit {
-    /// For a request from this address.
+    /// Creates the audit events of a request from this address.
     pub(crate) fn new(state: Arc<AppState>, address: IpAddr) -> Self {
         Self { state, address, request_id: RequestIdSlot::default() }
     }
 
-    /// An event of something that succeeded, to be stored with the change.
+    /// An event with the outcome success, to be stored with the change that it records.
     pub(crate) fn success(&self, kind: AuditKind) -> AuditEntry {
         let request_id = self.request_id.0.get_or_init(|| RequestId::new(random::bytes()));
         let address = self.state.audit.address(self.address);
@@ -76,8 +76,8 @@ impl Audit {
         self.state.audit.record(subject, self.state.clock.now());
     }
 
-    /// Counts a failed sign-in. What was entered is not recorded, since users enter their password
-    /// in the wrong field.
+    /// Counts a failed sign-in. The name that was entered is not recorded, because users sometimes
+    /// enter their password in the wrong field.
     pub(crate) fn count_failed_sign_in(&self, account: Option<i64>) {
         let kind = AuditKind::SignIn;
         self.count_failure(kind, Subject { account, ..Subject::new(kind, AuditOutcome::Failure) });

@@ -50,7 +50,8 @@ pub(crate) enum Credential {
 }
 
 impl Client {
-    /// Passes the client that the rate limits resolved to `read`; resolves it now if they are off.
+    /// Calls `read` with the client, which is resolved here if the rate limits are off and did not
+    /// resolve it before.
     pub(crate) async fn inspect<T>(
         parts: &Parts,
         state: &AppState,

@@ -26,14 +26,15 @@ impl Cookie {
         }
     }
 
-    /// The value of the cookie; `None` if it was sent twice, since an attacker may have set one.
+    /// The value of the cookie. `None` if it was sent twice, because an attacker may have set one
+    /// of the two.
     pub(crate) fn read(self, headers: &HeaderMap, base_url: &BaseUrl) -> Option<SplitToken> {
         let name = self.name(base_url);
         let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut values = all
             .flat_map(|all| all.split(';'))
             .filter_map(|pair| pair.trim().split_once('='))
-            .filter(|(found, _)| *found == name)
+            .filter(|(other, _)| *other == name)
             .map(|(_, value)| value);
         let value = values.next()?;
         SplitToken::parse(value).filter(|_| values.next().is_none())

@@ -10,7 +10,7 @@ use url::form_urlencoded;
 use crate::language::Language;
 
 /// The language of a page: the query's `lang`, or else the one in `Accept-Language`. A malformed
-/// query is ignored, since it may be the error to report.
+/// query is ignored, because it may itself be the error to report.
 pub(crate) fn page_language(uri: &Uri, headers: &HeaderMap) -> Language {
     let query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     let lang = query.filter(|(name, _)| name == "lang").last().map(|(_, lang)| lang);

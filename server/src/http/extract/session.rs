@@ -24,7 +24,7 @@ use crate::random;
 use crate::store::{Account, Session, SignInOutcome};
 
 /// Minimum seconds between two updates of a session's last use.
-const TOUCH_INTERVAL: i64 = 60;
+const LAST_USE_INTERVAL: i64 = 60;
 
 /// A browser, and the account that is signed in.
 pub(crate) struct BrowserSession {
@@ -174,7 +174,7 @@ async fn load_session(
     let Some(account) = account.filter(|account| account.disabled_at.is_none()) else {
         return Ok(None);
     };
-    if now.as_second() - session.seen_at.as_second() >= TOUCH_INTERVAL {
+    if now.as_second() - session.seen_at.as_second() >= LAST_USE_INTERVAL {
         let expires_at = session_expiry(session.created_at, now, state.config.sessions);
         state.store.record_session_use(cookie.lookup, now, expires_at).await?;
     }

@@ -1,4 +1,4 @@
-//! Cache policies.
+//! Cache policies: the `Cache-Control` header of responses.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 

@@ -75,7 +75,7 @@ pub(crate) async fn check(
     let client = match Client::resolve_cached(state, now, address, request.headers, request.query) {
         Ok(known) => known,
         Err(secret) => {
-            // Otherwise each invented token would cost a read of the database.
+            // Checked first, because each invented token would otherwise cost a database query.
             if active.mode == LimitMode::Enforce {
                 let decision =
                     state.limits.check(active, CountMode::Peek, &buckets(None), now).await;

@@ -33,7 +33,7 @@ pub(crate) async fn login(
     let name = localpart(&login.user, state.server_name()).unwrap_or(&login.user);
     guard.sign_in(name).await?;
     let account = state.store.account_by_name(name).await?;
-    let known = account.as_ref().map(|account| account.id);
+    let account_id = account.as_ref().map(|account| account.id);
     let rejected = match verify_password(&state, account, login.password, guard.network()).await? {
         None => MatrixError::WrongPassword,
         Some(account) if account.disabled_at.is_some() => MatrixError::Deactivated,
@@ -44,7 +44,7 @@ pub(crate) async fn login(
             return login_response(&state, &account, login.device_id, events).await;
         }
     };
-    guard.audit.count_failed_sign_in(known);
+    guard.audit.count_failed_sign_in(account_id);
     Err(rejected)
 }
 

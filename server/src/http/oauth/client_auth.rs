@@ -28,7 +28,7 @@ pub(crate) async fn authenticate(
     let app = state.store.app_by_client_id(client_id).await?;
     let presented = SplitToken::parse(credentials.client_secret.reveal());
     let presented = presented.map(|secret| secret.hashed());
-    let known = app.as_ref().map(|app| app.app.id);
+    let app_id = app.as_ref().map(|app| app.app.id);
     let now = state.clock.now();
     let authenticated = app.filter(|app| {
         let is_accepted = presented.is_some_and(|secret| app.secrets.accepts(secret, now));
@@ -38,7 +38,7 @@ pub(crate) async fn authenticate(
         return Ok(app.app.clone());
     }
     let kind = AuditKind::ClientAuthentication;
-    let subject = Subject { app: known, ..Subject::new(kind, AuditOutcome::Failure) };
+    let subject = Subject { app: app_id, ..Subject::new(kind, AuditOutcome::Failure) };
     guard.audit.count_failure(kind, subject);
     guard.wrong_client_secret(client_id).await;
     Err(OAuthError::InvalidClient.into())

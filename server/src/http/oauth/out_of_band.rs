@@ -31,9 +31,9 @@ pub(crate) async fn show_code_page(
         let code = code.ok_or(OAuthError::InvalidGrant)?;
         let (store, now) = (&session.state.store, session.state.clock.now());
         let viewer = session.account().map(|account| account.id);
-        let valid = store.code(code.hashed()).await?.filter(|found| {
-            let grant = &found.grant;
-            found.token.is_none() && grant.expires_at > now && Some(grant.account_id) == viewer
+        let valid = store.code(code.hashed()).await?.filter(|stored| {
+            let grant = &stored.grant;
+            stored.token.is_none() && grant.expires_at > now && Some(grant.account_id) == viewer
         });
         let app_id = valid.ok_or(OAuthError::InvalidGrant)?.grant.app_id;
         let app = store.app(app_id).await?.ok_or(OAuthError::InvalidGrant)?.app.details.name;

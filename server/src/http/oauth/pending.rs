@@ -55,7 +55,7 @@ impl PendingAuthorization {
         let request = AuthorizationRequest::parse(parameters, app.as_ref())?;
         let app = app.ok_or(OAuthError::InvalidClient)?;
         let account = session.account().map(|account| account.id);
-        // With `force_login`, a session is not enough.
+        // `force_login` requires a new sign-in, even with a session.
         let account = account.filter(|_| !request.force_login);
         let parameters = AuthorizationRequest::relevant_pairs(pairs)?;
         Ok(Self { app, request, parameters, account, handle: None })
@@ -130,7 +130,7 @@ impl PendingAuthorization {
         Ok(())
     }
 
-    /// The next step of the authorization, depending on what the user granted before.
+    /// The next step of the authorization, which depends on the access that the app already has.
     pub(crate) async fn next_step(&self, session: &BrowserSession) -> Result<NextStep, PageError> {
         let (store, now) = (&session.state.store, session.state.clock.now());
         let grants = match self.account {
@@ -153,8 +153,8 @@ impl PendingAuthorization {
         self.request.requested_from(self.user(session).map_or(Role::User, |user| user.role))
     }
 
-    /// Issues a code, or delivers the error of the request. `implied_at` is the time at which an
-    /// earlier consent must still be valid, unless the user has just consented.
+    /// Issues a code, or delivers the error of the request. `implied_at` is set if the consent is
+    /// implied by an earlier one, which must still be valid at that time.
     pub(crate) async fn approve(
         mut self,
         session: &BrowserSession,

@@ -34,8 +34,8 @@ pub(crate) async fn revoke(
     };
     let secret = SplitToken::parse(request.token.reveal());
     let secret = secret.ok_or(OAuthError::UnauthorizedRevocation)?.hashed();
-    let own = state.store.token(secret).await?.filter(|token| token.app_id == app.id);
-    own.ok_or(OAuthError::UnauthorizedRevocation)?;
+    let issued = state.store.token(secret).await?.filter(|token| token.app_id == app.id);
+    issued.ok_or(OAuthError::UnauthorizedRevocation)?;
     let store = state.store.audited([guard.audit.success(AuditKind::TokenRevoke)]);
     store.revoke_token(secret.lookup, state.clock.now()).await?;
     Ok(Json(json!({})))

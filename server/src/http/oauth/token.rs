@@ -86,11 +86,11 @@ async fn redeem(
     attempt: &Redemption<'_>,
 ) -> Result<IssuedToken, OAuthApiError> {
     let now = state.clock.now();
-    let found = state.store.code(code).await?.ok_or(OAuthError::InvalidGrant)?;
-    let grant = found.grant;
-    if let Err(error) = grant.check_redemption(attempt, found.token.is_some(), now) {
+    let stored = state.store.code(code).await?.ok_or(OAuthError::InvalidGrant)?;
+    let grant = stored.grant;
+    if let Err(error) = grant.check_redemption(attempt, stored.token.is_some(), now) {
         tracing::info!(app = attempt.app_id, %error, "rejected the redemption of a code");
-        if let (GrantError::Replayed, Some(token)) = (error, found.token) {
+        if let (GrantError::Replayed, Some(token)) = (error, stored.token) {
             // The first redemption may have been a theft (RFC 6749 section 4.1.2).
             revoke_replayed(state, audit, token).await?;
         }
@@ -111,7 +111,7 @@ async fn redeem(
     {
         Ok(issued) => Ok(issued),
         Err(RedeemError::AlreadyRedeemed(token)) => {
-            // Redeemed by another request since it was read: this one is the replay.
+            // Another request has redeemed the code since it was read, so this one is the replay.
             revoke_replayed(state, audit, token).await?;
             Err(OAuthError::InvalidGrant.into())
         }

@@ -1,4 +1,4 @@
-//! Reading push rules.
+//! Handlers of the requests that read push rules.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Writing push rules. Each handler parses its request, then queues a change of one ruleset.
+//! Handlers of the requests that write push rules. Each parses its request, then queues a change of
+//! one ruleset.
 
 use std::sync::Arc;
 
@@ -28,7 +29,8 @@ pub(crate) async fn put_rule(
     requester.require(RuleAccess::Write)?;
     let id: RuleId = id.parse().map_err(RuleError::from)?;
     let query = percent::parse_query(request.uri().query().unwrap_or_default())?;
-    // Checked before the body is read. The closure parses it again, because it borrows the query.
+    // Checked before the body is read. The closure parses the position again, because a position
+    // borrows from the query.
     Position::read(&query)?;
     let new = NewRule::read(kind, &read_body(&state, request).await?)?;
     new.check_conditions(state.config.rules.max_conditions)?;

@@ -13,8 +13,8 @@ use crate::language::Language;
 use crate::pages::{ErrorPage, Layout};
 
 /// The sources of the directive `form-action`: this server, and the app if a form leads to it.
-/// Chrome applies it to every redirect after a form, also to those by the app's server. So it
-/// allows whole schemes: an origin would break apps that redirect to another one.
+/// Chrome applies the directive to every redirect after a form, including redirects by the app's
+/// server. It therefore allows whole schemes, because apps may redirect to another origin.
 fn form_action(app: Option<&RedirectUri>) -> String {
     let Some(uri) = app.filter(|uri| !uri.is_oob()) else { return "'self'".to_owned() };
     match uri.as_str().split(':').next().unwrap_or_default() {

@@ -108,7 +108,7 @@ impl Routes {
     /// The area of a path. The layer applies its policies before the router runs, so that
     /// rejecting a request stays cheap.
     pub(crate) fn area(&self, path: &str) -> Area {
-        let found = self.areas.iter().find_map(|areas| areas.at(path).ok());
-        found.map_or(self.fallback, |found| *found.value)
+        let matched = self.areas.iter().find_map(|areas| areas.at(path).ok());
+        matched.map_or(self.fallback, |matched| *matched.value)
     }
 }

@@ -125,20 +125,21 @@ fn listed_paths(area: &AreaRouter) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_route_has_the_area_that_is_written_down() {
+async fn every_route_has_its_listed_area() {
     let folder = tempfile::tempdir().unwrap();
     let state = test_state(folder.path()).await;
-    let mut found = BTreeMap::new();
+    let mut registered = BTreeMap::new();
     for area in areas(&state) {
         for path in listed_paths(&area) {
-            assert!(found.insert(path.clone(), area.area).is_none(), "{path} is registered twice");
+            let previous = registered.insert(path.clone(), area.area);
+            assert!(previous.is_none(), "{path} is registered twice");
         }
     }
-    assert_eq!(found, expected());
+    assert_eq!(registered, expected());
 }
 
 #[tokio::test]
-async fn every_route_shows_the_policies_of_its_area() {
+async fn every_route_follows_the_policies_of_its_area() {
     let folder = tempfile::tempdir().unwrap();
     let service = HttpService::new(test_state(folder.path()).await);
     for (route, area) in expected() {
@@ -232,21 +233,21 @@ async fn a_trailing_slash_makes_no_difference_to_the_api_and_to_oauth() {
 }
 
 /// A complete response.
-struct Seen {
+struct FullResponse {
     status: StatusCode,
     headers: HeaderMap,
     body: Vec<u8>,
 }
 
-async fn send(service: &HttpService, method: Method, path: &str) -> Seen {
+async fn send(service: &HttpService, method: Method, path: &str) -> FullResponse {
     let peer = Peer((Ipv4Addr::LOCALHOST, 1).into());
     let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
     let (head, body) = service.respond(peer, request).await.into_parts();
     let body = body.collect().await.unwrap().to_bytes().into();
-    Seen { status: head.status, headers: head.headers, body }
+    FullResponse { status: head.status, headers: head.headers, body }
 }
 
-impl Seen {
+impl FullResponse {
     fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }

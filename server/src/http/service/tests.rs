@@ -1,3 +1,5 @@
+//! Tests of the HTTP service.
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 //!
 //! **Eviction.** When a new key is added to a full table, one of 16 neighbouring entries is
 //! evicted: one whose window has ended; otherwise the one that has used the smallest share of its
-//! limit; among those, the newest. So a flood of new keys evicts itself, and requests from many
-//! addresses cannot reset a key that is at its limit. An evicted key starts again from 0.
+//! limit; among those, the newest. A flood of new keys therefore evicts its own keys, and requests
+//! from many addresses cannot reset a key that is at its limit. An evicted key starts again from 0.
 
 use std::cmp::Reverse;
 

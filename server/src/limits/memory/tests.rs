@@ -1,4 +1,4 @@
-//! The table against a plain map, its maximum size, and its eviction.
+//! The counter table: comparison with a plain map, maximum size, and eviction.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn spread(number: u64) -> u64 {
 
 proptest! {
     #[test]
-    fn a_shard_stores_what_a_map_would_store(
+    fn a_shard_stores_the_same_windows_as_a_map(
         steps in prop::collection::vec((0..60_u64, 1..4_u32, 1..40_i64, 0..4_i64), 1..300),
     ) {
         let (mut shard, mut map) = (Shard::new(1000), HashMap::new());
@@ -58,14 +58,14 @@ proptest! {
 
     #[test]
     fn a_shard_never_exceeds_its_maximum(
-        most in 1..70_usize,
+        max in 1..70_usize,
         keys in prop::collection::vec(any::<u64>(), 1..400),
     ) {
-        let mut shard = Shard::new(most);
+        let mut shard = Shard::new(max);
         for key in keys {
             for count in 1..4 {
                 shard.put(key, &limit(9), window(count, 300), at(0).into());
-                prop_assert!(shard.entries.len() <= most);
+                prop_assert!(shard.entries.len() <= max);
                 prop_assert_eq!(shard.get(key), window(count, 300));
             }
         }

@@ -53,7 +53,8 @@ impl Connection {
         }
     }
 
-    /// Writes once, so that a server that only reads (a replica, a full one) is not used.
+    /// Writes once, so that a server that cannot write, such as a replica or one without free
+    /// memory, is not used.
     pub(super) async fn probe(&mut self) -> RedisResult<()> {
         let key = format!("{{{}}}:probe", self.prefix);
         self.run(CountMode::Charge, &[(key, u32::MAX, 1_000)]).await.map(drop)
@@ -102,14 +103,14 @@ fn redirect(info: &ConnectionInfo, error: &RedisError) -> Option<ConnectionInfo>
     let (host, port) = address.rsplit_once(':')?;
     let port = port.parse().ok()?;
     let mut address = info.addr().clone();
-    let (ConnectionAddr::Tcp(was_host, was_port)
-    | ConnectionAddr::TcpTls { host: was_host, port: was_port, .. }) = &mut address
+    let (ConnectionAddr::Tcp(target_host, target_port)
+    | ConnectionAddr::TcpTls { host: target_host, port: target_port, .. }) = &mut address
     else {
         return None;
     };
     if !host.is_empty() {
-        host.clone_into(was_host);
+        host.clone_into(target_host);
     }
-    *was_port = port;
+    *target_port = port;
     Some(info.clone().set_addr(address))
 }

@@ -49,12 +49,12 @@ impl Store {
                 in_list!("select name, id from accounts where disabled_at is null and name", ""),
                 pad(&missing),
             );
-            let mut found = HashMap::new();
+            let mut ids_by_name = HashMap::new();
             for mut row in self.engine.read(select).await? {
-                found.insert(row.take::<String>()?, row.take::<i64>()?);
+                ids_by_name.insert(row.take::<String>()?, row.take::<i64>()?);
             }
             for (&index, epoch) in chunk.iter().zip(epochs) {
-                if let Some(&id) = found.get(names[index]) {
+                if let Some(&id) = ids_by_name.get(names[index]) {
                     self.cache.accounts.insert(names[index].into(), id, epoch);
                     ids[index] = Some(id);
                 }

@@ -4,12 +4,12 @@ use super::StoredRulesets;
 use crate::store::Store;
 use crate::store::epochs::Epoch;
 
-/// The rulesets of an account and when they were read.
+/// The rulesets of an account, and the state of the cache when they were read.
 #[derive(Debug, Clone)]
 pub struct RulesetsSnapshot {
     /// The rulesets.
     pub rulesets: StoredRulesets,
-    /// When they were read.
+    /// The state of the cache when they were read.
     pub epoch: SnapshotEpoch,
 }
 
@@ -22,21 +22,22 @@ pub struct SnapshotEpoch {
 }
 
 impl SnapshotEpoch {
-    /// Whether no write was noticed between the two reads.
+    /// Whether the cache was enabled and was not invalidated between the two reads.
     pub fn is_same(self, other: Self) -> bool {
         self.enabled && other.enabled && self.epoch == other.epoch
     }
 }
 
 impl Store {
-    /// Whether no write to an account's rulesets was noticed since they were read. Writes of this
-    /// node are noticed before they are acknowledged, writes of others with their notification.
+    /// Whether an account's rulesets were not invalidated since they were read. Writes of this node
+    /// invalidate them before they are acknowledged, writes of other nodes by their notification.
     pub fn is_current(&self, account: i64, epoch: SnapshotEpoch) -> bool {
         epoch.is_same(self.snapshot_epoch(account))
     }
 
-    /// Call it before reading the rulesets of an account. The epoch is taken first: disabling the
-    /// cache advances it, so an epoch from before a partition is never current after it.
+    /// The state of the cache, to be taken before the rulesets of an account are read. The epoch is
+    /// read before `enabled`: disabling the cache advances the epoch, so an epoch from before a
+    /// partition is never current after it.
     pub(super) fn snapshot_epoch(&self, account: i64) -> SnapshotEpoch {
         let epoch = self.cache.rules.epoch(&account);
         SnapshotEpoch { epoch, enabled: self.cache.is_enabled() }

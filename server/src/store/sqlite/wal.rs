@@ -1,9 +1,9 @@
 //! The write-ahead log (WAL) beside a database file: its size, and whether it belongs to the file.
 //!
 //! SQLite replays the log of a killed process over any file with the right name, also over a backup
-//! that was copied back. To recognise that, every generation of the log is marked: a checkpoint that
-//! empties the log makes the next writer choose new salts, and the first transaction after that
-//! stores the salt in the header of the database (`user_version`), together with that of the
+//! that was copied back. To recognise that, every generation of the log is marked: a checkpoint
+//! that empties the log makes the next writer choose new salts, and the first transaction after
+//! that stores the salt in the header of the database (`user_version`), together with that of the
 //! generation before (`application_id`). A log belongs to a file that has one of the two.
 
 use std::fs::File;
@@ -33,7 +33,7 @@ pub(super) struct Wal {
     marked: Option<u32>,
 }
 
-/// The mark of a generation: its salt, and what the header contained before.
+/// The mark of a generation: its salt, and the salt of the generation before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Mark {
     previous: u32,
@@ -87,8 +87,8 @@ impl Wal {
         Ok(previous)
     }
 
-    /// Begins a generation and empties the log into the file, which from then on differs from every
-    /// copy made before.
+    /// Begins a new generation and empties the log into the file, so that the file differs from
+    /// every copy made before.
     pub(super) fn begin_generation(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let current = read_pragma(connection, "user_version")?;
         connection.pragma_update(None, "user_version", current.cast_signed())?;
@@ -115,7 +115,7 @@ pub(super) fn truncate(connection: &Connection) -> rusqlite::Result<()> {
 /// Checks that the log beside a file, if any, belongs to it.
 ///
 /// # Errors
-/// What is wrong and how to fix it.
+/// If the log belongs to another file. The text says how to continue.
 pub(super) fn check(database: &Path) -> Result<(), String> {
     let wal = Wal::of(database);
     loop {
@@ -162,7 +162,7 @@ pub(super) fn open_without_log(database: &Path) -> rusqlite::Result<Connection> 
 }
 
 impl Wal {
-    /// Finds the mark of the log's generation; `None` if there is none or the log is empty.
+    /// Finds the mark of the log's generation. `None` if the log is missing, empty or not marked.
     fn read_mark(&self) -> io::Result<Option<Mark>> {
         let Ok(file) = File::open(&self.path) else { return Ok(None) };
         let length = file.metadata()?.len();
@@ -171,7 +171,7 @@ impl Wal {
         }
         let frame_bytes = FRAME_HEADER_BYTES + u64::from(read_u32(&file, 8)?);
         let salts = [read_u32(&file, 16)?, read_u32(&file, 20)?];
-        let mut found = None;
+        let mut last_mark = None;
         let mut frame = HEADER_BYTES;
         while frame + frame_bytes <= length
             && [read_u32(&file, frame + 8)?, read_u32(&file, frame + 12)?] == salts
@@ -183,12 +183,12 @@ impl Wal {
                     previous: read_u32(&file, page + 68)?,
                 };
                 if mark.current == salts[1] {
-                    found = Some(mark);
+                    last_mark = Some(mark);
                 }
             }
             frame += frame_bytes;
         }
-        Ok(found)
+        Ok(last_mark)
     }
 }
 

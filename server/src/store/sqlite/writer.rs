@@ -36,8 +36,8 @@ const VACUUM_PAGES: i64 = 1024;
 /// Runs until the queue is closed and empty.
 pub(super) fn run(connection: &Connection, mut wal: Wal, jobs: &Receiver<Job>, cache: &Cache) {
     let mut group = Vec::with_capacity(MAX_GROUP);
-    let mut seen = data_version(connection);
-    let mut maintained = Instant::now();
+    let mut last_version = data_version(connection);
+    let mut last_maintenance = Instant::now();
     loop {
         match jobs.recv_timeout(POLL_INTERVAL) {
             Ok(job) => {
@@ -54,13 +54,13 @@ pub(super) fn run(connection: &Connection, mut wal: Wal, jobs: &Receiver<Job>, c
             Err(RecvTimeoutError::Disconnected) => return,
         }
         let version = data_version(connection);
-        if version != seen {
-            seen = version;
+        if version != last_version {
+            last_version = version;
             cache.invalidate(&[Invalidation::Everything]);
         }
-        if maintained.elapsed() >= MAINTENANCE_INTERVAL {
+        if last_maintenance.elapsed() >= MAINTENANCE_INTERVAL {
             drop(maintain(connection, &mut wal));
-            maintained = Instant::now();
+            last_maintenance = Instant::now();
         }
     }
 }
@@ -130,7 +130,7 @@ fn write(
     statements: &[Statement],
 ) -> rusqlite::Result<rusqlite::Result<Vec<Rows>>> {
     if let [statement] = statements {
-        // A single statement is atomic by itself.
+        // A single statement is atomic without a savepoint.
         return Ok(super::run(connection, statement).map(|rows| vec![rows]));
     }
     execute(connection, "savepoint batch")?;
@@ -205,11 +205,11 @@ mod tests {
     #[test]
     fn when_the_transaction_fails_every_batch_fails() {
         let connection = open_numbers();
-        // SQLite does this itself when the disk is full.
-        let lost = sql("rollback", []);
+        // SQLite rolls back the transaction in the same way when the disk is full.
+        let rollback = sql("rollback", []);
         let outcomes = commit_all(
             &connection,
-            vec![job(vec![insert(1)]), job(vec![lost]), job(vec![insert(2)])],
+            vec![job(vec![insert(1)]), job(vec![rollback]), job(vec![insert(2)])],
         );
         assert!(outcomes.iter().all(Result::is_err));
         assert_eq!(stored(&connection), [0; 0]);
@@ -235,7 +235,8 @@ mod tests {
             assert_eq!(outcomes[0].1.is_ok(), is_ok);
             assert_eq!(cache.accounts.get("alice"), None);
             cache.accounts.insert("alice".into(), 7, epoch);
-            assert_eq!(cache.accounts.get("alice"), None, "a value read before is not cached");
+            let read_before = cache.accounts.get("alice");
+            assert_eq!(read_before, None, "a value read before the write is not cached");
         }
     }
 

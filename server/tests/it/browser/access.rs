@@ -1,4 +1,4 @@
-//! Accessibility: axe-core, and narrow screens.
+//! Browser tests of accessibility, with axe-core and on narrow screens.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,13 +12,13 @@ use crate::support::report_skipped;
 
 const AXE: &str = "axe-core@4.14.0";
 /// Runs every rule, including the one of WCAG 2.2 that axe disables by default.
-const RUN: &str = "axe.run(document, { rules: { 'target-size': { enabled: true } } }).then((found) => [
-    found.passes.length > 10,
-    found.violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html + node.failureSummary)]),
+const RUN: &str = "axe.run(document, { rules: { 'target-size': { enabled: true } } }).then((results) => [
+    results.passes.length > 10,
+    results.violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html + node.failureSummary)]),
 ])";
 
 #[test]
-fn axe_finds_nothing_on_any_page_in_light_or_dark() {
+fn axe_reports_no_violation_on_any_page_in_light_or_dark() {
     let axe = match axe() {
         Ok(axe) => axe,
         Err(reason) => return report_skipped("axe-core", &reason),
@@ -27,19 +27,19 @@ fn axe_finds_nothing_on_any_page_in_light_or_dark() {
         visit_all(fixture, async |page| {
             for scheme in ["light", "dark"] {
                 fixture.tab.prefer_color_scheme(scheme).await;
-                let found = fixture.tab.run(&axe, RUN).await;
-                assert_eq!(found, json!([true, []]), "{page}, {scheme}");
+                let result = fixture.tab.run(&axe, RUN).await;
+                assert_eq!(result, json!([true, []]), "{page}, {scheme}");
             }
         })
         .await;
     });
 }
 
-/// The overflow of the page and its fields to the right, in pixels.
+/// The horizontal overflow of the page and of its fields, in pixels.
 const HORIZONTAL_OVERFLOW: &str =
     "[document.documentElement, ...document.querySelectorAll('input, textarea')]
     .map((part) => part.scrollWidth - part.clientWidth).filter((beyond) => beyond > 0)";
-/// The overflow to the bottom.
+/// The vertical overflow of text areas, in pixels.
 const VERTICAL_OVERFLOW: &str = "[...document.querySelectorAll('textarea')]
     .map((part) => part.scrollHeight - part.clientHeight).filter((below) => below > 0)";
 

@@ -1,4 +1,4 @@
-//! The account page.
+//! Browser tests of the account page.
 
 use serde_json::Value;
 

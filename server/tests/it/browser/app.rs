@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
-use super::tab::PATIENCE;
+use super::tab::DEADLINE;
 use crate::support::browser::{form, with_query};
 
 /// RFC 7636, appendix B.
@@ -88,7 +88,7 @@ impl App {
     /// Waits for the next request to the redirect URI.
     pub(super) async fn next_callback(&self) -> Callback {
         let mut callbacks = self.callbacks.lock().await;
-        let callback = tokio::time::timeout(PATIENCE, callbacks.recv()).await;
+        let callback = tokio::time::timeout(DEADLINE, callbacks.recv()).await;
         callback.expect("the app receives a response in time").unwrap()
     }
 

@@ -53,14 +53,17 @@ impl Fixture {
         );
         let http = reqwest::Client::new();
         let pushrules = format!("{}/_matrix/client/v3/pushrules", self.server.url);
-        let loud = r#"["notify",{"set_tweak":"sound"},{"set_tweak":"highlight"}]"#;
+        let sound_and_highlight = r#"["notify",{"set_tweak":"sound"},{"set_tweak":"highlight"}]"#;
         for (rule, body) in [
-            ("global/content/sweets", &*format!(r#"{{"pattern":"cake","actions":{loud}}}"#)),
+            (
+                "global/content/sweets",
+                &*format!(r#"{{"pattern":"cake","actions":{sound_and_highlight}}}"#),
+            ),
             ("global/room/!bellringers:ring.example", r#"{"actions":[]}"#),
             ("global/sender/@bob:ring.example", r#"{"actions":["notify"]}"#),
             ("global/sender/@bob:ring.example/enabled", "false"),
             ("global/underride/.m.rule.message/enabled", "false"),
-            ("device/phone/override/work", &*format!(r#"{{"actions":{loud}}}"#)),
+            ("device/phone/override/work", &*format!(r#"{{"actions":{sound_and_highlight}}}"#)),
         ] {
             let put = http.put(format!("{pushrules}/{rule}")).bearer_auth(token.trim_end());
             assert!(

@@ -1,4 +1,4 @@
-//! The authorization flow from the app to the server and back.
+//! Browser tests of the authorization flow from the app to the server and back.
 
 use super::app::{PKCE, VERIFIER};
 use super::fixture::{Fixture, with_browser};
@@ -120,7 +120,7 @@ fn force_login_asks_for_the_password_in_a_live_session() {
 }
 
 #[test]
-fn a_wrong_password_is_reported_and_the_name_is_kept() {
+fn a_wrong_password_is_reported_and_the_name_stays_filled_in() {
     with_browser(async |fixture| {
         fixture.tab.goto(&fixture.app.start(&[])).await;
         fixture.sign_in_with("alice", "wrong").await;

@@ -1,4 +1,4 @@
-//! Visits every page.
+//! Opens every page, for tests that check all of them.
 
 use super::fixture::Fixture;
 
@@ -9,7 +9,7 @@ const CALLBACK: &str = "https://tusky.example/cb";
 /// Opens every page and calls `show` with its name.
 pub(super) async fn visit_all(fixture: &Fixture, mut show: impl AsyncFnMut(&str)) {
     let (tab, app) = (&fixture.tab, &fixture.app);
-    // Keeps the form_post page from submitting itself.
+    // Prevents the form_post page from submitting itself.
     tab.block_url("*/static/submit-*").await;
     tab.goto(&app.authorize_at(CALLBACK, &[("scope", "read write:statuses push")])).await;
     tab.find("#username").await;

@@ -1,9 +1,9 @@
-//! The language of the pages.
+//! Browser tests of the language of the pages.
 
 use super::fixture::with_browser;
 
 #[test]
-fn the_language_of_the_request_is_kept_in_the_session() {
+fn the_language_of_the_request_is_stored_in_the_session() {
     with_browser(async |fixture| {
         fixture.tab.goto(&fixture.app.start(&[("lang", "de")])).await;
         assert_eq!(fixture.tab.evaluate("document.documentElement.lang").await, "de");
@@ -12,7 +12,7 @@ fn the_language_of_the_request_is_kept_in_the_session() {
         fixture.tab.wait_for_text("Name oder Passwort ist falsch.").await;
         fixture.sign_in("alice").await;
         fixture.tab.wait_for_text("Tusky Zugang geben?").await;
-        // The session stores it, also for pages outside the request.
+        // The session stores the language, also for pages outside the authorization request.
         fixture.tab.goto(&format!("{}/oauth/account", fixture.server.url)).await;
         fixture.tab.wait_for_text("Dein Konto").await;
     });

@@ -1,4 +1,4 @@
-//! The pages without JavaScript.
+//! Browser tests of the pages without JavaScript.
 
 use super::fixture::with_browser;
 

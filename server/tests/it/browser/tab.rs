@@ -16,7 +16,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use url::{ParseError, Url};
 
 /// The timeout of every wait, long enough for a loaded machine.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const DEADLINE: Duration = Duration::from_secs(30);
 
 /// The runtime of the connection to the browser, which outlives the tests.
 pub(super) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
@@ -67,7 +67,7 @@ impl Tab {
 
     /// Waits for an element.
     pub(super) async fn find(&self, css: &str) -> Element {
-        let wait = self.client.wait().at_most(PATIENCE);
+        let wait = self.client.wait().at_most(DEADLINE);
         match wait.for_element(Locator::Css(css)).await {
             Ok(element) => element,
             Err(error) => panic!("{css}: {error}: {} {}", self.url().await, self.text().await),
@@ -97,7 +97,7 @@ impl Tab {
 
     /// Waits until the page contains a text.
     pub(super) async fn wait_for_text(&self, expected: &str) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + DEADLINE;
         loop {
             let text = self.text().await;
             if text.contains(expected) {

@@ -65,7 +65,8 @@ async fn a_chunked_body_is_rejected_when_it_becomes_too_large() {
     server.stop().await;
 }
 
-/// A proxy that reads another length than this server would pass on a hidden second request.
+/// If a proxy and this server read different lengths, a client can hide a second request in the
+/// body.
 #[tokio::test]
 async fn the_length_of_a_body_is_unambiguous() {
     let server = Server::with(Config::default()).await;

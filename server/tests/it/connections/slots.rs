@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-use super::{PATIENCE, SHORT, Server, read_until_closed};
+use super::{DEADLINE, SHORT, Server, read_until_closed};
 use crate::support::Process;
 use crate::support::process::belfry;
 use crate::support::service::config;
@@ -19,7 +19,7 @@ async fn exchange(stream: &mut TcpStream, path: &str) -> String {
     let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut response = [0; 4096];
-    let length = timeout(PATIENCE, stream.read(&mut response)).await.expect("a response").unwrap();
+    let length = timeout(DEADLINE, stream.read(&mut response)).await.expect("a response").unwrap();
     String::from_utf8_lossy(&response[..length]).into_owned()
 }
 
@@ -32,7 +32,7 @@ async fn wait_for_status(server: &Server, path: &str, status: u16) {
         if response.starts_with(&format!("HTTP/1.1 {status} ")) {
             return;
         }
-        assert!(start.elapsed() < PATIENCE, "{response}");
+        assert!(start.elapsed() < DEADLINE, "{response}");
     }
 }
 
@@ -138,7 +138,7 @@ async fn a_connection_is_closed_when_its_requests_are_rejected_repeatedly() {
             assert_eq!(read_until_closed(&mut stream).await, "");
             break;
         }
-        assert!(start.elapsed() < PATIENCE);
+        assert!(start.elapsed() < DEADLINE);
     }
     assert!(rejections >= 10, "{rejections}");
     server.stop().await;
@@ -197,7 +197,7 @@ async fn an_http_2_connection_is_closed_when_its_requests_are_rejected_repeatedl
     stream.write_all(&frames).await.unwrap();
     let mut received = Vec::new();
     let reading = stream.read_to_end(&mut received);
-    timeout(PATIENCE, reading).await.expect("the connection is closed").unwrap();
+    timeout(DEADLINE, reading).await.expect("the connection is closed").unwrap();
     let (mut types, mut rest) = (Vec::new(), &received[..]);
     while let Some((head, after)) = rest.split_at_checked(9) {
         types.push(head[3]);
@@ -238,7 +238,7 @@ async fn the_server_survives_a_lack_of_open_files_and_warns_of_it() {
     }
     let start = Instant::now();
     while !server.log().contains("accepting a connection failed") {
-        assert!(start.elapsed() < PATIENCE, "{}", server.log());
+        assert!(start.elapsed() < DEADLINE, "{}", server.log());
         tokio::task::yield_now().await;
     }
     drop(open);

@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::{PATIENCE, SHORT, Server, read_until_closed};
+use super::{DEADLINE, SHORT, Server, read_until_closed};
 use crate::support::Process;
 use crate::support::process::run;
 use crate::support::service::config;
@@ -131,8 +131,8 @@ async fn a_handshake_does_not_delay_the_shutdown() {
     let folder = tempfile::tempdir().unwrap();
     write_certificate(folder.path());
     let mut config = secure(&folder);
-    config.http.shutdown_timeout = PATIENCE * 30;
-    config.http.idle_timeout = PATIENCE * 30;
+    config.http.shutdown_timeout = DEADLINE * 30;
+    config.http.idle_timeout = DEADLINE * 30;
     let server = Server::with(config).await;
     let mut incomplete = server.connect().await;
     incomplete.write_all(INCOMPLETE_HELLO).await.unwrap();
@@ -158,7 +158,7 @@ async fn a_new_certificate_is_used_without_dropping_connections() {
     let mut fresh = loop {
         match connect(&server, &[&new], b"http/1.1").await {
             Ok(stream) => break stream,
-            Err(_) => assert!(start.elapsed() < PATIENCE, "the old certificate is still in use"),
+            Err(_) => assert!(start.elapsed() < DEADLINE, "the old certificate is still in use"),
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     };

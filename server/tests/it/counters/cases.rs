@@ -1,4 +1,4 @@
-//! The cases that both engines pass.
+//! Conformance cases for the engines that count requests.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use super::engine::{TestEngine, account, address, limit, remaining};
 pub(super) async fn the_301st_request_of_300_is_rejected(engine: TestEngine) {
     let limit = limit("account", 300, 300);
     let buckets = [account(&limit, 1)];
-    for left in (0..300).rev() {
+    for expected in (0..300).rev() {
         let decision = engine.check(&buckets).await;
-        assert_eq!((decision.is_admitted(), remaining(&decision)), (true, vec![left]));
+        assert_eq!((decision.is_admitted(), remaining(&decision)), (true, vec![expected]));
     }
     for _ in 0..3 {
         let decision = engine.check(&buckets).await;
@@ -43,8 +43,8 @@ pub(super) async fn a_window_ends_and_the_next_request_starts_another(engine: Te
     let limit = limit("account", 2, 1);
     let buckets = [account(&limit, 1)];
     for _ in 0..2 {
-        for left in [1, 0] {
-            assert_eq!(remaining(&engine.check(&buckets).await), [left]);
+        for expected in [1, 0] {
+            assert_eq!(remaining(&engine.check(&buckets).await), [expected]);
         }
         assert!(!engine.check(&buckets).await.is_admitted());
         engine.advance(Duration::from_millis(1100)).await;
@@ -85,8 +85,8 @@ pub(super) async fn a_peek_consumes_nothing_and_starts_no_window(engine: TestEng
 pub(super) async fn a_charge_counts_for_every_limit_with_quota_left(engine: TestEngine) {
     let (wide, narrow) = (limit("a", 3, 60), limit("b", 1, 60));
     let both = [account(&wide, 1), account(&narrow, 1)];
-    for left in [[2, 0], [1, 0], [0, 0], [0, 0]] {
-        assert_eq!(remaining(&engine.charge(&both).await), left);
+    for expected in [[2, 0], [1, 0], [0, 0], [0, 0]] {
+        assert_eq!(remaining(&engine.charge(&both).await), expected);
     }
 }
 
@@ -153,8 +153,8 @@ pub(super) async fn the_largest_limit_and_the_longest_window_are_counted(engine:
     assert_eq!(remaining(&engine.check(&buckets).await), [u32::MAX - 1]);
     let decision = engine.check(&buckets).await;
     assert_eq!(remaining(&decision), [u32::MAX - 2]);
-    let left = Timestamp::from(decision.statuses()[0].reset).duration_since(engine.now());
-    assert!((left.as_hours() - 366 * 24).abs() <= 1, "{left}");
+    let remaining_time = Timestamp::from(decision.statuses()[0].reset).duration_since(engine.now());
+    assert!((remaining_time.as_hours() - 366 * 24).abs() <= 1, "{remaining_time}");
 }
 
 pub(super) async fn a_request_without_limits_is_admitted(engine: TestEngine) {
@@ -251,9 +251,9 @@ pub(super) async fn concurrent_rejected_requests_with_shared_keys_consume_no_quo
             LimitKey::Account(_) => limit("account", 40, 300),
             _ => limit("ip", 50, 300),
         };
-        let left =
+        let decision =
             fresh.check(CountMode::Peek, &[Bucket { limit: &limit, key }], engine.now()).await;
-        assert_eq!(remaining(&left), [limit.requests() - count]);
+        assert_eq!(remaining(&decision), [limit.requests() - count]);
     }
 }
 

@@ -1,4 +1,4 @@
-//! An engine under test, and the clock it uses.
+//! A rate limit engine under test, and the clock it uses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -47,7 +47,7 @@ impl TestEngine {
         }
     }
 
-    /// The time. Redis uses its own clock, so for Redis real time passes.
+    /// The current time: simulated for memory, real for Redis, which has its own clock.
     pub(super) fn now(&self) -> Timestamp {
         let elapsed = match &self.redis {
             None => SignedDuration::from_millis(self.skipped.load(Ordering::Relaxed)),

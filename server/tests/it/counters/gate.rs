@@ -1,4 +1,4 @@
-//! A TCP proxy that forwards, withholds or disconnects.
+//! A TCP proxy in front of Redis that forwards bytes, withholds them or closes connections.
 
 use std::net::SocketAddr;
 
@@ -11,13 +11,14 @@ use tokio::task::JoinSet;
 pub(super) enum Gate {
     Open,
     /// Connections are accepted and bytes are read, but not forwarded.
-    Held,
+    Withholding,
     /// Connections are closed, and new ones are closed at once.
     Closed,
 }
 
-/// Starts a proxy to the server at `to`. Returns its address and its handle.
-pub(super) async fn before(to: String) -> (SocketAddr, watch::Sender<Gate>) {
+/// Starts a proxy to the server at `to`. Returns the address of the proxy, and the sender that
+/// opens and closes it.
+pub(super) async fn start_proxy(to: String) -> (SocketAddr, watch::Sender<Gate>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (handle, gate) = watch::channel(Gate::Open);

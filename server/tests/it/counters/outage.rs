@@ -20,7 +20,7 @@ fn now() -> Timestamp {
 async fn gated(timeout: Duration) -> Option<(Engine, watch::Sender<Gate>, String)> {
     let url = redis_url()?;
     let server = url.strip_prefix("redis://").unwrap().trim_end_matches('/').to_owned();
-    let (address, gate) = gate::before(server).await;
+    let (address, gate) = gate::start_proxy(server).await;
     let prefix = fresh_prefix();
     let engine = open(&format!("redis://{address}"), &prefix, timeout).await.unwrap();
     assert_eq!(engine.state().status, EngineStatus::Redis);
@@ -68,8 +68,8 @@ async fn counting_continues_and_returns_to_redis(outage: Gate) {
     assert_eq!(admitted(&engine, &limit, 1, 5).await, 0, "exhausted until the window ends");
     assert_eq!(admitted(&engine, &limit, 3, 1).await, 1);
     let other_node = connect(&redis_url().unwrap(), &prefix).await;
-    let seen = other_node.check(CountMode::Peek, &[account(&limit, 3)], now()).await;
-    assert_eq!(remaining(&seen), [29], "counted together again");
+    let peek = other_node.check(CountMode::Peek, &[account(&limit, 3)], now()).await;
+    assert_eq!(remaining(&peek), [29], "counted together again");
 }
 
 #[tokio::test]
@@ -79,13 +79,13 @@ async fn while_redis_is_stopped_counting_continues_locally() {
 
 #[tokio::test]
 async fn while_redis_is_slow_counting_continues_locally() {
-    counting_continues_and_returns_to_redis(Gate::Held).await;
+    counting_continues_and_returns_to_redis(Gate::Withholding).await;
 }
 
-/// A node admits the limit in Redis, and in addition only what it counted during the outage, which
-/// is not written back. Once a key is exhausted in either place, it stays exhausted.
+/// A node admits the limit in Redis, and in addition only the requests that it counted during the
+/// outage, which are not written back. A key that is exhausted in either engine stays exhausted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_outage_under_load_admits_the_limit_and_what_was_counted_locally() {
+async fn an_outage_under_load_admits_the_limit_and_the_requests_counted_locally() {
     let Some((engine, gate, _)) = gated(Duration::from_secs(30)).await else { return };
     let engine = Arc::new(engine);
     let send_all = async |requests: usize, expected: usize| {

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 
 use super::engine::{account, address, connect, fresh_prefix, limit, open, redis_url, remaining};
 
-async fn raw(url: &str) -> redis::aio::MultiplexedConnection {
+async fn raw_connection(url: &str) -> redis::aio::MultiplexedConnection {
     redis::Client::open(url).unwrap().get_multiplexed_async_connection().await.unwrap()
 }
 
@@ -29,12 +29,15 @@ async fn all_keys_are_in_one_slot_and_expire_with_their_window() {
     let name = Bucket { limit: &by_name, key: LimitKey::name_from(here, "{x}") };
     counters.check(CountMode::Check, &[name, address(&by_address, 1)], now()).await;
 
-    let mut redis = raw(&url).await;
+    let mut redis = raw_connection(&url).await;
     let tag = format!("{{{prefix}}}:");
     let name = format!("name:tried:192.0.2.1:#{}", Sha256Digest::of("{x}").to_text());
     for (rest, seconds) in [(name.as_str(), 300), ("ip:ip:192.0.2.1", 60)] {
-        let left = redis.pttl(format!("{tag}{rest}")).await.unwrap().raw();
-        assert!(left > seconds * 1000 - 5000 && left <= seconds * 1000, "{rest}: {left}");
+        let milliseconds = redis.pttl(format!("{tag}{rest}")).await.unwrap().raw();
+        assert!(
+            milliseconds > seconds * 1000 - 5000 && milliseconds <= seconds * 1000,
+            "{rest}: {milliseconds}"
+        );
     }
 }
 
@@ -43,7 +46,7 @@ async fn a_key_that_is_not_a_count_starts_again() {
     let Some(url) = redis_url() else { return };
     let prefix = fresh_prefix();
     let counters = connect(&url, &prefix).await;
-    let mut redis = raw(&url).await;
+    let mut redis = raw_connection(&url).await;
     let limit = limit("l", 3, 300);
     let texts = ["", "x", "-1", "1.5", "1e2", "007", "0", "99999999999", "nan"];
     for (id, text) in (1..).zip(texts) {
@@ -68,7 +71,7 @@ async fn a_count_without_an_expiry_gets_one() {
     let Some(url) = redis_url() else { return };
     let prefix = fresh_prefix();
     let counters = connect(&url, &prefix).await;
-    let mut redis = raw(&url).await;
+    let mut redis = raw_connection(&url).await;
     let limit = limit("l", 3, 60);
     let key = format!("{{{prefix}}}:l:account:=1");
     redis.set(&key, "3").await.unwrap();
@@ -82,13 +85,13 @@ async fn an_evicted_key_starts_from_0() {
     let Some(url) = redis_url() else { return };
     let prefix = fresh_prefix();
     let counters = connect(&url, &prefix).await;
-    let mut redis = raw(&url).await;
+    let mut redis = raw_connection(&url).await;
     let limit = limit("l", 3, 300);
     let buckets = [account(&limit, 1)];
     assert_eq!(remaining(&counters.check(CountMode::Check, &buckets, now()).await), [2]);
     redis.del(format!("{{{prefix}}}:l:account:=1")).await.unwrap();
-    for left in [2, 1, 0] {
-        assert_eq!(remaining(&counters.check(CountMode::Check, &buckets, now()).await), [left]);
+    for expected in [2, 1, 0] {
+        assert_eq!(remaining(&counters.check(CountMode::Check, &buckets, now()).await), [expected]);
     }
     assert!(!counters.check(CountMode::Check, &buckets, now()).await.is_admitted());
     assert_eq!(counters.state().status, EngineStatus::Redis);
@@ -103,11 +106,11 @@ async fn nodes_with_different_clocks_share_a_window() {
     let limit = limit("l", 4, 300);
     let buckets = [account(&limit, 1)];
     let hour = jiff::SignedDuration::from_hours(1);
-    for (counters, at, left) in
+    for (counters, at, expected) in
         [(&one, now(), 3), (&other, now() + hour, 2), (&one, now() - hour, 1), (&other, now(), 0)]
     {
         let decision = counters.check(CountMode::Check, &buckets, at).await;
-        assert_eq!(remaining(&decision), [left], "{at}");
+        assert_eq!(remaining(&decision), [expected], "{at}");
         let end = jiff::Timestamp::from(decision.statuses()[0].reset).duration_since(at);
         assert!(end <= jiff::SignedDuration::from_secs(301), "{at}: {end}");
     }
@@ -133,13 +136,13 @@ async fn a_restart_does_not_reset_counts() {
 async fn a_script_that_the_server_lost_is_sent_again() {
     let Some(url) = redis_url() else { return };
     let counters = connect(&url, &fresh_prefix()).await;
-    let mut redis = raw(&url).await;
+    let mut redis = raw_connection(&url).await;
     let limit = limit("l", 9, 60);
-    for left in [8, 7, 6] {
+    for expected in [8, 7, 6] {
         let _: () = redis::cmd("SCRIPT").arg("FLUSH").query_async(&mut redis).await.unwrap();
         assert_eq!(
             remaining(&counters.check(CountMode::Check, &[account(&limit, 1)], now()).await),
-            [left]
+            [expected]
         );
     }
     assert_eq!(
@@ -153,7 +156,7 @@ async fn a_key_that_is_known_to_be_exhausted_is_rejected_without_a_query() {
     let Some(url) = redis_url() else { return };
     let prefix = fresh_prefix();
     let counters = connect(&url, &prefix).await;
-    let mut redis = raw(&url).await;
+    let mut redis = raw_connection(&url).await;
     let limit = limit("l", 2, 60);
     let buckets = [account(&limit, 1)];
     for admitted in [true, true, false] {
@@ -224,7 +227,7 @@ async fn in_a_cluster_the_node_of_the_slot_is_found() {
     assert_eq!(counters.state().status, EngineStatus::Redis);
     let limit = limit("l", 9, 60);
     counters.check(CountMode::Check, &[account(&limit, 1)], now()).await;
-    let seen =
+    let peek =
         connect(&url, &prefix).await.check(CountMode::Peek, &[account(&limit, 1)], now()).await;
-    assert_eq!(remaining(&seen), [8]);
+    assert_eq!(remaining(&peek), [8]);
 }

@@ -122,18 +122,19 @@ async fn an_index_that_overflows_repeatedly_gives_the_same_results() {
         for (first, many) in
             (0..PEOPLE).flat_map(|first| (1..=PEOPLE).map(move |many| (first, many)))
         {
-            let places = (0..many).map(|number| (first + number) % PEOPLE);
-            let requested: Vec<String> = places.clone().map(|place| names[place].clone()).collect();
-            let mut found: Vec<(String, bool)> = Vec::new();
+            let indices = (0..many).map(|number| (first + number) % PEOPLE);
+            let requested: Vec<String> =
+                indices.clone().map(|index| names[index].clone()).collect();
+            let mut actual: Vec<(String, bool)> = Vec::new();
             for (rule, users) in product.groups(&request(&requested)).await {
                 let quiet = rule.as_deref() == Some("cake");
-                found.extend(users.into_iter().map(|user| (user, quiet)));
+                actual.extend(users.into_iter().map(|user| (user, quiet)));
             }
             let mut expected: Vec<_> =
-                places.map(|place| (user_id(&names[place]), place < 8)).collect();
-            found.sort();
+                indices.map(|index| (user_id(&names[index]), index < 8)).collect();
+            actual.sort();
             expected.sort();
-            assert_eq!(found, expected, "{bytes} bytes, {many} from {first}");
+            assert_eq!(actual, expected, "{bytes} bytes, {many} from {first}");
         }
     }
 }

@@ -23,7 +23,7 @@ fn explain(folder: &Path, more: &[&str]) -> String {
 }
 
 #[test]
-fn the_walk_is_printed_with_a_line_for_each_rule() {
+fn an_explanation_is_printed_with_a_line_for_each_rule() {
     let folder = with_account();
     let output = explain(folder.path(), &["--member-count", "5"]);
     let lines: Vec<&str> = output.lines().collect();

@@ -121,16 +121,16 @@ async fn users_without_rules_on_this_server_are_omitted() {
             { "user_id": "@in_\0:ring.example" }, { "user_id": "@in_ann" },
         ],
     });
-    let both = group(".m.rule.message", &["in_ann", "product", "in_off"]);
-    assert_eq!(product.groups(&body).await, [both]);
+    let three = group(".m.rule.message", &["in_ann", "product", "in_off"]);
+    assert_eq!(product.groups(&body).await, [three]);
 
     service.store().set_account_disabled_at(off.id, Some(service.now())).await.unwrap();
     let others = group(".m.rule.message", &["in_ann", "product"]);
     assert_eq!(product.groups(&body).await, [others]);
 
     service.add_account("in_nobody").await;
-    let found = group(".m.rule.message", &["in_ann", "product", "in_nobody"]);
-    assert_eq!(product.groups(&body).await, [found]);
+    let with_new = group(".m.rule.message", &["in_ann", "product", "in_nobody"]);
+    assert_eq!(product.groups(&body).await, [with_new]);
 }
 
 #[tokio::test]

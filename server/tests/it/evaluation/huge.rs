@@ -13,14 +13,16 @@ use crate::support::process::run_successfully;
 
 const MEMBERS: u32 = 100_000;
 
-/// A small cache: the rules of the members are many times as large.
+/// Settings with a small cache. The rules of the members are many times as large.
 const SETTINGS: &str = "base_url = 'https://ring.example'\nlimits.mode = 'off'\n\
     [store]\ncache_bytes = 8388608\n";
 
-/// In MiB. It takes about 100; with the rules of all members in memory it would be over 300.
+/// The maximum memory for 100,000 members, in MiB. The server takes about 100; with the rules of
+/// all members in memory it would take over 300.
 const MAX_FOR_THE_ROOM: u64 = 200;
 
-/// In MiB. It takes about 200, most of it while the list of 1,118,471 members grows.
+/// The maximum memory for a body of the maximum size, in MiB. The server takes about 200, most of
+/// it while the list of 1,118,471 members grows.
 const MAX_FOR_A_FULL_BODY: u64 = 400;
 
 fn name(number: u32) -> String {
@@ -87,7 +89,8 @@ async fn evaluate(server: &Process, body: String) -> (u16, String) {
     (response.status().as_u16(), response.text().await.unwrap())
 }
 
-/// In MiB. It takes about 100; rules parsed into single wildcards would take 800.
+/// The maximum memory for rules of the maximum size, in MiB. The server takes about 100; rules
+/// parsed into single wildcards would take 800.
 const MAX_FOR_LARGE_RULES: u64 = 250;
 
 /// Rules of the maximum size, which would take many times their size in a parsed form.

@@ -14,7 +14,7 @@ use crate::support::{Process, report_skipped};
 const GUIDE: &str = include_str!("../../../../docs/gateway.md");
 
 /// Belfry, a protected server, the proxy in front of it, and an access token of Alice.
-struct Gate {
+struct Gateway {
     belfry: Process,
     upstream: Upstream,
     port: u16,
@@ -23,13 +23,14 @@ struct Gate {
     _folder: TempDir,
 }
 
-impl Gate {
-    /// Starts them with a code block of the guide, in which `own` is the address of the proxy. The
-    /// checks have these options. `None` when the proxy is not installed.
+impl Gateway {
+    /// Starts all of them. The proxy is configured with the code block of the guide in this
+    /// language, and its checks have these options. `listen` is the text of the block with the
+    /// proxy's address, and its replacement. `None` when the proxy is not installed.
     async fn start(
         language: &str,
         options: &str,
-        own: (&str, impl FnOnce(u16) -> String),
+        listen: (&str, impl FnOnce(u16) -> String),
         start: impl FnOnce(u16, &str) -> Result<Proxy, EngineError>,
     ) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
@@ -46,7 +47,7 @@ impl Gate {
         let block = block
             .replace("/gateway/check?", "/gateway/check")
             .replace("/gateway/check", &format!("/gateway/check?{options}"))
-            .replace(own.0, &(own.1)(port))
+            .replace(listen.0, &(listen.1)(port))
             .replace("127.0.0.1:8080", belfry.url.strip_prefix("http://").unwrap())
             .replace("127.0.0.1:3000", &upstream.address);
         let proxy = match start(port, &block) {
@@ -63,11 +64,11 @@ impl Gate {
 
     async fn send(
         &self,
-        what: &str,
+        target: &str,
         token: Option<&str>,
         headers: &[(&str, &str)],
     ) -> reqwest::Response {
-        let (method, path) = what.split_once(' ').unwrap();
+        let (method, path) = target.split_once(' ').unwrap();
         let url = format!("http://127.0.0.1:{}{path}", self.port);
         let mut request = reqwest::Client::new().request(method.parse().unwrap(), url);
         if let Some(token) = token {
@@ -94,12 +95,12 @@ impl Gate {
         post("/oauth/token", &fields).await["access_token"].as_str().unwrap().to_owned()
     }
 
-    /// Asserts what every proxy must do.
+    /// Asserts the behaviour that every proxy must have.
     async fn verify(self) {
         const UPLOAD: &str = "POST /api/v1/media";
         let token = Some(self.token.as_str());
-        let made_up = [("x-account-id", "1"), ("x-app-id", "1"), ("x-scopes", "admin")];
-        let passed = self.send("POST /api/v1/media?a=b", token, &made_up).await;
+        let forged = [("x-account-id", "1"), ("x-app-id", "1"), ("x-scopes", "admin")];
+        let passed = self.send("POST /api/v1/media?a=b", token, &forged).await;
         assert_eq!(passed.status(), 200);
         let identity = passed.text().await.unwrap();
         let (account, rest) = identity.split_once('|').unwrap();
@@ -117,8 +118,8 @@ impl Gate {
         }
         self.upstream.reset();
 
-        for bad in [None, Some("made-up")] {
-            assert_eq!(self.send(UPLOAD, bad, &made_up).await.status(), 401);
+        for invalid in [None, Some("made-up")] {
+            assert_eq!(self.send(UPLOAD, invalid, &forged).await.status(), 401);
         }
         assert_eq!(self.upstream.hits(), 0);
 
@@ -142,24 +143,24 @@ impl Gate {
         self.belfry.signal("KILL");
         let status = self.send("GET /x", token, &[]).await.status();
         assert!(status.is_server_error() || status == 403, "{status}");
-        assert_eq!(self.upstream.hits(), 30, "without a check nothing passes");
+        assert_eq!(self.upstream.hits(), 30, "no request passes without a check");
     }
 }
 
 /// nginx with the configuration of the guide.
-async fn nginx(options: &str) -> Option<Gate> {
-    let own = ("listen 80;", |port| format!("listen 127.0.0.1:{port};"));
-    Gate::start("nginx", options, own, |port, block| {
-        let around = "access_log off; client_body_temp_path body;";
-        Proxy::nginx(port, &format!("events {{}} http {{ {around} {block} }}"))
+async fn nginx(options: &str) -> Option<Gateway> {
+    let listen = ("listen 80;", |port| format!("listen 127.0.0.1:{port};"));
+    Gateway::start("nginx", options, listen, |port, block| {
+        let directives = "access_log off; client_body_temp_path body;";
+        Proxy::nginx(port, &format!("events {{}} http {{ {directives} {block} }}"))
     })
     .await
 }
 
 /// Caddy with the configuration of the guide.
-async fn caddy(options: &str) -> Option<Gate> {
-    let own = ("example.org {", |port| format!("http://127.0.0.1:{port} {{"));
-    Gate::start("caddyfile", options, own, |port, block| {
+async fn caddy(options: &str) -> Option<Gateway> {
+    let listen = ("example.org {", |port| format!("http://127.0.0.1:{port} {{"));
+    Gateway::start("caddyfile", options, listen, |port, block| {
         Proxy::caddy(port, &format!("{{\nadmin off\n}}\n{block}"))
     })
     .await
@@ -167,35 +168,35 @@ async fn caddy(options: &str) -> Option<Gate> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn proxies_pass_app_tokens_only_with_that_option() {
-    for gate in [nginx("scope=read&app=allow").await, caddy("scope=read&app=allow").await] {
-        let Some(gate) = gate else { continue };
-        let app = gate.app_token().await;
-        let made_up = [("x-account-id", "1"), ("x-app-id", "1"), ("x-scopes", "admin")];
+    for gateway in [nginx("scope=read&app=allow").await, caddy("scope=read&app=allow").await] {
+        let Some(gateway) = gateway else { continue };
+        let app = gateway.app_token().await;
+        let forged = [("x-account-id", "1"), ("x-app-id", "1"), ("x-scopes", "admin")];
         for (uri, status) in [("/x", 200), ("/x?a=b&scope=x", 200), ("/x?app=allow", 403)] {
-            let response = gate.send(&format!("GET {uri}"), Some(&app), &made_up).await;
+            let response = gateway.send(&format!("GET {uri}"), Some(&app), &forged).await;
             assert_eq!(response.status(), status, "{uri}");
             let identity = response.text().await.unwrap();
             if status == 200 {
-                let nobody = ["|", "-|"].iter().any(|nobody| identity.starts_with(nobody));
-                assert!(nobody && identity.ends_with("|read"), "{identity}");
+                let lacks_account = ["|", "-|"].iter().any(|empty| identity.starts_with(empty));
+                assert!(lacks_account && identity.ends_with("|read"), "{identity}");
             }
         }
-        assert_eq!(gate.send("GET /x", Some(&gate.token), &[]).await.status(), 200);
+        assert_eq!(gateway.send("GET /x", Some(&gateway.token), &[]).await.status(), 200);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nginx_checks_every_request() {
-    let Some(gate) = nginx("").await else { return };
-    let passed = gate.send("GET /x", Some(&gate.token), &[]).await;
-    assert_eq!(passed.headers()["x-ratelimit-limit"], "300", "nginx passes the headers on");
-    gate.upstream.reset();
-    gate.verify().await;
+    let Some(gateway) = nginx("").await else { return };
+    let passed = gateway.send("GET /x", Some(&gateway.token), &[]).await;
+    assert_eq!(passed.headers()["x-ratelimit-limit"], "300", "nginx forwards the headers");
+    gateway.upstream.reset();
+    gateway.verify().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn caddy_checks_every_request() {
-    if let Some(gate) = caddy("").await {
-        gate.verify().await;
+    if let Some(gateway) = caddy("").await {
+        gateway.verify().await;
     }
 }

@@ -26,19 +26,19 @@ def hidden(page, action):
     return dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]+)"', form))
 
 
-def agree(url, name, password):
+def approve(url, name, password):
     """Signs in and approves the request as in a browser; returns the last response."""
     browser, server = requests.Session(), "http://" + urlsplit(url).netloc
     page = browser.get(url)
     form = hidden(page, "/oauth/sign_in") | {"username": name, "password": password}
     page = browser.post(server + "/oauth/sign_in", data=form)
     form = hidden(page, "/oauth/authorize") | {"decision": "allow"}
-    answer = browser.post(server + "/oauth/authorize", data=form, allow_redirects=False)
-    assert answer.status_code == 303, answer.text
-    if answer.headers["location"].startswith("/"):
-        answer = browser.get(server + answer.headers["location"])
-        assert answer.status_code == 200, answer.text
-    return answer
+    response = browser.post(server + "/oauth/authorize", data=form, allow_redirects=False)
+    assert response.status_code == 303, response.text
+    if response.headers["location"].startswith("/"):
+        response = browser.get(server + response.headers["location"])
+        assert response.status_code == 200, response.text
+    return response
 
 
 def rejects(error, call):
@@ -56,7 +56,7 @@ def administer(url, name, password):
     client_id, secret = Mastodon.create_app("Admin", scopes=scopes, redirect_uris=CALLBACK, api_base_url=url)
     admin = Mastodon(client_id, secret, api_base_url=url, version_check_mode="created")
     asked = admin.auth_request_url(redirect_uris=CALLBACK, scopes=scopes, allow_http=True)
-    (code,) = parse_qs(urlsplit(agree(asked, name, password).headers["location"]).query)["code"]
+    (code,) = parse_qs(urlsplit(approve(asked, name, password).headers["location"]).query)["code"]
     admin.log_in(code=code, redirect_uri=CALLBACK, scopes=scopes, allow_http=True)
     assert admin.me().role.name == "Admin"
 
@@ -103,42 +103,42 @@ def main(url, name, password):
     assert app.verify_minimum_version("4.3.0")
     assert app.instance().title and app.instance_v1().uri and app.instance_nodeinfo().version == "2.0"
 
-    asked = app.auth_request_url(redirect_uris=CALLBACK, scopes=SCOPES, state="s", allow_http=True)
-    answer = parse_qs(urlsplit(agree(asked, name, password).headers["location"]).query)
-    assert answer["state"] == ["s"], answer
-    (code,) = answer["code"]
+    request_url = app.auth_request_url(redirect_uris=CALLBACK, scopes=SCOPES, state="s", allow_http=True)
+    response = parse_qs(urlsplit(approve(request_url, name, password).headers["location"]).query)
+    assert response["state"] == ["s"], response
+    (code,) = response["code"]
     token = app.log_in(code=code, redirect_uri=CALLBACK, scopes=SCOPES, allow_http=True)
     assert app.account_verify_credentials().username == name
     assert app.app_verify_credentials().name == "Interop"
     try:
         app.log_in(code=code, redirect_uri=CALLBACK, scopes=SCOPES, allow_http=True)
-        raise AssertionError("a code was spent twice")
+        raise AssertionError("a code was redeemed twice")
     except MastodonIllegalArgumentError:
         pass
     try:
         app.account_verify_credentials()
-        raise AssertionError("the token of a code that was spent twice is still good")
+        raise AssertionError("the token of a code that was redeemed twice is still valid")
     except MastodonUnauthorizedError:
         pass
 
     # Out of band. Mastodon.py sends `state` and `lang` as the word None.
-    asked = app.auth_request_url(scopes=SCOPES, allow_http=True)
-    (code,) = re.findall(r'id="code"[^>]*>([^<]+)<', agree(asked, name, password).text)
+    request_url = app.auth_request_url(scopes=SCOPES, allow_http=True)
+    (code,) = re.findall(r'id="code"[^>]*>([^<]+)<', approve(request_url, name, password).text)
     token = app.log_in(code=code, scopes=SCOPES, allow_http=True)
     again = Mastodon(client_id, secret, access_token=token, api_base_url=url)
     assert again.me().acct == name
     again.revoke_access_token(allow_http=True)
     try:
         Mastodon(access_token=token, api_base_url=url).me()
-        raise AssertionError("a revoked token is still good")
+        raise AssertionError("a revoked token is still valid")
     except MastodonUnauthorizedError:
         pass
 
     carol = Mastodon(client_id, secret, api_base_url=url)
-    refused, why = carol.create_account(
+    account, error = carol.create_account(
         name, "correct horse", "carol@example.org", agreement=True, scopes=SCOPES, return_detailed_error=True
     )
-    assert refused is None and why.details.username[0].error == "ERR_TAKEN", why
+    assert account is None and error.details.username[0].error == "ERR_TAKEN", error
     carol.create_account("carol", "correct horse", "carol@example.org", agreement=True, scopes=SCOPES)
     assert carol.me().username == "carol"
     administer(url, name, password)

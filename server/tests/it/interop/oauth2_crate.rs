@@ -1,4 +1,4 @@
-//! The `oauth2` crate, on top of reqwest.
+//! Interoperability with the client of the `oauth2` crate, with reqwest as its HTTP client.
 
 use oauth2::basic::{BasicClient, BasicErrorResponseType};
 use oauth2::{
@@ -48,8 +48,8 @@ async fn approve(home: &Home, url: &str) -> (AuthorizationCode, String) {
     let mut browser = Browser::over_http(&home.server.url);
     let page = browser.get(url.strip_prefix(&home.server.url).unwrap()).await;
     let fields = [("username", "alice"), ("password", &*home.password)];
-    let welcome = browser.submit(&page, "/oauth/sign_in", &fields).await;
-    let page = browser.follow(&welcome).await;
+    let signed_in = browser.submit(&page, "/oauth/sign_in", &fields).await;
+    let page = browser.follow(&signed_in).await;
     let mut parameters = browser.decide(&page, "allow").await.redirected(CALLBACK);
     (
         AuthorizationCode::new(parameters.remove("code").unwrap()),

@@ -1,4 +1,4 @@
-//! The request and response types of ruma's client API.
+//! Interoperability with the request and response types of ruma's client API.
 
 use std::borrow::Cow;
 
@@ -75,8 +75,8 @@ impl Client {
 
     /// The ids of the user's own content rules, in order.
     async fn content(&self) -> Vec<String> {
-        let own = self.rules().await.content.into_iter().filter(|rule| !rule.default);
-        own.map(|rule| rule.rule_id).collect()
+        let user_rules = self.rules().await.content.into_iter().filter(|rule| !rule.default);
+        user_rules.map(|rule| rule.rule_id).collect()
     }
 
     async fn put_content(&self, rule_id: &str, before: Option<&str>, after: Option<&str>) {
@@ -144,8 +144,8 @@ async fn ruma_creates_orders_enables_changes_and_deletes_rules() {
     assert_eq!(client.content().await, ["tea", "cake"]);
     let not_found = (404, "M_NOT_FOUND".to_owned());
     assert_eq!(client.send(read).await.unwrap_err(), not_found);
-    let gone = delete_pushrule::v3::Request::new(kind, id());
-    assert_eq!(client.send(gone).await.unwrap_err(), not_found);
+    let second_delete = delete_pushrule::v3::Request::new(kind, id());
+    assert_eq!(client.send(second_delete).await.unwrap_err(), not_found);
 }
 
 #[tokio::test]

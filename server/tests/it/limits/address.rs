@@ -1,4 +1,4 @@
-//! The address of the client: behind proxies, and in IPv6.
+//! Rate limits by client address: behind proxies, and in IPv6.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ async fn an_ipv6_48_has_eight_times_the_limit_of_a_64() {
     assert_eq!(rejected.status, 429);
     assert_eq!(rejected.header("x-ratelimit-limit"), "24");
     assert!(rejected.header("ratelimit-policy").contains("\"ip-48\";q=24"), "{rejected:?}");
-    // A rejected request consumes nothing, also not of the /64.
+    // A request that the /48 rejects does not count for its /64 either.
     assert!(rejected.header("ratelimit").contains("\"ip\";r=3"), "{rejected:?}");
     assert!(is_admitted(&at("2001:db8:2:1::1"), "GET /x").await, "another /48");
 }
@@ -154,9 +154,9 @@ async fn only_the_configured_header_of_a_proxy_is_trusted() {
 async fn an_unconfigured_proxy_causes_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let secure = ["--base-url", "https://ring.example"];
-    let doubt = "without its address in trusted_proxies they all share one rate limit";
+    let at_startup = "without its address in trusted_proxies they all share one rate limit";
     let server = Process::start(folder.path(), &secure);
-    assert!(server.log().contains(doubt), "{}", server.log());
+    assert!(server.log().contains(at_startup), "{}", server.log());
 
     let send = async |server: &Process| {
         let client = reqwest::Client::new();

@@ -30,17 +30,17 @@ async fn an_address_has_25_sign_in_attempts_in_5_minutes() {
 }
 
 #[tokio::test]
-async fn failed_attempts_elsewhere_lock_nobody_out() {
+async fn failed_attempts_from_one_address_do_not_lock_out_another_address() {
     let service = Service::start().await;
     let (here, elsewhere) = (guard(&service, 1), guard(&service, 2));
-    let mut tried = 0;
+    let mut attempts = 0;
     for _ in 0..20 {
         while elsewhere.sign_in("Alice").await.is_ok() {
-            tried += 1;
+            attempts += 1;
         }
         service.clock.advance(300);
     }
-    assert!((25..100).contains(&tried), "{tried} guesses in 100 minutes");
+    assert!((25..100).contains(&attempts), "{attempts} guesses in 100 minutes");
     assert!(here.sign_in("alice").await.is_ok());
 }
 
@@ -48,14 +48,14 @@ async fn failed_attempts_elsewhere_lock_nobody_out() {
 async fn a_name_has_25_attempts_per_hour_and_address_in_any_spelling() {
     let service = Service::start().await;
     let here = guard(&service, 1);
-    let mut tried = 0;
+    let mut attempts = 0;
     for round in 0..11 {
         for name in ["alice", "ALICE", " Alice "] {
-            tried += usize::from(here.sign_in(name).await.is_ok());
+            attempts += usize::from(here.sign_in(name).await.is_ok());
         }
         service.clock.advance(if round < 10 { 300 } else { 0 });
     }
-    assert_eq!(tried, 25);
+    assert_eq!(attempts, 25);
     assert!(here.sign_in("bob").await.is_ok(), "other names are admitted");
 }
 
@@ -94,7 +94,7 @@ async fn correct_passwords_are_not_limited_and_wrong_ones_are() {
         assert_eq!(login("wrong").await, 403);
     }
     assert_eq!(login("wrong").await, 429);
-    assert_eq!(login("correct horse alice").await, 429, "no more guesses");
+    assert_eq!(login("correct horse alice").await, 429, "a correct guess is rejected too");
 }
 
 #[tokio::test]

@@ -51,7 +51,6 @@ async fn error_responses_have_the_headers_too() {
     }
 }
 
-/// Ties are resolved by the latest reset.
 #[tokio::test]
 async fn of_equally_close_limits_the_one_with_the_later_reset_is_reported() {
     let service = Service::start().await;
@@ -111,7 +110,7 @@ async fn metrics_report_each_limit_by_name() {
         "belfry_rate_limit_keys 3",
         "belfry_rate_limit_evicted_keys_total 0",
     ] {
-        assert!(metrics.lines().any(|found| found == line), "{line}\n{metrics}");
+        assert!(metrics.lines().any(|metric| metric == line), "{line}\n{metrics}");
     }
     assert!(!metrics.contains("redis"), "Redis is not configured");
 }

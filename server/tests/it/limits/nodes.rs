@@ -35,8 +35,8 @@ async fn three_nodes_admit_exactly_300_requests_of_one_key() {
         clients.spawn(async move {
             let mut admitted = 0;
             for _ in 0..10 {
-                let any = RandomState::new().hash_one(number) % 3;
-                let url = &urls[usize::try_from(any).unwrap()];
+                let random = RandomState::new().hash_one(number) % 3;
+                let url = &urls[usize::try_from(random).unwrap()];
                 let status = client.get(url).send().await.unwrap().status();
                 assert!(status == 404 || status == 429, "{status}");
                 admitted += usize::from(status == 404);

@@ -1,4 +1,4 @@
-//! Redis stopped, frozen and restarted under load.
+//! Redis is stopped, paused and restarted under load.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,8 +10,8 @@ use tokio::task::JoinSet;
 use super::nodes::{node, own_redis};
 use crate::support::Process;
 
-/// Far more than reconnecting takes on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// A time far longer than a reconnection takes on a busy machine.
+const DEADLINE: Duration = Duration::from_mins(1);
 
 type Action = fn(&mut Redis);
 
@@ -39,14 +39,14 @@ impl Load {
 
     async fn wait_for_progress(&self) {
         let before = self.responses.load(Ordering::Relaxed);
-        until(async || self.responses.load(Ordering::Relaxed) > before + 50).await;
+        wait_until(async || self.responses.load(Ordering::Relaxed) > before + 50).await;
     }
 }
 
-async fn until(mut done: impl AsyncFnMut() -> bool) {
-    let began = Instant::now();
+async fn wait_until(mut done: impl AsyncFnMut() -> bool) {
+    let start = Instant::now();
     while !done().await {
-        assert!(began.elapsed() < PATIENCE, "timed out");
+        assert!(start.elapsed() < DEADLINE, "timed out");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -57,7 +57,7 @@ async fn get(server: &Process, path: &str) -> String {
 }
 
 async fn has_metric(server: &Process, line: &str) -> bool {
-    get(server, "/metrics").await.lines().any(|found| found == line)
+    get(server, "/metrics").await.lines().any(|other| other == line)
 }
 
 /// The number of requests of one client, out of `requests`, that are admitted.
@@ -72,7 +72,7 @@ pub(super) async fn admitted(server: &Process, client: &str, requests: usize) ->
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_outage_under_load_rejects_nobody_and_lifts_no_limit() {
+async fn an_outage_under_load_rejects_no_request_and_lifts_no_limit() {
     let Some(mut redis) = own_redis() else { return };
     let settings = "\
 trusted_proxies = ['127.0.0.1']
@@ -97,7 +97,7 @@ rows.ip = { requests = 20 }
     for (number, (client, begin, end)) in outages.into_iter().enumerate() {
         let logged = |text: &str| server.log().matches(text).count();
         begin(&mut redis);
-        until(async || has_metric(&server, "belfry_redis_up 0").await).await;
+        wait_until(async || has_metric(&server, "belfry_redis_up 0").await).await;
         load.wait_for_progress().await;
         assert!(logged("Redis unavailable, using local counters") > number);
         let ready = reqwest::get(format!("{}/readyz", server.url)).await.unwrap();
@@ -114,7 +114,7 @@ rows.ip = { requests = 20 }
         }
 
         end(&mut redis);
-        until(async || has_metric(&server, "belfry_redis_up 1").await).await;
+        wait_until(async || has_metric(&server, "belfry_redis_up 1").await).await;
         load.wait_for_progress().await;
         assert!(get(&server, "/readyz").await.contains("\"redis\":\"ok\""));
         assert_eq!(admitted(&server, client, 3).await, 0, "exhausted until the window ends");

@@ -69,7 +69,7 @@ the settings are valid
 fn config_check_reports_errors_with_their_line() {
     let folder = tempfile::tempdir().unwrap();
     for (text, expected) in [
-        ("[limits.rows]\nmdia = false", "mdia: there is no such limit"),
+        ("[limits.rows]\nmdia = false", "mdia: unknown limit"),
         ("[limits.rows.media]\nrequests = -1", "line 2"),
         (
             "[limits.rows.media]\nrequets = 1",
@@ -95,7 +95,7 @@ fn config_check_reports_errors_with_their_line() {
 }
 
 #[tokio::test]
-async fn a_replaced_table_keeps_the_counts() {
+async fn replacing_the_table_preserves_the_counts() {
     let service = Service::start().await;
     let alice = service.user("alice").await;
     let replace = |rows: &str| {

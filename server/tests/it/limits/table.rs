@@ -1,4 +1,5 @@
-//! Which requests are counted, under which key, and how many are admitted.
+//! The limit table over HTTP: which requests are counted, under which key, and how many are
+//! admitted.
 
 use belfry::clock::Clock;
 use belfry::config::{Config, LimitMode};
@@ -59,7 +60,7 @@ async fn an_account_uploads_30_media_in_30_minutes() {
 }
 
 #[tokio::test]
-async fn deletes_and_unreblogs_share_30() {
+async fn deletes_and_unreblogs_share_a_limit_of_30() {
     let service = Service::start().await;
     let alice = service.user("alice").await;
     for id in 0..15 {
@@ -116,8 +117,8 @@ async fn every_method_is_counted_once_and_overrides_are_ignored() {
     let alice = service.user("alice").await;
     for (number, method) in ["GET", "HEAD", "OPTIONS", "PATCH", "BREW"].iter().enumerate() {
         let response = alice.send(&format!("{method} /x"), "").await;
-        let left = (299 - number).to_string();
-        assert_eq!(response.header("x-ratelimit-remaining"), left, "{method}");
+        let remaining = (299 - number).to_string();
+        assert_eq!(response.header("x-ratelimit-remaining"), remaining, "{method}");
     }
     let overriding = alice.with("x-http-method-override", "GET");
     assert_eq!(admitted(&overriding, "POST /api/v1/media?_method=get", 31).await, 30);
@@ -147,8 +148,8 @@ async fn invalid_tokens_count_for_their_address_and_never_for_an_account() {
     let token = belfry_core::secret::SplitToken::parse(revoked.token()).unwrap().hashed().lookup;
     service.store().revoke_token(token, service.now()).await.unwrap();
     let made_up = service.anonymous().at(address(3)).with_token("made-up");
-    for bad in [revoked, made_up] {
-        assert_eq!(admitted(&bad, "GET /api/v1/x", 310).await, 300);
+    for client in [revoked, made_up] {
+        assert_eq!(admitted(&client, "GET /api/v1/x", 310).await, 300);
     }
     let response = alice.get("/api/v1/x").await;
     assert_eq!(response.header("ratelimit"), r#""account";r=299;t=300, "ip";r=299;t=300"#);
@@ -158,17 +159,17 @@ async fn invalid_tokens_count_for_their_address_and_never_for_an_account() {
 async fn a_token_counts_in_header_and_query_and_two_tokens_count_for_no_account() {
     let service = Service::start().await;
     let alice = service.user("alice").await;
-    let policy = async |client: &crate::support::TestClient, path: &str| {
+    let counts_for_account = async |client: &crate::support::TestClient, path: &str| {
         let response = client.get(path).await;
         response.header("ratelimit-policy").contains("account")
     };
     let in_query = format!("/api/v1/x?a=b&access_token={}", alice.token());
     let escaped = in_query.replace("access_token", "%61ccess_token");
-    assert!(policy(&alice, "/api/v1/x").await);
-    assert!(policy(&service.anonymous(), &in_query).await);
-    assert!(policy(&service.anonymous(), &escaped).await);
-    assert!(!policy(&alice, &in_query).await, "in two places");
-    assert!(!policy(&service.anonymous(), "/api/v1/x?access_token=").await);
+    assert!(counts_for_account(&alice, "/api/v1/x").await);
+    assert!(counts_for_account(&service.anonymous(), &in_query).await);
+    assert!(counts_for_account(&service.anonymous(), &escaped).await);
+    assert!(!counts_for_account(&alice, &in_query).await, "in two places");
+    assert!(!counts_for_account(&service.anonymous(), "/api/v1/x?access_token=").await);
     // Two tokens grant no access either.
     for query in ["access_token=", "access_token=x", &format!("access_token={}", alice.token())] {
         let response = alice.get(&format!("/api/v1/accounts/verify_credentials?{query}")).await;
@@ -196,10 +197,10 @@ async fn an_application_service_counts_for_its_address_unless_it_is_unlimited() 
         let service = Service::with(toml::from_str(&settings).unwrap()).await;
         let bot = service.anonymous().with_token("token of bot");
         assert_eq!(admitted(&bot, "GET /_matrix/x", 310).await, passed, "{rate_limited}");
-        let left = if passed == 300 { 0 } else { 300 };
+        let remaining = if passed == 300 { 0 } else { 300 };
         assert_eq!(
             admitted(&service.anonymous(), "GET /_matrix/x", 310).await,
-            left,
+            remaining,
             "its address"
         );
     }
@@ -216,8 +217,8 @@ async fn everything_but_health_metrics_and_static_files_is_counted() {
     for (number, path) in
         ["/", "/nowhere", "/healthz/", "/oauth/token", "/_matrix/x"].iter().enumerate()
     {
-        let left = (299 - number).to_string();
-        assert_eq!(anonymous.get(path).await.header("x-ratelimit-remaining"), left, "{path}");
+        let remaining = (299 - number).to_string();
+        assert_eq!(anonymous.get(path).await.header("x-ratelimit-remaining"), remaining, "{path}");
     }
 }
 

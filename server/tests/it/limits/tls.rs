@@ -1,4 +1,4 @@
-//! Redis over TLS.
+//! Rate limit counters in Redis over TLS.
 
 use std::path::Path;
 
@@ -9,13 +9,14 @@ use crate::support::Process;
 use crate::support::databases::engine_url;
 use crate::support::process::belfry;
 
-/// A Redis with a certificate for localhost, and its `rediss://…`.
-fn with_certificate(folder: &Path) -> Option<(Redis, String)> {
+/// A Redis with a certificate for localhost, and its URL `rediss://…`. `None` where tests of Redis
+/// are not run.
+fn start_tls_redis(folder: &Path) -> Option<(Redis, String)> {
     engine_url("Redis", "BELFRY_TEST_REDIS")?;
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let generated = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.join(name));
-    std::fs::write(&certificate, made.cert.pem()).unwrap();
-    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    std::fs::write(&certificate, generated.cert.pem()).unwrap();
+    std::fs::write(&key, generated.signing_key.serialize_pem()).unwrap();
     let port = free_port().unwrap();
     let options = [
         ("--tls-port", port.to_string()),
@@ -47,7 +48,7 @@ async fn ready(node: &Process) -> String {
 #[tokio::test]
 async fn nodes_share_counters_over_tls() {
     let folder = tempfile::tempdir().unwrap();
-    let Some((_redis, url)) = with_certificate(folder.path()) else { return };
+    let Some((_redis, url)) = start_tls_redis(folder.path()) else { return };
     let trusted = folder.path().join("certificate.pem");
     let one = node("one", folder.path(), &url, &trusted);
     let two = node("two", folder.path(), &url, &trusted);
@@ -61,10 +62,10 @@ async fn nodes_share_counters_over_tls() {
 #[tokio::test]
 async fn a_redis_with_an_untrusted_certificate_is_not_used() {
     let folder = tempfile::tempdir().unwrap();
-    let Some((_redis, url)) = with_certificate(folder.path()) else { return };
+    let Some((_redis, url)) = start_tls_redis(folder.path()) else { return };
     let another = folder.path().join("another.pem");
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    std::fs::write(&another, made.cert.pem()).unwrap();
+    let generated = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    std::fs::write(&another, generated.cert.pem()).unwrap();
     let node = node("one", folder.path(), &url, &another);
     assert!(ready(&node).await.contains("counting locally"));
     assert!(node.log().contains("invalid peer certificate"), "{}", node.log());

@@ -49,8 +49,8 @@ pub(super) async fn authorize_app(
 }
 
 async fn put_rule(service: &Service, token: &str, path: &str, body: &Value) {
-    let what = format!("PUT /_matrix/client/v3/pushrules/{path}");
-    let response = service.anonymous().with_token(token).send(&what, body.to_string()).await;
+    let request = format!("PUT /_matrix/client/v3/pushrules/{path}");
+    let response = service.anonymous().with_token(token).send(&request, body.to_string()).await;
     response.expect(StatusCode::OK);
 }
 
@@ -73,8 +73,8 @@ async fn a_signed_out_user_signs_in_first_and_returns() {
         let page = browser.follow(&response).await;
         page.page(200, "name=\"password\"");
         let fields = [("username", "alice"), ("password", "correct horse alice")];
-        let welcome = browser.submit(&page, "/oauth/sign_in", &fields).await;
-        assert_eq!((welcome.status, welcome.header("location")), (303, ACCOUNT));
+        let signed_in = browser.submit(&page, "/oauth/sign_in", &fields).await;
+        assert_eq!((signed_in.status, signed_in.header("location")), (303, ACCOUNT));
         browser.get(path).await.page(200, "<bdi>@alice:ring.example</bdi>");
         // The sign-in page redirects a user who is signed in.
         assert_eq!(browser.get("/oauth/sign_in").await.header("location"), ACCOUNT);
@@ -132,7 +132,7 @@ async fn an_app_with_expired_tokens_is_not_listed() {
     let (service, _client, mut browser) = with_alice().await;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     service.issue(None, "read").await;
-    let ending = NewToken {
+    let expiring = NewToken {
         secret: belfry::random::secret(service.now()).hashed(),
         app_id: 1,
         account_id: Some(alice),
@@ -140,7 +140,7 @@ async fn an_app_with_expired_tokens_is_not_listed() {
         created_at: service.now(),
         expires_at: service.now().checked_add(std::time::Duration::from_mins(1)).ok(),
     };
-    service.store().add_token(&ending).await.unwrap();
+    service.store().add_token(&expiring).await.unwrap();
     browser.get(ACCOUNT).await.page(200, "Tests");
     service.clock.advance(60);
     browser.get(ACCOUNT).await.page(200, "No app has access to your account.");
@@ -213,8 +213,10 @@ async fn names_and_ids_are_escaped_and_isolated() {
     let evil = "<script>alert(1)</script>{{7*7}}";
     let client = app_named(&service, evil, "https://xn--pple-43d.example/").await;
     let token = authorize_app(&client, &mut browser, "alice", "push").await;
-    let turned = "%E2%80%AEgnp.exe%E2%81%A9%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E";
-    for path in [&*format!("global/room/{turned}"), &*format!("device/{turned}/room/a")] {
+    let with_controls = "%E2%80%AEgnp.exe%E2%81%A9%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E";
+    for path in
+        [&*format!("global/room/{with_controls}"), &*format!("device/{with_controls}/room/a")]
+    {
         put_rule(&service, &token, path, &json!({ "actions": [] })).await;
     }
     let body = json!({ "pattern": "</p><b>\u{202e}", "actions": [] });
@@ -230,8 +232,8 @@ async fn names_and_ids_are_escaped_and_isolated() {
         assert!(page.text.contains(shown), "{shown}: {}", page.text);
     }
     // Every bidirectional control character comes from the page, and each isolate is closed.
-    for turn in ['\u{202a}', '\u{202e}', '\u{2066}', '\u{2067}'] {
-        assert!(!page.text.contains(turn));
+    for control in ['\u{202a}', '\u{202e}', '\u{2066}', '\u{2067}'] {
+        assert!(!page.text.contains(control));
     }
     assert_eq!(page.text.matches('\u{2068}').count(), page.text.matches('\u{2069}').count());
 }
@@ -244,10 +246,10 @@ async fn the_page_has_security_headers_is_not_cached_and_is_rate_limited() {
     assert_security_headers(&page, "'self'");
     assert!(!page.text.contains("<script"), "the page must work without scripts");
     let more = browser.get(ACCOUNT).await;
-    let left =
+    let remaining =
         |response: &TestResponse| response.header("x-ratelimit-remaining").parse::<u32>().unwrap();
     assert_eq!(page.header("x-ratelimit-limit"), "300");
-    assert_eq!(left(&page) - left(&more), 1);
+    assert_eq!(remaining(&page) - remaining(&more), 1);
     for name in ["x-ratelimit-reset", "ratelimit", "ratelimit-policy"] {
         assert_ne!(page.header(name), "", "{name}");
     }

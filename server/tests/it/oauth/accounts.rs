@@ -231,8 +231,8 @@ async fn each_token_error_has_its_text_and_challenge() {
     }
     let alice = service.user_with_scopes("alice", "read").await;
     expect(&alice.with_token("other"), 401, "The access token is invalid", &invalid).await;
-    let loud = anonymous.with("authorization", &format!("BEARER {}", alice.token()));
-    assert_eq!(loud.get(path).await.status, 200);
+    let upper_case = anonymous.with("authorization", &format!("BEARER {}", alice.token()));
+    assert_eq!(upper_case.get(path).await.status, 200);
 
     let reader = service.user_with_scopes("alice", "read:statuses").await;
     let outside = "This action is outside the authorized scopes";

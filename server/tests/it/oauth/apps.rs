@@ -139,8 +139,8 @@ async fn registration_errors_are_localized() {
 async fn verify_credentials_returns_the_app_without_its_secret() {
     let service = Service::start().await;
     let client = service.client().await;
-    let own = client.app_token("push").await;
-    let app = service.anonymous().with_token(&own).get("/api/v1/apps/verify_credentials").await;
+    let token = client.app_token("push").await;
+    let app = service.anonymous().with_token(&token).get("/api/v1/apps/verify_credentials").await;
     let app = app.expect(StatusCode::OK);
     assert_eq!(app["name"], "Tusky");
     for key in ["client_id", "client_secret", "client_secret_expires_at"] {
@@ -166,11 +166,11 @@ async fn a_failed_registration_counts_and_its_limit_is_reported() {
 async fn app_registrations_are_limited_per_address() {
     let service = Service::start().await;
     let fields = [("client_name", "A"), ("redirect_uris", URI)];
-    for left in (0..30).rev() {
+    for remaining in (0..30).rev() {
         let response = register(&service.anonymous(), &fields).await;
         assert_eq!(
             (response.status, response.header("x-ratelimit-remaining")),
-            (200, &*left.to_string())
+            (200, &*remaining.to_string())
         );
     }
     let response = register(&service.anonymous(), &fields).await;

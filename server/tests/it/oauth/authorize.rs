@@ -72,7 +72,7 @@ async fn an_invalid_client_or_redirect_uri_is_never_redirected() {
     }
 }
 
-/// Lets the app in, so that it has a token.
+/// Approves the app and redeems its code, so that it has a token of the user.
 async fn approve(client: &OAuthClient, browser: &mut Browser) {
     let code = client.code(browser, "alice", &[]).await;
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
@@ -106,7 +106,7 @@ async fn other_errors_are_sent_to_an_app_that_the_user_has_approved() {
         assert_eq!((&*parameters["state"], &*parameters["iss"]), ("s", "https://ring.example/"));
         assert!(!parameters["error_description"].is_empty());
         assert_eq!(parameters.get("code"), None);
-        // With a session, at once.
+        // With a session, the error is sent without a sign-in.
         let again = browser.get(&client.authorize(&more)).await;
         assert_eq!(again.redirected(CALLBACK)["error"], error);
     }
@@ -132,7 +132,7 @@ async fn an_error_is_not_sent_to_an_app_that_the_user_never_approved() {
     .await;
     let wrong = [("scope", "nope"), ("state", "\"><script>")];
     let link = "href=\"https://evil.example/cb?error=invalid_scope&#38;error_description=";
-    // Signed in, and after sign-in; again and again.
+    // With a session, repeatedly, and after a sign-in.
     let mut other = service.browser();
     let sign_in_page = other.get(&evil.authorize(&wrong)).await;
     let after_sign_in = other.sign_in(&sign_in_page, "alice").await;
@@ -150,7 +150,7 @@ async fn an_error_is_not_sent_to_an_app_that_the_user_never_approved() {
     let page = browser.get(&evil.authorize(&post)).await;
     page.page(400, "Back to \u{2068}Tusky\u{2069}");
     assert_eq!(page.form("https://evil.example/cb")[0].1, "invalid_scope");
-    assert!(!page.text.contains("<script"), "the form is not submitted by itself: {page:?}");
+    assert!(!page.text.contains("<script"), "the form is not submitted automatically: {page:?}");
     let shown = evil.with_redirect_uri("urn:ietf:wg:oauth:2.0:oob");
     browser.get(&shown.authorize(&wrong)).await.page(400, "invalid_scope");
 
@@ -203,8 +203,8 @@ async fn new_authorization_requests_are_limited_by_address() {
     page.page(429, "Too many requests");
     assert_eq!(page.header("retry-after"), "300");
     assert!(page.header("ratelimit").contains("\"authorization_request\";r=0"), "{page:?}");
-    // What stores nothing is not limited: other pages, errors, and requests that are approved
-    // already.
+    // Requests that store nothing are not limited: other pages, errors, and requests that are
+    // approved already.
     browser
         .get(&client.with_redirect_uri("https://evil.example/").authorize(&[]))
         .await

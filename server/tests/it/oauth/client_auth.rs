@@ -67,7 +67,7 @@ async fn a_client_must_not_authenticate_in_two_ways() {
 async fn two_authorization_headers_are_rejected_at_every_endpoint() {
     let service = Service::start().await;
     let client = service.client().await;
-    let good = client.app_token("read").await;
+    let valid_token = client.app_token("read").await;
     let right = basic(&format!("{}:{}", client.id, client.secret));
     let other = basic("other:secret");
     for second in [&*right, &*other, "Basic", "Bearer x"] {
@@ -76,7 +76,7 @@ async fn two_authorization_headers_are_rejected_at_every_endpoint() {
                 .iter()
                 .fold(client.http.clone(), |http, header| http.with("authorization", header));
             for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
-                let fields = [GRANT, ("token", &*good)];
+                let fields = [GRANT, ("token", &*valid_token)];
                 let response = http.send(&format!("POST {path}"), form(&fields)).await;
                 let case = format!("{path} {headers:?}");
                 assert_eq!(error_of(&response), oauth_error(400, "invalid_request"), "{case}");
@@ -85,7 +85,7 @@ async fn two_authorization_headers_are_rejected_at_every_endpoint() {
         }
     }
     let response =
-        service.anonymous().with_token(&good).get("/api/v1/apps/verify_credentials").await;
+        service.anonymous().with_token(&valid_token).get("/api/v1/apps/verify_credentials").await;
     assert_eq!(response.status, 200, "the token must not be revoked");
 }
 
@@ -93,7 +93,7 @@ async fn two_authorization_headers_are_rejected_at_every_endpoint() {
 async fn two_client_ids_are_rejected_at_every_endpoint() {
     let service = Service::start().await;
     let (client, other) = (service.client().await, service.client().await);
-    let good = client.app_token("read").await;
+    let valid_token = client.app_token("read").await;
     let header = basic(&format!("{}:{}", client.id, client.secret));
     let http = client.http.with("authorization", &header);
     for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
@@ -102,13 +102,13 @@ async fn two_client_ids_are_rejected_at_every_endpoint() {
             vec![("client_id", &*other.id), ("client_secret", &*other.secret)],
             vec![("client_id", &*client.id), ("client_secret", &*client.secret)],
         ] {
-            let fields = [&[GRANT, ("token", &*good)], &more[..]].concat();
+            let fields = [&[GRANT, ("token", &*valid_token)], &more[..]].concat();
             let response = http.send(&format!("POST {path}"), form(&fields)).await;
             assert_eq!(error_of(&response), oauth_error(400, "invalid_request"), "{path} {more:?}");
         }
     }
     let response =
-        service.anonymous().with_token(&good).get("/api/v1/apps/verify_credentials").await;
+        service.anonymous().with_token(&valid_token).get("/api/v1/apps/verify_credentials").await;
     assert_eq!(response.status, 200, "the token must not be revoked");
 }
 

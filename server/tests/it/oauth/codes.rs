@@ -131,7 +131,7 @@ async fn the_code_of_a_disabled_account_is_invalid() {
     let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     service.store().set_account_disabled_at(id, Some(service.now())).await.unwrap();
     assert_eq!(error_of(&client.redeem(&code, &[]).await), oauth_error(400, "invalid_grant"));
-    // The session has ended, too.
+    // The session has ended too.
     browser.get(&client.authorize(&[])).await.page(200, "name=\"password\"");
 }
 

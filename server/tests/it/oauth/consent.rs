@@ -25,8 +25,8 @@ async fn the_page_names_the_app_the_permissions_and_the_account() {
     let page = browser.get(&client.authorize(&[("scope", "read:notifications push")])).await;
     page.page(200, "Tusky");
     let page = browser.sign_in(&page, "alice").await;
-    for says in ["Tusky", "alice", "@alice:ring.example", "See your notifications", "app.example"] {
-        page.page(200, says);
+    for text in ["Tusky", "alice", "@alice:ring.example", "See your notifications", "app.example"] {
+        page.page(200, text);
     }
 }
 
@@ -68,7 +68,7 @@ async fn the_same_scopes_are_granted_again_without_asking() {
     let other_app = service.client().await;
     browser.get(&other_app.authorize(&[("scope", "read push")])).await.page(200, "decision");
 
-    // The grant is live while one of its tokens is valid.
+    // The grant is active while one of its tokens is valid.
     client.post("/oauth/revoke", &[("token", &first)]).await;
     assert_eq!(browser.get(&client.authorize(&again)).await.status, 303);
     client.post("/oauth/revoke", &[("token", &second)]).await;
@@ -77,7 +77,7 @@ async fn the_same_scopes_are_granted_again_without_asking() {
 
 // RFC 8252, section 8.6.
 #[tokio::test]
-async fn a_program_on_another_port_is_not_let_in_without_asking() {
+async fn a_program_on_another_port_gets_no_code_without_consent() {
     const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
     let pkce = [
         ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"),
@@ -94,7 +94,7 @@ async fn a_program_on_another_port_is_not_let_in_without_asking() {
         let code = client.code(&mut browser, "alice", &pkce).await;
         let verifier = [("code_verifier", VERIFIER)];
         assert_eq!(client.redeem(&code, &verifier).await.status, 200);
-        // The same URI with PKCE is approved, everything else is asked for.
+        // The same URI with PKCE is approved. Everything else requires consent.
         assert!(browser.get(&client.authorize(&pkce)).await.redirected(first).contains_key("code"));
         browser.get(&client.authorize(&[])).await.page(200, "decision");
         browser.get(&other.authorize(&pkce)).await.page(200, "decision");
@@ -188,8 +188,8 @@ async fn the_query_of_a_form_post_is_ignored() {
     let alice = [("username", "alice"), ("password", "correct horse alice")];
     let fields = with(&page, "/oauth/sign_in", &alice);
     let path = "/oauth/sign_in?username=bob&password=correct+horse+bob&csrf=x&request=x";
-    let welcome = post(&mut browser, path, fields).await;
-    let page = browser.follow(&welcome).await;
+    let signed_in = post(&mut browser, path, fields).await;
+    let page = browser.follow(&signed_in).await;
     page.page(200, "@alice:ring.example");
 
     let path = "/oauth/authorize?decision=allow&csrf=x&request=x&scope=write&client_id=x";
@@ -228,8 +228,8 @@ async fn a_consent_page_is_invalid_after_another_account_signs_in() {
     service.add_account("bob").await;
     let alices = open_consent_page(&client, &mut browser).await;
     let another = browser.get(&client.authorize(&[])).await;
-    let out = browser.submit(&another, "/oauth/sign_out", &[]).await;
-    let page = browser.follow(&out).await;
+    let signed_out = browser.submit(&another, "/oauth/sign_out", &[]).await;
+    let page = browser.follow(&signed_out).await;
     browser.sign_in(&page, "bob").await.page(200, "@bob:ring.example");
     browser.decide(&alices, "allow").await.page(403, "could not be checked");
 }
@@ -240,8 +240,8 @@ async fn switching_the_account_continues_the_same_request() {
     service.add_account("bob").await;
     let page = browser.get(&client.authorize(&[("state", "s")])).await;
     let page = browser.sign_in(&page, "alice").await;
-    let out = browser.submit(&page, "/oauth/sign_out", &[]).await;
-    let page = browser.follow(&out).await;
+    let signed_out = browser.submit(&page, "/oauth/sign_out", &[]).await;
+    let page = browser.follow(&signed_out).await;
     page.page(200, "name=\"password\"");
     let page = browser.sign_in(&page, "bob").await;
     page.page(200, "@bob:ring.example");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::Service;
 use crate::support::service::config;
 
-/// The scopes of the contract, in its order.
+/// All scopes, in the order of the metadata.
 const SCOPES: &str = "read write write:accounts write:blocks write:bookmarks write:conversations \
     write:favourites write:filters write:follows write:lists write:media write:mutes \
     write:notifications write:reports write:statuses read:accounts read:blocks read:bookmarks \
@@ -19,7 +19,7 @@ const SCOPES: &str = "read write write:accounts write:blocks write:bookmarks wri
     admin:write:ip_blocks admin:write:email_domain_blocks admin:write:canonical_email_blocks";
 
 #[tokio::test]
-async fn the_metadata_has_every_field_of_the_contract() {
+async fn the_metadata_has_exactly_these_fields() {
     let documented = config(|config| {
         config.oauth.documentation_url = "https://docs.example/".parse().unwrap();
     });
@@ -67,14 +67,14 @@ async fn the_metadata_of_a_server_without_app_registration_names_no_endpoint_for
 #[tokio::test]
 async fn request_headers_do_not_change_the_urls() {
     let service = Service::start().await;
-    let liar = service
+    let forged = service
         .anonymous()
         .with("host", "evil.example")
         .with("x-forwarded-host", "evil.example")
         .with("forwarded", "host=evil.example");
     for path in ["/.well-known/oauth-authorization-server", "/api/v2/instance", "/api/v1/instance"]
     {
-        let response = liar.get(path).await;
+        let response = forged.get(path).await;
         assert_eq!(response.status, 200);
         assert!(!response.text.contains("evil"), "{path}");
     }

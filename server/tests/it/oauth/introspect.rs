@@ -11,8 +11,8 @@ use crate::support::{OAuthClient, Service};
 
 #[tokio::test]
 async fn a_client_may_introspect_its_own_tokens() {
-    let lasting = config(|config| config.oauth.token_lifetime = Some(Duration::from_mins(1)));
-    let service = Service::with(lasting).await;
+    let expiring = config(|config| config.oauth.token_lifetime = Some(Duration::from_mins(1)));
+    let service = Service::with(expiring).await;
     let id = service.add_account("alice").await;
     let client = service.client().await;
     let code = client.code(&mut service.browser(), "alice", &[("scope", "read push")]).await;
@@ -36,19 +36,19 @@ async fn a_client_may_introspect_its_own_tokens() {
         })
     );
     assert_eq!(response.header("cache-control"), "no-store");
-    let own = client.app_token("read").await;
-    let response = client.post("/oauth/introspect", &[("token", &own)]).await.json();
+    let app_token = client.app_token("read").await;
+    let response = client.post("/oauth/introspect", &[("token", &app_token)]).await.json();
     assert_eq!((response.get("sub"), response.get("username")), (None, None));
 }
 
 // RFC 7662, section 2.2.
 #[tokio::test]
-async fn other_tokens_are_inactive_for_a_client() {
+async fn tokens_of_other_clients_and_revoked_tokens_are_inactive() {
     let service = Service::start().await;
     let (client, other) = (service.client().await, service.client().await);
-    let (own, foreign) = (client.app_token("read").await, other.app_token("read").await);
-    client.post("/oauth/revoke", &[("token", &own)]).await;
-    for token in [&*own, &foreign, "random"] {
+    let (revoked, foreign) = (client.app_token("read").await, other.app_token("read").await);
+    client.post("/oauth/revoke", &[("token", &revoked)]).await;
+    for token in [&*revoked, &foreign, "random"] {
         let response = client.post("/oauth/introspect", &[("token", token)]).await;
         assert_eq!(response.expect(StatusCode::OK), json!({ "active": false }));
     }
@@ -63,11 +63,11 @@ async fn other_tokens_are_inactive_for_a_client() {
 
 #[tokio::test]
 async fn an_invalid_token_is_inactive() {
-    let lasting = config(|config| config.oauth.token_lifetime = Some(Duration::from_mins(1)));
-    let service = Service::with(lasting).await;
+    let expiring = config(|config| config.oauth.token_lifetime = Some(Duration::from_mins(1)));
+    let service = Service::with(expiring).await;
     let alice = service.add_account("alice").await;
     let client = service.client().await;
-    let active = async |token: &str| {
+    let is_active = async |token: &str| {
         let response = client.post("/oauth/introspect", &[("token", token)]).await;
         let response = response.expect(StatusCode::OK);
         let active = response["active"] == true;
@@ -77,31 +77,31 @@ async fn an_invalid_token_is_inactive() {
     let mut browser = service.browser();
     let code = client.code(&mut browser, "alice", &[]).await;
     let token = token_of(&client.redeem(&code, &[]).await);
-    assert!(active(&token).await);
+    assert!(is_active(&token).await);
 
     service.store().set_account_disabled_at(alice, Some(service.now())).await.unwrap();
-    assert!(!active(&token).await, "the account is disabled");
+    assert!(!is_active(&token).await, "the account is disabled");
     service.store().set_account_disabled_at(alice, None).await.unwrap();
-    assert!(active(&token).await);
+    assert!(is_active(&token).await);
 
     let revoked = client.app_token("read").await;
-    assert!(active(&revoked).await);
+    assert!(is_active(&revoked).await);
     client.post("/oauth/revoke", &[("token", &revoked)]).await.expect(StatusCode::OK);
-    assert!(!active(&revoked).await, "the token is revoked");
+    assert!(!is_active(&revoked).await, "the token is revoked");
 
     service.clock.advance(59);
-    assert!(active(&token).await);
+    assert!(is_active(&token).await);
     service.clock.advance(1);
-    assert!(!active(&token).await, "the token has expired");
+    assert!(!is_active(&token).await, "the token has expired");
 }
 
 #[tokio::test]
 async fn a_token_of_a_disabled_app_is_inactive() {
     let service = Service::start().await;
     let (api, other) = (service.client().await, service.client().await);
-    let named = config(|config| config.oauth.resource_servers = vec![api.id.clone()]);
+    let configured = config(|config| config.oauth.resource_servers = vec![api.id.clone()]);
     let token = other.app_token("read").await;
-    let service = service.restart(named).await;
+    let service = service.restart(configured).await;
     let api = OAuthClient {
         http: service.anonymous().with("content-type", "application/x-www-form-urlencoded"),
         ..api
@@ -119,8 +119,8 @@ async fn a_resource_server_may_introspect_every_token() {
     let service = Service::on(database, config(|_| {})).await;
     let (api, other) = (service.client().await, service.client().await);
     let token = other.app_token("read").await;
-    let named = config(|config| config.oauth.resource_servers = vec![api.id.clone()]);
-    let service = service.restart(named).await;
+    let configured = config(|config| config.oauth.resource_servers = vec![api.id.clone()]);
+    let service = service.restart(configured).await;
     let api = OAuthClient {
         http: service.anonymous().with("content-type", "application/x-www-form-urlencoded"),
         ..api

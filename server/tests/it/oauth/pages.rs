@@ -109,7 +109,7 @@ async fn the_name_of_an_app_is_escaped() {
 async fn static_files_have_their_type_and_are_cached_forever() {
     let service = Service::start().await;
     let page = service.anonymous().get("/oauth/sign_in").await;
-    let mut found = 0;
+    let mut count = 0;
     for reference in page.text.split(['"', '\'']).filter(|text| text.starts_with("/static/")) {
         let file = service.anonymous().get(reference).await;
         assert_eq!(file.status, 200, "{reference}");
@@ -117,9 +117,9 @@ async fn static_files_have_their_type_and_are_cached_forever() {
         assert!(media.starts_with("text/css") || media == "image/svg+xml", "{media}");
         assert_eq!(file.header("cache-control"), "public, max-age=31536000, immutable");
         assert_eq!(file.header("x-content-type-options"), "nosniff");
-        found += 1;
+        count += 1;
     }
-    assert!(found >= 2);
+    assert!(count >= 2);
     for path in ["/static/nothing.css", "/static/..%2fCargo.toml", "/static/"] {
         assert_eq!(service.anonymous().get(path).await.status, 404, "{path}");
     }

@@ -142,24 +142,24 @@ async fn an_overlong_password_is_not_hashed() {
     service.add_account("alice").await;
     let before = hashes(&service).await;
     for length in [129, 60_000] {
-        let book = "x".repeat(length);
-        let refused = register(&service, "bob", &book).await;
-        assert_eq!(refused.errcode(), (400, "M_WEAK_PASSWORD".into()));
-        assert_eq!(login(&service.anonymous(), "alice", &book).await.status, 403);
-        assert_eq!(sign_in(&service, "alice", &book).await.status, 401);
+        let overlong = "x".repeat(length);
+        let rejected = register(&service, "bob", &overlong).await;
+        assert_eq!(rejected.errcode(), (400, "M_WEAK_PASSWORD".into()));
+        assert_eq!(login(&service.anonymous(), "alice", &overlong).await.status, 403);
+        assert_eq!(sign_in(&service, "alice", &overlong).await.status, 401);
     }
     assert_eq!(hashes(&service).await, before);
-    // A name with a NUL, which PostgreSQL cannot look up, is a wrong one.
+    // A NUL at the end is not ignored, so this password is wrong.
     assert_eq!(login(&service.anonymous(), "alice", "correct horse alice\0").await.status, 403);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_500_concurrent_logins_the_excess_is_rejected_and_the_api_stays_responsive() {
-    let narrow = config(|config| {
+    let one_hash_at_a_time = config(|config| {
         config.limits.mode = belfry::config::LimitMode::Off;
         config.passwords.parallel = std::num::NonZeroUsize::new(1);
     });
-    let service = Service::with(narrow).await;
+    let service = Service::with(one_hash_at_a_time).await;
     let alice = service.user("alice").await;
     let before = hashes(&service).await;
     let attempts: JoinSet<_> = (0..500)
@@ -173,12 +173,12 @@ async fn of_500_concurrent_logins_the_excess_is_rejected_and_the_api_stays_respo
         alice.get(path).await.expect(StatusCode::OK);
         tokio::task::yield_now().await;
     }
-    let (mut wrong, mut busy) = (0, 0);
+    let (mut wrong, mut rejected) = (0, 0);
     for response in attempts.join_all().await {
         match response.status {
             403 => wrong += 1,
             503 => {
-                busy += 1;
+                rejected += 1;
                 assert_eq!(response.header("retry-after"), "5");
                 assert_eq!(response.errcode().1, "M_UNKNOWN");
             }
@@ -186,18 +186,18 @@ async fn of_500_concurrent_logins_the_excess_is_rejected_and_the_api_stays_respo
         }
     }
     assert_eq!(hashes(&service).await - before, wrong, "rejected attempts are not hashed");
-    assert!(wrong >= 33 && busy > 0, "{wrong} hashed, {busy} rejected");
+    assert!(wrong >= 33 && rejected > 0, "{wrong} hashed, {rejected} rejected");
     assert_eq!(login(&service.anonymous(), "alice", "correct horse alice").await.status, 200);
 }
 
 // The password may change while the old one is being verified.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sign_in_during_a_password_change_does_not_survive_it() {
-    let narrow = config(|config| {
+    let one_hash_at_a_time = config(|config| {
         config.limits.mode = belfry::config::LimitMode::Off;
         config.passwords.parallel = std::num::NonZeroUsize::new(1);
     });
-    let service = Service::with(narrow).await;
+    let service = Service::with(one_hash_at_a_time).await;
     let alice = service.add_account("alice").await;
     let old = "correct horse alice";
     let before = hashes(&service).await;
@@ -217,12 +217,12 @@ async fn a_sign_in_during_a_password_change_does_not_survive_it() {
             (browser, response)
         });
     }
-    // Some have signed in, the others wait for a hashing thread.
+    // Some clients have signed in, the others wait for a hashing thread.
     while hashes(&service).await < before + 3 {
         tokio::task::yield_now().await;
     }
-    let ends = ExistingAccess::RevokeAt(service.now());
-    let outcome = service.store().set_password(alice, "another", ends).await.unwrap();
+    let revoke = ExistingAccess::RevokeAt(service.now());
+    let outcome = service.store().set_password(alice, "another", revoke).await.unwrap();
     assert_eq!(outcome, UpdateOutcome::Updated);
 
     for response in clients.join_all().await {
@@ -242,7 +242,7 @@ async fn a_sign_in_during_a_password_change_does_not_survive_it() {
     }
 }
 
-// A double submit sends two forms.
+// A double submit sends the form twice, so the hash is upgraded concurrently.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_sign_ins_with_a_weak_hash_all_succeed() {
     let service = Service::with(unlimited()).await;

@@ -1,4 +1,4 @@
-//! Concurrent requests.
+//! Concurrent requests to the OAuth endpoints.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,17 +23,17 @@ async fn redeem_200_times(database: TestDatabase) {
             async move { client.redeem(&code, &[]).await }
         })
         .collect();
-    let mut good = Vec::new();
+    let mut tokens = Vec::new();
     for response in redemptions.join_all().await {
         if response.status == 200 {
-            good.push(token_of(&response));
+            tokens.push(token_of(&response));
         } else {
             assert_eq!(error_of(&response), oauth_error(400, "invalid_grant"));
         }
     }
-    assert_eq!(good.len(), 1);
+    assert_eq!(tokens.len(), 1);
     // The others were replays, so the first token is revoked (RFC 6749, section 4.1.2).
-    let first = service.anonymous().with_token(&good[0]);
+    let first = service.anonymous().with_token(&tokens[0]);
     assert_eq!(first.get("/api/v1/apps/verify_credentials").await.status, 401);
 }
 
@@ -80,9 +80,9 @@ async fn of_200_redemptions_of_one_code_over_two_nodes_one_succeeds() {
     let page = browser.get(&path).await;
     let fields = [("username", "alice"), ("password", password)];
     browser.move_to(&nodes[1].url);
-    let welcome = browser.submit(&page, "/oauth/sign_in", &fields).await;
+    let signed_in = browser.submit(&page, "/oauth/sign_in", &fields).await;
     browser.move_to(&nodes[0].url);
-    let page = browser.follow(&welcome).await;
+    let page = browser.follow(&signed_in).await;
     let code = browser.decide(&page, "allow").await.redirected(CALLBACK)["code"].clone();
 
     let body = form(&[
@@ -132,7 +132,7 @@ async fn of_many_concurrent_approvals_one_gets_a_code() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn during_a_hundred_sign_in_attempts_other_requests_are_answered() {
+async fn during_a_hundred_sign_in_attempts_other_requests_are_served() {
     let service = Service::with(unlimited()).await;
     let alice = service.user("alice").await;
     let mut browser = service.browser();

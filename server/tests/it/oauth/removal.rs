@@ -66,7 +66,7 @@ async fn a_removed_app_loses_its_tokens_and_other_tokens_stay_valid() {
     let others = authorize_app(&other, &mut browser, "alice", "read").await;
     service.add_account("bob").await;
     let bobs = authorize_app(&client, &mut service.browser(), "bob", "read").await;
-    let own = client.app_token("read").await;
+    let app_token = client.app_token("read").await;
     let all = [&first, &second, &others, &bobs];
     for token in all {
         assert_eq!(status(&service, token).await, 200);
@@ -79,16 +79,17 @@ async fn a_removed_app_loses_its_tokens_and_other_tokens_stay_valid() {
     assert_eq!((response.status, response.header("location")), (303, ACCOUNT));
     assert_eq!(response.header("cache-control"), "no-store");
 
-    let mut seen = Vec::new();
+    let mut statuses = Vec::new();
     for token in all {
-        seen.push(status(&service, token).await);
+        statuses.push(status(&service, token).await);
     }
-    assert_eq!(seen, [401, 401, 200, 200]);
-    let whose = service.anonymous().with_token(&own).get("/api/v1/apps/verify_credentials").await;
-    assert_eq!(whose.status, 200, "the app's own token is not alice's to end");
-    let refused =
+    assert_eq!(statuses, [401, 401, 200, 200]);
+    let of_app =
+        service.anonymous().with_token(&app_token).get("/api/v1/apps/verify_credentials").await;
+    assert_eq!(of_app.status, 200, "the token of the app itself stays valid");
+    let rejected =
         service.anonymous().with_token(&first).get("/api/v1/accounts/verify_credentials").await;
-    assert_eq!(refused.json()["error"], "The access token was revoked");
+    assert_eq!(rejected.json()["error"], "The access token was revoked");
 
     // The confirmation is in the language of the page.
     let page = browser.get("/oauth/account?lang=de").await;
@@ -119,11 +120,11 @@ async fn a_code_of_a_removed_app_cannot_be_redeemed() {
 async fn removing_an_app_twice_or_an_unknown_app_gets_the_same_response() {
     let (service, client, mut browser) = with_alice().await;
     service.add_account("bob").await;
-    let strangers = app_named(&service, "Strange", "").await;
-    let bobs = authorize_app(&strangers, &mut service.browser(), "bob", "read").await;
+    let other_client = app_named(&service, "Strange", "").await;
+    let bobs = authorize_app(&other_client, &mut service.browser(), "bob", "read").await;
     let token = authorize_app(&client, &mut browser, "alice", "read").await;
     let page = browser.get(ACCOUNT).await;
-    let (own, foreign) = (app_id(&service, &client).await, app_id(&service, &strangers).await);
+    let (own, foreign) = (app_id(&service, &client).await, app_id(&service, &other_client).await);
     for app in ["", "x", "-1", "99999999999999999999", "1 or 1=1", &foreign] {
         let response = remove(&mut browser, &page, app).await;
         assert_eq!((response.status, response.header("location")), (303, ACCOUNT), "{app}");
@@ -196,8 +197,8 @@ async fn a_removal_is_logged_once_without_secrets() {
     let mut browser = Browser::over_http(&server.url);
     let page = browser.get("/oauth/sign_in").await;
     let fields = [("username", "alice"), ("password", &*password)];
-    let welcome = browser.submit(&page, "/oauth/sign_in", &fields).await;
-    let page = browser.follow(&welcome).await;
+    let signed_in = browser.submit(&page, "/oauth/sign_in", &fields).await;
+    let page = browser.follow(&signed_in).await;
     page.page(200, "Command line");
     let app = page.text.split("name=\"app\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     for _ in 0..2 {

@@ -13,8 +13,8 @@ async fn a_client_may_revoke_its_own_token_repeatedly() {
     service.add_account("alice").await;
     let client = service.client().await;
     let code = client.code(&mut service.browser(), "alice", &[]).await;
-    let alices = token_of(&client.redeem(&code, &[]).await);
-    for token in [client.app_token("read").await, alices] {
+    let user_token = token_of(&client.redeem(&code, &[]).await);
+    for token in [client.app_token("read").await, user_token] {
         let http = service.anonymous().with_token(&token);
         assert_eq!(http.get("/api/v1/apps/verify_credentials").await.status, 200);
         for hint in ["refresh_token", "nonsense"] {
@@ -40,17 +40,17 @@ async fn every_other_revocation_gets_the_same_error() {
     });
     let unauthenticated = OAuthClient { secret: "wrong".to_owned(), ..client.clone() };
     let unknown = OAuthClient { id: "unknown".to_owned(), ..client.clone() };
-    let silent = OAuthClient { secret: String::new(), ..client.clone() };
-    for (who, fields) in [
+    let without_secret = OAuthClient { secret: String::new(), ..client.clone() };
+    for (sender, fields) in [
         (&client, vec![("token", &*foreign)]),
         (&client, vec![("token", "random")]),
         (&client, vec![("token", "")]),
         (&client, vec![]),
         (&unauthenticated, vec![("token", &*own)]),
         (&unknown, vec![("token", &*own)]),
-        (&silent, vec![("token", &*own)]),
+        (&without_secret, vec![("token", &*own)]),
     ] {
-        let response = who.post("/oauth/revoke", &fields).await;
+        let response = sender.post("/oauth/revoke", &fields).await;
         assert_eq!((response.status, response.json()), (403, body.clone()));
         assert_eq!(response.header("www-authenticate"), "");
     }

@@ -49,7 +49,7 @@ async fn no_secret_of_a_complete_flow_is_in_the_data_or_the_log() {
     secrets.push(("client secret", secret.clone()));
     let client = [("client_id", &*id), ("client_secret", &*secret)];
 
-    // After a wrong password: one code by redirect, one out of band.
+    // A wrong password, then one code by redirect and one out of band.
     let mut browser = Browser::over_http(&base);
     let authorize = |uri: &str| {
         with_query(
@@ -58,13 +58,13 @@ async fn no_secret_of_a_complete_flow_is_in_the_data_or_the_log() {
         )
     };
     let page = browser.get(&authorize(CALLBACK)).await;
-    secrets.push(("cookie before", browser.cookie().to_owned()));
+    secrets.push(("cookie before sign-in", browser.cookie().to_owned()));
     let wrong = [("username", "alice"), ("password", "a wrong password")];
     secrets.push(("wrong password", "a wrong password".to_owned()));
     assert_eq!(browser.submit(&page, "/oauth/sign_in", &wrong).await.status, 401);
     let right = [("username", "alice"), ("password", password)];
-    let welcome = browser.submit(&page, "/oauth/sign_in", &right).await;
-    let page = browser.follow(&welcome).await;
+    let signed_in = browser.submit(&page, "/oauth/sign_in", &right).await;
+    let page = browser.follow(&signed_in).await;
     secrets.push(("cookie", browser.cookie().to_owned()));
     secrets.push(("form token", page.form("/oauth/authorize")[0].1.clone()));
     let code = browser.decide(&page, "allow").await.redirected(CALLBACK)["code"].clone();
@@ -81,12 +81,12 @@ async fn no_secret_of_a_complete_flow_is_in_the_data_or_the_log() {
     secrets.push(("token", token.clone()));
     let mut fields = vec![("grant_type", "client_credentials"), ("scope", "write:accounts")];
     fields.extend(client);
-    let own = text(&post("/oauth/token", &fields).await["access_token"]);
-    secrets.push(("app token", own.clone()));
+    let app_token = text(&post("/oauth/token", &fields).await["access_token"]);
+    secrets.push(("app token", app_token.clone()));
     let chosen = "a chosen password";
     let signed_up: Value = http
         .post(url("/api/v1/accounts"))
-        .bearer_auth(&own)
+        .bearer_auth(&app_token)
         .form(&[
             ("username", "bob"),
             ("email", "b@example.org"),
@@ -109,7 +109,7 @@ async fn no_secret_of_a_complete_flow_is_in_the_data_or_the_log() {
     // Secrets in a query, and in a header of another scheme.
     for path in [
         format!("/oauth/token?code={code}&client_secret={secret}"),
-        format!("/oauth/userinfo?access_token={own}"),
+        format!("/oauth/userinfo?access_token={app_token}"),
     ] {
         http.get(url(&path))
             .header("authorization", format!("Basic {token}"))
@@ -123,7 +123,7 @@ async fn no_secret_of_a_complete_flow_is_in_the_data_or_the_log() {
     let (data, log) = (contents(&folder.path().join("data")), process.log());
     assert!(
         contains(&data, "alice") && contains(&data, &id),
-        "the search must find what is not secret"
+        "the search must find values that are not secret"
     );
     assert!(log.contains("/oauth/token"), "the log must contain the requests: {log}");
     for (name, secret) in secrets {

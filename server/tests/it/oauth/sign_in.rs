@@ -45,7 +45,7 @@ async fn wrong_password_unknown_name_and_disabled_account_get_the_same_page() {
     let bob = service.add_account("bob").await;
     service.store().set_account_disabled_at(bob, Some(service.now())).await.unwrap();
     let page = browser.get(&client.authorize(&[])).await;
-    let mut seen = Vec::new();
+    let mut pages = Vec::new();
     for (name, password) in [
         ("alice", "wrong"),
         ("nobody", "wrong"),
@@ -63,12 +63,12 @@ async fn wrong_password_unknown_name_and_disabled_account_get_the_same_page() {
             "",
             "a challenge would open the browser's password dialog"
         );
-        seen.push(
+        pages.push(
             response.text.replace(&format!("value=\"{name}\""), "").replace(" autofocus", ""),
         );
     }
-    seen.dedup();
-    assert_eq!(seen.len(), 1, "{seen:#?}");
+    pages.dedup();
+    assert_eq!(pages.len(), 1, "{pages:#?}");
     // The form of the error page works.
     let again = try_sign_in(&mut browser, &page, "alice", "wrong").await;
     browser.sign_in(&again, "alice").await.page(200, "name=\"decision\"");
@@ -129,8 +129,8 @@ async fn a_form_of_another_site_is_rejected() {
     let (request, alice) = (page.form("/oauth/sign_in")[1].1.clone(), "correct horse alice");
     // A CSRF token that is valid in the attacker's browser.
     let mut attacker = service.browser();
-    let own = attacker.get(&client.authorize(&[])).await.form("/oauth/sign_in");
-    for (csrf, request) in [("", &*request), ("x", &*request), (&*own[0].1, &*own[1].1)] {
+    let forged = attacker.get(&client.authorize(&[])).await.form("/oauth/sign_in");
+    for (csrf, request) in [("", &*request), ("x", &*request), (&*forged[0].1, &*forged[1].1)] {
         let fields =
             [("csrf", csrf), ("request", request), ("username", "alice"), ("password", alice)];
         browser.post("/oauth/sign_in", &fields).await.page(403, "could not be checked");
@@ -238,8 +238,8 @@ async fn the_requested_language_is_preserved_through_sign_in() {
     let fields = |password| [("username", "alice"), ("password", password)];
     let again = browser.submit(&page, action, &fields("wrong")).await;
     again.page(401, "<html lang=\"de\"");
-    let welcome = browser.submit(&again, action, &fields("correct horse alice")).await;
-    browser.follow(&welcome).await.page(200, "<html lang=\"de\"");
+    let response = browser.submit(&again, action, &fields("correct horse alice")).await;
+    browser.follow(&response).await.page(200, "<html lang=\"de\"");
     browser.get("/oauth/account").await.page(200, "<html lang=\"de\"");
     // An unknown language is ignored.
     let page = browser.get("/oauth/account?lang=%22%3E%3Cscript%3E").await;
@@ -294,17 +294,17 @@ async fn sign_in_attempts_are_limited_per_address() {
         assert_eq!(try_sign_in(&mut browser, &page, name, "wrong").await.status, 401);
     }
     let right = "correct horse alice";
-    let refused = try_sign_in(&mut browser, &page, "alice", right).await;
-    refused.page(429, "Too many attempts. Please try again in 5 minutes.");
-    assert_eq!(refused.header("retry-after"), "300");
+    let rejected = try_sign_in(&mut browser, &page, "alice", right).await;
+    rejected.page(429, "Too many attempts. Please try again in 5 minutes.");
+    assert_eq!(rejected.header("retry-after"), "300");
     // The headers report the limit that was exceeded.
-    assert_eq!(refused.header("x-ratelimit-limit"), "25");
-    assert_eq!(refused.header("x-ratelimit-remaining"), "0");
-    assert_eq!(refused.header("x-ratelimit-reset"), "2027-01-15T08:05:00.000Z");
+    assert_eq!(rejected.header("x-ratelimit-limit"), "25");
+    assert_eq!(rejected.header("x-ratelimit-remaining"), "0");
+    assert_eq!(rejected.header("x-ratelimit-reset"), "2027-01-15T08:05:00.000Z");
     let expected = r#""ip";r=272;t=300, "sign_in_address";r=0;t=300, "sign_in_name";r=12;t=3600"#;
-    assert_eq!(refused.header("ratelimit"), expected);
+    assert_eq!(rejected.header("ratelimit"), expected);
     let policy = r#""ip";q=300;w=300, "sign_in_address";q=25;w=300, "sign_in_name";q=25;w=3600"#;
-    assert_eq!(refused.header("ratelimit-policy"), policy);
+    assert_eq!(rejected.header("ratelimit-policy"), policy);
     let mut elsewhere = Browser::new(service.anonymous().at(address(9)));
     let page = elsewhere.get("/oauth/sign_in").await;
     elsewhere.sign_in(&page, "alice").await.page(200, "@alice:ring.example");

@@ -1,4 +1,4 @@
-//! SQLite files as an operator handles them: stop, copy, put back, start.
+//! SQLite files that an operator copies and restores between a stop and a start of the server.
 
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ async fn after_a_clean_stop_a_copy_of_the_file_has_everything() {
 }
 
 #[test]
-fn a_file_that_was_put_back_beside_the_log_of_a_killed_server_is_rejected() {
+fn a_restored_file_beside_the_wal_of_a_killed_server_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     add_account(folder.path(), "alice");
     let copy = folder.path().join("copy.db");
@@ -72,7 +72,7 @@ fn a_file_that_was_put_back_beside_the_log_of_a_killed_server_is_rejected() {
 }
 
 #[test]
-fn a_killed_server_continues_with_its_own_log() {
+fn a_killed_server_continues_with_its_own_wal() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["alice", "bob", "carol"] {
         let mut server = Process::start(folder.path(), &[]);

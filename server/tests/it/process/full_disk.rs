@@ -8,8 +8,8 @@ use serde_json::json;
 use crate::support::Process;
 use crate::support::process::{belfry, run_successfully};
 
-/// A limit on the size of files has the effect of a full disk. The server must ignore the signal
-/// that comes with it, which only a shell can arrange.
+/// A full disk is simulated by a limit on the size of files. The server is started by a shell that
+/// ignores the signal XFSZ, because a write beyond the limit would otherwise kill the process.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_cannot_write_is_not_ready() {
     let folder = tempfile::tempdir().unwrap();
@@ -53,7 +53,7 @@ async fn a_server_that_cannot_write_is_not_ready() {
     assert_eq!((put().await, get("/readyz").await.0), (200, 200));
 
     limit_file_size("16384");
-    // Without a write of a client, the check itself finds it out.
+    // The readiness check detects it without a write of a client.
     wait_for(503).await;
     for _ in 0..50 {
         assert_eq!(put().await, 503);

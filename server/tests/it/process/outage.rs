@@ -54,7 +54,7 @@ async fn an_outage_of_postgres_is_survived() {
     load.wait_for_successes(100).await;
 
     postgres.stop().unwrap();
-    // The result of the check before is reused for a second.
+    // The result of the previous check is reused for a second.
     let start = Instant::now();
     let text = loop {
         let (status, text) = ready().await;
@@ -66,7 +66,8 @@ async fn an_outage_of_postgres_is_survived() {
     };
     assert!(text.contains("\"status\":\"not ready\""), "{text}");
     assert!(!text.contains("\"database\":\"ok\""), "{text}");
-    // Not served from the cache: this node would not learn that the token was revoked elsewhere.
+    // Rejected although the rules are cached: without notifications, the node would not learn that
+    // another node revoked the token.
     let error = json!({
         "errcode": "M_UNKNOWN",
         "error": "The database cannot be used at the moment; try again soon",
@@ -107,7 +108,7 @@ struct Load {
 }
 
 impl Load {
-    /// Writes until it is stopped. A failed write must be temporary and within the timeout.
+    /// Writes until it is stopped. A failure must be temporary and be reported within the timeout.
     async fn run(self, store: Arc<Store>) {
         while !self.stop.load(Ordering::Relaxed) {
             let start = Instant::now();

@@ -7,17 +7,17 @@ use std::path::Path;
 
 use crate::support::process::{belfry, run, run_successfully};
 
-/// An unprivileged user, for tests that run as root, to whom no directory is read-only.
+/// An unprivileged user. Tests that run as root use it, because root can write to every directory.
 const NOBODY: u32 = 65_534;
 
-fn as_root() -> bool {
+fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
 /// Runs a command that must fail, as a user who cannot write to the directory.
 fn run_as_nobody(folder: &Path, arguments: &[&str]) -> String {
     let mut command = belfry(folder, arguments);
-    if as_root() {
+    if is_root() {
         command.uid(NOBODY).gid(NOBODY);
     }
     let output = command.output().unwrap();
@@ -64,7 +64,7 @@ fn a_read_only_database_is_reported_and_not_changed() {
     for file in fs::read_dir(&data).unwrap() {
         let file = file.unwrap().path();
         set_mode(&file, 0o444);
-        if as_root() {
+        if is_root() {
             chown(&file, Some(0), Some(0)).unwrap();
         }
     }
@@ -78,10 +78,10 @@ fn a_read_only_database_is_reported_and_not_changed() {
     assert!(run_successfully(folder.path(), &["account", "list"]).starts_with("alice\t"));
 }
 
-/// A full disk, simulated by a limit on the size of files. Acknowledged writes are kept, failed
-/// ones are reported, and writes succeed again when there is space.
+/// A full disk, simulated by a limit on the size of files. Acknowledged writes are preserved,
+/// failed ones are reported, and writes succeed again when there is space.
 #[test]
-fn a_full_disk_is_reported_and_acknowledged_writes_are_kept() {
+fn a_full_disk_is_reported_and_acknowledged_writes_are_preserved() {
     let folder = tempfile::tempdir().unwrap();
     run_successfully(folder.path(), &["account", "add", "before"]);
     let binary = env!("CARGO_BIN_EXE_belfry");

@@ -9,7 +9,7 @@ use crate::support::Process;
 use crate::support::process::{add_account, run_successfully};
 
 /// Starts a server whose timeouts are longer than any test.
-fn start_patient(folder: &Path) -> Process {
+fn start_with_long_timeouts(folder: &Path) -> Process {
     let settings = "[http]\nshutdown_timeout = '1h'\nheader_timeout = '1h'\nidle_timeout = '1h'\n\
                     body_timeout = '1h'\n";
     std::fs::write(folder.join("belfry.toml"), settings).unwrap();
@@ -42,7 +42,7 @@ fn exchange(server: &Process) -> TcpStream {
 #[test]
 fn idle_connections_do_not_delay_the_exit() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = start_patient(folder.path());
+    let mut server = start_with_long_timeouts(folder.path());
     let _used = exchange(&server);
     let _unused = connect_and_send(&server, b"");
     server.signal("TERM");
@@ -54,7 +54,7 @@ fn idle_connections_do_not_delay_the_exit() {
 fn an_incomplete_request_head_does_not_delay_the_exit() {
     for head in ["GET /healthz HTTP/1.1\r\nHost: a", "G", "PRI * HT"] {
         let folder = tempfile::tempdir().unwrap();
-        let mut server = start_patient(folder.path());
+        let mut server = start_with_long_timeouts(folder.path());
         let mut first = connect_and_send(&server, head.as_bytes());
         let mut second = exchange(&server);
         second.write_all(head.as_bytes()).unwrap();
@@ -74,7 +74,7 @@ fn an_incomplete_request_head_does_not_delay_the_exit() {
 #[test]
 fn an_unresponsive_http2_peer_does_not_delay_the_exit_for_long() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = start_patient(folder.path());
+    let mut server = start_with_long_timeouts(folder.path());
     let _silent = connect_and_send(&server, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
@@ -84,7 +84,7 @@ fn an_unresponsive_http2_peer_does_not_delay_the_exit_for_long() {
 #[test]
 fn a_request_in_flight_is_finished_while_an_incomplete_head_is_dropped() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = start_patient(folder.path());
+    let mut server = start_with_long_timeouts(folder.path());
     add_account(folder.path(), "alice");
     let token = run_successfully(folder.path(), &["token", "issue", "alice", "--scopes", "push"]);
     let head = format!(

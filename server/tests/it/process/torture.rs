@@ -15,9 +15,9 @@ fn run(name: &str, rounds: u32, belfry: &Path) -> Outcome {
     torture::scenario(name).unwrap().run(&settings, &mut |_| {})
 }
 
-/// Runs some rounds of a scenario, in which nothing may be lost.
+/// Runs some rounds of a scenario and asserts that no acknowledged write is lost.
 #[track_caller]
-fn lose_nothing(name: &str, rounds: u32) {
+fn assert_nothing_is_lost(name: &str, rounds: u32) {
     let outcome = run(name, rounds, Path::new(env!("CARGO_BIN_EXE_belfry")));
     assert!(outcome.losses == 0, "{:#?}", outcome.descriptions);
     assert_eq!(outcome.rounds, rounds);
@@ -30,13 +30,13 @@ fn has_postgres() -> bool {
 
 #[test]
 fn a_server_killed_during_writes_loses_nothing_on_sqlite() {
-    lose_nothing("kill-sqlite", 5);
+    assert_nothing_is_lost("kill-sqlite", 5);
 }
 
 #[test]
 fn a_server_killed_during_writes_loses_nothing_on_postgres() {
     if has_postgres() {
-        lose_nothing("kill-postgres", 3);
+        assert_nothing_is_lost("kill-postgres", 3);
     }
 }
 
@@ -44,27 +44,27 @@ fn a_server_killed_during_writes_loses_nothing_on_postgres() {
 #[test]
 fn outages_of_postgres_during_writes_lose_nothing() {
     if has_postgres() {
-        lose_nothing("postgres-outage", 3);
+        assert_nothing_is_lost("postgres-outage", 3);
     }
 }
 
 #[test]
 fn outages_of_redis_during_writes_fail_no_request() {
     if engine_url("Redis", "BELFRY_TEST_REDIS").is_some() {
-        lose_nothing("redis-outage", 3);
+        assert_nothing_is_lost("redis-outage", 3);
     }
 }
 
-/// No space left, and a failed write.
+/// Once with a full file system, and once with a limit on the size of files.
 #[test]
 fn a_disk_that_becomes_full_during_writes_loses_nothing() {
-    lose_nothing("full-disk", 2);
+    assert_nothing_is_lost("full-disk", 2);
 }
 
 #[test]
 fn clock_jumps_during_writes_lose_nothing() {
     if torture::has_faketime() {
-        lose_nothing("clock-jumps", 4);
+        assert_nothing_is_lost("clock-jumps", 4);
     } else {
         report_skipped("libfaketime", "run `cargo xtask test`, which installs it");
     }
@@ -73,22 +73,22 @@ fn clock_jumps_during_writes_lose_nothing() {
 #[test]
 fn three_nodes_redeem_one_code_once() {
     if has_postgres() {
-        lose_nothing("redeem-once", 2);
+        assert_nothing_is_lost("redeem-once", 2);
     }
 }
 
 #[test]
 fn abused_connections_are_closed_while_others_are_served() {
-    lose_nothing("connection-abuse", 12);
+    assert_nothing_is_lost("connection-abuse", 12);
 }
 
 #[test]
 fn more_connections_than_open_files_are_survived() {
-    lose_nothing("file-limit", 1);
+    assert_nothing_is_lost("file-limit", 1);
 }
 
-/// A program in place of Belfry that goes back to the data of its second start.
-const FORGETFUL: &str = r#"#!/bin/sh
+/// A wrapper around Belfry that loses writes: its third start restores the data of the second.
+const LOSES_WRITES: &str = r#"#!/bin/sh
 echo start >> starts
 case $(wc -l < starts) in
     2) cp -r data saved ;;
@@ -97,14 +97,14 @@ esac
 exec BELFRY "$@"
 "#;
 
-/// Otherwise the other tests would prove nothing.
+/// Shows that the checks of the other tests can fail.
 #[test]
 fn lost_writes_are_reported() {
     let folder = tempfile::tempdir().unwrap();
-    let forgetful = folder.path().join("forgetful");
-    fs::write(&forgetful, FORGETFUL.replace("BELFRY", env!("CARGO_BIN_EXE_belfry"))).unwrap();
-    fs::set_permissions(&forgetful, fs::Permissions::from_mode(0o755)).unwrap();
-    let outcome = run("kill-sqlite", 2, &forgetful);
+    let wrapper = folder.path().join("wrapper");
+    fs::write(&wrapper, LOSES_WRITES.replace("BELFRY", env!("CARGO_BIN_EXE_belfry"))).unwrap();
+    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
+    let outcome = run("kill-sqlite", 2, &wrapper);
     assert_eq!(outcome.rounds, 2);
     assert!(outcome.losses > 0 && !outcome.descriptions.is_empty(), "{outcome:?}");
 }

@@ -172,9 +172,9 @@ async fn a_generated_name_is_not_in_an_exclusive_namespace() {
     let register = "POST /_matrix/client/v3/register";
     let (service, _) = service_registered_by(&REGISTRATION.replace("@irc_.*", "@[u-z].*")).await;
     for _ in 0..3 {
-        let made =
+        let registered =
             service.anonymous().send(register, body.to_string()).await.expect(StatusCode::OK);
-        let user_id = made["user_id"].as_str().unwrap();
+        let user_id = registered["user_id"].as_str().unwrap();
         assert!(!('u'..='z').contains(&user_id.chars().nth(1).unwrap()), "{user_id}");
     }
     // An exclusive namespace with every name leaves no name to generate.

@@ -67,7 +67,7 @@ async fn every_endpoint_under_every_prefix_requires_a_token() {
 }
 
 #[tokio::test]
-async fn tokens_in_the_query_can_be_switched_off() {
+async fn tokens_in_the_query_can_be_disabled() {
     let service = Service::with(config(|config| config.oauth.query_tokens = false)).await;
     let alice = service.user("alice").await;
     let in_query = pushrules(&format!("?access_token={}", alice.token()));

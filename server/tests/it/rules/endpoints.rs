@@ -64,8 +64,8 @@ async fn a_rule_of_each_kind_is_created_read_changed_and_deleted() {
         for enabled in [false, true] {
             alice.put_ok(&format!("{path}/enabled"), &json!(enabled)).await;
             assert_eq!(alice.get_rules(&path).await["enabled"], enabled, "{kind}");
-            let found = alice.get_rules(&format!("{path}/enabled")).await;
-            assert_eq!(found, json!({ "enabled": enabled }), "{kind}");
+            let response = alice.get_rules(&format!("{path}/enabled")).await;
+            assert_eq!(response, json!({ "enabled": enabled }), "{kind}");
         }
         // Change the actions.
         let actions = json!({ "actions": ["dont_notify"] });
@@ -222,7 +222,7 @@ async fn the_name_segments_are_configurable() {
 }
 
 #[tokio::test]
-async fn head_is_get_without_the_body() {
+async fn head_responds_like_get_without_a_body() {
     let service = service().await;
     let alice = service.user("alice").await;
     for path in [pushrules(""), pushrules("global/"), pushrules("global/override/.m.rule.master")] {

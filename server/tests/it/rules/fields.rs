@@ -18,9 +18,9 @@ async fn a_rule_has_the_fields_of_its_kind() {
     ] {
         alice.put_ok(&format!("global/{kind}/a"), &minimal_rule(kind)).await;
         let rule = alice.get_rules(&format!("global/{kind}/a")).await;
-        let mut found: Vec<&String> = rule.as_object().unwrap().keys().collect();
-        found.sort();
-        assert_eq!(found, fields, "{kind}");
+        let mut keys: Vec<&String> = rule.as_object().unwrap().keys().collect();
+        keys.sort();
+        assert_eq!(keys, fields, "{kind}");
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{pushrules, service};
 
-const GOOD: &str = r#"{"actions":["notify",{"set_tweak":"sound","value":"default"}],"conditions":[{"kind":"event_match","key":"content.body","pattern":"торт*"},{"kind":"room_member_count","is":">2"}],"pattern":"x","extra":[1,-2.5e3,true,null,"\u00e9"]}"#;
+const VALID: &str = r#"{"actions":["notify",{"set_tweak":"sound","value":"default"}],"conditions":[{"kind":"event_match","key":"content.body","pattern":"торт*"},{"kind":"room_member_count","is":">2"}],"pattern":"x","extra":[1,-2.5e3,true,null,"\u00e9"]}"#;
 
 /// Error codes for a malformed body.
 const CODES: [&str; 4] = ["M_NOT_JSON", "M_BAD_JSON", "M_MISSING_PARAM", "M_INVALID_PARAM"];
@@ -13,13 +13,13 @@ const CODES: [&str; 4] = ["M_NOT_JSON", "M_BAD_JSON", "M_MISSING_PARAM", "M_INVA
 fn bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
     let mut bodies: Vec<(String, Vec<u8>, Option<&'static str>)> = Vec::new();
     // Truncated at every byte.
-    for end in 0..GOOD.len() {
-        bodies.push((format!("cut at {end}"), GOOD.as_bytes()[..end].into(), Some("M_NOT_JSON")));
+    for end in 0..VALID.len() {
+        bodies.push((format!("cut at {end}"), VALID.as_bytes()[..end].into(), Some("M_NOT_JSON")));
     }
     // Invalid UTF-8 and NUL bytes at several offsets.
-    for at in (1..GOOD.len()).step_by(7) {
+    for at in (1..VALID.len()).step_by(7) {
         for (name, byte) in [("0xff", 0xff), ("0xc0", 0xc0), ("NUL", 0)] {
-            let mut body = GOOD.as_bytes().to_vec();
+            let mut body = VALID.as_bytes().to_vec();
             body.insert(at, byte);
             bodies.push((format!("{name} at {at}"), body, Some("M_NOT_JSON")));
         }
@@ -27,22 +27,26 @@ fn bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
     for (name, body, code) in [
         ("nothing", String::new(), "M_NOT_JSON"),
         ("spaces", "   ".to_owned(), "M_NOT_JSON"),
-        ("a byte order mark", format!("\u{feff}{GOOD}"), "M_NOT_JSON"),
-        ("two bodies", format!("{GOOD}{GOOD}"), "M_NOT_JSON"),
-        ("a comment", format!("{GOOD} // x"), "M_NOT_JSON"),
-        ("single quotes", GOOD.replace('"', "'"), "M_NOT_JSON"),
-        ("a trailing comma", GOOD.replace("\"pattern\":\"x\"", "\"pattern\":\"x\","), "M_NOT_JSON"),
-        ("NaN", GOOD.replace("-2.5e3", "NaN"), "M_NOT_JSON"),
-        ("a leading zero", GOOD.replace("-2.5e3", "012"), "M_NOT_JSON"),
+        ("a byte order mark", format!("\u{feff}{VALID}"), "M_NOT_JSON"),
+        ("two bodies", format!("{VALID}{VALID}"), "M_NOT_JSON"),
+        ("a comment", format!("{VALID} // x"), "M_NOT_JSON"),
+        ("single quotes", VALID.replace('"', "'"), "M_NOT_JSON"),
+        (
+            "a trailing comma",
+            VALID.replace("\"pattern\":\"x\"", "\"pattern\":\"x\","),
+            "M_NOT_JSON",
+        ),
+        ("NaN", VALID.replace("-2.5e3", "NaN"), "M_NOT_JSON"),
+        ("a leading zero", VALID.replace("-2.5e3", "012"), "M_NOT_JSON"),
         ("a form", "actions=notify&pattern=x".to_owned(), "M_NOT_JSON"),
         ("HTML", "<html></html>".to_owned(), "M_NOT_JSON"),
-        ("a number out of range", GOOD.replace("-2.5e3", "1e999"), "M_BAD_JSON"),
-        ("a lone surrogate", GOOD.replace("\\u00e9", "\\ud800"), "M_BAD_JSON"),
-        ("two lone surrogates", GOOD.replace("\\u00e9", "\\udc00\\ud800"), "M_BAD_JSON"),
-        ("actions twice", GOOD.replace("\"pattern\"", "\"actions\""), "M_BAD_JSON"),
-        ("an escaped key twice", GOOD.replace("\"pattern\"", "\"\\u0061ctions\""), "M_BAD_JSON"),
-        ("a deep key twice", GOOD.replace("\"key\"", "\"kind\""), "M_BAD_JSON"),
-        ("an extra key twice", GOOD.replace("[1,", "[{\"a\":1,\"a\":1},"), "M_BAD_JSON"),
+        ("a number out of range", VALID.replace("-2.5e3", "1e999"), "M_BAD_JSON"),
+        ("a lone surrogate", VALID.replace("\\u00e9", "\\ud800"), "M_BAD_JSON"),
+        ("two lone surrogates", VALID.replace("\\u00e9", "\\udc00\\ud800"), "M_BAD_JSON"),
+        ("actions twice", VALID.replace("\"pattern\"", "\"actions\""), "M_BAD_JSON"),
+        ("an escaped key twice", VALID.replace("\"pattern\"", "\"\\u0061ctions\""), "M_BAD_JSON"),
+        ("a deep key twice", VALID.replace("\"key\"", "\"kind\""), "M_BAD_JSON"),
+        ("an extra key twice", VALID.replace("[1,", "[{\"a\":1,\"a\":1},"), "M_BAD_JSON"),
         ("101 levels", deep(101), "M_BAD_JSON"),
         ("100,000 levels of arrays", deep(100_000).replace('}', ""), "M_BAD_JSON"),
     ] {
@@ -53,7 +57,7 @@ fn bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
         bodies.push((format!("unclosed {open}"), body, None));
     }
     // Values of the wrong type in every field.
-    let good: Value = serde_json::from_str(GOOD).unwrap();
+    let valid: Value = serde_json::from_str(VALID).unwrap();
     for pointer in [
         "",
         "/actions",
@@ -69,7 +73,7 @@ fn bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
         "/pattern",
     ] {
         for wrong in [json!(null), json!(1), json!([[]]), json!({ "x": 1 })] {
-            let mut body = good.clone();
+            let mut body = valid.clone();
             *body.pointer_mut(pointer).unwrap() = wrong.clone();
             bodies.push((format!("{wrong} at {pointer:?}"), body.to_string().into_bytes(), None));
         }
@@ -87,39 +91,39 @@ fn deep(levels: usize) -> String {
 async fn every_malformed_body_is_rejected_and_changes_nothing() {
     let service = service().await;
     let alice = service.user("alice").await;
-    let good: Value = serde_json::from_str(GOOD).unwrap();
-    alice.put_ok("global/content/there", &good).await;
+    let valid: Value = serde_json::from_str(VALID).unwrap();
+    alice.put_ok("global/content/there", &valid).await;
     let before = alice.get(&pushrules("")).await.text;
     for (name, body, code) in bodies() {
         let too_large = body.len() > 64 * 1024;
         for path in ["global/content/new", "global/content/there", "device/phone/content/new"] {
             let response = alice.send(&format!("PUT {}", pushrules(path)), body.clone()).await;
-            let (status, found) = response.errcode();
+            let (status, actual) = response.errcode();
             if too_large {
-                assert_eq!((status, found.as_str()), (413, "M_TOO_LARGE"), "{name}");
+                assert_eq!((status, actual.as_str()), (413, "M_TOO_LARGE"), "{name}");
                 continue;
             }
             assert_eq!(status, 400, "{name}: {response:?}");
-            assert!(CODES.contains(&found.as_str()), "{name}: {found}");
-            assert!(code.is_none_or(|code| code == found), "{name}: {found}");
+            assert!(CODES.contains(&actual.as_str()), "{name}: {actual}");
+            assert!(code.is_none_or(|code| code == actual), "{name}: {actual}");
         }
         for path in ["global/content/there/actions", "global/content/there/enabled"] {
             let response = alice.send(&format!("PUT {}", pushrules(path)), body.clone()).await;
             // The error may be in a field that this endpoint ignores.
             if response.status == 200 {
                 assert!(path.ends_with("actions") && code.is_none(), "{name} {path}");
-                alice.put_ok(path, &json!({ "actions": good["actions"] })).await;
+                alice.put_ok(path, &json!({ "actions": valid["actions"] })).await;
                 continue;
             }
-            let (status, found) = response.errcode();
+            let (status, actual) = response.errcode();
             assert!(matches!(status, 400 | 413), "{name}: {response:?}");
-            assert!(too_large || CODES.contains(&found.as_str()), "{name}: {found}");
+            assert!(too_large || CODES.contains(&actual.as_str()), "{name}: {actual}");
         }
     }
     assert_eq!(alice.get(&pushrules("")).await.text, before);
 }
 
-/// With a body limit that does not reject these bodies first.
+/// The maximum body size is raised, because it would reject these bodies first.
 #[tokio::test]
 async fn depth_and_stored_size_are_limited_independently_of_the_body_size() {
     let config = crate::support::service::config(|config| {

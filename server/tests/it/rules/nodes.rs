@@ -1,4 +1,4 @@
-//! Two server processes on one PostgreSQL database.
+//! Push rules on two nodes that share one PostgreSQL database.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::support::{Process, TestDatabase, process};
 /// milliseconds.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// Two servers with their own database, and the token of an account.
+/// Two nodes that share a database which no other test uses, and the token of an account.
 struct Nodes {
     folder: TempDir,
     url: String,
@@ -89,10 +89,10 @@ async fn a_rule_written_on_one_node_is_returned_by_the_other() {
     for round in 0..20 {
         let (writer, reader) = (round % 2, 1 - round % 2);
         nodes.put(writer, &format!("global/room/r{round}")).await;
-        let there = |_: StatusCode, body: &Value| {
+        let is_first = |_: StatusCode, body: &Value| {
             body["global"]["room"][0]["rule_id"] == format!("r{round}")
         };
-        nodes.wait_for(reader, "", there).await;
+        nodes.wait_for(reader, "", is_first).await;
     }
 }
 
@@ -125,12 +125,12 @@ async fn a_token_revoked_on_one_node_is_rejected_by_the_other() {
         let logout = format!("{}/_matrix/client/v3/logout", nodes.servers[round % 2].url);
         let response = nodes.client.post(logout).bearer_auth(&nodes.token).send().await.unwrap();
         assert_eq!(response.status(), 200);
-        let unknown = |status: StatusCode, body: &Value| {
+        let is_rejected = |status: StatusCode, body: &Value| {
             status == 401 && body["errcode"] == "M_UNKNOWN_TOKEN"
         };
         let (status, body) = nodes.get(round % 2, "").await;
-        assert!(unknown(status, &body), "the same node rejects it at once: {body}");
-        nodes.wait_for(1 - round % 2, "", unknown).await;
+        assert!(is_rejected(status, &body), "the same node rejects it at once: {body}");
+        nodes.wait_for(1 - round % 2, "", is_rejected).await;
     }
 }
 
@@ -149,15 +149,15 @@ async fn no_rule_of_64_concurrent_clients_of_two_nodes_is_lost() {
     }
     clients.join_all().await;
     for node in [0, 1] {
-        let all = |_: StatusCode, body: &Value| {
-            let mut found: Vec<usize> = ids(&body["global"]["room"], false)
+        let has_all_rules = |_: StatusCode, body: &Value| {
+            let mut numbers: Vec<usize> = ids(&body["global"]["room"], false)
                 .iter()
                 .map(|id| id[1..].parse().unwrap())
                 .collect();
-            found.sort_unstable();
-            found == (0..1000).collect::<Vec<_>>()
+            numbers.sort_unstable();
+            numbers == (0..1000).collect::<Vec<_>>()
         };
-        nodes.wait_for(node, "", all).await;
+        nodes.wait_for(node, "", has_all_rules).await;
     }
     let path = "global/room/";
     assert_eq!(nodes.get(0, path).await, nodes.get(1, path).await);

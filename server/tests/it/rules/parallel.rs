@@ -44,9 +44,9 @@ async fn check_that_no_rule_is_lost(database: TestDatabase) {
     clients.join_all().await;
 
     let all = alice.get_rules("").await;
-    let found = ids(&all["global"]["room"], false);
-    assert_eq!(found.len(), RULES);
-    let numbers: Vec<usize> = found.iter().map(|id| id[1..].parse().unwrap()).collect();
+    let rule_ids = ids(&all["global"]["room"], false);
+    assert_eq!(rule_ids.len(), RULES);
+    let numbers: Vec<usize> = rule_ids.iter().map(|id| id[1..].parse().unwrap()).collect();
     for client in 0..CLIENTS {
         let of_client: Vec<usize> =
             numbers.iter().copied().filter(|number| number % CLIENTS == client).collect();
@@ -73,8 +73,8 @@ async fn concurrent_changes_each_get_their_own_response() {
                 alice.put_ok(&rule, &minimal_rule("room")).await;
                 alice.put_ok(&format!("{rule}/enabled"), &json!(false)).await;
                 alice.put_ok(&format!("{rule}/actions"), &json!({ "actions": [] })).await;
-                let found = alice.get_rules(&rule).await;
-                assert_eq!((&found["enabled"], &found["actions"]), (&json!(false), &json!([])));
+                let stored = alice.get_rules(&rule).await;
+                assert_eq!((&stored["enabled"], &stored["actions"]), (&json!(false), &json!([])));
                 let wrong = alice.put(&format!("{rule}?before=none"), &minimal_rule("room")).await;
                 assert_eq!(wrong.errcode(), (400, "M_UNKNOWN".into()));
                 assert_eq!(alice.delete(&rule).await.status, 200);

@@ -34,17 +34,17 @@ async fn every_acknowledged_write_survives_a_kill() {
     assert!(acknowledged.len() > 20 * 64, "only {} writes", acknowledged.len());
 
     let store = open(folder.path()).await;
-    let mut found = Vec::new();
+    let mut stored = Vec::new();
     loop {
-        let after = found.last().map_or("", |account: &Account| &account.name).to_owned();
+        let after = stored.last().map_or("", |account: &Account| &account.name).to_owned();
         let page = store.accounts(&AccountListFilter::default(), &after, 1000).await.unwrap();
         if page.is_empty() {
             break;
         }
-        found.extend(page);
+        stored.extend(page);
     }
-    let found: std::collections::HashSet<i64> = found.iter().map(|account| account.id).collect();
-    let lost: Vec<&i64> = acknowledged.iter().filter(|id| !found.contains(id)).collect();
+    let stored: std::collections::HashSet<i64> = stored.iter().map(|account| account.id).collect();
+    let lost: Vec<&i64> = acknowledged.iter().filter(|id| !stored.contains(id)).collect();
     assert!(lost.is_empty(), "{} of {} are lost", lost.len(), acknowledged.len());
 }
 

@@ -153,8 +153,8 @@ async fn a_token_issued_on_the_command_line_has_the_configured_lifetime() {
         let store = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await.unwrap();
         let token =
             store.token(SplitToken::parse(token.trim()).unwrap().hashed()).await.unwrap().unwrap();
-        let found = token.expires_at.map(|expiry| expiry.duration_since(token.created_at));
-        assert_eq!(found, lifetime, "{settings}");
+        let actual = token.expires_at.map(|expiry| expiry.duration_since(token.created_at));
+        assert_eq!(actual, lifetime, "{settings}");
     }
 }
 

@@ -15,9 +15,9 @@ use crate::support::databases::options;
 /// Waits until a condition holds. The timeout is far above the promised second, because the machine
 /// may be busy.
 pub(super) async fn wait_until(expected: &str, mut condition: impl AsyncFnMut() -> bool) {
-    let began = Instant::now();
+    let start = Instant::now();
     while !condition().await {
-        assert!(began.elapsed() < Duration::from_secs(20), "timeout: {expected}");
+        assert!(start.elapsed() < Duration::from_secs(20), "timeout: {expected}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -56,8 +56,8 @@ async fn access_revoked_on_one_node_ends_on_the_other() {
         one.add_token(&token(secret, account)).await.unwrap();
     }
     let is_valid = async |secret| {
-        let found = other.token(hashed(secret)).await.unwrap().unwrap();
-        found.revoked_at.is_none()
+        let token = other.token(hashed(secret)).await.unwrap().unwrap();
+        token.revoked_at.is_none()
     };
     assert!(is_valid("a").await && is_valid("b").await && is_valid("other account").await);
 
@@ -246,12 +246,12 @@ async fn a_locked_table_occupies_no_more_server_processes_than_the_pool_has_conn
     }));
     let mut requests = std::pin::pin!(requests);
     // One connection listens, and one is reserved for probes.
-    let most = i64::try_from(short_timeout.connections.get()).unwrap() + 2;
+    let max_processes = i64::try_from(short_timeout.connections.get()).unwrap() + 2;
     let count = "select count(*) from pg_stat_activity \
                  where application_name = 'belfry' and datname = current_database()";
     let outcomes = loop {
         let processes: i64 = monitor.query_one(count, &[]).await.unwrap().get(0);
-        assert!(processes <= most, "{processes} processes");
+        assert!(processes <= max_processes, "{processes} processes");
         if let Some(outcomes) = futures_util::FutureExt::now_or_never(&mut requests) {
             break outcomes;
         }

@@ -1,4 +1,4 @@
-//! A proxy before PostgreSQL that drops notifications, or delays requests.
+//! A proxy in front of PostgreSQL that drops notifications or delays requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,17 +13,18 @@ use crate::support::TestDatabase;
 
 /// A running proxy.
 pub(super) struct PostgresProxy {
-    /// The database, by the address of the proxy.
+    /// The database, at the address of the proxy.
     pub(super) database: Database,
     pub(super) faults: Arc<Faults>,
 }
 
-/// What the proxy does wrong.
+/// The faults that the proxy injects.
 pub(super) struct Faults {
     pub(super) drops_notifications: AtomicBool,
     /// The number of dropped notifications.
     pub(super) dropped: AtomicUsize,
-    /// Requests that contain this text are delayed until it is empty and their client has gone.
+    /// Requests that contain this text are delayed until their client has disconnected and this
+    /// text has become empty.
     pub(super) delayed: watch::Sender<&'static str>,
 }
 
@@ -53,8 +54,8 @@ impl PostgresProxy {
     }
 }
 
-/// Forwards requests. A delayed one is sent with all that follows it on its connection, after the
-/// client has given up and closed the connection.
+/// Forwards requests. A delayed request is sent after its client has closed the connection,
+/// together with the requests that followed it.
 async fn forward_requests(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, faults: Arc<Faults>) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(length @ 1..) = from.read(&mut buffer).await {
@@ -87,7 +88,8 @@ async fn forward_responses(
         if message[0] == b'A' && faults.drops_notifications.load(Ordering::SeqCst) {
             faults.dropped.fetch_add(1, Ordering::SeqCst);
         } else {
-            // Read on if the client has gone: the server would abort its transaction otherwise.
+            // Reads on after the client has disconnected, because the server would otherwise abort
+            // its transaction.
             let _ = to.write_all(&message).await;
         }
     }

@@ -1,4 +1,4 @@
-//! Abuse over simulated time: tables and files stay bounded.
+//! Simulated hours of abuse, after which tables and files must be bounded.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -24,8 +24,8 @@ fn count(connection: &Connection, table: &str) -> i64 {
     connection.query_row(&select, [], |row| row.get(0)).unwrap()
 }
 
-/// Sends what a stranger may send from many addresses each minute of these hours, within the rate
-/// limits. Returns the size of the files after each hour.
+/// Sends authorization requests and app registrations from many addresses in each minute of these
+/// hours, within the rate limits. Returns the size of the files after each hour.
 async fn abuse(hours: u32, addresses: u32) -> Vec<u64> {
     let mut config = Config::default();
     config.retention.max_unused_apps = 100 * addresses;
@@ -62,7 +62,7 @@ async fn abuse(hours: u32, addresses: u32) -> Vec<u64> {
             let file = path.with_file_name(format!("belfry.db{ending}"));
             file.metadata().map_or(0, |file| file.len())
         };
-        assert!(size("-wal") < 32 * MIB, "{} bytes of the log", size("-wal"));
+        assert!(size("-wal") < 32 * MIB, "the WAL has {} bytes", size("-wal"));
         sizes.push(size("") + size("-wal"));
     }
     sizes
@@ -97,9 +97,9 @@ async fn a_day_of_abuse_from_1000_addresses_leaves_files_and_memory_bounded() {
     assert!(grown < 1024 * MIB, "{grown} bytes of memory");
 }
 
-/// A long read, such as a backup, keeps the log from being emptied. Afterwards it shrinks.
+/// A long read, such as a backup, prevents the WAL from being emptied. Afterwards it shrinks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_log_shrinks_after_a_long_read() {
+async fn the_wal_shrinks_after_a_long_read() {
     let database = TestDatabase::sqlite();
     let path = path(&database);
     let wal = path.with_file_name("belfry.db-wal");
@@ -122,13 +122,13 @@ async fn the_log_shrinks_after_a_long_read() {
     for number in 0..40 {
         write(number).await;
     }
-    assert!(bytes() > 40 * MIB, "the read needs the whole log: {}", bytes());
+    assert!(bytes() > 40 * MIB, "the read needs the whole WAL: {}", bytes());
 
     reader.execute_batch("commit").unwrap();
 
-    let began = Instant::now();
+    let start = Instant::now();
     while bytes() > 16 * MIB {
-        assert!(began.elapsed() < Duration::from_secs(30), "{} bytes remain", bytes());
+        assert!(start.elapsed() < Duration::from_secs(30), "{} bytes remain", bytes());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(count(&reader, "requests"), 40);

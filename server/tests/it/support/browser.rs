@@ -1,4 +1,4 @@
-//! A simple browser: it stores cookies, submits forms, and does not follow redirects by itself.
+//! A simple browser: it stores cookies, submits forms, and follows redirects only when a test asks.
 
 use std::collections::BTreeMap;
 

@@ -48,7 +48,7 @@ impl TestClient {
         Self { peer: Peer(peer(ip)), ..self.clone() }
     }
 
-    /// Its access token.
+    /// The access token of the client.
     pub(crate) fn token(&self) -> &str {
         let bearer = self.headers.iter().find(|(name, _)| name == "authorization").unwrap();
         bearer.1.strip_prefix("Bearer ").unwrap()

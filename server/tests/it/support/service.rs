@@ -32,17 +32,17 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// With default settings, on SQLite.
+    /// A service with default settings, on SQLite.
     pub(crate) async fn start() -> Self {
         Self::with(Config::default()).await
     }
 
-    /// With these settings, on SQLite.
+    /// A service with these settings, on SQLite.
     pub(crate) async fn with(config: Config) -> Self {
         Self::on(TestDatabase::sqlite(), config).await
     }
 
-    /// With these settings, on this database.
+    /// A service with these settings, on this database.
     pub(crate) async fn on(database: TestDatabase, config: Config) -> Self {
         let clock = Arc::new(FakeClock::at(START));
         let default = || "https://ring.example".parse().unwrap();

@@ -1,4 +1,4 @@
-//! Documents that clients read first: metadata, instance and nodeinfo.
+//! Snapshots of the documents that clients read first: metadata, instance and nodeinfo.
 
 use crate::support::Service;
 use crate::support::service::config;

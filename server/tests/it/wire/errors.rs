@@ -1,4 +1,4 @@
-//! Errors of each area, in its format.
+//! Snapshots of the errors of each area, in its format.
 
 use belfry_core::secret::SplitToken;
 

@@ -1,4 +1,4 @@
-//! Evaluation of rules: `explain` for one user, `evaluate` for many.
+//! Snapshots of evaluations of rules: `explain` for one user, `evaluate` for many.
 
 use belfry::config::Config;
 use serde_json::{Value, json};
@@ -35,12 +35,12 @@ async fn explain_matches_its_snapshot() {
     alice.put_ok("global/content/tea/enabled", &json!(false)).await;
     let mut cases = Cases(Vec::new());
     let room = json!({ "member_count": 5, "display_name": "Alice" });
-    let mut own = message("cake");
-    own["sender"] = json!("@alice:ring.example");
+    let mut own_event = message("cake");
+    own_event["sender"] = json!("@alice:ring.example");
     for (case, event) in [
         ("a rule of the user matches", message("There is cake!")),
         ("no rule matches", json!({ "type": "m.other", "sender": "@bob:example.org" })),
-        ("an event of the user", own),
+        ("an event of the user", own_event),
     ] {
         let body = json!({ "event": event, "room": room });
         cases.add(case, alice.exchange(EXPLAIN, body.to_string()).await);

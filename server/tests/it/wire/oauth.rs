@@ -1,4 +1,4 @@
-//! Apps, accounts, tokens, and the endpoints that describe them.
+//! Snapshots of apps, accounts, tokens, and the endpoints that describe them.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Rulesets and single rules.
+//! Snapshots of the responses with rulesets and single rules.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The paths that a source file names. It understands as much of Rust as that takes.
+//! The paths in a source file, found with a parser for the small part of Rust that this needs.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;

@@ -48,7 +48,7 @@ struct Model {
 
 impl Model {
     fn order(&self, kind: RuleKind) -> Vec<String> {
-        let of_kind = self.heights.iter().filter(|((of, _), _)| *of == kind);
+        let of_kind = self.heights.iter().filter(|((other, _), _)| *other == kind);
         let mut ids: Vec<_> = of_kind.map(|((_, id), height)| (*height, id.clone())).collect();
         ids.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         ids.into_iter().map(|(_, id)| id).collect()
@@ -57,7 +57,7 @@ impl Model {
     /// The height directly above or below a rule, ignoring the rule that moves.
     fn next_to(&self, kind: RuleKind, moving: &str, named: &str, above: bool) -> f64 {
         let height = self.heights[&(kind, named.to_owned())];
-        let others = self.heights.iter().filter(|((of, id), _)| *of == kind && id != moving);
+        let others = self.heights.iter().filter(|((other, id), _)| *other == kind && id != moving);
         let others = others.map(|(_, other)| *other);
         if above {
             let next = others.filter(|other| *other > height).fold(f64::INFINITY, f64::min);
@@ -83,7 +83,7 @@ impl Model {
                     (Some(named), _) => self.next_to(*kind, id, named, true),
                     (None, Some(named)) => self.next_to(*kind, id, named, false),
                     (None, None) => self.heights.get(&name).copied().unwrap_or_else(|| {
-                        let of_kind = self.heights.iter().filter(|((of, _), _)| of == kind);
+                        let of_kind = self.heights.iter().filter(|((other, _), _)| other == kind);
                         of_kind.fold(0.0, |top, (_, height)| height.max(top)) + 1.0
                     }),
                 };

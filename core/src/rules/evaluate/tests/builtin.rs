@@ -1,4 +1,4 @@
-//! The built-in rules and overrides of them.
+//! Tests of the evaluation of built-in rules and overrides of them.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Each kind of condition.
+//! Tests of the evaluation of each kind of condition.
 
 use serde_json::{Value, json};
 
@@ -201,17 +201,17 @@ fn room_sender_and_content_rules_have_only_the_implied_condition() {
 #[test]
 fn legacy_mention_rules_are_skipped_when_the_event_has_mentions() {
     let room = json!({"member_count": 3, "power_levels": {"users_default": 100}});
-    for (text, guess) in
+    for (text, rule) in
         [("alice", "contains_user_name"), ("Al", "contains_display_name"), ("@room", "roomnotif")]
     {
         let scenario = || Scenario::of([]).with_name("Al").with_room(&room);
         let mut event = message(text);
-        assert_eq!(scenario().winner(&event), Some(format!(".m.rule.{guess}")));
+        assert_eq!(scenario().winner(&event), Some(format!(".m.rule.{rule}")));
         event["content"]["m.mentions"] = json!({});
         assert_eq!(scenario().winner(&event).as_deref(), Some(".m.rule.message"));
         let explanation = scenario().explain(&event);
         let steps = explanation["walk"].as_array().unwrap();
-        let step = steps.iter().find(|step| step["rule_id"] == format!(".m.rule.{guess}")).unwrap();
+        let step = steps.iter().find(|step| step["rule_id"] == format!(".m.rule.{rule}")).unwrap();
         assert_eq!((&step["outcome"], step.get("condition")), (&json!("failed"), None));
     }
     // A user rule with the same condition is still evaluated.

@@ -1,4 +1,4 @@
-//! The contents of an explanation.
+//! Tests of the contents of an explanation.
 
 use serde_json::json;
 

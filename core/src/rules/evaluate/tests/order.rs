@@ -1,4 +1,4 @@
-//! The order of evaluation.
+//! Tests of the order in which rules are evaluated.
 
 use serde_json::json;
 

@@ -185,7 +185,7 @@ proptest! {
     }
 }
 
-/// Whether a rule matches: for us, for ruma.
+/// Whether a rule matches according to Belfry, and according to ruma.
 fn compare(kind: &str, rule: &Value, event: &Value) -> (bool, bool) {
     let room = Room {
         member_count: Some(9),
@@ -275,7 +275,7 @@ fn intended_differences_from_ruma() {
             false,
         ),
         (
-            "the sender of an event of the first format is its user_id",
+            "in the oldest event format, the sender is in user_id",
             json!({"kind": "event_match", "key": "sender", "pattern": "@c:x"}),
             json!({"type": "m", "room_id": "!r:x", "user_id": "@c:x"}),
             true,
@@ -296,7 +296,7 @@ fn ruma_ignores_creators_if_the_power_levels_are_unknown() {
         let document = scoped("global", &[("override", rule.clone())], &json!({}));
         let comparison = Comparison { user: "@alice:x", name: "Al", room, document };
         let wins = |winner: Option<String>| winner.as_deref() == Some("override/x");
-        let (ours, found) = comparison.winners(&text("hi"));
-        assert_eq!((wins(ours), wins(found)), (true, theirs), "{levels}");
+        let winners = comparison.winners(&text("hi"));
+        assert_eq!((wins(winners.0), wins(winners.1)), (true, theirs), "{levels}");
     }
 }

@@ -16,8 +16,8 @@ use crate::http::error::LimitExceeded;
 use crate::http::extract::audit::Audit;
 use crate::limits::ActiveLimits;
 
-/// The abuse limits of one client. None is keyed by a name alone, because an attacker could use
-/// that to lock a user out.
+/// The abuse limits of one client. Every key contains the client's network, because an attacker
+/// could otherwise lock a user out.
 pub struct AbuseGuard {
     state: Arc<AppState>,
     from: Network,
@@ -50,7 +50,7 @@ impl AbuseGuard {
         self.check(&active, CountMode::Check, &active.abuse.sign_in(self.from, name)).await
     }
 
-    /// Takes back the attempt of a successful sign-in: only failed ones use up the limit.
+    /// Refunds the attempt of a successful sign-in, because only failed sign-ins use up the limit.
     pub async fn signed_in(&self, name: &str) {
         let active = self.state.limits.active();
         let _ =
@@ -124,7 +124,7 @@ impl AbuseGuard {
             let subject = Subject { detail, ..Subject::new(kind, AuditOutcome::Failure) };
             self.audit.count_failure(kind, subject);
         }
-        // The headers do not report a peek that rejects nothing, because nothing was counted.
+        // A peek that does not reject the request is not reported, because it counts nothing.
         if mode != CountMode::Peek || result.is_err() {
             self.outcome.set(decision);
         }

@@ -73,7 +73,8 @@ impl RateLimitHeaders {
     }
 }
 
-/// Never empty: names of limits consist of characters that headers allow.
+/// The text as a header value. It is always valid, because names of limits consist of characters
+/// that headers allow.
 fn header_value(text: String) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static(""))
 }

@@ -1,4 +1,4 @@
-//! Apps with access to an account.
+//! Conformance cases for the apps with access to an account.
 
 use belfry::store::{AuthorizedApp, NewToken, Store};
 use belfry_core::oauth::grant::Grant;
@@ -112,8 +112,8 @@ pub(in crate::store) async fn revoking_access_deletes_codes_that_are_not_redeeme
     assert!(!redeem("a").await);
     assert!(redeem("other app").await && redeem("b").await);
     // The token of a redeemed code remains, so that a replay can be detected.
-    let found = store.code(hashed("redeemed")).await.unwrap().unwrap();
-    assert_eq!(found.token, Some(hashed("token of redeemed").lookup));
+    let redeemed = store.code(hashed("redeemed")).await.unwrap().unwrap();
+    assert_eq!(redeemed.token, Some(hashed("token of redeemed").lookup));
 }
 
 pub(in crate::store) async fn revoking_access_that_does_not_exist_has_no_effect(store: Store) {

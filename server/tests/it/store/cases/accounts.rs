@@ -1,4 +1,4 @@
-//! Accounts.
+//! Conformance cases for accounts.
 
 use belfry::store::{
     Account, AccountListFilter, AccountUpdate, AddAccountError, ExistingAccess, SignInOutcome,
@@ -15,13 +15,13 @@ use super::{
 
 pub(in crate::store) async fn an_account_is_read_back_as_it_was_added(store: Store) {
     let alice = account(7, "alice");
-    let bare = Account { email: None, ..account(8, "bob") };
+    let without_email = Account { email: None, ..account(8, "bob") };
     store.add_account(&alice).await.unwrap();
-    store.add_account(&bare).await.unwrap();
+    store.add_account(&without_email).await.unwrap();
 
     assert_eq!(store.account(7).await.unwrap(), Some(alice.clone()));
     assert_eq!(store.account_by_name("alice").await.unwrap(), Some(alice));
-    assert_eq!(store.account(8).await.unwrap(), Some(bare));
+    assert_eq!(store.account(8).await.unwrap(), Some(without_email));
     assert_eq!(store.account(9).await.unwrap(), None);
     assert_eq!(store.account_by_name("Alice").await.unwrap(), None);
 }
@@ -180,8 +180,8 @@ pub(in crate::store) async fn a_new_password_revokes_tokens_and_codes_if_request
         issue_code(&store, secret, &code).await;
     }
     let is_valid = async |secret| {
-        let found = store.token(hashed(secret)).await.unwrap().unwrap();
-        found.revoked_at.is_none()
+        let token = store.token(hashed(secret)).await.unwrap().unwrap();
+        token.revoked_at.is_none()
     };
     assert_eq!(
         store.set_password(7, "new", ExistingAccess::Keep).await.unwrap(),

@@ -1,4 +1,4 @@
-//! Apps.
+//! Conformance cases for apps.
 
 use belfry::store::{
     AddAppOutcome, AppListFilter, AppTokens, NewToken, State, Store, UpdateOutcome,

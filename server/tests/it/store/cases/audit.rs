@@ -1,4 +1,5 @@
-//! The audit trail: events in the transactions of their changes, and counted events.
+//! Conformance cases for the audit trail: events that are stored in the transaction of their
+//! change, and counted events.
 
 use belfry::store::{
     AddAccountError, AddAppOutcome, AuditEvent, AuditFilter, CodeOutcome, Consent, ExistingAccess,
@@ -234,6 +235,6 @@ pub(in crate::store) async fn old_events_are_deleted_in_small_batches(store: Sto
     assert_eq!(events(&store).await[0].at, at(4), "the oldest are deleted first");
     assert_eq!(store.delete_audit_events_before(at(8), 100).await.unwrap(), 4);
     assert_eq!(store.delete_audit_events_before(at(8), 100).await.unwrap(), 0);
-    let left: Vec<i64> = events(&store).await.iter().map(|event| event.at.as_second()).collect();
-    assert_eq!(left, [8, 9, 10]);
+    let times: Vec<i64> = events(&store).await.iter().map(|event| event.at.as_second()).collect();
+    assert_eq!(times, [8, 9, 10]);
 }

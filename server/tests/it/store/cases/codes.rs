@@ -1,4 +1,4 @@
-//! Authorization codes.
+//! Conformance cases for authorization codes.
 
 use belfry::store::{
     CodeOutcome, Consent, ExistingAccess, NewToken, RedeemError, Store, StoredCode,

@@ -1,4 +1,4 @@
-//! Deleting accounts and apps.
+//! Conformance cases for deleting accounts and apps.
 
 use belfry::store::{
     AccountDeletion, AddAccountError, DeletedRows, NewToken, SignInOutcome, Store, StoredRequest,

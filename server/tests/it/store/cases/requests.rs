@@ -1,4 +1,4 @@
-//! Authorization requests.
+//! Conformance cases for authorization requests.
 
 use belfry::store::{Store, StoredRequest, UpdateOutcome};
 
@@ -18,13 +18,13 @@ pub(in crate::store) async fn a_request_is_found_only_in_its_browser_until_it_ex
     store: Store,
 ) {
     store.add_request(hashed("h"), &request()).await.unwrap();
-    let found = async |handle, browser, now| {
+    let find = async |handle, browser, now| {
         store.request(hashed(handle), hashed(browser), at(now)).await.unwrap()
     };
-    assert_eq!(found("h", "b", 99).await, Some(request()));
-    assert_eq!(found("h", "b", 100).await, None);
-    assert_eq!(found("h", "other", 1).await, None);
-    assert_eq!(found("other", "b", 1).await, None);
+    assert_eq!(find("h", "b", 99).await, Some(request()));
+    assert_eq!(find("h", "b", 100).await, None);
+    assert_eq!(find("h", "other", 1).await, None);
+    assert_eq!(find("other", "b", 1).await, None);
 }
 
 pub(in crate::store) async fn the_oldest_requests_are_deleted_beyond_a_maximum(store: Store) {
@@ -36,8 +36,8 @@ pub(in crate::store) async fn the_oldest_requests_are_deleted_beyond_a_maximum(s
         let mut count = 0;
         for second in 0..5 {
             let handle = hashed(&format!("h{second}"));
-            let found = store.request(handle, hashed("b"), at(1)).await.unwrap();
-            count += usize::from(found.is_some());
+            let stored = store.request(handle, hashed("b"), at(1)).await.unwrap();
+            count += usize::from(stored.is_some());
         }
         (count, store.request(hashed("h4"), hashed("b"), at(1)).await.unwrap().is_some())
     };
@@ -56,9 +56,9 @@ pub(in crate::store) async fn a_request_is_rebound_only_by_its_browser(store: St
     assert!(!rebind("other", "c", Some(7)).await);
     assert!(rebind("b", "c", Some(7)).await);
     assert!(!rebind("other", "d", Some(8)).await);
-    let found = store.request(hashed("h"), hashed("c"), at(1)).await.unwrap();
+    let stored = store.request(hashed("h"), hashed("c"), at(1)).await.unwrap();
     assert_eq!(
-        found,
+        stored,
         Some(StoredRequest { browser: hashed("c"), account_id: Some(7), ..request() })
     );
 }

@@ -1,4 +1,4 @@
-//! Sweeps, with a clock that the cases move.
+//! Conformance cases for sweeps, which run at times that the cases choose.
 
 use std::time::Duration;
 
@@ -128,7 +128,7 @@ pub(in crate::store) async fn apps_that_never_issued_anything_are_deleted_after_
     assert!(store.app_by_client_id("unused").await.unwrap().is_some(), "it is cached now");
 
     sweep_trusted_at(&store, START).await;
-    // The rows that show the use of some apps are gone now.
+    // The rows that proved the use of some apps are deleted now.
     assert!(matches!(sweep(&store, START + MINUTE).await, SweepOutcome::Swept(_)));
 
     let mut remaining = Vec::new();
@@ -154,7 +154,7 @@ pub(in crate::store) async fn the_oldest_unused_apps_are_deleted_when_there_are_
 
     let remaining = store.apps(&AppListFilter::default(), 0, 100).await.unwrap();
     let remaining: Vec<i64> = remaining.iter().map(|stored| stored.app.id).collect();
-    // The newest three, the one of their maximum, and the one with a token.
+    // The newest three, the app at the cutoff time, and the app with a token.
     assert_eq!(remaining, [3, 5, 6, 7, 8]);
 }
 
@@ -208,7 +208,7 @@ pub(in crate::store) async fn nothing_is_deleted_after_a_clock_jump(store: Store
     assert_eq!(sweep(&store, now).await, SweepOutcome::ClockUntrusted(at(now + HOUR)));
     settle(&store, now + 5 * MINUTE).await;
     assert!(store.session(hashed("s"), at(START)).await.unwrap().is_none());
-    // The other one is still cached, as an expired token.
+    // Not `t`, which is still cached, as an expired token.
     assert!(store.token(hashed("u")).await.unwrap().is_none());
 }
 

@@ -1,4 +1,4 @@
-//! Rulesets.
+//! Conformance cases for rulesets.
 
 use belfry::store::{RulesetsForUpdate, SaveOutcome, SerializedDocument, Store, StoredRulesets};
 use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
@@ -138,9 +138,9 @@ pub(in crate::store) async fn a_reader_never_sees_an_older_ruleset_than_the_last
         if index > 0 {
             let mut last = 0;
             while last < 100 {
-                let now = store.rulesets(7).await.unwrap().len();
-                assert!(now >= last, "{now} after {last}");
-                last = now;
+                let current = store.rulesets(7).await.unwrap().len();
+                assert!(current >= last, "{current} after {last}");
+                last = current;
                 tokio::task::yield_now().await;
             }
             return last;
@@ -219,21 +219,21 @@ pub(in crate::store) async fn rulesets_of_many_accounts_are_read_by_name(store: 
         }
     }
     store.set_account_disabled_at(6, Some(at(1))).await.unwrap();
-    let mut asked: Vec<&str> = names.iter().rev().map(String::as_str).collect();
-    asked.extend(["nobody", "person_3", "a\0b", "person_3", "", "O'Hara"]);
+    let mut requested: Vec<&str> = names.iter().rev().map(String::as_str).collect();
+    requested.extend(["nobody", "person_3", "a\0b", "person_3", "", "O'Hara"]);
     for reading in ["from the database", "from the cache"] {
-        let found = rule_ids_by_name(&store, &asked).await;
-        assert_eq!(found.len(), asked.len(), "{reading}");
-        for (id, found) in (0..120).rev().zip(&found) {
+        let rule_ids = rule_ids_by_name(&store, &requested).await;
+        assert_eq!(rule_ids.len(), requested.len(), "{reading}");
+        for (id, rule_ids) in (0..120).rev().zip(&rule_ids) {
             let expected = match id {
                 6 => None,
                 id if id % 3 == 0 => Some(vec![format!("person_{id}")]),
                 _ => Some(Vec::new()),
             };
-            assert_eq!(*found, expected, "{reading}: {id}");
+            assert_eq!(*rule_ids, expected, "{reading}: {id}");
         }
         let third = Some(vec!["person_3".to_owned()]);
-        assert_eq!(found[120..], [None, third.clone(), None, third, None, None], "{reading}");
+        assert_eq!(rule_ids[120..], [None, third.clone(), None, third, None, None], "{reading}");
     }
     assert!(rule_ids_by_name(&store, &[]).await.is_empty());
 }

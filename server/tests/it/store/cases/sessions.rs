@@ -1,4 +1,4 @@
-//! Sessions.
+//! Conformance cases for sessions.
 
 use belfry::store::{Session, SessionUse, SignInOutcome, Store};
 
@@ -28,12 +28,12 @@ pub(in crate::store) async fn a_session_is_read_back_until_it_expires(store: Sto
     assert_eq!(store.session(hashed("other"), at(1)).await.unwrap(), None);
 }
 
-pub(in crate::store) async fn touching_a_session_extends_it(store: Store) {
+pub(in crate::store) async fn using_a_session_extends_it(store: Store) {
     with_people(&store).await;
     add_session(&store, hashed("s"), &session(7)).await;
     store.record_session_use(hashed("s").lookup, at(50), at(150)).await.unwrap();
-    let touched = Session { seen_at: at(50), expires_at: at(150), ..session(7) };
-    assert_eq!(store.session(hashed("s"), at(149)).await.unwrap(), Some(touched));
+    let extended = Session { seen_at: at(50), expires_at: at(150), ..session(7) };
+    assert_eq!(store.session(hashed("s"), at(149)).await.unwrap(), Some(extended));
 }
 
 pub(in crate::store) async fn an_ended_session_is_not_found(store: Store) {

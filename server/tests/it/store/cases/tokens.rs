@@ -1,4 +1,4 @@
-//! Tokens.
+//! Conformance cases for access tokens.
 
 use belfry::store::{CodeOutcome, Consent, NewToken, SignInOutcome, Store, UpdateOutcome};
 use belfry_core::oauth::account::Role;
@@ -16,7 +16,7 @@ pub(in crate::store) async fn a_token_is_read_back_with_its_account(store: Store
     store.add_token(&issued).await.unwrap();
 
     for reading in ["from the database", "from the cache"] {
-        let found = store.token(hashed("t")).await.unwrap().unwrap();
+        let stored = store.token(hashed("t")).await.unwrap().unwrap();
         let expected = Token {
             app_id: 1,
             account: Some(TokenAccount {
@@ -31,7 +31,7 @@ pub(in crate::store) async fn a_token_is_read_back_with_its_account(store: Store
             revoked_at: None,
             app_disabled_at: None,
         };
-        assert_eq!(*found, expected, "{reading}");
+        assert_eq!(*stored, expected, "{reading}");
     }
 }
 
@@ -59,8 +59,8 @@ pub(in crate::store) async fn a_revoked_token_is_reported_at_once(store: Store) 
         UpdateOutcome::Updated
     );
 
-    let found = store.token(hashed("t")).await.unwrap().unwrap();
-    assert_eq!(found.revoked_at, Some(at(1_700_000_009)));
+    let stored = store.token(hashed("t")).await.unwrap().unwrap();
+    assert_eq!(stored.revoked_at, Some(at(1_700_000_009)));
 }
 
 pub(in crate::store) async fn a_second_revocation_does_not_change_the_time(store: Store) {
@@ -88,7 +88,7 @@ pub(in crate::store) async fn concurrent_revocations_of_a_token_all_succeed(stor
         store.revoke_token(hashed("t").lookup, at(10)).await.unwrap() == UpdateOutcome::Updated
     })
     .await;
-    assert!(outcomes.iter().all(|found| *found));
+    assert!(outcomes.iter().all(|succeeded| *succeeded));
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, Some(at(10)));
 }
 
@@ -96,8 +96,8 @@ pub(in crate::store) async fn a_token_of_a_disabled_account_is_reported_at_once(
     with_alice(&store).await;
     store.add_token(&token("t", Some(7))).await.unwrap();
     let disabled_at = async || {
-        let found = store.token(hashed("t")).await.unwrap().unwrap();
-        found.account.as_ref().unwrap().disabled_at
+        let stored = store.token(hashed("t")).await.unwrap().unwrap();
+        stored.account.as_ref().unwrap().disabled_at
     };
     assert_eq!(disabled_at().await, None);
     store.set_account_disabled_at(7, Some(at(50))).await.unwrap();
@@ -147,10 +147,10 @@ pub(in crate::store) async fn a_token_is_issued_only_for_the_current_password(st
         store.add_token_for_password(&new, PASSWORD).await.unwrap(),
         SignInOutcome::SignedIn
     );
-    let found = store.token(hashed("t")).await.unwrap().unwrap();
-    assert_eq!(found.account.as_ref().unwrap().id, 7);
-    assert_eq!((found.app_id, &found.scopes), (new.app_id, &new.scopes));
-    assert_eq!((found.created_at, found.expires_at), (new.created_at, new.expires_at));
+    let stored = store.token(hashed("t")).await.unwrap().unwrap();
+    assert_eq!(stored.account.as_ref().unwrap().id, 7);
+    assert_eq!((stored.app_id, &stored.scopes), (new.app_id, &new.scopes));
+    assert_eq!((stored.created_at, stored.expires_at), (new.created_at, new.expires_at));
 }
 
 /// The lookup key alone must not give access, from the database or from the cache.
@@ -167,11 +167,13 @@ pub(in crate::store) async fn a_token_with_the_right_lookup_key_and_another_secr
     }
 }
 
-pub(in crate::store) async fn nothing_is_opened_while_an_account_or_app_is_disabled(store: Store) {
+pub(in crate::store) async fn no_session_code_or_token_is_stored_while_an_account_or_app_is_disabled(
+    store: Store,
+) {
     with_alice(&store).await;
     issue_code(&store, "c", &grant()).await;
     let session = session_of(&store, 7).await.lookup;
-    let open_all = async || {
+    let issue_all = async || {
         let (code, consent) = (hashed("late code"), Consent { session, implied_at: None });
         (
             store.add_token(&token("late", Some(7))).await.unwrap(),
@@ -183,12 +185,12 @@ pub(in crate::store) async fn nothing_is_opened_while_an_account_or_app_is_disab
     let nothing =
         (UpdateOutcome::NotFound, SignInOutcome::PasswordChanged, CodeOutcome::ConsentEnded, false);
     store.set_app_disabled_at(1, Some(at(10))).await.unwrap();
-    assert_eq!(open_all().await, nothing);
+    assert_eq!(issue_all().await, nothing);
     assert_eq!(store.add_token(&token("app", None)).await.unwrap(), UpdateOutcome::NotFound);
     store.set_app_disabled_at(1, None).await.unwrap();
 
     store.set_account_disabled_at(7, Some(at(10))).await.unwrap();
-    assert_eq!(open_all().await, nothing);
+    assert_eq!(issue_all().await, nothing);
     let late_session = store.add_session(hashed("s"), &super::session(7, 900), PASSWORD).await;
     assert_eq!(late_session.unwrap(), SignInOutcome::PasswordChanged);
     store.set_account_disabled_at(7, None).await.unwrap();
@@ -198,7 +200,7 @@ pub(in crate::store) async fn nothing_is_opened_while_an_account_or_app_is_disab
     }
     assert_eq!(store.session(hashed("s"), at(11)).await.unwrap(), None);
     assert_eq!(store.code(hashed("late code")).await.unwrap(), None);
-    // The code of before is still valid, and remembers its redirect URI.
+    // The earlier code is still valid, and its grant has the redirect URI.
     assert!(redeem(&store, "c", "redeemed").await);
     let grants = store.active_grants(7, 1, at(20)).await.unwrap();
     assert_eq!(grants[0].redirect_uri.as_deref(), Some("tusky://oauth"));

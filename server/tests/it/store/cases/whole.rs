@@ -1,4 +1,4 @@
-//! Cases that concern the whole store.
+//! Conformance cases that concern the whole store.
 
 use std::sync::Arc;
 use std::time::Duration;
