@@ -58,8 +58,8 @@ async fn an_admin_disables_and_enables_an_account(service: &Service) {
     assert_eq!(account, admin.get(&path).await.json());
     assert_eq!(bob.get(whoami).await.status, 200);
     let request_id = enabled.header("x-request-id").to_owned();
-    let last = events(service, &request_id).await.pop().unwrap();
-    assert_eq!(last, json!(["account_enable", id, "by root", event[2], true]));
+    let expected = json!(["account_enable", id, "by root", event[2], true]);
+    assert!(events(service, &request_id).await.contains(&expected));
 
     // An enabled account stays as it is.
     let again = admin.send(&format!("POST {path}/enable"), "").await;
