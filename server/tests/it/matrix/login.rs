@@ -1,0 +1,171 @@
+//! `login` and `logout`.
+
+use axum::http::StatusCode;
+use serde_json::json;
+
+use super::{CLIENT, password, post, registration};
+use crate::rules::{pushrules, service};
+use crate::support::Service;
+
+#[tokio::test]
+async fn the_login_flow_is_a_password() {
+    let service = service().await;
+    let response = service.anonymous().get(&format!("{CLIENT}/login")).await;
+    assert_eq!(
+        response.expect(StatusCode::OK),
+        json!({ "flows": [{ "type": "m.login.password" }] })
+    );
+}
+
+#[tokio::test]
+async fn login_with_a_password_returns_a_token_for_push_rules() {
+    let service = service().await;
+    service.add_account("alice").await;
+    let legacy =
+        json!({ "type": "m.login.password", "user": "alice", "password": "correct horse alice" });
+    for body in [
+        password("alice", "correct horse alice"),
+        password("@alice:ring.example", "correct horse alice"),
+        legacy,
+    ] {
+        let response = post(&service.anonymous(), "login", &body).await.expect(StatusCode::OK);
+        assert_eq!(response["user_id"], "@alice:ring.example");
+        assert_eq!(response["home_server"], "ring.example");
+        assert_eq!(response["device_id"].as_str().unwrap().len(), 10);
+        let alice = service.anonymous().with_token(response["access_token"].as_str().unwrap());
+        alice.put_ok("global/room/a", &json!({ "actions": [] })).await;
+        assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
+    }
+}
+
+#[tokio::test]
+async fn a_client_can_choose_its_device_id() {
+    let service = service().await;
+    service.add_account("alice").await;
+    let mut body = password("alice", "correct horse alice");
+    body["device_id"] = json!("PHONE");
+    let response = post(&service.anonymous(), "login", &body).await;
+    assert_eq!(response.json()["device_id"], "PHONE");
+}
+
+/// Responses do not reveal whether an account exists.
+#[tokio::test]
+async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
+    let service = service().await;
+    service.add_account("alice").await;
+    let mut texts = Vec::new();
+    for (user, secret) in [
+        ("alice", "wrong"),
+        ("alice", ""),
+        ("nobody", "correct horse alice"),
+        ("@alice:elsewhere.example", "correct horse alice"),
+        ("", "correct horse alice"),
+        ("Alice", "correct horse alice"),
+        ("alice\0", "correct horse alice"),
+    ] {
+        let response = post(&service.anonymous(), "login", &password(user, secret)).await;
+        assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()), "{user:?}");
+        texts.push(response.text);
+    }
+    texts.dedup();
+    assert_eq!(texts.len(), 1, "{texts:?}");
+}
+
+/// Password guessing is limited per address, so that it does not lock the owner out.
+#[tokio::test]
+async fn login_attempts_are_limited_by_address() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let (anonymous, right) = (service.anonymous(), password("alice", "correct horse alice"));
+    for attempt in 0..25 {
+        // Unknown names count like known ones.
+        let name = if attempt % 2 == 0 { "alice" } else { "nobody" };
+        let response = post(&anonymous, "login", &password(name, "wrong")).await;
+        assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
+        assert_eq!(response.header("x-ratelimit-remaining"), (24 - attempt).to_string());
+    }
+    let limited = post(&anonymous, "login", &right).await;
+    assert_eq!(limited.errcode(), (429, "M_LIMIT_EXCEEDED".into()));
+    assert_eq!(limited.json()["retry_after_ms"], 300_000);
+    assert_eq!(limited.header("retry-after"), "300");
+    assert_eq!(limited.header("x-ratelimit-limit"), "25");
+    assert_eq!(limited.header("x-ratelimit-remaining"), "0");
+    let expected = r#""ip";r=274;t=300, "sign_in_address";r=0;t=300, "sign_in_name";r=12;t=3600"#;
+    assert_eq!(limited.header("ratelimit"), expected);
+
+    let elsewhere = anonymous.at(crate::support::client::address(9));
+    assert_eq!(post(&elsewhere, "login", &right).await.status, 200);
+    service.clock.advance(300);
+    assert_eq!(post(&anonymous, "login", &right).await.status, 200);
+}
+
+#[tokio::test]
+async fn no_token_is_issued_while_the_app_of_matrix_clients_is_disabled() {
+    let service = service().await;
+    let anonymous = service.anonymous();
+    assert_eq!(post(&anonymous, "register", &registration("alice")).await.status, 200);
+    let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;
+    service.store().set_app_disabled_at(app, Some(service.now())).await.unwrap();
+
+    let mut without_token = registration("bob");
+    without_token["inhibit_login"] = json!(true);
+    for (path, body) in [
+        ("login", password("alice", "correct horse")),
+        ("register", registration("bob")),
+        ("register", without_token),
+        ("register", json!({})),
+    ] {
+        let response = post(&anonymous, path, &body).await;
+        assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()), "{path} {body}");
+        assert!(response.text.contains("operator has disabled"), "{response:?}");
+    }
+    assert!(service.store().account_by_name("bob").await.unwrap().is_none());
+
+    service.store().set_app_disabled_at(app, None).await.unwrap();
+    assert_eq!(post(&anonymous, "login", &password("alice", "correct horse")).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_malformed_login_is_rejected() {
+    let service = service().await;
+    for (body, code) in [
+        ("", "M_NOT_JSON"),
+        ("[]", "M_BAD_JSON"),
+        ("{}", "M_MISSING_PARAM"),
+        (r#"{"type":"m.login.token","token":"x"}"#, "M_UNKNOWN"),
+        (r#"{"type":"m.login.password","password":"x"}"#, "M_MISSING_PARAM"),
+        (r#"{"type":"m.login.password","user":"a"}"#, "M_MISSING_PARAM"),
+        (r#"{"type":"m.login.password","user":1,"password":"x"}"#, "M_BAD_JSON"),
+        (
+            r#"{"type":"m.login.password","identifier":{"type":"m.id.phone"},"password":"x"}"#,
+            "M_UNKNOWN",
+        ),
+    ] {
+        let response = service.anonymous().send(&format!("POST {CLIENT}/login"), body).await;
+        assert_eq!(response.errcode(), (400, code.into()), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_disabled_account_cannot_sign_in_and_the_reason_requires_the_password() {
+    let service = service().await;
+    let id = service.add_account("alice").await;
+    service.store().set_account_disabled_at(id, Some(service.now())).await.unwrap();
+    let right =
+        post(&service.anonymous(), "login", &password("alice", "correct horse alice")).await;
+    assert_eq!(right.errcode(), (403, "M_USER_DEACTIVATED".into()));
+    let wrong = post(&service.anonymous(), "login", &password("alice", "wrong")).await;
+    assert_eq!(wrong.errcode(), (403, "M_FORBIDDEN".into()));
+}
+
+#[tokio::test]
+async fn logout_revokes_only_its_token() {
+    let service = service().await;
+    let (one, other) = (service.user("alice").await, service.user("alice").await);
+    assert_eq!(one.get(&pushrules("")).await.status, 200);
+    let response = post(&one, "logout", &json!({})).await;
+    assert_eq!(response.expect(StatusCode::OK), json!({}));
+    assert_eq!(one.get(&pushrules("")).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+    assert_eq!(post(&one, "logout", &json!({})).await.status, 401);
+    assert_eq!(other.get(&pushrules("")).await.status, 200);
+}

@@ -1,0 +1,171 @@
+//! `register`.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use belfry::config::RegistrationPolicy;
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use super::{password, post, registration};
+use crate::rules::{pushrules, service};
+use crate::support::Service;
+use crate::support::service::config;
+
+#[tokio::test]
+async fn registration_requires_the_dummy_stage_and_creates_the_account() {
+    let service = service().await;
+    let anonymous = service.anonymous();
+    let mut body = json!({ "username": "alice", "password": "correct horse" });
+    let challenge = post(&anonymous, "register", &body).await.expect(StatusCode::UNAUTHORIZED);
+    assert_eq!(challenge["flows"], json!([{ "stages": ["m.login.dummy"] }]));
+    assert_eq!(challenge["params"], json!({}));
+    assert_eq!(challenge.get("errcode"), None);
+    assert!(service.store().account_by_name("alice").await.unwrap().is_none());
+
+    body["auth"] = json!({ "type": "m.login.dummy", "session": challenge["session"] });
+    let created = post(&anonymous, "register", &body).await.expect(StatusCode::OK);
+    assert_eq!(created["user_id"], "@alice:ring.example");
+    assert!(created["device_id"].is_string());
+    let alice = anonymous.with_token(created["access_token"].as_str().unwrap());
+    assert_eq!(alice.get(&pushrules("")).await.status, 200);
+    let login = post(&anonymous, "login", &password("alice", "correct horse")).await;
+    assert_eq!(login.status, 200);
+}
+
+#[tokio::test]
+async fn registration_without_a_token_or_a_name() {
+    let service = service().await;
+    let mut body = registration("alice");
+    body["inhibit_login"] = json!(true);
+    let created = post(&service.anonymous(), "register", &body).await.expect(StatusCode::OK);
+    assert_eq!(created, json!({ "user_id": "@alice:ring.example", "home_server": "ring.example" }));
+    let mut body = registration("");
+    body.as_object_mut().unwrap().remove("username");
+    let created = post(&service.anonymous(), "register", &body).await.expect(StatusCode::OK);
+    assert!(created["user_id"].as_str().unwrap().starts_with("@u"), "{created}");
+}
+
+#[tokio::test]
+async fn an_invalid_registration_is_rejected_with_its_error_code() {
+    let service = service().await;
+    service.add_account("alice").await;
+    let with = |name: &str, value: Value| {
+        let mut body = registration("bob");
+        body[name] = value;
+        body
+    };
+    for (body, code) in [
+        (registration("alice"), "M_USER_IN_USE"),
+        (registration("Bob"), "M_INVALID_USERNAME"),
+        (registration("b ob"), "M_INVALID_USERNAME"),
+        (registration(""), "M_INVALID_USERNAME"),
+        (registration("admin"), "M_INVALID_USERNAME"),
+        (registration(&"b".repeat(31)), "M_INVALID_USERNAME"),
+        (registration("@bob:ring.example"), "M_INVALID_USERNAME"),
+        (with("password", json!("short")), "M_WEAK_PASSWORD"),
+        (with("password", json!("x".repeat(129))), "M_WEAK_PASSWORD"),
+        (with("password", json!(1)), "M_BAD_JSON"),
+        (with("auth", json!(1)), "M_BAD_JSON"),
+        (json!([]), "M_BAD_JSON"),
+        (json!({ "username": "bob", "auth": { "type": "m.login.dummy" } }), "M_MISSING_PARAM"),
+    ] {
+        let response = post(&service.anonymous(), "register", &body).await;
+        assert_eq!(response.errcode(), (400, code.into()), "{body}");
+    }
+    let other = with("auth", json!({ "type": "m.login.recaptcha" }));
+    let response = post(&service.anonymous(), "register", &other).await;
+    assert_eq!(response.errcode(), (401, "M_UNRECOGNIZED".into()));
+    assert_eq!(response.json()["flows"], json!([{ "stages": ["m.login.dummy"] }]));
+    let guest = post(&service.anonymous(), "register?kind=guest", &json!({})).await;
+    assert_eq!(guest.errcode(), (403, "M_GUEST_ACCESS_FORBIDDEN".into()));
+    assert!(service.store().account_by_name("bob").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn registrations_share_a_limit_with_the_accounts_api_and_stages_do_not_count() {
+    let service = Service::start().await;
+    let anonymous = service.anonymous();
+    for number in 0..5 {
+        let stage = json!({ "username": format!("n{number}"), "password": "correct horse" });
+        assert_eq!(post(&anonymous, "register", &stage).await.status, 401);
+        assert_eq!(
+            post(&anonymous, "register", &registration(&format!("n{number}"))).await.status,
+            200
+        );
+    }
+    let limited = post(&anonymous, "register", &registration("n5")).await;
+    assert_eq!(limited.errcode(), (429, "M_LIMIT_EXCEEDED".into()));
+    assert!(limited.header("ratelimit").contains("\"sign_up\";r=0"), "the header names the limit");
+    assert!(service.store().account_by_name("n5").await.unwrap().is_none());
+    let api = anonymous.send("POST /api/v1/accounts", "").await;
+    assert_eq!(api.status, 429);
+}
+
+/// Otherwise names could be tried out at the rate of ordinary requests.
+#[tokio::test]
+async fn names_can_be_tried_out_only_as_fast_as_accounts_can_be_created() {
+    let service = Service::start().await;
+    for number in 0..7 {
+        service.add_account(&format!("n{number}")).await;
+    }
+    let anonymous = service.anonymous();
+    for number in 0..5 {
+        let probe = json!({ "username": format!("n{number}") });
+        let response = post(&anonymous, "register", &probe).await;
+        assert_eq!(response.errcode(), (400, "M_USER_IN_USE".into()), "{number}");
+    }
+    for name in ["n5", "n6", "free"] {
+        let limited = post(&anonymous, "register", &json!({ "username": name })).await;
+        assert_eq!(limited.errcode(), (429, "M_LIMIT_EXCEEDED".into()), "{name}");
+    }
+    service.clock.advance(1800);
+    let probe = post(&anonymous, "register", &json!({ "username": "free" })).await;
+    assert_eq!(probe.status, 401);
+}
+
+/// Otherwise many lookups could begin before the first is counted.
+#[tokio::test]
+async fn concurrent_lookups_of_names_do_not_exceed_the_limit() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let anonymous = service.anonymous();
+    let probe = json!({ "username": "alice" });
+    let lookups = join_all((0..20).map(|_| post(&anonymous, "register", &probe))).await;
+    let revealed = lookups.iter().filter(|response| response.errcode().1 == "M_USER_IN_USE");
+    assert_eq!(revealed.count(), 5);
+    let limited = lookups.iter().filter(|response| response.status == 429);
+    assert_eq!(limited.count(), 15);
+}
+
+#[tokio::test]
+async fn a_token_of_a_matrix_client_expires_after_the_configured_lifetime() {
+    let short = config(|config| config.oauth.token_lifetime = Some(Duration::from_mins(30)));
+    let service = Service::with(short).await;
+    let created =
+        post(&service.anonymous(), "register", &registration("alice")).await.expect(StatusCode::OK);
+    let alice = service.anonymous().with_token(created["access_token"].as_str().unwrap());
+    service.clock.advance(1799);
+    assert_eq!(alice.get(&pushrules("")).await.status, 200);
+    service.clock.advance(1);
+    assert_eq!(alice.get(&pushrules("")).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+}
+
+#[tokio::test]
+async fn closed_registration_creates_no_accounts() {
+    let closed = config(|config| config.registration = RegistrationPolicy::Closed);
+    let service = Service::with(closed).await;
+    for body in [json!({}), registration("alice")] {
+        let response = post(&service.anonymous(), "register", &body).await;
+        assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
+    }
+    assert!(service.store().account_by_name("alice").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn registration_is_open_by_default() {
+    let open: belfry::config::Config = toml::from_str("").unwrap();
+    assert_eq!(open.registration, RegistrationPolicy::Open);
+    let closed: belfry::config::Config = toml::from_str("registration = 'closed'").unwrap();
+    assert_eq!(closed.registration, RegistrationPolicy::Closed);
+}
