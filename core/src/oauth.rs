@@ -15,6 +15,7 @@ pub mod language_tag;
 pub mod metadata;
 pub mod parameter;
 pub mod parameters;
+pub mod password_hash;
 pub mod pkce;
 pub mod redirect;
 pub mod response;

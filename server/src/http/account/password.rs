@@ -4,7 +4,7 @@ use belfry_core::limits::Network;
 use belfry_core::secret::Secret;
 
 use crate::app::AppState;
-use crate::passwords::{HashQueueFull, is_weak};
+use crate::passwords::{HashQueueFull, needs_rehash};
 use crate::store::{Account, NO_PASSWORD, UpdateOutcome};
 
 /// Returns the account if this is its password. A missing account costs the same time, so that
@@ -20,14 +20,15 @@ pub(crate) async fn verify_password(
     let hash = hash.filter(|hash| hash != NO_PASSWORD);
     let is_correct = state.passwords.verify(password.clone(), hash, from).await?;
     match account.filter(|_| is_correct) {
-        Some(account) if is_weak(&account.password) => {
+        Some(account) if needs_rehash(&account.password, password.reveal()) => {
             Box::pin(rehash(state, account, password, from)).await
         }
         verified => Ok(verified),
     }
 }
 
-/// Hashes a password with the current parameters. After a failure, the next sign-in tries again.
+/// Replaces the hash of a password by one with the current parameters. After a failure, the next
+/// sign-in tries again.
 async fn rehash(
     state: &AppState,
     account: Account,

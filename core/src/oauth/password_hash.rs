@@ -1,0 +1,268 @@
+//! Stored password hashes: Argon2, and those of other systems that accounts are imported from.
+//!
+//! Their parameters are bounded, because every attempt to sign in computes the hash again.
+
+use base64::Engine;
+use base64::alphabet::BCRYPT;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use subtle::ConstantTimeEq;
+use thiserror::Error;
+
+/// The maximum cost of bcrypt: 2 to the power of 14 rounds, about a second.
+pub const MAX_BCRYPT_COST: u32 = 14;
+/// The maximum number of iterations of PBKDF2, about a second.
+pub const MAX_ITERATIONS: u32 = 2_000_000;
+/// The maximum memory of Argon2, in KiB.
+pub const MAX_MEMORY: u32 = 128 * 1024;
+/// The maximum of memory times passes of Argon2, in KiB, about a second.
+pub const MAX_MEMORY_PASSES: u32 = 512 * 1024;
+/// The maximum number of lanes of Argon2.
+pub const MAX_LANES: u32 = 16;
+
+/// The maximum length of a hash with its parameters.
+const MAX_BYTES: usize = 512;
+/// The number of bytes of a password that bcrypt uses.
+const BCRYPT_BYTES: usize = 72;
+
+/// The last character of a bcrypt salt has bits without meaning, which some programs set.
+const BCRYPT_BASE64: GeneralPurpose = GeneralPurpose::new(
+    &BCRYPT,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone),
+);
+
+/// A password hash that can be verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PasswordHash {
+    /// Argon2 in the PHC string format, which is verified from its text.
+    Argon2,
+    /// bcrypt: `$2a$`, `$2b$` or `$2y$`, which name the same algorithm.
+    Bcrypt(Bcrypt),
+    /// PBKDF2, in the PHC string format or in the format of passlib or Django.
+    Pbkdf2(Pbkdf2),
+}
+
+/// A bcrypt hash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bcrypt {
+    /// Binary logarithm of the number of rounds.
+    pub cost: u32,
+    /// The salt.
+    pub salt: [u8; 16],
+    digest: [u8; 23],
+}
+
+/// A PBKDF2 hash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pbkdf2 {
+    /// The hash function of its HMAC.
+    pub function: HashFunction,
+    /// The number of iterations.
+    pub iterations: u32,
+    /// The salt.
+    pub salt: Vec<u8>,
+    /// The derived key.
+    pub digest: Vec<u8>,
+}
+
+/// A hash function of the SHA-2 family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names describe them")]
+pub enum HashFunction {
+    Sha256,
+    Sha512,
+}
+
+/// Why a hash is not accepted. In messages the text comes after the name of the field. It does not
+/// repeat the hash, which is a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum PasswordHashError {
+    /// Another algorithm.
+    #[error(
+        "must be a hash by Argon2, bcrypt or PBKDF2 with SHA-256 or SHA-512: $argon2id$…, $2b$…, \
+         $pbkdf2-sha256$…, $pbkdf2-sha512$…, pbkdf2_sha256$… or pbkdf2_sha512$…"
+    )]
+    Unknown,
+    /// A known algorithm in another form.
+    #[error("is damaged or has another form; write {0}")]
+    Malformed(&'static str),
+    /// A parameter is out of bounds.
+    #[error("is too expensive to verify at each sign-in: its {parameter} is above {max}")]
+    TooExpensive {
+        /// The parameter.
+        parameter: &'static str,
+        /// Its maximum.
+        max: u32,
+    },
+}
+
+const ARGON2: PasswordHashError =
+    PasswordHashError::Malformed("$argon2id$v=19$m=19456,t=2,p=1$SALT$HASH, in base64");
+const BCRYPT_FORM: PasswordHashError =
+    PasswordHashError::Malformed("$2b$12$ and 53 characters: the salt and the hash");
+const PBKDF2: PasswordHashError = PasswordHashError::Malformed(
+    "$pbkdf2-sha256$i=600000,l=32$SALT$HASH or $pbkdf2-sha256$600000$SALT$HASH, in base64",
+);
+const DJANGO: PasswordHashError =
+    PasswordHashError::Malformed("pbkdf2_sha256$600000$SALT$HASH, the hash in base64");
+
+impl PasswordHash {
+    /// Parses a hash and checks its parameters.
+    ///
+    /// # Errors
+    /// If the algorithm is unknown, the form is not valid, or a parameter is out of bounds.
+    pub fn parse(text: &str) -> Result<Self, PasswordHashError> {
+        let unknown = PasswordHashError::Unknown;
+        if text.len() > MAX_BYTES || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(unknown);
+        }
+        let Some(text) = text.strip_prefix('$') else {
+            let (name, rest) = text.split_once('$').ok_or(unknown)?;
+            let function = match name {
+                "pbkdf2_sha256" => HashFunction::Sha256,
+                "pbkdf2_sha512" => HashFunction::Sha512,
+                _ => return Err(unknown),
+            };
+            return Pbkdf2::parse_django(function, rest).map(Self::Pbkdf2);
+        };
+        let (name, rest) = text.split_once('$').ok_or(unknown)?;
+        match name {
+            "argon2id" | "argon2i" | "argon2d" => check_argon2(rest).map(|()| Self::Argon2),
+            "2a" | "2b" | "2y" => Bcrypt::parse(rest).map(Self::Bcrypt),
+            "pbkdf2-sha256" => Pbkdf2::parse(HashFunction::Sha256, rest).map(Self::Pbkdf2),
+            "pbkdf2-sha512" => Pbkdf2::parse(HashFunction::Sha512, rest).map(Self::Pbkdf2),
+            _ => Err(unknown),
+        }
+    }
+
+    /// Whether the hash distinguishes this password from all others. If not, a successful
+    /// verification does not prove that the user entered their password exactly, and the hash must
+    /// not be replaced by one of what they entered: bcrypt ignores everything after 72 bytes.
+    pub fn is_exact_for(&self, password: &str) -> bool {
+        !matches!(self, Self::Bcrypt(_)) || password.len() <= BCRYPT_BYTES
+    }
+
+    /// Whether the password can be the one that was hashed. HMAC and bcrypt do not distinguish some
+    /// passwords with NUL characters from others without, and no other system accepts them.
+    pub fn allows(&self, password: &str) -> bool {
+        *self == Self::Argon2 || !password.contains('\0')
+    }
+}
+
+impl Bcrypt {
+    fn parse(text: &str) -> Result<Self, PasswordHashError> {
+        let (cost, rest) = text.split_once('$').ok_or(BCRYPT_FORM)?;
+        let is_number = cost.len() == 2 && cost.bytes().all(|byte| byte.is_ascii_digit());
+        let cost: u32 =
+            cost.parse().ok().filter(|cost| is_number && *cost >= 4).ok_or(BCRYPT_FORM)?;
+        check("bcrypt cost", cost, MAX_BCRYPT_COST)?;
+        let (salt, digest) = rest.split_at_checked(22).ok_or(BCRYPT_FORM)?;
+        let decode = |text: &str| BCRYPT_BASE64.decode(text).map_err(|_| BCRYPT_FORM);
+        let salt = decode(salt)?.try_into().map_err(|_| BCRYPT_FORM)?;
+        let digest = decode(digest)?.try_into().map_err(|_| BCRYPT_FORM)?;
+        Ok(Self { cost, salt, digest })
+    }
+
+    /// The key that bcrypt derives the hash from: the password and a NUL, at most 72 bytes.
+    pub fn key(password: &str) -> Vec<u8> {
+        password.bytes().chain([0]).take(BCRYPT_BYTES).collect()
+    }
+
+    /// Compares with a computed hash in constant time. Its last byte is never stored.
+    pub fn matches(&self, computed: &[u8; 24]) -> bool {
+        self.digest.ct_eq(&computed[..23]).into()
+    }
+}
+
+impl Pbkdf2 {
+    /// Parses `i=600000,l=32$SALT$HASH`, or `600000$SALT$HASH` as written by passlib.
+    fn parse(function: HashFunction, text: &str) -> Result<Self, PasswordHashError> {
+        let [parameters, salt, digest] = split(text).ok_or(PBKDF2)?;
+        let (iterations, length) = match parameters.strip_prefix("i=") {
+            None => (parameters, None),
+            Some(parameters) => match parameters.split_once(",l=") {
+                None => (parameters, None),
+                Some((iterations, length)) => (iterations, Some(number(length).ok_or(PBKDF2)?)),
+            },
+        };
+        // passlib writes `.` for `+`.
+        let decode = |text: &str| STANDARD_NO_PAD.decode(text.replace('.', "+"));
+        let (salt, digest) =
+            (decode(salt).map_err(|_| PBKDF2)?, decode(digest).map_err(|_| PBKDF2)?);
+        if length.is_some_and(|length| length as usize != digest.len()) {
+            return Err(PBKDF2);
+        }
+        Self::new(function, iterations, salt, digest, PBKDF2)
+    }
+
+    /// Parses `600000$SALT$HASH` as written by Django, where the salt is text.
+    fn parse_django(function: HashFunction, text: &str) -> Result<Self, PasswordHashError> {
+        let [iterations, salt, digest] = split(text).ok_or(DJANGO)?;
+        let digest = STANDARD.decode(digest).map_err(|_| DJANGO)?;
+        Self::new(function, iterations, salt.into(), digest, DJANGO)
+    }
+
+    fn new(
+        function: HashFunction,
+        iterations: &str,
+        salt: Vec<u8>,
+        digest: Vec<u8>,
+        malformed: PasswordHashError,
+    ) -> Result<Self, PasswordHashError> {
+        let iterations = number(iterations).filter(|count| *count > 0).ok_or(malformed)?;
+        check("number of iterations", iterations, MAX_ITERATIONS)?;
+        // A longer key would multiply the cost, a shorter one would be easy to guess.
+        let longest = match function {
+            HashFunction::Sha256 => 32,
+            HashFunction::Sha512 => 64,
+        };
+        if salt.is_empty() || !(16..=longest).contains(&digest.len()) {
+            return Err(malformed);
+        }
+        Ok(Self { function, iterations, salt, digest })
+    }
+}
+
+/// Checks the rest of an Argon2 hash: `v=19$m=19456,t=2,p=1$SALT$HASH`.
+fn check_argon2(text: &str) -> Result<(), PasswordHashError> {
+    let [version, parameters, salt, digest] = split(text).ok_or(ARGON2)?;
+    let parameters: Option<Vec<u32>> = parameters
+        .split(',')
+        .zip(["m=", "t=", "p=", ""])
+        .map(|(parameter, name)| number(parameter.strip_prefix(name)?))
+        .collect();
+    let [memory, passes, lanes] = parameters.ok_or(ARGON2)?.try_into().map_err(|_| ARGON2)?;
+    check("memory in KiB", memory, MAX_MEMORY)?;
+    check("memory in KiB times passes", memory.saturating_mul(passes), MAX_MEMORY_PASSES)?;
+    check("number of lanes", lanes, MAX_LANES)?;
+    let length = |text: &str| STANDARD_NO_PAD.decode(text).map_or(0, |bytes| bytes.len());
+    let is_valid = matches!(version, "v=16" | "v=19")
+        && passes > 0
+        && lanes > 0
+        && memory >= 8 * lanes
+        && (8..=48).contains(&length(salt))
+        && (16..=64).contains(&length(digest));
+    if is_valid { Ok(()) } else { Err(ARGON2) }
+}
+
+fn check(parameter: &'static str, value: u32, max: u32) -> Result<(), PasswordHashError> {
+    if value <= max { Ok(()) } else { Err(PasswordHashError::TooExpensive { parameter, max }) }
+}
+
+/// Splits at `$` into exactly `N` parts.
+fn split<const N: usize>(text: &str) -> Option<[&str; N]> {
+    text.split('$').collect::<Vec<_>>().try_into().ok()
+}
+
+/// Parses a decimal number without leading zeros.
+fn number(text: &str) -> Option<u32> {
+    let is_number = text == "0" || text.starts_with(|c: char| ('1'..='9').contains(&c));
+    // A number above the range of the type is above every maximum.
+    let parse = || text.parse::<u64>().ok().map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+    if is_number { parse() } else { None }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// Salt and hash of `correct horse` by the crypt(3) of libxcrypt, with cost 4.
+const SALT_AND_HASH: &str = "abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e";
+
+const ARGON2_HASH: &str =
+    "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc";
+
+fn bcrypt(text: &str) -> Bcrypt {
+    let Ok(PasswordHash::Bcrypt(hash)) = PasswordHash::parse(text) else { panic!("{text}") };
+    hash
+}
+
+fn pbkdf2(text: &str) -> Pbkdf2 {
+    let Ok(PasswordHash::Pbkdf2(hash)) = PasswordHash::parse(text) else { panic!("{text}") };
+    hash
+}
+
+#[test]
+fn all_forms_of_bcrypt_are_parsed() {
+    let parsed = ["2a", "2b", "2y"].map(|form| bcrypt(&format!("${form}$04${SALT_AND_HASH}")));
+    assert!(parsed.iter().all(|hash| *hash == parsed[0]));
+    assert_eq!(parsed[0].cost, 4);
+    assert_eq!(parsed[0].salt[..3], [0x71, 0xd7, 0x9f]);
+    // The last character of this salt has bits without meaning.
+    let other = bcrypt(&format!("$2b$04${}", SALT_AND_HASH.replace("tuuj", "tuvj")));
+    assert_eq!(other, parsed[0]);
+}
+
+#[test]
+fn a_bcrypt_hash_equals_only_itself() {
+    let hash = bcrypt(&format!("$2b$04${SALT_AND_HASH}"));
+    let mut computed = [0; 24];
+    computed[..23].copy_from_slice(&hash.digest);
+    assert!(hash.matches(&computed));
+    computed[23] = 7;
+    assert!(hash.matches(&computed), "the last byte is not stored");
+    computed[22] ^= 1;
+    assert!(!hash.matches(&computed));
+}
+
+#[test]
+fn the_key_of_bcrypt_has_a_nul_and_at_most_72_bytes() {
+    for (password, key) in [
+        (String::new(), vec![0]),
+        ("ab".to_owned(), b"ab\0".to_vec()),
+        ("é".to_owned(), b"\xc3\xa9\0".to_vec()),
+        ("x".repeat(71), [vec![b'x'; 71], vec![0]].concat()),
+        ("x".repeat(72), vec![b'x'; 72]),
+        ("x".repeat(100), vec![b'x'; 72]),
+    ] {
+        assert_eq!(Bcrypt::key(&password), key, "{password}");
+    }
+}
+
+#[test]
+fn a_hash_is_replaced_only_if_the_whole_password_was_verified() {
+    let hash = PasswordHash::Bcrypt(bcrypt(&format!("$2b$04${SALT_AND_HASH}")));
+    assert!(hash.is_exact_for(&"x".repeat(72)));
+    assert!(!hash.is_exact_for(&"x".repeat(73)));
+    assert!(!hash.is_exact_for(&"é".repeat(37)));
+    let others = [ARGON2_HASH, "pbkdf2_sha256$1$salt$AAAAAAAAAAAAAAAAAAAAAA=="];
+    for hash in others.map(|text| PasswordHash::parse(text).unwrap()) {
+        assert!(hash.is_exact_for(&"x".repeat(128)));
+    }
+}
+
+#[test]
+fn a_nul_is_allowed_by_argon2_only() {
+    let bcrypt = PasswordHash::Bcrypt(bcrypt(&format!("$2b$04${SALT_AND_HASH}")));
+    let pbkdf2 = PasswordHash::parse("pbkdf2_sha256$1$salt$AAAAAAAAAAAAAAAAAAAAAA==").unwrap();
+    for hash in [bcrypt, pbkdf2] {
+        assert!(hash.allows("correct horse"));
+        assert!(!hash.allows("correct\0horse"));
+    }
+    assert!(PasswordHash::parse(ARGON2_HASH).unwrap().allows("correct\0horse"));
+}
+
+#[test]
+fn all_forms_of_pbkdf2_are_parsed() {
+    let phc = pbkdf2("$pbkdf2-sha256$i=1000,l=16$++/7AA$AAAAAAAAAAAAAAAAAAAAAA");
+    assert_eq!((phc.iterations, phc.function), (1000, HashFunction::Sha256));
+    assert_eq!((&*phc.salt, &*phc.digest), (&[0xfb, 0xef, 0xfb, 0][..], &[0; 16][..]));
+    for text in [
+        "$pbkdf2-sha256$i=1000$++/7AA$AAAAAAAAAAAAAAAAAAAAAA",
+        // passlib writes `.` for `+`.
+        "$pbkdf2-sha256$1000$../7AA$AAAAAAAAAAAAAAAAAAAAAA",
+    ] {
+        assert_eq!(pbkdf2(text), phc, "{text}");
+    }
+    let django = pbkdf2("pbkdf2_sha512$1000$seasalt$AAAAAAAAAAAAAAAAAAAAAA==");
+    assert_eq!((django.iterations, django.function), (1000, HashFunction::Sha512));
+    assert_eq!((&*django.salt, &*django.digest), (&b"seasalt"[..], &[0; 16][..]));
+    let longest = format!("$pbkdf2-sha512$1$AAAA${}", "A".repeat(86));
+    assert_eq!(pbkdf2(&longest).digest, [0; 64]);
+}
+
+#[test]
+fn argon2_hashes_of_other_systems_are_accepted() {
+    for text in [
+        ARGON2_HASH.to_owned(),
+        ARGON2_HASH.replace("argon2id", "argon2i"),
+        ARGON2_HASH.replace("v=19", "v=16"),
+        ARGON2_HASH.replace("m=65536,t=2,p=1", "m=102400,t=2,p=8"),
+        ARGON2_HASH.replace("m=65536,t=2,p=1", "m=65536,t=4,p=1"),
+    ] {
+        assert_eq!(PasswordHash::parse(&text), Ok(PasswordHash::Argon2), "{text}");
+    }
+}
+
+#[test]
+fn expensive_parameters_are_rejected() {
+    let argon2 = |parameters| ARGON2_HASH.replace("m=65536,t=2,p=1", parameters);
+    let pbkdf2 = |count| format!("$pbkdf2-sha256${count}$AAAA$AAAAAAAAAAAAAAAAAAAAAA");
+    for (text, parameter, max) in [
+        (format!("$2b$15${SALT_AND_HASH}"), "bcrypt cost", 14),
+        (format!("$2b$31${SALT_AND_HASH}"), "bcrypt cost", 14),
+        (pbkdf2("2000001"), "number of iterations", 2_000_000),
+        (pbkdf2("i=99999999999,l=16"), "number of iterations", 2_000_000),
+        (argon2("m=131073,t=1,p=1"), "memory in KiB", 131_072),
+        (argon2("m=4294967296,t=1,p=1"), "memory in KiB", 131_072),
+        (argon2("m=131072,t=5,p=1"), "memory in KiB times passes", 524_288),
+        (argon2("m=131072,t=4294967295,p=1"), "memory in KiB times passes", 524_288),
+        (argon2("m=65536,t=1,p=17"), "number of lanes", 16),
+    ] {
+        let expected = PasswordHashError::TooExpensive { parameter, max };
+        assert_eq!(PasswordHash::parse(&text), Err(expected), "{text}");
+    }
+    for text in [format!("$2b$14${SALT_AND_HASH}"), pbkdf2("2000000"), argon2("m=131072,t=4,p=16")]
+    {
+        assert!(PasswordHash::parse(&text).is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn other_texts_are_rejected_with_the_form_to_write() {
+    let unknown = PasswordHashError::Unknown;
+    let b = SALT_AND_HASH;
+    for (text, error) in [
+        (String::new(), unknown),
+        ("!".to_owned(), unknown),
+        ("correct horse".to_owned(), unknown),
+        ("5f4dcc3b5aa765d61d8327deb882cf99".to_owned(), unknown),
+        ("$1$salt$qJH7.N4xYta3aEG/dfqo/0".to_owned(), unknown),
+        ("$6$salt$hash".to_owned(), unknown),
+        ("$pbkdf2$1000$AAAA$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), unknown),
+        ("$scrypt$ln=16,r=8,p=1$AAAA$AAAA".to_owned(), unknown),
+        (format!("$2x$04${b}"), unknown),
+        (format!("$2b$04${b}\0"), unknown),
+        (format!("$2b$04${b}é"), unknown),
+        (format!("$2b$04${b}{}", "x".repeat(500)), unknown),
+        (format!("$2b$04${}", &b[1..]), BCRYPT_FORM),
+        (format!("$2b$04${b}x"), BCRYPT_FORM),
+        (format!("$2b$03${b}"), BCRYPT_FORM),
+        (format!("$2b$4${b}"), BCRYPT_FORM),
+        (format!("$2b$+4${b}"), BCRYPT_FORM),
+        ("$2b$04$short".to_owned(), BCRYPT_FORM),
+        ("$2b$04".to_owned(), BCRYPT_FORM),
+        ("$pbkdf2-sha256$0$AAAA$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), PBKDF2),
+        ("$pbkdf2-sha256$01$AAAA$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), PBKDF2),
+        ("$pbkdf2-sha256$i=1,l=17$AAAA$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), PBKDF2),
+        ("$pbkdf2-sha256$i=1,x=2$AAAA$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), PBKDF2),
+        ("$pbkdf2-sha256$1$$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), PBKDF2),
+        ("$pbkdf2-sha256$1$AAAA$AAAA".to_owned(), PBKDF2),
+        ("$pbkdf2-sha256$1$AAAA$AAAAAAAAAAAAAAAAAAAAAA==".to_owned(), PBKDF2),
+        ("$pbkdf2-sha256$1$AAAA".to_owned(), PBKDF2),
+        (format!("$pbkdf2-sha256$1$AAAA${}", "A".repeat(44)), PBKDF2),
+        ("pbkdf2_sha256$1$salt$AAAA".to_owned(), DJANGO),
+        ("pbkdf2_sha256$1$salt$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), DJANGO),
+        ("pbkdf2_sha256$x$salt$AAAAAAAAAAAAAAAAAAAAAA==".to_owned(), DJANGO),
+        (ARGON2_HASH.replace("v=19$", ""), ARGON2),
+        (ARGON2_HASH.replace("v=19", "v=18"), ARGON2),
+        (ARGON2_HASH.replace("m=65536,t=2", "t=2,m=65536"), ARGON2),
+        (ARGON2_HASH.replace("p=1", "p=1,data=AAAA"), ARGON2),
+        (ARGON2_HASH.replace("p=1", "p=1,2"), ARGON2),
+        (ARGON2_HASH.replace("t=2", "t=0"), ARGON2),
+        (ARGON2_HASH.replace("p=1", "p=0"), ARGON2),
+        (ARGON2_HASH.replace("m=65536", "m=7"), ARGON2),
+        (ARGON2_HASH.replace("c29tZXNhbHQ", "c29t"), ARGON2),
+        (ARGON2_HASH.replace("RPPc", "RPP"), ARGON2),
+        (ARGON2_HASH.replace("CTFhFdXPJO1aFaMaO6Mm5c8y7", ""), ARGON2),
+    ] {
+        assert_eq!(PasswordHash::parse(&text), Err(error), "{text}");
+    }
+}
+
+#[test]
+fn an_error_says_what_to_write_and_does_not_repeat_the_hash() {
+    for (text, message) in [
+        (
+            "md5$x",
+            "must be a hash by Argon2, bcrypt or PBKDF2 with SHA-256 or SHA-512: $argon2id$…, \
+             $2b$…, $pbkdf2-sha256$…, $pbkdf2-sha512$…, pbkdf2_sha256$… or pbkdf2_sha512$…",
+        ),
+        (
+            "$2b$04$x",
+            "is damaged or has another form; write $2b$12$ and 53 characters: the salt and the hash",
+        ),
+        (
+            "pbkdf2_sha256$3000000$salt$AAAAAAAAAAAAAAAAAAAAAA==",
+            "is too expensive to verify at each sign-in: its number of iterations is above 2000000",
+        ),
+    ] {
+        assert_eq!(PasswordHash::parse(text).unwrap_err().to_string(), message);
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_parsing_panic(text in "(\\$|pbkdf2|argon2id|2b|-sha256|_sha512|[mtpil]=|[0-9.,/A-z$]){0,12}") {
+        let _ = PasswordHash::parse(&text);
+    }
+
+    #[test]
+    fn what_is_accepted_is_bounded(cost in 0_u32..100, iterations: u32, memory: u32, passes: u32) {
+        let bcrypt = PasswordHash::parse(&format!("$2b${cost:02}${SALT_AND_HASH}"));
+        prop_assert_eq!(bcrypt.is_ok(), (4..=MAX_BCRYPT_COST).contains(&cost));
+        let pbkdf2 = PasswordHash::parse(&format!("$pbkdf2-sha256${iterations}$AAAA$AAAAAAAAAAAAAAAAAAAAAA"));
+        prop_assert_eq!(pbkdf2.is_ok(), (1..=MAX_ITERATIONS).contains(&iterations));
+        let (memory, passes) = (memory % (2 * MAX_MEMORY), passes % 10);
+        let argon2 = PasswordHash::parse(&ARGON2_HASH.replace("m=65536,t=2", &format!("m={memory},t={passes}")));
+        let is_cheap = memory <= MAX_MEMORY && memory * passes <= MAX_MEMORY_PASSES;
+        prop_assert_eq!(argon2.is_ok(), is_cheap && memory >= 8 && passes > 0);
+    }
+}

@@ -1,0 +1,185 @@
+use super::*;
+
+fn network(last: u8) -> Network {
+    Network::from_address([192, 0, 2, last].into())
+}
+
+fn secret(text: &str) -> Secret {
+    Secret::new(text)
+}
+
+#[tokio::test]
+async fn only_the_right_password_is_accepted() {
+    let passwords = Passwords::new(None);
+    let hash = passwords.hash(secret("correct horse")).await.unwrap();
+    assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
+
+    let verify = async |text, hash| passwords.verify(secret(text), hash, network(1)).await;
+    assert_eq!(verify("correct horse", Some(hash.clone())).await, Ok(true));
+    assert_eq!(verify("correct horse ", Some(hash.clone())).await, Ok(false));
+    assert_eq!(verify("", Some(hash)).await, Ok(false));
+    assert_eq!(verify("correct horse", Some("damaged".to_owned())).await, Ok(false));
+}
+
+/// Parameters can be raised later: old hashes still verify and are upgraded at sign-in.
+#[tokio::test]
+async fn a_hash_with_weaker_parameters_is_weak_and_still_verifies() {
+    let hash_with = |algorithm, version, memory, passes| {
+        let params = Params::new(memory, passes, 1, None).unwrap();
+        let hashed: PasswordHash = Argon2::new(algorithm, version, params)
+            .hash_password_with_salt(b"correct horse", b"a salt of its own")
+            .unwrap();
+        hashed.to_string()
+    };
+    let passwords = Passwords::new(None);
+    let (id, new) = (Algorithm::Argon2id, Version::V0x13);
+    for (hash, weak) in [
+        (hash_with(id, new, 19 * 1024, 2), false),
+        (hash_with(id, new, 20 * 1024, 3), false),
+        (hash_with(id, new, 8 * 1024, 2), true),
+        (hash_with(id, new, 19 * 1024, 1), true),
+        (hash_with(Algorithm::Argon2i, new, 19 * 1024, 2), true),
+        (hash_with(Algorithm::Argon2d, new, 19 * 1024, 2), true),
+        (hash_with(id, Version::V0x10, 19 * 1024, 2), true),
+    ] {
+        assert_eq!(needs_rehash(&hash, "correct horse"), weak, "{hash}");
+        let right = passwords.verify(secret("correct horse"), Some(hash.clone()), network(1)).await;
+        assert_eq!(right, Ok(true), "{hash}");
+        assert_eq!(passwords.verify(secret("wrong"), Some(hash), network(1)).await, Ok(false));
+    }
+    assert!(!needs_rehash("damaged", "correct horse"), "no password can match it");
+}
+
+#[tokio::test]
+async fn two_hashes_of_one_password_differ() {
+    let passwords = Passwords::new(None);
+    let (one, other) = tokio::join!(passwords.hash(secret("a")), passwords.hash(secret("a")));
+    assert_ne!(one.unwrap(), other.unwrap());
+}
+
+#[tokio::test]
+async fn an_unknown_account_costs_a_real_hash() {
+    PasswordHash::new(DUMMY_HASH).expect("an invalid hash would be rejected without hashing");
+    let passwords = Passwords::new(None);
+    assert_eq!(passwords.verify(secret(""), None, network(1)).await, Ok(false));
+    assert_eq!(passwords.hash_count.get(), 1);
+}
+
+#[tokio::test]
+async fn requests_beyond_the_queue_are_rejected_at_once() {
+    let passwords = Passwords::new(NonZeroUsize::new(1));
+    let held = passwords.queue.clone().acquire_many_owned(33).await.unwrap();
+    assert_eq!(passwords.hash(secret("a")).await.unwrap_err(), HashQueueFull);
+    assert_eq!(passwords.verify(secret("a"), None, network(1)).await, Err(HashQueueFull));
+    // A too long password needs no permit.
+    assert_eq!(passwords.verify(secret(&"a".repeat(129)), None, network(1)).await, Ok(false));
+    drop(held);
+    assert!(passwords.hash(secret("a")).await.is_ok());
+}
+
+#[tokio::test]
+async fn networks_with_a_sign_in_have_reserved_places_in_the_queue() {
+    let passwords = Passwords::new(NonZeroUsize::new(1));
+    let hash = passwords.hash(secret("correct horse")).await.unwrap();
+    let verify = async |text, from| passwords.verify(secret(text), Some(hash.clone()), from).await;
+    assert_eq!(verify("correct horse", network(1)).await, Ok(true));
+    assert_eq!(verify("wrong", network(2)).await, Ok(false));
+    // Others fill the queue.
+    let _held = passwords.queue.clone().acquire_many_owned(33).await.unwrap();
+    assert_eq!(verify("correct horse", network(2)).await, Err(HashQueueFull));
+    assert_eq!(verify("correct horse", network(1)).await, Ok(true));
+    assert_eq!(verify("wrong", network(1)).await, Ok(false));
+    let _reserved = passwords.reserved.clone().acquire_many_owned(8).await.unwrap();
+    assert_eq!(verify("correct horse", network(1)).await, Err(HashQueueFull));
+}
+
+/// Hashes of `correct horse` by other programs: crypt(3) of libxcrypt, Python's hashlib in the forms
+/// of the PHC, passlib and Django; and of `password` by passlib and the reference implementation of
+/// Argon2.
+const FOREIGN: [(&str, &str); 12] = [
+    ("correct horse", "$2a$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e"),
+    ("correct horse", "$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e"),
+    ("correct horse", "$2y$05$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2"),
+    ("U*U", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"),
+    (
+        "correct horse",
+        "$pbkdf2-sha256$i=1000,l=32$AAECAwQFBgcICQoLDA0ODw$\
+         yRTMTwbMbo9G0VfjobWqerzuuxe7BETNTErBbKKumGQ",
+    ),
+    (
+        "correct horse",
+        "$pbkdf2-sha512$i=1000,l=64$AAECAwQFBgcICQoLDA0ODw$Xpx07WjVx4vCIvrmBRj8uOoVVtGqJqtUv2J5bhizSQs7\
+         osCteF7W4A61dZDqSIqQjO+dxO6p5FT/Uy7QRBXSXA",
+    ),
+    (
+        "correct horse",
+        "$pbkdf2-sha256$1000$./v7./v7./v7./v7./v7.w$6K/S943NADeFiTn06SjokqKekWwRk0.FHe719IKmFUY",
+    ),
+    (
+        "password",
+        "$pbkdf2-sha256$1212$4vjV83LKPjQzk31VI4E0Vw$hsYF68OiOUPdDZ1Fg.fJPeq1h/gXXY7acBp9/6c.tmQ",
+    ),
+    (
+        "password",
+        "$pbkdf2-sha512$1212$RHY0Fr3IDMSVO/RSZyb5ow$eNLfBK.eVozomMr.1gYa17k9B7KIK25NOEshvhrSX.esqY3s.\
+         FvWZViXz4KoLlQI.BzY/YTNJOiKc5gBYFYGww",
+    ),
+    ("correct horse", "pbkdf2_sha256$1000$seasalt$mQnueSakb748zqBAC1tmWVZsZbi2zPGZarEzTGdfmso="),
+    (
+        "correct horse",
+        "pbkdf2_sha512$1000$seasalt$CBx2rkpvjyEAoopNVuRZWOOxTTRwoV6JjrHARZAmWoRGf7Bll/+N6ttV/4gWvtd16NJ9\
+         4OpVpZHm44IdMrFULg==",
+    ),
+    (
+        "password",
+        "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",
+    ),
+];
+
+#[tokio::test]
+async fn hashes_of_other_systems_are_verified() {
+    let passwords = Passwords::new(None);
+    for (password, hash) in FOREIGN {
+        let verify = async |text: &str| {
+            passwords.verify(secret(text), Some(hash.to_owned()), network(1)).await
+        };
+        assert_eq!(verify(password).await, Ok(true), "{hash}");
+        let others = [format!("{password} "), format!("{password}\0"), String::new()];
+        for other in &others {
+            assert_eq!(verify(other).await, Ok(false), "{hash} {other:?}");
+        }
+        let is_argon2 = hash.starts_with("$argon2id$");
+        assert_eq!(needs_rehash(hash, password), !is_argon2, "{hash}");
+    }
+}
+
+/// bcrypt repeats its key, so these passwords would have the same hash.
+#[tokio::test]
+async fn a_password_with_a_nul_never_matches_a_bcrypt_hash() {
+    let passwords = Passwords::new(None);
+    let hash = "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
+    let verified = passwords.verify(secret("U*U\0U*U"), Some(hash.to_owned()), network(1)).await;
+    assert_eq!(verified, Ok(false));
+    assert_eq!(passwords.hash_count.get(), 1, "it costs the same");
+}
+
+/// By crypt(3) of libxcrypt.
+#[tokio::test]
+async fn bcrypt_ignores_everything_after_72_bytes_and_such_a_password_is_not_rehashed() {
+    let passwords = Passwords::new(None);
+    let hash = "$2b$04$abcdefghijklmnopqrstuubzadhGtS2zEF.gu0yd0opP6cVzb.e0i";
+    for (length, is_same, rehash) in [(71, false, true), (72, true, true), (100, true, false)] {
+        let text = "x".repeat(length);
+        let verified = passwords.verify(secret(&text), Some(hash.to_owned()), network(1)).await;
+        assert_eq!(verified, Ok(is_same), "{length}");
+        assert_eq!(needs_rehash(hash, &text), rehash, "{length}");
+    }
+}
+
+#[tokio::test]
+async fn a_hash_that_is_too_expensive_is_not_computed() {
+    let passwords = Passwords::new(None);
+    let expensive = "$2a$31$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
+    let verified = passwords.verify(secret("U*U"), Some(expensive.to_owned()), network(1)).await;
+    assert_eq!(verified, Ok(false));
+}

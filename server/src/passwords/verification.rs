@@ -1,0 +1,55 @@
+//! Verification of a password with each kind of stored hash.
+
+use std::num::NonZeroU32;
+
+use argon2::password_hash::PasswordVerifier;
+use argon2::password_hash::phc;
+use argon2::{Algorithm, Params, Version};
+use belfry_core::oauth::password_hash::{Bcrypt, HashFunction, PasswordHash, Pbkdf2};
+use ring::pbkdf2;
+
+use super::argon2;
+
+/// Whether a password has this hash. A damaged or too expensive hash has no password.
+pub(super) fn is_correct(password: &str, text: &str) -> bool {
+    let Ok(hash) = PasswordHash::parse(text) else { return false };
+    let is_same = match &hash {
+        PasswordHash::Argon2 => argon2().verify_password(password.as_bytes(), text).is_ok(),
+        PasswordHash::Bcrypt(hash) => {
+            hash.matches(&bcrypt::bcrypt(hash.cost, hash.salt, &Bcrypt::key(password)))
+        }
+        PasswordHash::Pbkdf2(hash) => is_derived(password, hash),
+    };
+    is_same && hash.allows(password)
+}
+
+fn is_derived(password: &str, hash: &Pbkdf2) -> bool {
+    let algorithm = match hash.function {
+        HashFunction::Sha256 => pbkdf2::PBKDF2_HMAC_SHA256,
+        HashFunction::Sha512 => pbkdf2::PBKDF2_HMAC_SHA512,
+    };
+    NonZeroU32::new(hash.iterations).is_some_and(|iterations| {
+        let password = password.as_bytes();
+        pbkdf2::verify(algorithm, iterations, &hash.salt, password, &hash.digest).is_ok()
+    })
+}
+
+/// Whether a stored hash is replaced after it has verified this password: if it is weaker than the
+/// current parameters, and the password is known exactly.
+pub fn needs_rehash(text: &str, password: &str) -> bool {
+    match PasswordHash::parse(text) {
+        Ok(PasswordHash::Argon2) => is_weak(text),
+        Ok(hash) => hash.is_exact_for(password),
+        Err(_) => false,
+    }
+}
+
+/// Whether an Argon2 hash is weaker than the current parameters.
+fn is_weak(text: &str) -> bool {
+    let Ok(hash) = phc::PasswordHash::new(text) else { return false };
+    let (current, Ok(stored)) = (argon2(), Params::try_from(&hash)) else { return true };
+    let same_algorithm = hash.algorithm == Algorithm::Argon2id.ident()
+        && hash.version == Some(Version::V0x13.into());
+    let params = current.params();
+    !same_algorithm || stored.m_cost() < params.m_cost() || stored.t_cost() < params.t_cost()
+}
