@@ -5,6 +5,7 @@
 
 pub mod admin;
 pub mod audit;
+pub mod import;
 pub mod json;
 pub mod limits;
 pub mod matrix;

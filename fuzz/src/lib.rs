@@ -2,6 +2,7 @@
 //! violated. `cargo xtask fuzz` searches for such bytes; the tests run the seeds.
 
 pub mod evaluation;
+pub mod import;
 pub mod oauth;
 pub mod pattern;
 pub mod rule;

@@ -36,3 +36,8 @@ fn patterns_match_as_defined() {
 fn authorization_responses_go_to_registered_redirect_uris() {
     run_seeds("oauth", belfry_fuzz::oauth::check);
 }
+
+#[test]
+fn imported_accounts_are_valid_everywhere() {
+    run_seeds("import", belfry_fuzz::import::check);
+}

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use belfry_core::rules::RuleLimits;
 use tokio::sync::Mutex;
 
 use crate::application_services::ApplicationServices;
@@ -60,8 +59,7 @@ impl AppState {
         let passwords = Passwords::new(config.passwords.parallel);
         metrics.register_password_hashes(passwords.hash_count.clone());
         metrics.register_store_failures(store.failures().clone());
-        let rule_limits =
-            RuleLimits { rules: config.rules.max_rules, bytes: config.rules.max_bytes };
+        let rule_limits = config.rules.limits();
         let application_services = ApplicationServices::load(&config.application_services)?;
         application_services.create_senders(&store, clock.now()).await?;
         Ok(Self {

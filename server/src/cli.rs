@@ -7,6 +7,7 @@ mod app;
 mod audit;
 mod config;
 mod explain;
+mod import;
 mod output;
 mod serve;
 mod token;
@@ -48,7 +49,7 @@ enum Command {
     Serve,
     /// Manage accounts
     #[command(subcommand)]
-    Account(account::Command),
+    Account(AccountCommand),
     /// Issue and revoke access tokens
     #[command(subcommand)]
     Token(token::Command),
@@ -62,6 +63,14 @@ enum Command {
     /// Inspect the configuration
     #[command(subcommand)]
     Config(config::Command),
+}
+
+#[derive(Subcommand)]
+enum AccountCommand {
+    #[command(flatten)]
+    Manage(account::Command),
+    /// Add the accounts of a file, with password hashes and push rules; those that exist are skipped
+    Import(import::Command),
 }
 
 /// An error message for the terminal.
@@ -103,7 +112,8 @@ fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
     let config = Config::load(&overrides)?;
     match cli.command {
         None | Some(Command::Serve) => serve::run(config, overrides),
-        Some(Command::Account(command)) => {
+        Some(Command::Account(AccountCommand::Import(command))) => command.run(&config),
+        Some(Command::Account(AccountCommand::Manage(command))) => {
             command.check(&config)?;
             let database_use = command.database_use();
             with_store(&config, database_use, async |store, now| {

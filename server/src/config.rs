@@ -17,6 +17,7 @@ use axum::http::HeaderName;
 use belfry_core::audit::AddressPolicy;
 use belfry_core::limits::cidr::Cidr;
 use belfry_core::limits::forwarded::TrustedProxies;
+use belfry_core::rules::RuleLimits;
 use jiff::Timestamp;
 use serde::Deserialize;
 use smart_default::SmartDefault;
@@ -123,6 +124,13 @@ pub struct Rules {
     #[default(16 * 1024 * 1024)]
     #[serde(deserialize_with = "values::positive")]
     pub max_evaluate_bytes: usize,
+}
+
+impl Rules {
+    /// The limits on the stored rules of an account.
+    pub fn limits(&self) -> RuleLimits {
+        RuleLimits { rules: self.max_rules, bytes: self.max_bytes }
+    }
 }
 
 /// `[tls]`

@@ -4,6 +4,7 @@
 //! Each method is atomic, and its changes are durable when it returns. The interface has no
 //! transactions.
 
+mod account_import;
 mod account_search;
 mod accounts;
 mod admins;
@@ -38,6 +39,7 @@ use prometheus_client::metrics::counter::Counter;
 use serde::{Deserialize, Serialize};
 use tokio::time::Duration;
 
+pub use self::account_import::AccountImport;
 pub use self::accounts::{
     Account, AccountListFilter, AddAccountError, Email, ExistingAccess, NO_PASSWORD,
 };

@@ -35,7 +35,7 @@ pub(crate) struct Options {
 }
 
 /// The programs of the package `fuzz`.
-const TARGETS: [&str; 4] = ["evaluation", "rule", "pattern", "oauth"];
+const TARGETS: [&str; 5] = ["evaluation", "rule", "pattern", "oauth", "import"];
 
 /// Runs the targets; returns whether no failing input was found.
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {

@@ -58,7 +58,7 @@ impl Action {
         name.len() + value + extra
     }
 
-    pub(super) fn from_json(value: Value, location: Location) -> Result<Self, RuleError> {
+    pub(crate) fn from_json(value: Value, location: Location) -> Result<Self, RuleError> {
         match value {
             Value::String(name) => Ok(match name.as_str() {
                 "notify" => Self::Notify,

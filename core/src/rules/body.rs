@@ -24,7 +24,15 @@ impl NewRule {
     /// If the body is not a JSON object, lacks a field required by the kind, or has an invalid
     /// field.
     pub fn read(kind: RuleKind, body: &[u8]) -> Result<Self, RuleError> {
-        let mut fields = Fields::read(body)?;
+        Self::from_json(kind, json::parse(body)?)
+    }
+
+    /// Reads the same from a parsed body.
+    ///
+    /// # Errors
+    /// As [`NewRule::read`].
+    pub fn from_json(kind: RuleKind, body: Value) -> Result<Self, RuleError> {
+        let mut fields = Fields::new(body, Location::Body)?;
         let actions = read_array("actions", fields.need("actions")?, Action::from_json)?;
         let conditions = match fields.take("conditions") {
             Some(value) => Some(read_array("conditions", value, Condition::from_json)?),

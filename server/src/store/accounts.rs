@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::admins::select_id;
 use super::audit::insert_event;
 use super::authorized_apps::and_revoke_access;
-use super::engine::{Batch, Statement, from_row, sql};
+use super::engine::{Batch, Rows, Statement, from_row, sql};
 use super::{Store, StoreError, UpdateOutcome};
 use crate::random;
 
@@ -22,7 +22,7 @@ pub struct Account {
     pub email: Option<String>,
     /// The e-mail address in lower case that was given at sign-up. It may belong to somebody else.
     pub unverified_email: Option<String>,
-    /// The Argon2id hash of the password, or [`NO_PASSWORD`].
+    /// The hash of the password, Argon2id unless it was imported, or [`NO_PASSWORD`].
     pub password: String,
     /// What it may do.
     pub role: Role,
@@ -49,9 +49,12 @@ pub enum Email {
 /// Why an account was not added.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AddAccountError {
-    /// Another account has or had this name.
+    /// Another account has this name.
     #[error("the name is already taken")]
     NameTaken,
+    /// An account that was deleted had this name.
+    #[error("the name belonged to an account that was deleted")]
+    NameReserved,
     /// Another account has this e-mail address.
     #[error("the e-mail address is already taken")]
     EmailTaken,
@@ -93,53 +96,12 @@ from_row!(Account {
 impl Store {
     /// Adds an account, unless its name is reserved.
     pub async fn add_account(&self, account: &Account) -> Result<(), AddAccountError> {
-        let event = sql(
-            insert_event!(
-                "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
-                 where id = $9 and name = $10"
-            ),
-            [account.id.into(), account.name.as_str().into()],
-        );
         let batch = Batch::default()
-            .and(sql(
-                "insert into accounts \
-                 (id, name, email, unverified_email, password, role, created_at, signed_in_at, \
-                 disabled_at) \
-                 select cast($1 as bigint), cast($2 as text), cast($3 as text), \
-                 cast($4 as text), cast($5 as text), cast($6 as text), cast($7 as bigint), \
-                 cast($8 as bigint), cast($9 as bigint) \
-                 where not exists (select 1 from reserved_names where name = $2) \
-                 on conflict do nothing returning id",
-                [
-                    account.id.into(),
-                    account.name.as_str().into(),
-                    account.email.as_deref().into(),
-                    account.unverified_email.as_deref().into(),
-                    account.password.as_str().into(),
-                    account.role.into(),
-                    account.created_at.into(),
-                    account.signed_in_at.into(),
-                    account.disabled_at.into(),
-                ],
-            ))
-            .and(sql(
-                "select name from accounts where name = $1 or email = $2 \
-                 union all select name from reserved_names where name = $1",
-                [account.name.as_str().into(), account.email.as_deref().into()],
-            ))
-            .and_events(&self.entries, &event);
+            .and(insert_account(account))
+            .and(select_similar(account))
+            .and_events(&self.entries, &added_event(account));
         let [added, similar] = self.write_rows(batch).await?;
-        if !added.is_empty() {
-            return Ok(());
-        }
-        let mut error = AddAccountError::IdTaken;
-        for mut row in similar {
-            if row.take::<String>()? == account.name {
-                return Err(AddAccountError::NameTaken);
-            }
-            error = AddAccountError::EmailTaken;
-        }
-        Err(error)
+        check_added(account, &added, similar)
     }
 
     /// Creates an account with a new id.
@@ -248,6 +210,72 @@ impl Store {
         }
         self.update(batch).await
     }
+}
+
+/// Inserts an account, unless its name is reserved or something of it is taken.
+pub(super) fn insert_account(account: &Account) -> Statement {
+    sql(
+        "insert into accounts \
+         (id, name, email, unverified_email, password, role, created_at, signed_in_at, \
+         disabled_at) \
+         select cast($1 as bigint), cast($2 as text), cast($3 as text), cast($4 as text), \
+         cast($5 as text), cast($6 as text), cast($7 as bigint), cast($8 as bigint), \
+         cast($9 as bigint) \
+         where not exists (select 1 from reserved_names where name = $2) \
+         on conflict do nothing returning id",
+        [
+            account.id.into(),
+            account.name.as_str().into(),
+            account.email.as_deref().into(),
+            account.unverified_email.as_deref().into(),
+            account.password.as_str().into(),
+            account.role.into(),
+            account.created_at.into(),
+            account.signed_in_at.into(),
+            account.disabled_at.into(),
+        ],
+    )
+}
+
+/// Reads the accounts that have the name or the e-mail address, and the reserved name.
+pub(super) fn select_similar(account: &Account) -> Statement {
+    sql(
+        "select name, 0 as reserved from accounts where name = $1 or email = $2 \
+         union all select name, 1 from reserved_names where name = $1",
+        [account.name.as_str().into(), account.email.as_deref().into()],
+    )
+}
+
+/// Inserts an event of an account that was just added.
+pub(super) fn added_event(account: &Account) -> Statement {
+    sql(
+        insert_event!(
+            "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
+             where id = $9 and name = $10"
+        ),
+        [account.id.into(), account.name.as_str().into()],
+    )
+}
+
+/// The outcome of [`insert_account`], from its rows and those of [`select_similar`].
+pub(super) fn check_added(
+    account: &Account,
+    added: &Rows,
+    similar: Rows,
+) -> Result<(), AddAccountError> {
+    if !added.is_empty() {
+        return Ok(());
+    }
+    let mut error = AddAccountError::IdTaken;
+    for mut row in similar {
+        let (name, reserved): (String, i64) = (row.take()?, row.take()?);
+        match (name == account.name, reserved) {
+            (true, 0) => return Err(AddAccountError::NameTaken),
+            (true, _) => return Err(AddAccountError::NameReserved),
+            (false, _) => error = AddAccountError::EmailTaken,
+        }
+    }
+    Err(error)
 }
 
 /// Inserts an event of an account, if it exists.

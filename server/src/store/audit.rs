@@ -88,9 +88,12 @@ pub struct AuditFilter {
 impl Batch {
     /// Adds the events of a change, with a statement made by [`insert_event`]. The events must be
     /// added before a statement that deletes the rows of the source, and after one that inserts
-    /// them.
+    /// them; those of several changes one after another.
     pub(super) fn and_events(mut self, entries: &[AuditEntry], source: &Statement) -> Self {
-        let start = self.statements.len();
+        let start = match &self.events {
+            events if events.is_empty() => self.statements.len(),
+            events => events.start,
+        };
         self.statements.extend(entries.iter().map(|entry| {
             let mut values = values_of(entry);
             values.extend(source.values.iter().cloned());
@@ -147,9 +150,9 @@ impl Store {
         self.audited(Vec::new())
     }
 
-    /// Logs the events that a batch has inserted.
+    /// Logs the events that a batch has inserted, for each of its changes.
     pub(super) fn log_events(&self, inserted: Vec<Vec<Row>>) -> Result<(), StoreError> {
-        for (entry, rows) in self.entries.iter().zip(inserted) {
+        for (entry, rows) in self.entries.iter().cycle().zip(inserted) {
             for mut row in rows {
                 let (account, app): (Option<i64>, Option<i64>) = (row.take()?, row.take()?);
                 let count: i64 = row.take()?;

@@ -82,6 +82,16 @@ impl SerializedDocument {
         Self { document, text }
     }
 
+    /// The scope of the document.
+    pub(super) fn scope(&self) -> &RuleScope {
+        self.document.scope()
+    }
+
+    /// The stored text.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Size of the stored text; 0 if the document is empty and will be deleted.
     pub fn bytes(&self) -> usize {
         self.text.len()
@@ -211,16 +221,11 @@ impl Store {
         let [account_id, scope] = [read.account.into(), scope.to_string().into()];
         let statement = match (version, document.text.as_str()) {
             (None, "") => return Ok(SaveOutcome::Saved),
-            // The first version is random, so that a recreated document is never mistaken for the
-            // deleted one that a slow writer read.
-            (None, text) => {
-                let first = i64::from(u32::from_be_bytes(random::bytes())) << 24;
-                sql(
-                    "insert into rulesets (account_id, scope, version, document) \
-                     values ($1, $2, $3, $4) on conflict do nothing returning version",
-                    [account_id, scope, first.into(), text.into()],
-                )
-            }
+            (None, text) => sql(
+                "insert into rulesets (account_id, scope, version, document) \
+                 values ($1, $2, $3, $4) on conflict do nothing returning version",
+                [account_id, scope, first_version().into(), text.into()],
+            ),
             (Some(version), "") => sql(
                 "delete from rulesets \
                  where account_id = $1 and scope = $2 and version = $3 returning version",
@@ -240,4 +245,10 @@ impl Store {
         self.cache.rules.insert(read.account, rulesets, read.epoch.after_write());
         Ok(SaveOutcome::Saved)
     }
+}
+
+/// The version of a new document. It is random, so that a recreated document is never mistaken for
+/// the deleted one that a slow writer read.
+pub(super) fn first_version() -> i64 {
+    i64::from(u32::from_be_bytes(random::bytes())) << 24
 }

@@ -5,6 +5,7 @@ mod apps;
 mod audit;
 mod beside_server;
 mod files;
+mod import;
 mod lists;
 mod missing;
 mod read_only;

@@ -11,6 +11,7 @@ mod common_errors;
 mod consent;
 mod discovery;
 mod double_submit;
+mod imported_passwords;
 mod introspect;
 mod out_of_band;
 mod pages;

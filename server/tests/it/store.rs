@@ -10,8 +10,8 @@ mod soak;
 mod stalled;
 
 use self::cases::{
-    access, accounts, admins, apps, audit, codes, deletion, requests, retention, rulesets,
-    sessions, tokens, whole,
+    access, account_import, accounts, admins, apps, audit, codes, deletion, requests, retention,
+    rulesets, sessions, tokens, whole,
 };
 
 /// Defines the tests `sqlite::case` and `postgres::case` for every case.
@@ -54,6 +54,13 @@ conformance! {
         a_new_password_revokes_tokens_and_codes_if_requested,
         no_sign_in_concurrent_with_a_password_change_survives_it,
         rehashing_a_password_replaces_only_the_same_hash_and_preserves_sessions,
+    }
+    account_import::{
+        imported_accounts_are_read_back_with_their_rules,
+        an_import_changes_nothing_of_existing_accounts,
+        every_imported_account_has_its_event,
+        of_concurrent_imports_of_an_account_one_adds_it,
+        an_import_with_text_that_cannot_be_stored_adds_nothing,
     }
     admins::{
         a_role_is_stored_and_reported_by_tokens_at_once,

@@ -1,6 +1,7 @@
 //! The cases of the conformance list by area, and their test data.
 
 pub(super) mod access;
+pub(super) mod account_import;
 pub(super) mod accounts;
 pub(super) mod admins;
 pub(super) mod apps;

@@ -72,7 +72,7 @@ pub(in crate::store) async fn the_name_of_a_deleted_account_is_reserved_until_it
     with_alice(&store).await;
     store.delete_account(7, at(50)).await.unwrap();
     let again = account(9, "alice");
-    assert!(matches!(store.add_account(&again).await, Err(AddAccountError::NameTaken)));
+    assert!(matches!(store.add_account(&again).await, Err(AddAccountError::NameReserved)));
     assert_eq!(store.account(9).await.unwrap(), None);
     store.release_name("alice").await.unwrap();
     store.add_account(&again).await.unwrap();

@@ -1,0 +1,96 @@
+//! Accounts of another system that are imported from a file: one JSON object per line.
+
+mod error;
+mod file;
+mod push_rules;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+pub use self::error::{ImportError, LineError};
+pub use self::file::AccountFile;
+use crate::json::{self, Fields, Location};
+use crate::oauth::account::{Role, check_email, check_name};
+use crate::oauth::password_hash::PasswordHash;
+use crate::rules::{Document, RuleLimits};
+
+/// An account of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedAccount {
+    /// The name.
+    pub name: String,
+    /// The e-mail address in lower case. It counts as verified, because the operator gives it.
+    pub email: Option<String>,
+    /// A hash that [`PasswordHash::parse`] accepts. Without one, nobody can sign in.
+    pub password_hash: Option<String>,
+    /// What the account may do.
+    pub role: Role,
+    /// Whether sign-ins and tokens are rejected.
+    pub is_disabled: bool,
+    /// When the account was created; the time of the import if unknown.
+    pub created_at: Option<Timestamp>,
+    /// The push rules, for each scope that has some.
+    pub rulesets: Vec<Document>,
+}
+
+/// Limits on the push rules of an account, which are those of the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImportLimits {
+    /// Number and size of all rules.
+    pub rules: RuleLimits,
+    /// Number of conditions of a rule.
+    pub conditions: usize,
+    /// Size of one rule in bytes.
+    pub rule_bytes: usize,
+}
+
+impl ImportedAccount {
+    /// Parses a line. A member that is null counts as absent.
+    ///
+    /// # Errors
+    /// If the line is not an object of this form, or a value is not valid.
+    pub fn parse(line: &[u8], limits: &ImportLimits, now: Timestamp) -> Result<Self, ImportError> {
+        let Value::Object(mut object) = json::parse(line)? else {
+            return Err(ImportError::NotAnObject);
+        };
+        object.retain(|_, value| !value.is_null());
+        let mut fields = Fields::new(Value::Object(object), Location::Body)?;
+
+        let name = fields.need_string("name")?;
+        check_name(&name).map_err(|error| ImportError::Field { field: "name", error })?;
+        let email = fields.take_string("email")?;
+        if let Some(email) = &email {
+            check_email(email).map_err(|error| ImportError::Field { field: "email", error })?;
+        }
+        let password_hash = fields.take_string("password_hash")?;
+        if let Some(hash) = &password_hash {
+            PasswordHash::parse(hash)?;
+        }
+        let role = match fields.take_string("role")? {
+            Some(role) => Role::from_name(&role).ok_or(ImportError::Role)?,
+            None => Role::default(),
+        };
+        let is_disabled = fields.take_bool("disabled")?.unwrap_or(false);
+        let created_at = fields.take_string("created_at")?;
+        let created_at = created_at.map(|time| parse_past_time(&time, now)).transpose()?;
+        let rulesets = match fields.take("push_rules") {
+            Some(rules) => push_rules::read(rules, limits)?,
+            None => Vec::new(),
+        };
+        if let Some(unknown) = fields.rest().into_iter().next() {
+            return Err(ImportError::UnknownField(unknown.0));
+        }
+        let email = email.map(|email| email.to_lowercase());
+        Ok(Self { name, email, password_hash, role, is_disabled, created_at, rulesets })
+    }
+}
+
+/// Parses a time between the Unix epoch and now.
+fn parse_past_time(text: &str, now: Timestamp) -> Result<Timestamp, ImportError> {
+    let time: Timestamp = text.parse().map_err(|_| ImportError::CreatedAt)?;
+    let is_valid = (Timestamp::UNIX_EPOCH..=now).contains(&time);
+    if is_valid { Ok(time) } else { Err(ImportError::CreatedAt) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! Errors of a file of accounts. They name the line, the field, and what to write.
+
+use thiserror::Error;
+
+use crate::json::JsonError;
+use crate::oauth::account::FieldError;
+use crate::oauth::password_hash::PasswordHashError;
+use crate::rules::RuleError;
+
+/// An invalid line.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("line {line}: {error}")]
+pub struct LineError {
+    /// The number of the line; the first is 1.
+    pub line: u64,
+    /// What is wrong.
+    pub error: ImportError,
+}
+
+/// Why a line is not valid.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ImportError {
+    /// The line is not JSON, or a field is missing or has the wrong type.
+    #[error("{}", describe(.0))]
+    Json(#[from] JsonError),
+    /// The line is another JSON value.
+    #[error("must be a JSON object like {{\"name\":\"alice\",\"email\":\"alice@example.org\"}}")]
+    NotAnObject,
+    /// A field that does not exist.
+    #[error(
+        "unknown field {0:?}; the fields are name, email, password_hash, role, disabled, \
+         created_at and push_rules"
+    )]
+    UnknownField(String),
+    /// The name or the e-mail address is not valid.
+    #[error("{field} {error}")]
+    Field {
+        /// The name of the field.
+        field: &'static str,
+        /// What is wrong.
+        error: FieldError,
+    },
+    /// The password hash is not accepted.
+    #[error("password_hash {0}")]
+    PasswordHash(#[from] PasswordHashError),
+    /// An unknown role.
+    #[error("role must be \"user\" or \"admin\"")]
+    Role,
+    /// Not a time, or one before 1970 or in the future.
+    #[error("created_at must be a time in the past like \"2024-01-31T12:00:00Z\"")]
+    CreatedAt,
+    /// Push rules that the API would reject.
+    #[error("{path}: {error}")]
+    Rules {
+        /// The path of the rule or the ruleset.
+        path: String,
+        /// What is wrong.
+        error: RuleError,
+    },
+    /// A value in the push rules has the wrong type.
+    #[error("{path} must be {expected}")]
+    RulesType {
+        /// The path of the value.
+        path: String,
+        /// Its type.
+        expected: &'static str,
+    },
+    /// A member of the push rules that is not a kind or a scope.
+    #[error("unknown field {path}; write {expected}")]
+    UnknownRules {
+        /// The path of the member.
+        path: String,
+        /// What is possible there.
+        expected: &'static str,
+    },
+    /// A rule is larger than the body of a request may be.
+    #[error("{path} is larger than {max} bytes")]
+    RuleTooLarge {
+        /// The path of the rule.
+        path: String,
+        /// The limit.
+        max: usize,
+    },
+    /// Two rules of one kind have the same id.
+    #[error("{path} has the rule_id of another rule of this kind; delete one of them")]
+    DuplicateRule {
+        /// The path of the second rule.
+        path: String,
+    },
+    /// An earlier line has the same name or e-mail address.
+    #[error("{field} is the same as on line {first}; delete or change one of them")]
+    Duplicate {
+        /// The name of the field.
+        field: &'static str,
+        /// The number of the earlier line.
+        first: u64,
+    },
+}
+
+/// Describes a JSON error without the line number of the parser, which is always 1.
+fn describe(error: &JsonError) -> String {
+    match error {
+        JsonError::NotUtf8 { valid_up_to } => format!("not UTF-8 at byte {}", valid_up_to + 1),
+        JsonError::Syntax(text) => format!("not JSON: {}", text.replace("line 1 column", "column")),
+        JsonError::DuplicateKey { column, .. } => {
+            format!("two members of an object have the same name at column {column}")
+        }
+        error => error.to_string(),
+    }
+}

@@ -1,0 +1,68 @@
+//! The lines of a file, their numbers, and duplicates among them.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use jiff::Timestamp;
+
+use super::{ImportError, ImportLimits, ImportedAccount, LineError};
+
+/// Reads the accounts of a file line by line. Only names and e-mail addresses stay in memory.
+#[derive(Debug)]
+pub struct AccountFile {
+    limits: ImportLimits,
+    now: Timestamp,
+    line: u64,
+    /// The lines of the names and e-mail addresses so far.
+    names: HashMap<String, u64>,
+    emails: HashMap<String, u64>,
+}
+
+impl AccountFile {
+    /// Before the first line.
+    pub fn new(limits: ImportLimits, now: Timestamp) -> Self {
+        Self { limits, now, line: 0, names: HashMap::new(), emails: HashMap::new() }
+    }
+
+    /// The number of the last line that was read.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// Reads the next line; `None` for a blank one.
+    ///
+    /// # Errors
+    /// If the line is not valid, or repeats the name or e-mail address of an earlier one.
+    pub fn read(&mut self, line: &[u8]) -> Result<Option<ImportedAccount>, LineError> {
+        self.line += 1;
+        if line.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        let account = ImportedAccount::parse(line, &self.limits, self.now)
+            .and_then(|account| self.check_unique(&account).map(|()| account));
+        account.map(Some).map_err(|error| LineError { line: self.line, error })
+    }
+
+    fn check_unique(&mut self, account: &ImportedAccount) -> Result<(), ImportError> {
+        insert(&mut self.names, "name", &account.name, self.line)?;
+        match &account.email {
+            Some(email) => insert(&mut self.emails, "email", email, self.line),
+            None => Ok(()),
+        }
+    }
+}
+
+fn insert(
+    seen: &mut HashMap<String, u64>,
+    field: &'static str,
+    value: &str,
+    line: u64,
+) -> Result<(), ImportError> {
+    match seen.entry(value.to_owned()) {
+        Entry::Occupied(first) => Err(ImportError::Duplicate { field, first: *first.get() }),
+        Entry::Vacant(vacant) => {
+            vacant.insert(line);
+            Ok(())
+        }
+    }
+}

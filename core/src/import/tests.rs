@@ -1,0 +1,311 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::rules::{RuleKind, RuleScope, User};
+
+const LIMITS: ImportLimits =
+    ImportLimits { rules: RuleLimits { rules: 4, bytes: 2000 }, conditions: 2, rule_bytes: 500 };
+
+fn now() -> Timestamp {
+    "2030-01-01T00:00:00Z".parse().unwrap()
+}
+
+fn parse(line: &str) -> Result<ImportedAccount, ImportError> {
+    ImportedAccount::parse(line.as_bytes(), &LIMITS, now())
+}
+
+/// The rulesets of an account with these push rules, as they are stored.
+fn rulesets(push_rules: &Value) -> Result<Vec<(String, Value)>, String> {
+    let line = json!({"name": "alice", "push_rules": push_rules}).to_string();
+    let account = parse(&line).map_err(|error| error.to_string())?;
+    let stored = |document: &Document| {
+        (document.scope().to_string(), serde_json::from_str(&document.to_text()).unwrap())
+    };
+    Ok(account.rulesets.iter().map(stored).collect())
+}
+
+#[test]
+fn a_name_is_enough() {
+    let alice = ImportedAccount {
+        name: "alice".to_owned(),
+        email: None,
+        password_hash: None,
+        role: Role::User,
+        is_disabled: false,
+        created_at: None,
+        rulesets: Vec::new(),
+    };
+    for line in [
+        r#"{"name":"alice"}"#,
+        " {\"name\" : \"alice\"}\r",
+        r#"{"name":"alice","email":null,"password_hash":null,"role":null,"disabled":null,"created_at":null,"push_rules":null}"#,
+        r#"{"name":"alice","push_rules":{}}"#,
+        r#"{"name":"alice","role":"user","disabled":false}"#,
+    ] {
+        assert_eq!(parse(line), Ok(alice.clone()), "{line}");
+    }
+}
+
+#[test]
+fn every_field_is_read() {
+    let hash = "$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e";
+    let line = json!({
+        "name": "alice", "email": "Alice@Example.ORG", "password_hash": hash, "role": "admin",
+        "disabled": true, "created_at": "2024-01-31T13:00:00+01:00",
+        "push_rules": {"room": [{"rule_id": "!r:x", "actions": []}]},
+    });
+    let alice = parse(&line.to_string()).unwrap();
+    assert_eq!(alice.name, "alice");
+    assert_eq!(alice.email.as_deref(), Some("alice@example.org"));
+    assert_eq!(alice.password_hash.as_deref(), Some(hash));
+    assert_eq!((alice.role, alice.is_disabled), (Role::Admin, true));
+    assert_eq!(alice.created_at, Some("2024-01-31T12:00:00Z".parse().unwrap()));
+    assert_eq!(alice.rulesets.len(), 1);
+}
+
+#[test]
+fn an_error_names_the_field_and_what_to_write() {
+    let with = |member: &str| format!(r#"{{"name":"alice",{member}}}"#);
+    for (line, message) in [
+        ("{", "not JSON: EOF while parsing an object at column 1"),
+        ("{}x", "not JSON: trailing characters at column 3"),
+        (
+            r#"{"name":"alice","name":"bob"}"#,
+            "two members of an object have the same name at column 22",
+        ),
+        ("[]", r#"must be a JSON object like {"name":"alice","email":"alice@example.org"}"#),
+        ("{}", "name is missing"),
+        (r#"{"name":null}"#, "name is missing"),
+        (r#"{"name":1}"#, "name must be a string"),
+        (r#"{"name":""}"#, "name can't be blank"),
+        (
+            r#"{"name":"Alice"}"#,
+            "name must contain only small letters, numbers and underscores, and dots or hyphens only inside",
+        ),
+        (
+            r#"{"name":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}"#,
+            "name is too long (maximum is 30 characters)",
+        ),
+        (&with(r#""email":true"#), "email must be a string"),
+        (&with(r#""email":"alice""#), "email is not a valid e-mail address"),
+        (&with(r#""email":"a\u0000@x.org""#), "email is not a valid e-mail address"),
+        (&with(r#""password_hash":1"#), "password_hash must be a string"),
+        (
+            &with(
+                r#""password_hash":"$2b$15$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e""#,
+            ),
+            "password_hash is too expensive to verify at each sign-in: its bcrypt cost is above 14",
+        ),
+        (&with(r#""role":"owner""#), r#"role must be "user" or "admin""#),
+        (&with(r#""role":1"#), "role must be a string"),
+        (&with(r#""disabled":"no""#), "disabled must be a boolean"),
+        (
+            &with(r#""created_at":"yesterday""#),
+            r#"created_at must be a time in the past like "2024-01-31T12:00:00Z""#,
+        ),
+        (
+            &with(r#""created_at":"2030-01-01T00:00:01Z""#),
+            r#"created_at must be a time in the past like "2024-01-31T12:00:00Z""#,
+        ),
+        (
+            &with(r#""created_at":"1969-12-31T23:59:59Z""#),
+            r#"created_at must be a time in the past like "2024-01-31T12:00:00Z""#,
+        ),
+        (&with(r#""created_at":1700000000"#), "created_at must be a string"),
+        (
+            &with(r#""passwd":"x""#),
+            "unknown field \"passwd\"; the fields are name, email, password_hash, role, disabled, \
+             created_at and push_rules",
+        ),
+    ] {
+        assert_eq!(parse(line).unwrap_err().to_string(), message, "{line}");
+    }
+    let error = ImportedAccount::parse(b"{\"name\":\"\xff\"}", &LIMITS, now()).unwrap_err();
+    assert_eq!(error.to_string(), "not UTF-8 at byte 10");
+}
+
+#[test]
+fn rules_keep_their_order_and_state() {
+    let rule = |id: &str, enabled: bool| json!({"rule_id": id, "default": false, "enabled": enabled, "actions": ["notify"]});
+    let exported = json!({
+        "override": [], "content": [], "sender": [], "underride": [],
+        "room": [rule("!a:x", true), rule("!b:x", false), rule("!c:x", true)],
+    });
+    let stored = rulesets(&exported).unwrap();
+    assert_eq!(stored.len(), 1);
+    assert_eq!(stored[0].0, "global");
+    assert_eq!(stored[0].1["rules"], exported);
+    assert_eq!(stored[0].1["changes"], json!({}));
+    // The whole response of GET /pushrules/ is accepted, too.
+    let all = json!({"global": exported, "device": {}});
+    assert_eq!(rulesets(&all).unwrap(), stored);
+}
+
+#[test]
+fn rules_of_devices_are_read_by_profile_tag() {
+    let ruleset = json!({"sender": [{"rule_id": "@a:x", "actions": []}]});
+    let stored = rulesets(&json!({"device": {"phone": ruleset, "empty": {}}})).unwrap();
+    let scopes: Vec<&str> = stored.iter().map(|(scope, _)| &**scope).collect();
+    assert_eq!(scopes, ["device/phone"]);
+    assert_eq!(stored[0].1["rules"]["sender"][0]["rule_id"], "@a:x");
+}
+
+#[test]
+fn of_built_in_rules_only_the_differences_are_stored() {
+    let document = Document::new(RuleScope::Global);
+    let mut exported = json!(document.ruleset(User::new("@alice:x.org")));
+    assert_eq!(rulesets(&exported).unwrap(), [], "an export without changes");
+    exported["override"][0]["enabled"] = json!(true);
+    exported["underride"][0]["actions"] = json!(["notify"]);
+    let id = exported["underride"][0]["rule_id"].as_str().unwrap().to_owned();
+    let stored = rulesets(&exported).unwrap();
+    let changes = json!({".m.rule.master": {"enabled": true}, id: {"actions": ["notify"]}});
+    assert_eq!(stored[0].1["changes"], changes);
+    assert_eq!(
+        RuleKind::ALL.map(|kind| stored[0].1["rules"][kind.as_str()].clone()),
+        [(); 5].map(|()| json!([]))
+    );
+    // An incomplete built-in rule leaves the rest as defined.
+    let only_actions = json!({"override": [{"rule_id": ".m.rule.master", "actions": ["notify"]}]});
+    let changes = json!({".m.rule.master": {"actions": ["notify"]}});
+    assert_eq!(rulesets(&only_actions).unwrap()[0].1["changes"], changes);
+}
+
+#[test]
+fn a_built_in_rule_that_only_the_other_system_has_is_ignored() {
+    let rule = json!({"rule_id": ".org.example.rule", "enabled": false, "actions": []});
+    assert_eq!(rulesets(&json!({"override": [rule.clone()]})), Ok(Vec::new()));
+    assert_eq!(rulesets(&json!({"device": {"phone": {"override": [rule]}}})), Ok(Vec::new()));
+}
+
+#[test]
+fn an_invalid_rule_is_rejected_with_its_path() {
+    let room = |rule: Value| json!({"room": [{"rule_id": "!a:x", "actions": []}, rule]});
+    let override_rule = |conditions: Value| json!({"global": {"override": [{"rule_id": "a", "actions": [], "conditions": conditions}]}});
+    let condition = || json!({"kind": "contains_display_name"});
+    let many = |count: u32| -> Vec<Value> {
+        (0..count).map(|n| json!({"rule_id": format!("r{n}"), "actions": []})).collect()
+    };
+    let wide = |bytes| json!({"rule_id": "!w:x", "actions": [], "x": "w".repeat(bytes)});
+    for (rules, message) in [
+        (json!([]), "push_rules must be a JSON object"),
+        (json!({"room": {}}), "push_rules.room must be an array"),
+        (
+            json!({"rooms": []}),
+            "unknown field push_rules.rooms; write override, content, room, sender and underride",
+        ),
+        (
+            json!({"global": {}, "room": []}),
+            "unknown field push_rules.room; write global and device",
+        ),
+        (json!({"global": []}), "push_rules.global must be a JSON object"),
+        (json!({"device": []}), "push_rules.device must be a JSON object"),
+        (json!({"device": {"": {}}}), "push_rules.device.: a name must not be empty"),
+        (json!({"device": {"a/b": {}}}), "push_rules.device.a/b: a name must not contain '/'"),
+        (room(json!(1)), "push_rules.room[1]: the rule must be a JSON object"),
+        (room(json!({"actions": []})), "push_rules.room[1]: rule_id is missing"),
+        (room(json!({"rule_id": 1})), "push_rules.room[1]: rule_id must be a string"),
+        (room(json!({"rule_id": "!b:x"})), "push_rules.room[1]: actions is missing"),
+        (
+            room(json!({"rule_id": "!b:x", "actions": [], "enabled": 1})),
+            "push_rules.room[1]: enabled must be a boolean",
+        ),
+        (
+            room(json!({"rule_id": "!b:x", "actions": ["ring"]})),
+            "push_rules.room[1]: actions[0] must be notify, dont_notify, coalesce, set_tweak, or an \
+             object with set_tweak",
+        ),
+        (
+            room(json!({"rule_id": "a\\b", "actions": []})),
+            "push_rules.room[1]: a name must not contain '\\\\'",
+        ),
+        (
+            room(json!({"rule_id": "!a:x", "actions": []})),
+            "push_rules.room[1] has the rule_id of another rule of this kind; delete one of them",
+        ),
+        (room(wide(500)), "push_rules.room[1] is larger than 500 bytes"),
+        (
+            json!({"content": [{"rule_id": "cake", "actions": []}]}),
+            "push_rules.content[0]: pattern is missing",
+        ),
+        (
+            json!({"override": [{"rule_id": ".m.rule.master", "actions": "none"}]}),
+            "push_rules.override[0]: actions must be an array",
+        ),
+        (
+            override_rule(json!([condition(), condition(), condition()])),
+            "push_rules.global.override[0]: a rule may have at most 2 conditions",
+        ),
+        (json!({"room": many(5)}), "push_rules: an account may have at most 4 rules; delete some"),
+        (
+            json!({"global": {"room": many(3)}, "device": {"phone": {"room": many(2)}}}),
+            "push_rules: an account may have at most 4 rules; delete some",
+        ),
+    ] {
+        assert_eq!(rulesets(&rules), Err(message.to_owned()), "{rules}");
+    }
+    assert_eq!(rulesets(&override_rule(json!([condition(), condition()]))).unwrap().len(), 1);
+    assert_eq!(rulesets(&json!({"room": many(4)})).unwrap().len(), 1);
+    let mut wide_rules = many(4);
+    for rule in &mut wide_rules {
+        rule["x"] = json!("w".repeat(440));
+    }
+    let message = "push_rules: the rules of an account may take at most 2000 bytes; delete some, or shorten them";
+    assert_eq!(rulesets(&json!({"room": wide_rules})), Err(message.to_owned()));
+}
+
+#[test]
+fn lines_are_numbered_and_blank_ones_skipped() {
+    let mut file = AccountFile::new(LIMITS, now());
+    assert_eq!(file.read(b"{\"name\":\"alice\"}\n").unwrap().unwrap().name, "alice");
+    assert_eq!(file.read(b" \r\n"), Ok(None));
+    assert_eq!(file.read(b"").map(|account| account.is_none()), Ok(true));
+    assert_eq!(file.line(), 3);
+    assert_eq!(
+        file.read(b"x\n").unwrap_err().to_string(),
+        "line 4: not JSON: expected value at column 1"
+    );
+}
+
+#[test]
+fn a_name_or_address_occurs_once_in_a_file() {
+    let mut file = AccountFile::new(LIMITS, now());
+    let mut read = |line: &str| {
+        file.read(line.as_bytes())
+            .map(|account| account.unwrap().name)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(read(r#"{"name":"alice","email":"a@x.org"}"#), Ok("alice".to_owned()));
+    assert_eq!(read(r#"{"name":"bob"}"#), Ok("bob".to_owned()));
+    assert_eq!(read(r#"{"name":"carol"}"#), Ok("carol".to_owned()), "without an address");
+    let same_name = "line 4: name is the same as on line 1; delete or change one of them";
+    assert_eq!(read(r#"{"name":"alice"}"#), Err(same_name.to_owned()));
+    let same_address = "line 5: email is the same as on line 1; delete or change one of them";
+    assert_eq!(read(r#"{"name":"dave","email":"A@X.org"}"#), Err(same_address.to_owned()));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_parsing_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = ImportedAccount::parse(&bytes, &LIMITS, now());
+    }
+
+    /// The rules of an account that is exported and imported again are the same.
+    #[test]
+    fn exported_rules_are_imported_unchanged(enabled: [bool; 3], master: bool, kinds in proptest::collection::vec(0_usize..5, 3)) {
+        let mut document = Document::new(RuleScope::Global);
+        for (index, kind) in kinds.into_iter().enumerate() {
+            let (kind, id) = (RuleKind::ALL[kind], format!("r{index}"));
+            let rule = crate::rules::NewRule::from_json(kind, json!({"actions": ["notify"], "pattern": "x"})).unwrap();
+            document.put(kind, id.parse().unwrap(), rule, crate::rules::Position::default()).unwrap();
+            document.set_enabled(kind, &id, enabled[index]).unwrap();
+        }
+        if master {
+            document.set_enabled(RuleKind::Override, ".m.rule.master", true).unwrap();
+        }
+        let exported = json!(document.ruleset(User::new("@alice:x.org")));
+        let line = json!({"name": "alice", "push_rules": exported}).to_string();
+        prop_assert_eq!(parse(&line).unwrap().rulesets, [document]);
+    }
+}

@@ -1,0 +1,57 @@
+//! Fuzz target: lines of a file of accounts. What is accepted is valid everywhere else: the name at
+//! sign-up, the hash at sign-in, the rules in the API and the database.
+
+use belfry_core::import::{AccountFile, ImportLimits, ImportedAccount};
+use belfry_core::json;
+use belfry_core::oauth::account::check_name;
+use belfry_core::oauth::password_hash::PasswordHash;
+use belfry_core::rules::{Document, RuleLimits, RulesetsResponse, User};
+use jiff::Timestamp;
+use serde_json::json;
+
+const LIMITS: ImportLimits =
+    ImportLimits { rules: RuleLimits { rules: 10, bytes: 4000 }, conditions: 3, rule_bytes: 1000 };
+
+/// Checks one input.
+pub fn check(input: &[u8]) {
+    let now = Timestamp::MAX;
+    let mut file = AccountFile::new(LIMITS, now);
+    let mut names = Vec::new();
+    for (index, line) in input.split(|byte| *byte == b'\n').enumerate() {
+        match file.read(line) {
+            Ok(Some(account)) => {
+                check_account(&account);
+                assert!(!names.contains(&account.name), "two accounts have the name");
+                names.push(account.name);
+            }
+            Ok(None) => {}
+            Err(error) => assert_eq!(error.line, index as u64 + 1, "{error}"),
+        }
+        assert_eq!(file.line(), index as u64 + 1);
+    }
+}
+
+fn check_account(account: &ImportedAccount) {
+    check_name(&account.name).expect("the name is valid");
+    if let Some(hash) = &account.password_hash {
+        PasswordHash::parse(hash).expect("the hash is valid");
+    }
+    let rulesets = &account.rulesets;
+    assert!(rulesets.iter().map(Document::len).sum::<usize>() <= LIMITS.rules.rules);
+    for ruleset in rulesets {
+        assert!(!ruleset.is_empty());
+        let read = Document::from_text(ruleset.scope().clone(), &ruleset.to_text());
+        assert_eq!(read.ok().as_ref(), Some(ruleset), "a stored document is read back");
+    }
+    // The rules in the response of the API can be imported again.
+    let exported = RulesetsResponse::new(rulesets, User::new("@alice:x"));
+    let line = json::to_bytes(&json!({"name": "alice", "push_rules": exported}));
+    let limits = ImportLimits { rule_bytes: usize::MAX, ..LIMITS };
+    let again = ImportedAccount::parse(&line, &limits, Timestamp::MAX).expect("an export is valid");
+    let by_scope = |rulesets: &[Document]| {
+        let mut rulesets = rulesets.to_vec();
+        rulesets.sort_by(|a, b| a.scope().cmp(b.scope()));
+        rulesets
+    };
+    assert_eq!(by_scope(&again.rulesets), by_scope(rulesets));
+}

@@ -1,0 +1,92 @@
+//! Progress and outcome of an import.
+
+use std::io::{IsTerminal, Write, stderr, stdout};
+
+use crate::cli::CliError;
+use crate::store::{AddAccountError, StoreError};
+
+/// Maximum number of messages about accounts that exist already.
+const MAX_MESSAGES: u64 = 20;
+
+/// The number of accounts by outcome.
+pub(super) struct Report {
+    total: u64,
+    added: u64,
+    /// An account of the same name exists.
+    skipped: u64,
+    rejected: u64,
+    is_terminal: bool,
+}
+
+impl Report {
+    /// Of a file with this many accounts.
+    pub(super) fn new(total: u64) -> Self {
+        let is_terminal = stderr().is_terminal();
+        Self { total, added: 0, skipped: 0, rejected: 0, is_terminal }
+    }
+
+    /// Counts an outcome, and prints why an account was not added.
+    pub(super) fn record(
+        &mut self,
+        line: u64,
+        name: &str,
+        outcome: Result<(), AddAccountError>,
+    ) -> Result<(), StoreError> {
+        let reason = match outcome {
+            Ok(()) => {
+                self.added += 1;
+                return Ok(());
+            }
+            Err(AddAccountError::Store(error)) => return Err(error),
+            Err(AddAccountError::NameTaken) => {
+                self.skipped += 1;
+                match self.skipped {
+                    ..=MAX_MESSAGES => "skipped, the account exists".to_owned(),
+                    _ => return Ok(()),
+                }
+            }
+            Err(error) => {
+                self.rejected += 1;
+                format!("rejected, {error}")
+            }
+        };
+        self.clear_progress();
+        eprintln!("line {line}: {name} {reason}");
+        Ok(())
+    }
+
+    /// Shows the number of finished accounts on a terminal.
+    pub(super) fn show_progress(&self) {
+        if self.is_terminal {
+            let done = self.added + self.skipped + self.rejected;
+            eprint!("\r{done} of {} accounts", self.total);
+        }
+    }
+
+    fn clear_progress(&self) {
+        if self.is_terminal {
+            eprint!("\r\x1b[K");
+        }
+    }
+
+    /// The error of an import that could not be completed.
+    pub(super) fn interrupted(&self, error: &(dyn std::error::Error + Send + Sync)) -> CliError {
+        self.clear_progress();
+        let Self { added, .. } = self;
+        format!(
+            "{error}; {added} accounts were added before. Run the command again to add the rest"
+        )
+        .into()
+    }
+
+    /// Prints the numbers. It is an error if an account was rejected.
+    pub(super) fn finish(self) -> Result<(), CliError> {
+        self.clear_progress();
+        let Self { added, skipped, rejected, .. } = self;
+        writeln!(stdout(), "{added} accounts added, {skipped} skipped, {rejected} rejected")?;
+        if rejected == 0 {
+            return Ok(());
+        }
+        Err("some accounts were rejected; see the messages above".into())
+    }
+}

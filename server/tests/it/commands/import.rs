@@ -1,0 +1,253 @@
+//! `belfry account import`.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use reqwest::Client;
+use serde_json::{Value, json};
+
+use super::Workspace;
+use crate::support::Process;
+use crate::support::process::belfry;
+
+/// `correct horse`, by crypt(3).
+const BCRYPT: &str = "$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e";
+
+/// The exit status and the two outputs of a command.
+#[derive(Debug, PartialEq, Eq)]
+struct Outcome {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Workspace {
+    /// Writes these lines to `accounts.jsonl` and imports it.
+    fn import(&self, lines: &[Value]) -> Outcome {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        self.import_text(&text, &[])
+    }
+
+    fn import_text(&self, text: &str, flags: &[&str]) -> Outcome {
+        std::fs::write(self.path().join("accounts.jsonl"), text).unwrap();
+        let arguments = [&["account", "import", "accounts.jsonl"], flags, &self.flags()].concat();
+        let output = belfry(self.path(), &arguments).output().unwrap();
+        Outcome {
+            status: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// The names of all accounts.
+    fn names(&self) -> Vec<String> {
+        let listed = self.run(&["account", "list"]);
+        listed.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+    }
+}
+
+fn outcome(status: i32, stdout: &str, stderr: &str) -> Outcome {
+    Outcome { status, stdout: stdout.to_owned(), stderr: stderr.to_owned() }
+}
+
+/// Ten thousand accounts, each with a rule.
+fn many() -> Vec<Value> {
+    let account = |number: u32| {
+        json!({
+            "name": format!("n{number:05}"),
+            "email": format!("n{number}@example.org"),
+            "password_hash": BCRYPT,
+            "created_at": "2024-01-31T12:00:00Z",
+            "push_rules": {"content": [{"rule_id": "cake", "pattern": "cake", "actions": ["notify"]}]},
+        })
+    };
+    (1..=10_000).map(account).collect()
+}
+
+/// Imports beside a running server, and uses the accounts at once.
+async fn accounts_are_imported(workspace: Workspace) {
+    let server = Process::start(workspace.path(), &workspace.flags());
+    let url = |path: &str| format!("{}/_matrix/client/v3/{path}", server.url);
+    let mut lines = many();
+
+    let whole = std::mem::replace(&mut lines[7776], json!({"name": "n07777", "role": "owner"}));
+    let broken = workspace.import(&lines);
+    let message = "belfry: accounts.jsonl, line 7777: role must be \"user\" or \"admin\"\n\
+                   belfry: 1 line is invalid; nothing was imported\n";
+    assert_eq!(broken, outcome(1, "", message));
+    assert_eq!(workspace.names(), [""; 0]);
+
+    lines[7776] = whole;
+    let imported = workspace.import(&lines);
+    assert_eq!(imported, outcome(0, "10000 accounts added, 0 skipped, 0 rejected\n", ""));
+    assert_eq!(workspace.names().len(), 10_000);
+
+    // The password and the address work, and the rules are there.
+    let client = Client::new();
+    let body = json!({"type": "m.login.password", "user": "n07777", "password": "correct horse"});
+    let login = client.post(url("login")).json(&body).send().await.unwrap();
+    let login: Value = login.json().await.unwrap();
+    let token = login["access_token"].as_str().unwrap();
+    let rule = client.get(url("pushrules/global/content/cake")).bearer_auth(token);
+    let rule: Value = rule.send().await.unwrap().json().await.unwrap();
+    let expected = json!({
+        "rule_id": "cake", "default": false, "enabled": true, "actions": ["notify"],
+        "pattern": "cake",
+    });
+    assert_eq!(rule, expected);
+    let event = json!({"type": "m.room.message", "room_id": "!r:x", "sender": "@bob:x",
+                       "content": {"msgtype": "m.text", "body": "cake for all"}});
+    let explain = client.post(url("pushrules/explain")).bearer_auth(token);
+    let explain = explain.json(&json!({"event": event})).send().await.unwrap();
+    let explained: Value = explain.json().await.unwrap();
+    assert_eq!(explained["rule"]["rule_id"], "cake", "{explained}");
+
+    // The second time everything exists, and nothing is changed.
+    let listed = workspace.run(&["account", "list"]);
+    let again = workspace.import(&lines);
+    assert_eq!(again.stdout, "0 accounts added, 10000 skipped, 0 rejected\n");
+    assert_eq!(again.status, 0);
+    assert_eq!(again.stderr.lines().next(), Some("line 1: n00001 skipped, the account exists"));
+    assert_eq!(again.stderr.lines().count(), 20, "the other messages are omitted");
+    assert_eq!(workspace.run(&["account", "list"]), listed);
+
+    let events = workspace.run(&["audit", "--account", "n00001"]);
+    let fields: Vec<&str> = events.trim_end().split('\t').skip(1).collect();
+    let expected = ["account_add", "success", "1", "n00001", "-", "command line", "-", "import"];
+    assert_eq!(fields, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_accounts_are_imported_on_sqlite() {
+    accounts_are_imported(Workspace::sqlite()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_accounts_are_imported_on_postgres() {
+    if let Some(workspace) = Workspace::postgres().await {
+        accounts_are_imported(workspace).await;
+    }
+}
+
+#[test]
+fn every_field_of_an_imported_account_is_stored() {
+    let workspace = Workspace::sqlite();
+    workspace.run(&["account", "add", "first"]);
+    let imported = workspace.import(&[
+        json!({"name": "alice", "email": "Alice@Example.org", "role": "admin",
+               "created_at": "2024-01-31T12:00:00Z", "disabled": true}),
+        json!({"name": "bob"}),
+    ]);
+    assert_eq!(imported.stdout, "2 accounts added, 0 skipped, 0 rejected\n");
+    let database = rusqlite::Connection::open(workspace.path().join("data/belfry.db")).unwrap();
+    let read = |name: &str| {
+        let select = "select email, unverified_email, password, role, created_at, signed_in_at, \
+                      disabled_at is not null from accounts where name = $1";
+        let row = database.query_row(select, [name], |row| {
+            let columns = (0..7).map(|index| row.get::<_, rusqlite::types::Value>(index));
+            columns.collect::<rusqlite::Result<Vec<_>>>()
+        });
+        format!("{:?}", row.unwrap())
+    };
+    assert_eq!(
+        read("alice"),
+        "[Text(\"alice@example.org\"), Null, Text(\"!\"), Text(\"admin\"), Integer(1706702400), \
+         Null, Integer(1)]"
+    );
+    let bob = read("bob");
+    assert!(bob.starts_with("[Null, Null, Text(\"!\"), Text(\"user\"), Integer("), "{bob}");
+    assert!(bob.ends_with(", Null, Integer(0)]"), "{bob}");
+    for (name, detail) in [("alice", "import, role admin"), ("bob", "import")] {
+        let events = workspace.run(&["audit", "--account", name]);
+        assert!(events.ends_with(&format!("\t{detail}\n")), "{events}");
+    }
+}
+
+#[test]
+fn accounts_that_cannot_be_added_are_rejected_and_the_others_added() {
+    let workspace = Workspace::sqlite();
+    workspace.run(&["account", "add", "alice", "--email", "alice@example.org"]);
+    workspace.run(&["account", "add", "gone"]);
+    workspace.run(&["account", "delete", "gone"]);
+    let imported = workspace.import(&[
+        json!({"name": "alice"}),
+        json!({"name": "bob", "email": "ALICE@example.org"}),
+        json!({"name": "gone"}),
+        json!({"name": "carol"}),
+    ]);
+    let messages = "line 1: alice skipped, the account exists\n\
+                    line 2: bob rejected, the e-mail address is already taken\n\
+                    line 3: gone rejected, the name belonged to an account that was deleted\n\
+                    belfry: some accounts were rejected; see the messages above\n";
+    assert_eq!(imported, outcome(1, "1 accounts added, 1 skipped, 2 rejected\n", messages));
+    assert_eq!(workspace.names(), ["alice", "carol"]);
+}
+
+#[test]
+fn a_file_is_validated_as_a_whole_and_first() {
+    let workspace = Workspace::sqlite();
+    let text = "{\"name\":\"alice\"}\n\n{\"name\":\"Bob\"}\n{\"name\":\"alice\"}\nx";
+    // Before the database, which does not exist yet.
+    let invalid = workspace.import_text(text, &[]);
+    let messages = "belfry: accounts.jsonl, line 3: name must contain only small letters, numbers and \
+                    underscores, and dots or hyphens only inside\n\
+                    belfry: accounts.jsonl, line 4: name is the same as on line 1; delete or change \
+                    one of them\n\
+                    belfry: accounts.jsonl, line 5: not JSON: expected value at column 1\n\
+                    belfry: 3 lines are invalid; nothing was imported\n";
+    assert_eq!(invalid, outcome(1, "", messages));
+    let long = format!("{{\"name\":\"alice\"}}\n{}", " ".repeat(9 * 1024 * 1024));
+    let message = "belfry: accounts.jsonl, line 2: is longer than 8 MiB\n";
+    assert_eq!(workspace.import_text(&long, &[]), outcome(1, "", message));
+
+    let valid = workspace.import_text("{\"name\":\"alice\"}\n\n{\"name\":\"bob\"}", &["--dry-run"]);
+    assert_eq!(valid, outcome(0, "2 accounts are valid; nothing was imported\n", ""));
+    assert!(!workspace.path().join("data").exists(), "a dry run does not need a database");
+    let missing = workspace.import_text("{\"name\":\"alice\"}", &[]);
+    assert!(missing.status == 1 && missing.stderr.contains("does not exist"), "{missing:?}");
+    let missing = workspace.fail(&["account", "import", "nowhere.jsonl"]);
+    assert_eq!(
+        missing,
+        "belfry: cannot read nowhere.jsonl: No such file or directory (os error 2)\n"
+    );
+}
+
+#[test]
+fn accounts_can_come_from_standard_input() {
+    let workspace = Workspace::sqlite();
+    workspace.run(&["account", "add", "alice"]);
+    for (file, name) in [("-", "bob"), ("/dev/stdin", "carol")] {
+        let mut child = belfry(workspace.path(), &["account", "import", file])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let line = format!("{{\"name\":\"{name}\"}}");
+        child.stdin.take().unwrap().write_all(line.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let expected = "1 accounts added, 0 skipped, 0 rejected\n";
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), expected, "{file}");
+    }
+    assert_eq!(workspace.names(), ["alice", "bob", "carol"]);
+}
+
+#[test]
+fn the_account_of_an_application_service_is_not_imported() {
+    let workspace = Workspace::sqlite();
+    let settings = "[[application_services]]\nid = 'irc'\nas_token = 't'\n\
+                    sender_localpart = 'bot'\nnamespaces.users = [{ regex = '@irc_.*' }]\n\
+                    [rules]\nmax_rules = 1\n";
+    std::fs::write(workspace.path().join("belfry.toml"), settings).unwrap();
+    let rules = json!({"room": [{"rule_id": "a", "actions": []}, {"rule_id": "b", "actions": []}]});
+    let lines = [
+        json!({"name": "irc_ann"}),
+        json!({"name": "bot"}),
+        json!({"name": "bob", "push_rules": rules}),
+    ];
+    let messages = "belfry: accounts.jsonl, line 2: bot is the sender_localpart of the application \
+                    service \"irc\", and belfry serve creates its account; delete the line\n\
+                    belfry: accounts.jsonl, line 3: push_rules: an account may have at most 1 rules; \
+                    delete some\n\
+                    belfry: 2 lines are invalid; nothing was imported\n";
+    assert_eq!(workspace.import(&lines), outcome(1, "", messages));
+}

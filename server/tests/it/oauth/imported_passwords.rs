@@ -1,0 +1,113 @@
+//! Sign-in with password hashes that were imported from other systems.
+
+use belfry::store::{Account, AccountImport};
+use belfry_core::oauth::account::Role;
+use serde_json::json;
+
+use crate::support::service::unlimited;
+use crate::support::{Service, TestResponse};
+
+/// Hashes of `correct horse`, made by crypt(3) of libxcrypt and by Python's hashlib.
+const HASHES: [&str; 8] = [
+    "$2a$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e",
+    "$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e",
+    "$2y$05$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2",
+    "$pbkdf2-sha256$i=1000,l=32$AAECAwQFBgcICQoLDA0ODw$yRTMTwbMbo9G0VfjobWqerzuuxe7BETNTErBbKKumGQ",
+    "$pbkdf2-sha512$i=1000,l=64$AAECAwQFBgcICQoLDA0ODw$Xpx07WjVx4vCIvrmBRj8uOoVVtGqJqtUv2J5bhizSQs7\
+     osCteF7W4A61dZDqSIqQjO+dxO6p5FT/Uy7QRBXSXA",
+    "$pbkdf2-sha256$1000$./v7./v7./v7./v7./v7.w$6K/S943NADeFiTn06SjokqKekWwRk0.FHe719IKmFUY",
+    "$pbkdf2-sha512$1000$./v7./v7./v7./v7./v7.w$gyRoBg63PbuwMbIwskdwvLKxdRF4E6ltf326w83mrA9AmiZYzNOm\
+     SLxgFtNIX3c/1kC2LG5LQJqQdIerjsl7Nw",
+    "pbkdf2_sha256$1000$seasalt$mQnueSakb748zqBAC1tmWVZsZbi2zPGZarEzTGdfmso=",
+];
+
+/// Of 72 times `x`, and of every longer password of this letter.
+const LONG: &str = "$2b$04$abcdefghijklmnopqrstuubzadhGtS2zEF.gu0yd0opP6cVzb.e0i";
+
+/// A service with the accounts `n0`, `n1` … that have these hashes.
+async fn start(hashes: &[&str]) -> Service {
+    let service = Service::with(unlimited()).await;
+    let import = |(number, hash): (usize, &&str)| AccountImport {
+        account: Account {
+            id: 0,
+            name: format!("n{number}"),
+            email: Some(format!("n{number}@example.org")),
+            unverified_email: None,
+            password: (*hash).to_owned(),
+            role: Role::User,
+            created_at: service.now(),
+            signed_in_at: None,
+            disabled_at: None,
+        },
+        rulesets: Vec::new(),
+    };
+    let imports = hashes.iter().enumerate().map(import).collect();
+    service.store().import_accounts(service.now(), imports).await.unwrap();
+    service
+}
+
+async fn login(service: &Service, name: &str, password: &str) -> TestResponse {
+    let body = json!({ "type": "m.login.password", "user": name, "password": password });
+    service.anonymous().send("POST /_matrix/client/v3/login", body.to_string()).await
+}
+
+async fn sign_in(service: &Service, name: &str, password: &str) -> TestResponse {
+    let mut browser = service.browser();
+    let page = browser.get("/oauth/sign_in").await;
+    let fields = [("username", name), ("password", password)];
+    browser.submit(&page, "/oauth/sign_in", &fields).await
+}
+
+async fn stored_hash(service: &Service, name: &str) -> String {
+    service.store().account_by_name(name).await.unwrap().unwrap().password
+}
+
+#[tokio::test]
+async fn an_imported_hash_verifies_the_password_and_is_replaced_at_the_first_sign_in() {
+    let service = start(&HASHES).await;
+    for (number, hash) in HASHES.into_iter().enumerate() {
+        let name = format!("n{number}");
+        for wrong in ["wrong horse", "correct horse ", "correct horse\0", ""] {
+            assert_eq!(login(&service, &name, wrong).await.status, 403, "{hash} {wrong:?}");
+        }
+        assert_eq!(sign_in(&service, &name, "wrong horse").await.status, 401, "{hash}");
+        assert_eq!(stored_hash(&service, &name).await, hash);
+        // By name or address, in a client or a browser.
+        if number % 2 == 0 {
+            assert_eq!(login(&service, &name, "correct horse").await.status, 200, "{hash}");
+        } else {
+            let email = format!("{name}@example.org");
+            assert_eq!(sign_in(&service, &email, "correct horse").await.status, 303, "{hash}");
+        }
+        let strong = stored_hash(&service, &name).await;
+        assert!(strong.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{strong}");
+        assert_eq!(login(&service, &name, "correct horse").await.status, 200, "{hash}");
+        assert_eq!(login(&service, &name, "wrong horse").await.status, 403, "{hash}");
+        assert_eq!(stored_hash(&service, &name).await, strong, "it is replaced once");
+    }
+}
+
+/// bcrypt ignores the rest. If it were hashed again, a typing error in it would become the password.
+#[tokio::test]
+async fn a_password_beyond_the_72_bytes_of_bcrypt_verifies_and_is_not_rehashed() {
+    let service = start(&[LONG]).await;
+    for length in [73, 100, 128] {
+        assert_eq!(login(&service, "n0", &"x".repeat(length)).await.status, 200, "{length}");
+        assert_eq!(stored_hash(&service, "n0").await, LONG, "{length}");
+    }
+    assert_eq!(login(&service, "n0", &"x".repeat(71)).await.status, 403);
+    assert_eq!(login(&service, "n0", &"x".repeat(129)).await.status, 403);
+    assert_eq!(login(&service, "n0", &"x".repeat(72)).await.status, 200);
+    assert!(stored_hash(&service, "n0").await.starts_with("$argon2id$"));
+    assert_eq!(login(&service, "n0", &"x".repeat(73)).await.status, 403);
+}
+
+/// The stored hash is checked again, because the database may have other sources than the import.
+#[tokio::test]
+async fn a_stored_hash_that_is_damaged_or_too_expensive_verifies_nothing() {
+    let expensive = "$2b$31$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e";
+    let service = start(&["damaged", expensive, "$2b$04$short"]).await;
+    for name in ["n0", "n1", "n2"] {
+        assert_eq!(login(&service, name, "correct horse").await.status, 403, "{name}");
+    }
+}
