@@ -38,7 +38,7 @@ wire_enum! {
         AppDisable = "app_disable",
         AppEnable = "app_enable",
         AppDelete = "app_delete",
-        /// The operator added an account.
+        /// The operator or an application service added an account.
         AccountAdd = "account_add",
         AccountDisable = "account_disable",
         AccountEnable = "account_enable",

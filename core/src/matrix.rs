@@ -8,13 +8,16 @@ mod register;
 pub use error_code::MatrixErrorCode;
 pub use ids::{device_id, localpart, user_id};
 pub use login::{LoginError, LoginRequest};
-pub use register::{RegisterRequest, RegistrationStage};
+pub use register::{RegisterRequest, RegistrationStage, RegistrationType};
 
 /// The only supported login type.
 pub const LOGIN_PASSWORD: &str = "m.login.password";
 
 /// The only authentication stage of a registration. It requires nothing from the client.
 pub const STAGE_DUMMY: &str = "m.login.dummy";
+
+/// The login type of an application service that registers one of its users.
+pub const APPLICATION_SERVICE: &str = "m.login.application_service";
 
 /// Supported versions of the Matrix specification.
 pub const VERSIONS: &[&str] = &[

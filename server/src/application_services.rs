@@ -48,6 +48,18 @@ impl ApplicationServices {
         self.0.iter().any(|service| service.reserves(name, &user_id))
     }
 
+    /// Whether an account name is reserved for another application service than this one.
+    pub fn is_reserved_by_other(
+        &self,
+        service: &ApplicationService,
+        name: &str,
+        server_name: &str,
+    ) -> bool {
+        let user_id = user_id(name, server_name);
+        let mut others = self.0.iter().filter(|other| other.token != service.token);
+        others.any(|other| other.reserves(name, &user_id))
+    }
+
     /// Creates the missing accounts of the senders, without a password.
     pub async fn create_senders(&self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
         for service in &self.0 {

@@ -70,6 +70,8 @@ pub(crate) enum MatrixError {
     Password(account::FieldError),
     #[error("This user name is reserved for an application service")]
     Exclusive,
+    #[error("This user name is not in the namespaces of the application service")]
+    NameOutsideNamespace,
     /// The registration has a stage left; `unknown` if the client completed an unknown one.
     #[error("Complete one of the flows")]
     Stages { session: String, unknown: bool },
@@ -100,7 +102,9 @@ impl MatrixError {
             }
             Self::Username(_) => (StatusCode::BAD_REQUEST, "M_INVALID_USERNAME"),
             Self::Password(_) => (StatusCode::BAD_REQUEST, "M_WEAK_PASSWORD"),
-            Self::Exclusive => (StatusCode::BAD_REQUEST, "M_EXCLUSIVE"),
+            Self::Exclusive | Self::NameOutsideNamespace => {
+                (StatusCode::BAD_REQUEST, "M_EXCLUSIVE")
+            }
             _ => (StatusCode::FORBIDDEN, "M_FORBIDDEN"),
         }
     }

@@ -1,11 +1,14 @@
-//! `POST register`: creates an account, if registration is open.
+//! `POST register`: creates an account, for a person if registration is open, or for an application
+//! service.
+
+mod service;
 
 use std::sync::Arc;
 
 use axum::extract::{RawQuery, State};
 use belfry_core::audit::AuditKind;
 use belfry_core::json::JsonError;
-use belfry_core::matrix::{RegisterRequest, RegistrationStage, user_id};
+use belfry_core::matrix::{RegisterRequest, RegistrationStage, RegistrationType, user_id};
 use belfry_core::oauth::account::{self, Role, check_free_name, check_password};
 use belfry_core::percent;
 use serde_json::{Value, json};
@@ -15,6 +18,7 @@ use crate::app::AppState;
 use crate::config::RegistrationPolicy;
 use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
+use crate::http::extract::requester::RequestingService;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::respond::json::Json;
 use crate::random;
@@ -25,9 +29,16 @@ use crate::tokens::{FirstPartyApp, first_party_app};
 pub(crate) async fn register(
     State(state): State<Arc<AppState>>,
     guard: AbuseGuard,
+    service: Result<RequestingService, MatrixError>,
     RawQuery(query): RawQuery,
     FullBody(body): FullBody,
 ) -> Result<Json<Value>, MatrixError> {
+    let request = RegisterRequest::read(&body);
+    if let Ok(request) = &request
+        && request.kind == RegistrationType::ApplicationService
+    {
+        return service::register(&state, &guard.audit, service, request).await;
+    }
     if state.config.registration == RegistrationPolicy::Closed {
         return Err(MatrixError::RegistrationClosed);
     }
@@ -37,7 +48,7 @@ pub(crate) async fn register(
     if query.iter().any(|(name, kind)| name == "kind" && kind == "guest") {
         return Err(MatrixError::Guest);
     }
-    let request = RegisterRequest::read(&body)?;
+    let request = request?;
     // The name is checked before the stages, while the user still sees the form.
     if let Some(name) = &request.username {
         check_free_name(name).map_err(MatrixError::Username)?;
@@ -77,11 +88,15 @@ pub(crate) async fn register(
         _ => MatrixError::Username(account::FieldError::Taken),
     })?;
     if request.inhibit_login {
-        let user_id = user_id(&account.name, state.server_name());
-        return Ok(Json(json!({ "user_id": user_id, "home_server": state.server_name() })));
+        return Ok(response_without_token(&state, &account.name));
     }
     let event = guard.audit.success(AuditKind::TokenIssue);
     login_response(&state, &account, request.device_id, [event]).await
+}
+
+fn response_without_token(state: &AppState, name: &str) -> Json<Value> {
+    let server_name = state.server_name();
+    Json(json!({ "user_id": user_id(name, server_name), "home_server": server_name }))
 }
 
 /// Generates a name that no application service has reserved.

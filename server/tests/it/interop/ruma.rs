@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use axum::http;
+use ruma_client_api::account::register;
 use ruma_client_api::discovery::get_supported_versions;
 use ruma_client_api::push::{
     delete_pushrule, get_pushrule, get_pushrule_actions, get_pushrule_enabled, get_pushrules_all,
@@ -24,6 +25,7 @@ use ruma_common::push::{
 };
 
 use super::{ALICE, Home};
+use crate::support::Process;
 
 /// A client on top of ruma's types.
 struct Client {
@@ -198,4 +200,29 @@ async fn ruma_parses_error_responses() {
     client.token = Some("wrong".to_owned());
     let read = get_pushrules_all::v3::Request::new();
     assert_eq!(client.send(read).await.unwrap_err(), (401, "M_UNKNOWN_TOKEN".to_owned()));
+}
+
+#[tokio::test]
+async fn ruma_registers_a_user_of_an_application_service() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = "registration = 'closed'\n[[application_services]]\nid = 'irc'\n\
+                    as_token = 'token'\nsender_localpart = 'bot'\n\
+                    namespaces.users = [{ regex = '@irc_.*', exclusive = true }]\n";
+    std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
+    let server = Process::start(folder.path(), &[]);
+    let client = Client::at(&server.url).await;
+    let register = async |name: &str| {
+        let mut request = register::v3::Request::new();
+        request.username = Some(name.to_owned());
+        request.login_type = Some(register::LoginType::ApplicationService);
+        let token = SendAccessToken::Appservice("token");
+        let versions = Cow::Borrowed(&client.versions);
+        send(request.try_into_http_request(&client.url, token, versions).unwrap()).await
+    };
+    let response: register::v3::Response = register("irc_ann").await.unwrap();
+    assert_eq!(response.user_id, "@irc_ann:127.0.0.1");
+    assert!(response.access_token.is_some() && response.device_id.is_some());
+    let rejected: Result<register::v3::Response, _> = register("zoe").await;
+    let error = format!("{:?}", rejected.unwrap_err());
+    assert!(error.contains("Exclusive"), "{error}");
 }

@@ -1,0 +1,215 @@
+//! `register` by an application service.
+
+use axum::http::StatusCode;
+use belfry::config::{Config, LimitMode, RegistrationPolicy};
+use belfry::store::{AuditFilter, NO_PASSWORD};
+use serde_json::{Value, json};
+
+use super::{password, post, registration};
+use crate::rules::pushrules;
+use crate::support::service::START;
+use crate::support::{Service, TestClient};
+
+/// Two bridges: the namespace of the first is exclusive, that of the second is not and contains it.
+const SERVICES: &str = "
+[[application_services]]
+id = 'irc'
+as_token = 'token of irc'
+sender_localpart = 'irc_bot'
+namespaces.users = [{ regex = '@irc_.*', exclusive = true }, { regex = '@shared_.*' }]
+
+[[application_services]]
+id = 'all'
+as_token = 'token of all'
+sender_localpart = 'all_bot'
+namespaces.users = [{ regex = '@.*' }]
+";
+
+async fn start(change: impl FnOnce(&mut Config)) -> Service {
+    let mut config: Config = toml::from_str(SERVICES).unwrap();
+    config.limits.mode = LimitMode::Off;
+    change(&mut config);
+    Service::with(config).await
+}
+
+fn irc(service: &Service) -> TestClient {
+    service.anonymous().with_token("token of irc")
+}
+
+fn of_service(name: &str) -> Value {
+    json!({ "type": "m.login.application_service", "username": name })
+}
+
+fn without_token(name: &str) -> Value {
+    let mut body = of_service(name);
+    body["inhibit_login"] = json!(true);
+    body
+}
+
+#[tokio::test]
+async fn a_service_creates_its_users_although_registration_is_closed() {
+    let service = start(|config| config.registration = RegistrationPolicy::Closed).await;
+    let bridge = irc(&service);
+    let created = post(&bridge, "register", &without_token("irc_ann")).await;
+    let expected = json!({ "user_id": "@irc_ann:ring.example", "home_server": "ring.example" });
+    assert_eq!(created.expect(StatusCode::OK), expected);
+    let ann = service.store().account_by_name("irc_ann").await.unwrap().unwrap();
+    assert_eq!((&*ann.password, &ann.email), (NO_PASSWORD, &None));
+    assert_eq!(ann.created_at.as_second(), START);
+
+    let path = pushrules("?user_id=@irc_ann:ring.example");
+    assert_eq!(bridge.get(&path).await.status, 200, "the service acts for the user at once");
+    for secret in ["", "!", "correct horse"] {
+        let login = post(&service.anonymous(), "login", &password("irc_ann", secret)).await;
+        assert_eq!(login.errcode(), (403, "M_FORBIDDEN".into()), "{secret:?}");
+    }
+    // The token may also be in the query.
+    let query = "register?access_token=token%20of%20irc";
+    let created = post(&service.anonymous(), query, &without_token("irc_ben")).await;
+    assert_eq!(created.status, 200);
+}
+
+#[tokio::test]
+async fn a_token_for_the_new_user_is_returned_unless_inhibited() {
+    let service = start(|_| {}).await;
+    let created = post(&irc(&service), "register", &of_service("irc_ann")).await;
+    let created = created.expect(StatusCode::OK);
+    assert_eq!(created["user_id"], "@irc_ann:ring.example");
+    assert_eq!(created["device_id"].as_str().unwrap().len(), 10);
+    let ann = service.anonymous().with_token(created["access_token"].as_str().unwrap());
+    ann.put_ok("global/room/a", &json!({ "actions": [] })).await;
+
+    let mut body = of_service("irc_ben");
+    body["device_id"] = json!("BRIDGE");
+    let created = post(&irc(&service), "register", &body).await.expect(StatusCode::OK);
+    assert_eq!(created["device_id"], "BRIDGE");
+}
+
+#[tokio::test]
+async fn a_service_creates_users_of_its_namespaces_only() {
+    let service = start(|_| {}).await;
+    service.add_account("irc_old").await;
+    let gone = service.add_account("irc_gone").await;
+    service.store().delete_account(gone, service.now()).await.unwrap();
+    let (irc, all) = (irc(&service), service.anonymous().with_token("token of all"));
+    for (client, body, status, code) in [
+        (&irc, of_service("shared_ann"), 200, ""),
+        (&all, of_service("zoe"), 200, ""),
+        // Reserved names are for people; the operator decides about services.
+        (&all, of_service("support"), 200, ""),
+        (&irc, of_service("zoe"), 400, "M_EXCLUSIVE"),
+        (&irc, of_service("xirc_ann"), 400, "M_EXCLUSIVE"),
+        // In the exclusive namespace of the other service, or its sender.
+        (&all, of_service("irc_zoe"), 400, "M_EXCLUSIVE"),
+        (&all, of_service("irc_bot"), 400, "M_EXCLUSIVE"),
+        // The sender exists from the start.
+        (&irc, of_service("irc_bot"), 400, "M_USER_IN_USE"),
+        (&irc, of_service("irc_old"), 400, "M_USER_IN_USE"),
+        (&irc, of_service("irc_gone"), 400, "M_USER_IN_USE"),
+        (&irc, of_service("irc_Ann"), 400, "M_INVALID_USERNAME"),
+        (&irc, of_service("@irc_ann:ring.example"), 400, "M_INVALID_USERNAME"),
+        (&irc, of_service(""), 400, "M_INVALID_USERNAME"),
+        (&irc, of_service(&format!("irc_{}", "x".repeat(27))), 400, "M_INVALID_USERNAME"),
+        (&irc, json!({ "type": "m.login.application_service" }), 400, "M_MISSING_PARAM"),
+        (&irc, json!({ "type": "m.login.application_service", "username": 1 }), 400, "M_BAD_JSON"),
+    ] {
+        let response = post(client, "register", &body).await;
+        assert_eq!(response.status, status, "{body}");
+        if status != 200 {
+            assert_eq!(response.errcode(), (status, code.into()), "{body}");
+        }
+    }
+}
+
+/// A deleted sender can be created again by its service alone.
+#[tokio::test]
+async fn a_service_can_create_its_sender() {
+    let service = start(|_| {}).await;
+    service.execute_sql("delete from accounts where name = 'irc_bot'");
+    let created = post(&irc(&service), "register", &without_token("irc_bot")).await;
+    assert_eq!(created.expect(StatusCode::OK)["user_id"], "@irc_bot:ring.example");
+}
+
+#[tokio::test]
+async fn the_token_of_a_service_is_required() {
+    let service = start(|_| {}).await;
+    let user = service.user("alice").await;
+    let app = service.client().await.app_token("read write").await;
+    let app = service.anonymous().with_token(&app);
+    let wrong = service.anonymous().with_token("token of nobody");
+    for (client, code) in [
+        (&service.anonymous(), "M_MISSING_TOKEN"),
+        (&wrong, "M_UNKNOWN_TOKEN"),
+        (&user, "M_UNKNOWN_TOKEN"),
+        (&app, "M_UNKNOWN_TOKEN"),
+    ] {
+        let response = post(client, "register", &of_service("irc_ann")).await;
+        assert_eq!(response.errcode(), (401, code.into()));
+    }
+    let twice = "register?access_token=token%20of%20irc";
+    let response = post(&irc(&service), twice, &of_service("irc_ann")).await;
+    assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()));
+    assert!(service.store().account_by_name("irc_ann").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn people_cannot_register_names_of_an_exclusive_namespace() {
+    let service = start(|_| {}).await;
+    for (name, status) in [("irc_ann", 400), ("irc_bot", 400), ("shared_ann", 200), ("zoe", 200)] {
+        let response = post(&service.anonymous(), "register", &registration(name)).await;
+        assert_eq!(response.status, status, "{name}");
+        if status == 400 {
+            assert_eq!(response.errcode(), (400, "M_EXCLUSIVE".into()), "{name}");
+        }
+        // The token of a service without its type has no effect.
+        let other = format!("{name}2");
+        let response = post(&irc(&service), "register", &registration(&other)).await;
+        assert_eq!(response.status, status, "{other}");
+    }
+}
+
+#[tokio::test]
+async fn users_of_a_service_are_recorded_with_its_id() {
+    let service = start(|_| {}).await;
+    post(&irc(&service), "register", &of_service("irc_ann")).await.expect(StatusCode::OK);
+    post(&irc(&service), "register", &of_service("irc_ann")).await;
+    let ann = service.store().account_by_name("irc_ann").await.unwrap().unwrap();
+    let filter = AuditFilter { account: Some(ann.id), ..AuditFilter::default() };
+    let events = service.store().audit_events(filter, 10).await.unwrap();
+    let mut events: Vec<_> = events
+        .into_iter()
+        .map(|event| (event.kind, event.origin, event.address, event.detail))
+        .collect();
+    events.sort();
+    let expected = ["account_add", "token_issue"].map(|kind| {
+        let [kind, origin, address, detail] =
+            [kind, "client", "192.0.2.1", "irc"].map(str::to_owned);
+        (kind, origin, Some(address), Some(detail))
+    });
+    assert_eq!(events, expected);
+}
+
+#[tokio::test]
+async fn users_of_a_service_do_not_count_as_sign_ups() {
+    let service = start(|config| config.limits.mode = LimitMode::Enforce).await;
+    for number in 0..20 {
+        let body = without_token(&format!("irc_{number}"));
+        assert_eq!(post(&irc(&service), "register", &body).await.status, 200, "{number}");
+    }
+    // Those of people do, from the same address.
+    let person = post(&service.anonymous(), "register", &registration("zoe")).await;
+    assert!(person.header("ratelimit").contains("\"sign_up\";r=4"), "{person:?}");
+}
+
+/// Without a token for the new user, an application service does not need the app.
+#[tokio::test]
+async fn while_matrix_clients_are_disabled_a_service_gets_no_token_of_its_users() {
+    let service = start(|_| {}).await;
+    post(&irc(&service), "register", &of_service("irc_ann")).await.expect(StatusCode::OK);
+    let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;
+    service.store().set_app_disabled_at(app, Some(service.now())).await.unwrap();
+    let with_token = post(&irc(&service), "register", &of_service("irc_ben")).await;
+    assert_eq!(with_token.errcode(), (403, "M_FORBIDDEN".into()));
+    assert!(service.store().account_by_name("irc_ben").await.unwrap().is_none());
+    assert_eq!(post(&irc(&service), "register", &without_token("irc_ben")).await.status, 200);
+}
