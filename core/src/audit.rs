@@ -46,6 +46,10 @@ wire_enum! {
         /// An admin recorded a note about an account.
         AccountNote = "account_note",
         RoleChange = "role_change",
+        /// The operator wrote a backup of all data.
+        Backup = "backup",
+        /// The operator restored a backup into this database.
+        Restore = "restore",
         /// A client failed to authenticate: unknown, disabled, or with a wrong secret.
         ClientAuthentication = "client_authentication",
         /// A request was rejected by an abuse limit.

@@ -5,10 +5,14 @@
 mod account;
 mod app;
 mod audit;
+mod backup;
 mod config;
 mod explain;
 mod import;
+mod lock;
 mod output;
+mod progress;
+mod restore;
 mod serve;
 mod token;
 
@@ -60,6 +64,10 @@ enum Command {
     Explain(explain::Command),
     /// Show the audit trail: time, kind, outcome, count, account, app, address, request, detail
     Audit(audit::Command),
+    /// Write a consistent copy of all data to a file, also while the server runs
+    Backup(backup::Command),
+    /// Restore a backup into an empty database, of SQLite or PostgreSQL
+    Restore(restore::Command),
     /// Inspect the configuration
     #[command(subcommand)]
     Config(config::Command),
@@ -138,6 +146,12 @@ fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
         Some(Command::Audit(command)) => {
             with_store(&config, DatabaseUse::Read, async |store, now| command.run(store, now).await)
         }
+        Some(Command::Backup(command)) => {
+            with_store(&config, DatabaseUse::Write, async |store, now| {
+                command.run(store, &config, now).await
+            })
+        }
+        Some(Command::Restore(command)) => command.run(&config),
         Some(Command::Config(config::Command::Check)) => config::run(&config),
     }
 }

@@ -11,6 +11,7 @@ mod admins;
 mod apps;
 mod audit;
 mod authorized_apps;
+mod backup;
 mod cache;
 mod codes;
 mod database;
@@ -47,6 +48,10 @@ pub use self::admins::AccountUpdate;
 pub use self::apps::{AddAppOutcome, AppListFilter, AppTokens, StoredApp};
 pub use self::audit::{AuditEvent, AuditFilter};
 pub use self::authorized_apps::AuthorizedApp;
+pub use self::backup::{
+    Backup, BackupError, ExistingTokens, Manifest, Overwrite, Progress, Report, TableSummary,
+    create_backup, restore_backup,
+};
 use self::cache::Cache;
 pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
 pub use self::database::{Database, SecretUrl};

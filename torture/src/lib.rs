@@ -109,6 +109,18 @@ pub const SCENARIOS: &[Scenario] = &[
         run: scenarios::redeem::three_nodes,
     },
     Scenario {
+        name: "restore-sqlite",
+        description: "kill -9 during a restore into SQLite",
+        rounds: 100,
+        run: scenarios::restore::sqlite,
+    },
+    Scenario {
+        name: "restore-postgres",
+        description: "kill -9 during a restore into PostgreSQL",
+        rounds: 100,
+        run: scenarios::restore::postgres,
+    },
+    Scenario {
         name: "connection-abuse",
         description: "floods of HTTP/2 frames, slow reads and slow writes",
         rounds: scenarios::connections::ROUNDS,

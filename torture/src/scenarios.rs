@@ -6,3 +6,4 @@ pub(crate) mod disk;
 pub(crate) mod engines;
 pub(crate) mod kill;
 pub(crate) mod redeem;
+pub(crate) mod restore;

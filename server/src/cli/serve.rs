@@ -1,7 +1,6 @@
 //! `belfry serve`: opens the store, binds, and serves until a signal.
 
-use std::fs::{File, TryLockError};
-use std::io::{self, Write};
+use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +11,14 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::CliError;
+use super::lock::lock;
 use crate::app::AppState;
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, Overrides};
 use crate::http::HttpService;
 use crate::log;
 use crate::serve::{raise_file_limit, serve};
-use crate::store::{Database, Store, create_private_directory};
+use crate::store::Store;
 use crate::tls::Tls;
 
 /// Interval of deleting expired rows, and expired rate limit windows from memory.
@@ -91,35 +91,6 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
 async fn bind(address: SocketAddr) -> Result<TcpListener, CliError> {
     let listener = TcpListener::bind(address).await;
     listener.map_err(|error| format!("cannot listen on {address}: {error}").into())
-}
-
-/// Locks the data directory of SQLite: two servers on one file would not notice each other's
-/// writes at once. Other commands do not need the lock.
-fn lock(database: &Database) -> Result<Option<File>, CliError> {
-    let Database::Sqlite(path) = database else { return Ok(None) };
-    let lock = path.with_extension("lock");
-    let failed = |error: io::Error| {
-        format!(
-            "cannot open the database {}: cannot lock {}: {error}; its directory must be writable",
-            path.display(),
-            lock.display()
-        )
-    };
-    if let Some(directory) = path.parent() {
-        create_private_directory(directory).map_err(failed)?;
-    }
-    let file = File::options().create(true).truncate(false).write(true).open(&lock);
-    let file = file.map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Err(format!(
-            "another belfry is serving this data: {} is locked; stop it, choose another --data, \
-             or use PostgreSQL for several nodes",
-            lock.display()
-        )
-        .into()),
-        Err(TryLockError::Error(error)) => Err(failed(error).into()),
-    }
 }
 
 /// Is cancelled at the first SIGTERM or SIGINT. The second one exits the process at once.

@@ -104,6 +104,14 @@ impl Batch {
     }
 }
 
+/// The statement that inserts an event about no account and no app.
+pub(super) fn event_statement(entry: &AuditEntry) -> Statement {
+    let sql = insert_event!(
+        "cast(null as bigint) as account_id, cast(null as bigint) as app_id, 1 as number"
+    );
+    Statement { sql, values: values_of(entry) }
+}
+
 fn values_of(entry: &AuditEntry) -> Vec<Value> {
     let (origin, address, request_id) = origin_columns(&entry.origin);
     vec![
@@ -148,6 +156,13 @@ impl Store {
     /// The same store without events.
     pub fn unaudited(&self) -> Self {
         self.audited(Vec::new())
+    }
+
+    /// Stores the events of an action that changes no row, such as a backup.
+    pub async fn record_events(&self) -> Result<(), StoreError> {
+        let statements: Vec<Statement> = self.entries.iter().map(event_statement).collect();
+        let events = 0..statements.len();
+        self.write(Batch { statements, events, ..Batch::default() }).await.map(drop)
     }
 
     /// Logs the events that a batch has inserted, for each of its changes.

@@ -18,6 +18,16 @@ pub enum Database {
     Postgres(SecretUrl),
 }
 
+impl Database {
+    /// Path or URL, without the password.
+    pub(crate) fn location(&self) -> String {
+        match self {
+            Self::Sqlite(path) => path.display().to_string(),
+            Self::Postgres(url) => url.without_password(),
+        }
+    }
+}
+
 impl fmt::Display for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

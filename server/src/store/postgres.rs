@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
-use tokio_postgres::{Column, Config};
+use tokio_postgres::{Client, Column, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -45,9 +45,7 @@ impl Postgres {
     ) -> Result<Self, StoreError> {
         let database = url.without_password();
         let failed = |reason: String| StoreError::Open { database: database.clone(), reason };
-        let mut config: Config = url.reveal().parse().map_err(|error| failed(describe(&error)))?;
-        config.application_name("belfry").connect_timeout(options.timeout);
-        let tls = tls(&mut config).map_err(failed)?;
+        let (mut config, tls) = configure(url, options)?;
 
         let migrating = migrate(&config, tls.clone(), options, now, &database);
         tokio::time::timeout(Duration::from_mins(1), migrating)
@@ -74,6 +72,30 @@ impl Postgres {
         };
         Ok(Self { connections, cache, node_id, _listener: Some(listener.start()) })
     }
+}
+
+/// The parameters of a connection, without timeouts of statements.
+fn configure(
+    url: &SecretUrl,
+    options: &Options,
+) -> Result<(Config, MakeRustlsConnect), StoreError> {
+    let failed = |reason| StoreError::Open { database: url.without_password(), reason };
+    let mut config: Config = url.reveal().parse().map_err(|error| failed(describe(&error)))?;
+    config.application_name("belfry").connect_timeout(options.timeout);
+    let tls = tls(&mut config).map_err(failed)?;
+    Ok((config, tls))
+}
+
+/// Opens a connection that is not part of the pool, without timeouts of statements.
+pub(super) async fn connect(url: &SecretUrl, options: &Options) -> Result<Client, StoreError> {
+    let (config, tls) = configure(url, options)?;
+    let (client, connection) = config.connect(tls).await.map_err(|error| StoreError::Open {
+        database: url.without_password(),
+        reason: describe(&error),
+    })?;
+    // Ends when the client is dropped.
+    tokio::spawn(connection.map(drop));
+    Ok(client)
 }
 
 impl Engine for Postgres {
@@ -150,8 +172,25 @@ fn read_row(row: &tokio_postgres::Row) -> Result<Row, tokio_postgres::Error> {
     row.columns().iter().enumerate().map(value).collect::<Result<_, _>>().map(Row::new)
 }
 
-/// Applies the pending migrations in a transaction under an advisory lock (an arbitrary number). If
-/// the database is only read, its version is checked without the lock.
+/// Takes the advisory lock of the schema (an arbitrary number) until the end of the transaction.
+pub(super) const LOCK_SCHEMA: &str = "select pg_advisory_xact_lock(108170537071225)";
+
+/// Rejects a database whose encoding cannot store all text.
+pub(super) async fn check_encoding(client: &Client) -> Result<(), StoreError> {
+    let encoding = client.query_one("select current_setting('server_encoding')", &[]).await?;
+    let encoding: &str = encoding.try_get(0)?;
+    // `SQL_ASCII` accepts any bytes.
+    if matches!(encoding, "UTF8" | "SQL_ASCII") {
+        return Ok(());
+    }
+    Err(StoreError::Failed(format!(
+        "its encoding is {encoding}, which cannot store all text; \
+         create it with `create database … encoding 'UTF8'`"
+    )))
+}
+
+/// Applies the pending migrations in a transaction under an advisory lock. If the database is only
+/// read, its version is checked without the lock.
 async fn migrate(
     config: &Config,
     tls: MakeRustlsConnect,
@@ -161,15 +200,7 @@ async fn migrate(
 ) -> Result<(), StoreError> {
     let (client, connection) = config.connect(tls).await?;
     let connection = tokio::spawn(connection.map(drop));
-    let encoding = client.query_one("select current_setting('server_encoding')", &[]).await?;
-    let encoding: &str = encoding.try_get(0)?;
-    // `SQL_ASCII` accepts any bytes.
-    if !matches!(encoding, "UTF8" | "SQL_ASCII") {
-        return Err(StoreError::Failed(format!(
-            "its encoding is {encoding}, which cannot store all text; \
-             create it with `create database … encoding 'UTF8'`"
-        )));
-    }
+    check_encoding(&client).await?;
     let newest = "select coalesce(max(number), 0) from migrations";
     if options.access == Access::Read {
         let has_schema = "select to_regclass('migrations') is not null";
@@ -177,7 +208,7 @@ async fn migrate(
         let found = if has_schema { client.query_one(newest, &[]).await?.try_get(0)? } else { 0 };
         return options.schema.pending(database, found).map(drop);
     }
-    client.batch_execute("begin; select pg_advisory_xact_lock(108170537071225)").await?;
+    client.batch_execute(&format!("begin; {LOCK_SCHEMA}")).await?;
     client.batch_execute(migrations::TABLE).await?;
     let newest = client.query_one(newest, &[]).await?;
     for migration in options.schema.pending(database, newest.try_get(0)?)? {

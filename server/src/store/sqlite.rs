@@ -3,6 +3,7 @@
 //! The writer commits all queued batches as one transaction (group commit), so that they share the
 //! cost of one sync.
 
+mod backup;
 mod open;
 mod reader;
 #[cfg(test)]
@@ -22,8 +23,10 @@ use jiff::Timestamp;
 use rusqlite::{Connection, ErrorCode, types};
 use tokio::sync::oneshot;
 
+pub(super) use self::backup::{open_for_backup, open_for_restore};
 pub(crate) use self::open::create_private_directory;
 use self::open::{migrate, open_reader, open_writer, schema_version};
+pub(super) use self::wal::open_without_log;
 use super::StoreError;
 use super::cache::Cache;
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
@@ -95,12 +98,15 @@ impl Sqlite {
         let mut connection = open_reader(path).map_err(failed)?;
         let mut version = schema_version(&connection);
         // Without write access to the directory SQLite cannot create the files of the WAL, which
-        // are not needed if the WAL is empty.
+        // are not needed if the WAL is empty. The journal of a killed restore is needed.
         let is_read_only = |error: &rusqlite::Error| {
             let code = error.sqlite_error_code();
             matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
         };
-        if version.as_ref().is_err_and(is_read_only) && wal::Wal::of(path).bytes() == 0 {
+        if version.as_ref().is_err_and(is_read_only)
+            && wal::Wal::of(path).bytes() == 0
+            && !backup::has_journal(path)
+        {
             connection = wal::open_without_log(path).map_err(failed)?;
             version = schema_version(&connection);
         }
@@ -153,7 +159,7 @@ fn open_error(path: &Path, reason: &dyn Display) -> StoreError {
 }
 
 /// Classifies an error as temporary or not.
-fn store_error(connection: &Connection, error: &rusqlite::Error) -> StoreError {
+pub(super) fn store_error(connection: &Connection, error: &rusqlite::Error) -> StoreError {
     let temporary = matches!(
         error.sqlite_error_code(),
         Some(
@@ -175,7 +181,7 @@ fn store_error(connection: &Connection, error: &rusqlite::Error) -> StoreError {
 }
 
 /// The error text with advice for the operator.
-fn describe(error: &rusqlite::Error) -> String {
+pub(super) fn describe(error: &rusqlite::Error) -> String {
     let advice = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => "the disk is full; free some space",
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
@@ -191,7 +197,7 @@ fn describe(error: &rusqlite::Error) -> String {
 }
 
 /// Runs one statement.
-fn run(connection: &Connection, statement: &Statement) -> rusqlite::Result<Rows> {
+pub(super) fn run(connection: &Connection, statement: &Statement) -> rusqlite::Result<Rows> {
     let mut prepared = connection.prepare_cached(statement.sql)?;
     let width = prepared.column_count();
     // SQLite treats `$2` as a name, not a number: the first parameter in the text has index 1.

@@ -5,6 +5,7 @@
 
 mod admin;
 mod audit;
+mod backup;
 mod browser;
 mod commands;
 mod connections;

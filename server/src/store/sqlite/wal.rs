@@ -154,7 +154,7 @@ fn file_generation(database: &Path) -> Option<u32> {
 }
 
 /// Opens a database file for reading as if it had no log.
-pub(super) fn open_without_log(database: &Path) -> rusqlite::Result<Connection> {
+pub(in crate::store) fn open_without_log(database: &Path) -> rusqlite::Result<Connection> {
     let path = database.to_string_lossy().replace('%', "%25").replace('?', "%3f");
     let uri = format!("file:{}?immutable=1", path.replace('#', "%23"));
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;

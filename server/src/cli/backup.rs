@@ -1,0 +1,55 @@
+//! `belfry backup`
+
+use std::io::{Write, stdout};
+use std::path::PathBuf;
+
+use belfry_core::audit::{AuditEntry, AuditKind};
+use clap::Args;
+use jiff::Timestamp;
+
+use super::CliError;
+use super::progress::ProgressBar;
+use crate::config::Config;
+use crate::store::{Manifest, Overwrite, Store, create_backup};
+
+#[derive(Args)]
+pub(super) struct Command {
+    /// The file to write: a SQLite database that only its owner can read
+    file: PathBuf,
+    /// Overwrite an existing file
+    #[arg(long)]
+    force: bool,
+}
+
+impl Command {
+    pub(super) async fn run(
+        self,
+        store: &Store,
+        config: &Config,
+        now: Timestamp,
+    ) -> Result<(), CliError> {
+        let overwrite = if self.force { Overwrite::Replace } else { Overwrite::Reject };
+        let mut bar = ProgressBar::new();
+        let mut report = |progress| bar.show(progress);
+        let (database, options) = (config.database(), &config.store);
+        let written =
+            create_backup(&database, options, &self.file, overwrite, now, &mut report).await;
+        drop(bar);
+        let manifest = written?;
+        let detail = Some(self.file.display().to_string());
+        let entry = AuditEntry { detail, ..AuditEntry::of_command(now, AuditKind::Backup) };
+        if let Err(error) = store.audited([entry]).record_events().await {
+            // A backup is most wanted when the database cannot be written.
+            eprintln!("belfry: warning: the backup is not in the audit trail: {error}");
+        }
+        let (file, content) = (self.file.display(), describe(&manifest));
+        Ok(writeln!(stdout(), "backup written to {file}: {content}")?)
+    }
+}
+
+/// The contents of a backup on one line.
+pub(super) fn describe(manifest: &Manifest) -> String {
+    let tables: Vec<String> =
+        manifest.tables.iter().map(|table| format!("{} {}", table.rows, table.name)).collect();
+    format!("{} rows ({})", manifest.rows(), tables.join(", "))
+}

@@ -1,0 +1,73 @@
+//! A progress bar on the terminal.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::time::{Duration, Instant};
+
+use crate::store::Progress;
+
+/// Time between two updates of the bar.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// The length of the bar in characters.
+const LENGTH: usize = 30;
+
+/// A bar on one line of stderr, if that is a terminal. It is cleared at the end.
+pub(super) struct ProgressBar {
+    is_terminal: bool,
+    shown: Option<Instant>,
+}
+
+impl ProgressBar {
+    pub(super) fn new() -> Self {
+        Self { is_terminal: stderr().is_terminal(), shown: None }
+    }
+
+    pub(super) fn show(&mut self, progress: Progress) {
+        let is_due = self.shown.is_none_or(|shown| shown.elapsed() >= INTERVAL);
+        if self.is_terminal && is_due {
+            self.shown = Some(Instant::now());
+            print(&format!("\r{}\x1b[K", render(progress)));
+        }
+    }
+}
+
+impl Drop for ProgressBar {
+    fn drop(&mut self) {
+        if self.shown.is_some() {
+            print("\r\x1b[K");
+        }
+    }
+}
+
+/// A terminal that cannot be written to is no reason to fail.
+fn print(text: &str) {
+    let mut stderr = stderr();
+    drop(stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()));
+}
+
+fn render(Progress { step, rows, total }: Progress) -> String {
+    let rows = rows.min(total);
+    let part = |of: u64| rows.saturating_mul(of).checked_div(total).unwrap_or(of);
+    let done = usize::try_from(part(30)).unwrap_or_default().min(LENGTH);
+    let (filled, empty) = ("#".repeat(done), "-".repeat(LENGTH - done));
+    format!("{step:<9} [{filled}{empty}] {:>3} %  {rows} of {total} rows", part(100))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_shows_the_step_and_the_part_that_is_done() {
+        for (rows, total, shown) in [
+            (0, 300, "[------------------------------]   0 %  0 of 300 rows"),
+            (150, 300, "[###############---------------]  50 %  150 of 300 rows"),
+            (300, 300, "[##############################] 100 %  300 of 300 rows"),
+            (301, 300, "[##############################] 100 %  300 of 300 rows"),
+            (0, 0, "[##############################] 100 %  0 of 0 rows"),
+        ] {
+            let progress = Progress { step: "restoring", rows, total };
+            assert_eq!(render(progress), format!("restoring {shown}"));
+        }
+    }
+}

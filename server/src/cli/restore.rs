@@ -1,0 +1,69 @@
+//! `belfry restore`
+
+use std::io::{Write, stdout};
+use std::path::PathBuf;
+
+use belfry_core::audit::{AuditEntry, AuditKind};
+use clap::Args;
+
+use super::CliError;
+use super::backup::describe;
+use super::lock::lock;
+use super::progress::ProgressBar;
+use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
+use crate::store::{Backup, ExistingTokens, restore_backup};
+
+#[derive(Args)]
+pub(super) struct Command {
+    /// A file written by belfry backup
+    file: PathBuf,
+    /// Revoke all tokens, and end all sessions and codes
+    #[arg(long)]
+    revoke_tokens: bool,
+}
+
+impl Command {
+    pub(super) fn run(self, config: &Config) -> Result<(), CliError> {
+        let mut bar = ProgressBar::new();
+        let mut report = |progress| bar.show(progress);
+        let backup = Backup::open(&self.file)?;
+        // Before anything is created.
+        backup.verify(&mut report)?;
+
+        let database = config.database();
+        let _lock = lock(&database)?;
+        let (tokens, effect) = if self.revoke_tokens {
+            (ExistingTokens::Revoke, ", all tokens revoked")
+        } else {
+            (ExistingTokens::Keep, "")
+        };
+        let created_at = backup.manifest().created_at;
+        let detail = Some(format!("backup of {created_at}{effect}"));
+        let entry =
+            AuditEntry { detail, ..AuditEntry::of_command(SystemClock.now(), AuditKind::Restore) };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(restore_backup(
+            &backup,
+            &database,
+            &config.store,
+            tokens,
+            &entry,
+            &mut report,
+        ))?;
+        drop(bar);
+        let mut out = stdout().lock();
+        let content = describe(backup.manifest());
+        writeln!(out, "backup of {created_at} restored to {database}: {content}")?;
+        Ok(match tokens {
+            ExistingTokens::Revoke => {
+                writeln!(out, "all tokens are revoked, all sessions and codes are deleted")?;
+            }
+            ExistingTokens::Keep => writeln!(
+                out,
+                "tokens, sessions and codes that ended after {created_at} are valid again; \
+                 --revoke-tokens ends all of them"
+            )?,
+        })
+    }
+}

@@ -1,0 +1,187 @@
+//! Backups: a consistent copy of all rows in one file, from either engine, and their restoration
+//! into an empty database of either engine.
+//!
+//! A backup is a SQLite database with the rows of one transaction, a manifest and checksums. It has
+//! plain tables without indexes, so that both engines write it row by row. A restore is one
+//! transaction: create the schema of the backup's version, load the rows, read them back and compare
+//! them with the checksums, migrate, commit.
+//!
+//! SQLite is read and written on the calling thread, so these functions block it.
+
+mod checksum;
+mod export;
+mod file;
+mod import;
+mod manifest;
+mod postgres;
+mod schema;
+mod sqlite;
+mod transaction;
+
+use std::path::{Path, PathBuf};
+
+use belfry_core::audit::AuditEntry;
+use jiff::Timestamp;
+
+pub use self::file::{Backup, Overwrite};
+pub use self::import::ExistingTokens;
+pub use self::manifest::{Manifest, TableSummary};
+use super::{Database, Options, StoreError};
+
+/// A backup or restore that failed. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// The file of the backup exists.
+    #[error("{0} exists; choose another name, or overwrite it with --force")]
+    Exists(PathBuf),
+    /// The file of the backup is the database itself.
+    #[error("{0} is the database itself; choose another name")]
+    IsDatabase(PathBuf),
+    /// The backup cannot be written.
+    #[error("cannot write {file}: {reason}")]
+    Write {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The backup cannot be read.
+    #[error("cannot read {file}: {reason}")]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Another kind of file.
+    #[error("{0} was not written by belfry backup")]
+    Foreign(PathBuf),
+    /// A backup that is incomplete or was changed.
+    #[error("{file} is damaged or incomplete: {reason}; use another backup")]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A backup of a newer version.
+    #[error(
+        "{file} has {what} {found}, this belfry supports {known}: restore it with the belfry \
+         {version} that wrote it, or a newer one"
+    )]
+    Newer {
+        /// The file.
+        file: PathBuf,
+        /// `format` or `schema version`.
+        what: &'static str,
+        /// The version of the file.
+        found: i64,
+        /// The newest version that this binary supports.
+        known: i64,
+        /// The version of the binary that wrote it.
+        version: String,
+    },
+    /// The database to restore into has rows.
+    #[error(
+        "the database {database} is not empty, its table {table} has rows; restore into a new one: \
+         choose another --data or --database, or move the old database away"
+    )]
+    NotEmpty {
+        /// Path or URL, without the password.
+        database: String,
+        /// A table with rows.
+        table: String,
+    },
+    /// The rows that were read back are not those of the backup.
+    #[error(
+        "the database {database} did not return the rows of table {table} as they were written; \
+         nothing was restored"
+    )]
+    Unverified {
+        /// Path or URL, without the password.
+        database: String,
+        /// The table.
+        table: String,
+    },
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The progress of one step of a backup or restore.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// What is being done, in one word.
+    pub step: &'static str,
+    /// The number of rows so far.
+    pub rows: u64,
+    /// The number of rows at the end.
+    pub total: u64,
+}
+
+/// Receives the progress from time to time.
+pub type Report<'a> = &'a mut dyn FnMut(Progress);
+
+/// Writes all rows of one moment to a new file. Other transactions are not blocked, neither reading
+/// nor writing. The schema must be of this version.
+pub async fn create_backup(
+    database: &Database,
+    options: &Options,
+    file: &Path,
+    overwrite: Overwrite,
+    now: Timestamp,
+    report: Report<'_>,
+) -> Result<Manifest, BackupError> {
+    let target = export::Target { database, file, overwrite, now };
+    target.check()?;
+    match database {
+        Database::Sqlite(path) => {
+            export::write(sqlite::Transaction::snapshot(path)?, &target, report).await
+        }
+        Database::Postgres(url) => {
+            let snapshot = postgres::Transaction::snapshot(url, options).await?;
+            export::write(snapshot, &target, report).await
+        }
+    }
+}
+
+/// Loads a backup into an empty database, all or nothing, with an audit event. The backup should
+/// have been verified.
+///
+/// No server may use a SQLite database meanwhile.
+pub async fn restore_backup(
+    backup: &Backup,
+    database: &Database,
+    options: &Options,
+    tokens: ExistingTokens,
+    event: &AuditEntry,
+    report: Report<'_>,
+) -> Result<(), BackupError> {
+    let restore = import::Restore { backup, database: database.location(), tokens, event };
+    match database {
+        Database::Sqlite(path) => restore.run(sqlite::Transaction::exclusive(path)?, report).await,
+        Database::Postgres(url) => {
+            let target = postgres::Transaction::exclusive(url, options).await?;
+            restore.run(target, report).await
+        }
+    }
+}
+
+/// Counts rows and reports them from time to time.
+struct RowCounter<'a> {
+    progress: Progress,
+    report: Report<'a>,
+}
+
+impl<'a> RowCounter<'a> {
+    fn new(step: &'static str, total: u64, report: Report<'a>) -> Self {
+        Self { progress: Progress { step, rows: 0, total }, report }
+    }
+
+    fn advance(&mut self) {
+        self.progress.rows += 1;
+        if self.progress.rows.is_multiple_of(1024) || self.progress.rows == self.progress.total {
+            (self.report)(self.progress);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The manifest of a backup: versions, time, and the checksum of each table.
+
+use jiff::Timestamp;
+use rusqlite::Connection;
+use sha2::{Digest, Sha256};
+
+/// The version of the format of backups.
+pub(super) const FORMAT: i64 = 1;
+
+/// The tables of the manifest. Later formats have at least these columns.
+pub(super) const TABLES: &str = "\
+    create table backup (format integer not null, schema_version integer not null, \
+    belfry_version text not null, created_at integer not null, checksum text not null); \
+    create table backup_tables (name text not null, rows integer not null, \
+    checksum text not null)";
+
+/// What a backup says about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manifest {
+    /// The schema version of its rows.
+    pub schema_version: i64,
+    /// The version of the binary that wrote it.
+    pub belfry_version: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Its tables.
+    pub tables: Vec<TableSummary>,
+}
+
+/// One table of a backup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableSummary {
+    /// Its name.
+    pub name: String,
+    /// The number of its rows.
+    pub rows: u64,
+    /// The checksum of its rows.
+    pub checksum: String,
+}
+
+impl Manifest {
+    /// The number of rows in all tables.
+    pub fn rows(&self) -> u64 {
+        self.tables.iter().map(|table| table.rows).sum()
+    }
+
+    pub(super) fn write(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut insert = connection.prepare("insert into backup_tables values (?, ?, ?)")?;
+        for table in &self.tables {
+            let rows = i64::try_from(table.rows).unwrap_or(i64::MAX);
+            insert.execute((&table.name, rows, &table.checksum))?;
+        }
+        let time = self.created_at.as_second();
+        let values = (FORMAT, self.schema_version, &self.belfry_version, time, self.checksum());
+        connection.execute("insert into backup values (?, ?, ?, ?, ?)", values).map(drop)
+    }
+
+    /// Reads the manifest, with the checksum that it should have.
+    pub(super) fn read(connection: &Connection) -> rusqlite::Result<(Self, String)> {
+        let mut tables = connection.prepare("select name, rows, checksum from backup_tables")?;
+        let tables = tables.query_map([], |row| {
+            let rows = u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default();
+            Ok(TableSummary { name: row.get(0)?, rows, checksum: row.get(2)? })
+        })?;
+        let tables = tables.collect::<Result<_, _>>()?;
+        let select = "select schema_version, belfry_version, created_at, checksum from backup";
+        connection.query_row(select, [], |row| {
+            let manifest = Self {
+                schema_version: row.get(0)?,
+                belfry_version: row.get(1)?,
+                created_at: Timestamp::from_second(row.get(2)?).unwrap_or_default(),
+                tables,
+            };
+            Ok((manifest, row.get(3)?))
+        })
+    }
+
+    /// The SHA-256 digest of the manifest, which contains the checksums of all rows.
+    pub(super) fn checksum(&self) -> String {
+        let mut tables: Vec<String> = self
+            .tables
+            .iter()
+            .map(|table| format!("{} {} {}\n", table.name, table.rows, table.checksum))
+            .collect();
+        tables.sort();
+        let text = format!(
+            "{FORMAT} {} {} {}\n{}",
+            self.schema_version,
+            self.belfry_version,
+            self.created_at.as_second(),
+            tables.concat()
+        );
+        let digest: [u8; 32] = Sha256::digest(text).into();
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}

@@ -1,0 +1,49 @@
+//! Backups and restores: on both engines, from one to the other, under load, of invalid files, and
+//! killed.
+
+mod commands;
+mod invalid;
+mod kill;
+mod load;
+mod rows;
+mod versions;
+
+use std::path::Path;
+
+use belfry::store::{
+    Backup, BackupError, Database, ExistingTokens, Manifest, Overwrite, create_backup,
+    restore_backup,
+};
+use belfry_core::audit::{AuditEntry, AuditKind};
+use jiff::Timestamp;
+
+use crate::support::TestDatabase;
+use crate::support::databases::options;
+
+/// The time of every backup and restore.
+fn now() -> Timestamp {
+    Timestamp::from_second(1_800_000_000).unwrap()
+}
+
+/// Writes a backup to a new file.
+async fn back_up(database: &TestDatabase, file: &Path) -> Manifest {
+    let (overwrite, report) = (Overwrite::Reject, &mut |_| {});
+    create_backup(&database.database, &options(), file, overwrite, now(), report).await.unwrap()
+}
+
+/// Checks a backup and restores it.
+async fn try_restore(
+    file: &Path,
+    database: &Database,
+    tokens: ExistingTokens,
+) -> Result<(), BackupError> {
+    let event = AuditEntry::of_command(now(), AuditKind::Restore);
+    let backup = Backup::open(file)?;
+    backup.verify(&mut |_| {})?;
+    restore_backup(&backup, database, &options(), tokens, &event, &mut |_| {}).await
+}
+
+/// Restores a backup into a new database.
+async fn restore(file: &Path, database: &TestDatabase) {
+    try_restore(file, &database.database, ExistingTokens::Keep).await.unwrap();
+}

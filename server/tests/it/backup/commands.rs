@@ -1,0 +1,174 @@
+//! The commands `belfry backup` and `belfry restore`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::process::{add_account, run, run_successfully};
+use crate::support::{Process, TestDatabase};
+
+/// The flags for a database; none for SQLite in `data`.
+fn flags(database: Option<&TestDatabase>) -> Vec<String> {
+    let url = database.and_then(TestDatabase::url);
+    url.map_or_else(Vec::new, |url| vec!["--database".to_owned(), url.to_owned()])
+}
+
+#[track_caller]
+fn succeed(folder: &Path, arguments: &[&str], flags: &[String]) -> String {
+    let flags = flags.iter().map(String::as_str);
+    run_successfully(folder, &arguments.iter().copied().chain(flags).collect::<Vec<_>>())
+}
+
+/// Runs a command that must fail, and returns its message.
+#[track_caller]
+fn fail(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    assert_eq!(output.status.code(), Some(1), "belfry {arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+async fn status(server: &Process, token: &str) -> u16 {
+    let url = format!("{}/_matrix/client/v3/pushrules/", server.url);
+    let request = reqwest::Client::new().get(url).bearer_auth(token.trim_end());
+    request.send().await.unwrap().status().as_u16()
+}
+
+/// The events of a kind.
+fn events(folder: &Path, flags: &[String], kind: &str) -> Vec<Value> {
+    let lines = succeed(folder, &["audit", "--json"], flags);
+    let events = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    events.filter(|event| event["kind"] == kind).collect()
+}
+
+/// Backs up beside a server on the first database, and serves the second one.
+async fn an_installation_moves(from: Option<TestDatabase>, to: Option<TestDatabase>) {
+    let (old, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (old, new) = (old.path(), new.path());
+    let (from, to) = (flags(from.as_ref()), flags(to.as_ref()));
+    succeed(old, &["account", "add", "alice"], &from);
+    let server = Process::start(old, &from.iter().map(String::as_str).collect::<Vec<_>>());
+    let tokens =
+        [(), ()].map(|()| succeed(old, &["token", "issue", "alice", "--scopes", "push"], &from));
+    let [kept, revoked] = &tokens;
+    let put = reqwest::Client::new()
+        .put(format!("{}/_matrix/client/v3/pushrules/global/content/cake", server.url))
+        .bearer_auth(kept.trim_end())
+        .body(r#"{"pattern":"cake","actions":["notify"]}"#);
+    assert_eq!(put.send().await.unwrap().status(), 200);
+
+    let written = succeed(old, &["backup", "copy.db"], &from);
+
+    assert!(written.starts_with("backup written to copy.db: "), "{written}");
+    assert!(written.contains("1 accounts, 1 apps, 2 tokens"), "{written}");
+    let file = old.join("copy.db");
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let recorded = events(old, &from, "backup");
+    assert_eq!((recorded.len(), &recorded[0]["detail"]), (1, &"copy.db".into()));
+    assert_eq!(recorded[0]["origin"], "command line");
+    succeed(old, &["token", "revoke", revoked.trim_end()], &from);
+    assert_eq!((status(&server, kept).await, status(&server, revoked).await), (200, 401));
+    drop(server);
+
+    let file = file.to_str().unwrap();
+    let restored = succeed(new, &["restore", file], &to);
+    let (first, second) = restored.split_once('\n').unwrap();
+    assert!(first.starts_with("backup of ") && first.contains("1 rulesets"), "{restored}");
+    assert!(
+        second.starts_with("tokens, sessions and codes that ended after ")
+            && second.contains("are valid again; --revoke-tokens ends all of them"),
+        "{restored}"
+    );
+    let recorded = events(new, &to, "restore");
+    assert_eq!(recorded.len(), 1);
+    assert!(recorded[0]["detail"].as_str().unwrap().starts_with("backup of "), "{recorded:?}");
+
+    let server = Process::start(new, &to.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!((status(&server, kept).await, status(&server, revoked).await), (200, 200));
+    let rule = reqwest::Client::new()
+        .get(format!("{}/_matrix/client/v3/pushrules/global/content/cake", server.url))
+        .bearer_auth(kept.trim_end());
+    assert!(rule.send().await.unwrap().text().await.unwrap().contains("\"pattern\":\"cake\""));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_installation_moves_from_sqlite_to_sqlite() {
+    an_installation_moves(None, None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_installation_moves_from_sqlite_to_postgres() {
+    if let Some(database) = TestDatabase::postgres().await {
+        an_installation_moves(None, Some(database)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_installation_moves_from_postgres_to_sqlite() {
+    if let Some(database) = TestDatabase::postgres().await {
+        an_installation_moves(Some(database), None).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_revoke_tokens_no_token_of_the_backup_is_valid() {
+    let (old, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    add_account(old.path(), "alice");
+    let token = run_successfully(old.path(), &["token", "issue", "alice", "--scopes", "push"]);
+    run_successfully(old.path(), &["backup", "copy.db"]);
+    let file = old.path().join("copy.db");
+
+    let restored =
+        run_successfully(new.path(), &["restore", file.to_str().unwrap(), "--revoke-tokens"]);
+
+    let effect = "all tokens are revoked, all sessions and codes are deleted\n";
+    assert!(restored.ends_with(effect), "{restored}");
+    let recorded = events(new.path(), &[], "restore");
+    assert!(recorded[0]["detail"].as_str().unwrap().ends_with(", all tokens revoked"));
+    let server = Process::start(new.path(), &[]);
+    assert_eq!(status(&server, &token).await, 401);
+}
+
+#[test]
+fn nothing_is_restored_while_a_server_uses_the_database() {
+    let folder = tempfile::tempdir().unwrap();
+    add_account(folder.path(), "alice");
+    run_successfully(folder.path(), &["backup", "copy.db"]);
+    let _server = Process::start(folder.path(), &["--data", "new"]);
+    let message = fail(folder.path(), &["restore", "copy.db", "--data", "new"]);
+    assert!(message.contains("another belfry is serving this data: new/belfry.lock"), "{message}");
+}
+
+#[test]
+fn a_rejected_restore_creates_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    add_account(folder.path(), "alice");
+    run_successfully(folder.path(), &["backup", "copy.db"]);
+    let mut bytes = fs::read(folder.path().join("copy.db")).unwrap();
+    bytes.truncate(bytes.len() - 1);
+    fs::write(folder.path().join("part.db"), bytes).unwrap();
+
+    let message = fail(folder.path(), &["restore", "part.db", "--data", "new"]);
+    assert!(message.starts_with("belfry: part.db is damaged or incomplete: "), "{message}");
+    let message = fail(folder.path(), &["restore", "data/belfry.db", "--data", "new"]);
+    assert_eq!(message, "belfry: data/belfry.db was not written by belfry backup\n");
+    assert!(!folder.path().join("new").exists());
+
+    let message = fail(folder.path(), &["restore", "copy.db"]);
+    assert!(
+        message.contains("data/belfry.db is not empty, its table accounts has rows"),
+        "{message}"
+    );
+    let message = fail(folder.path(), &["backup", "copy.db"]);
+    assert!(message.starts_with("belfry: copy.db exists; "), "{message}");
+    run_successfully(folder.path(), &["backup", "copy.db", "--force"]);
+}
+
+#[test]
+fn there_is_no_backup_without_a_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let message = fail(folder.path(), &["backup", "copy.db"]);
+    assert!(message.contains("it does not exist or is empty"), "{message}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -1,0 +1,303 @@
+//! Files that cannot be restored, and databases that cannot be restored into, are rejected before
+//! anything changes.
+
+use std::fs;
+use std::path::Path;
+
+use belfry::store::{Backup, BackupError, Database, ExistingTokens, Overwrite, create_backup};
+
+use super::load::account;
+use super::rows::{fill, rows, sqlite_rows};
+use super::{back_up, now, restore, try_restore};
+use crate::support::TestDatabase;
+use crate::support::databases::options;
+
+/// Restores into a new SQLite database, whose directory must not even be created by an error.
+async fn restored(file: &Path) -> Result<TestDatabase, BackupError> {
+    let target = TestDatabase::sqlite();
+    let outcome = try_restore(file, &target.database, ExistingTokens::Keep).await;
+    let Database::Sqlite(path) = &target.database else { panic!("not SQLite") };
+    assert_eq!(path.parent().unwrap().exists(), outcome.is_ok());
+    outcome.map(|()| target)
+}
+
+#[tokio::test]
+async fn a_truncated_backup_is_rejected() {
+    let source = TestDatabase::sqlite();
+    fill(&source).await;
+    let folder = tempfile::tempdir().unwrap();
+    let [file, part] = ["backup", "part"].map(|name| folder.path().join(name));
+    back_up(&source, &file).await;
+    let bytes = fs::read(&file).unwrap();
+    let step = bytes.len() / 97;
+    for length in (0..bytes.len()).step_by(step).chain(bytes.len() - 16..bytes.len()) {
+        fs::write(&part, &bytes[..length]).unwrap();
+        let error = restored(&part).await.err().unwrap_or_else(|| panic!("{length} bytes"));
+        assert!(
+            matches!(error, BackupError::Damaged { .. } | BackupError::Foreign(_)),
+            "{length} bytes: {error}"
+        );
+    }
+}
+
+/// A byte that belongs to no row may change without effect.
+#[tokio::test]
+async fn a_backup_with_a_changed_byte_is_rejected_or_restored_as_it_was() {
+    let source = TestDatabase::sqlite();
+    fill(&source).await;
+    let expected = rows(&source).await;
+    let folder = tempfile::tempdir().unwrap();
+    let [file, changed] = ["backup", "changed"].map(|name| folder.path().join(name));
+    back_up(&source, &file).await;
+    let bytes = fs::read(&file).unwrap();
+    let mut rejected = 0;
+    for position in (0..bytes.len()).step_by(307) {
+        let mut copy = bytes.clone();
+        copy[position] ^= 0x20;
+        fs::write(&changed, copy).unwrap();
+        match restored(&changed).await {
+            Ok(target) => assert_eq!(rows(&target).await, expected, "byte {position}"),
+            Err(_) => rejected += 1,
+        }
+    }
+    assert!(rejected > 0);
+}
+
+#[tokio::test]
+async fn a_changed_row_is_rejected() {
+    let source = TestDatabase::sqlite();
+    fill(&source).await;
+    let folder = tempfile::tempdir().unwrap();
+    for (index, change) in [
+        "update accounts set role = 'admin' where rowid = 3",
+        "update accounts set email = null where email = ''",
+        "update tokens set revoked_at = null where rowid = 1",
+        "delete from tokens where rowid = 2",
+        "insert into accounts select * from accounts where rowid = 1",
+        "update backup_tables set rows = rows + 1",
+        "update backup_tables set checksum = (select checksum from backup)",
+        "update backup set created_at = 0",
+        "update backup set checksum = ''",
+        "delete from backup",
+        "delete from backup_tables where name = 'tokens'",
+        "drop table tokens",
+        "alter table tokens drop column digest",
+        "update backup set format = 0",
+        "update backup set schema_version = 0",
+        "update backup set schema_version = 4",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let file = folder.path().join(index.to_string());
+        back_up(&source, &file).await;
+        let connection = rusqlite::Connection::open(&file).unwrap();
+        connection.execute_batch(change).unwrap();
+        assert!(connection.total_changes() > 0 || !change.starts_with("update"), "{change}");
+        drop(connection);
+        let error = restored(&file).await.err().unwrap_or_else(|| panic!("{change}"));
+        assert!(matches!(error, BackupError::Damaged { .. }), "{change}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn another_file_is_rejected() {
+    let database = TestDatabase::sqlite();
+    fill(&database).await;
+    let Database::Sqlite(live) = &database.database else { panic!("not SQLite") };
+    let folder = tempfile::tempdir().unwrap();
+    let [text, empty, other] = ["text", "empty", "other"].map(|name| folder.path().join(name));
+    fs::write(&text, "not a database, but long enough to look like one ".repeat(100)).unwrap();
+    fs::write(&empty, "").unwrap();
+    rusqlite::Connection::open(&other).unwrap().execute_batch("create table t (a)").unwrap();
+    for file in [&text, &empty, &other, live] {
+        let error = restored(file).await.err().unwrap();
+        assert!(matches!(error, BackupError::Foreign(_)), "{error}");
+        let expected = format!("{} was not written by belfry backup", file.display());
+        assert_eq!(error.to_string(), expected);
+    }
+    let missing = folder.path().join("missing");
+    let error = restored(&missing).await.err().unwrap().to_string();
+    assert_eq!(
+        error,
+        format!("cannot read {}: No such file or directory (os error 2)", missing.display())
+    );
+    let error = Backup::open(folder.path()).err().unwrap().to_string();
+    assert!(error.starts_with(&format!("cannot read {}", folder.path().display())), "{error}");
+}
+
+async fn a_database_with_rows_is_not_restored_into(target: TestDatabase) {
+    let source = TestDatabase::sqlite();
+    fill(&source).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup");
+    back_up(&source, &file).await;
+    let store = target.open().await;
+    store.release_name("nobody").await.unwrap();
+    store.add_account(&account(5)).await.unwrap();
+    drop(store);
+    let before = rows(&target).await;
+
+    let outcome = try_restore(&file, &target.database, ExistingTokens::Keep).await;
+
+    let error = outcome.unwrap_err();
+    assert!(
+        matches!(&error, BackupError::NotEmpty { table, .. } if table == "accounts"),
+        "{error}"
+    );
+    assert!(error.to_string().contains("choose another --data or --database"), "{error}");
+    assert_eq!(rows(&target).await, before);
+    assert!(target.open().await.account(5).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_sqlite_database_with_rows_is_not_restored_into() {
+    a_database_with_rows_is_not_restored_into(TestDatabase::sqlite()).await;
+}
+
+#[tokio::test]
+async fn a_postgres_database_with_rows_is_not_restored_into() {
+    if let Some(database) = TestDatabase::postgres().await {
+        a_database_with_rows_is_not_restored_into(database).await;
+    }
+}
+
+async fn an_empty_database_of_a_server_is_restored_into(target: TestDatabase) {
+    let source = TestDatabase::sqlite();
+    fill(&source).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup");
+    back_up(&source, &file).await;
+    let store = target.open().await;
+    // A server does this at its start.
+    store.sweep(&belfry::store::RetentionSettings::default(), now()).await.unwrap();
+    drop(store);
+
+    restore(&file, &target).await;
+
+    assert_eq!(rows(&target).await, rows(&source).await);
+    target.open().await.ping().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_empty_sqlite_database_of_a_server_is_restored_into() {
+    an_empty_database_of_a_server_is_restored_into(TestDatabase::sqlite()).await;
+}
+
+#[tokio::test]
+async fn an_empty_postgres_database_of_a_server_is_restored_into() {
+    if let Some(database) = TestDatabase::postgres().await {
+        an_empty_database_of_a_server_is_restored_into(database).await;
+    }
+}
+
+/// Tables of the same names may belong to another program.
+#[tokio::test]
+async fn a_postgres_database_of_another_program_is_not_changed() {
+    let Some(target) = TestDatabase::postgres().await else { return };
+    let source = TestDatabase::sqlite();
+    fill(&source).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup");
+    back_up(&source, &file).await;
+    let client = super::rows::client(target.url().unwrap()).await;
+    client.batch_execute("create table tokens (secret text)").await.unwrap();
+
+    let error = try_restore(&file, &target.database, ExistingTokens::Keep).await.unwrap_err();
+
+    assert!(error.to_string().contains("\"tokens\" already exists"), "{error}");
+    let tables = "select count(*) from information_schema.tables where table_schema = 'public'";
+    let count: i64 = client.query_one(tables, &[]).await.unwrap().get(0);
+    assert_eq!(count, 1);
+}
+
+#[tokio::test]
+async fn an_existing_file_is_overwritten_only_on_demand() {
+    use std::os::unix::fs::PermissionsExt;
+    let source = TestDatabase::sqlite();
+    fill(&source).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup");
+    fs::write(&file, "precious").unwrap();
+    // What a killed backup leaves.
+    fs::write(folder.path().join(".belfry-backup-a1b2c3"), "half").unwrap();
+    let create = async |overwrite| {
+        let (database, report) = (&source.database, &mut |_| {});
+        create_backup(database, &options(), &file, overwrite, now(), report).await
+    };
+
+    let error = create(Overwrite::Reject).await.unwrap_err();
+
+    assert_eq!(
+        error.to_string(),
+        format!("{} exists; choose another name, or overwrite it with --force", file.display())
+    );
+    assert_eq!(fs::read(&file).unwrap(), b"precious");
+    create(Overwrite::Replace).await.unwrap();
+    let copied = sqlite_rows(&rusqlite::Connection::open(&file).unwrap());
+    let source_rows = rows(&source).await;
+    assert!(source_rows.iter().all(|(table, rows)| copied[table] == *rows));
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let names: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().file_name()).collect();
+    assert_eq!(names, ["backup"], "nothing else is left");
+}
+
+#[tokio::test]
+async fn the_database_itself_is_not_overwritten() {
+    let source = TestDatabase::sqlite();
+    fill(&source).await;
+    let before = rows(&source).await;
+    let Database::Sqlite(path) = &source.database else { panic!("not SQLite") };
+    let link = path.with_file_name("link");
+    std::os::unix::fs::symlink(path, &link).unwrap();
+    for file in [path, &link] {
+        let (database, report) = (&source.database, &mut |_| {});
+        let outcome =
+            create_backup(database, &options(), file, Overwrite::Replace, now(), report).await;
+        assert!(matches!(outcome, Err(BackupError::IsDatabase(_))));
+    }
+    assert_eq!(rows(&source).await, before);
+}
+
+#[tokio::test]
+async fn a_directory_that_cannot_be_written_is_reported() {
+    let source = TestDatabase::sqlite();
+    drop(source.open().await);
+    let (file, report) = (Path::new("/proc/nowhere/backup"), &mut |_| {});
+    let outcome =
+        create_backup(&source.database, &options(), file, Overwrite::Reject, now(), report).await;
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.starts_with("cannot write /proc/nowhere/backup: "), "{error}");
+}
+
+/// Changes a row on its way into the table that a restore creates.
+const CHANGE_ROWS: &str = "\
+    create function change_row() returns trigger language plpgsql as \
+    $$ begin new.password := 'changed'; return new; end $$; \
+    create function add_trigger() returns event_trigger language plpgsql as $$ begin \
+    if exists (select 1 from pg_event_trigger_ddl_commands() \
+    where object_identity = 'public.accounts') then \
+    create trigger change_row before insert on accounts for each row \
+    execute function change_row(); end if; end $$; \
+    create event trigger add_trigger on ddl_command_end when tag in ('CREATE TABLE') \
+    execute function add_trigger()";
+
+#[tokio::test]
+async fn rows_that_are_not_read_back_as_they_were_written_are_not_committed() {
+    let Some(target) = TestDatabase::postgres().await else { return };
+    let source = TestDatabase::sqlite();
+    fill(&source).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup");
+    back_up(&source, &file).await;
+    let client = super::rows::client(target.url().unwrap()).await;
+    client.batch_execute(CHANGE_ROWS).await.unwrap();
+
+    let error = try_restore(&file, &target.database, ExistingTokens::Keep).await.unwrap_err();
+
+    assert!(matches!(&error, BackupError::Unverified { table, .. } if table == "accounts"));
+    let tables = "select count(*) from information_schema.tables where table_schema = 'public'";
+    let count: i64 = client.query_one(tables, &[]).await.unwrap().get(0);
+    assert_eq!(count, 0);
+}

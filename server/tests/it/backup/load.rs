@@ -1,0 +1,132 @@
+//! A backup is consistent while others write, and does not block them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
+
+use belfry::store::{Account, Overwrite, Progress, create_backup};
+use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::oauth::account::Role;
+use tokio::task::JoinSet;
+
+use super::now;
+use super::rows::sqlite_rows;
+use crate::support::TestDatabase;
+use crate::support::databases::options;
+
+const WRITERS: i64 = 64;
+
+/// More rows than between two reports of the progress, so that one arrives within the first table.
+const ACCOUNTS_BEFORE: i64 = 1100;
+
+pub(super) fn account(id: i64) -> Account {
+    Account {
+        id,
+        name: format!("person_{id}"),
+        email: None,
+        unverified_email: None,
+        password: "!".to_owned(),
+        role: Role::User,
+        created_at: now(),
+        signed_in_at: None,
+        disabled_at: None,
+    }
+}
+
+/// Each writer adds accounts, with an audit event in the same transaction. The backup must have the
+/// event of each account and no other, although it reads accounts first and events later.
+async fn a_backup_is_consistent_under_load(database: TestDatabase) {
+    let store = database.open().await;
+    let (next, written) = (Arc::new(AtomicI64::new(1)), Arc::new(AtomicI64::new(0)));
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut writers = JoinSet::new();
+    for _ in 0..WRITERS {
+        let (store, stop) = (store.clone(), Arc::clone(&stop));
+        let (next, written) = (Arc::clone(&next), Arc::clone(&written));
+        writers.spawn(async move {
+            while !stop.load(Ordering::SeqCst) {
+                let entry = AuditEntry::of_command(now(), AuditKind::AccountAdd);
+                let account = account(next.fetch_add(1, Ordering::SeqCst));
+                store.audited([entry]).add_account(&account).await.unwrap();
+                written.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+    }
+    while written.load(Ordering::SeqCst) < ACCOUNTS_BEFORE {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup");
+    let before = written.load(Ordering::SeqCst);
+    // In the middle of the backup, waits until others have written.
+    let mut report = |_: Progress| {
+        let goal = written.load(Ordering::SeqCst) + WRITERS;
+        while written.load(Ordering::SeqCst) < goal && !stop.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    let target = &database.database;
+    create_backup(target, &options(), &file, Overwrite::Reject, now(), &mut report).await.unwrap();
+    let after = next.load(Ordering::SeqCst);
+    stop.store(true, Ordering::SeqCst);
+    writers.join_all().await;
+
+    let rows = sqlite_rows(&rusqlite::Connection::open(&file).unwrap());
+    let ids = |table: &str, column: &str| -> BTreeSet<i64> {
+        let rows = rows[table].iter().map(|row| serde_json::from_str(row).unwrap());
+        rows.map(|row: serde_json::Value| row[column].as_i64().unwrap()).collect()
+    };
+    let accounts = ids("accounts", "id");
+    assert_eq!(accounts, ids("audit_events", "account_id"));
+    let found = i64::try_from(accounts.len()).unwrap();
+    assert!(before <= found && found + WRITERS <= after, "{before} {found} {after}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_is_consistent_while_64_clients_write_on_sqlite() {
+    a_backup_is_consistent_under_load(TestDatabase::sqlite()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_is_consistent_while_64_clients_write_on_postgres() {
+    if let Some(database) = TestDatabase::postgres().await {
+        a_backup_is_consistent_under_load(database).await;
+    }
+}
+
+/// A large table takes longer than any statement of a request may.
+#[tokio::test]
+async fn timeouts_of_statements_do_not_end_a_backup_or_restore() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let store = database.open().await;
+    for id in 0..1100 {
+        store.add_account(&account(id)).await.unwrap();
+    }
+    let client = super::rows::client(database.url().unwrap()).await;
+    let name: String =
+        client.query_one("select current_database()::text", &[]).await.unwrap().get(0);
+    let limits = ["statement_timeout", "idle_in_transaction_session_timeout"]
+        .map(|setting| format!("alter database {name} set {setting} = '100ms';"));
+    client.batch_execute(&limits.concat()).await.unwrap();
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup");
+    // Longer than the timeouts: the server waits for this client within a statement.
+    let mut report = |_: Progress| std::thread::sleep(Duration::from_millis(300));
+    let target = &database.database;
+    create_backup(target, &options(), &file, Overwrite::Reject, now(), &mut report).await.unwrap();
+
+    drop(store);
+    let drop_rows = "delete from accounts; delete from audit_events";
+    client.batch_execute(drop_rows).await.unwrap();
+    let backup = belfry::store::Backup::open(&file).unwrap();
+    let event = AuditEntry::of_command(now(), AuditKind::Restore);
+    let tokens = belfry::store::ExistingTokens::Keep;
+    belfry::store::restore_backup(&backup, target, &options(), tokens, &event, &mut report)
+        .await
+        .unwrap();
+    let count: i64 = client.query_one("select count(*) from accounts", &[]).await.unwrap().get(0);
+    assert_eq!(count, 1100);
+}

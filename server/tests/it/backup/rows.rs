@@ -1,0 +1,261 @@
+//! Every row is restored as it was, on the other engine too.
+
+use std::collections::BTreeMap;
+
+use belfry::store::{Database, ExistingTokens};
+use rusqlite::types::ValueRef;
+use serde_json::{Map, Value, json};
+
+use super::{back_up, restore, try_restore};
+use crate::support::TestDatabase;
+
+/// All rows of each table as JSON, sorted.
+pub(super) type Rows = BTreeMap<String, Vec<String>>;
+
+/// Tables that a backup does not contain.
+const VOLATILE: [&str; 3] = ["migrations", "requests", "sweeps"];
+
+/// Texts that are stored as they are: scripts, quotes, white space, and what formats of files would
+/// change.
+const TEXTS: [&str; 12] = [
+    "",
+    " ",
+    "null",
+    "\\N",
+    "a\tb\r\nc",
+    "'\"`\\\\",
+    "\u{1}\u{7f}",
+    "日本語 العربية e\u{301} é",
+    "👩\u{200d}👩\u{200d}👧 \u{10ffff}",
+    "{\"a\":[1,2]}",
+    "0",
+    "%s ; drop table accounts --",
+];
+
+const INTEGERS: [i64; 12] = [
+    i64::MIN,
+    i64::MAX,
+    0,
+    -1,
+    1,
+    1_800_000_000,
+    i64::MIN + 1,
+    i64::MAX - 1,
+    i32::MAX as i64 + 1,
+    -4_294_967_296,
+    255,
+    1 << 53,
+];
+
+pub(super) fn connect(database: &Database) -> rusqlite::Connection {
+    let Database::Sqlite(path) = database else { panic!("not SQLite") };
+    rusqlite::Connection::open(path).unwrap()
+}
+
+/// Fills every table with rows of unusual text and numbers, and nulls where they are allowed.
+pub(super) async fn fill(database: &TestDatabase) {
+    drop(database.open().await);
+    let connection = connect(&database.database);
+    for table in tables(&connection) {
+        let mut columns = connection.prepare(&format!("pragma table_info({table})")).unwrap();
+        let columns: Vec<(String, bool)> = columns
+            .query_map([], |row| Ok((row.get::<_, String>(2)?, row.get::<_, bool>(3)?)))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        let parameters = vec!["?"; columns.len()].join(", ");
+        let insert = format!("insert into {table} values ({parameters})");
+        for number in 0..TEXTS.len() {
+            let values = columns.iter().map(|(kind, not_null)| {
+                if !not_null && number % 3 == 1 {
+                    rusqlite::types::Value::Null
+                } else if kind == "TEXT" {
+                    TEXTS[number].to_owned().into()
+                } else {
+                    INTEGERS[number].into()
+                }
+            });
+            connection.execute(&insert, rusqlite::params_from_iter(values)).unwrap();
+        }
+    }
+}
+
+fn tables(connection: &rusqlite::Connection) -> Vec<String> {
+    let select = "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'";
+    let mut select = connection.prepare(select).unwrap();
+    let tables = select.query_map([], |row| row.get::<_, String>(0)).unwrap().map(Result::unwrap);
+    tables.filter(|table| !VOLATILE.contains(&&**table)).collect()
+}
+
+/// All rows, except the audit events of backups and restores.
+pub(super) async fn rows(database: &TestDatabase) -> Rows {
+    match &database.database {
+        Database::Sqlite(_) => sqlite_rows(&connect(&database.database)),
+        Database::Postgres(url) => postgres_rows(url.reveal()).await,
+    }
+}
+
+/// Reads the rows without the code that is tested.
+pub(super) fn sqlite_rows(connection: &rusqlite::Connection) -> Rows {
+    let mut all = Rows::new();
+    for table in tables(connection) {
+        let mut select = connection.prepare(&format!("select * from {table}")).unwrap();
+        let names: Vec<String> = select.column_names().into_iter().map(str::to_owned).collect();
+        let mut rows = select.query([]).unwrap();
+        let mut texts = Vec::new();
+        while let Some(row) = rows.next().unwrap() {
+            let value = |index| match row.get_ref(index).unwrap() {
+                ValueRef::Null => Value::Null,
+                ValueRef::Integer(integer) => json!(integer),
+                other => json!(other.as_str().unwrap()),
+            };
+            let row: Map<String, Value> =
+                names.iter().cloned().enumerate().map(|(i, name)| (name, value(i))).collect();
+            texts.push(row);
+        }
+        all.insert(table, sorted(texts));
+    }
+    all
+}
+
+async fn postgres_rows(url: &str) -> Rows {
+    let client = client(url).await;
+    let select = "select table_name::text from information_schema.tables \
+                  where table_schema = 'public'";
+    let mut all = Rows::new();
+    for table in client.query(select, &[]).await.unwrap() {
+        let table: String = table.get(0);
+        if !VOLATILE.contains(&&*table) {
+            let select = format!("select to_json(t)::text from {table} t");
+            let rows = client.query(&select, &[]).await.unwrap();
+            let rows = rows.iter().map(|row| serde_json::from_str(row.get::<_, &str>(0)).unwrap());
+            all.insert(table, sorted(rows.collect()));
+        }
+    }
+    all
+}
+
+pub(super) async fn client(url: &str) -> tokio_postgres::Client {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+fn sorted(rows: Vec<Map<String, Value>>) -> Vec<String> {
+    let is_restored = |row: &Map<String, Value>| {
+        let kind = row.get("kind").and_then(Value::as_str);
+        !matches!(kind, Some("backup" | "restore"))
+    };
+    let mut texts: Vec<String> =
+        rows.into_iter().filter(is_restored).map(|row| Value::from(row).to_string()).collect();
+    texts.sort();
+    texts
+}
+
+#[tokio::test]
+async fn a_restored_sqlite_database_has_every_row() {
+    let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());
+    fill(&source).await;
+    let expected = rows(&source).await;
+    assert!(expected.len() >= 8 && expected.values().all(|rows| rows.len() == TEXTS.len()));
+    let folder = tempfile::tempdir().unwrap();
+    let manifest = back_up(&source, &folder.path().join("backup")).await;
+    assert_eq!(manifest.rows(), (expected.len() * TEXTS.len()) as u64);
+
+    restore(&folder.path().join("backup"), &target).await;
+
+    assert_eq!(rows(&target).await, expected);
+    let integrity: String = connect(&target.database)
+        .query_row("pragma integrity_check", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(integrity, "ok");
+    assert_eq!(schema(&target), schema(&source), "with the same indexes and constraints");
+}
+
+/// The statements that created the tables and indexes.
+fn schema(database: &TestDatabase) -> Vec<Option<String>> {
+    let connection = connect(&database.database);
+    let mut select = connection.prepare("select sql from sqlite_schema order by name").unwrap();
+    select.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+#[tokio::test]
+async fn rows_that_move_to_postgres_and_back_are_the_same() {
+    let Some(postgres) = TestDatabase::postgres().await else { return };
+    let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());
+    fill(&source).await;
+    let expected = rows(&source).await;
+    let folder = tempfile::tempdir().unwrap();
+    let [there, back] = ["there", "back"].map(|name| folder.path().join(name));
+
+    let sent = back_up(&source, &there).await;
+    restore(&there, &postgres).await;
+    assert_eq!(rows(&postgres).await, expected);
+    // The event of the restore is a row of its own.
+    let remove = "delete from audit_events where kind = 'restore'";
+    client(postgres.url().unwrap()).await.batch_execute(remove).await.unwrap();
+    let received = back_up(&postgres, &back).await;
+    restore(&back, &target).await;
+
+    assert_eq!(rows(&target).await, expected);
+    let mut tables = [sent.tables, received.tables];
+    tables.iter_mut().for_each(|tables| tables.sort_by(|a, b| a.name.cmp(&b.name)));
+    assert_eq!(tables[0], tables[1], "the checksums do not depend on the engine");
+}
+
+/// The list of tables and columns of a backup is read from SQLite's migrations.
+#[tokio::test]
+async fn both_engines_have_the_same_tables_and_columns() {
+    let Some(postgres) = TestDatabase::postgres().await else { return };
+    let sqlite = TestDatabase::sqlite();
+    drop((sqlite.open().await, postgres.open().await));
+    let select = "select table_name::text, column_name::text, data_type::text \
+                  from information_schema.columns where table_schema = 'public'";
+    let of_postgres = client(postgres.url().unwrap()).await.query(select, &[]).await.unwrap();
+    let mut of_postgres: Vec<[String; 3]> =
+        of_postgres.iter().map(|row| [row.get(0), row.get(1), row.get(2)]).collect();
+    let select = "select s.name, c.name, c.type from sqlite_schema s \
+                  join pragma_table_info(s.name) c where s.type = 'table'";
+    let connection = connect(&sqlite.database);
+    let mut select = connection.prepare(select).unwrap();
+    let mut of_sqlite: Vec<[String; 3]> = select
+        .query_map([], |row| {
+            Ok([row.get(0)?, row.get(1)?, row.get::<_, String>(2)?.to_lowercase()])
+        })
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    of_postgres.sort();
+    of_sqlite.sort();
+    assert_eq!(of_sqlite, of_postgres);
+}
+
+/// Tokens that were revoked after the backup would be valid again.
+async fn all_tokens_can_be_revoked(target: TestDatabase) {
+    let source = TestDatabase::sqlite();
+    fill(&source).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup");
+    back_up(&source, &file).await;
+
+    try_restore(&file, &target.database, ExistingTokens::Revoke).await.unwrap();
+
+    let rows = rows(&target).await;
+    assert_eq!((rows["sessions"].len(), rows["codes"].len()), (0, 0));
+    assert_eq!((rows["tokens"].len(), rows["accounts"].len()), (TEXTS.len(), TEXTS.len()));
+    assert!(rows["tokens"].iter().all(|token| !token.contains("\"revoked_at\":null")));
+    let unchanged = |token: &&String| !token.contains("\"revoked_at\":1800000000,");
+    assert!(rows["tokens"].iter().filter(unchanged).count() > 1, "the time of a revocation stays");
+}
+
+#[tokio::test]
+async fn all_tokens_can_be_revoked_on_sqlite() {
+    all_tokens_can_be_revoked(TestDatabase::sqlite()).await;
+}
+
+#[tokio::test]
+async fn all_tokens_can_be_revoked_on_postgres() {
+    if let Some(database) = TestDatabase::postgres().await {
+        all_tokens_can_be_revoked(database).await;
+    }
+}

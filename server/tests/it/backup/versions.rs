@@ -1,0 +1,165 @@
+//! Backups of other schema versions, written here by the definition of the format.
+
+use std::path::Path;
+
+use belfry::store::{Backup, BackupError};
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+use sha2::{Digest, Sha256};
+
+use super::rows::{fill, rows};
+use super::{back_up, restore};
+use crate::support::TestDatabase;
+
+/// Writes the checksums that the rows and the manifest of a backup have now.
+fn seal(file: &Path) {
+    let connection = Connection::open(file).unwrap();
+    let tables = texts(
+        &connection,
+        "select name from sqlite_schema where type = 'table' and name not like 'backup%' \
+         and name not like 'sqlite_%' order by name",
+    );
+    connection.execute("delete from backup_tables", []).unwrap();
+    for table in tables {
+        let (rows, checksum) = checksum(&connection, &table);
+        connection
+            .execute("insert into backup_tables values (?, ?, ?)", (&table, rows, checksum))
+            .unwrap();
+    }
+    let mut manifest = texts(
+        &connection,
+        "select format || ' ' || schema_version || ' ' || belfry_version || ' ' || created_at \
+         || char(10) from backup",
+    );
+    manifest.extend(texts(
+        &connection,
+        "select name || ' ' || rows || ' ' || checksum || char(10) from backup_tables order by 1",
+    ));
+    let checksum = hexadecimal(&Sha256::digest(manifest.concat()));
+    connection.execute("update backup set checksum = ?", [checksum]).unwrap();
+}
+
+/// The number of rows, and the sum of the SHA-256 digests of all rows modulo 2^256.
+fn checksum(connection: &Connection, table: &str) -> (i64, String) {
+    let mut select = connection.prepare(&format!("select * from {table}")).unwrap();
+    let width = select.column_count();
+    let mut rows = select.query([]).unwrap();
+    let (mut count, mut sum) = (0, [0_u8; 32]);
+    while let Some(row) = rows.next().unwrap() {
+        let mut input = Vec::new();
+        for column in 0..width {
+            match row.get_ref(column).unwrap() {
+                ValueRef::Null => input.push(0),
+                ValueRef::Integer(integer) => {
+                    input.push(1);
+                    input.extend(integer.to_be_bytes());
+                }
+                other => {
+                    let text = other.as_str().unwrap();
+                    input.push(2);
+                    input.extend((text.len() as u64).to_be_bytes());
+                    input.extend(text.as_bytes());
+                }
+            }
+        }
+        let mut carry = 0;
+        for (byte, summand) in sum.iter_mut().zip(Sha256::digest(input)).rev() {
+            let total = u16::from(*byte) + u16::from(summand) + carry;
+            *byte = total.to_be_bytes()[1];
+            carry = total >> 8;
+        }
+        count += 1;
+    }
+    (count, hexadecimal(&sum))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn texts(connection: &Connection, select: &str) -> Vec<String> {
+    let mut select = connection.prepare(select).unwrap();
+    select.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+fn change(file: &Path, sql: &str) {
+    Connection::open(file).unwrap().execute_batch(sql).unwrap();
+    seal(file);
+}
+
+/// Restores what older versions wrote, as long as the definition above does not change.
+#[tokio::test]
+async fn the_format_is_as_defined() {
+    let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());
+    fill(&source).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup");
+    let written = back_up(&source, &file).await;
+    change(&file, "update accounts set name = 'ali' || 'ce' where rowid = 1");
+    assert_ne!(*Backup::open(&file).unwrap().manifest(), written);
+    restore(&file, &target).await;
+    assert!(rows(&target).await["accounts"].iter().any(|row| row.contains("\"name\":\"alice\"")));
+}
+
+#[tokio::test]
+async fn a_backup_of_a_newer_version_is_rejected() {
+    let source = TestDatabase::sqlite();
+    fill(&source).await;
+    let folder = tempfile::tempdir().unwrap();
+    for (what, sql) in [
+        ("format", "update backup set format = 999, belfry_version = '9.8.7'"),
+        ("schema version", "update backup set schema_version = 999, belfry_version = '9.8.7'"),
+    ] {
+        let file = folder.path().join(what);
+        back_up(&source, &file).await;
+        change(&file, sql);
+        let error = Backup::open(&file).err().unwrap();
+        assert!(matches!(error, BackupError::Newer { found: 999, .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains(what) && text.contains("belfry 9.8.7"), "{text}");
+    }
+}
+
+/// Turns a backup into one of schema version 4.
+const TO_VERSION_4: &str = "\
+    drop table audit_events; drop table reserved_names; \
+    create table old_accounts as select id, name, email, password, created_at, disabled_at \
+    from accounts; drop table accounts; alter table old_accounts rename to accounts; \
+    create table old_apps as select id, client_id, secret, name, website, redirect_uris, scopes, \
+    created_at, disabled_at from apps; drop table apps; alter table old_apps rename to apps; \
+    create table old_tokens as select lookup, digest, app_id, account_id, scopes, created_at, \
+    expires_at, revoked_at from tokens; drop table tokens; \
+    alter table old_tokens rename to tokens; \
+    update backup set schema_version = 4";
+
+async fn a_backup_of_an_older_version_is_migrated(target: TestDatabase) {
+    let source = TestDatabase::sqlite();
+    fill(&source).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup");
+    back_up(&source, &file).await;
+    change(&file, TO_VERSION_4);
+    // An empty database of the newest version is no obstacle.
+    drop(target.open().await);
+
+    restore(&file, &target).await;
+
+    let (before, after) = (rows(&source).await, rows(&target).await);
+    assert_eq!(after["rulesets"], before["rulesets"]);
+    assert_eq!(after["accounts"].len(), before["accounts"].len());
+    assert!(after["accounts"].iter().all(|row| row.contains("\"role\":\"user\"")));
+    assert_eq!(after["reserved_names"].len(), 0);
+    target.open().await.ping().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_backup_of_an_older_version_is_migrated_on_sqlite() {
+    a_backup_of_an_older_version_is_migrated(TestDatabase::sqlite()).await;
+}
+
+#[tokio::test]
+async fn a_backup_of_an_older_version_is_migrated_on_postgres() {
+    if let Some(database) = TestDatabase::postgres().await {
+        a_backup_of_an_older_version_is_migrated(database).await;
+    }
+}

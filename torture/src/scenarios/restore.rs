@@ -1,0 +1,145 @@
+//! `kill -9` during a restore.
+
+use std::fs;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tempfile::TempDir;
+use test_engines::Postgres;
+
+use crate::Result;
+use crate::app::App;
+use crate::client::{Client, Request};
+use crate::node::Node;
+use crate::outcome::Run;
+
+/// The accounts of the backup, and the rules of each: some megabytes, so that a restore takes much
+/// longer than the start of its process.
+const ACCOUNTS: usize = 8;
+const RULES: usize = 20;
+const RULE_BYTES: usize = 40 * 1024;
+
+pub(crate) fn sqlite(run: &mut Run) -> Result<()> {
+    let backup = Backup::create(run)?;
+    kill_repeatedly(run, &backup, |round| Ok(["--data".to_owned(), format!("data-{round}")]))
+}
+
+pub(crate) fn postgres(run: &mut Run) -> Result<()> {
+    let backup = Backup::create(run)?;
+    let mut postgres = None;
+    kill_repeatedly(run, &backup, |_| {
+        // A server for each round, because only SQL could create another database.
+        let new = postgres.insert(Postgres::start()?);
+        Ok(["--database".to_owned(), new.url()])
+    })
+}
+
+/// A backup, and the number of rows in each of its tables.
+struct Backup {
+    dir: TempDir,
+    contents: String,
+}
+
+impl Backup {
+    /// Writes a backup of a server with some data.
+    fn create(run: &Run) -> Result<Self> {
+        let mut node = Node::start_new(run, &["--limits", "off"], "")?;
+        let app = App::register(node.address)?;
+        let rule = json!({"pattern": "x".repeat(RULE_BYTES), "actions": ["notify"]});
+        for account in 0..ACCOUNTS {
+            let user = app.add_user(node.address, &format!("user{account}"))?;
+            let client = Client::new(node.address);
+            for number in 0..RULES {
+                let path = format!("/_matrix/client/v3/pushrules/global/content/{number}");
+                client.send_successfully(&Request::put(path, &rule).with_bearer(&user.token))?;
+            }
+        }
+        node.kill()?;
+        let dir = tempfile::Builder::new().prefix("belfry-torture-").tempdir()?;
+        let file = dir.path().join("backup").display().to_string();
+        let data = node.dir().join("data").display().to_string();
+        let mut backup = Self { dir, contents: String::new() };
+        backup.contents = contents(&backup.succeed(run, &["backup", &file, "--data", &data])?)?;
+        Ok(backup)
+    }
+
+    fn command(&self, run: &Run, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&run.settings.belfry);
+        command.current_dir(self.dir.path()).args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("BELFRY_") {
+                command.env_remove(name);
+            }
+        }
+        command
+    }
+
+    fn run(&self, run: &Run, arguments: &[&str]) -> Result<Output> {
+        Ok(self.command(run, arguments).output()?)
+    }
+
+    fn succeed(&self, run: &Run, arguments: &[&str]) -> Result<String> {
+        let output = self.run(run, arguments)?;
+        if !output.status.success() {
+            let error = String::from_utf8_lossy(&output.stderr).into_owned();
+            return Err(format!("belfry {}: {error}", arguments.join(" ")).into());
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
+
+/// The rows of each table, from the output of `belfry backup` or `belfry restore`, without the audit
+/// events, of which each command adds one.
+fn contents(output: &str) -> Result<String> {
+    let tables = output.split_once(" rows (").and_then(|(_, rest)| rest.split_once(')'));
+    let (tables, _) = tables.ok_or_else(|| format!("unexpected output: {output}"))?;
+    let counts = tables.split(", ").filter(|count| !count.ends_with(" audit_events"));
+    Ok(counts.collect::<Vec<_>>().join(", "))
+}
+
+/// Kills a restore into a new database in each round, at a random time. The database must be empty,
+/// so that the restore can be repeated, or complete.
+fn kill_repeatedly(
+    run: &mut Run,
+    backup: &Backup,
+    mut new_database: impl FnMut(u32) -> Result<[String; 2]>,
+) -> Result<()> {
+    let mut longest = Duration::from_millis(100);
+    while let Some(round) = run.next_round() {
+        let [flag, value] = new_database(round)?;
+        let delay = longest.mul_f64(run.rng.f64());
+        let mut restore = backup.command(run, &["restore", "backup", &flag, &value]).spawn()?;
+        thread::sleep(delay);
+        restore.kill()?;
+        let status = restore.wait()?;
+        run.outcome.failed += u64::from(!status.success());
+
+        let file = format!("after-{round}");
+        let check = backup.run(run, &["backup", &file, &flag, &value])?;
+        let message = String::from_utf8_lossy(&check.stderr).into_owned();
+        if check.status.success() {
+            run.outcome.acknowledged += 1;
+            let found = contents(&String::from_utf8_lossy(&check.stdout))?;
+            run.outcome.check(found == backup.contents, || {
+                format!("after {delay:?} the database had {found} of {}", backup.contents)
+            });
+        } else {
+            let is_empty = message.contains("it does not exist or is empty");
+            run.outcome.check(is_empty, || format!("after {delay:?}: {message}"));
+            let start = Instant::now();
+            let restored = backup.succeed(run, &["restore", "backup", &flag, &value])?;
+            longest = longest.max(start.elapsed());
+            let found = contents(&restored)?;
+            run.outcome.check(found == backup.contents, || format!("repeated: {found}"));
+            run.outcome.acknowledged += 1;
+        }
+        // Neither exists in every round.
+        drop(fs::remove_file(backup.dir.path().join(file)));
+        drop(fs::remove_dir_all(backup.dir.path().join(value)));
+        run.end_round();
+    }
+    Ok(())
+}
