@@ -31,7 +31,17 @@ pub(crate) struct Arguments {
 }
 
 /// Adds the accounts to `data/belfry.db` and prints the template of their tokens.
-pub(crate) async fn fill(&Arguments { accounts, rules }: &Arguments) -> Result<(), Box<dyn Error>> {
+pub(crate) async fn fill(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    add_accounts(arguments).await?;
+    // `{padded}` stands for the number with ten digits.
+    println!("{}", token_text("{padded}"));
+    Ok(())
+}
+
+/// Adds the accounts to `data/belfry.db`.
+pub(crate) async fn add_accounts(
+    &Arguments { accounts, rules }: &Arguments,
+) -> Result<(), Box<dyn Error>> {
     let now = Timestamp::UNIX_EPOCH;
     let database = Database::Sqlite("data/belfry.db".into());
     let store = Arc::new(Store::open(&database, &Options::default(), now).await?);
@@ -56,8 +66,6 @@ pub(crate) async fn fill(&Arguments { accounts, rules }: &Arguments) -> Result<(
     for outcome in tasks.join_all().await {
         outcome?;
     }
-    // `{padded}` stands for the number with ten digits.
-    println!("{}", token_text("{padded}"));
     Ok(())
 }
 

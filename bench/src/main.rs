@@ -3,6 +3,7 @@
 //! A measurement prints lines of `name<TAB>value<TAB>unit`. A unit such as `times (100 or more)` or
 //! `ms (5 or less)` contains a target.
 
+mod backup;
 mod counters;
 mod evaluate;
 mod evaluation;
@@ -23,6 +24,9 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 /// Measurements of single parts of Belfry, and test data
 #[derive(Debug, Parser)]
 enum Part {
+    /// Measure backup and restore with the program `belfry` beside this one, SQLite in this directory
+    /// and the PostgreSQL of the variable `BELFRY_TEST_POSTGRES`
+    Backup(backup::Arguments),
     /// Measure the rate limit counters in memory
     Counters,
     /// Add 10,000 accounts with rules to data/belfry.db and measure an evaluation for them
@@ -39,6 +43,7 @@ enum Part {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     match Part::parse() {
+        Part::Backup(arguments) => backup::measure(&arguments).await,
         Part::Counters => counters::measure(),
         Part::Evaluate => evaluate::measure().await,
         Part::Fill(arguments) => fill::fill(&arguments).await,

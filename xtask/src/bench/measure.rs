@@ -169,7 +169,8 @@ fn run_part(bench: &Bench, part: &str) -> Result<Vec<Line>, Box<dyn Error>> {
     let mut command = Command::new(&bench.current.bench);
     command.arg(part).current_dir(dir.path()).stderr(Stdio::inherit());
     cargo::remove_inherited_variables(&mut command);
-    let postgres = if part == "store" { Some(Postgres::start_durable()?) } else { None };
+    let postgres =
+        if matches!(part, "backup" | "store") { Some(Postgres::start_durable()?) } else { None };
     if let Some(postgres) = &postgres {
         command.env("BELFRY_TEST_POSTGRES", postgres.url());
     }

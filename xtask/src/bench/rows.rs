@@ -144,6 +144,11 @@ pub(super) const ROWS: &[Row] = &[
         kind: Kind::Part("evaluation"),
         target: None,
     },
+    Row {
+        name: "backup and restore, 1,000,000 accounts with 10 rules each",
+        kind: Kind::Part("backup"),
+        target: None,
+    },
     Row { name: "idle memory", kind: Kind::IdleMemory, target: Some(Target::AtMost(25.0)) },
     Row {
         name: "start to ready, empty data",

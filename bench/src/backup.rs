@@ -1,0 +1,159 @@
+//! A backup of many accounts while others write, restored into PostgreSQL and back into SQLite: time
+//! and peak memory of each command, and whether all rows are the same at the end.
+//!
+//! Uses SQLite in the current directory, the PostgreSQL of `BELFRY_TEST_POSTGRES`, and the program
+//! `belfry` beside this one.
+
+use std::error::Error;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use belfry::store::{Backup, Database, Options, SerializedDocument, Store};
+use clap::Args;
+use jiff::Timestamp;
+use tokio::task::JoinSet;
+
+use crate::fill;
+use crate::row;
+use crate::world::World;
+
+const WRITERS: i64 = 64;
+
+/// The number of accounts.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Number of accounts
+    #[arg(default_value_t = 1_000_000)]
+    accounts: i64,
+}
+
+/// Prints the figures.
+pub(crate) async fn measure(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let accounts = arguments.accounts;
+    let postgres = std::env::var("BELFRY_TEST_POSTGRES")?;
+    fill::add_accounts(&fill::Arguments { accounts, rules: true }).await?;
+
+    let writers = Writers::start(accounts).await?;
+    let mut largest_wal = 0.0;
+    let written = measure_command(
+        &format!("backup of {accounts} accounts from SQLite while 64 clients write"),
+        &["backup", "from-sqlite"],
+        || largest_wal = f64::max(largest_wal, megabytes(Path::new("data/belfry.db-wal"))),
+    );
+    let writes = writers.stop().await;
+    written?;
+    row("writes acknowledged meanwhile", writes, "writes");
+    row("largest WAL meanwhile", format_args!("{largest_wal:.0}"), "MB");
+    let size = megabytes(Path::new("from-sqlite"));
+    row("size of the backup", format_args!("{size:.0}"), "MB");
+
+    let into_postgres = ["restore", "from-sqlite", "--database", &postgres];
+    measure_command("restore into PostgreSQL", &into_postgres, || {})?;
+    let from_postgres = ["backup", "from-postgres", "--database", &postgres];
+    measure_command("backup from PostgreSQL", &from_postgres, || {})?;
+    let into_sqlite = ["restore", "from-postgres", "--data", "moved"];
+    measure_command("restore into SQLite", &into_sqlite, || {})?;
+    measure_command("backup of the result", &["backup", "result", "--data", "moved"], || {})?;
+    row("tables that differ after both moves", differences()?, "tables (0 or less)");
+    Ok(())
+}
+
+/// The number of tables whose rows are not those of the first backup. The audit trail has one event
+/// more for each command.
+fn differences() -> Result<usize, Box<dyn Error>> {
+    let [first, last] = ["from-sqlite", "result"].map(|file| Backup::open(Path::new(file)));
+    let (first, last) = (first?, last?);
+    last.verify(&mut |_| {})?;
+    let tables = first.manifest().tables.iter().filter(|table| table.name != "audit_events");
+    Ok(tables.filter(|table| !last.manifest().tables.contains(table)).count())
+}
+
+/// Clients that change the rules of random accounts.
+struct Writers {
+    tasks: JoinSet<()>,
+    stop: Arc<AtomicBool>,
+    writes: Arc<AtomicU64>,
+}
+
+impl Writers {
+    async fn start(accounts: i64) -> Result<Self, Box<dyn Error>> {
+        let database = Database::Sqlite("data/belfry.db".into());
+        let store = Store::open(&database, &Options::default(), Timestamp::UNIX_EPOCH).await?;
+        let (stop, writes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (world, next) = (Arc::new(World::new()), Arc::new(AtomicI64::new(0)));
+        let mut tasks = JoinSet::new();
+        for _ in 0..WRITERS {
+            let (store, world, next) = (store.clone(), Arc::clone(&world), Arc::clone(&next));
+            let (stop, writes) = (Arc::clone(&stop), Arc::clone(&writes));
+            tasks.spawn(async move {
+                while !stop.load(Ordering::Relaxed) {
+                    // Spread over all accounts; no two tasks write the same one at a time.
+                    let number = next.fetch_add(7919, Ordering::Relaxed) % accounts;
+                    let read = store.rulesets_for_update(number + 1).await;
+                    let seed = usize::try_from(number).unwrap_or(0) + 1;
+                    let document = SerializedDocument::new(world.document(seed));
+                    let saved = store.save_ruleset(&read.expect("a read succeeds"), document).await;
+                    saved.expect("a write succeeds");
+                    writes.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        Ok(Self { tasks, stop, writes })
+    }
+
+    /// Stops them and returns the number of acknowledged writes.
+    async fn stop(self) -> u64 {
+        self.stop.store(true, Ordering::Relaxed);
+        self.tasks.join_all().await;
+        self.writes.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs a command of Belfry and prints its time and peak memory.
+fn measure_command(name: &str, arguments: &[&str], mut observe: impl FnMut()) -> io::Result<()> {
+    let program: PathBuf = std::env::current_exe()?.with_file_name("belfry");
+    let start = Instant::now();
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut peak = 0.0;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        peak = f64::max(peak, peak_memory(child.id()).unwrap_or_default());
+        observe();
+        thread::sleep(Duration::from_millis(5));
+    };
+    let time = start.elapsed().as_secs_f64();
+    if !status.success() {
+        let mut message = String::new();
+        child.stderr.take().map(|mut stderr| stderr.read_to_string(&mut message)).transpose()?;
+        return Err(io::Error::other(format!("belfry {}: {message}", arguments.join(" "))));
+    }
+    row(name, format_args!("{time:.1}"), "s");
+    row(&format!("peak memory, {name}"), format_args!("{peak:.0}"), "MB (100 or less)");
+    Ok(())
+}
+
+/// The peak of the resident memory of a process so far, in MB.
+fn peak_memory(process: u32) -> Option<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: f64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kibibytes * 1024.0 / 1e6)
+}
+
+/// The size of a file; 0 if there is none.
+fn megabytes(file: &Path) -> f64 {
+    let bytes = file.metadata().map_or(0, |file| file.len());
+    f64::from(u32::try_from(bytes / 1_000_000).unwrap_or(u32::MAX))
+}
