@@ -16,6 +16,7 @@ use crate::passwords::Passwords;
 use crate::rule_index::RuleIndexCache;
 use crate::store::{RuleWriter, Store, SweepOutcome};
 use crate::tokens::TokenIssuer;
+use crate::unread_responses::UnreadResponses;
 
 /// The state shared by all HTTP handlers.
 pub struct AppState {
@@ -45,6 +46,8 @@ pub struct AppState {
     pub rule_writer: RuleWriter,
     /// Threads that evaluate push rules.
     pub evaluation_pool: EvaluationPool,
+    /// Large responses that clients have not read yet.
+    pub unread_responses: UnreadResponses,
 }
 
 impl AppState {
@@ -72,6 +75,7 @@ impl AppState {
             rule_index: RuleIndexCache::new(config.store.cache_bytes / 8),
             rule_writer: RuleWriter::new(store.clone(), rule_limits),
             evaluation_pool: EvaluationPool::default(),
+            unread_responses: UnreadResponses::default(),
             database_status: Mutex::default(),
             config,
             base_url,

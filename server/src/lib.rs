@@ -25,3 +25,4 @@ pub mod serve;
 pub mod store;
 pub mod tls;
 pub mod tokens;
+pub mod unread_responses;

@@ -27,6 +27,7 @@ use crate::http::respond::json::JsonBytes;
 use crate::log_throttle::LogThrottle;
 use crate::passwords::HashQueueFull;
 use crate::store::StoreError;
+use crate::unread_responses::TooManyUnread;
 
 /// Implements conversions of errors that any endpoint can return.
 macro_rules! from_common {
@@ -154,6 +155,12 @@ impl From<EvaluationError> for CommonError {
             }
             EvaluationError::Panicked => Self::Internal,
         }
+    }
+}
+
+impl From<TooManyUnread> for CommonError {
+    fn from(_: TooManyUnread) -> Self {
+        Self::Unavailable("Read the responses to earlier requests first; then try again")
     }
 }
 

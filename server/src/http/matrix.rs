@@ -58,5 +58,6 @@ pub(super) async fn account_data(
         return Err(MatrixError::OtherUser);
     }
     let rulesets = state.store.rulesets(requester.account).await?;
-    Ok(JsonBytes(rulesets.response(User::new(&user_id))).into_response())
+    let response = rulesets.response(User::new(&user_id));
+    Ok(JsonBytes(state.unread_responses.count(requester.account, response)?).into_response())
 }

@@ -16,6 +16,7 @@ use crate::http::respond::json::Json;
 use crate::passwords::HashQueueFull;
 use crate::store::{RuleWriteError, StoreError};
 use crate::tokens::IssueError;
+use crate::unread_responses::TooManyUnread;
 
 /// An error of the push rules or of the other endpoints for Matrix clients.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -179,4 +180,6 @@ impl From<IssueError> for MatrixError {
     }
 }
 
-from_common!(MatrixError from EvaluationError, StoreError, HashQueueFull, LimitExceeded);
+from_common!(
+    MatrixError from EvaluationError, StoreError, HashQueueFull, LimitExceeded, TooManyUnread
+);

@@ -36,5 +36,6 @@ pub(crate) async fn explain(
     };
     let (explanation, exceeds_work_limit) = slot.run(explain).await?;
     state.metrics.evaluation_work_exceeded.inc_by(exceeds_work_limit.into());
-    Ok(JsonBytes(explanation.into()).into_response())
+    let explanation = state.unread_responses.count(requester.account, explanation.into())?;
+    Ok(JsonBytes(explanation).into_response())
 }

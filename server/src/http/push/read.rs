@@ -5,67 +5,77 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::response::{IntoResponse, Response};
+use belfry_core::json::to_bytes;
 use belfry_core::rules::{Document, RuleAccess, RuleScope, RulesetsResponse, User};
+use bytes::Bytes;
+use serde::Serialize;
 use serde_json::json;
 
 use super::path::{FixedPath, KindPath, RulePath, RulesetPath};
 use crate::app::AppState;
 use crate::http::error::MatrixError;
 use crate::http::extract::requester::Requester;
-use crate::http::respond::json::{Json, JsonBytes};
+use crate::http::respond::json::JsonBytes;
 use crate::store::StoredRulesets;
+use crate::unread_responses::UnreadResponses;
 
 /// `GET …/pushrules/`
-pub(crate) async fn get_all_rulesets(rules: UserRules<FixedPath>) -> JsonBytes {
-    JsonBytes(rules.rulesets.response(rules.user()))
+pub(crate) async fn get_all_rulesets(
+    rules: UserRules<FixedPath>,
+) -> Result<JsonBytes, MatrixError> {
+    rules.respond_with(rules.rulesets.response(rules.user()))
 }
 
 /// `GET …/pushrules/device/`
-pub(crate) async fn get_device_rulesets(rules: UserRules<FixedPath>) -> Response {
-    Json(&RulesetsResponse::new(rules.rulesets.documents(), rules.user()).device).into_response()
+pub(crate) async fn get_device_rulesets(
+    rules: UserRules<FixedPath>,
+) -> Result<JsonBytes, MatrixError> {
+    rules.respond(RulesetsResponse::new(rules.rulesets.documents(), rules.user()).device)
 }
 
 /// `GET …/pushrules/{scope}/`
-pub(crate) async fn get_ruleset(rules: UserRules<RulesetPath>) -> Response {
-    Json(rules.document(&rules.path.0).ruleset(rules.user())).into_response()
+pub(crate) async fn get_ruleset(rules: UserRules<RulesetPath>) -> Result<JsonBytes, MatrixError> {
+    rules.respond(rules.document(&rules.path.0).ruleset(rules.user()))
 }
 
 /// `GET …/pushrules/{scope}/{kind}/`
-pub(crate) async fn get_rules_of_kind(rules: UserRules<KindPath>) -> Response {
+pub(crate) async fn get_rules_of_kind(
+    rules: UserRules<KindPath>,
+) -> Result<JsonBytes, MatrixError> {
     let KindPath(scope, kind) = &rules.path;
-    Json(rules.document(scope).rules(*kind, rules.user())).into_response()
+    rules.respond(rules.document(scope).rules(*kind, rules.user()))
 }
 
 /// `GET …/pushrules/{scope}/{kind}/{rule_id}`
-pub(crate) async fn get_rule(rules: UserRules<RulePath>) -> Result<Response, MatrixError> {
+pub(crate) async fn get_rule(rules: UserRules<RulePath>) -> Result<JsonBytes, MatrixError> {
     let RulePath(path) = &rules.path;
-    let document = rules.document(&path.scope);
-    Ok(Json(document.rule(path.kind, &path.id, rules.user())?).into_response())
+    rules.respond(rules.document(&path.scope).rule(path.kind, &path.id, rules.user())?)
 }
 
 /// `GET …/pushrules/{scope}/{kind}/{rule_id}/enabled`
-pub(crate) async fn get_rule_enabled(rules: UserRules<RulePath>) -> Result<Response, MatrixError> {
+pub(crate) async fn get_rule_enabled(rules: UserRules<RulePath>) -> Result<JsonBytes, MatrixError> {
     let RulePath(path) = &rules.path;
     let document = rules.document(&path.scope);
     let rule = document.rule(path.kind, &path.id, rules.user())?;
-    Ok(Json(json!({ "enabled": rule.enabled })).into_response())
+    rules.respond(json!({ "enabled": rule.enabled }))
 }
 
 /// `GET …/pushrules/{scope}/{kind}/{rule_id}/actions`
-pub(crate) async fn get_rule_actions(rules: UserRules<RulePath>) -> Result<Response, MatrixError> {
+pub(crate) async fn get_rule_actions(rules: UserRules<RulePath>) -> Result<JsonBytes, MatrixError> {
     let RulePath(path) = &rules.path;
     let document = rules.document(&path.scope);
     let rule = document.rule(path.kind, &path.id, rules.user())?;
-    Ok(Json(json!({ "actions": rule.actions })).into_response())
+    rules.respond(json!({ "actions": rule.actions }))
 }
 
 /// The rules of the user that a request acts for, and the path of the request. The extractor
 /// rejects tokens that may not read rules.
 pub(crate) struct UserRules<P> {
     path: P,
+    account: i64,
     user_id: String,
     rulesets: StoredRulesets,
+    unread: UnreadResponses,
 }
 
 impl<P> FromRequestParts<Arc<AppState>> for UserRules<P>
@@ -82,13 +92,24 @@ where
         let path = P::from_request_parts(parts, state).await?;
         requester.require(RuleAccess::Read)?;
         let rulesets = state.store.rulesets(requester.account).await?;
-        Ok(Self { path, user_id: requester.user_id(state), rulesets })
+        let (account, user_id) = (requester.account, requester.user_id(state));
+        Ok(Self { path, account, user_id, rulesets, unread: state.unread_responses.clone() })
     }
 }
 
 impl<P> UserRules<P> {
     fn user(&self) -> User<'_> {
         User::new(&self.user_id)
+    }
+
+    /// Responds with a value as JSON.
+    fn respond(&self, value: impl Serialize) -> Result<JsonBytes, MatrixError> {
+        self.respond_with(to_bytes(&value).into())
+    }
+
+    /// Responds with serialised JSON, unless the account has too many unread responses.
+    fn respond_with(&self, json: Bytes) -> Result<JsonBytes, MatrixError> {
+        Ok(JsonBytes(self.unread.count(self.account, json)?))
     }
 
     fn document(&self, scope: &RuleScope) -> Cow<'_, Document> {

@@ -1,11 +1,14 @@
 //! Limits on the number and size of rules, and on the size of bodies.
 
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
 use belfry::config::LimitMode;
+use belfry::http::Peer;
 use serde_json::json;
 
 use super::{minimal_rule, pushrules};
 use crate::support::Service;
-use crate::support::service::config;
+use crate::support::service::{config, peer};
 
 async fn service_with_limits(max_rules: usize, max_bytes: usize, max_body_bytes: usize) -> Service {
     Service::with(config(|config| {
@@ -165,4 +168,42 @@ async fn the_size_of_a_body_is_limited() {
     }
     let fits = alice.send(&format!("PUT {}", pushrules("global/room/a")), body(1000)).await;
     assert_eq!(fits.status, 200, "{fits:?}");
+}
+
+/// Otherwise an account could fill the memory with responses that it does not read.
+#[tokio::test]
+async fn the_size_of_the_unread_responses_of_an_account_is_limited() {
+    let service = service_with_limits(1000, 1 << 20, 1 << 16).await;
+    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    let large = json!({ "actions": [], "pattern": "x".repeat(60_000) });
+    for client in [&alice, &bob] {
+        for id in 0..16 {
+            client.put_ok(&format!("global/content/{id}"), &large).await;
+        }
+    }
+    // The body of the response is not read until it is dropped.
+    let get = async |token: &str, path: &str| {
+        let request = Request::get(path).header("authorization", format!("Bearer {token}"));
+        let request = request.body(Body::empty()).unwrap();
+        service.http.respond(Peer(peer([192, 0, 2, 1])), request).await
+    };
+    let account_data =
+        "/_matrix/client/v3/user/@alice:ring.example/account_data/m.push_rules".to_owned();
+    for path in [pushrules(""), pushrules("global/"), pushrules("global/content/"), account_data] {
+        let mut unread = Vec::new();
+        let rejected = loop {
+            let response = get(alice.token(), &path).await;
+            if response.status() != StatusCode::OK {
+                break response;
+            }
+            unread.push(response);
+        };
+        assert_eq!(unread.len(), 8, "{path}");
+        assert_eq!(rejected.status(), StatusCode::SERVICE_UNAVAILABLE, "{path}");
+        let rule = get(alice.token(), &pushrules("global/content/1")).await;
+        assert_eq!(rule.status(), StatusCode::OK, "a small response");
+        assert_eq!(get(bob.token(), &pushrules("")).await.status(), StatusCode::OK);
+        drop(unread);
+        assert_eq!(get(alice.token(), &path).await.status(), StatusCode::OK, "{path}");
+    }
 }

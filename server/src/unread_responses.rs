@@ -1,0 +1,108 @@
+//! The memory of large responses that clients have not read yet, bounded per account.
+//!
+//! A response stays in memory until it is sent, and an HTTP/2 client decides when that is. Without a
+//! bound, an account could request its rules as often as its rate limits allow and read nothing.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+/// Responses up to this size are not counted: rate limits bound their number.
+const MIN_COUNTED: usize = 64 * 1024;
+
+/// The maximum size of the unread responses of an account, unless there is only one.
+const MAX_PER_ACCOUNT: usize = 8 * 1024 * 1024;
+
+/// The size of the large responses of each account that have not been sent yet.
+#[derive(Debug, Clone, Default)]
+pub struct UnreadResponses(Arc<Mutex<HashMap<i64, usize>>>);
+
+/// The account has too many unread responses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many responses have not been read")]
+pub struct TooManyUnread;
+
+impl UnreadResponses {
+    /// Counts a response for an account until its bytes are dropped, which is when they are sent or
+    /// the connection is closed.
+    pub fn count(&self, account: i64, response: Bytes) -> Result<Bytes, TooManyUnread> {
+        if response.len() <= MIN_COUNTED {
+            return Ok(response);
+        }
+        let mut accounts = self.lock();
+        let unread = accounts.entry(account).or_default();
+        if *unread > 0 && *unread + response.len() > MAX_PER_ACCOUNT {
+            return Err(TooManyUnread);
+        }
+        *unread += response.len();
+        drop(accounts);
+        Ok(Bytes::from_owner(Counted { response, account, responses: self.clone() }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<i64, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The bytes of a response that is counted.
+struct Counted {
+    response: Bytes,
+    account: i64,
+    responses: UnreadResponses,
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.response
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut accounts = self.responses.lock();
+        if let Some(unread) = accounts.get_mut(&self.account) {
+            *unread -= self.response.len();
+            if *unread == 0 {
+                accounts.remove(&self.account);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(bytes: usize) -> Bytes {
+        vec![b'x'; bytes].into()
+    }
+
+    #[test]
+    fn responses_count_until_the_last_part_is_dropped() {
+        let unread = UnreadResponses::default();
+        let mebibyte = || unread.count(7, response(1024 * 1024));
+        let mut all: Vec<Bytes> = std::iter::from_fn(|| mebibyte().ok()).collect();
+        assert_eq!(all.len(), 8);
+        assert_eq!(mebibyte(), Err(TooManyUnread));
+        assert!(unread.count(8, response(1024 * 1024)).is_ok(), "another account");
+        assert!(unread.count(7, response(MIN_COUNTED)).is_ok(), "a small response");
+
+        let part = all.pop().unwrap().slice(10..20);
+        assert_eq!(mebibyte(), Err(TooManyUnread));
+        drop(part);
+        assert!(mebibyte().is_ok());
+        drop(all);
+        assert!(unread.lock().is_empty(), "accounts without unread responses use no memory");
+    }
+
+    #[test]
+    fn a_single_response_may_have_any_size() {
+        let unread = UnreadResponses::default();
+        let large = unread.count(7, response(2 * MAX_PER_ACCOUNT)).unwrap();
+        assert_eq!(large.len(), 2 * MAX_PER_ACCOUNT);
+        assert_eq!(unread.count(7, response(MIN_COUNTED + 1)), Err(TooManyUnread));
+        drop(large);
+        assert!(unread.count(7, response(MIN_COUNTED + 1)).is_ok());
+    }
+}
