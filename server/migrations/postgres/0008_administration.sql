@@ -13,10 +13,14 @@ create index accounts_admins on accounts (id) where role = 'admin';
 alter table apps add column previous_secret text;
 alter table apps add column previous_secret_until bigint;
 
--- Accounts by the beginning of their name or e-mail address.
-create index accounts_by_name on accounts (name text_pattern_ops);
-create index accounts_by_email on accounts (email text_pattern_ops) where email is not null;
-create index accounts_by_unverified_email on accounts (unverified_email text_pattern_ops)
+-- Names and e-mail addresses are ordered by bytes, as in SQLite, so that their indexes find those
+-- with a given beginning.
+alter table accounts
+    alter column name type text collate "C",
+    alter column email type text collate "C",
+    alter column unverified_email type text collate "C";
+alter table reserved_names alter column name type text collate "C";
+create index accounts_by_unverified_email on accounts (unverified_email)
     where unverified_email is not null;
 
 -- Rows that transactions lock so that they run one after the other. A missing row is inserted.

@@ -13,11 +13,7 @@ create index accounts_admins on accounts (id) where role = 'admin';
 alter table apps add column previous_secret text;
 alter table apps add column previous_secret_until bigint;
 
--- Accounts by the beginning of their name or e-mail address. `like` uses only indexes that ignore
--- case.
-create index accounts_by_name on accounts (name collate nocase);
-create index accounts_by_email on accounts (email collate nocase) where email is not null;
-create index accounts_by_unverified_email on accounts (unverified_email collate nocase)
+create index accounts_by_unverified_email on accounts (unverified_email)
     where unverified_email is not null;
 
 -- Rows that transactions lock so that they run one after the other. A missing row is inserted.

@@ -7,25 +7,32 @@ use super::accounts::{Account, select};
 use super::engine::{Statement, Value};
 use super::{Store, StoreError};
 
-/// The statement that finds accounts by an indexed condition and then by the other criteria. The
-/// parameters of the condition begin with `$6`.
+/// The statement that finds accounts by a condition with an index. With another index than that of
+/// the ids, `+id` has the same value as `id` but no index, and the accounts that are found are
+/// sorted.
 macro_rules! find {
-    ($page:expr, $condition:literal) => {
+    ($page:expr, by $id:literal, $condition:literal) => {
         match $page.start {
-            PageStart::Highest => find_in_order!($condition, "order by id desc limit $5"),
-            PageStart::Lowest => find_in_order!($condition, "order by id limit $5"),
+            PageStart::Highest => find_in_order!($id, $condition, " desc"),
+            PageStart::Lowest => find_in_order!($id, $condition, ""),
         }
     };
 }
 
 macro_rules! find_in_order {
-    ($condition:literal, $order:literal) => {
+    ($id:literal, $condition:literal, $direction:literal) => {
         select!(concat!(
             "where ",
             $condition,
-            " and id < $1 and id > $2 and (cast($3 as text) is null or role = cast($3 as text)) \
-             and (cast($4 as bigint) = 0 or disabled_at is not null) ",
-            $order
+            " and (cast($3 as text) is null or role = cast($3 as text)) \
+             and (cast($4 as bigint) = 0 or disabled_at is not null) and ",
+            $id,
+            " < $1 and ",
+            $id,
+            " > $2 order by ",
+            $id,
+            $direction,
+            " limit $5"
         ))
     };
 }
@@ -56,42 +63,81 @@ fn statement(filter: &AccountFilter, page: &Page) -> Statement {
     ];
     let sql = match (&filter.name, &filter.email) {
         (Some(name), Some(email)) => {
-            values.extend([beginning(name), beginning(email)]);
+            values.extend(beginning(name));
+            values.extend(beginning(email));
             find!(
                 page,
-                "id in (select id from accounts where name like $6 escape '\\') \
-                 and id in (select id from accounts where email like $7 escape '\\' \
-                 union select id from accounts where unverified_email like $7 escape '\\')"
+                by "+id",
+                "name >= $6 and name < $7 and (email >= $8 and email < $9 \
+                 or unverified_email >= $8 and unverified_email < $9)"
             )
         }
         (Some(name), None) => {
-            values.push(beginning(name));
-            find!(page, "id in (select id from accounts where name like $6 escape '\\')")
+            values.extend(beginning(name));
+            find!(page, by "+id", "name >= $6 and name < $7")
         }
         (None, Some(email)) => {
-            values.push(beginning(email));
+            values.extend(beginning(email));
             find!(
                 page,
-                "id in (select id from accounts where email like $6 escape '\\' \
-                 union select id from accounts where unverified_email like $6 escape '\\')"
+                by "+id",
+                "(email >= $6 and email < $7 \
+                 or unverified_email >= $6 and unverified_email < $7)"
             )
         }
-        (None, None) if filter.only_disabled => find!(page, "disabled_at is not null"),
-        (None, None) if filter.role == Some(Role::Admin) => find!(page, "role = 'admin'"),
-        (None, None) => find!(page, "true"),
+        (None, None) if filter.only_disabled => find!(page, by "id", "disabled_at is not null"),
+        (None, None) if filter.role == Some(Role::Admin) => find!(page, by "id", "role = 'admin'"),
+        (None, None) => find!(page, by "id", "true"),
     };
     Statement { sql, values }
 }
 
-/// The pattern of texts with this beginning.
-fn beginning(text: &str) -> Value {
-    let mut pattern = String::with_capacity(text.len() + 1);
-    for character in text.chars() {
-        if matches!(character, '%' | '_' | '\\') {
-            pattern.push('\\');
+/// The texts with this beginning are not less than the first text, and less than the second.
+fn beginning(text: &str) -> [Value; 2] {
+    [text.into(), format!("{text}{}", char::MAX).into()]
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::{Connection, params_from_iter};
+
+    use super::*;
+    use crate::store::migrations::SchemaPolicy;
+
+    /// The plan of a query on an empty database.
+    fn plan(filter: &AccountFilter, start: PageStart) -> String {
+        let connection = Connection::open_in_memory().unwrap();
+        for migration in SchemaPolicy::Migrate.pending("test", 0).unwrap() {
+            connection.execute_batch(migration.sqlite).unwrap();
         }
-        pattern.push(character);
+        let page = Page { below: Some(9), above: None, start, limit: 100 };
+        let Statement { sql, values } = statement(filter, &page);
+        let mut explain = connection.prepare(&format!("explain query plan {sql}")).unwrap();
+        let steps = explain.query_map(params_from_iter(values), |row| row.get::<_, String>(3));
+        steps.unwrap().map(|step| step.unwrap()).collect::<Vec<_>>().join("; ")
     }
-    pattern.push('%');
-    pattern.into()
+
+    #[test]
+    fn every_list_of_accounts_has_an_index() {
+        let all = AccountFilter::default();
+        let text = |text: &str| Some(text.to_owned());
+        for (filter, index) in [
+            (all.clone(), "(id>? AND id<?)"),
+            (AccountFilter { role: Some(Role::User), ..all.clone() }, "(id>? AND id<?)"),
+            (AccountFilter { role: Some(Role::Admin), ..all.clone() }, "accounts_admins"),
+            (AccountFilter { only_disabled: true, ..all.clone() }, "accounts_disabled"),
+            (AccountFilter { name: text("a"), ..all.clone() }, "(name>? AND name<?)"),
+            (AccountFilter { email: text("a"), ..all.clone() }, "(email>? AND email<?)"),
+            (
+                AccountFilter { email: text("a"), ..all.clone() },
+                "(unverified_email>? AND unverified_email<?)",
+            ),
+            (AccountFilter { name: text("a"), email: text("b"), ..all }, "(name>? AND name<?)"),
+        ] {
+            for start in [PageStart::Highest, PageStart::Lowest] {
+                let plan = plan(&filter, start);
+                assert!(plan.contains(index) && !plan.contains("SCAN"), "{filter:?}: {plan}");
+            }
+        }
+    }
 }

@@ -6,8 +6,9 @@ use crate::store::StoreError;
 use crate::store::migrations::{MIGRATIONS, Migration};
 
 /// Tables that a backup does not contain. Authorization requests wait for a browser for an hour at
-/// most, and a restored database must not trust the clock of the last sweep.
-const VOLATILE: [&str; 2] = ["requests", "sweeps"];
+/// most, a restored database must not trust the clock of the last sweep, and rows that are only
+/// locked have no content.
+const VOLATILE: [&str; 3] = ["locks", "requests", "sweeps"];
 
 /// A schema version. Its tables are read from the migrations, so that a new table or column is part
 /// of backups without being listed anywhere.
