@@ -7,6 +7,7 @@ alter table accounts add column role text not null default 'user';
 alter table accounts add column signed_in_at bigint;
 
 create index accounts_disabled on accounts (id) where disabled_at is not null;
+create index accounts_disabled_by_name on accounts (name) where disabled_at is not null;
 create index accounts_admins on accounts (id) where role = 'admin';
 
 -- The client secret before the last rotation, and until when it is accepted.

@@ -26,6 +26,10 @@ use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
 use super::migrations;
 use super::{Access, Options, SecretUrl, StoreError};
 
+/// Minimum timeout of statements if the database is only read: the filter of a list may have to read
+/// a large table.
+const LIST_TIMEOUT: Duration = Duration::from_mins(1);
+
 /// A PostgreSQL database.
 pub(super) struct Postgres {
     connections: Connections,
@@ -56,8 +60,13 @@ impl Postgres {
                 other => other,
             })?;
 
-        connections::set_server_timeouts(&mut config, options.timeout);
-        let connections = Connections::new(&config, tls.clone(), options).map_err(failed)?;
+        let timeout = match options.access {
+            Access::ReadWrite => options.timeout,
+            Access::Read => options.timeout.max(LIST_TIMEOUT),
+        };
+        connections::set_server_timeouts(&mut config, timeout);
+        let connections = Connections::new(&config, tls.clone(), &Options { timeout, ..*options })
+            .map_err(failed)?;
         let node_id = Arc::new(listen::NodeId::new());
         if options.access == Access::Read {
             return Ok(Self { connections, cache, node_id, _listener: None });

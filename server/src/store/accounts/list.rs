@@ -19,6 +19,24 @@ pub struct AccountListFilter {
     pub email: Option<String>,
 }
 
+/// The statement of a page of the accounts that meet a condition for which there is an index.
+macro_rules! page {
+    ($condition:literal) => {
+        select!(concat!(
+            "where ",
+            $condition,
+            " and name > $1 \
+             and (cast($3 as text) is null \
+             or case when disabled_at is null then 'active' else 'disabled' end = $3) \
+             and (cast($4 as text) is null or role = $4) \
+             and (cast($5 as text) is null or substr(name, 1, length(cast($5 as text))) = $5) \
+             and (cast($6 as text) is null or replace(email, $6, '') <> email \
+             or replace(unverified_email, $6, '') <> unverified_email) \
+             order by name limit $2"
+        ))
+    };
+}
+
 impl Store {
     /// A page of accounts with names after `after`, in order of name.
     pub async fn accounts(
@@ -30,27 +48,20 @@ impl Store {
         let email = filter.email.as_ref().filter(|email| !email.is_empty());
         // Addresses are stored in lower case.
         let email = email.map(|email| email.to_lowercase());
-        let page = sql(
-            select!(
-                "where name > $1 \
-                 and (cast($3 as text) is null \
-                 or case when disabled_at is null then 'active' else 'disabled' end = $3) \
-                 and (cast($4 as text) is null or role = $4) \
-                 and (cast($5 as text) is null \
-                 or substr(name, 1, length(cast($5 as text))) = $5) \
-                 and (cast($6 as text) is null or replace(email, $6, '') <> email \
-                 or replace(unverified_email, $6, '') <> unverified_email) \
-                 order by name limit $2"
-            ),
-            [
-                after.into(),
-                limit.into(),
-                filter.state.into(),
-                filter.role.into(),
-                filter.name_prefix.as_deref().into(),
-                email.into(),
-            ],
-        );
-        self.read_all(page).await
+        // The few disabled accounts and admins are not searched among all accounts.
+        let page = match (filter.state, filter.role) {
+            (_, Some(Role::Admin)) => page!("id in (select id from accounts where role = 'admin')"),
+            (Some(State::Disabled), _) => page!("disabled_at is not null"),
+            _ => page!("true"),
+        };
+        let values = [
+            after.into(),
+            limit.into(),
+            filter.state.into(),
+            filter.role.into(),
+            filter.name_prefix.as_deref().into(),
+            email.into(),
+        ];
+        self.read_all(sql(page, values)).await
     }
 }
