@@ -97,11 +97,14 @@ impl NewFile {
     }
 }
 
-/// Removes what killed backups have left in the directory: files that no process has locked.
+/// Removes what killed backups have left in the directory: files that no process has locked. Others
+/// may write to the directory, and opening their named pipe would wait forever, so that only regular
+/// files are opened.
 fn remove_leftovers(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let has_prefix = entry.file_name().to_string_lossy().starts_with(PREFIX);
-        if has_prefix && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+        let is_candidate = entry.file_name().to_string_lossy().starts_with(PREFIX)
+            && entry.file_type().is_ok_and(|kind| kind.is_file());
+        if is_candidate && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
             drop(fs::remove_file(entry.path()));
         }
     }

@@ -243,6 +243,19 @@ async fn an_existing_file_is_overwritten_only_on_demand() {
     assert_eq!(names, ["backup"], "nothing else is left");
 }
 
+/// Others may write to the directory. A named pipe in place of the link would never be opened.
+#[tokio::test]
+async fn a_link_with_the_name_of_a_killed_backup_is_not_followed() {
+    let source = TestDatabase::sqlite();
+    fill(&source).await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("target"), "precious").unwrap();
+    std::os::unix::fs::symlink(path("target"), path(".belfry-backup-a1b2c3")).unwrap();
+    back_up(&source, &path("backup")).await;
+    assert!(path(".belfry-backup-a1b2c3").is_symlink());
+}
+
 #[tokio::test]
 async fn the_database_itself_is_not_overwritten() {
     let source = TestDatabase::sqlite();
