@@ -22,6 +22,8 @@ mod grants;
 mod invalidation;
 mod migrations;
 mod postgres;
+#[cfg(feature = "test-support")]
+mod recording;
 mod requests;
 mod retention;
 mod rule_writes;
@@ -58,6 +60,8 @@ pub use self::database::{Database, SecretUrl};
 pub use self::deletion::{AccountDeletion, DeletedRows};
 use self::engine::{Batch, CheckedEngine, Engine, FromRow, Row, Rows, Statement, Value};
 pub use self::migrations::SchemaPolicy;
+#[cfg(feature = "test-support")]
+pub use self::recording::{RecordedBatch, RecordedStatement};
 pub use self::requests::StoredRequest;
 pub use self::retention::{RetentionSettings, SweepOutcome};
 pub use self::rule_writes::{RuleWriteError, RuleWriter};
@@ -149,14 +153,17 @@ pub enum StoreError {
     },
     /// The database was created by a newer version.
     #[error(
-        "the database {database} has schema version {found}, this belfry supports {known}: \
-         run the newer belfry again, or restore a backup from before the upgrade"
+        "the database {database} has schema version {found}, which is compatible with \
+         {compatible_from} and later, but this belfry supports {known}: run the newer belfry \
+         again, or restore a backup from before the upgrade"
     )]
     Newer {
         /// Path or URL, without the password.
         database: String,
         /// The database's schema version.
         found: i64,
+        /// The oldest schema version that is compatible with it.
+        compatible_from: i64,
         /// The newest schema version that this binary supports.
         known: i64,
     },
@@ -247,6 +254,14 @@ impl Store {
         };
         let engine = Arc::new(CheckedEngine::new(engine));
         Ok(Self { engine, cache, entries: Arc::default() })
+    }
+
+    /// Reads the certificates that the URL of a database names, without connecting.
+    pub fn check_certificates(database: &Database) -> Result<(), StoreError> {
+        match database {
+            Database::Sqlite(_) => Ok(()),
+            Database::Postgres(url) => postgres::read_certificates(url).map(drop),
+        }
     }
 
     /// Number of failed reads and writes.

@@ -1,8 +1,9 @@
 //! A private PostgreSQL.
 
+use std::fs::Permissions;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -23,9 +24,12 @@ pub struct Postgres {
     dir: TempDir,
     program: PathBuf,
     port: u16,
-    durable: bool,
+    settings: Vec<String>,
     user: Option<UserIds>,
 }
+
+/// Faster, because commits do not wait for the disk.
+const NOT_DURABLE: [&str; 2] = ["fsync=off", "full_page_writes=off"];
 
 impl Postgres {
     /// Starts PostgreSQL for tests: faster, because commits do not wait for the disk.
@@ -33,7 +37,16 @@ impl Postgres {
     /// # Errors
     /// [`EngineError::Missing`] if it is not installed; otherwise the reason, with its log.
     pub fn start() -> Result<Self, EngineError> {
-        Self::start_as(false)
+        Self::start_with(&[], &[])
+    }
+
+    /// Starts PostgreSQL for tests with these files in its data directory, which only the server
+    /// can read, and these settings (`name=value`).
+    ///
+    /// # Errors
+    /// As [`Postgres::start`].
+    pub fn start_with(files: &[(&str, &str)], settings: &[&str]) -> Result<Self, EngineError> {
+        Self::start_as(files, &[&NOT_DURABLE, settings].concat())
     }
 
     /// Starts PostgreSQL for measurements: commits wait for the disk.
@@ -41,10 +54,10 @@ impl Postgres {
     /// # Errors
     /// As [`Postgres::start`].
     pub fn start_durable() -> Result<Self, EngineError> {
-        Self::start_as(true)
+        Self::start_as(&[], &[])
     }
 
-    fn start_as(durable: bool) -> Result<Self, EngineError> {
+    fn start_as(files: &[(&str, &str)], settings: &[&str]) -> Result<Self, EngineError> {
         // The entry in PATH may be a symbolic link; `initdb` is next to its target.
         let program = find_program(&["postgres"])?.canonicalize()?;
         let dir = temp_dir("postgres")?;
@@ -52,8 +65,12 @@ impl Postgres {
         if let Some(user) = user {
             chown(dir.path(), Some(user.uid), Some(user.gid))?;
         }
-        let mut postgres = Self { group: None, dir, program, port: free_port()?, durable, user };
+        let settings = settings.iter().map(|&setting| setting.to_owned()).collect();
+        let mut postgres = Self { group: None, dir, program, port: free_port()?, settings, user };
         postgres.initialise()?;
+        for (name, content) in files {
+            postgres.write_file(name, content)?;
+        }
         postgres.restart()?;
         Ok(postgres)
     }
@@ -69,6 +86,16 @@ impl Postgres {
         }
         let log = std::fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
         Err(EngineError::Failed { name: "initdb".into(), reason: status.to_string(), log })
+    }
+
+    fn write_file(&self, name: &str, content: &str) -> io::Result<()> {
+        let path = self.dir.path().join("data").join(name);
+        std::fs::write(&path, content)?;
+        std::fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        match self.user {
+            Some(user) => chown(&path, Some(user.uid), Some(user.gid)),
+            None => Ok(()),
+        }
     }
 
     /// Returns the URL of the superuser: `postgres://…`.
@@ -136,8 +163,8 @@ impl Postgres {
         let mut command = Command::new(&self.program);
         command.args(["-D", "data", "-h", "127.0.0.1", "-p", &self.port.to_string(), "-k"]);
         command.arg(self.dir.path()).args(["-c", "max_connections=300"]);
-        if !self.durable {
-            command.args(["-c", "fsync=off", "-c", "full_page_writes=off"]);
+        for setting in &self.settings {
+            command.args(["-c", setting]);
         }
         // "Immediate" shutdown: the data is deleted with the directory.
         let remove = Some(self.dir.path().to_owned());

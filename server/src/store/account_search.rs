@@ -102,12 +102,12 @@ mod tests {
     use rusqlite::{Connection, params_from_iter};
 
     use super::*;
-    use crate::store::migrations::SchemaPolicy;
+    use crate::store::migrations::{SchemaPolicy, SchemaVersion};
 
     /// The plan of a query on an empty database.
     fn plan(filter: &AccountFilter, start: PageStart) -> String {
         let connection = Connection::open_in_memory().unwrap();
-        for migration in SchemaPolicy::Migrate.pending("test", 0).unwrap() {
+        for migration in SchemaPolicy::Migrate.pending("test", SchemaVersion::NONE).unwrap() {
             connection.execute_batch(migration.sqlite).unwrap();
         }
         let page = Page { below: Some(9), above: None, start, limit: 100 };

@@ -1,13 +1,15 @@
 //! The location of a database, and URLs that may contain a password.
 
+mod postgres_url;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::Deserialize;
-use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode};
 use url::Url;
+
+pub(crate) use self::postgres_url::{PostgresUrl, TlsParameters, Verification, describe};
 
 /// The engine and location of a database.
 #[derive(Debug, Clone)]
@@ -53,6 +55,16 @@ impl SecretUrl {
         self.0.scheme()
     }
 
+    /// The parameters of a PostgreSQL connection.
+    pub(crate) fn to_postgres(&self) -> Result<PostgresUrl, String> {
+        PostgresUrl::parse(&self.0)
+    }
+
+    /// The file with the private key of this client, if there is one.
+    pub(crate) fn client_key(&self) -> Option<PathBuf> {
+        Some(self.to_postgres().ok()?.tls?.client?.key)
+    }
+
     /// Whether it contains a password.
     pub(crate) fn has_password(&self) -> bool {
         self.0.password().is_some() || self.0.query_pairs().any(|(key, _)| key == "password")
@@ -62,10 +74,9 @@ impl SecretUrl {
     pub(crate) fn is_clear_text(&self, is_local: fn(&str) -> bool) -> bool {
         match self.scheme() {
             "redis" => self.0.host_str().is_some_and(|host| !is_local(host)),
-            "postgres" | "postgresql" => self.reveal().parse().is_ok_and(|config: Config| {
-                let leaves = |host: &Host| matches!(host, Host::Tcp(name) if !is_local(name));
-                config.get_ssl_mode() != SslMode::Require && config.get_hosts().iter().any(leaves)
-            }),
+            "postgres" | "postgresql" => {
+                self.to_postgres().is_ok_and(|url| url.is_clear_text(is_local))
+            }
             _ => false,
         }
     }

@@ -40,11 +40,26 @@ pub(crate) struct CheckedEngine {
     pub(crate) failures: Counter,
     /// The time of the last write; `None` before the first one and after one that failed.
     last_write: Mutex<Option<Instant>>,
+    #[cfg(feature = "test-support")]
+    pub(crate) observer: std::sync::OnceLock<Box<dyn Observer>>,
+}
+
+/// Receives the statements that succeeded, with their rows.
+#[cfg(feature = "test-support")]
+pub(crate) trait Observer: Send + Sync {
+    fn read(&self, statement: &Statement, rows: &Rows);
+    fn write(&self, statements: &[Statement], rows: &[Rows]);
 }
 
 impl CheckedEngine {
     pub(crate) fn new(engine: Box<dyn Engine>) -> Self {
-        Self { engine, failures: Counter::default(), last_write: Mutex::new(None) }
+        Self {
+            engine,
+            failures: Counter::default(),
+            last_write: Mutex::new(None),
+            #[cfg(feature = "test-support")]
+            observer: std::sync::OnceLock::new(),
+        }
     }
 
     /// Runs a read. With a NUL in a parameter it finds no rows.
@@ -52,9 +67,16 @@ impl CheckedEngine {
         if statement.has_nul() {
             return Ok(Rows::new());
         }
-        self.engine.read(statement).await.inspect_err(|_| {
+        #[cfg(feature = "test-support")]
+        let observed = self.observer.get().map(|observer| (observer, statement.clone()));
+        let outcome = self.engine.read(statement).await.inspect_err(|_| {
             self.failures.inc();
-        })
+        });
+        #[cfg(feature = "test-support")]
+        if let (Ok(rows), Some((observer, statement))) = (&outcome, observed) {
+            observer.read(&statement, rows);
+        }
+        outcome
     }
 
     /// Runs a write. With a NUL in a parameter it fails with [`StoreError::Nul`].
@@ -62,7 +84,13 @@ impl CheckedEngine {
         if batch.statements.iter().any(Statement::has_nul) {
             return Err(StoreError::Nul);
         }
+        #[cfg(feature = "test-support")]
+        let observed = self.observer.get().map(|observer| (observer, batch.statements.clone()));
         let outcome = self.engine.write(batch).await;
+        #[cfg(feature = "test-support")]
+        if let (Ok(rows), Some((observer, statements))) = (&outcome, observed) {
+            observer.write(&statements, rows);
+        }
         match &outcome {
             Ok(_) => *self.last_write() = Some(Instant::now()),
             Err(error) => {
@@ -124,7 +152,7 @@ impl From<Statement> for Batch {
 }
 
 /// One SQL statement and the values of its parameters.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Statement {
     pub(crate) sql: &'static str,
     pub(crate) values: Vec<Value>,
@@ -189,6 +217,12 @@ pub(crate) struct Row(std::vec::IntoIter<Value>);
 impl Row {
     pub(crate) fn new(values: Vec<Value>) -> Self {
         Self(values.into_iter())
+    }
+
+    /// The columns that are not yet read.
+    #[cfg(feature = "test-support")]
+    pub(crate) fn values(&self) -> &[Value] {
+        self.0.as_slice()
     }
 
     /// Reads the next column.

@@ -3,21 +3,29 @@
 //! To add one, put `NNNN_name.sql` into both directories under `migrations/` and a line into
 //! [`MIGRATIONS`]. Released migrations are never edited. The numbers 1 to 3 belong to development
 //! snapshots, whose databases are rejected because they have other tables.
+//!
+//! A release must run beside its predecessor on one database, and give way to it again. So a
+//! migration only adds tables, indexes and columns, and names the oldest schema version whose
+//! statements still work after it (`compatible_from`). The database stores that number, because an
+//! older binary cannot know the migrations of a newer one.
 
 use super::StoreError;
 
 /// One migration, in the dialect of each engine.
 pub(crate) struct Migration {
     pub(crate) number: i64,
+    /// The oldest schema version whose statements work after this migration.
+    pub(crate) compatible_from: i64,
     pub(crate) sqlite: &'static str,
     pub(crate) postgres: &'static str,
 }
 
 macro_rules! migrations {
-    ($($number:literal $file:literal),* $(,)?) => {
+    ($($number:literal $file:literal compatible from $compatible_from:literal),* $(,)?) => {
         /// All migrations, in order.
         pub(crate) const MIGRATIONS: &[Migration] = &[$(Migration {
             number: $number,
+            compatible_from: $compatible_from,
             sqlite: include_str!(concat!("../../migrations/sqlite/", $file)),
             postgres: include_str!(concat!("../../migrations/postgres/", $file)),
         }),*];
@@ -27,15 +35,61 @@ macro_rules! migrations {
 }
 
 migrations![
-    4 "0004_initial.sql",
-    5 "0005_audit.sql",
-    6 "0006_retention.sql",
-    7 "0007_edges.sql",
-    8 "0008_administration.sql",
+    4 "0004_initial.sql" compatible from 4,
+    5 "0005_audit.sql" compatible from 4,
+    6 "0006_retention.sql" compatible from 4,
+    7 "0007_edges.sql" compatible from 4,
+    8 "0008_administration.sql" compatible from 7,
 ];
 
-/// The table of applied migrations.
-pub(crate) const TABLE: &str = "create table if not exists migrations (number bigint not null primary key, applied_at bigint not null)";
+/// The tables of applied migrations. The second one is separate, because older versions insert rows
+/// of two columns into the first.
+pub(crate) const TABLES: &str = "
+    create table if not exists migrations (
+        number bigint not null primary key, applied_at bigint not null
+    );
+    create table if not exists migration_compatibility (
+        number bigint not null primary key, compatible_from bigint not null
+    )";
+
+/// Records the number of a migration and when it was applied.
+pub(crate) const INSERT_APPLIED: &str = "insert into migrations values ($1, $2)";
+/// Records the number of a migration and the oldest version that is compatible with it.
+pub(crate) const INSERT_COMPATIBLE: &str = "insert into migration_compatibility values ($1, $2)";
+
+/// Statements that select the schema version of a database, and the oldest version that is
+/// compatible with it: the version itself if none is recorded. The one of the first table that
+/// exists is to be used; a database that this version only reads may have been created by an older
+/// one.
+pub(crate) const VERSIONS: [(&str, &str); 2] = [
+    (
+        "migration_compatibility",
+        "select m.number, coalesce(c.compatible_from, m.number)
+         from (select coalesce(max(number), 0) as number from migrations) m
+         left join migration_compatibility c on c.number = m.number",
+    ),
+    ("migrations", "select coalesce(max(number), 0), coalesce(max(number), 0) from migrations"),
+];
+
+/// The schema version of a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SchemaVersion {
+    /// The newest migration; 0 without a schema.
+    pub(crate) number: i64,
+    /// The oldest schema version whose statements work with it.
+    pub(crate) compatible_from: i64,
+}
+
+impl SchemaVersion {
+    /// A database without a schema.
+    pub(crate) const NONE: Self = Self::exact(0);
+
+    /// A version for a use that needs to know all tables, such as a backup: only a binary of this
+    /// version or a later one will do.
+    pub(crate) const fn exact(number: i64) -> Self {
+        Self { number, compatible_from: number }
+    }
+}
 
 /// What to do with a database that has no schema, or that of an older version.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -50,20 +104,29 @@ pub enum SchemaPolicy {
 }
 
 impl SchemaPolicy {
-    /// The migrations to apply to a database at version `found`, which is 0 without a schema.
+    /// The migrations to apply to a database at this version.
     pub(crate) fn pending(
         self,
         database: &str,
-        found: i64,
+        found: SchemaVersion,
     ) -> Result<&'static [Migration], StoreError> {
         let oldest = MIGRATIONS.first().map_or(0, |oldest| oldest.number);
         let known = MIGRATIONS.last().map_or(0, |newest| newest.number);
-        if found > known {
-            return Err(StoreError::Newer { database: database.to_owned(), found, known });
+        let SchemaVersion { number, compatible_from } = found;
+        if number > known {
+            if compatible_from > known {
+                let database = database.to_owned();
+                return Err(StoreError::Newer { database, found: number, compatible_from, known });
+            }
+            tracing::warn!(
+                found = number,
+                known,
+                "the database was migrated by a newer belfry that this one can run beside"
+            );
         }
-        self.check(found, oldest, known)
+        self.check(number, oldest, known)
             .map_err(|reason| StoreError::Open { database: database.to_owned(), reason })?;
-        let done = MIGRATIONS.partition_point(|migration| migration.number <= found);
+        let done = MIGRATIONS.partition_point(|migration| migration.number <= number);
         Ok(&MIGRATIONS[done..])
     }
 
@@ -108,15 +171,110 @@ mod tests {
     }
 
     #[test]
-    fn missing_migrations_are_pending_and_a_newer_database_is_rejected() {
-        let newest = MIGRATIONS.last().unwrap().number;
-        let pending = |found| SchemaPolicy::Migrate.pending("x", found);
-        assert_eq!(pending(0).ok().map(<[_]>::len), Some(MIGRATIONS.len()));
-        assert_eq!(pending(newest).ok().map(<[_]>::len), Some(0));
-        let Err(StoreError::Newer { found, known, .. }) = pending(newest + 1) else {
-            panic!("a newer database is accepted");
+    fn missing_migrations_are_pending_and_an_incompatible_newer_database_is_rejected() {
+        use SchemaPolicy::{Create, Migrate, Require};
+        let known = MIGRATIONS.last().unwrap().number;
+        let pending = |policy: SchemaPolicy, number, compatible_from| {
+            let pending = policy.pending("x", SchemaVersion { number, compatible_from });
+            pending.map(<[_]>::len)
         };
-        assert_eq!((found, known), (newest + 1, newest));
+        assert_eq!(pending(Migrate, 0, 0), Ok(MIGRATIONS.len()));
+        assert_eq!(pending(Migrate, known - 1, 4), Ok(1));
+        for policy in [Migrate, Create, Require] {
+            assert_eq!(pending(policy, known, known), Ok(0));
+            assert_eq!(pending(policy, known + 2, known), Ok(0), "{policy:?}");
+            assert_eq!(pending(policy, known + 2, 4), Ok(0), "{policy:?}");
+            let (found, compatible_from) = (known + 2, known + 1);
+            let error = pending(policy, found, compatible_from).unwrap_err();
+            let database = "x".to_owned();
+            assert_eq!(error, StoreError::Newer { database, found, compatible_from, known });
+        }
+    }
+
+    /// A release runs beside its predecessor only if no migration removes or changes anything.
+    #[test]
+    fn migrations_only_add() {
+        for migration in MIGRATIONS {
+            assert!(migration.compatible_from <= migration.number, "{}", migration.number);
+            for sql in [migration.sqlite, migration.postgres] {
+                for statement in statements(sql) {
+                    assert_eq!(objection(&statement), None, "{}: {statement}", migration.number);
+                }
+            }
+        }
+        let compatible = MIGRATIONS.iter().map(|migration| migration.compatible_from);
+        assert!(compatible.is_sorted(), "a version cannot become compatible again");
+    }
+
+    #[test]
+    fn a_migration_that_removes_or_changes_something_is_detected() {
+        for wrong in [
+            "drop table tokens",
+            "drop index tokens_by_lookup",
+            "alter table tokens drop column binding",
+            "alter table tokens rename column scopes to scope",
+            "alter table tokens alter column scopes type bigint",
+            "alter table tokens add constraint c unique (lookup)",
+            "alter table tokens add column a text not null",
+            "alter table tokens add column a text unique",
+            "create unique index a on tokens (lookup)",
+            "update tokens set scopes = ''",
+            "delete from tokens",
+            "create trigger a before insert on tokens execute function b()",
+        ] {
+            assert!(objection(wrong).is_some(), "{wrong}");
+        }
+        for right in [
+            "create table a (b text not null unique)",
+            "create index a on b (c) where d is null",
+            "alter table tokens add column a text",
+            "alter table tokens add column a bigint not null default 0",
+            "alter table tokens alter column a type text collate \"c\", alter column b type text \
+             collate \"c\"",
+        ] {
+            assert_eq!(objection(right), None, "{right}");
+        }
+    }
+
+    /// The statements of a migration in lower case, without comments and line breaks.
+    fn statements(sql: &str) -> Vec<String> {
+        let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
+        let sql = lines.collect::<Vec<_>>().join(" ").to_lowercase();
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        sql.split(';').map(words).filter(|statement| !statement.is_empty()).collect()
+    }
+
+    /// Whether a statement changes only the order of text columns.
+    fn changes_only_collations(statement: &str) -> bool {
+        let table = statement.strip_prefix("alter table ").and_then(|rest| rest.split_once(' '));
+        table.is_some_and(|(_, changes)| {
+            changes.split(", ").all(|change| {
+                change.starts_with("alter column ") && change.ends_with(" type text collate \"c\"")
+            })
+        })
+    }
+
+    /// Why statements of an older version may fail after this one.
+    fn objection(statement: &str) -> Option<&'static str> {
+        let column = statement.strip_prefix("alter table ").and_then(|rest| {
+            let (_table, rest) = rest.split_once(' ')?;
+            rest.strip_prefix("add column ")
+        });
+        if changes_only_collations(statement) {
+            return None;
+        }
+        match column {
+            Some(column) if column.contains(" not null") && !column.contains(" default ") => {
+                Some("older versions insert no value for the column; give it a default")
+            }
+            Some(column) if column.contains(" unique") || column.contains(" check") => {
+                Some("older versions do not know the constraint")
+            }
+            Some(_) => None,
+            None if statement.starts_with("create table ") => None,
+            None if statement.starts_with("create index ") => None,
+            None => Some("only tables, plain indexes and columns can be added"),
+        }
     }
 
     #[test]

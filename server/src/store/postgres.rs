@@ -2,6 +2,8 @@
 
 mod connections;
 mod listen;
+mod migrate;
+mod tls;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -12,8 +14,6 @@ use deadpool_postgres::Object;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all, join3};
 use jiff::Timestamp;
-use rustls::{ClientConfig, RootCertStore};
-use tokio_postgres::config::SslMode;
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
 use tokio_postgres::{Client, Column, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -21,9 +21,10 @@ use tokio_util::task::AbortOnDropHandle;
 
 use self::connections::Connections;
 use self::listen::Listener;
+pub(super) use self::migrate::{LOCK_SCHEMA, check_encoding};
 use super::cache::Cache;
+use super::database::{self, PostgresUrl};
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
-use super::migrations;
 use super::{Access, Options, SecretUrl, StoreError};
 
 /// Minimum timeout of statements if the database is only read: the filter of a list may have to read
@@ -51,14 +52,11 @@ impl Postgres {
         let failed = |reason: String| StoreError::Open { database: database.clone(), reason };
         let (mut config, tls) = configure(url, options)?;
 
-        let migrating = migrate(&config, tls.clone(), options, now, &database);
-        tokio::time::timeout(Duration::from_mins(1), migrating)
-            .await
-            .unwrap_or_else(|_| Err(StoreError::Failed("no response within 60 seconds".into())))
-            .map_err(|error| match error {
-                StoreError::Unavailable(reason) | StoreError::Failed(reason) => failed(reason),
-                other => other,
-            })?;
+        let migrating = migrate::migrate(&config, tls.clone(), options, now, &database);
+        migrating.await.map_err(|error| match error {
+            StoreError::Unavailable(reason) | StoreError::Failed(reason) => failed(reason),
+            other => other,
+        })?;
 
         let timeout = match options.access {
             Access::ReadWrite => options.timeout,
@@ -83,15 +81,22 @@ impl Postgres {
     }
 }
 
+/// Parses a URL and reads the certificates that it names.
+pub(super) fn read_certificates(
+    url: &SecretUrl,
+) -> Result<(Config, MakeRustlsConnect), StoreError> {
+    let connector = |url: PostgresUrl| Ok((url.config, tls::connector(url.tls.as_ref())?));
+    let database = url.without_password();
+    url.to_postgres().and_then(connector).map_err(|reason| StoreError::Open { database, reason })
+}
+
 /// The parameters of a connection, without timeouts of statements.
 fn configure(
     url: &SecretUrl,
     options: &Options,
 ) -> Result<(Config, MakeRustlsConnect), StoreError> {
-    let failed = |reason| StoreError::Open { database: url.without_password(), reason };
-    let mut config: Config = url.reveal().parse().map_err(|error| failed(describe(&error)))?;
+    let (mut config, tls) = read_certificates(url)?;
     config.application_name("belfry").connect_timeout(options.timeout);
-    let tls = tls(&mut config).map_err(failed)?;
     Ok((config, tls))
 }
 
@@ -181,69 +186,6 @@ fn read_row(row: &tokio_postgres::Row) -> Result<Row, tokio_postgres::Error> {
     row.columns().iter().enumerate().map(value).collect::<Result<_, _>>().map(Row::new)
 }
 
-/// Takes the advisory lock of the schema (an arbitrary number) until the end of the transaction.
-pub(super) const LOCK_SCHEMA: &str = "select pg_advisory_xact_lock(108170537071225)";
-
-/// Rejects a database whose encoding cannot store all text.
-pub(super) async fn check_encoding(client: &Client) -> Result<(), StoreError> {
-    let encoding = client.query_one("select current_setting('server_encoding')", &[]).await?;
-    let encoding: &str = encoding.try_get(0)?;
-    // `SQL_ASCII` accepts any bytes.
-    if matches!(encoding, "UTF8" | "SQL_ASCII") {
-        return Ok(());
-    }
-    Err(StoreError::Failed(format!(
-        "its encoding is {encoding}, which cannot store all text; \
-         create it with `create database … encoding 'UTF8'`"
-    )))
-}
-
-/// Applies the pending migrations in a transaction under an advisory lock. If the database is only
-/// read, its version is checked without the lock.
-async fn migrate(
-    config: &Config,
-    tls: MakeRustlsConnect,
-    options: &Options,
-    now: Timestamp,
-    database: &str,
-) -> Result<(), StoreError> {
-    let (client, connection) = config.connect(tls).await?;
-    let connection = tokio::spawn(connection.map(drop));
-    check_encoding(&client).await?;
-    let newest = "select coalesce(max(number), 0) from migrations";
-    if options.access == Access::Read {
-        let has_schema = "select to_regclass('migrations') is not null";
-        let has_schema: bool = client.query_one(has_schema, &[]).await?.try_get(0)?;
-        let found = if has_schema { client.query_one(newest, &[]).await?.try_get(0)? } else { 0 };
-        return options.schema.pending(database, found).map(drop);
-    }
-    client.batch_execute(&format!("begin; {LOCK_SCHEMA}")).await?;
-    client.batch_execute(migrations::TABLE).await?;
-    let newest = client.query_one(newest, &[]).await?;
-    for migration in options.schema.pending(database, newest.try_get(0)?)? {
-        client.batch_execute(migration.postgres).await?;
-        let insert = "insert into migrations values ($1, $2)";
-        client.execute(insert, &[&migration.number, &now.as_second()]).await?;
-    }
-    client.batch_execute("commit").await?;
-    drop(client);
-    drop(connection.await);
-    Ok(())
-}
-
-/// TLS with the operating system's root certificates if the URL has `sslmode=require`, otherwise no
-/// TLS. Encryption without verifying the server would not protect against an active attacker.
-fn tls(config: &mut Config) -> Result<MakeRustlsConnect, String> {
-    if config.get_ssl_mode() == SslMode::Require {
-        return MakeRustlsConnect::with_native_certs()
-            .map(|(connect, _)| connect)
-            .map_err(|errors| format!("no root certificates found: {errors:?}"));
-    }
-    config.ssl_mode(SslMode::Disable);
-    let unused = ClientConfig::builder().with_root_certificates(RootCertStore::empty());
-    Ok(MakeRustlsConnect::new(unused.with_no_client_auth()))
-}
-
 /// Classifies an error as temporary or not.
 impl From<tokio_postgres::Error> for StoreError {
     fn from(error: tokio_postgres::Error) -> Self {
@@ -260,10 +202,13 @@ impl From<tokio_postgres::Error> for StoreError {
     }
 }
 
-/// The error with its causes; its own text is often only "db error".
+/// The error with its causes, and advice about a rejected certificate.
 fn describe(error: &tokio_postgres::Error) -> String {
-    let chain = std::iter::successors(Some(error as &dyn std::error::Error), |e| e.source());
-    chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    let described = database::describe(error);
+    match tls::advice(error) {
+        Some(advice) => format!("{described}; {advice}"),
+        None => described,
+    }
 }
 
 impl ToSql for Value {

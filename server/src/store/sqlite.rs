@@ -30,7 +30,7 @@ pub(super) use self::wal::open_without_log;
 use super::StoreError;
 use super::cache::Cache;
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
-use super::migrations::SchemaPolicy;
+use super::migrations::{SchemaPolicy, SchemaVersion};
 
 /// Time after which another process that has the file open has noticed a write, also when its
 /// writer was checkpointing the WAL.
@@ -61,7 +61,7 @@ impl Sqlite {
     ) -> Result<Self, StoreError> {
         if !path.exists() {
             // Checked first, because opening the file would create it.
-            schema.pending(&path.display().to_string(), 0)?;
+            schema.pending(&path.display().to_string(), SchemaVersion::NONE)?;
         }
         if let Some(directory) = path.parent() {
             create_private_directory(directory).map_err(|error| open_error(path, &error))?;
@@ -91,7 +91,7 @@ impl Sqlite {
     pub(super) fn open_for_reading(path: &Path, schema: SchemaPolicy) -> Result<Self, StoreError> {
         let name = path.display().to_string();
         if !path.exists() {
-            schema.pending(&name, 0)?;
+            schema.pending(&name, SchemaVersion::NONE)?;
         }
         wal::check(path).map_err(|reason| open_error(path, &reason))?;
         let failed = |error: rusqlite::Error| open_error(path, &describe(&error));

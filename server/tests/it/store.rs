@@ -8,6 +8,8 @@ mod nodes;
 mod proxy;
 mod soak;
 mod stalled;
+mod tls;
+mod upgrade;
 
 use self::cases::{
     access, account_import, accounts, admins, apps, audit, codes, deletion, requests, retention,

@@ -11,6 +11,7 @@ use super::manifest::{Manifest, TableSummary};
 use super::schema::Schema;
 use super::transaction::{SCHEMA_VERSION, TableTransaction};
 use super::{BackupError, Report, RowCounter};
+use crate::store::migrations::SchemaVersion;
 use crate::store::{Database, SchemaPolicy};
 
 /// Where a backup is written, and when.
@@ -44,8 +45,9 @@ pub(super) async fn write<T: TableTransaction>(
     report: Report<'_>,
 ) -> Result<Manifest, BackupError> {
     let version = source.integer(SCHEMA_VERSION).await?;
-    // Another process may have migrated it since it was opened.
-    SchemaPolicy::Require.pending(&target.database.location(), version)?;
+    // Another process may have migrated it since it was opened. A newer schema may be compatible,
+    // but has tables or columns that would be missing in the backup.
+    SchemaPolicy::Require.pending(&target.database.location(), SchemaVersion::exact(version))?;
     let schema = Schema::at(version)?;
     let mut total = 0;
     for table in schema.tables() {

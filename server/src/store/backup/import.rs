@@ -9,7 +9,7 @@ use super::transaction::{SCHEMA_VERSION, TableTransaction};
 use super::{BackupError, Report, RowCounter};
 use crate::store::audit::event_statement;
 use crate::store::engine::{Statement, Value, sql};
-use crate::store::migrations::{self, Migration};
+use crate::store::migrations::{self, Migration, SchemaVersion};
 use crate::store::{SchemaPolicy, StoreError};
 
 /// What happens to the tokens, sessions and codes of a backup.
@@ -52,9 +52,9 @@ impl Restore<'_> {
     /// Drops the tables of an existing schema if they are empty: it may be of another version than
     /// the backup.
     async fn clear<T: TableTransaction>(&self, target: &T) -> Result<(), BackupError> {
-        target.execute(migrations::TABLE).await?;
+        target.execute(migrations::TABLES).await?;
         let found = target.integer(SCHEMA_VERSION).await?;
-        SchemaPolicy::Migrate.pending(&self.database, found)?;
+        SchemaPolicy::Migrate.pending(&self.database, SchemaVersion::exact(found))?;
         if found == 0 {
             return Ok(());
         }
@@ -74,7 +74,8 @@ impl Restore<'_> {
         for table in &existing.all_tables {
             target.execute(&format!("drop table {}", table.name)).await?;
         }
-        Ok(target.execute("delete from migrations").await?)
+        let delete = "delete from migrations; delete from migration_compatibility";
+        Ok(target.execute(delete).await?)
     }
 
     async fn migrate<T: TableTransaction>(
@@ -84,8 +85,11 @@ impl Restore<'_> {
     ) -> Result<(), StoreError> {
         for migration in migrations {
             target.execute(T::dialect(migration)).await?;
-            let insert = "insert into migrations values ($1, $2)";
-            target.run(&sql(insert, [migration.number.into(), self.event.at.into()])).await?;
+            let number = migration.number.into();
+            let applied = sql(migrations::INSERT_APPLIED, [number, self.event.at.into()]);
+            target.run(&applied).await?;
+            let versions = [migration.number.into(), migration.compatible_from.into()];
+            target.run(&sql(migrations::INSERT_COMPATIBLE, versions)).await?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::{describe, open_error, wal};
 use crate::store::StoreError;
-use crate::store::migrations::{self, SchemaPolicy};
+use crate::store::migrations::{self, Migration, SchemaPolicy, SchemaVersion};
 
 /// Creates the data directory with mode 0700: it holds e-mail addresses and password hashes.
 pub(crate) fn create_private_directory(directory: &Path) -> std::io::Result<()> {
@@ -48,15 +48,17 @@ pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// The newest migration of a database; 0 if it has no schema.
-pub(super) fn schema_version(connection: &Connection) -> rusqlite::Result<i64> {
-    let has_schema = "select exists (select 1 from sqlite_schema where name = 'migrations')";
-    if connection.query_row(has_schema, [], |row| row.get(0))? {
-        let newest = "select coalesce(max(number), 0) from migrations";
-        connection.query_row(newest, [], |row| row.get(0))
-    } else {
-        Ok(0)
+/// The schema version of a database, which may have none.
+pub(super) fn schema_version(connection: &Connection) -> rusqlite::Result<SchemaVersion> {
+    let has_table = "select exists (select 1 from sqlite_schema where name = ?1)";
+    for (table, version) in migrations::VERSIONS {
+        if connection.query_row(has_table, [table], |row| row.get(0))? {
+            return connection.query_row(version, [], |row| {
+                Ok(SchemaVersion { number: row.get(0)?, compatible_from: row.get(1)? })
+            });
+        }
     }
+    Ok(SchemaVersion::NONE)
 }
 
 /// Applies the pending migrations in one transaction. The transaction is also the lock: another
@@ -71,12 +73,17 @@ pub(super) fn migrate(
     let transaction = connection
         .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
         .map_err(failed)?;
-    transaction.execute_batch(migrations::TABLE).map_err(failed)?;
+    transaction.execute_batch(migrations::TABLES).map_err(failed)?;
     let found = schema_version(&transaction).map_err(failed)?;
-    for migration in schema.pending(&path.display().to_string(), found)? {
-        transaction.execute_batch(migration.sqlite).map_err(failed)?;
+    for Migration { number, compatible_from, sqlite, .. } in
+        schema.pending(&path.display().to_string(), found)?
+    {
+        transaction.execute_batch(sqlite).map_err(failed)?;
         transaction
-            .execute("insert into migrations values (?1, ?2)", (migration.number, now.as_second()))
+            .execute(migrations::INSERT_APPLIED, (number, now.as_second()))
+            .and_then(|_| {
+                transaction.execute(migrations::INSERT_COMPATIBLE, (number, compatible_from))
+            })
             .map_err(failed)?;
     }
     transaction.commit().map_err(failed)

@@ -1,6 +1,8 @@
 //! A fresh database for each test, on either engine.
 
+use std::fs::File;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use belfry::store::Database;
@@ -40,7 +42,11 @@ impl TestDatabase {
     /// Like `open`, with a cache of this size.
     pub(crate) async fn open_with(&self, cache_bytes: usize) -> Store {
         let options = Options { cache_bytes, ..options() };
-        Store::open(&self.database, &options, Timestamp::UNIX_EPOCH).await.unwrap()
+        let store = Store::open(&self.database, &options, Timestamp::UNIX_EPOCH).await.unwrap();
+        if let Some(folder) = std::env::var_os("BELFRY_RECORD") {
+            store.record_statements(recording(folder.as_ref()));
+        }
+        store
     }
 
     /// The URL for `--database`; `None` for SQLite.
@@ -50,6 +56,14 @@ impl TestDatabase {
             Database::Postgres(url) => Some(url.reveal()),
         }
     }
+}
+
+/// A new file for the statements of the current test, which `store::upgrade` collects.
+fn recording(folder: &Path) -> File {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or_default().replace("::", ".");
+    std::fs::create_dir_all(folder).unwrap();
+    File::create(folder.join(test)).unwrap()
 }
 
 /// Options with few connections, because many tests share one server.

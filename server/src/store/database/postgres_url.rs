@@ -1,0 +1,166 @@
+//! The URL of a PostgreSQL database, with the TLS parameters of libpq that the driver does not
+//! know.
+
+use std::error::Error;
+use std::iter::successors;
+use std::path::PathBuf;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
+use url::{Url, form_urlencoded};
+
+/// A parsed URL.
+#[derive(Debug)]
+pub(crate) struct PostgresUrl {
+    /// The parameters of the driver.
+    pub(crate) config: Config,
+    /// `None`: the connection is not encrypted.
+    pub(crate) tls: Option<TlsParameters>,
+}
+
+/// How connections are encrypted.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TlsParameters {
+    pub(crate) verification: Verification,
+    /// `sslrootcert`: the accepted certificate authorities; those of the operating system when
+    /// unset.
+    pub(crate) roots: Option<PathBuf>,
+    /// `sslcert` and `sslkey`: the certificate and key of this client.
+    pub(crate) client: Option<ClientCertificate>,
+}
+
+/// What is verified about the certificate of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verification {
+    /// Its issuer.
+    Issuer,
+    /// Its issuer and its host name.
+    IssuerAndName,
+}
+
+/// PEM files with the certificate and the key of this client.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ClientCertificate {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+impl PostgresUrl {
+    /// Parses a URL. An error shows no value, because the URL is a secret.
+    pub(super) fn parse(url: &Url) -> Result<Self, String> {
+        let [mut mode, mut roots, mut certificate, mut key] = [const { None }; 4];
+        let mut others = Vec::new();
+        for pair in url.query().unwrap_or_default().split('&') {
+            // A plus sign is not a space here, as opposed to forms.
+            let escaped = pair.replace('+', "%2B");
+            let Some((name, value)) = form_urlencoded::parse(escaped.as_bytes()).next() else {
+                continue;
+            };
+            match &*name {
+                "sslmode" => mode = Some(value.into_owned()),
+                "sslrootcert" => roots = Some(value.into_owned()),
+                "sslcert" => certificate = Some(value.into_owned()),
+                "sslkey" => key = Some(value.into_owned()),
+                _ => others.push(pair),
+            }
+        }
+        let verification = match mode.as_deref() {
+            // Encryption without verification would not stop an attacker who can intercept the
+            // connection.
+            None | Some("disable" | "prefer") => None,
+            Some("verify-ca") => Some(Verification::Issuer),
+            Some("require" | "verify-full") => Some(Verification::IssuerAndName),
+            Some(_) => {
+                return Err("sslmode must be disable, require, verify-ca or verify-full".to_owned());
+            }
+        };
+        if verification.is_none() && (roots.is_some() || certificate.is_some() || key.is_some()) {
+            return Err("sslrootcert, sslcert and sslkey have no effect without encryption; add \
+                        sslmode=verify-full"
+                .to_owned());
+        }
+        let client = match (certificate, key) {
+            (None, None) => None,
+            (Some(certificate), Some(key)) => {
+                Some(ClientCertificate { certificate: certificate.into(), key: key.into() })
+            }
+            _ => return Err("sslcert and sslkey must be given together".to_owned()),
+        };
+        let roots = roots.filter(|roots| roots != "system").map(PathBuf::from);
+        let tls = verification.map(|verification| TlsParameters { verification, roots, client });
+
+        let mut url = url.clone();
+        url.set_query((!others.is_empty()).then(|| others.join("&")).as_deref());
+        let mut config: Config = url.as_str().parse().map_err(|error| describe(&error))?;
+        config.ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
+        Ok(Self { config, tls })
+    }
+
+    /// Whether the connection is not encrypted and leads to a host for which `is_local` is false.
+    pub(super) fn is_clear_text(&self, is_local: fn(&str) -> bool) -> bool {
+        let leaves = |host: &Host| matches!(host, Host::Tcp(name) if !is_local(name));
+        self.tls.is_none() && self.config.get_hosts().iter().any(leaves)
+    }
+}
+
+/// The error with its causes; its own text is often only "db error".
+pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
+    let chain = successors(Some(error as &dyn Error), |error| (*error).source());
+    chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(query: &str) -> Result<PostgresUrl, String> {
+        PostgresUrl::parse(&Url::parse(&format!("postgres://me:x@db/belfry{query}")).unwrap())
+    }
+
+    #[test]
+    fn sslmode_decides_what_is_verified() {
+        for (query, verification) in [
+            ("", None),
+            ("?sslmode=disable", None),
+            ("?sslmode=prefer", None),
+            ("?sslmode=require", Some(Verification::IssuerAndName)),
+            ("?connect_timeout=3&sslmode=verify-full", Some(Verification::IssuerAndName)),
+            ("?sslmode=verify-ca&application_name=a%26b", Some(Verification::Issuer)),
+        ] {
+            let url = parse(query).unwrap();
+            assert_eq!(url.tls.map(|tls| tls.verification), verification, "{query}");
+            let mode = if verification.is_some() { SslMode::Require } else { SslMode::Disable };
+            assert_eq!(url.config.get_ssl_mode(), mode, "{query}");
+        }
+        let others = parse("?application_name=a%26b&sslmode=verify-ca&options=-c%20a%3D1").unwrap();
+        assert_eq!(others.config.get_application_name(), Some("a&b"));
+        assert_eq!(others.config.get_options(), Some("-c a=1"));
+    }
+
+    #[test]
+    fn certificates_are_named_by_paths() {
+        let tls = parse("?sslmode=verify-full&sslrootcert=/etc/my%20c+a.pem").unwrap().tls.unwrap();
+        assert_eq!(tls.roots, Some("/etc/my c+a.pem".into()));
+        assert_eq!(tls.client, None);
+        let tls = parse("?sslrootcert=system&sslcert=a.pem&sslkey=b.pem&sslmode=verify-ca");
+        let tls = tls.unwrap().tls.unwrap();
+        assert_eq!(tls.roots, None);
+        let client = ClientCertificate { certificate: "a.pem".into(), key: "b.pem".into() };
+        assert_eq!(tls.client, Some(client));
+    }
+
+    #[test]
+    fn parameters_that_would_be_ignored_are_rejected() {
+        for (query, problem) in [
+            ("?sslmode=hunter2", "sslmode must be disable, require, verify-ca or verify-full"),
+            ("?sslrootcert=hunter2", "have no effect without encryption; add sslmode=verify-full"),
+            ("?sslmode=disable&sslcert=a&sslkey=b", "have no effect without encryption"),
+            ("?sslmode=require&sslcert=hunter2", "sslcert and sslkey must be given together"),
+            ("?sslmode=require&sslkey=hunter2", "sslcert and sslkey must be given together"),
+            ("?port=hunter2", "invalid value for option `port`"),
+        ] {
+            let error = parse(query).unwrap_err();
+            assert!(error.contains(problem) && !error.contains("hunter2"), "{query}: {error}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Migrations of a PostgreSQL database that other nodes are using.
+//!
+//! A migration locks the tables that it changes. While it waits for a lock, statements of other
+//! nodes queue behind it; so it waits for a second only, gives way, and tries again.
+
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use jiff::Timestamp;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Config, GenericClient};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::store::migrations::{self, Migration, SchemaPolicy, SchemaVersion};
+use crate::store::{Access, Options, StoreError};
+
+/// Maximum time of a migration.
+const TIMEOUT: Duration = Duration::from_mins(1);
+/// Time after which a migration is not tried again.
+const RETRY_TIME: Duration = Duration::from_secs(50);
+/// Pause between two attempts, in which other nodes get the locks they wait for.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Takes the advisory lock of the schema (an arbitrary number) until the end of the transaction.
+pub(in crate::store) const LOCK_SCHEMA: &str = "select pg_advisory_xact_lock(108170537071225)";
+
+/// Rejects a database whose encoding cannot store all text.
+pub(in crate::store) async fn check_encoding(client: &Client) -> Result<(), StoreError> {
+    let encoding = client.query_one("select current_setting('server_encoding')", &[]).await?;
+    let encoding: &str = encoding.try_get(0)?;
+    // `SQL_ASCII` accepts any bytes.
+    if matches!(encoding, "UTF8" | "SQL_ASCII") {
+        return Ok(());
+    }
+    Err(StoreError::Failed(format!(
+        "its encoding is {encoding}, which cannot store all text; \
+         create it with `create database … encoding 'UTF8'`"
+    )))
+}
+
+/// Applies the pending migrations. If the database is only read, its version is checked without
+/// locks.
+pub(super) async fn migrate(
+    config: &Config,
+    tls: MakeRustlsConnect,
+    options: &Options,
+    now: Timestamp,
+    database: &str,
+) -> Result<(), StoreError> {
+    let migrating = retry_migration(config, tls, options, now, database);
+    let no_response = |_| Err(StoreError::Failed("no response within 60 seconds".to_owned()));
+    tokio::time::timeout(TIMEOUT, migrating).await.unwrap_or_else(no_response)
+}
+
+async fn retry_migration(
+    config: &Config,
+    tls: MakeRustlsConnect,
+    options: &Options,
+    now: Timestamp,
+    database: &str,
+) -> Result<(), StoreError> {
+    let (mut client, connection) = config.connect(tls).await?;
+    let connection = tokio::spawn(connection.map(drop));
+    check_encoding(&client).await?;
+    if options.access == Access::Read {
+        let found = schema_version(&client).await?;
+        return options.schema.pending(database, found).map(drop);
+    }
+    let start = Instant::now();
+    loop {
+        match try_migrate(&mut client, options.schema, now, database).await {
+            Err(MigrationError::Locked) if start.elapsed() < RETRY_TIME => {
+                tracing::info!("waiting for a table to migrate, which another session is using");
+                tokio::time::sleep(PAUSE).await;
+            }
+            Err(MigrationError::Locked) => {
+                return Err(StoreError::Failed(
+                    "a table to migrate is in use by another session for a long time, perhaps by a \
+                     backup; try again when it has ended"
+                        .to_owned(),
+                ));
+            }
+            Err(MigrationError::Store(error)) => return Err(error),
+            Ok(()) => break,
+        }
+    }
+    drop(client);
+    drop(connection.await);
+    Ok(())
+}
+
+enum MigrationError {
+    /// A table was in use by another session.
+    Locked,
+    Store(StoreError),
+}
+
+impl From<tokio_postgres::Error> for MigrationError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) {
+            return Self::Locked;
+        }
+        Self::Store(error.into())
+    }
+}
+
+/// Applies the pending migrations in a transaction under an advisory lock.
+async fn try_migrate(
+    client: &mut Client,
+    schema: SchemaPolicy,
+    now: Timestamp,
+    database: &str,
+) -> Result<(), MigrationError> {
+    let transaction = client.transaction().await?;
+    transaction.batch_execute(LOCK_SCHEMA).await?;
+    // After the advisory lock, for which nodes that start together wait.
+    transaction.batch_execute("set local lock_timeout = '1s'").await?;
+    transaction.batch_execute(migrations::TABLES).await?;
+    let found = schema_version(&transaction).await?;
+    let pending = schema.pending(database, found).map_err(MigrationError::Store)?;
+    for Migration { number, compatible_from, postgres, .. } in pending {
+        transaction.batch_execute(postgres).await?;
+        let applied_at = &now.as_second();
+        transaction.execute(migrations::INSERT_APPLIED, &[number, applied_at]).await?;
+        transaction.execute(migrations::INSERT_COMPATIBLE, &[number, compatible_from]).await?;
+    }
+    transaction.commit().await?;
+    Ok(())
+}
+
+/// The schema version of a database, which may have none.
+async fn schema_version(
+    client: &impl GenericClient,
+) -> Result<SchemaVersion, tokio_postgres::Error> {
+    for (table, version) in migrations::VERSIONS {
+        let has_table = client.query_one("select to_regclass($1) is not null", &[&table]).await?;
+        if has_table.try_get(0)? {
+            let version = client.query_one(version, &[]).await?;
+            let (number, compatible_from) = (version.try_get(0)?, version.try_get(1)?);
+            return Ok(SchemaVersion { number, compatible_from });
+        }
+    }
+    Ok(SchemaVersion::NONE)
+}

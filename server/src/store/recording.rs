@@ -1,0 +1,116 @@
+//! Records the statements of a store, and runs recorded ones. A test runs those of the previous
+//! release on the schema of this one.
+
+use std::fs::File;
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::engine::{Batch, Observer, Rows, Statement, Value};
+use super::{Store, StoreError};
+
+/// One statement, its parameters and its result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedStatement {
+    /// Its text.
+    pub sql: String,
+    /// The parameters: texts, integers and nulls.
+    pub values: Vec<Json>,
+    /// The rows that it returned.
+    pub rows: Vec<Vec<Json>>,
+}
+
+/// A read or a transaction that succeeded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RecordedBatch {
+    /// A read-only statement.
+    Read(RecordedStatement),
+    /// Statements in one transaction.
+    Write(Vec<RecordedStatement>),
+}
+
+/// Writes statements to a file.
+struct Recorder(Mutex<File>);
+
+impl Observer for Recorder {
+    fn read(&self, statement: &Statement, rows: &Rows) {
+        self.record(&RecordedBatch::Read(recorded(statement, rows)));
+    }
+
+    fn write(&self, statements: &[Statement], rows: &[Rows]) {
+        let statements = statements.iter().zip(rows);
+        let statements = statements.map(|(statement, rows)| recorded(statement, rows));
+        self.record(&RecordedBatch::Write(statements.collect()));
+    }
+}
+
+impl Recorder {
+    fn record(&self, batch: &RecordedBatch) {
+        let line = serde_json::to_string(batch).expect("a batch is serialisable") + "\n";
+        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(line.as_bytes()).expect("the file is writable");
+    }
+}
+
+fn recorded(statement: &Statement, rows: &Rows) -> RecordedStatement {
+    RecordedStatement {
+        sql: statement.sql.to_owned(),
+        values: statement.values.iter().map(to_json).collect(),
+        rows: to_rows(rows),
+    }
+}
+
+fn to_rows(rows: &Rows) -> Vec<Vec<Json>> {
+    rows.iter().map(|row| row.values().iter().map(to_json).collect()).collect()
+}
+
+impl Store {
+    /// Writes all further statements to a file, one batch in JSON on each line.
+    pub fn record_statements(&self, file: File) {
+        drop(self.engine.observer.set(Box::new(Recorder(Mutex::new(file)))));
+    }
+
+    /// Runs a recorded batch and returns it with the rows of this run.
+    pub async fn run_recorded(&self, batch: &RecordedBatch) -> Result<RecordedBatch, StoreError> {
+        let statement = |recorded: &RecordedStatement| Statement {
+            // Statements of the program have static texts.
+            sql: Box::leak(recorded.sql.clone().into_boxed_str()),
+            values: recorded.values.iter().map(from_json).collect(),
+        };
+        Ok(match batch {
+            RecordedBatch::Read(recorded) => {
+                let rows = self.engine.read(statement(recorded)).await?;
+                RecordedBatch::Read(with_rows(recorded, &rows))
+            }
+            RecordedBatch::Write(recorded) => {
+                let statements = recorded.iter().map(statement).collect();
+                let rows = self.engine.write(Batch { statements, ..Batch::default() }).await?;
+                let recorded = recorded.iter().zip(&rows);
+                RecordedBatch::Write(recorded.map(|(one, rows)| with_rows(one, rows)).collect())
+            }
+        })
+    }
+}
+
+fn with_rows(statement: &RecordedStatement, rows: &Rows) -> RecordedStatement {
+    RecordedStatement { rows: to_rows(rows), ..statement.clone() }
+}
+
+fn to_json(value: &Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Text(text) => Json::from(text.as_str()),
+        Value::Integer(integer) => Json::from(*integer),
+    }
+}
+
+fn from_json(value: &Json) -> Value {
+    match (value.as_i64(), value.as_str()) {
+        (Some(integer), _) => Value::Integer(integer),
+        (_, Some(text)) => Value::from(text),
+        _ => Value::Null,
+    }
+}
