@@ -5,6 +5,7 @@ mod file;
 mod limits;
 mod overrides;
 mod registration;
+mod secret_file;
 mod values;
 mod warnings;
 
@@ -28,6 +29,7 @@ pub(crate) use self::check::RESERVED_SEGMENTS;
 pub use self::limits::LimitSettings;
 pub use self::overrides::{Overrides, global_flags, misspelt_variables, serve_flags};
 pub use self::registration::{ApplicationService, RegistrationSource};
+pub use self::secret_file::UrlSource;
 pub use self::values::{BaseUrl, LimitMode, LogFormat, LogLevel, RegistrationPolicy};
 use crate::store::{self, Database, SecretUrl};
 
@@ -43,9 +45,13 @@ pub struct Config {
     pub data: PathBuf,
     /// `postgres://…`; SQLite in the data directory when unset.
     pub database: Option<SecretUrl>,
+    /// A file that contains this URL instead.
+    pub database_file: Option<PathBuf>,
     /// `redis://…` or `rediss://…` for rate limits shared by several nodes; counted in this process
     /// when unset.
     pub redis: Option<SecretUrl>,
+    /// A file that contains this URL instead.
+    pub redis_file: Option<PathBuf>,
     /// The public URL; `http://LISTEN` when unset, or `https://LISTEN` with TLS.
     pub base_url: Option<BaseUrl>,
     /// Rate limits.
@@ -101,6 +107,18 @@ pub struct Config {
     /// The file that these settings were read from, if it contains passwords or tokens.
     #[serde(skip)]
     pub file_with_secrets: Option<PathBuf>,
+    /// Where the URLs of the engines come from.
+    #[serde(skip)]
+    pub sources: UrlSources,
+}
+
+/// Where the URLs of the engines come from.
+#[derive(Debug, Clone, Default)]
+pub struct UrlSources {
+    /// `None` if there is no URL: SQLite.
+    pub database: Option<UrlSource>,
+    /// `None` if there is no URL: limits are counted in this process.
+    pub redis: Option<UrlSource>,
 }
 
 /// `[rules]`
@@ -288,12 +306,15 @@ pub struct ConfigError(pub String);
 impl Config {
     /// Loads the configuration. Flags and variables take precedence over the file, which takes
     /// precedence over the defaults. Without a named file, `./belfry.toml` is read if it exists.
+    /// URLs with passwords can be in files of their own.
     pub fn load(overrides: &Overrides) -> Result<Self, ConfigError> {
         let mut config = match overrides.file() {
             Some(path) => file::read(path)?,
             None => file::read_default()?,
         };
         overrides.apply(&mut config)?;
+        let credentials = std::env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from);
+        config.read_secret_files(credentials.as_deref())?;
         config.check()?;
         Ok(config)
     }

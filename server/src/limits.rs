@@ -8,7 +8,7 @@ pub mod redis;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use ::redis::RedisResult;
+use ::redis::{IntoConnectionInfo, RedisResult};
 use arc_swap::{ArcSwap, Guard};
 use belfry_core::limits::{Bucket, CountMode, RateLimitDecision};
 use jiff::Timestamp;
@@ -40,7 +40,11 @@ impl Limits {
             Some(url) => {
                 metrics.register_redis();
                 let (prefix, timeout) = (&config.limits.redis_prefix, config.limits.redis_timeout);
-                Some(RedisCounters::connect(url.reveal(), prefix, timeout).await?)
+                let server = match &config.limits.redis_root_certificate {
+                    None => url.reveal().into_connection_info()?,
+                    Some(file) => redis::with_root_certificate(url.reveal(), file)?,
+                };
+                Some(RedisCounters::connect(server, prefix, timeout).await?)
             }
         };
         let engine = Engine::new(MemoryCounters::new(config.limits.max_keys), redis);

@@ -10,10 +10,11 @@ use url::Url;
 use super::CliError;
 use crate::application_services::ApplicationServices;
 use crate::clock::{Clock, SystemClock};
-use crate::config::Config;
+use crate::config::{Config, UrlSource};
 use crate::limits::ActiveLimits;
+use crate::limits::redis::with_root_certificate;
 use crate::metrics::LimitMetrics;
-use crate::store::SecretUrl;
+use crate::store::{SecretUrl, Store};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -24,25 +25,25 @@ pub(super) enum Command {
 /// Prints the effective settings. Loading them and the files they name is the validation.
 pub(super) fn run(config: &Config) -> Result<(), CliError> {
     ApplicationServices::load(&config.application_services)?;
+    Store::check_certificates(&config.database())?;
+    if let (Some(url), Some(file)) = (&config.redis, &config.limits.redis_root_certificate) {
+        with_root_certificate(url.reveal(), file)?;
+    }
     let base_url = config.base_url(config.listen);
     let tls = config.tls.as_ref();
     let or = |setting: Option<String>, default: &str| setting.unwrap_or_else(|| default.to_owned());
     let operators: Vec<_> = config.operator_addresses.iter().map(ToString::to_string).collect();
     let on_main_address = format!("on the main address, for {}", operators.join(", "));
     let policy = |policy| format!("{policy:?}").to_lowercase();
+    let redis = config.redis.as_ref().map(SecretUrl::without_password);
+    let redis = or(redis, "none; counting in this process");
     let mut out = stdout().lock();
     let rows = [
         ("listen", config.listen.to_string()),
         ("base_url", base_url.to_string()),
         ("server_name", or(config.server_name.clone(), "host of the base URL")),
-        ("database", config.database().to_string()),
-        (
-            "redis",
-            or(
-                config.redis.as_ref().map(SecretUrl::without_password),
-                "none; counting in this process",
-            ),
-        ),
+        ("database", with_source(config.database().to_string(), &config.sources.database)),
+        ("redis", with_source(redis, &config.sources.redis)),
         ("name_segments", config.name_segments.join(", ")),
         (
             "query_tokens",
@@ -74,4 +75,12 @@ pub(super) fn run(config: &Config) -> Result<(), CliError> {
         writeln!(out, "warning: {warning}")?;
     }
     Ok(writeln!(out, "the settings are valid")?)
+}
+
+/// A value, and where it comes from.
+fn with_source(value: String, source: &Option<UrlSource>) -> String {
+    match source {
+        Some(source) => format!("{value}, from {source}"),
+        None => value,
+    }
 }

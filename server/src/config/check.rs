@@ -1,6 +1,6 @@
 //! Validates settings that cannot be checked while parsing.
 
-use super::{Config, ConfigError, Security};
+use super::{Config, ConfigError, Security, UrlSource};
 use crate::store::SecretUrl;
 
 /// First segments of other routes, which `name_segments` cannot use. A test of the router checks
@@ -38,19 +38,42 @@ impl Config {
             return reject("tls: both a certificate and a key are required".to_owned());
         }
         let postgres = "use postgres://…, or omit it for SQLite in the data directory";
-        for (key, url, schemes, advice) in [
-            ("database", &self.database, ["postgres", "postgresql"], postgres),
-            ("redis", &self.redis, ["redis", "rediss"], "use redis://…, or rediss://… for TLS"),
+        let sources = &self.sources;
+        for (key, url, source, schemes, advice) in [
+            ("database", &self.database, &sources.database, ["postgres", "postgresql"], postgres),
+            (
+                "redis",
+                &self.redis,
+                &sources.redis,
+                ["redis", "rediss"],
+                "use redis://…, or rediss://… for TLS",
+            ),
         ] {
-            if let Some(scheme) = url.as_ref().map(SecretUrl::scheme)
-                && !schemes.contains(&scheme)
-            {
-                return reject(format!("{key}: unsupported scheme {scheme:?}; {advice}"));
+            let Some(scheme) = url.as_ref().map(SecretUrl::scheme) else { continue };
+            if schemes.contains(&scheme) {
+                continue;
             }
+            return reject(match source {
+                // Of a file nothing is shown, because it may be another secret.
+                Some(UrlSource { setting, file: Some(path) }) => {
+                    format!("{setting}: unsupported scheme in {}; {advice}", path.display())
+                }
+                _ => format!("{key}: unsupported scheme {scheme:?}; {advice}"),
+            });
+        }
+        if let Some(Err(error)) = self.database.as_ref().map(SecretUrl::to_postgres) {
+            return reject(format!("database: {error}"));
         }
         if self.redis.as_ref().is_some_and(|url| url.reveal().contains('#')) {
             // The driver would accept `#insecure`, which disables certificate verification.
             return reject("redis: a fragment (#…) is not supported".to_owned());
+        }
+        let has_redis_tls = self.redis.as_ref().is_some_and(|url| url.scheme() == "rediss");
+        if self.limits.redis_root_certificate.is_some() && !has_redis_tls {
+            let advice = "use redis = \"rediss://…\"";
+            return reject(format!(
+                "limits.redis_root_certificate has no effect without TLS; {advice}"
+            ));
         }
         if let Some(name) = &self.server_name
             && (name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '/'))

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::process::geteuid;
 use toml::de::{DeTable, DeValue};
 
-use super::{Config, ConfigError, RegistrationSource};
+use super::{Config, ConfigError, RegistrationSource, UrlSource};
 use crate::store::SecretUrl;
 
 /// Reads the file that the operator names.
@@ -51,6 +51,20 @@ fn read_open(path: &Path, opened: io::Result<File>) -> Result<Config, ConfigErro
     let has_secrets =
         urls.any(SecretUrl::has_password) || config.application_services.iter().any(is_inline);
     config.file_with_secrets = has_secrets.then(|| path.to_owned());
+    for (key, url, file, source) in [
+        ("database", &config.database, &config.database_file, &mut config.sources.database),
+        ("redis", &config.redis, &config.redis_file, &mut config.sources.redis),
+    ] {
+        *source = match (url, file) {
+            (Some(_), Some(_)) => {
+                let problem = format!("{key} and {key}_file are both given; remove one ({name})");
+                return Err(ConfigError(problem));
+            }
+            (Some(_), None) => Some(UrlSource::value(format!("{key} in {name}"))),
+            (None, Some(path)) => Some(UrlSource::file(format!("{key}_file in {name}"), path)),
+            (None, None) => None,
+        };
+    }
     Ok(config)
 }
 

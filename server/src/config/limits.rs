@@ -1,5 +1,6 @@
 //! `[limits]`: rate limits.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use belfry_core::limits::abuse::AbuseLimits;
@@ -35,4 +36,7 @@ pub struct LimitSettings {
     #[default(Duration::from_millis(25))]
     #[serde(deserialize_with = "crate::duration::deserialize")]
     pub redis_timeout: Duration,
+    /// A PEM file with the certificate authorities of a `rediss://…` server; those of the operating
+    /// system when unset.
+    pub redis_root_certificate: Option<PathBuf>,
 }

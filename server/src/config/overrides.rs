@@ -7,13 +7,13 @@ use std::path::Path;
 use std::str::FromStr;
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches};
+use clap::{Arg, ArgMatches, ValueHint};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 
 use super::file::nearest;
-use super::{Config, ConfigError};
+use super::{Config, ConfigError, UrlSource};
 
 /// A setting with a flag `--base-url` and a variable `BELFRY_BASE_URL`.
 struct Setting {
@@ -25,7 +25,7 @@ struct Setting {
 
 /// Accepted by every command, before or after its name. `--config` sets nothing itself: it names
 /// the file of the other settings.
-static GLOBAL: [Setting; 3] = [
+static GLOBAL: [Setting; 4] = [
     setting("config", "FILE", "Configuration file [default: ./belfry.toml]", |_, _| Ok(())),
     setting("data", "DIR", "Data directory [default: ./data]", |config, text| {
         parse(text).map(|path| config.data = path)
@@ -33,10 +33,13 @@ static GLOBAL: [Setting; 3] = [
     setting("database", "URL", "PostgreSQL URL [default: SQLite in DIR]", |config, text| {
         parse(text).map(|url| config.database = Some(url))
     }),
+    setting("database-file", "FILE", "File that contains the PostgreSQL URL", |config, text| {
+        parse(text).map(|path| config.database_file = Some(path))
+    }),
 ];
 
 /// Accepted by `belfry serve`.
-static SERVE: [Setting; 9] = [
+static SERVE: [Setting; 10] = [
     setting("listen", "ADDR", "Address to listen on [default: 127.0.0.1:8080]", |config, text| {
         parse(text).map(|address| config.listen = address)
     }),
@@ -46,6 +49,9 @@ static SERVE: [Setting; 9] = [
         "Redis for rate limits shared by several nodes [default: count in this process]",
         |config, text| parse(text).map(|url| config.redis = Some(url)),
     ),
+    setting("redis-file", "FILE", "File that contains the Redis URL", |config, text| {
+        parse(text).map(|path| config.redis_file = Some(path))
+    }),
     setting(
         "base-url",
         "URL",
@@ -98,7 +104,13 @@ impl Setting {
     fn arg(&self) -> Arg {
         // The value of a variable is hidden, because a URL may contain a password.
         let arg = Arg::new(self.flag).long(self.flag).env(self.variable()).hide_env_values(true);
-        arg.value_name(self.value_name).help(self.help)
+        let hint = match self.value_name {
+            "FILE" => ValueHint::FilePath,
+            "DIR" => ValueHint::DirPath,
+            "URL" => ValueHint::Url,
+            _ => ValueHint::Other,
+        };
+        arg.value_name(self.value_name).value_hint(hint).help(self.help)
     }
 }
 
@@ -123,7 +135,9 @@ pub struct Overrides(Vec<Override>);
 struct Override {
     setting: &'static Setting,
     value: String,
-    /// The flag or variable, for error messages.
+    /// A flag or a variable.
+    level: ValueSource,
+    /// Its name, for error messages.
     origin: String,
 }
 
@@ -143,7 +157,7 @@ impl Overrides {
                 ValueSource::CommandLine => format!("--{}", setting.flag),
                 _ => setting.variable(),
             };
-            Some(Override { setting, value: value.clone(), origin })
+            Some(Override { setting, value: value.clone(), level: source, origin })
         });
         Self(overrides.collect())
     }
@@ -155,11 +169,34 @@ impl Overrides {
     }
 
     pub(super) fn apply(&self, config: &mut Config) -> Result<(), ConfigError> {
-        for Override { setting, value, origin } in &self.0 {
+        for Override { setting, value, origin, .. } in &self.0 {
             (setting.set)(config, value)
                 .map_err(|error| ConfigError(format!("{origin}: {error}")))?;
         }
+        if let Some(source) = self.url_source("database", "database-file")? {
+            config.sources.database = Some(source);
+        }
+        if let Some(source) = self.url_source("redis", "redis-file")? {
+            config.sources.redis = Some(source);
+        }
         Ok(())
+    }
+
+    /// The flag or variable that gives a URL, or the file that contains it. Of a flag and a
+    /// variable the flag takes precedence; two flags or two variables are an error.
+    fn url_source(&self, url: &str, file: &str) -> Result<Option<UrlSource>, ConfigError> {
+        let given = |flag: &str| self.0.iter().find(|given| given.setting.flag == flag);
+        let (url, file) = (given(url), given(file));
+        if let (Some(url), Some(file)) = (url, file)
+            && url.level == file.level
+        {
+            let (url, file) = (&url.origin, &file.origin);
+            return Err(ConfigError(format!("{url} and {file} are both given; remove one")));
+        }
+        let url = url.map(|given| (given.level, UrlSource::value(&given.origin)));
+        let file = file.map(|given| (given.level, UrlSource::file(&given.origin, &given.value)));
+        let highest = url.into_iter().chain(file).max_by_key(|(level, _)| *level);
+        Ok(highest.map(|(_, source)| source))
     }
 }
 
@@ -225,6 +262,45 @@ mod tests {
         assert_eq!(config.listen.to_string(), "2.2.2.2:2");
         assert_eq!(config.redis.unwrap().reveal(), "redis://a");
         assert_eq!(config.data.to_str(), Some("b"));
+    }
+
+    #[test]
+    fn a_url_or_its_file_overrides_both_in_the_configuration_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, content: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, content).unwrap();
+            path.into_os_string().into_string().unwrap()
+        };
+        let url = write("url", "postgres://me:hunter2@file/belfry\n");
+        let toml = write("a.toml", "database = 'postgres://toml/belfry'");
+        let toml_file = write("b.toml", &format!("database_file = {url:?}"));
+        for (flags, host) in [
+            (vec!["--config", &toml], "toml"),
+            (vec!["--config", &toml, "--database-file", &url], "file"),
+            (vec!["--config", &toml_file], "file"),
+            (vec!["--config", &toml_file, "--database", "postgres://flag/belfry"], "flag"),
+        ] {
+            let config = Config::load(&overrides(&flags)).unwrap();
+            let loaded = config.database.unwrap().without_password();
+            assert!(loaded.ends_with(&format!("{host}/belfry")), "{flags:?}: {loaded}");
+        }
+        let both = write("c.toml", &format!("redis = 'redis://a'\nredis_file = {url:?}"));
+        for (flags, problem) in [
+            (
+                vec!["--database", "postgres://a/b", "serve", "--database-file", &url],
+                "--database and --database-file are both given; remove one",
+            ),
+            (
+                vec!["--redis", "redis://a", "--redis-file", &url],
+                "--redis and --redis-file are both given; remove one",
+            ),
+            (vec!["--config", &both], "redis and redis_file are both given; remove one ("),
+            (vec!["--redis-file", &url], "--redis-file: "),
+        ] {
+            let error = Config::load(&overrides(&flags)).unwrap_err().to_string();
+            assert!(error.starts_with(problem) && !error.contains("hunter2"), "{error}");
+        }
     }
 
     #[test]

@@ -2,15 +2,15 @@
 //! `belfry.toml`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use belfry_core::secret::{Secret, Sha256Digest};
 use regex_lite::Regex;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
-use toml::Value;
+use toml::{Table, Value};
 
-use super::ConfigError;
+use super::{ConfigError, secret_file};
 
 /// The source of a registration.
 #[derive(Debug, Clone, Deserialize)]
@@ -20,6 +20,13 @@ pub enum RegistrationSource {
     File(PathBuf),
     /// A table in `belfry.toml`.
     Inline(ApplicationService),
+    /// A table in `belfry.toml` without its token, which is in a file.
+    InlineWithTokenFile {
+        /// The other keys.
+        table: Table,
+        /// `as_token_file`.
+        path: PathBuf,
+    },
 }
 
 /// An application service: the fields of its registration that Belfry uses.
@@ -76,11 +83,15 @@ impl UserNamespace {
     }
 }
 
+/// The key that names a file with the token; only in `belfry.toml`.
+const TOKEN_FILE: &str = "as_token_file";
+
 /// The keys of a registration. Unknown keys are ignored in a file, because Matrix extensions add
 /// some, and rejected in `belfry.toml`.
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "id",
     "as_token",
+    TOKEN_FILE,
     "sender_localpart",
     "namespaces",
     "rate_limited",
@@ -109,10 +120,16 @@ fn whole_regex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rege
 }
 
 impl RegistrationSource {
-    /// Returns the registration, reading its file if it is in one.
+    /// Returns the registration, reading its file or the file of its token.
     pub fn read(&self) -> Result<ApplicationService, ConfigError> {
         let path = match self {
             Self::Inline(registration) => return Ok(registration.clone()),
+            Self::InlineWithTokenFile { table, path } => {
+                let failed = |error| ConfigError(format!("{TOKEN_FILE}: {error}"));
+                let token = secret_file::read(path).map_err(failed)?;
+                let registration = with_token(table.clone(), token.reveal());
+                return registration.map_err(|error| ConfigError(error.message().to_owned()));
+            }
             Self::File(path) => path,
         };
         let failed = |reason: String| ConfigError(format!("{}: {reason}", path.display()));
@@ -120,13 +137,27 @@ impl RegistrationSource {
         // The parser would quote the lines around an error, which may contain the token.
         serde_saphyr::from_str(&text).map_err(|error| failed(error.without_snippet().to_string()))
     }
+
+    /// The file that contains the token, unless it is `belfry.toml` itself.
+    pub(super) fn secret_file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) | Self::InlineWithTokenFile { path, .. } => Some(path),
+            Self::Inline(_) => None,
+        }
+    }
+}
+
+/// The registration in a table, with this token.
+fn with_token(mut table: Table, token: &str) -> Result<ApplicationService, toml::de::Error> {
+    table.insert("as_token".to_owned(), Value::from(token));
+    ApplicationService::deserialize(table)
 }
 
 impl TryFrom<Value> for RegistrationSource {
     type Error = toml::de::Error;
 
     fn try_from(value: Value) -> Result<Self, Self::Error> {
-        let table = match value {
+        let mut table = match value {
             Value::String(path) => return Ok(Self::File(path.into())),
             Value::Table(table) => table,
             _ => return Err(Error::custom("expected the path of a registration file, or a table")),
@@ -134,7 +165,20 @@ impl TryFrom<Value> for RegistrationSource {
         if let Some(unknown) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
             return Err(Error::unknown_field(unknown, &KEYS));
         }
-        ApplicationService::deserialize(table).map(Self::Inline)
+        match table.remove(TOKEN_FILE) {
+            None => ApplicationService::deserialize(table).map(Self::Inline),
+            Some(_) if table.contains_key("as_token") => {
+                Err(Error::custom("as_token and as_token_file are both given; remove one"))
+            }
+            Some(Value::String(path)) => {
+                // The other keys are checked now; the token is read when it is needed.
+                with_token(table.clone(), "unknown")?;
+                // Not used, and a secret.
+                table.remove("hs_token");
+                Ok(Self::InlineWithTokenFile { table, path: path.into() })
+            }
+            Some(_) => Err(Error::custom("as_token_file must be the path of a file")),
+        }
     }
 }
 
@@ -230,10 +274,36 @@ de.sorunome.msc2409.push_ephemeral: true
                  namespaces.users = [{ regex = '(' }] }]",
                 "users.regex: ",
             ),
+            (
+                "sources = [{ id = 'a', as_token = '4711', as_token_file = 'b', sender_localpart = 'b' }]",
+                "as_token and as_token_file are both given; remove one",
+            ),
+            (
+                "sources = [{ id = 'a', as_token_file = 4711, sender_localpart = 'b' }]",
+                "as_token_file must be the path of a file",
+            ),
+            ("sources = [{ id = 'a', as_token_file = 't' }]", "missing field `sender_localpart`"),
             ("sources = [3]", "the path of a registration file, or a table"),
         ] {
             let error = read(wrong).unwrap_err().message().to_owned();
             assert!(error.contains(problem) && !error.contains("4711"), "{error}");
         }
+    }
+    #[test]
+    fn the_token_of_a_table_can_be_in_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        let text = format!("id = 'a'\nsender_localpart = 'b'\nas_token_file = {path:?}");
+        let source: RegistrationSource = toml::from_str(&text).unwrap();
+        assert_eq!(source.secret_file(), Some(path.as_path()));
+
+        let missing = source.read().unwrap_err().to_string();
+        assert!(missing.starts_with("as_token_file: cannot read ") && missing.contains("No such"));
+        fs::write(&path, "\n").unwrap();
+        assert!(source.read().unwrap_err().to_string().ends_with("it is empty"));
+        fs::write(&path, "secret\n").unwrap();
+        let registration = source.read().unwrap();
+        assert_eq!(registration.token, Sha256Digest::of("secret"));
+        assert_eq!(registration.sender, "b");
     }
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::{BaseUrl, Config, RegistrationPolicy, RegistrationSource};
+use crate::store::SecretUrl;
 
 impl Config {
     /// Warnings for the operator, at start and in `belfry config check`.
@@ -41,7 +42,7 @@ impl Config {
             (
                 self.database.as_ref().is_some_and(|url| url.is_clear_text(is_local_host)),
                 "the connection to PostgreSQL on another host is not encrypted; add \
-                 sslmode=require to the URL of the database",
+                 sslmode=verify-full to the URL of the database",
             ),
             (
                 self.redis.as_ref().is_some_and(|url| url.is_clear_text(is_local_host)),
@@ -51,12 +52,20 @@ impl Config {
         ];
         let checks = checks.into_iter().filter(|(applies, _)| *applies);
         let mut warnings: Vec<String> = checks.map(|(_, warning)| warning.to_owned()).collect();
-        let registrations = self.application_services.iter().filter_map(|source| match source {
-            RegistrationSource::File(path) => Some(path),
-            RegistrationSource::Inline(_) => None,
+        let tokens = self.application_services.iter().filter_map(RegistrationSource::secret_file);
+        let key = self.tls.as_ref().map(|tls| tls.key.as_path());
+        let urls = [(&self.database, &self.sources.database), (&self.redis, &self.sources.redis)];
+        let urls = urls.into_iter().filter_map(|(url, source)| {
+            let has_password = url.as_ref().is_some_and(SecretUrl::has_password);
+            source.as_ref()?.file.as_deref().filter(|_| has_password)
         });
-        let key = self.tls.as_ref().map(|tls| &tls.key);
-        for path in self.file_with_secrets.iter().chain(key).chain(registrations) {
+        let client_key = self.database.as_ref().and_then(SecretUrl::client_key);
+        for path in (self.file_with_secrets.as_deref().into_iter())
+            .chain(key)
+            .chain(tokens)
+            .chain(urls)
+            .chain(client_key.as_deref())
+        {
             if is_readable_by_everybody(path) {
                 warnings.push(format!(
                     "{} contains secrets and can be read by every user of this machine; use chmod \

@@ -15,16 +15,42 @@
 mod connection;
 mod reconnect;
 
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use belfry_core::limits::{Bucket, CountMode};
-use redis::{ErrorKind, IntoConnectionInfo, RedisResult};
+use redis::{
+    Client, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisError, RedisResult, TlsCertificates,
+};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
 pub(super) use self::connection::WindowState;
 use self::reconnect::ManagedConnection;
+
+/// The server at a `rediss://…` URL whose certificate must be issued by an authority in this PEM
+/// file, instead of one of the operating system.
+///
+/// # Errors
+/// When the URL is invalid or the file cannot be used.
+pub fn with_root_certificate(url: &str, file: &Path) -> RedisResult<ConnectionInfo> {
+    let failed = |reason: String| {
+        let setting = "limits.redis_root_certificate";
+        let reason = format!("cannot use {}: {reason}", file.display());
+        RedisError::from((ErrorKind::InvalidClientConfig, setting, reason))
+    };
+    let root_cert = fs::read(file).map_err(|error| failed(error.to_string()))?;
+    if CertificateDer::pem_slice_iter(&root_cert).next().is_none() {
+        return Err(failed("it contains no certificate".to_owned()));
+    }
+    let certificates = TlsCertificates { client_tls: None, root_cert: Some(root_cert) };
+    let client = Client::build_with_tls(url, certificates);
+    Ok(client.map_err(|error| failed(error.to_string()))?.get_connection_info().clone())
+}
 
 /// The shared counters.
 #[derive(Debug)]
@@ -34,7 +60,7 @@ pub struct RedisCounters {
 }
 
 impl RedisCounters {
-    /// Connects to the server at `url`. A request waits for its response for at most `timeout`.
+    /// Connects to a server. A request waits for its response for at most `timeout`.
     /// All keys begin with `prefix` as hash tag. Services that share a server need different
     /// prefixes.
     ///
@@ -42,8 +68,12 @@ impl RedisCounters {
     ///
     /// # Errors
     /// When the URL is invalid, or the prefix is not a valid hash tag.
-    pub async fn connect(url: &str, prefix: &str, timeout: Duration) -> RedisResult<Self> {
-        let info = url.into_connection_info()?;
+    pub async fn connect(
+        server: impl IntoConnectionInfo,
+        prefix: &str,
+        timeout: Duration,
+    ) -> RedisResult<Self> {
+        let info = server.into_connection_info()?;
         if prefix.is_empty() || prefix.contains(['{', '}']) {
             let reason = "limits.redis_prefix must not be empty or contain a brace";
             return Err((ErrorKind::InvalidClientConfig, reason).into());

@@ -9,9 +9,9 @@ mod import;
 mod lists;
 mod missing;
 mod read_only;
+mod secret_files;
 mod settings;
 mod tokens;
-mod with_server;
 
 use std::io::Write;
 use std::path::Path;

@@ -59,6 +59,31 @@ async fn nodes_share_counters_over_tls() {
     assert_eq!(admitted(&two, "192.0.2.1", 15).await, 5);
 }
 
+/// The authority and the URL, which has a password in practice, are in files.
+#[tokio::test]
+async fn the_certificate_authority_of_redis_can_be_a_setting() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((_redis, url)) = start_tls_redis(folder.path()) else { return };
+    std::fs::write(folder.path().join("url"), format!("{url}\n")).unwrap();
+    let settings = "redis_file = 'url'\n[limits]\nredis_timeout = '30s'\n\
+                    redis_root_certificate = 'certificate.pem'";
+    std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
+    let node = Process::start(folder.path(), &[]);
+    assert!(ready(&node).await.contains("\"redis\":\"ok\""), "{}", node.log());
+
+    let check = || belfry(folder.path(), &["config", "check"]).output().unwrap();
+    assert!(check().status.success());
+    for (file, content, problem) in [
+        ("certificate.pem", "nothing", "certificate.pem: it contains no certificate"),
+        ("url", "redis://localhost", "redis_root_certificate has no effect without TLS"),
+    ] {
+        std::fs::write(folder.path().join(file), content).unwrap();
+        let rejected = check();
+        let message = String::from_utf8(rejected.stderr).unwrap();
+        assert!(!rejected.status.success() && message.contains(problem), "{message}");
+    }
+}
+
 #[tokio::test]
 async fn a_redis_with_an_untrusted_certificate_is_not_used() {
     let folder = tempfile::tempdir().unwrap();

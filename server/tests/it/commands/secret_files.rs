@@ -1,0 +1,150 @@
+//! Secrets in files of their own and in credentials of systemd.
+
+use std::fs::write;
+use std::process::Output;
+
+use super::Workspace;
+use crate::support::Process;
+use crate::support::process::belfry;
+
+/// The result of `config check` with these variables and flags.
+fn check(
+    workspace: &Workspace,
+    variables: &[(&str, &str)],
+    flags: &[&str],
+) -> Result<String, String> {
+    let mut command = belfry(workspace.path(), &[&["config", "check"], flags].concat());
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let Output { status, stdout, stderr } = output;
+    if status.success() { Ok(text(stdout)) } else { Err(text(stderr)) }
+}
+
+/// The line of a setting in the output of `config check`.
+fn line(checked: &str, setting: &str) -> String {
+    let line = checked.lines().find(|line| line.starts_with(setting));
+    line.unwrap_or_else(|| panic!("{checked}")).to_owned()
+}
+
+fn url(host: &str) -> String {
+    format!("postgres://me:hunter2@{host}/belfry\n")
+}
+
+#[test]
+fn a_database_url_can_come_from_a_file_named_by_a_flag_a_variable_or_a_key() {
+    let workspace = Workspace::sqlite();
+    for name in ["flag", "variable", "key", "belfry.database"] {
+        write(workspace.path().join(name), url(name)).unwrap();
+    }
+    let folder = workspace.path().to_str().unwrap();
+    let credentials = ("CREDENTIALS_DIRECTORY", folder);
+    let variable = ("BELFRY_DATABASE_FILE", "variable");
+    let plain = ("BELFRY_DATABASE", "postgres://plain/belfry");
+    let database = |variables: &[(&str, &str)], flags: &[&str]| {
+        line(&check(&workspace, variables, flags).unwrap(), "database")
+    };
+
+    let shown = "database       PostgreSQL at postgres://me:***@";
+    let found = database(&[credentials], &[]);
+    let credential = format!("{folder}/belfry.database (systemd credential)");
+    assert_eq!(found, format!("{shown}belfry.database/belfry, from {credential}"));
+
+    write(workspace.path().join("belfry.toml"), "database_file = 'key'").unwrap();
+    let key = format!("{shown}key/belfry, from key (database_file in belfry.toml)");
+    assert_eq!(database(&[credentials], &[]), key);
+    let found = database(&[credentials, variable], &[]);
+    assert_eq!(found, format!("{shown}variable/belfry, from variable (BELFRY_DATABASE_FILE)"));
+    let found = database(&[plain], &[]);
+    assert_eq!(found, "database       PostgreSQL at postgres://plain/belfry, from BELFRY_DATABASE");
+    let flag = format!("{shown}flag/belfry, from flag (--database-file)");
+    assert_eq!(database(&[variable], &["--database-file", "flag"]), flag);
+    assert_eq!(database(&[plain], &["--database-file", "flag"]), flag);
+    let found = database(&[variable], &["--database", "postgres://plain/belfry"]);
+    assert_eq!(found, "database       PostgreSQL at postgres://plain/belfry, from --database");
+    let empty = ("BELFRY_DATABASE_FILE", "");
+    assert_eq!(database(&[empty], &[]), key, "an empty variable counts as unset");
+}
+
+#[test]
+fn a_redis_url_can_come_from_a_file() {
+    let workspace = Workspace::sqlite();
+    let path = workspace.path().join("belfry.redis");
+    write(&path, "rediss://:hunter2@cache\n").unwrap();
+    let path = path.to_str().unwrap();
+    let folder = ("CREDENTIALS_DIRECTORY", workspace.path().to_str().unwrap());
+    let redis = |variables: &[(&str, &str)], flags: &[&str]| {
+        line(&check(&workspace, variables, flags).unwrap(), "redis")
+    };
+    let shown = format!("redis          rediss://:***@cache, from {path}");
+    assert_eq!(redis(&[folder], &[]), format!("{shown} (systemd credential)"));
+    let variable = ("BELFRY_REDIS_FILE", path);
+    assert_eq!(redis(&[variable], &[]), format!("{shown} (BELFRY_REDIS_FILE)"));
+    write(workspace.path().join("belfry.toml"), "redis_file = 'belfry.redis'").unwrap();
+    assert!(redis(&[], &[]).ends_with("belfry.redis (redis_file in belfry.toml)"));
+    let server = belfry(workspace.path(), &["serve", "--redis-file", "missing"]).output().unwrap();
+    let message = String::from_utf8(server.stderr).unwrap();
+    assert!(message.contains("--redis-file: cannot read missing: No such file"), "{message}");
+}
+
+#[test]
+fn both_forms_of_a_secret_in_one_place_are_an_error() {
+    let workspace = Workspace::sqlite();
+    let both = [("BELFRY_DATABASE", "postgres://a/b"), ("BELFRY_DATABASE_FILE", "missing")];
+    let error = check(&workspace, &both, &[]).unwrap_err();
+    let expected = "BELFRY_DATABASE and BELFRY_DATABASE_FILE are both given; remove one";
+    assert_eq!(error, format!("belfry: {expected}\n"));
+    let error = check(&workspace, &[], &["--database", "x", "--database-file", "y"]).unwrap_err();
+    assert!(error.contains("--database"), "{error}");
+    let settings = "redis = 'redis://a'\nredis_file = 'missing'";
+    write(workspace.path().join("belfry.toml"), settings).unwrap();
+    let error = check(&workspace, &[], &[]).unwrap_err();
+    assert!(error.contains("redis and redis_file are both given; remove one (belfry.toml)"));
+}
+
+#[test]
+fn an_error_names_the_file_of_a_secret_and_never_shows_its_content() {
+    let workspace = Workspace::sqlite();
+    for content in ["hunter2", "hunter2:x", "hunter2://db/belfry", "", "postgres://db?port=hunter2"]
+    {
+        write(workspace.path().join("secret"), content).unwrap();
+        for variable in ["BELFRY_DATABASE_FILE", "BELFRY_REDIS_FILE"] {
+            let error = check(&workspace, &[(variable, "secret")], &[]).unwrap_err();
+            assert!(!error.contains("hunter2"), "{variable} {content}: {error}");
+            assert!(error.contains("secret") || error.contains("`port`"), "{error}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_and_the_server_use_the_database_of_the_file() {
+    let Some(workspace) = Workspace::postgres().await else { return };
+    let folder = Workspace::sqlite();
+    let url = workspace.database.as_ref().unwrap().url().unwrap();
+    write(folder.path().join("database"), format!("{url}\n")).unwrap();
+    let flags = ["--database-file", "database"];
+    let added = folder.run(&[&["account", "add", "alice"], &flags[..]].concat());
+    assert!(added.starts_with("account alice added"), "{added}");
+    let _server = Process::start(folder.path(), &flags);
+    assert!(workspace.run(&["account", "list"]).starts_with("alice\t"));
+    assert!(!folder.path().join("data").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_token_of_an_application_service_can_be_in_a_file() {
+    let workspace = Workspace::sqlite();
+    let settings = "registration = 'closed'\n[[application_services]]\nid = 'irc'\n\
+                    sender_localpart = 'bot'\nas_token_file = 'token'";
+    write(workspace.path().join("belfry.toml"), settings).unwrap();
+    let missing = check(&workspace, &[], &[]).unwrap_err();
+    assert!(missing.contains("as_token_file: cannot read token: No such file"), "{missing}");
+
+    write(workspace.path().join("token"), "hunter2\n").unwrap();
+    let server = Process::start(workspace.path(), &[]);
+    let status = async |token: &str| {
+        let path = format!("{}/_matrix/client/v3/pushrules/", server.url);
+        let request = reqwest::Client::new().get(path).bearer_auth(token);
+        request.send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(status("hunter2").await, 200);
+    assert_eq!(status("token").await, 401);
+}
