@@ -6,10 +6,12 @@ mod account;
 mod app;
 mod audit;
 mod backup;
+mod completions;
 mod config;
 mod explain;
 mod import;
 mod lock;
+mod man;
 mod output;
 mod progress;
 mod restore;
@@ -71,6 +73,10 @@ enum Command {
     /// Inspect the configuration
     #[command(subcommand)]
     Config(config::Command),
+    /// Print the completion script of a shell
+    Completions(completions::Command),
+    /// Print the manual page, for man
+    Man,
 }
 
 #[derive(Subcommand)]
@@ -95,13 +101,17 @@ enum DatabaseUse {
     Create,
 }
 
-/// Runs the command given by the arguments of the process.
-pub fn run() -> ExitCode {
-    let command = Cli::command()
+/// The parser of the arguments. Completions and the manual page are made from it too.
+fn parser() -> clap::Command {
+    Cli::command()
         .args(global_flags())
         .args(serve_flags())
-        .mut_subcommand("serve", |serve| serve.args(serve_flags()));
-    let matches = command.get_matches();
+        .mut_subcommand("serve", |serve| serve.args(serve_flags()))
+}
+
+/// Runs the command given by the arguments of the process.
+pub fn run() -> ExitCode {
+    let matches = parser().get_matches();
     for warning in misspelt_variables(std::env::vars_os().map(|(name, _)| name)) {
         eprintln!("belfry: warning: {warning}");
     }
@@ -117,9 +127,16 @@ pub fn run() -> ExitCode {
 }
 
 fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
+    // These need no settings, so an invalid file does not matter to them.
+    match cli.command {
+        Some(Command::Completions(command)) => return command.run(),
+        Some(Command::Man) => return man::run(),
+        _ => {}
+    }
     let config = Config::load(&overrides)?;
     match cli.command {
         None | Some(Command::Serve) => serve::run(config, overrides),
+        Some(Command::Completions(_) | Command::Man) => Ok(()),
         Some(Command::Account(AccountCommand::Import(command))) => command.run(&config),
         Some(Command::Account(AccountCommand::Manage(command))) => {
             command.check(&config)?;

@@ -78,6 +78,24 @@ const FAKETIME: Package = Package {
     probe: "ls /usr/lib*/faketime/libfaketime.so.1 /usr/lib/*/faketime/libfaketime.so.1 | grep .",
     purpose: "tests with a clock that jumps",
 };
+const ZSH: Package = Package {
+    apt: "zsh",
+    other_names: ["zsh", "zsh", "zsh"],
+    probe: "command -v zsh",
+    purpose: "tests of completions",
+};
+const FISH: Package = Package {
+    apt: "fish",
+    other_names: ["fish", "fish", "fish"],
+    probe: "command -v fish",
+    purpose: "tests of completions",
+};
+const MANDOC: Package = Package {
+    apt: "mandoc",
+    other_names: ["mandoc", "mandoc", "mandoc"],
+    probe: "command -v mandoc",
+    purpose: "checks the manual page",
+};
 const CPP: Package = Package {
     apt: "g++",
     other_names: ["gcc-c++", "gcc", "gcc"],
@@ -86,8 +104,20 @@ const CPP: Package = Package {
 };
 
 /// The packages of `cargo xtask test`.
-pub(crate) const FOR_TESTS: &[Package] =
-    &[POSTGRESQL, REDIS, NGINX, CADDY, CHROMIUM, CHROMEDRIVER, PYTHON, NPM, FAKETIME];
+pub(crate) const FOR_TESTS: &[Package] = &[
+    POSTGRESQL,
+    REDIS,
+    NGINX,
+    CADDY,
+    CHROMIUM,
+    CHROMEDRIVER,
+    PYTHON,
+    NPM,
+    FAKETIME,
+    ZSH,
+    FISH,
+    MANDOC,
+];
 /// The packages of `cargo xtask check`.
 pub(crate) const FOR_CHECKS: &[Package] = &[PYTHON];
 /// The packages of `cargo xtask bench`.

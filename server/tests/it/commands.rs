@@ -11,6 +11,7 @@ mod missing;
 mod read_only;
 mod secret_files;
 mod settings;
+mod shell;
 mod tokens;
 
 use std::io::Write;

@@ -1,0 +1,133 @@
+//! Completions and the manual page.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use super::Workspace;
+use crate::support::process::run;
+use crate::support::skip::report_skipped;
+
+/// The completion script of a shell.
+fn script(shell: &str) -> String {
+    Workspace::sqlite().run(&["completions", shell])
+}
+
+/// Runs a program with this input; `None` if it is not installed.
+fn pipe(program: &str, arguments: &[&str], input: &str) -> Option<(String, String)> {
+    let spawned = Command::new(program)
+        .args(arguments)
+        .env("MANWIDTH", "100")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = spawned else {
+        report_skipped(program, "it is not installed");
+        return None;
+    };
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_owned();
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child.wait_with_output().unwrap();
+    drop(writer.join());
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Some((text(output.stdout), text(output.stderr)))
+}
+
+/// What bash offers for the last word of a line.
+fn bash_completions(line: &str) -> Vec<String> {
+    let words: Vec<&str> = line.split(' ').collect();
+    let program = format!(
+        "{}\nCOMP_WORDS=({})\nCOMP_CWORD={}\n_belfry belfry \"{}\" \"{}\"\n\
+         printf '%s\\n' \"${{COMPREPLY[@]}}\"\n",
+        script("bash"),
+        words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "),
+        words.len() - 1,
+        words[words.len() - 1],
+        words[words.len() - 2],
+    );
+    let (offered, errors) = pipe("bash", &["--norc"], &program).unwrap();
+    assert_eq!(errors, "");
+    offered.split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_completes_commands_and_their_flags() {
+    assert_eq!(bash_completions("belfry acc"), ["account"]);
+    let offered = bash_completions("belfry account ");
+    for command in ["add", "list", "delete"] {
+        assert!(offered.iter().any(|offer| offer == command), "{offered:?}");
+    }
+    assert_eq!(bash_completions("belfry account add --em"), ["--email"]);
+    assert_eq!(bash_completions("belfry completions z"), ["zsh"]);
+}
+
+#[test]
+fn bash_completes_global_flags_before_and_after_the_command() {
+    let flags = ["--data", "--database", "--database-file"];
+    for line in ["belfry --data", "belfry account list --data", "belfry serve --data"] {
+        assert_eq!(bash_completions(line), flags, "{line}");
+    }
+    assert_eq!(bash_completions("belfry --base"), ["--base-url"]);
+    assert_eq!(bash_completions("belfry serve --base"), ["--base-url"]);
+    assert_eq!(bash_completions("belfry token issue --base"), [""; 0]);
+}
+
+#[test]
+fn the_scripts_of_zsh_and_fish_are_accepted_by_their_shells() {
+    for shell in ["zsh", "fish"] {
+        let script = script(shell);
+        for part in ["account", "database-file", "completions"] {
+            assert!(script.contains(part), "{shell}: {part}");
+        }
+        if let Some((_, errors)) = pipe(shell, &["-n", "/dev/stdin"], &script) {
+            assert_eq!(errors, "", "{shell}");
+        }
+    }
+    let offered = format!("{}\ncomplete -C 'belfry acc'\n", script("fish"));
+    if let Some((offered, _)) = pipe("fish", &["--no-config"], &offered) {
+        assert!(offered.starts_with("account"), "{offered}");
+    }
+}
+
+#[test]
+fn the_manual_page_describes_every_command_and_flag() {
+    let page = Workspace::sqlite().run(&["man"]);
+    for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "COMMANDS", "NOTES"] {
+        assert_eq!(page.matches(&format!("\n.SH {section}\n")).count(), 1, "{section}");
+    }
+    for part in [
+        "BELFRY_DATABASE_FILE",
+        ".SS \"belfry account add [OPTIONS] <NAME>\"\n",
+        ".SS \"belfry completions [OPTIONS] <SHELL>\"\n",
+        ".SS \"belfry man [OPTIONS]\"\n",
+        "\\-\\-email",
+        "\\-\\-base\\-url",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert_eq!(page.matches("\\-\\-database\\-file").count(), 1, "global flags are described once");
+}
+
+#[test]
+fn the_manual_page_is_rendered_without_warnings() {
+    let page = Workspace::sqlite().run(&["man"]);
+    if let Some((warnings, _)) = pipe("mandoc", &["-T", "lint", "-W", "warning"], &page) {
+        // The page has no date, so that equal programs print equal pages.
+        let is_expected = |line: &&str| line.contains("missing date");
+        let unexpected: Vec<&str> = warnings.lines().filter(|line| !is_expected(line)).collect();
+        assert_eq!(unexpected, [""; 0]);
+    }
+}
+
+/// Packagers run them where no server is configured.
+#[test]
+fn completions_and_the_manual_page_need_no_valid_configuration() {
+    let workspace = Workspace::sqlite();
+    std::fs::write(workspace.path().join("belfry.toml"), "nonsense").unwrap();
+    for command in [&["man"][..], &["completions", "fish"]] {
+        assert!(run(workspace.path(), command).status.success(), "{command:?}");
+    }
+    assert_eq!(run(workspace.path(), &["completions", "csh"]).status.code(), Some(2));
+    assert!(!workspace.path().join("data").exists());
+}
