@@ -1,6 +1,7 @@
 //! The push rules of an imported account: the response of `GET /pushrules/global/` or of
 //! `GET /pushrules/`, each rule validated like the body of `PUT`.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
@@ -69,7 +70,7 @@ fn read_ruleset(
             if json::to_bytes(&rule).len() > limits.rule_bytes {
                 return Err(ImportError::RuleTooLarge { path, max: limits.rule_bytes });
             }
-            let read = read_rule(kind, id, rule, limits);
+            let read = read_rule(kind, &id, rule, limits);
             let (id, rule) = read.map_err(|error| rejected(&path, error))?;
             if !ids.insert(id.as_str().to_owned()) {
                 return Err(ImportError::DuplicateRule { path });
@@ -103,7 +104,7 @@ fn read_head(rule: &Value) -> Result<(String, Option<bool>), RuleError> {
 
 fn read_rule(
     kind: RuleKind,
-    id: String,
+    id: &str,
     rule: Value,
     limits: &ImportLimits,
 ) -> Result<(RuleId, NewRule), RuleError> {
@@ -138,7 +139,7 @@ fn patch_builtin(
         None => None,
     };
     // Enabled and actions do not depend on the user.
-    let Ok(builtin) = document.rule(kind, id, User::new("")).map(|rule| rule.into_owned()) else {
+    let Ok(builtin) = document.rule(kind, id, User::new("")).map(Cow::into_owned) else {
         return Ok(());
     };
     if let Some(enabled) = enabled.filter(|enabled| *enabled != builtin.enabled) {

@@ -24,8 +24,8 @@ struct Outcome {
 impl Workspace {
     /// Writes these lines to `accounts.jsonl` and imports it.
     fn import(&self, lines: &[Value]) -> Outcome {
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        self.import_text(&text, &[])
+        let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+        self.import_text(&lines.join("\n"), &[])
     }
 
     fn import_text(&self, text: &str, flags: &[&str]) -> Outcome {
