@@ -29,13 +29,18 @@ impl ProgressBar {
             print(&format!("\r{}\x1b[K", render(progress)));
         }
     }
+
+    /// Removes the bar until it is shown again, so that a message can be printed.
+    pub(super) fn clear(&mut self) {
+        if self.shown.take().is_some() {
+            print("\r\x1b[K");
+        }
+    }
 }
 
 impl Drop for ProgressBar {
     fn drop(&mut self) {
-        if self.shown.is_some() {
-            print("\r\x1b[K");
-        }
+        self.clear();
     }
 }
 

@@ -1,9 +1,10 @@
 //! Progress and outcome of an import.
 
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::io::{Write, stdout};
 
 use crate::cli::CliError;
-use crate::store::{AddAccountError, StoreError};
+use crate::cli::progress::ProgressBar;
+use crate::store::{AddAccountError, Progress, StoreError};
 
 /// Maximum number of messages about accounts that exist already.
 const MAX_MESSAGES: u64 = 20;
@@ -15,14 +16,13 @@ pub(super) struct Report {
     /// An account of the same name exists.
     skipped: u64,
     rejected: u64,
-    is_terminal: bool,
+    bar: ProgressBar,
 }
 
 impl Report {
     /// Of a file with this many accounts.
     pub(super) fn new(total: u64) -> Self {
-        let is_terminal = stderr().is_terminal();
-        Self { total, added: 0, skipped: 0, rejected: 0, is_terminal }
+        Self { total, added: 0, skipped: 0, rejected: 0, bar: ProgressBar::new() }
     }
 
     /// Counts an outcome, and prints why an account was not added.
@@ -50,28 +50,19 @@ impl Report {
                 format!("rejected, {error}")
             }
         };
-        self.clear_progress();
+        self.bar.clear();
         eprintln!("line {line}: {name} {reason}");
         Ok(())
     }
 
     /// Shows the number of finished accounts on a terminal.
-    pub(super) fn show_progress(&self) {
-        if self.is_terminal {
-            let done = self.added + self.skipped + self.rejected;
-            eprint!("\r{done} of {} accounts", self.total);
-        }
-    }
-
-    fn clear_progress(&self) {
-        if self.is_terminal {
-            eprint!("\r\x1b[K");
-        }
+    pub(super) fn show_progress(&mut self) {
+        let rows = self.added + self.skipped + self.rejected;
+        self.bar.show(Progress { step: "importing", rows, total: self.total });
     }
 
     /// The error of an import that could not be completed.
     pub(super) fn interrupted(&self, error: &(dyn std::error::Error + Send + Sync)) -> CliError {
-        self.clear_progress();
         let Self { added, .. } = self;
         format!(
             "{error}; {added} accounts were added before. Run the command again to add the rest"
@@ -80,8 +71,8 @@ impl Report {
     }
 
     /// Prints the numbers. It is an error if an account was rejected.
-    pub(super) fn finish(self) -> Result<(), CliError> {
-        self.clear_progress();
+    pub(super) fn finish(mut self) -> Result<(), CliError> {
+        self.bar.clear();
         let Self { added, skipped, rejected, .. } = self;
         writeln!(stdout(), "{added} accounts added, {skipped} skipped, {rejected} rejected")?;
         if rejected == 0 {
