@@ -113,18 +113,15 @@ impl Workspace {
 
     /// Runs statements on the database, as another program would.
     async fn execute(&self, statements: &str) {
-        match self.flags()[..] {
-            [_, url] => {
-                let (client, connection) =
-                    tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
-                tokio::spawn(connection);
-                client.batch_execute(statements).await.unwrap();
-            }
-            _ => {
-                let file = self.path().join("data/belfry.db");
-                let connection = rusqlite::Connection::open(file).unwrap();
-                connection.execute_batch(statements).unwrap();
-            }
+        if let [_, url] = self.flags()[..] {
+            let (client, connection) =
+                tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+            tokio::spawn(connection);
+            client.batch_execute(statements).await.unwrap();
+        } else {
+            let file = self.path().join("data/belfry.db");
+            let connection = rusqlite::Connection::open(file).unwrap();
+            connection.execute_batch(statements).unwrap();
         }
     }
 }

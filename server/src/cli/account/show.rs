@@ -1,6 +1,7 @@
 //! `belfry account show`
 
 use belfry_core::matrix;
+use belfry_core::oauth::scope::Scope;
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -76,7 +77,7 @@ fn app_to_json(app: &AuthorizedApp) -> Value {
         "id": app.app_id.to_string(),
         "client_id": app.client_id,
         "name": app.name,
-        "scopes": app.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>(),
+        "scopes": app.scopes.iter().map(Scope::as_str).collect::<Vec<_>>(),
         "tokens": app.tokens,
         "since": app.since.to_string(),
     })

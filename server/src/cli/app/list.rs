@@ -2,6 +2,7 @@
 
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::redirect::RedirectUri;
+use belfry_core::oauth::scope::Scope;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -56,7 +57,7 @@ pub(super) fn to_json(stored: &StoredApp) -> Value {
         "client_id": client_id,
         "name": details.name,
         "website": details.website,
-        "scopes": details.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>(),
+        "scopes": details.scopes.iter().map(Scope::as_str).collect::<Vec<_>>(),
         "redirect_uris": details.redirect_uris.iter().map(RedirectUri::as_str).collect::<Vec<_>>(),
         "state": State::of(stored.disabled_at).as_str(),
         "created_at": stored.created_at.to_string(),

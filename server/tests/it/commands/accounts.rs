@@ -159,8 +159,8 @@ async fn a_role_is_changed_and_the_last_admin_remains(workspace: Workspace) {
     workspace.run(&["account", "delete", "alice"]);
 
     let events = workspace.json(&["audit", "--account", "bob"]);
-    let changes = events.iter().filter(|event| event["kind"] == "role_change");
-    let mut details: Vec<&str> = changes.map(|event| event["detail"].as_str().unwrap()).collect();
+    let roles = events.iter().filter(|event| event["kind"] == "role_change");
+    let mut details: Vec<&str> = roles.map(|event| event["detail"].as_str().unwrap()).collect();
     details.sort_unstable();
     assert_eq!(details, ["role admin", "role admin", "role user"]);
     let output = workspace.run_with_input(&["account", "role", "bob", "owner"], "");

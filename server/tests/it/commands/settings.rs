@@ -32,6 +32,22 @@ fn config_check_prints_the_effective_settings_and_changes_nothing() {
 }
 
 #[test]
+fn config_check_prints_who_can_register() {
+    let workspace = Workspace::sqlite();
+    for (settings, accounts, apps) in [
+        ("", "open", "open"),
+        ("registration = 'closed'", "closed", "open"),
+        ("app_registration = 'closed'", "open", "closed"),
+    ] {
+        workspace.configure(settings);
+        let output = workspace.run(&["config", "check"]);
+        let accounts = format!("\nregistration   {accounts}\n");
+        let apps = format!("\napps           registration {apps}\n");
+        assert!(output.contains(&accounts) && output.contains(&apps), "{output}");
+    }
+}
+
+#[test]
 fn config_check_reports_what_is_wrong_and_where() {
     let workspace = Workspace::sqlite();
     std::fs::write(workspace.path().join("belfry.toml"), "\nlisen = '0.0.0.0:80'").unwrap();
