@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::CliError;
 use super::progress::ProgressBar;
 use crate::config::Config;
-use crate::store::{Manifest, Overwrite, Store, create_backup};
+use crate::store::{Manifest, Overwrite, Report, Store, create_backup};
 
 #[derive(Args)]
 pub(super) struct Command {
@@ -30,10 +30,11 @@ impl Command {
     ) -> Result<(), CliError> {
         let overwrite = if self.force { Overwrite::Replace } else { Overwrite::Reject };
         let mut bar = ProgressBar::new();
-        let mut report = |progress| bar.show(progress);
+        let is_terminal = bar.is_terminal;
+        let mut show = |progress| bar.show(progress);
+        let report: Option<Report<'_>> = if is_terminal { Some(&mut show) } else { None };
         let (database, options) = (config.database(), &config.store);
-        let written =
-            create_backup(&database, options, &self.file, overwrite, now, &mut report).await;
+        let written = create_backup(&database, options, &self.file, overwrite, now, report).await;
         drop(bar);
         let manifest = written?;
         let detail = Some(self.file.display().to_string());

@@ -13,7 +13,7 @@ const LENGTH: usize = 30;
 
 /// A bar on one line of stderr, if that is a terminal. It is cleared at the end.
 pub(super) struct ProgressBar {
-    is_terminal: bool,
+    pub(super) is_terminal: bool,
     shown: Option<Instant>,
 }
 

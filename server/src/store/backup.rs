@@ -13,6 +13,7 @@ mod export;
 mod file;
 mod import;
 mod manifest;
+mod new_file;
 mod postgres;
 mod schema;
 mod sqlite;
@@ -23,9 +24,10 @@ use std::path::{Path, PathBuf};
 use belfry_core::audit::AuditEntry;
 use jiff::Timestamp;
 
-pub use self::file::{Backup, Overwrite};
+pub use self::file::Backup;
 pub use self::import::ExistingTokens;
 pub use self::manifest::{Manifest, TableSummary};
+pub use self::new_file::Overwrite;
 use super::{Database, Options, StoreError};
 
 /// A backup or restore that failed. Nothing was changed.
@@ -123,14 +125,14 @@ pub struct Progress {
 pub type Report<'a> = &'a mut dyn FnMut(Progress);
 
 /// Writes all rows of one moment to a new file. Other transactions are not blocked, neither reading
-/// nor writing. The schema must be of this version.
+/// nor writing. The schema must be of this version. To report the progress, rows are counted first.
 pub async fn create_backup(
     database: &Database,
     options: &Options,
     file: &Path,
     overwrite: Overwrite,
     now: Timestamp,
-    report: Report<'_>,
+    report: Option<Report<'_>>,
 ) -> Result<Manifest, BackupError> {
     let target = export::Target { database, file, overwrite, now };
     target.check()?;

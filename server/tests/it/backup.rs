@@ -27,8 +27,8 @@ fn now() -> Timestamp {
 
 /// Writes a backup to a new file.
 async fn back_up(database: &TestDatabase, file: &Path) -> Manifest {
-    let (overwrite, report) = (Overwrite::Reject, &mut |_| {});
-    create_backup(&database.database, &options(), file, overwrite, now(), report).await.unwrap()
+    let overwrite = Overwrite::Reject;
+    create_backup(&database.database, &options(), file, overwrite, now(), None).await.unwrap()
 }
 
 /// Checks a backup and restores it.

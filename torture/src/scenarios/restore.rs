@@ -17,7 +17,7 @@ use crate::outcome::Run;
 
 /// The accounts of the backup, and the rules of each: some megabytes, so that a restore takes much
 /// longer than the start of its process.
-const ACCOUNTS: usize = 8;
+const ACCOUNTS: usize = 4;
 const RULES: usize = 20;
 const RULE_BYTES: usize = 40 * 1024;
 
@@ -107,10 +107,11 @@ fn kill_repeatedly(
     backup: &Backup,
     mut new_database: impl FnMut(u32) -> Result<[String; 2]>,
 ) -> Result<()> {
-    let mut longest = Duration::from_millis(100);
+    // The time that a restore takes, learned from those that complete.
+    let mut duration = Duration::from_millis(100);
     while let Some(round) = run.next_round() {
         let [flag, value] = new_database(round)?;
-        let delay = longest.mul_f64(run.rng.f64());
+        let delay = duration.mul_f64(run.rng.f64());
         let mut restore = backup.command(run, &["restore", "backup", &flag, &value]).spawn()?;
         thread::sleep(delay);
         restore.kill()?;
@@ -121,6 +122,7 @@ fn kill_repeatedly(
         let check = backup.run(run, &["backup", &file, &flag, &value])?;
         let message = String::from_utf8_lossy(&check.stderr).into_owned();
         if check.status.success() {
+            duration = duration.min(delay);
             run.outcome.acknowledged += 1;
             let found = contents(&String::from_utf8_lossy(&check.stdout))?;
             run.outcome.check(found == backup.contents, || {
@@ -131,7 +133,7 @@ fn kill_repeatedly(
             run.outcome.check(is_empty, || format!("after {delay:?}: {message}"));
             let start = Instant::now();
             let restored = backup.succeed(run, &["restore", "backup", &flag, &value])?;
-            longest = longest.max(start.elapsed());
+            duration = start.elapsed();
             let found = contents(&restored)?;
             run.outcome.check(found == backup.contents, || format!("repeated: {found}"));
             run.outcome.acknowledged += 1;

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use rusqlite::params_from_iter;
 
 use super::checksum::TableChecksum;
-use super::file::{NewFile, Overwrite};
 use super::manifest::{Manifest, TableSummary};
+use super::new_file::{NewFile, Overwrite};
 use super::schema::Schema;
 use super::transaction::{SCHEMA_VERSION, TableTransaction};
 use super::{BackupError, Report, RowCounter};
@@ -38,23 +38,23 @@ impl Target<'_> {
     }
 }
 
-/// Copies all tables of a transaction to the file.
+/// Copies all tables of a transaction to the file. Rows are counted first if the progress is
+/// reported.
 pub(super) async fn write<T: TableTransaction>(
     source: T,
     target: &Target<'_>,
-    report: Report<'_>,
+    report: Option<Report<'_>>,
 ) -> Result<Manifest, BackupError> {
     let version = source.integer(SCHEMA_VERSION).await?;
     // Another process may have migrated it since it was opened. A newer schema may be compatible,
     // but has tables or columns that would be missing in the backup.
     SchemaPolicy::Require.pending(&target.database.location(), SchemaVersion::exact(version))?;
     let schema = Schema::at(version)?;
-    let mut total = 0;
-    for table in schema.tables() {
-        let count = source.integer(&format!("select count(*) from {}", table.name)).await?;
-        total += u64::try_from(count).unwrap_or_default();
-    }
-    let mut counter = RowCounter::new("saving", total, report);
+    let mut ignore = |_| {};
+    let mut counter = match report {
+        Some(report) => RowCounter::new("saving", count_rows(&source, &schema).await?, report),
+        None => RowCounter::new("saving", 0, &mut ignore),
+    };
     let new_file = NewFile::create(target.file, &schema)?;
     let mut tables = Vec::new();
     for table in schema.tables() {
@@ -80,4 +80,14 @@ pub(super) async fn write<T: TableTransaction>(
     };
     new_file.finish(&manifest, target.overwrite)?;
     Ok(manifest)
+}
+
+/// The number of rows that will be copied. Counting may read whole tables.
+async fn count_rows<T: TableTransaction>(source: &T, schema: &Schema) -> Result<u64, BackupError> {
+    let mut total = 0;
+    for table in schema.tables() {
+        let count = source.integer(&format!("select count(*) from {}", table.name)).await?;
+        total += u64::try_from(count).unwrap_or_default();
+    }
+    Ok(total)
 }

@@ -3,10 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::process::{add_account, run, run_successfully};
+use crate::support::process::{add_account, belfry, run, run_successfully};
 use crate::support::{Process, TestDatabase};
 
 /// The flags for a database; none for SQLite in `data`.
@@ -166,9 +167,47 @@ fn a_rejected_restore_creates_nothing() {
 }
 
 #[test]
-fn there_is_no_backup_without_a_database() {
+fn progress_is_shown_on_a_terminal_only() {
     let folder = tempfile::tempdir().unwrap();
-    let message = fail(folder.path(), &["backup", "copy.db"]);
+    add_account(folder.path(), "alice");
+    for arguments in [&["backup", "copy.db"][..], &["restore", "copy.db", "--data", "new"]] {
+        let output = run(folder.path(), arguments);
+        assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]));
+        assert!(!output.stdout.contains(&b'\r'));
+    }
+}
+
+/// Runs a command that cannot write more than 40 KiB to a file, as if the disk were full.
+fn run_on_full_disk(folder: &Path, arguments: &[&str]) -> String {
+    let command = belfry(folder, arguments);
+    // Without the trap the signal XFSZ would kill the process.
+    let script = r#"trap "" XFSZ; ulimit -f 80; exec "$0" "$@""#;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).arg(command.get_program()).args(command.get_args());
+    for (name, _) in command.get_envs() {
+        shell.env_remove(name);
+    }
+    let output = shell.current_dir(folder).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "belfry {arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_full_disk_leaves_no_part_of_a_backup_or_restore() {
+    let folder = tempfile::tempdir().unwrap();
+    add_account(folder.path(), "alice");
+    let message = run_on_full_disk(folder.path(), &["backup", "copy.db"]);
+    assert!(message.starts_with("belfry: cannot write copy.db: "), "{message}");
+    let names: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["data"]);
+
+    run_successfully(folder.path(), &["backup", "copy.db"]);
+    run_on_full_disk(folder.path(), &["restore", "copy.db", "--data", "new"]);
+    let message = fail(folder.path(), &["account", "list", "--data", "new"]);
     assert!(message.contains("it does not exist or is empty"), "{message}");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    run_successfully(folder.path(), &["restore", "copy.db", "--data", "new"]);
+    assert!(
+        run_successfully(folder.path(), &["account", "list", "--data", "new"]).contains("alice")
+    );
 }

@@ -222,8 +222,7 @@ async fn an_existing_file_is_overwritten_only_on_demand() {
     // What a killed backup leaves.
     fs::write(folder.path().join(".belfry-backup-a1b2c3"), "half").unwrap();
     let create = async |overwrite| {
-        let (database, report) = (&source.database, &mut |_| {});
-        create_backup(database, &options(), &file, overwrite, now(), report).await
+        create_backup(&source.database, &options(), &file, overwrite, now(), None).await
     };
 
     let error = create(Overwrite::Reject).await.unwrap_err();
@@ -265,9 +264,8 @@ async fn the_database_itself_is_not_overwritten() {
     let link = path.with_file_name("link");
     std::os::unix::fs::symlink(path, &link).unwrap();
     for file in [path, &link] {
-        let (database, report) = (&source.database, &mut |_| {});
-        let outcome =
-            create_backup(database, &options(), file, Overwrite::Replace, now(), report).await;
+        let (database, overwrite) = (&source.database, Overwrite::Replace);
+        let outcome = create_backup(database, &options(), file, overwrite, now(), None).await;
         assert!(matches!(outcome, Err(BackupError::IsDatabase(_))));
     }
     assert_eq!(rows(&source).await, before);
@@ -277,9 +275,8 @@ async fn the_database_itself_is_not_overwritten() {
 async fn a_directory_that_cannot_be_written_is_reported() {
     let source = TestDatabase::sqlite();
     drop(source.open().await);
-    let (file, report) = (Path::new("/proc/nowhere/backup"), &mut |_| {});
-    let outcome =
-        create_backup(&source.database, &options(), file, Overwrite::Reject, now(), report).await;
+    let (file, overwrite) = (Path::new("/proc/nowhere/backup"), Overwrite::Reject);
+    let outcome = create_backup(&source.database, &options(), file, overwrite, now(), None).await;
     let error = outcome.unwrap_err().to_string();
     assert!(error.starts_with("cannot write /proc/nowhere/backup: "), "{error}");
 }

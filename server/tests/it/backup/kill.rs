@@ -15,12 +15,12 @@ fn survive(name: &str, rounds: u32) {
 
 #[test]
 fn a_killed_restore_leaves_an_empty_or_complete_database_on_sqlite() {
-    survive("restore-sqlite", 8);
+    survive("restore-sqlite", 5);
 }
 
 #[test]
 fn a_killed_restore_leaves_an_empty_or_complete_database_on_postgres() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_some() {
-        survive("restore-postgres", 5);
+        survive("restore-postgres", 3);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use belfry::store::{Account, Overwrite, Progress, create_backup};
+use belfry::store::{Account, Overwrite, Progress, Report, create_backup};
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::oauth::account::Role;
 use tokio::task::JoinSet;
@@ -68,7 +68,8 @@ async fn a_backup_is_consistent_under_load(database: TestDatabase) {
         }
     };
     let target = &database.database;
-    create_backup(target, &options(), &file, Overwrite::Reject, now(), &mut report).await.unwrap();
+    let (overwrite, report) = (Overwrite::Reject, Some(&mut report as Report<'_>));
+    create_backup(target, &options(), &file, overwrite, now(), report).await.unwrap();
     let after = next.load(Ordering::SeqCst);
     stop.store(true, Ordering::SeqCst);
     writers.join_all().await;
@@ -114,9 +115,10 @@ async fn timeouts_of_statements_do_not_end_a_backup_or_restore() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("backup");
     // Longer than the timeouts: the server waits for this client within a statement.
-    let mut report = |_: Progress| std::thread::sleep(Duration::from_millis(300));
+    let mut wait = |_: Progress| std::thread::sleep(Duration::from_millis(300));
     let target = &database.database;
-    create_backup(target, &options(), &file, Overwrite::Reject, now(), &mut report).await.unwrap();
+    let (overwrite, report) = (Overwrite::Reject, Some(&mut wait as Report<'_>));
+    create_backup(target, &options(), &file, overwrite, now(), report).await.unwrap();
 
     drop(store);
     let drop_rows = "delete from accounts; delete from audit_events";
@@ -124,7 +126,7 @@ async fn timeouts_of_statements_do_not_end_a_backup_or_restore() {
     let backup = belfry::store::Backup::open(&file).unwrap();
     let event = AuditEntry::of_command(now(), AuditKind::Restore);
     let tokens = belfry::store::ExistingTokens::Keep;
-    belfry::store::restore_backup(&backup, target, &options(), tokens, &event, &mut report)
+    belfry::store::restore_backup(&backup, target, &options(), tokens, &event, &mut wait)
         .await
         .unwrap();
     let count: i64 = client.query_one("select count(*) from accounts", &[]).await.unwrap().get(0);

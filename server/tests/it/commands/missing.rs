@@ -1,4 +1,4 @@
-//! Commands without a database: only `serve` and `account add` create one.
+//! Commands without a database: only `serve`, `account add` and `restore` create one.
 
 use super::Workspace;
 
@@ -21,6 +21,7 @@ fn commands_that_need_a_database_report_that_there_is_none(workspace: &Workspace
         &["app", "secret", "1"],
         &["app", "delete", "1"],
         &["audit"],
+        &["backup", "copy.db"],
         &["explain", "-", "--account", "alice"],
     ] {
         let message = workspace.fail(arguments);
@@ -29,6 +30,7 @@ fn commands_that_need_a_database_report_that_there_is_none(workspace: &Workspace
         assert!(message.starts_with("belfry: cannot open the database "), "{message}");
         assert!(message.ends_with(advice), "{arguments:?}: {message}");
         assert!(!workspace.path().join("data").exists(), "{arguments:?}");
+        assert!(!workspace.path().join("copy.db").exists());
     }
     workspace.run(&["account", "add", "alice"]);
     assert!(workspace.run(&["account", "list"]).starts_with("alice\t"));
