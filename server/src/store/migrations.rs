@@ -71,6 +71,24 @@ pub(crate) const VERSIONS: [(&str, &str); 2] = [
     ("migrations", "select coalesce(max(number), 0), coalesce(max(number), 0) from migrations"),
 ];
 
+/// The newest schema version of this binary.
+pub(crate) fn newest() -> i64 {
+    MIGRATIONS.last().map_or(0, |newest| newest.number)
+}
+
+/// The statements of a migration, without comments and line breaks.
+pub(crate) fn statements(sql: &str) -> Vec<String> {
+    let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sql = lines.collect::<Vec<_>>().join(" ");
+    sql.split(';').map(words).filter(|statement| !statement.is_empty()).collect()
+}
+
+/// The name of the index that a statement creates.
+pub(crate) fn index_name(statement: &str) -> Option<&str> {
+    statement.strip_prefix("create index ")?.split(' ').next()
+}
+
 /// The schema version of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SchemaVersion {
@@ -111,7 +129,7 @@ impl SchemaPolicy {
         found: SchemaVersion,
     ) -> Result<&'static [Migration], StoreError> {
         let oldest = MIGRATIONS.first().map_or(0, |oldest| oldest.number);
-        let known = MIGRATIONS.last().map_or(0, |newest| newest.number);
+        let known = newest();
         let SchemaVersion { number, compatible_from } = found;
         if number > known {
             if compatible_from > known {
@@ -198,6 +216,7 @@ mod tests {
             assert!(migration.compatible_from <= migration.number, "{}", migration.number);
             for sql in [migration.sqlite, migration.postgres] {
                 for statement in statements(sql) {
+                    let statement = statement.to_lowercase();
                     assert_eq!(objection(&statement), None, "{}: {statement}", migration.number);
                 }
             }
@@ -234,14 +253,6 @@ mod tests {
         ] {
             assert_eq!(objection(right), None, "{right}");
         }
-    }
-
-    /// The statements of a migration in lower case, without comments and line breaks.
-    fn statements(sql: &str) -> Vec<String> {
-        let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
-        let sql = lines.collect::<Vec<_>>().join(" ").to_lowercase();
-        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        sql.split(';').map(words).filter(|statement| !statement.is_empty()).collect()
     }
 
     /// Whether a statement changes only the order of text columns.

@@ -1,6 +1,7 @@
 //! The PostgreSQL engine: pooled connections, prepared statements, pipelined transactions.
 
 mod connections;
+mod indexes;
 mod listen;
 mod migrate;
 mod tls;

@@ -1,16 +1,19 @@
 //! Migrations of a PostgreSQL database that other nodes are using.
 //!
-//! A migration locks the tables that it changes. While it waits for a lock, statements of other
-//! nodes queue behind it; so it waits for a second only, gives way, and tries again.
+//! A migration locks the tables that it changes, for milliseconds: indexes are built afterwards.
+//! While it waits for a lock, statements of other nodes queue behind it; so it waits for a second
+//! only, gives way, and tries again.
 
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use jiff::Timestamp;
+use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, GenericClient};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::indexes;
 use crate::store::migrations::{self, Migration, SchemaPolicy, SchemaVersion};
 use crate::store::{Access, Options, StoreError};
 
@@ -47,24 +50,30 @@ pub(super) async fn migrate(
     now: Timestamp,
     database: &str,
 ) -> Result<(), StoreError> {
-    let migrating = retry_migration(config, tls, options, now, database);
-    let no_response = |_| Err(StoreError::Failed("no response within 60 seconds".to_owned()));
-    tokio::time::timeout(TIMEOUT, migrating).await.unwrap_or_else(no_response)
+    let no_response = |_| StoreError::Failed("no response within 60 seconds".to_owned());
+    let connecting = timeout(TIMEOUT, config.connect(tls));
+    let (client, connection) = connecting.await.map_err(no_response)??;
+    let connection = tokio::spawn(connection.map(drop));
+    let migrating = timeout(TIMEOUT, check_and_migrate(client, options, now, database));
+    if let Some(client) = migrating.await.map_err(no_response)?? {
+        indexes::build_missing(&client).await?;
+    }
+    drop(connection.await);
+    Ok(())
 }
 
-async fn retry_migration(
-    config: &Config,
-    tls: MakeRustlsConnect,
+/// Applies the pending migrations. Returns the client if the database has the newest schema of this
+/// binary, whose indexes are to be built.
+async fn check_and_migrate(
+    mut client: Client,
     options: &Options,
     now: Timestamp,
     database: &str,
-) -> Result<(), StoreError> {
-    let (mut client, connection) = config.connect(tls).await?;
-    let connection = tokio::spawn(connection.map(drop));
+) -> Result<Option<Client>, StoreError> {
     check_encoding(&client).await?;
     if options.access == Access::Read {
         let found = schema_version(&client).await?;
-        return options.schema.pending(database, found).map(drop);
+        return options.schema.pending(database, found).map(|_| None);
     }
     let start = Instant::now();
     loop {
@@ -81,12 +90,12 @@ async fn retry_migration(
                 ));
             }
             Err(MigrationError::Store(error)) => return Err(error),
-            Ok(()) => break,
+            Ok(found) => {
+                let is_newest = found.number <= migrations::newest();
+                return Ok((options.schema == SchemaPolicy::Migrate && is_newest).then_some(client));
+            }
         }
     }
-    drop(client);
-    drop(connection.await);
-    Ok(())
 }
 
 enum MigrationError {
@@ -104,13 +113,14 @@ impl From<tokio_postgres::Error> for MigrationError {
     }
 }
 
-/// Applies the pending migrations in a transaction under an advisory lock.
+/// Applies the pending migrations in a transaction under an advisory lock, without their indexes
+/// unless the database is new. Returns the schema version before.
 async fn try_migrate(
     client: &mut Client,
     schema: SchemaPolicy,
     now: Timestamp,
     database: &str,
-) -> Result<(), MigrationError> {
+) -> Result<SchemaVersion, MigrationError> {
     let transaction = client.transaction().await?;
     transaction.batch_execute(LOCK_SCHEMA).await?;
     // After the advisory lock, for which nodes that start together wait.
@@ -119,13 +129,17 @@ async fn try_migrate(
     let found = schema_version(&transaction).await?;
     let pending = schema.pending(database, found).map_err(MigrationError::Store)?;
     for Migration { number, compatible_from, postgres, .. } in pending {
-        transaction.batch_execute(postgres).await?;
+        for statement in migrations::statements(postgres) {
+            if found == SchemaVersion::NONE || migrations::index_name(&statement).is_none() {
+                transaction.batch_execute(&statement).await?;
+            }
+        }
         let applied_at = &now.as_second();
         transaction.execute(migrations::INSERT_APPLIED, &[number, applied_at]).await?;
         transaction.execute(migrations::INSERT_COMPATIBLE, &[number, compatible_from]).await?;
     }
     transaction.commit().await?;
-    Ok(())
+    Ok(found)
 }
 
 /// The schema version of a database, which may have none.

@@ -265,6 +265,52 @@ async fn a_migration_that_must_wait_for_a_backup_does_not_block_other_nodes() {
     store.ping().await.unwrap();
 }
 
+/// The indexes of all migrations that are complete.
+async fn indexes(client: &tokio_postgres::Client) -> BTreeSet<String> {
+    let complete = "select c.relname::text from pg_index i join pg_class c on c.oid = i.indexrelid \
+                    where i.indisvalid and pg_table_is_visible(c.oid)";
+    client.query(complete, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
+}
+
+/// Otherwise writes would wait until the index is built.
+#[tokio::test(flavor = "multi_thread")]
+async fn indexes_of_a_migration_are_built_while_other_nodes_write() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    drop(database.open().await);
+    let url = database.url().unwrap().to_owned();
+    let node = connect(&url).await;
+    let all = indexes(&node).await;
+    // As a process leaves it that was killed after its migration.
+    node.batch_execute("drop index accounts_admins, accounts_disabled").await.unwrap();
+    let columns = "(id, name, password, created_at)";
+    let insert = |id: i64| format!("insert into accounts {columns} values ({id}, 'a{id}', '-', 1)");
+    let writer = connect(&url).await;
+    writer.batch_execute(&format!("begin; {}", insert(1))).await.unwrap();
+
+    let (opened, started) = oneshot::channel();
+    tokio::spawn(async move { drop(opened.send(database.open().await)) });
+    let waiting = "select count(*) from pg_stat_activity where datname = current_database() and \
+                   query like 'create index concurrently%' and wait_event_type = 'Lock'";
+    while node.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
+    node.batch_execute("set statement_timeout = '20s'").await.unwrap();
+    node.batch_execute(&insert(2)).await.unwrap();
+
+    writer.batch_execute("commit").await.unwrap();
+    started.await.unwrap().ping().await.unwrap();
+    assert_eq!(indexes(&node).await, all);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_migrated_database_has_the_indexes_of_a_new_one() {
+    let Some(new) = TestDatabase::postgres().await else { return };
+    let Some(migrated) = TestDatabase::postgres().await else { return };
+    create_previous_schema(&migrated).await;
+    let nodes = [migrated.open(), migrated.open(), new.open()];
+    drop(futures_util::future::join_all(nodes).await);
+    let [new, migrated] = [&new, &migrated].map(|database| connect(database.url().unwrap()));
+    assert_eq!(indexes(&migrated.await).await, indexes(&new.await).await);
+}
+
 /// The newest migration must let the previous release run.
 #[tokio::test]
 async fn the_newest_schema_is_compatible_with_the_previous_release() {
