@@ -42,8 +42,8 @@ pub(super) fn run(config: &Config) -> Result<(), CliError> {
         ("listen", config.listen.to_string()),
         ("base_url", base_url.to_string()),
         ("server_name", or(config.server_name.clone(), "host of the base URL")),
-        ("database", with_source(config.database().to_string(), &config.sources.database)),
-        ("redis", with_source(redis, &config.sources.redis)),
+        ("database", with_source(config.database().to_string(), config.sources.database.as_ref())),
+        ("redis", with_source(redis, config.sources.redis.as_ref())),
         ("name_segments", config.name_segments.join(", ")),
         (
             "query_tokens",
@@ -78,7 +78,7 @@ pub(super) fn run(config: &Config) -> Result<(), CliError> {
 }
 
 /// A value, and where it comes from.
-fn with_source(value: String, source: &Option<UrlSource>) -> String {
+fn with_source(value: String, source: Option<&UrlSource>) -> String {
     match source {
         Some(source) => format!("{value}, from {source}"),
         None => value,
