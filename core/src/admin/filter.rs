@@ -67,8 +67,12 @@ impl AccountFilter {
         let (Some(only_disabled), true, false) = (only_disabled, is_local, has_inviter) else {
             return Ok(None);
         };
-        let filter = Self::from_texts(pairs).zip(role(pairs));
-        Ok(filter.map(|(filter, role)| Self { role, only_disabled, ..filter }))
+        let role = match RoleFilter::parse(pairs) {
+            RoleFilter::Any => None,
+            RoleFilter::Only(role) => Some(role),
+            RoleFilter::Unknown => return Ok(None),
+        };
+        Ok(Self::from_texts(pairs).map(|filter| Self { role, only_disabled, ..filter }))
     }
 
     /// Parses the parameters that both versions have.
@@ -90,19 +94,28 @@ impl AccountFilter {
     }
 }
 
-/// The role that `permissions` and `role_ids[]` select, if they do; `None` if no account has one of
-/// these roles.
-fn role(pairs: &Pairs) -> Option<Option<Role>> {
-    if last_value(pairs, "permissions") == "staff" {
-        return Some(Some(Role::Admin));
-    }
-    let mut ids = pairs.iter().filter(|(name, _)| matches!(&**name, "role_ids" | "role_ids[]"));
-    let selects = |role| ids.clone().any(|(_, id)| id.trim().parse() == Ok(role_id(role)));
-    match (selects(Role::Admin), selects(Role::User)) {
-        (true, true) => Some(None),
-        (true, false) => Some(Some(Role::Admin)),
-        (false, true) => Some(Some(Role::User)),
-        (false, false) => ids.next().is_none().then_some(None),
+/// The roles that `permissions` and `role_ids[]` select.
+enum RoleFilter {
+    Any,
+    Only(Role),
+    /// A role that does not exist here.
+    Unknown,
+}
+
+impl RoleFilter {
+    fn parse(pairs: &Pairs) -> Self {
+        if last_value(pairs, "permissions") == "staff" {
+            return Self::Only(Role::Admin);
+        }
+        let mut ids = pairs.iter().filter(|(name, _)| matches!(&**name, "role_ids" | "role_ids[]"));
+        let selects = |role| ids.clone().any(|(_, id)| id.trim().parse() == Ok(role_id(role)));
+        match (selects(Role::Admin), selects(Role::User)) {
+            (true, true) => Self::Any,
+            (true, false) => Self::Only(Role::Admin),
+            (false, true) => Self::Only(Role::User),
+            (false, false) if ids.next().is_none() => Self::Any,
+            (false, false) => Self::Unknown,
+        }
     }
 }
 

@@ -112,8 +112,8 @@ mod tests {
 
     #[test]
     fn the_parameters_of_a_page_are_parsed() {
-        let page = |below, above, start, limit| Ok(Page { below, above, start, limit });
         use PageStart::{Highest, Lowest};
+        let page = |below, above, start, limit| Ok(Page { below, above, start, limit });
         for (query, expected) in [
             ("", page(None, None, Highest, 100)),
             ("limit=1", page(None, None, Highest, 1)),

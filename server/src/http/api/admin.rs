@@ -4,6 +4,7 @@ pub(crate) mod accounts;
 pub(crate) mod actions;
 mod entity;
 
+use std::future::ready;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
@@ -40,16 +41,17 @@ impl AccountId {
 
 /// A list that is always empty, for clients that expect it. Nothing can be added to it.
 pub(crate) fn empty_list(scope: Scope) -> MethodRouter<Arc<AppState>> {
-    get(move |admin| respond_empty(admin, scope)).fallback(async || CommonError::NotFound)
+    let respond = move |admin: Admin| ready(respond_empty(&admin, scope));
+    get(respond).fallback(async || CommonError::NotFound)
 }
 
 /// Statistics that are always empty.
 pub(crate) fn empty_statistics() -> MethodRouter<Arc<AppState>> {
-    let respond = move |admin| respond_empty(admin, Scope::AdminRead);
+    let respond = |admin: Admin| ready(respond_empty(&admin, Scope::AdminRead));
     post(respond).fallback(async || CommonError::NotFound)
 }
 
-async fn respond_empty(admin: Admin, scope: Scope) -> Result<Json<Value>, ApiError> {
+fn respond_empty(admin: &Admin, scope: Scope) -> Result<Json<Value>, ApiError> {
     admin.require_scope(scope)?;
     Ok(Json(json!([])))
 }
