@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::password::{new_password, print_password};
 use crate::cli::CliError;
-use crate::store::{Email, Store};
+use crate::store::{AddAccountError, Email, Store};
 
 #[derive(Args)]
 pub(in crate::cli) struct Add {
@@ -34,6 +34,12 @@ impl Add {
             check_email(email).map_err(|error| format!("the e-mail address {error}"))?;
         }
         let (hash, generated) = new_password(password_stdin).await?;
+        // Before the name is released: strangers must not get it when the account is not added.
+        if let Some(email) = &email
+            && store.account_by_email(email).await?.is_some()
+        {
+            return Err(AddAccountError::EmailTaken.into());
+        }
         // The operator may reuse the name of a deleted account.
         store.release_name(&name).await?;
         let (role, detail) = if admin {

@@ -110,6 +110,27 @@ fn deleting_the_sender_of_an_application_service_says_that_the_server_creates_it
     assert_ne!(id(), first);
 }
 
+/// Otherwise a stranger could sign up with it and be taken for its former owner.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_that_is_not_added_does_not_release_the_name_of_a_deleted_one() {
+    let workspace = Workspace::sqlite();
+    workspace.run(&["account", "add", "bob", "--email", "bob@example.org"]);
+    workspace.run(&["account", "add", "alice"]);
+    workspace.run(&["account", "delete", "alice"]);
+    let message = workspace.fail(&["account", "add", "alice", "--email", "Bob@Example.org"]);
+    assert_eq!(message, "belfry: the e-mail address is already taken\n");
+    let server = Process::start(workspace.path(), &[]);
+    let body = json!({
+        "username": "alice", "password": "correct horse alice", "auth": { "type": "m.login.dummy" },
+    });
+    let url = format!("{}/_matrix/client/v3/register", server.url);
+    let response = reqwest::Client::new().post(url).json(&body).send().await.unwrap();
+    let error: Value = response.json().await.unwrap();
+    assert_eq!(error["errcode"], "M_USER_IN_USE", "{error}");
+    drop(server);
+    workspace.run(&["account", "add", "alice", "--email", "alice@example.org"]);
+}
+
 async fn an_admin_is_added_with_its_role(workspace: Workspace) {
     let added = workspace.run(&["account", "add", "alice", "--admin"]);
     assert!(added.lines().next().unwrap().ends_with(", role admin"), "{added}");
