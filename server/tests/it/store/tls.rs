@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use belfry::store::{Database, Store};
+use belfry::store::{Database, Options, Store, StoreError};
 use jiff::Timestamp;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, IsCa, KeyPair,
@@ -89,8 +89,8 @@ impl Server {
     }
 
     async fn open(&self, user: &str, host: &str, parameters: &str) -> Result<Store, String> {
-        let database = Database::Postgres(self.url(user, host, parameters).parse().unwrap());
-        let opened = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await;
+        let url = self.url(user, host, parameters);
+        let opened = open(&url, &options()).await;
         opened.map_err(|error| error.to_string())
     }
 
@@ -106,6 +106,10 @@ impl Server {
         assert_eq!(all, encrypted);
         encrypted
     }
+}
+
+async fn open(url: &str, options: &Options) -> Result<Store, StoreError> {
+    Store::open(&Database::Postgres(url.parse().unwrap()), options, Timestamp::UNIX_EPOCH).await
 }
 
 #[tokio::test]
@@ -173,6 +177,31 @@ async fn all_connections_to_postgres_are_encrypted() {
     }
     store.ping().await.unwrap();
     assert!(server.encrypted_connections().await >= 2);
+}
+
+/// A cancel request has a connection of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_is_cancelled_over_tls() {
+    let Some(server) = Server::start().await else { return };
+    // Otherwise the server would cancel it earlier.
+    let no_timeouts = "options=-c%20statement_timeout%3D0%20-c%20lock_timeout%3D0";
+    let parameters = format!("sslmode=verify-full&sslrootcert=FILES/ca.pem&{no_timeouts}");
+    let url = server.url("belfry", "localhost", &parameters);
+    let options = Options { timeout: Duration::from_secs(1), ..options() };
+    let store = open(&url, &options).await.unwrap();
+    let (locker, connection) =
+        tokio_postgres::connect(&server.postgres.url(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    locker.batch_execute("begin; lock table accounts").await.unwrap();
+    let start = Instant::now();
+    loop {
+        // On a busy machine the cancel request itself may take too long.
+        let error = store.account_by_name("alice").await.unwrap_err().to_string();
+        if error.contains("canceling statement due to user request") {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_mins(1), "{error}");
+    }
 }
 
 #[tokio::test]
