@@ -46,9 +46,9 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<(), Box<dyn Error>>
         &["backup", "from-sqlite"],
         || largest_wal = f64::max(largest_wal, megabytes(Path::new("data/belfry.db-wal"))),
     );
-    let writes = writers.stop().await;
+    let acknowledged = writers.stop().await;
     written?;
-    row("writes acknowledged meanwhile", writes, "writes");
+    row("writes acknowledged meanwhile", acknowledged, "writes");
     row("largest WAL meanwhile", format_args!("{largest_wal:.0}"), "MB");
     let size = megabytes(Path::new("from-sqlite"));
     row("size of the backup", format_args!("{size:.0}"), "MB");

@@ -55,15 +55,15 @@ impl Command {
         let mut out = stdout().lock();
         let content = describe(backup.manifest());
         writeln!(out, "backup of {created_at} restored to {database}: {content}")?;
-        Ok(match tokens {
+        let access = match tokens {
             ExistingTokens::Revoke => {
-                writeln!(out, "all tokens are revoked, all sessions and codes are deleted")?;
+                "all tokens are revoked, all sessions and codes are deleted".to_owned()
             }
-            ExistingTokens::Keep => writeln!(
-                out,
+            ExistingTokens::Keep => format!(
                 "tokens, sessions and codes that ended after {created_at} are valid again; \
                  --revoke-tokens ends all of them"
-            )?,
-        })
+            ),
+        };
+        Ok(writeln!(out, "{access}")?)
     }
 }

@@ -108,7 +108,9 @@ impl Restore<'_> {
                     break;
                 }
                 target.insert(table, &rows).await?;
-                rows.iter().for_each(|_| counter.advance());
+                for _ in &rows {
+                    counter.advance();
+                }
             }
         }
         Ok(())

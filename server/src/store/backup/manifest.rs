@@ -1,5 +1,7 @@
 //! The manifest of a backup: versions, time, and the checksum of each table.
 
+use std::fmt::Write;
+
 use jiff::Timestamp;
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
@@ -90,7 +92,11 @@ impl Manifest {
             self.created_at.as_second(),
             tables.concat()
         );
-        let digest: [u8; 32] = Sha256::digest(text).into();
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        let mut checksum = String::with_capacity(64);
+        for byte in Sha256::digest(text) {
+            // Writing to a string does not fail.
+            let _ = write!(checksum, "{byte:02x}");
+        }
+        checksum
     }
 }

@@ -101,7 +101,7 @@ pub(super) fn sqlite_rows(connection: &rusqlite::Connection) -> Rows {
     let mut all = Rows::new();
     for table in tables(connection) {
         let mut select = connection.prepare(&format!("select * from {table}")).unwrap();
-        let names: Vec<String> = select.column_names().into_iter().map(str::to_owned).collect();
+        let names: Vec<String> = select.column_names().map(str::to_owned).collect();
         let mut rows = select.query([]).unwrap();
         let mut texts = Vec::new();
         while let Some(row) = rows.next().unwrap() {
@@ -200,7 +200,9 @@ async fn rows_that_move_to_postgres_and_back_are_the_same() {
 
     assert_eq!(rows(&target).await, expected);
     let mut tables = [sent.tables, received.tables];
-    tables.iter_mut().for_each(|tables| tables.sort_by(|a, b| a.name.cmp(&b.name)));
+    for tables in &mut tables {
+        tables.sort_by(|a, b| a.name.cmp(&b.name));
+    }
     assert_eq!(tables[0], tables[1], "the checksums do not depend on the engine");
 }
 

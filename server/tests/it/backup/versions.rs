@@ -74,7 +74,7 @@ fn checksum(connection: &Connection, table: &str) -> (i64, String) {
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 fn texts(connection: &Connection, select: &str) -> Vec<String> {
