@@ -86,31 +86,28 @@ pub(in crate::store) async fn accounts_are_listed_by_state_role_name_and_email(s
     let name = |text: &str| AccountListFilter { name_prefix: Some(text.to_owned()), ..all() };
     let email = |text: &str| AccountListFilter { email: Some(text.to_owned()), ..all() };
     let (active, disabled) = (Some(State::Active), Some(State::Disabled));
-    for (filter, mut expected) in [
-        (all(), vec![1, 2, 3, 4, 5]),
+    for (filter, expected) in [
+        (all(), vec![1, 3, 2, 4, 5]),
         (AccountListFilter { state: active, ..all() }, vec![1, 3, 4, 5]),
         (AccountListFilter { state: disabled, ..all() }, vec![2]),
         (AccountListFilter { role: Some(Role::Admin), ..all() }, vec![1]),
-        (AccountListFilter { role: Some(Role::User), ..all() }, vec![2, 3, 4, 5]),
+        (AccountListFilter { role: Some(Role::User), ..all() }, vec![3, 2, 4, 5]),
         (name("bob"), vec![2, 4]),
         (name("b_"), vec![3]),
         (name("%"), vec![]),
-        (name(""), vec![1, 2, 3, 4, 5]),
-        (email("EXAMPLE"), vec![1, 2, 3, 4]),
+        (name(""), vec![1, 3, 2, 4, 5]),
+        (email("EXAMPLE"), vec![1, 3, 2, 4]),
         (email("carol@"), vec![4]),
-        (email(""), vec![1, 2, 3, 4, 5]),
+        (email(""), vec![1, 3, 2, 4, 5]),
         (AccountListFilter { state: active, ..name("bob") }, vec![4]),
     ] {
-        // In pages of one row.
+        // In pages of one row, in the order of bytes.
         let mut found = Vec::new();
         let mut after = String::new();
         while let [account] = &store.accounts(&filter, &after, 1).await.unwrap()[..] {
             account.name.clone_into(&mut after);
             found.push(account.id);
         }
-        // The order of punctuation depends on the collation of the database.
-        found.sort_unstable();
-        expected.sort_unstable();
         assert_eq!(found, expected, "{filter:?}");
     }
 }
