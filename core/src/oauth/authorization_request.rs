@@ -136,9 +136,9 @@ impl AuthorizationRequest {
         if is_allowed { Ok(requested) } else { Err(OAuthError::InvalidScope) }
     }
 
-    /// Determines the next step. `user`: the role of the user who has signed in for this request,
-    /// if any; a session suffices, unless the request forces a login. `grants`: the active grants
-    /// of the user to this app.
+    /// Determines the next step. `user` is the role of the signed-in user: one who has signed in for
+    /// this request, or has a session and the request does not force a login. `grants` are the
+    /// active grants of the user to this app.
     pub fn next_step(&self, user: Option<Role>, grants: &[ActiveGrant]) -> NextStep {
         let Some(role) = user else { return NextStep::SignIn };
         match self.requested_from(role) {

@@ -9,7 +9,7 @@ use crate::secret::HashedSecret;
 pub struct ClientSecrets {
     /// The secret that was issued last.
     pub current: HashedSecret,
-    /// The secret before, unless the rotation ended it.
+    /// The secret before the last rotation, unless the rotation ended it.
     pub previous: Option<PreviousSecret>,
 }
 
@@ -18,7 +18,7 @@ pub struct ClientSecrets {
 pub struct PreviousSecret {
     /// The secret.
     pub secret: HashedSecret,
-    /// When it is no longer accepted.
+    /// The end of its acceptance.
     pub until: Timestamp,
 }
 

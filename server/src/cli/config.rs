@@ -36,7 +36,7 @@ pub(super) fn run(config: &Config) -> Result<(), CliError> {
     let on_main_address = format!("on the main address, for {}", operators.join(", "));
     let policy = |policy| format!("{policy:?}").to_lowercase();
     let redis = config.redis.as_ref().map(SecretUrl::without_password);
-    let redis = or(redis, "none; counting in this process");
+    let redis = or(redis, "none: each process counts for itself");
     let mut out = stdout().lock();
     let rows = [
         ("listen", config.listen.to_string()),

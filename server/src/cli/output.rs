@@ -54,7 +54,7 @@ impl ListOptions {
     }
 }
 
-/// Prints a text with one write. Standard output by itself writes every line.
+/// Prints a text with one `write` call. `println!` would make one for every line.
 pub(super) fn print(text: &str) -> io::Result<()> {
     let mut out = stdout().lock();
     out.write_all(text.as_bytes())?;

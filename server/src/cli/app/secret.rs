@@ -56,13 +56,13 @@ impl Secret {
         }
         let old = match until {
             Some(until) => format!("the old one is accepted until {until}"),
-            None => "the old one is no longer accepted".to_owned(),
+            None => "the old one is rejected from now on".to_owned(),
         };
         // Only two secrets are stored.
-        let before = stored.secrets.previous_until(now).map_or(
-            "",
-            |_| "\nthe secret before the old one, which was still accepted, no longer is",
-        );
+        let before = stored
+            .secrets
+            .previous_until(now)
+            .map_or("", |_| "\nan older secret, which was still accepted, is rejected from now on");
         let text = format!("app {title} has a new client secret, {old}{before}\n");
         Ok(print(&format!("{text}client_secret: {secret}\n"))?)
     }

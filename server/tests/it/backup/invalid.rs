@@ -2,15 +2,27 @@
 //! anything changes.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use belfry::store::{Backup, BackupError, Database, ExistingTokens, Overwrite, create_backup};
+
+use tempfile::TempDir;
 
 use super::load::account;
 use super::rows::{fill, rows, sqlite_rows};
 use super::{back_up, now, restore, try_restore};
 use crate::support::TestDatabase;
 use crate::support::databases::options;
+
+/// A database with rows of all kinds, and its backup in a directory.
+async fn new_backup() -> (TestDatabase, TempDir, PathBuf) {
+    let source = TestDatabase::sqlite();
+    fill(&source).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup");
+    back_up(&source, &file).await;
+    (source, folder, file)
+}
 
 /// Restores into a new SQLite database, whose directory must not even be created by an error.
 async fn restored(file: &Path) -> Result<TestDatabase, BackupError> {
@@ -127,11 +139,7 @@ async fn another_file_is_rejected() {
 }
 
 async fn a_database_with_rows_is_not_restored_into(target: TestDatabase) {
-    let source = TestDatabase::sqlite();
-    fill(&source).await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("backup");
-    back_up(&source, &file).await;
+    let (_source, _folder, file) = new_backup().await;
     let store = target.open().await;
     store.release_name("nobody").await.unwrap();
     store.add_account(&account(5)).await.unwrap();
@@ -163,11 +171,7 @@ async fn a_postgres_database_with_rows_is_not_restored_into() {
 }
 
 async fn an_empty_database_of_a_server_is_restored_into(target: TestDatabase) {
-    let source = TestDatabase::sqlite();
-    fill(&source).await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("backup");
-    back_up(&source, &file).await;
+    let (source, _folder, file) = new_backup().await;
     let store = target.open().await;
     // A server does this at its start.
     store.sweep(&belfry::store::RetentionSettings::default(), now()).await.unwrap();
@@ -195,11 +199,7 @@ async fn an_empty_postgres_database_of_a_server_is_restored_into() {
 #[tokio::test]
 async fn a_postgres_database_of_another_program_is_not_changed() {
     let Some(target) = TestDatabase::postgres().await else { return };
-    let source = TestDatabase::sqlite();
-    fill(&source).await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("backup");
-    back_up(&source, &file).await;
+    let (_source, _folder, file) = new_backup().await;
     let client = super::rows::client(target.url().unwrap()).await;
     client.batch_execute("create table tokens (secret text)").await.unwrap();
 
@@ -296,11 +296,7 @@ const CHANGE_ROWS: &str = "\
 #[tokio::test]
 async fn rows_that_are_not_read_back_as_they_were_written_are_not_committed() {
     let Some(target) = TestDatabase::postgres().await else { return };
-    let source = TestDatabase::sqlite();
-    fill(&source).await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("backup");
-    back_up(&source, &file).await;
+    let (_source, _folder, file) = new_backup().await;
     let client = super::rows::client(target.url().unwrap()).await;
     client.batch_execute(CHANGE_ROWS).await.unwrap();
 

@@ -88,9 +88,12 @@ async fn a_secret_is_rotated_and_the_old_one_has_an_end(workspace: Workspace) {
     assert!(!shown.contains(&new) && !shown.contains(secret));
 
     let again = workspace.run(&["app", "secret", id, "--keep-old", "7d"]);
-    assert!(again.contains("the secret before the old one, which was still accepted"), "{again}");
+    assert!(
+        again.contains("an older secret, which was still accepted, is rejected from now on"),
+        "{again}"
+    );
     let ended = workspace.run(&["app", "secret", id, "--keep-old", "0"]);
-    assert!(ended.contains("the old one is no longer accepted\n"), "{ended}");
+    assert!(ended.contains("the old one is rejected from now on\n"), "{ended}");
     assert_eq!(until(), Value::Null);
     let json = workspace.json(&["app", "secret", id, "--keep-old", "30m"]).remove(0);
     assert_eq!((&json["id"], &json["client_id"]), (&added["id"], &added["client_id"]));

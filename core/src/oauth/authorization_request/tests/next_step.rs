@@ -1,0 +1,129 @@
+//! Tests of the next step of an authorization request: sign-in, consent, approval or an error.
+
+use super::*;
+
+#[test]
+fn consent_is_asked_for_unless_exactly_these_scopes_were_granted() {
+    for (force_login, granted, step) in [
+        ("0", &[][..], NextStep::AskConsent),
+        ("0", &["read"], NextStep::AskConsent),
+        ("0", &["read", "read write push"], NextStep::AskConsent),
+        ("0", &["push", "write read"], NextStep::Approve),
+        ("1", &["read write"], NextStep::AskConsent),
+    ] {
+        let request = request(&[("scope", "read write"), ("force_login", force_login)]);
+        let grants: Vec<_> = granted.iter().map(|scopes| grant(scopes, None)).collect();
+        assert_eq!(request.next_step(USER, &grants), step, "{force_login} {granted:?}");
+    }
+}
+
+fn grant(scopes: &str, redirect_uri: Option<&str>) -> ActiveGrant {
+    let redirect_uri = redirect_uri.map(str::to_owned);
+    ActiveGrant { scopes: scopes.parse().unwrap(), redirect_uri }
+}
+
+// RFC 8252, section 8.6.
+#[test]
+fn without_https_consent_is_implied_only_with_pkce_and_the_same_redirect_uri() {
+    let uris = ["https://a.example/cb", "http://127.0.0.1:5000/cb", "app://cb", OOB];
+    let details = AppDetails {
+        name: "App".to_owned(),
+        website: None,
+        redirect_uris: uris.map(|uri| RedirectUri::new(uri).unwrap()).into(),
+        scopes: "read".parse().unwrap(),
+    };
+    let app = App { id: 1, client_id: "a".to_owned(), details };
+    let pkce = [("code_challenge_method", "S256"), ("code_challenge", CHALLENGE)];
+    for (uri, before, with_pkce, step) in [
+        ("https://a.example/cb", None, false, NextStep::Approve),
+        ("https://a.example/cb", Some("app://cb"), false, NextStep::Approve),
+        ("http://127.0.0.1:5000/cb", Some("http://127.0.0.1:5000/cb"), true, NextStep::Approve),
+        ("http://127.0.0.1:5000/cb", Some("http://127.0.0.1:5000/cb"), false, NextStep::AskConsent),
+        ("http://127.0.0.1:6666/cb", Some("http://127.0.0.1:5000/cb"), true, NextStep::AskConsent),
+        ("app://cb", Some("app://cb"), true, NextStep::Approve),
+        ("app://cb", Some("app://cb"), false, NextStep::AskConsent),
+        ("app://cb", None, true, NextStep::AskConsent),
+        (OOB, Some(OOB), true, NextStep::Approve),
+        (OOB, Some(OOB), false, NextStep::AskConsent),
+    ] {
+        let mut pairs = vec![("response_type", "code"), ("redirect_uri", uri)];
+        pairs.extend(pkce.iter().filter(|_| with_pkce));
+        let request =
+            AuthorizationRequest::parse(Parameters::new(&owned(&pairs)), Some(&app)).unwrap();
+        let found = request.next_step(USER, &[grant("read", before)]);
+        assert_eq!(found, step, "{uri} {before:?} {with_pkce}");
+    }
+}
+
+#[test]
+fn an_error_is_sent_only_to_an_app_that_the_user_has_approved() {
+    let invalid = request(&[("scope", "nope")]);
+    let error = OAuthError::InvalidScope;
+    assert_eq!(invalid.next_step(USER, &[]), NextStep::ShowError(error));
+    assert_eq!(invalid.next_step(USER, &[grant("push", None)]), NextStep::Reject(error));
+    assert_eq!(invalid.next_step(None, &[]), NextStep::SignIn);
+}
+
+#[test]
+fn scopes_of_admins_are_granted_by_admins_only() {
+    let declared = Registration {
+        client_name: "App".to_owned(),
+        redirect_uris: vec!["https://a.example/cb".to_owned()],
+        scopes: vec!["read admin:read".to_owned()],
+        ..Registration::default()
+    };
+    let app = App { id: 1, client_id: "a".to_owned(), details: declared.validate().unwrap() };
+    for scopes in ["admin:read", "read admin:read", "admin:read:accounts read"] {
+        let pairs = [
+            ("response_type", "code"),
+            ("redirect_uri", "https://a.example/cb"),
+            ("scope", scopes),
+        ];
+        let request =
+            AuthorizationRequest::parse(Parameters::new(&owned(&pairs)), Some(&app)).unwrap();
+        let granted = [grant(scopes, None)];
+        let error = OAuthError::InvalidScope;
+        assert_eq!(request.requested_from(Role::User), Err(error), "{scopes}");
+        assert_eq!(request.next_step(USER, &[]), NextStep::ShowError(error), "{scopes}");
+        assert_eq!(request.next_step(USER, &granted), NextStep::Reject(error), "{scopes}");
+        let admin = request.requested_from(Role::Admin).unwrap();
+        assert_eq!(admin.scopes.to_string(), scopes);
+        let admin = Some(Role::Admin);
+        assert_eq!(request.next_step(admin, &[]), NextStep::AskConsent, "{scopes}");
+        assert_eq!(request.next_step(admin, &granted), NextStep::Approve, "{scopes}");
+    }
+}
+
+#[test]
+fn the_first_step_is_to_sign_in() {
+    let granted = [grant("read", None)];
+    for (more, then) in [
+        (&[][..], NextStep::Approve),
+        (&[("scope", "read write")], NextStep::AskConsent),
+        (&[("force_login", "true")], NextStep::AskConsent),
+        (&[("scope", "nope")], NextStep::Reject(OAuthError::InvalidScope)),
+    ] {
+        let request = request(more);
+        assert_eq!(request.next_step(None, &granted), NextStep::SignIn, "{more:?}");
+        assert_eq!(request.next_step(USER, &granted), then, "{more:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn parsing_never_accepts_another_redirect_uri(
+        pairs in prop::collection::vec((
+            prop::sample::select(vec![
+                "response_type", "client_id", "redirect_uri", "scope", "scope[]", "state", "lang",
+                "code_challenge", "code_challenge_method", "force_login", "response_mode", "x",
+            ]),
+            prop_oneof![any::<String>(), Just("code".into()), Just(CALLBACK.into())],
+        ), 0..20),
+    ) {
+        let pairs: Vec<_> = pairs.into_iter().map(|(n, v): (&str, String)| (n.to_owned(), v)).collect();
+        let _ = Parameters::new(&pairs).required(Parameter::ClientId);
+        if let Ok(request) = parse(&pairs) {
+            prop_assert_eq!(request.target.redirect_uri.as_str(), CALLBACK);
+        }
+    }
+}
