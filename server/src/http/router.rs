@@ -185,6 +185,10 @@ fn oauth_areas() -> [AreaRouter; 3] {
 fn matrix_area(segment: &str) -> AreaRouter {
     let mut area = AreaRouter::new(MATRIX);
     for api in CLIENT_APIS {
+        area = area.show_prefix(&format!("/{segment}/client/{api}"), "/{segment}/client/{api}");
+    }
+    area = area.show_prefix(&format!("/{segment}"), "/{segment}");
+    for api in CLIENT_APIS {
         area = push_rules(area, &format!("/{segment}/client/{api}/pushrules"));
     }
     // The handler for other methods applies only to the routes above.

@@ -1,9 +1,10 @@
-//! The whole HTTP service: the router and the state behind it.
+//! The whole HTTP service: the router and the state behind it, and the record of every response.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::body::Body;
-use axum::http::Request;
+use axum::http::{Method, Request};
 use axum::response::Response;
 
 use crate::app::AppState;
@@ -37,20 +38,50 @@ impl HttpService {
         &self.state
     }
 
-    /// Responds on a connection beyond the maximum, to health requests only.
-    pub async fn respond_to_health(&self, peer: Peer, request: Request<Body>) -> Response {
-        if [HEALTHZ, READYZ].contains(&request.uri().path()) {
-            return self.respond(peer, request).await;
-        }
-        let error = CommonError::Unavailable("Too many connections at the moment; try again soon");
-        error.to_response(ErrorFormat::Api)
+    /// Responds to a request of this peer. If a handler panics, the status is 500.
+    pub async fn respond(&self, peer: Peer, request: Request<Body>) -> Response {
+        self.serve(peer, request, false).await
     }
 
-    /// Responds to a request of this peer. If a handler panics, the status is 500.
-    pub async fn respond(&self, peer: Peer, mut request: Request<Body>) -> Response {
+    /// Responds on a connection beyond the maximum, to health requests only.
+    pub async fn respond_to_health(&self, peer: Peer, request: Request<Body>) -> Response {
+        self.serve(peer, request, true).await
+    }
+
+    /// Handles a request and records its response.
+    async fn serve(&self, peer: Peer, mut request: Request<Body>, health_only: bool) -> Response {
+        let started = Instant::now();
         request.extensions_mut().insert(peer);
-        let area = self.routes.area(request.uri().path());
-        area::serve(area, &self.state, request, self.routes.router.clone()).await
+        let (method, uri) = (method_name(request.method()), request.uri().clone());
+        let route = self.routes.find(uri.path());
+        let response = if health_only && ![HEALTHZ, READYZ].contains(&uri.path()) {
+            let reason = "Too many connections at the moment; try again soon";
+            CommonError::Unavailable(reason).to_response(ErrorFormat::Api)
+        } else {
+            area::serve(route.area, &self.state, request, self.routes.router.clone()).await
+        };
+        let duration = started.elapsed();
+        self.state.metrics.record_response(response.status(), duration);
+        // The query is not logged, because it may contain a token.
+        let (route, path, status) = (route.pattern, uri.path(), response.status().as_u16());
+        let duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        tracing::debug!(method, route, path, status, duration_us, "request handled");
+        response
+    }
+}
+
+/// The name of a method for logs and metrics. Clients can invent methods, so unusual ones have one
+/// name.
+fn method_name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
     }
 }
 

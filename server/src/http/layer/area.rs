@@ -1,8 +1,7 @@
 //! The layer around the router that applies the policies of an area: CORS, rate limits, panics,
-//! error format, cache policy and metrics.
+//! error format and cache policy.
 
 use std::panic::AssertUnwindSafe;
-use std::time::Instant;
 
 use axum::Router;
 use axum::body::HttpBody;
@@ -44,6 +43,20 @@ pub(crate) enum LimitClass {
     Gateway,
 }
 
+/// The pattern of requests without a route.
+pub(crate) const UNMATCHED: &str = "unmatched";
+
+/// The route of a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Route {
+    pub(crate) area: Area,
+    /// The path with placeholders, for logs and metrics; [`UNMATCHED`] if no route has the path.
+    pub(crate) pattern: &'static str,
+    /// The position of the pattern among all patterns. That of [`UNMATCHED`] is 0.
+    #[cfg_attr(not(test), expect(dead_code, reason = "metrics by route will use it"))]
+    pub(crate) index: usize,
+}
+
 /// Handles a request with the policies of its area.
 pub(crate) async fn serve(
     area: Area,
@@ -51,9 +64,7 @@ pub(crate) async fn serve(
     request: Request,
     router: Router,
 ) -> Response {
-    let started = Instant::now();
-    let (method, uri) = (request.method().clone(), request.uri().clone());
-    let mut response = match area.cors.preflight(&method) {
+    let mut response = match area.cors.preflight(request.method()) {
         Some(preflight) => preflight,
         None => handle(area, state, request, router).await,
     };
@@ -65,11 +76,6 @@ pub(crate) async fn serve(
         let year = HeaderValue::from_static("max-age=31536000");
         headers.insert(header::STRICT_TRANSPORT_SECURITY, year);
     }
-    let duration = started.elapsed();
-    state.metrics.record_response(response.status(), duration);
-    // The query is not logged, because it may contain a token.
-    let status = response.status().as_u16();
-    tracing::debug!(%method, path = uri.path(), status, ?duration, "request handled");
     response
 }
 

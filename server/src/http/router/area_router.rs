@@ -8,7 +8,7 @@ use axum::routing::{MethodRouter, any};
 
 use crate::app::AppState;
 use crate::http::error::CommonError;
-use crate::http::layer::area::Area;
+use crate::http::layer::area::{Area, Route, UNMATCHED};
 
 /// The routes of one area.
 pub(crate) struct AreaRouter {
@@ -17,6 +17,8 @@ pub(crate) struct AreaRouter {
     /// Catch-all routes, in a second router, because one router cannot have a parameter and a
     /// catch-all at the same position.
     pub(crate) unknown: PathRouter,
+    /// Path prefixes that patterns show in another form.
+    prefixes: Vec<(String, &'static str)>,
 }
 
 /// A router that can list its paths.
@@ -35,7 +37,31 @@ impl PathRouter {
 
 impl AreaRouter {
     pub(crate) fn new(area: Area) -> Self {
-        Self { area, routes: PathRouter::default(), unknown: PathRouter::default() }
+        Self {
+            area,
+            routes: PathRouter::default(),
+            unknown: PathRouter::default(),
+            prefixes: Vec::new(),
+        }
+    }
+
+    /// Shows a prefix of paths in another form in their patterns, so that equivalent paths have one
+    /// pattern. The first prefix that matches a path applies.
+    pub(crate) fn show_prefix(mut self, prefix: &str, shown: &'static str) -> Self {
+        self.prefixes.push((prefix.to_owned(), shown));
+        self
+    }
+
+    /// The pattern of a route: its path, without the trailing slash that the area ignores.
+    fn pattern(&self, path: &str) -> String {
+        let path = match path.strip_suffix('/') {
+            Some(without_slash) if self.area.ignores_trailing_slash => without_slash,
+            _ => path,
+        };
+        let mut prefixes = self.prefixes.iter();
+        prefixes
+            .find_map(|(prefix, shown)| Some(format!("{shown}{}", path.strip_prefix(prefix)?)))
+            .unwrap_or_else(|| path.to_owned())
     }
 
     /// Adds a route, also with a trailing slash if the area ignores it.
@@ -76,12 +102,16 @@ impl AreaRouter {
     }
 }
 
-/// All routes, and the area of every path.
+/// All routes, and the areas and patterns of their paths.
 pub(crate) struct Routes {
     pub(crate) router: Router,
-    /// The areas by the paths of `router` and of its fallback.
-    areas: [matchit::Router<Area>; 2],
-    fallback: Area,
+    /// The routes by the paths of `router` and of its fallback.
+    by_path: [matchit::Router<Route>; 2],
+    /// The route of all other paths.
+    unmatched: Route,
+    /// The different patterns of all routes. The first one is `UNMATCHED`.
+    #[cfg_attr(not(test), expect(dead_code, reason = "metrics by route will use it"))]
+    pub(crate) patterns: Vec<&'static str>,
 }
 
 impl Routes {
@@ -90,25 +120,45 @@ impl Routes {
         let mut routes = Router::new();
         let mut unknown = Router::new().fallback(async || CommonError::NotFound);
         let mut by_path = [matchit::Router::new(), matchit::Router::new()];
-        for AreaRouter { area, routes: known, unknown: other } in areas {
-            routes = routes.merge(known.router);
-            unknown = unknown.merge(other.router);
-            for (paths, areas) in [known.paths, other.paths].into_iter().zip(&mut by_path) {
-                for path in paths {
-                    areas.insert(path, area).expect("the router accepted this path");
-                }
+        let [known_paths, unknown_paths] = &mut by_path;
+        let mut patterns = vec![UNMATCHED];
+        let insert = |paths: &mut matchit::Router<Route>, path: &str, route: Route| {
+            paths.insert(path, route).expect("the router accepted this path");
+        };
+        for area in areas {
+            let unmatched = Route { area: area.area, pattern: UNMATCHED, index: 0 };
+            for path in &area.routes.paths {
+                let (index, pattern) = index_of(&mut patterns, area.pattern(path));
+                insert(known_paths, path, Route { pattern, index, ..unmatched });
             }
+            for path in &area.unknown.paths {
+                insert(unknown_paths, path, unmatched);
+            }
+            routes = routes.merge(area.routes.router);
+            unknown = unknown.merge(area.unknown.router);
         }
         let all = routes
             .method_not_allowed_fallback(async || CommonError::MethodNotAllowed)
             .fallback_service(unknown.with_state(Arc::clone(state)));
-        Self { router: all.with_state(Arc::clone(state)), areas: by_path, fallback }
+        let unmatched = Route { area: fallback, pattern: UNMATCHED, index: 0 };
+        Self { router: all.with_state(Arc::clone(state)), by_path, unmatched, patterns }
     }
 
-    /// The area of a path. The layer applies its policies before the router runs, so that
-    /// rejecting a request stays cheap.
-    pub(crate) fn area(&self, path: &str) -> Area {
-        let matched = self.areas.iter().find_map(|areas| areas.at(path).ok());
-        matched.map_or(self.fallback, |matched| *matched.value)
+    /// The route of a path. The layer applies the policies of its area before the router runs, so
+    /// that rejecting a request stays cheap.
+    pub(crate) fn find(&self, path: &str) -> Route {
+        let matched = self.by_path.iter().find_map(|routes| routes.at(path).ok());
+        matched.map_or(self.unmatched, |matched| *matched.value)
     }
+}
+
+/// The index of a pattern, which is added if it is new.
+fn index_of(patterns: &mut Vec<&'static str>, pattern: String) -> (usize, &'static str) {
+    if let Some(index) = patterns.iter().position(|known| *known == pattern) {
+        return (index, patterns[index]);
+    }
+    // Leaked, because routes exist until the process ends.
+    let pattern = pattern.leak();
+    patterns.push(pattern);
+    (patterns.len() - 1, pattern)
 }

@@ -1,7 +1,7 @@
 //! Checks the route table: every route has the area that is listed here, and its responses follow
 //! the policies of that area.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use axum::body::Body;
@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::*;
 use crate::config::RESERVED_SEGMENTS;
 use crate::http::extract::client::Peer;
+use crate::http::layer::area::UNMATCHED;
 use crate::http::service::HttpService;
 use crate::http::service::tests::test_state;
 
@@ -136,6 +137,39 @@ async fn every_route_has_its_listed_area() {
         }
     }
     assert_eq!(registered, expected());
+}
+
+#[tokio::test]
+async fn equivalent_paths_have_one_pattern_and_unknown_paths_have_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = test_state(folder.path()).await;
+    let routes = routes(&state);
+    let rule = "/{segment}/client/{api}/pushrules/{scope}/{kind}/{rule_id}";
+    for (path, pattern) in [
+        ("/healthz", "/healthz"),
+        ("/static/style.css", "/static/{file}"),
+        ("/oauth/token", "/oauth/token"),
+        ("/oauth/token/", "/oauth/token"),
+        ("/api/v1/admin/accounts/7", "/api/v1/admin/accounts/{id}"),
+        ("/gateway/check/a/b", "/gateway/check/{*request}"),
+        ("/_service/client/api/v1/pushrules/global/room/a", rule),
+        ("/_matrix/client/r0/pushrules/global/room/a", rule),
+        ("/_matrix/client/v3/pushrules/", "/{segment}/client/{api}/pushrules/"),
+        ("/_matrix/client/versions", "/{segment}/client/versions"),
+        ("/_matrix/app/v1/evaluate", "/{segment}/app/v1/evaluate"),
+        ("/_matrix/client/v3/pushrules/nothing", UNMATCHED),
+        ("/_matrix", UNMATCHED),
+        ("/oauth/nothing", UNMATCHED),
+        ("/nothing", UNMATCHED),
+        ("*", UNMATCHED),
+    ] {
+        let route = routes.find(path);
+        assert_eq!(route.pattern, pattern, "{path}");
+        assert_eq!(routes.patterns[route.index], pattern, "{path}");
+    }
+    let different: BTreeSet<&str> = routes.patterns.iter().copied().collect();
+    assert_eq!(different.len(), routes.patterns.len());
+    assert_eq!(routes.patterns[0], UNMATCHED);
 }
 
 #[tokio::test]
