@@ -58,18 +58,15 @@ impl AppState {
         store: Store,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
-        let mut metrics = Metrics::default();
-        let passwords = Passwords::new(config.passwords.parallel);
-        metrics.register_password_hashes(passwords.hash_count.clone());
-        metrics.register_store_failures(store.failures().clone());
+        let metrics = Metrics::new(clock.now(), &Store::SWEPT_TABLES);
         let rule_limits = config.rules.limits();
         let application_services = ApplicationServices::load(&config.application_services)?;
         application_services.create_senders(&store, clock.now()).await?;
         Ok(Self {
-            limits: Limits::open(&config, &mut metrics)
+            limits: Limits::open(&config, &metrics.limits)
                 .await
                 .map_err(|error| format!("redis: {error}"))?,
-            passwords,
+            passwords: Passwords::new(config.passwords.parallel),
             audit: AuditCounters::new(config.audit.addresses),
             application_services,
             rule_index: RuleIndexCache::new(config.store.cache_bytes / 8),
@@ -90,8 +87,7 @@ impl AppState {
         match self.store.sweep(&self.config.retention, self.clock.now()).await {
             Ok(SweepOutcome::Swept(deleted)) => {
                 for (table, rows) in deleted {
-                    let counter = self.metrics.deleted_rows.get_or_create(&[("table", table)]);
-                    counter.inc_by(rows as u64);
+                    self.metrics.count_deleted_rows(table, rows);
                 }
             }
             Ok(SweepOutcome::ClockUntrusted(until)) => {

@@ -6,6 +6,8 @@ use std::thread;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::metrics::EvaluationFailures;
+
 /// The maximum number of requests per thread that are evaluated or wait. In a longer queue, clients
 /// would time out before they are served.
 const SLOTS_PER_THREAD: usize = 64;
@@ -20,6 +22,10 @@ pub struct EvaluationPool {
     /// The maximum number of slots for accounts. It is half of all slots, so that accounts cannot
     /// block application services.
     max_explaining: usize,
+    /// The number of all slots.
+    pub max_queue_length: usize,
+    /// Requests that were not evaluated.
+    pub failures: Arc<EvaluationFailures>,
 }
 
 /// Why a request is not evaluated.
@@ -41,6 +47,7 @@ pub enum EvaluationError {
 pub struct EvaluationSlot(Arc<Slot>);
 
 struct Slot {
+    failures: Arc<EvaluationFailures>,
     threads: Arc<Semaphore>,
     _permit: OwnedSemaphorePermit,
     account: Option<(i64, Arc<Mutex<HashSet<i64>>>)>,
@@ -57,11 +64,18 @@ impl Default for EvaluationPool {
             threads: Arc::new(Semaphore::new(threads)),
             explaining: Arc::default(),
             max_explaining: slots / 2,
+            max_queue_length: slots,
+            failures: Arc::default(),
         }
     }
 }
 
 impl EvaluationPool {
+    /// The number of requests that are evaluated or wait.
+    pub fn queue_length(&self) -> usize {
+        self.max_queue_length - self.slots.available_permits()
+    }
+
     /// Takes a slot for an evaluation for many users.
     pub fn enter(&self) -> Result<EvaluationSlot, EvaluationError> {
         self.take_slot(None)
@@ -71,10 +85,10 @@ impl EvaluationPool {
     pub fn enter_for_account(&self, account: i64) -> Result<EvaluationSlot, EvaluationError> {
         let mut explaining = lock(&self.explaining);
         if explaining.contains(&account) {
-            return Err(EvaluationError::AccountBusy);
+            return Err(count(&self.failures, EvaluationError::AccountBusy));
         }
         if explaining.len() >= self.max_explaining {
-            return Err(EvaluationError::QueueFull);
+            return Err(count(&self.failures, EvaluationError::QueueFull));
         }
         explaining.insert(account);
         drop(explaining);
@@ -88,9 +102,9 @@ impl EvaluationPool {
         account: Option<(i64, Arc<Mutex<HashSet<i64>>>)>,
     ) -> Result<EvaluationSlot, EvaluationError> {
         let permit = Arc::clone(&self.slots).try_acquire_owned();
-        let permit = permit.map_err(|_| EvaluationError::QueueFull)?;
-        let threads = Arc::clone(&self.threads);
-        Ok(EvaluationSlot(Arc::new(Slot { threads, _permit: permit, account })))
+        let permit = permit.map_err(|_| count(&self.failures, EvaluationError::QueueFull))?;
+        let (threads, failures) = (Arc::clone(&self.threads), Arc::clone(&self.failures));
+        Ok(EvaluationSlot(Arc::new(Slot { failures, threads, _permit: permit, account })))
     }
 }
 
@@ -108,7 +122,7 @@ impl EvaluationSlot {
             drop((thread, slot));
             result
         });
-        task.await.map_err(|_| EvaluationError::Panicked)
+        task.await.map_err(|_| count(&self.0.failures, EvaluationError::Panicked))
     }
 }
 
@@ -118,6 +132,17 @@ impl Drop for Slot {
             lock(explaining).remove(account);
         }
     }
+}
+
+/// Counts an error in the metrics and returns it.
+fn count(failures: &EvaluationFailures, error: EvaluationError) -> EvaluationError {
+    let counter = match error {
+        EvaluationError::QueueFull => &failures.queue_full,
+        EvaluationError::AccountBusy => &failures.account_busy,
+        EvaluationError::Panicked => &failures.panicked,
+    };
+    counter.inc();
+    error
 }
 
 /// Locks the set. A poisoned lock is used as well, because no panic can interrupt a change of the
@@ -138,7 +163,11 @@ mod tests {
         let all: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
         assert_eq!(all.len() % SLOTS_PER_THREAD, 0);
         assert_eq!(pool.enter_for_account(1).err(), Some(EvaluationError::QueueFull));
+        // `from_fn` has asked for one slot too many, as well.
+        assert_eq!(pool.failures.queue_full.get(), 2);
+        assert_eq!(pool.queue_length(), pool.max_queue_length);
         drop(all);
+        assert_eq!(pool.queue_length(), 0);
         assert!(pool.enter_for_account(1).is_ok());
     }
 
@@ -159,6 +188,7 @@ mod tests {
         let pool = EvaluationPool::default();
         let slot = pool.enter_for_account(1).unwrap();
         assert_eq!(pool.enter_for_account(1).err(), Some(EvaluationError::AccountBusy));
+        assert_eq!(pool.failures.account_busy.get(), 1);
         assert!(pool.enter_for_account(2).is_ok());
 
         // The client disconnects while its request is evaluated.

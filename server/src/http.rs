@@ -9,6 +9,7 @@ mod gateway;
 mod health;
 mod layer;
 mod matrix;
+mod metrics;
 mod oauth;
 pub(crate) mod paths;
 mod push;

@@ -6,7 +6,6 @@ pub mod memory;
 pub mod redis;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 use ::redis::{IntoConnectionInfo, RedisResult};
 use arc_swap::{ArcSwap, Guard};
@@ -18,7 +17,8 @@ pub use self::engine::{Engine, EngineState, EngineStatus};
 use self::memory::MemoryCounters;
 use self::redis::RedisCounters;
 use crate::config::Config;
-use crate::metrics::{LimitMetrics, Metrics};
+use crate::metrics::exposition::Exposition;
+use crate::metrics::{LimitMetrics, families};
 
 /// The rate limiter of this process. Its limits can be replaced while the server runs.
 pub struct Limits {
@@ -34,11 +34,10 @@ impl Limits {
     ///
     /// # Errors
     /// When the URL or the key prefix of Redis is invalid.
-    pub async fn open(config: &Config, metrics: &mut Metrics) -> RedisResult<Self> {
+    pub async fn open(config: &Config, metrics: &LimitMetrics) -> RedisResult<Self> {
         let redis = match &config.redis {
             None => None,
             Some(url) => {
-                metrics.register_redis();
                 let (prefix, timeout) = (&config.limits.redis_prefix, config.limits.redis_timeout);
                 let server = match &config.limits.redis_root_certificate {
                     None => url.reveal().into_connection_info()?,
@@ -48,7 +47,7 @@ impl Limits {
             }
         };
         let engine = Engine::new(MemoryCounters::new(config.limits.max_keys), redis);
-        let active = ArcSwap::from_pointee(ActiveLimits::new(config, &metrics.limits));
+        let active = ArcSwap::from_pointee(ActiveLimits::new(config, metrics));
         Ok(Self { engine, active })
     }
 
@@ -59,8 +58,8 @@ impl Limits {
 
     /// Activates the limits of a configuration and returns a description of each change. Counts
     /// remain, because they are stored under the names of the limits.
-    pub fn replace(&self, config: &Config, metrics: &Metrics) -> Vec<String> {
-        let new = Arc::new(ActiveLimits::new(config, &metrics.limits));
+    pub fn replace(&self, config: &Config, metrics: &LimitMetrics) -> Vec<String> {
+        let new = Arc::new(ActiveLimits::new(config, metrics));
         let changes = new.changes_since(&self.active());
         self.active.store(new);
         changes
@@ -82,12 +81,15 @@ impl Limits {
         decision
     }
 
-    /// Copies the state of the engine into the metrics.
-    pub fn update_metrics(&self, metrics: &LimitMetrics) {
+    /// Writes the metrics of the engine.
+    pub(crate) fn write_metrics(&self, out: &mut Exposition) {
         let state = self.engine.state();
-        metrics.keys.set(i64::try_from(state.keys).unwrap_or(i64::MAX));
-        metrics.evicted_keys.inner().store(state.evicted, Relaxed);
-        metrics.redis_up.set((state.status == EngineStatus::Redis).into());
-        metrics.local_decisions.inner().store(state.local_decisions, Relaxed);
+        out.value(&families::RATE_LIMIT_KEYS, state.keys);
+        out.value(&families::RATE_LIMIT_EVICTED_KEYS, state.evicted);
+        out.value(&families::RATE_LIMIT_LOCAL_DECISIONS, state.local_decisions);
+        if let Some(metrics) = self.engine.redis_metrics() {
+            out.value(&families::REDIS_UP, u8::from(state.status == EngineStatus::Redis));
+            metrics.write(out);
+        }
     }
 }

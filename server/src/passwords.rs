@@ -13,12 +13,12 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use belfry_core::limits::Network;
 use belfry_core::oauth::account::MAX_PASSWORD_LENGTH;
 use belfry_core::secret::Secret;
-use prometheus_client::metrics::counter::Counter;
 use quick_cache::sync::Cache;
 use tokio::sync::Semaphore;
 
 use self::verification::is_correct;
 pub use self::verification::needs_rehash;
+use crate::metrics::Counter;
 use crate::random;
 
 /// Length of the wait queue per concurrent hash. Further requests are rejected: in a longer queue
@@ -40,6 +40,7 @@ const DUMMY_HASH: &str = "$argon2id$v=19$m=19456,t=2,p=1$YmVsZnJ5LW5vYm9keS4$\
 /// Hashes and verifies passwords on blocking threads, with 19 MiB of memory each.
 #[derive(Debug, Clone)]
 pub struct Passwords {
+    parallel: usize,
     /// Limits concurrent hashes.
     running: Arc<Semaphore>,
     /// Limits running and waiting requests together.
@@ -49,7 +50,7 @@ pub struct Passwords {
     /// Networks from which a password was correct.
     known: Arc<Cache<Network, ()>>,
     /// Number of computed hashes, for new passwords and for verification.
-    pub hash_count: Counter,
+    pub hash_count: Arc<Counter>,
 }
 
 /// The wait queue is full.
@@ -63,12 +64,20 @@ impl Passwords {
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         let parallel = parallel.map_or_else(cores, usize::from);
         Self {
+            parallel,
             running: Arc::new(Semaphore::new(parallel)),
             queue: Arc::new(Semaphore::new(parallel * (1 + QUEUE_PER_PERMIT))),
             reserved: Arc::new(Semaphore::new(parallel * RESERVED_PER_PERMIT)),
             known: Arc::new(Cache::new(MAX_KNOWN_NETWORKS)),
-            hash_count: Counter::default(),
+            hash_count: Arc::default(),
         }
+    }
+
+    /// The number of hashes that are computed or wait.
+    pub fn queue_length(&self) -> usize {
+        let parallel = self.parallel;
+        let all = parallel * (1 + QUEUE_PER_PERMIT + RESERVED_PER_PERMIT);
+        all - self.queue.available_permits() - self.reserved.available_permits()
     }
 
     /// Hashes a new password.

@@ -9,12 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use belfry_core::rules::index::IndexedRules;
 
+use crate::metrics::{CacheCounters, CacheStatus};
 use crate::store::{RulesetsSnapshot, SnapshotEpoch, Store};
 
 /// A bounded cache that is filled on demand, and cleared when it is full.
 pub struct RuleIndexCache {
     max_bytes: usize,
     state: Mutex<CacheState>,
+    lookups: CacheCounters,
 }
 
 /// The compiled rules of a user. Users without documents need no allocation.
@@ -39,15 +41,17 @@ const ENTRY_BYTES: usize = 64;
 impl RuleIndexCache {
     /// An empty cache. `max_bytes` limits its size in memory.
     pub fn new(max_bytes: usize) -> Self {
-        Self { max_bytes, state: Mutex::default() }
+        Self { max_bytes, state: Mutex::default(), lookups: CacheCounters::default() }
     }
 
     /// For each of these accounts its rules, if they are cached and current.
     pub fn get(&self, store: &Store, accounts: &[i64]) -> Vec<Option<CachedRules>> {
         let state = self.lock();
         let get = |account: &i64| {
-            let (epoch, rules) = state.entries.get(account)?;
-            store.is_current(*account, *epoch).then(|| rules.clone())
+            let entry = state.entries.get(account);
+            let current = entry.filter(|(epoch, _)| store.is_current(*account, *epoch));
+            self.lookups.record(current.is_some());
+            current.map(|(_, rules)| rules.clone())
         };
         accounts.iter().map(get).collect()
     }
@@ -71,6 +75,13 @@ impl RuleIndexCache {
             state.entries.insert(account, (*epoch, rules.clone()));
         }
         rules
+    }
+
+    /// The state of the cache, for metrics.
+    pub(crate) fn status(&self) -> CacheStatus<'_> {
+        let state = self.lock();
+        let (entries, bytes) = (state.entries.len(), state.bytes as u64);
+        CacheStatus { name: "rule_index", lookups: &self.lookups, entries, bytes }
     }
 
     fn lock(&self) -> MutexGuard<'_, CacheState> {

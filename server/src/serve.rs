@@ -51,7 +51,7 @@ pub async fn serve(
         let (stream, peer, slot) = match accepted {
             Ok((stream, peer, Ok(slot))) => (stream, peer, slot),
             Ok((_, peer, Err(TooManyConnections))) => {
-                service.state().metrics.rejected_connections.inc();
+                service.state().metrics.http.rejected_connections.inc();
                 tracing::debug!(peer = %peer.ip(), "too many connections from one address");
                 continue;
             }

@@ -38,7 +38,6 @@ use std::sync::Arc;
 use belfry_core::audit::AuditEntry;
 use belfry_core::secret::{HashedSecret, Sha256Digest};
 use jiff::Timestamp;
-use prometheus_client::metrics::counter::Counter;
 use serde::{Deserialize, Serialize};
 use tokio::time::Duration;
 
@@ -73,6 +72,8 @@ pub use self::sessions::{Session, SessionUse};
 pub(crate) use self::sqlite::create_private_directory;
 pub use self::tokens::NewToken;
 use crate::duration;
+use crate::metrics::exposition::Exposition;
+use crate::metrics::{CacheStatus, families};
 
 /// A handle to the database and its cache.
 #[derive(Clone)]
@@ -265,8 +266,20 @@ impl Store {
     }
 
     /// Number of failed reads and writes.
-    pub fn failures(&self) -> &Counter {
-        &self.engine.failures
+    pub fn failures(&self) -> u64 {
+        self.engine.metrics.failures()
+    }
+
+    /// Writes the metrics of the database and of the cache.
+    pub(crate) fn write_metrics(&self, out: &mut Exposition) {
+        self.engine.write_metrics(out);
+        out.value(&families::CACHE_ENABLED, u8::from(self.is_cache_enabled()));
+        self.cache.write_invalidations(out);
+    }
+
+    /// The state of each cache, for metrics.
+    pub(crate) fn cache_status(&self) -> [CacheStatus<'_>; 4] {
+        self.cache.status()
     }
 
     /// Checks that the database responds and can write.

@@ -96,6 +96,12 @@ const MANDOC: Package = Package {
     probe: "command -v mandoc",
     purpose: "checks the manual page",
 };
+const PROMETHEUS: Package = Package {
+    apt: "prometheus",
+    other_names: ["golang-github-prometheus", "prometheus", "prometheus"],
+    probe: "command -v promtool",
+    purpose: "promtool, which checks metrics and alerts",
+};
 const CPP: Package = Package {
     apt: "g++",
     other_names: ["gcc-c++", "gcc", "gcc"],
@@ -117,6 +123,7 @@ pub(crate) const FOR_TESTS: &[Package] = &[
     ZSH,
     FISH,
     MANDOC,
+    PROMETHEUS,
 ];
 /// The packages of `cargo xtask check`.
 pub(crate) const FOR_CHECKS: &[Package] = &[PYTHON];

@@ -151,7 +151,7 @@ async fn reload_limits(state: Arc<AppState>, overrides: Overrides, mut hangup: S
                 tracing::error!(%error, "SIGHUP: invalid configuration, rate limits not changed");
             }
             Ok(config) => {
-                let changes = state.limits.replace(&config, &state.metrics);
+                let changes = state.limits.replace(&config, &state.metrics.limits);
                 for change in &changes {
                     tracing::info!(change, "SIGHUP: rate limit changed");
                 }

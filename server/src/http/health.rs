@@ -1,21 +1,20 @@
-//! `/healthz`, `/readyz` and `/metrics`, for operators.
+//! `/healthz` and `/readyz`, for operators.
 //!
-//! On the main address, metrics and the details of readiness are for operators only: clients with
-//! one of `operator_addresses`. The address for metrics shows them to everybody.
+//! On the main address, the details of readiness are for operators only: clients with one of
+//! `operator_addresses`. The address for metrics shows them to everybody.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::app::AppState;
-use crate::http::error::CommonError;
 use crate::http::extract::client;
 use crate::http::respond::json::Json;
 use crate::limits::EngineStatus;
@@ -92,26 +91,9 @@ async fn reuse(
     }
 }
 
-/// `GET /metrics` on the main address.
-pub(super) async fn metrics_for_operators(
-    State(state): State<Arc<AppState>>,
-    parts: Parts,
-) -> Result<Response, CommonError> {
-    let is_operator = is_operator(&state, &parts);
-    if is_operator { Ok(metrics(State(state)).await) } else { Err(CommonError::NotFound) }
-}
-
-/// `GET /metrics`: all metrics in the `OpenMetrics` text format.
-pub(super) async fn metrics(State(state): State<Arc<AppState>>) -> Response {
-    state.metrics.cache_enabled.set(state.store.is_cache_enabled().into());
-    state.limits.update_metrics(&state.metrics.limits);
-    let text = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, text)], state.metrics.to_text()).into_response()
-}
-
 /// Whether the client has one of `operator_addresses`. A forwarded request is an operator's only if
 /// its proxy is trusted. Otherwise all clients of a proxy on this machine would count as local.
-fn is_operator(state: &AppState, parts: &Parts) -> bool {
+pub(super) fn is_operator(state: &AppState, parts: &Parts) -> bool {
     let (active, peer) = (state.limits.active(), client::peer_address(&parts.extensions));
     let is_address_reliable =
         active.proxies.contains(peer) || !client::is_forwarded(&active, &parts.headers);

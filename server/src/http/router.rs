@@ -20,7 +20,7 @@ use super::layer::cors::Cors;
 use super::matrix::{self, login, register};
 use super::oauth::{authorize, introspect, metadata, out_of_band, revoke, token, userinfo};
 use super::push::{evaluate, explain, path, read, write};
-use super::{assets, gateway, health, paths, well_known};
+use super::{assets, gateway, health, metrics, paths, well_known};
 use crate::app::AppState;
 
 /// The area of all other paths: the API's error format, and no further policy.
@@ -78,10 +78,10 @@ pub(crate) fn routes(state: &Arc<AppState>) -> Routes {
 
 /// The routes of the address for metrics.
 pub(crate) fn metrics_routes(state: &Arc<AppState>) -> Routes {
-    let metrics = AreaRouter::new(EXEMPT)
-        .route("/metrics", get(health::metrics))
+    let area = AreaRouter::new(EXEMPT)
+        .route("/metrics", get(metrics::metrics))
         .route(paths::READYZ, get(health::readyz_with_details));
-    Routes::join(vec![metrics], EXEMPT, state)
+    Routes::join(vec![area], EXEMPT, state)
 }
 
 fn areas(state: &AppState) -> Vec<AreaRouter> {
@@ -91,7 +91,7 @@ fn areas(state: &AppState) -> Vec<AreaRouter> {
         .route(&format!("{}/{{file}}", paths::STATIC), get(assets::asset))
         .not_found_under(paths::STATIC);
     if state.config.metrics_listen.is_none() {
-        exempt = exempt.route("/metrics", get(health::metrics_for_operators));
+        exempt = exempt.route("/metrics", get(metrics::metrics_for_operators));
     }
     let gateway = AreaRouter::new(GATEWAY)
         .route(paths::GATEWAY_CHECK, any(gateway::check))

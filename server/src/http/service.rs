@@ -61,7 +61,7 @@ impl HttpService {
             area::serve(route.area, &self.state, request, self.routes.router.clone()).await
         };
         let duration = started.elapsed();
-        self.state.metrics.record_response(response.status(), duration);
+        self.routes.metrics[route.index].record(method, response.status(), duration);
         // The query is not logged, because it may contain a token.
         let (route, path, status) = (route.pattern, uri.path(), response.status().as_u16());
         let duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::iter;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::http::HeaderName;
@@ -29,7 +30,7 @@ pub struct ActiveLimits {
     pub proxy_header: Option<HeaderName>,
     ipv6_48_multiple: u32,
     /// The metrics of each limit, by its name.
-    counters: BTreeMap<String, LimitCounters>,
+    counters: BTreeMap<String, Arc<LimitCounters>>,
     has_warned: AtomicBool,
 }
 

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::memory::MemoryCounters;
 use super::redis::{RedisCounters, WindowState};
+use crate::metrics::RedisMetrics;
 
 /// An engine that counts requests. It never fails: when Redis is unavailable, it counts locally.
 #[derive(Debug)]
@@ -70,6 +71,11 @@ impl Engine {
     /// Deletes windows that have ended. Call it regularly to free their memory.
     pub fn sweep(&self, now: Timestamp) {
         self.local.sweep(now);
+    }
+
+    /// The metrics of the requests to Redis, if it is used.
+    pub fn redis_metrics(&self) -> Option<&RedisMetrics> {
+        self.redis.as_ref().map(|redis| &redis.metrics)
     }
 
     /// The state of the engine, for health checks and metrics.

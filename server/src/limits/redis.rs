@@ -26,11 +26,12 @@ use redis::{
 };
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 pub(super) use self::connection::WindowState;
 use self::reconnect::ManagedConnection;
+use crate::metrics::RedisMetrics;
 
 /// The server at a `rediss://…` URL whose certificate must be issued by an authority in this PEM
 /// file, instead of one of the operating system.
@@ -56,6 +57,7 @@ pub fn with_root_certificate(url: &str, file: &Path) -> RedisResult<ConnectionIn
 #[derive(Debug)]
 pub struct RedisCounters {
     connection: Arc<ManagedConnection>,
+    pub(super) metrics: RedisMetrics,
     _reconnect_task: AbortOnDropHandle<()>,
 }
 
@@ -83,7 +85,8 @@ impl RedisCounters {
             tracing::warn!(reason, "Redis unavailable, using local counters");
         }
         let task = tokio::spawn(reconnect::reconnect_loop(Arc::clone(&connection)));
-        Ok(Self { connection, _reconnect_task: AbortOnDropHandle::new(task) })
+        let metrics = RedisMetrics::default();
+        Ok(Self { connection, metrics, _reconnect_task: AbortOnDropHandle::new(task) })
     }
 
     /// Counts a request. Returns the windows before it; `None` when Redis is unavailable.
@@ -94,13 +97,21 @@ impl RedisCounters {
     ) -> Option<Vec<WindowState>> {
         let live = self.connection.get()?;
         let mut connection = live.connection.clone();
+        let start = Instant::now();
         match timeout(self.connection.timeout, connection.count(mode, buckets)).await {
             Ok(Ok(states)) => {
                 live.record_success();
+                self.metrics.durations.observe_duration(start.elapsed());
                 return Some(states);
             }
-            Ok(Err(error)) => self.connection.discard(&live, &error.to_string()),
-            Err(_) => self.connection.record_timeout(&live),
+            Ok(Err(error)) => {
+                self.metrics.errors.inc();
+                self.connection.discard(&live, &error.to_string());
+            }
+            Err(_) => {
+                self.metrics.timeouts.inc();
+                self.connection.record_timeout(&live);
+            }
         }
         None
     }

@@ -43,8 +43,8 @@ impl Connection {
     pub(super) async fn run(self, stream: TcpStream, tls: Option<TlsAcceptor>) {
         // An error is ignored: responses are also correct when small packets are delayed.
         drop(stream.set_nodelay(true));
-        let open_connections = self.service.state().metrics.connections.clone();
-        open_connections.inc();
+        let state = Arc::clone(self.service.state());
+        let _open = state.metrics.http.connections.enter();
         let max_time = if self.is_health_only { HEALTH_TIMEOUT } else { Duration::MAX };
         let serving = async {
             match tls {
@@ -57,7 +57,6 @@ impl Connection {
             }
         };
         drop(timeout(max_time, serving).await);
-        open_connections.dec();
     }
 
     /// Performs the TLS handshake, until its timeout passes or the server stops.

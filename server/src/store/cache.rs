@@ -17,6 +17,8 @@ use super::apps::StoredApp;
 use super::epochs::{Epoch, InvalidationEpochs};
 use super::invalidation::Invalidation;
 use super::rulesets::StoredRulesets;
+use crate::metrics::exposition::Exposition;
+use crate::metrics::{CacheCounters, CacheStatus, Counter, families};
 
 /// The store's cache, bounded in bytes.
 pub(crate) struct Cache {
@@ -30,6 +32,8 @@ pub(crate) struct Cache {
     pub(super) accounts: EpochCache<Box<str>, i64>,
     /// False while notifications of other nodes' writes cannot be received.
     enabled: Arc<AtomicBool>,
+    /// Invalidations by this process, and because of others, by [`Invalidation::index`].
+    invalidations: [[Counter; Invalidation::NAMES.len()]; 2],
 }
 
 impl Cache {
@@ -43,17 +47,20 @@ impl Cache {
             apps: EpochCache::new(bytes / 16, 1024, &enabled),
             accounts: EpochCache::new(bytes / 16, 1024, &enabled),
             enabled,
+            invalidations: Default::default(),
         }
     }
 
-    /// Removes the entries that a write made stale.
+    /// Removes the entries that a write of another process made stale.
     pub(crate) fn invalidate(&self, invalidations: &[Invalidation]) {
+        self.count(1, invalidations);
         self.advance(invalidations, Epoch::next);
     }
 
     /// Bypasses the cache for the entries that a write will make stale. Call it before the write is
     /// sent, and [`Cache::end_write`] when its outcome is known.
     pub(crate) fn begin_write(&self, invalidations: &[Invalidation]) {
+        self.count(0, invalidations);
         self.advance(invalidations, Epoch::begin_write);
     }
 
@@ -96,6 +103,32 @@ impl Cache {
     pub(crate) fn is_enabled(&self) -> bool {
         self.enabled.load(Ordering::Relaxed)
     }
+
+    fn count(&self, origin: usize, invalidations: &[Invalidation]) {
+        for invalidation in invalidations {
+            self.invalidations[origin][invalidation.index()].inc();
+        }
+    }
+
+    /// The state of each cache, for metrics.
+    pub(crate) fn status(&self) -> [CacheStatus<'_>; 4] {
+        [
+            self.tokens.status("tokens"),
+            self.rules.status("rules"),
+            self.apps.status("apps"),
+            self.accounts.status("accounts"),
+        ]
+    }
+
+    /// Writes the number of invalidations.
+    pub(crate) fn write_invalidations(&self, out: &mut Exposition) {
+        let mut family = out.family(&families::CACHE_INVALIDATIONS);
+        for (origin, counters) in ["local", "remote"].iter().zip(&self.invalidations) {
+            for (kind, counter) in Invalidation::NAMES.iter().zip(counters) {
+                family.value(&[kind, origin], counter.get());
+            }
+        }
+    }
 }
 
 /// A bounded map with the invalidation epochs of its keys.
@@ -103,6 +136,7 @@ pub(super) struct EpochCache<K, V> {
     entries: quick_cache::sync::Cache<K, V, ByteWeighter>,
     epochs: InvalidationEpochs,
     enabled: Arc<AtomicBool>,
+    lookups: CacheCounters,
 }
 
 impl<K: Eq + Hash, V: Clone> EpochCache<K, V>
@@ -119,7 +153,13 @@ where
             ),
             epochs: InvalidationEpochs::default(),
             enabled: Arc::clone(enabled),
+            lookups: CacheCounters::default(),
         }
+    }
+
+    fn status(&self, name: &'static str) -> CacheStatus<'_> {
+        let (entries, bytes) = (self.entries.len(), self.entries.weight());
+        CacheStatus { name, lookups: &self.lookups, entries, bytes }
     }
 
     fn is_enabled(&self) -> bool {
@@ -127,7 +167,9 @@ where
     }
 
     pub(super) fn get<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<V> {
-        if self.is_enabled() { self.entries.get(key) } else { None }
+        let found = if self.is_enabled() { self.entries.get(key) } else { None };
+        self.lookups.record(found.is_some());
+        found
     }
 
     /// The current epoch of a key. Call it before the read whose result will be inserted.

@@ -12,11 +12,12 @@ use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
-use prometheus_client::metrics::counter::Counter;
 use serde::de::DeserializeOwned;
 
 use super::StoreError;
 use super::invalidation::Invalidation;
+use crate::metrics::exposition::Exposition;
+use crate::metrics::{OperationMetrics, StoreMetrics};
 
 /// A database engine.
 pub(crate) trait Engine: Send + Sync {
@@ -28,6 +29,12 @@ pub(crate) trait Engine: Send + Sync {
     ///
     /// Dropping the future does not cancel the write.
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>>;
+
+    /// The name of the engine in metrics.
+    fn name(&self) -> &'static str;
+
+    /// Writes the metrics that only this engine has.
+    fn write_metrics(&self, out: &mut Exposition);
 }
 
 /// How long a successful write shows that the database can write.
@@ -37,7 +44,7 @@ const WRITE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// failures, and to remember whether writes succeed.
 pub(crate) struct CheckedEngine {
     engine: Box<dyn Engine>,
-    pub(crate) failures: Counter,
+    pub(crate) metrics: StoreMetrics,
     /// The time of the last write; `None` before the first one and after one that failed.
     last_write: Mutex<Option<Instant>>,
     #[cfg(feature = "test-support")]
@@ -55,11 +62,17 @@ impl CheckedEngine {
     pub(crate) fn new(engine: Box<dyn Engine>) -> Self {
         Self {
             engine,
-            failures: Counter::default(),
+            metrics: StoreMetrics::default(),
             last_write: Mutex::new(None),
             #[cfg(feature = "test-support")]
             observer: std::sync::OnceLock::new(),
         }
+    }
+
+    /// Writes the metrics of the engine.
+    pub(crate) fn write_metrics(&self, out: &mut Exposition) {
+        self.metrics.write(out, self.engine.name());
+        self.engine.write_metrics(out);
     }
 
     /// Runs a read. With a NUL in a parameter it finds no rows.
@@ -69,9 +82,9 @@ impl CheckedEngine {
         }
         #[cfg(feature = "test-support")]
         let observed = self.observer.get().map(|observer| (observer, statement.clone()));
-        let outcome = self.engine.read(statement).await.inspect_err(|_| {
-            self.failures.inc();
-        });
+        let start = Instant::now();
+        let outcome = self.engine.read(statement).await;
+        record(&self.metrics.reads, start, outcome.as_ref().err());
         #[cfg(feature = "test-support")]
         if let (Ok(rows), Some((observer, statement))) = (&outcome, observed) {
             observer.read(&statement, rows);
@@ -86,19 +99,17 @@ impl CheckedEngine {
         }
         #[cfg(feature = "test-support")]
         let observed = self.observer.get().map(|observer| (observer, batch.statements.clone()));
+        let start = Instant::now();
         let outcome = self.engine.write(batch).await;
+        record(&self.metrics.writes, start, outcome.as_ref().err());
         #[cfg(feature = "test-support")]
         if let (Ok(rows), Some((observer, statements))) = (&outcome, observed) {
             observer.write(&statements, rows);
         }
         match &outcome {
             Ok(_) => *self.last_write() = Some(Instant::now()),
-            Err(error) => {
-                self.failures.inc();
-                if matches!(error, StoreError::Unavailable(_)) {
-                    *self.last_write() = None;
-                }
-            }
+            Err(StoreError::Unavailable(_)) => *self.last_write() = None,
+            Err(_) => {}
         }
         outcome
     }
@@ -119,6 +130,16 @@ impl CheckedEngine {
 
     fn last_write(&self) -> MutexGuard<'_, Option<Instant>> {
         self.last_write.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Records an operation in the metrics.
+fn record(metrics: &OperationMetrics, start: Instant, error: Option<&StoreError>) {
+    metrics.durations.observe_since(start);
+    match error {
+        None => {}
+        Some(StoreError::Unavailable(_)) => metrics.unavailable.inc(),
+        Some(_) => metrics.failed.inc(),
     }
 }
 

@@ -18,6 +18,20 @@ pub(crate) enum Invalidation {
 }
 
 impl Invalidation {
+    /// The kinds, as they are named in metrics.
+    pub(crate) const NAMES: [&str; 5] = ["token", "access", "rules", "apps", "everything"];
+
+    /// The index of the kind in [`Invalidation::NAMES`].
+    pub(crate) fn index(self) -> usize {
+        match self {
+            Self::Token(_) => 0,
+            Self::Access(..) => 1,
+            Self::Rules(_) => 2,
+            Self::Apps => 3,
+            Self::Everything => 4,
+        }
+    }
+
     /// The text sent to other nodes.
     pub(crate) fn to_text(self) -> String {
         match self {

@@ -9,7 +9,7 @@ mod tls;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use deadpool_postgres::Object;
 use futures_util::FutureExt;
@@ -27,6 +27,7 @@ use super::cache::Cache;
 use super::database::{self, PostgresUrl};
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
 use super::{Access, Options, SecretUrl, StoreError};
+use crate::metrics::exposition::Exposition;
 
 /// Minimum timeout of statements if the database is only read: the filter of a list may have to read
 /// a large table.
@@ -125,7 +126,12 @@ impl Engine for Postgres {
         // In a separate task, so that a dropped future cannot leave the cache stale.
         let task = tokio::spawn(async move {
             cache.begin_write(&batch.invalidations);
-            let write = async |client: &Object| write(client, &batch, &node_id).await;
+            let write = async |client: &Object| {
+                let start = Instant::now();
+                let rows = write(client, &batch, &node_id).await;
+                connections.metrics.commits.observe_since(start);
+                rows
+            };
             let write = AssertUnwindSafe(connections.run(write)).catch_unwind();
             let panicked = |_| Err(StoreError::Failed("the write panicked".to_owned()));
             let outcome = write.await.unwrap_or_else(panicked);
@@ -139,6 +145,14 @@ impl Engine for Postgres {
         });
         task.map(|joined| joined.unwrap_or_else(|panic| Err(StoreError::Failed(panic.to_string()))))
             .boxed()
+    }
+
+    fn name(&self) -> &'static str {
+        "postgresql"
+    }
+
+    fn write_metrics(&self, out: &mut Exposition) {
+        self.connections.write_metrics(out);
     }
 }
 

@@ -12,7 +12,7 @@ mod wal;
 mod writer;
 
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -31,6 +31,8 @@ use super::StoreError;
 use super::cache::Cache;
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
 use super::migrations::{SchemaPolicy, SchemaVersion};
+use crate::metrics::exposition::Exposition;
+use crate::metrics::{SqliteMetrics, families};
 
 /// Time after which another process that has the file open has noticed a write, also when its
 /// writer was checkpointing the WAL.
@@ -42,6 +44,8 @@ pub(super) struct Sqlite {
     queues: Option<Queues>,
     readers: Vec<thread::JoinHandle<()>>,
     writer: Option<thread::JoinHandle<()>>,
+    path: PathBuf,
+    metrics: Arc<SqliteMetrics>,
 }
 
 struct Queues {
@@ -76,15 +80,19 @@ impl Sqlite {
                 .map_err(|error| open_error(path, &describe(&error)))?;
         }
 
+        let metrics = Arc::<SqliteMetrics>::default();
         let (writes, queue) = mpsc::channel();
+        let writer_metrics = Arc::clone(&metrics);
         let thread = thread::Builder::new()
             .name("sqlite-writer".to_owned())
-            .spawn(move || writer::run(&connection, wal, &queue, &cache))
+            .spawn(move || writer::run(&connection, wal, &queue, &cache, &writer_metrics))
             .map_err(|error| open_error(path, &error))?;
         let readers = (0..reader::count()).map(|_| open_reader(path));
-        let (reads, readers) = reader::start(readers).map_err(|error| open_error(path, &error))?;
+        let (reads, readers) =
+            reader::start(readers, &metrics).map_err(|error| open_error(path, &error))?;
         let queues = Queues { reads, writes: Some(writes) };
-        Ok(Self { queues: Some(queues), readers, writer: Some(thread) })
+        let (path, writer) = (path.to_owned(), Some(thread));
+        Ok(Self { queues: Some(queues), readers, writer, path, metrics })
     }
 
     /// Opens an existing file for reading. Readers of a WAL do not wait for writers.
@@ -111,9 +119,11 @@ impl Sqlite {
             version = schema_version(&connection);
         }
         schema.pending(&name, version.map_err(failed)?)?;
+        let metrics = Arc::default();
         let (reads, readers) =
-            reader::start([Ok(connection)]).map_err(|error| open_error(path, &error))?;
-        Ok(Self { queues: Some(Queues { reads, writes: None }), readers, writer: None })
+            reader::start([Ok(connection)], &metrics).map_err(|error| open_error(path, &error))?;
+        let queues = Some(Queues { reads, writes: None });
+        Ok(Self { queues, readers, writer: None, path: path.to_owned(), metrics })
     }
 }
 
@@ -126,6 +136,7 @@ async fn receive<T>(outcome: oneshot::Receiver<Result<T, StoreError>>) -> Result
 impl Engine for Sqlite {
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
         let (reply, outcome) = oneshot::channel();
+        self.metrics.read_queue.inc();
         drop(self.queues.as_ref().map(|to| to.reads.send(reader::Job { statement, reply })));
         receive(outcome).boxed()
     }
@@ -136,8 +147,24 @@ impl Engine for Sqlite {
             return ready(Err(error)).boxed();
         };
         let (reply, outcome) = oneshot::channel();
+        self.metrics.write_queue.inc();
         drop(writes.send(writer::Job { batch, reply }));
         receive(outcome).boxed()
+    }
+
+    fn name(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn write_metrics(&self, out: &mut Exposition) {
+        self.metrics.write(out);
+        let mut files = out.family(&families::SQLITE_FILE_BYTES);
+        let bytes = std::fs::metadata(&self.path).map_or(0, |file| file.len());
+        files.value(&["database"], bytes);
+        files.value(&["wal"], wal::Wal::of(&self.path).bytes());
+        if let Ok(disk) = rustix::fs::statvfs(&self.path) {
+            out.value(&families::SQLITE_DISK_AVAILABLE, disk.f_bavail * disk.f_frsize);
+        }
     }
 }
 

@@ -17,6 +17,7 @@ mod health;
 mod interop;
 mod limits;
 mod matrix;
+mod metrics;
 mod oauth;
 mod process;
 mod rules;

@@ -57,7 +57,7 @@ async fn unusual_text_never_causes_a_server_error(database: TestDatabase) {
             assert!(!response.header("set-cookie").contains("a=b"), "{field}: {response:?}");
         }
     }
-    assert!(service.state.metrics.to_text().contains("belfry_panics_total 0"));
+    assert!(service.metrics().await.contains("belfry_panics_total 0"));
 }
 
 /// The text as the value of a form field.

@@ -87,6 +87,7 @@ async fn handle_sign_in(
         handle => Some(PendingAuthorization::load(session, handle).await?),
     };
     let password = Secret::new(last_value(pairs, "password"));
+    let sign_ins = &guard.audit.state.metrics.authentication.page;
     let failed = match authenticate(&session.state, guard, name, password).await? {
         Err(failed) => failed,
         Ok(account) => {
@@ -97,13 +98,22 @@ async fn handle_sign_in(
                     guard.audit.count_failed_sign_in(Some(id));
                     SignInError::WrongPassword
                 }
-                SignInOutcome::SignedIn if handle.is_empty() => return redirect(session, ACCOUNT),
                 SignInOutcome::SignedIn => {
+                    sign_ins.success.inc();
+                    if handle.is_empty() {
+                        return redirect(session, ACCOUNT);
+                    }
                     return rebind_request(session, handle, before, Some(id)).await;
                 }
             }
         }
     };
+    let counter = match failed {
+        SignInError::WrongPassword => &sign_ins.rejected,
+        SignInError::TooMany(_) => &sign_ins.rate_limited,
+        SignInError::Busy => &sign_ins.busy,
+    };
+    counter.inc();
     show_sign_in_page(session, pending.as_ref(), name, Some(failed))
 }
 

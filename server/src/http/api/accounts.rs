@@ -59,6 +59,7 @@ pub(crate) async fn sign_up(
     let store = state.store.audited([audit.success(AuditKind::TokenIssue)]);
     let tokens = TokenIssuer { store: &store, ..state.token_issuer() };
     let issued = tokens.issue(app.id, Some(account.id), app.sign_up_scopes()).await?;
+    state.metrics.authentication.tokens.sign_up.inc();
     Ok(Json(issued.into()))
 }
 

@@ -53,7 +53,6 @@ pub(crate) struct Route {
     /// The path with placeholders, for logs and metrics; [`UNMATCHED`] if no route has the path.
     pub(crate) pattern: &'static str,
     /// The position of the pattern among all patterns. That of [`UNMATCHED`] is 0.
-    #[cfg_attr(not(test), expect(dead_code, reason = "metrics by route will use it"))]
     pub(crate) index: usize,
 }
 
@@ -128,7 +127,7 @@ async fn handle(
         },
         Ok(Err(error)) => write_error(error),
         Err(_) => {
-            state.metrics.panics.inc();
+            state.metrics.http.panics.inc();
             tracing::error!(?area.errors, "handler panicked");
             write_error(CommonError::Internal)
         }

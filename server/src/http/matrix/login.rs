@@ -31,19 +31,24 @@ pub(crate) async fn login(
 ) -> Result<Json<Value>, MatrixError> {
     let login = LoginRequest::read(&body)?;
     let name = localpart(&login.user, state.server_name()).unwrap_or(&login.user);
-    guard.sign_in(name).await?;
+    let sign_ins = &state.metrics.authentication.matrix;
+    guard.sign_in(name).await.inspect_err(|_| sign_ins.rate_limited.inc())?;
     let account = state.store.account_by_name(name).await?;
     let account_id = account.as_ref().map(|account| account.id);
-    let rejected = match verify_password(&state, account, login.password, guard.network()).await? {
+    let verified = verify_password(&state, account, login.password, guard.network()).await;
+    let rejected = match verified.inspect_err(|_| sign_ins.busy.inc())? {
         None => MatrixError::WrongPassword,
         Some(account) if account.disabled_at.is_some() => MatrixError::Deactivated,
         Some(account) => {
             guard.signed_in(name).await;
             let kinds = [AuditKind::SignIn, AuditKind::TokenIssue];
             let events = kinds.map(|kind| guard.audit.success(kind));
-            return login_response(&state, &account, login.device_id, events).await;
+            let response = login_response(&state, &account, login.device_id, events).await?;
+            sign_ins.success.inc();
+            return Ok(response);
         }
     };
+    sign_ins.rejected.inc();
     guard.audit.count_failed_sign_in(account_id);
     Err(rejected)
 }
@@ -60,6 +65,7 @@ pub(super) async fn login_response(
     let store = state.store.audited(events);
     let issuer = TokenIssuer { store: &store, ..state.token_issuer() };
     let token = issuer.issue_first_party(app, account.id, password, scopes).await?;
+    state.metrics.authentication.tokens.matrix_login.inc();
     let device = device.unwrap_or_else(|| device_id(random::bytes()));
     Ok(Json(json!({
         "user_id": user_id(&account.name, state.server_name()),

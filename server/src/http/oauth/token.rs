@@ -57,7 +57,8 @@ pub(crate) async fn token(
 ) -> Result<Response, OAuthApiError> {
     let request = TokenRequest::parse(authorization(&headers)?, Parameters::new(&pairs))?;
     let app = authenticate(&state, &guard, &request.credentials).await?;
-    let issued = match request.grant {
+    let tokens = &state.metrics.authentication.tokens;
+    let (issued, counter) = match request.grant {
         GrantRequest::AuthorizationCode { code, redirect_uri, verifier } => {
             let attempt = Redemption {
                 app_id: app.id,
@@ -65,7 +66,8 @@ pub(crate) async fn token(
                 verifier: verifier.as_ref(),
             };
             let code = SplitToken::parse(code.reveal()).ok_or(OAuthError::InvalidGrant)?;
-            redeem(&state, &guard.audit, code.hashed(), &attempt).await?
+            let issued = redeem(&state, &guard.audit, code.hashed(), &attempt).await?;
+            (issued, &tokens.authorization_code)
         }
         GrantRequest::ClientCredentials { scope } => {
             let scopes = app.resolve_own_scopes(scope.as_deref())?;
@@ -73,9 +75,10 @@ pub(crate) async fn token(
             let subject = Subject::new(AuditKind::AppTokenIssue, AuditOutcome::Success);
             let subject = Subject { app: Some(app.id), ..subject };
             state.audit.record(subject, state.clock.now());
-            issued
+            (issued, &tokens.client_credentials)
         }
     };
+    counter.inc();
     Ok(Json(&TokenResponse::from(issued)).into_response())
 }
 

@@ -1,6 +1,7 @@
 //! `POST …/app/v1/evaluate`: evaluates an event for many users, for application services.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
@@ -36,6 +37,7 @@ pub(crate) async fn evaluate(
 ) -> Result<Response, MatrixError> {
     let max_bytes = state.config.rules.max_evaluate_bytes;
     let FullBody(body) = FullBody::within(max_bytes, request, &state).await?;
+    let start = Instant::now();
     let slot = state.evaluation_pool.enter()?;
     let request = slot.run(move || EvaluateRequest::read(&body)).await??;
     let members = request.members.iter().enumerate().filter(|(_, member)| {
@@ -47,6 +49,7 @@ pub(crate) async fn evaluate(
         response: EvaluationResponse::new(request.all),
         request,
         budget: WorkBudget::default(),
+        users: 0,
     };
     let mut batch = Batch::default();
     for positions in members.chunks(LOADED_MEMBERS) {
@@ -62,11 +65,14 @@ pub(crate) async fn evaluate(
             let evaluation = evaluation.add(batch, &state);
             let members = &evaluation.request.members;
             let response = evaluation.response.to_json(|position| &members[position].user_id);
-            (response, evaluation.budget.exceeded)
+            (response, evaluation.users, evaluation.budget.exceeded)
         }
     };
-    let (response, exceeded) = slot.run(last).await?;
-    state.metrics.evaluation_work_exceeded.inc_by(exceeded);
+    let (response, users, exceeded) = slot.run(last).await?;
+    let metrics = &state.metrics.evaluation;
+    metrics.evaluate.observe_since(start);
+    metrics.users.inc_by(users);
+    metrics.work_exceeded.inc_by(exceeded);
     Ok(JsonBytes(response.into()).into_response())
 }
 
@@ -75,11 +81,14 @@ struct Evaluation {
     request: EvaluateRequest,
     response: EvaluationResponse,
     budget: WorkBudget,
+    /// The number of users evaluated so far.
+    users: u64,
 }
 
 impl Evaluation {
     /// Adds the results of a batch.
     fn add(mut self, batch: Batch, state: &AppState) -> Self {
+        self.users += batch.members.len() as u64;
         let compiled = batch.members.into_iter().map(|member| {
             let rules = match member.rules {
                 MemberRules::Cached(rules) => rules,
@@ -88,7 +97,7 @@ impl Evaluation {
             (member.position, rules)
         });
         let compiled: Vec<(usize, CachedRules)> = compiled.collect();
-        let Self { request, response, budget } = &mut self;
+        let Self { request, response, budget, .. } = &mut self;
         let members = Members::new(compiled.iter().map(|(position, rules)| {
             let member = &request.members[*position];
             (&*member.user_id, member.member(), rules.rules.as_deref())

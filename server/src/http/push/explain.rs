@@ -1,6 +1,7 @@
 //! `POST …/pushrules/explain`: evaluates an event for one user and explains the result.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
@@ -28,6 +29,7 @@ pub(crate) async fn explain(
     let request = ExplainRequest::read(&body)?;
     let rulesets = state.store.rulesets(requester.account).await?;
     let user_id = requester.user_id(&state);
+    let start = Instant::now();
     let slot = state.evaluation_pool.enter_for_account(requester.account)?;
     let explain = move || {
         let rules = UserRules::new(&user_id, rulesets.documents());
@@ -35,7 +37,10 @@ pub(crate) async fn explain(
         (to_bytes(&explanation), explanation.exceeds_work_limit())
     };
     let (explanation, exceeds_work_limit) = slot.run(explain).await?;
-    state.metrics.evaluation_work_exceeded.inc_by(exceeds_work_limit.into());
+    let metrics = &state.metrics.evaluation;
+    metrics.explain.observe_since(start);
+    metrics.users.inc();
+    metrics.work_exceeded.inc_by(exceeds_work_limit.into());
     let explanation = state.unread_responses.count(requester.account, explanation.into())?;
     Ok(JsonBytes(explanation).into_response())
 }

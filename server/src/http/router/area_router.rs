@@ -9,6 +9,7 @@ use axum::routing::{MethodRouter, any};
 use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::layer::area::{Area, Route, UNMATCHED};
+use crate::metrics::RouteMetrics;
 
 /// The routes of one area.
 pub(crate) struct AreaRouter {
@@ -109,9 +110,8 @@ pub(crate) struct Routes {
     by_path: [matchit::Router<Route>; 2],
     /// The route of all other paths.
     unmatched: Route,
-    /// The different patterns of all routes. The first one is `UNMATCHED`.
-    #[cfg_attr(not(test), expect(dead_code, reason = "metrics by route will use it"))]
-    pub(crate) patterns: Vec<&'static str>,
+    /// The metrics of the different patterns, by their index. The first one is `UNMATCHED`.
+    pub(crate) metrics: Vec<Arc<RouteMetrics>>,
 }
 
 impl Routes {
@@ -141,7 +141,9 @@ impl Routes {
             .method_not_allowed_fallback(async || CommonError::MethodNotAllowed)
             .fallback_service(unknown.with_state(Arc::clone(state)));
         let unmatched = Route { area: fallback, pattern: UNMATCHED, index: 0 };
-        Self { router: all.with_state(Arc::clone(state)), by_path, unmatched, patterns }
+        let metrics = patterns.into_iter().map(|pattern| state.metrics.http.route(pattern));
+        let (router, metrics) = (all.with_state(Arc::clone(state)), metrics.collect());
+        Self { router, by_path, unmatched, metrics }
     }
 
     /// The route of a path. The layer applies the policies of its area before the router runs, so

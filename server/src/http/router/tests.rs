@@ -165,11 +165,11 @@ async fn equivalent_paths_have_one_pattern_and_unknown_paths_have_none() {
     ] {
         let route = routes.find(path);
         assert_eq!(route.pattern, pattern, "{path}");
-        assert_eq!(routes.patterns[route.index], pattern, "{path}");
+        assert_eq!(routes.metrics[route.index].pattern(), pattern, "{path}");
     }
-    let different: BTreeSet<&str> = routes.patterns.iter().copied().collect();
-    assert_eq!(different.len(), routes.patterns.len());
-    assert_eq!(routes.patterns[0], UNMATCHED);
+    let different: BTreeSet<&str> = routes.metrics.iter().map(|route| route.pattern()).collect();
+    assert_eq!(different.len(), routes.metrics.len());
+    assert_eq!(routes.metrics[0].pattern(), UNMATCHED);
 }
 
 #[tokio::test]

@@ -66,7 +66,7 @@ async fn a_panic_in_a_handler_fails_only_its_own_request() {
     assert!(!body.to_string().contains("a secret of the handler"), "{body}");
 
     assert_eq!(service.respond(PEER, get("/well")).await.status(), StatusCode::OK);
-    assert!(service.state.metrics.to_text().contains("belfry_panics_total 1"));
+    assert_eq!(service.state.metrics.http.panics.get(), 1);
 }
 
 #[tokio::test]

@@ -13,6 +13,8 @@ use tokio::time::timeout;
 use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::metrics::exposition::Exposition;
+use crate::metrics::{PostgresMetrics, families};
 use crate::store::{Options, StoreError};
 
 /// How long a cancel request may take, and the cancelled statement after it.
@@ -27,6 +29,7 @@ pub(super) struct Connections {
     permits: Arc<Semaphore>,
     pub(super) timeout: Duration,
     tls: MakeRustlsConnect,
+    pub(super) metrics: Arc<PostgresMetrics>,
 }
 
 impl Connections {
@@ -49,7 +52,17 @@ impl Connections {
             .build()
             .map_err(|error| error.to_string())?;
         let permits = Arc::new(Semaphore::new(size.min(Semaphore::MAX_PERMITS)));
-        Ok(Self { pool, permits, timeout: options.timeout, tls })
+        Ok(Self { pool, permits, timeout: options.timeout, tls, metrics: Arc::default() })
+    }
+
+    /// Writes the metrics of the pool.
+    pub(super) fn write_metrics(&self, out: &mut Exposition) {
+        let status = self.pool.status();
+        let mut connections = out.family(&families::POSTGRES_CONNECTIONS);
+        connections.value(&["in_use"], status.size.saturating_sub(status.available));
+        connections.value(&["idle"], status.available);
+        out.value(&families::POSTGRES_MAX_CONNECTIONS, status.max_size);
+        self.metrics.write(out);
     }
 
     /// Runs `work` on a connection with a timeout.
@@ -57,7 +70,10 @@ impl Connections {
         &self,
         work: impl AsyncFnOnce(&Object) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, StoreError> {
-        let Ok(Ok(_permit)) = timeout(self.timeout, self.permits.acquire()).await else {
+        let waiting = self.metrics.waiting.enter();
+        let permit = timeout(self.timeout, self.permits.acquire()).await;
+        drop(waiting);
+        let Ok(Ok(_permit)) = permit else {
             return Err(StoreError::Unavailable("all connections are in use".to_owned()));
         };
         self.run_without_permit(work).await

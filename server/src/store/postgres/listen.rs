@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, future, stream};
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::{AsyncMessage, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::task::AbortOnDropHandle;
@@ -140,7 +140,7 @@ impl Listener {
     /// probes return in time.
     async fn probe(&self, mut probes: watch::Receiver<u64>) -> String {
         loop {
-            let nonce = random_id();
+            let (nonce, start) = (random_id(), Instant::now());
             let mut probe = pin!(async {
                 let notify = format!("select pg_notify('belfry', 'probe {nonce:016x}')");
                 self.connections.probe(&notify).await.map_err(|error| error.to_string())?;
@@ -148,7 +148,10 @@ impl Listener {
                 returned.map(drop).map_err(|_| "the connection was closed".to_owned())
             });
             match timeout(PROBE_TIMEOUT, &mut probe).await {
-                Ok(Ok(())) => self.enable_cache(),
+                Ok(Ok(())) => {
+                    self.connections.metrics.probes.observe_duration(start.elapsed());
+                    self.enable_cache();
+                }
                 Ok(Err(reason)) => return reason,
                 Err(_) => {
                     let reason = "notifications sent by this node do not arrive; a connection \
@@ -175,6 +178,7 @@ impl Listener {
     }
 
     fn disable_cache(&self, reason: &str) {
+        self.connections.metrics.probe_failures.inc();
         self.cache.set_enabled(false);
         if !self.is_reported.swap(true, Ordering::Relaxed) {
             tracing::warn!(reason, "cache disabled, notifications cannot be received");

@@ -6,6 +6,7 @@ use std::thread::{self, JoinHandle};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use crate::metrics::SqliteMetrics;
 use crate::store::StoreError;
 use crate::store::engine::{Rows, Statement};
 
@@ -26,23 +27,25 @@ pub(super) fn count() -> usize {
 /// Starts a thread for each connection. They end when the sender is dropped.
 pub(super) fn start(
     connections: impl IntoIterator<Item = rusqlite::Result<Connection>>,
+    metrics: &Arc<SqliteMetrics>,
 ) -> Result<Readers, Box<dyn std::error::Error>> {
     let (sender, jobs) = mpsc::channel();
     let jobs = Arc::new(Mutex::new(jobs));
     let mut threads = Vec::new();
     for connection in connections {
         let connection = connection?;
-        let jobs = Arc::clone(&jobs);
+        let (jobs, metrics) = (Arc::clone(&jobs), Arc::clone(metrics));
         let thread = thread::Builder::new().name("sqlite-reader".to_owned());
-        threads.push(thread.spawn(move || run(&connection, &jobs))?);
+        threads.push(thread.spawn(move || run(&connection, &jobs, &metrics))?);
     }
     Ok((sender, threads))
 }
 
-fn run(connection: &Connection, jobs: &Mutex<mpsc::Receiver<Job>>) {
+fn run(connection: &Connection, jobs: &Mutex<mpsc::Receiver<Job>>, metrics: &SqliteMetrics) {
     // The lock serialises waiting for a job, not running it.
     let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(job) = next() {
+        metrics.read_queue.dec_by(1);
         let rows = super::run(connection, &job.statement);
         // Fails only if the caller dropped its future.
         drop(job.reply.send(rows.map_err(|error| super::store_error(connection, &error))));

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::wal::{self, Wal};
+use crate::metrics::SqliteMetrics;
 use crate::store::StoreError;
 use crate::store::cache::Cache;
 use crate::store::engine::{Batch, Rows, Statement};
@@ -34,7 +35,13 @@ const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
 const VACUUM_PAGES: i64 = 1024;
 
 /// Runs until the queue is closed and empty.
-pub(super) fn run(connection: &Connection, mut wal: Wal, jobs: &Receiver<Job>, cache: &Cache) {
+pub(super) fn run(
+    connection: &Connection,
+    mut wal: Wal,
+    jobs: &Receiver<Job>,
+    cache: &Cache,
+    metrics: &SqliteMetrics,
+) {
     let mut group = Vec::with_capacity(MAX_GROUP);
     let mut last_version = data_version(connection);
     let mut last_maintenance = Instant::now();
@@ -43,7 +50,12 @@ pub(super) fn run(connection: &Connection, mut wal: Wal, jobs: &Receiver<Job>, c
             Ok(job) => {
                 group.push(job);
                 group.extend(jobs.try_iter().take(MAX_GROUP - 1));
-                for (reply, outcome) in commit(connection, &mut group, cache) {
+                metrics.write_queue.dec_by(group.len());
+                metrics.commit_writes.observe(group.len() as u64);
+                let start = Instant::now();
+                let replies = commit(connection, &mut group, cache);
+                metrics.commits.observe_since(start);
+                for (reply, outcome) in replies {
                     // Fails only if the caller dropped its future.
                     drop(reply.send(outcome));
                 }

@@ -84,7 +84,7 @@ async fn an_address_has_a_maximum_of_connections() {
     assert!(exchange(&mut first, "/healthz").await.starts_with("HTTP/1.1 200 "));
     assert!(exchange(&mut second, "/healthz").await.starts_with("HTTP/1.1 200 "));
     assert_eq!(server.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await, "");
-    let metrics = server.service.state.metrics.to_text();
+    let metrics = server.service.metrics().await;
     assert!(metrics.contains("belfry_http_connections_rejected_total 1\n"), "{metrics}");
 
     let mut elsewhere = connect_from([127, 0, 0, 2], &server).await;

@@ -54,5 +54,5 @@ async fn every_event_is_evaluated_or_rejected() {
             assert!(matches!(response.status, 200 | 400), "{response:?}");
         }
     }
-    assert!(service.state.metrics.to_text().contains("belfry_panics_total 0"));
+    assert!(service.metrics().await.contains("belfry_panics_total 0"));
 }

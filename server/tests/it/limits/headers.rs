@@ -97,7 +97,7 @@ async fn metrics_report_each_limit_by_name() {
     let service = Service::start().await;
     let alice = service.user("alice").await;
     assert_eq!(admitted(&alice, "POST /api/v1/media", 33).await, 30);
-    let metrics = service.operator().get("/metrics").await.text;
+    let metrics = service.metrics().await;
     for line in [
         "belfry_rate_limit_decisions_total{limit=\"media\",outcome=\"allowed\"} 30",
         "belfry_rate_limit_decisions_total{limit=\"media\",outcome=\"rejected\"} 3",

@@ -100,7 +100,7 @@ async fn replacing_the_table_preserves_the_counts() {
     let alice = service.user("alice").await;
     let replace = |rows: &str| {
         let changed = read(&format!("[limits.rows]\n{rows}"));
-        service.state.limits.replace(&changed, &service.state.metrics)
+        service.state.limits.replace(&changed, &service.state.metrics.limits)
     };
     assert_eq!(admitted(&alice, "POST /api/v1/media", 40).await, 30);
 

@@ -287,7 +287,7 @@ async fn shadow_mode_counts_and_reports_and_never_rejects() {
     let response = anonymous.get("/x").await;
     assert_eq!(response.header("x-ratelimit-remaining"), "0");
     assert_eq!(response.header("retry-after"), "", "nobody has to wait");
-    let metrics = service.operator().get("/metrics").await.text;
+    let metrics = service.metrics().await;
     assert!(
         metrics
             .contains("belfry_rate_limit_decisions_total{limit=\"ip\",outcome=\"rejected\"} 11\n"),

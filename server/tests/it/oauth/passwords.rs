@@ -37,7 +37,7 @@ async fn register(service: &Service, name: &str, password: &str) -> TestResponse
 
 /// The number of hashes computed so far, from the metrics.
 async fn hashes(service: &Service) -> usize {
-    let metrics = service.operator().get("/metrics").await.text;
+    let metrics = service.metrics().await;
     let count = metrics.lines().find_map(|line| line.strip_prefix("belfry_password_hashes_total "));
     count.unwrap().parse().unwrap()
 }

@@ -62,8 +62,8 @@ async fn a_server_that_cannot_write_is_not_ready() {
     let account = client.get(account).bearer_auth(token.trim()).send().await.unwrap();
     assert_eq!(account.status(), 200, "reads continue");
     let (_, metrics) = get("/metrics").await;
-    let failures =
-        metrics.lines().find_map(|line| line.strip_prefix("belfry_store_failures_total "));
+    let name = "belfry_store_failures_total{engine=\"sqlite\",operation=\"write\",reason=\"unavailable\"} ";
+    let failures = metrics.lines().find_map(|line| line.strip_prefix(name));
     assert!(failures.unwrap().parse::<u64>().unwrap() > 50, "{metrics}");
     let lines = server.log().matches("database error").count();
     assert!(lines < 25, "{lines} lines for 50 failures");

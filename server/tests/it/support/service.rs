@@ -81,6 +81,11 @@ impl Service {
         self.anonymous().at([127, 0, 0, 1])
     }
 
+    /// The text of all metrics.
+    pub(crate) async fn metrics(&self) -> String {
+        self.operator().get("/metrics").await.text
+    }
+
     /// A browser without a session.
     pub(crate) fn browser(&self) -> Browser {
         Browser::new(self.anonymous())

@@ -1,0 +1,55 @@
+//! `/metrics`, for Prometheus.
+//!
+//! On the main address, metrics are for operators only: clients with one of `operator_addresses`.
+//! The address for metrics shows them to everybody.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+
+use crate::app::AppState;
+use crate::http::error::CommonError;
+use crate::http::health::is_operator;
+use crate::metrics::exposition::{Exposition, Format};
+use crate::metrics::{families, write_caches};
+
+/// `GET /metrics` on the main address.
+pub(super) async fn metrics_for_operators(
+    State(state): State<Arc<AppState>>,
+    parts: Parts,
+) -> Result<Response, CommonError> {
+    let is_operator = is_operator(&state, &parts);
+    if is_operator { Ok(respond(&state, &parts.headers)) } else { Err(CommonError::NotFound) }
+}
+
+/// `GET /metrics` on the address for metrics.
+pub(super) async fn metrics(State(state): State<Arc<AppState>>, headers: HeaderMap) -> Response {
+    respond(&state, &headers)
+}
+
+/// All metrics, in the format that the client prefers.
+fn respond(state: &AppState, headers: &HeaderMap) -> Response {
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+    let format = Format::negotiate(accept.unwrap_or_default());
+    ([(header::CONTENT_TYPE, format.content_type())], collect(state, format)).into_response()
+}
+
+/// The text of all metrics.
+fn collect(state: &AppState, format: Format) -> String {
+    let mut out = Exposition::new(format);
+    state.metrics.write(&mut out);
+    out.value(&families::HTTP_MAX_CONNECTIONS, state.config.http.max_connections);
+    state.limits.write_metrics(&mut out);
+    out.value(&families::PASSWORD_HASHES, state.passwords.hash_count.get());
+    out.value(&families::PASSWORD_QUEUE, state.passwords.queue_length());
+    state.evaluation_pool.failures.write(&mut out);
+    out.value(&families::EVALUATION_QUEUE, state.evaluation_pool.queue_length());
+    out.value(&families::EVALUATION_MAX_QUEUE, state.evaluation_pool.max_queue_length);
+    state.store.write_metrics(&mut out);
+    let [tokens, rules, apps, accounts] = state.store.cache_status();
+    write_caches(&mut out, &[tokens, rules, apps, accounts, state.rule_index.status()]);
+    out.finish()
+}

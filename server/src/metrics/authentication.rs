@@ -1,0 +1,67 @@
+//! Metrics of sign-ins and issued tokens.
+
+use super::exposition::Exposition;
+use super::families;
+use super::value::Counter;
+
+/// Attempts to sign in, and issued tokens.
+#[derive(Debug, Default)]
+pub struct AuthenticationMetrics {
+    /// Sign-ins on the page.
+    pub page: SignInCounters,
+    /// Logins of Matrix clients.
+    pub matrix: SignInCounters,
+    /// Issued tokens.
+    pub tokens: TokenCounters,
+}
+
+/// Attempts to sign in, by outcome.
+#[derive(Debug, Default)]
+pub struct SignInCounters {
+    /// A session or token was created.
+    pub success: Counter,
+    /// The name or the password is wrong, or the account is disabled.
+    pub rejected: Counter,
+    /// The attempt exceeded an abuse limit.
+    pub rate_limited: Counter,
+    /// Too many passwords were being verified.
+    pub busy: Counter,
+}
+
+/// Issued tokens, by how they were requested.
+#[derive(Debug, Default)]
+pub struct TokenCounters {
+    /// A user approved the app.
+    pub authorization_code: Counter,
+    /// For the app itself.
+    pub client_credentials: Counter,
+    /// An app created the account.
+    pub sign_up: Counter,
+    /// Login and registration of Matrix clients.
+    pub matrix_login: Counter,
+}
+
+impl AuthenticationMetrics {
+    pub(super) fn write(&self, out: &mut Exposition) {
+        let mut sign_ins = out.family(&families::SIGN_INS);
+        for (method, counters) in [("page", &self.page), ("matrix", &self.matrix)] {
+            for (outcome, counter) in [
+                ("success", &counters.success),
+                ("rejected", &counters.rejected),
+                ("rate_limited", &counters.rate_limited),
+                ("busy", &counters.busy),
+            ] {
+                sign_ins.value(&[method, outcome], counter.get());
+            }
+        }
+        let mut tokens = out.family(&families::TOKENS_ISSUED);
+        for (grant, counter) in [
+            ("authorization_code", &self.tokens.authorization_code),
+            ("client_credentials", &self.tokens.client_credentials),
+            ("sign_up", &self.tokens.sign_up),
+            ("matrix_login", &self.tokens.matrix_login),
+        ] {
+            tokens.value(&[grant], counter.get());
+        }
+    }
+}

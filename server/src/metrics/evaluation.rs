@@ -1,0 +1,55 @@
+//! Metrics of the evaluation of push rules.
+
+use super::exposition::Exposition;
+use super::families;
+use super::value::{Counter, Histogram};
+
+/// Evaluations of push rules.
+#[derive(Debug)]
+pub struct EvaluationMetrics {
+    /// Durations of evaluate requests.
+    pub evaluate: Histogram,
+    /// Durations of explain requests.
+    pub explain: Histogram,
+    /// Users whose push rules were evaluated.
+    pub users: Counter,
+    /// Users whose push rules exceeded the work of an evaluation.
+    pub work_exceeded: Counter,
+}
+
+impl Default for EvaluationMetrics {
+    fn default() -> Self {
+        let [evaluate, explain] = [Histogram::durations(), Histogram::durations()];
+        Self { evaluate, explain, users: Counter::default(), work_exceeded: Counter::default() }
+    }
+}
+
+impl EvaluationMetrics {
+    pub(super) fn write(&self, out: &mut Exposition) {
+        let mut durations = out.family(&families::EVALUATION_DURATION);
+        durations.histogram(&["evaluate"], &self.evaluate);
+        durations.histogram(&["explain"], &self.explain);
+        out.value(&families::EVALUATED_USERS, self.users.get());
+        out.value(&families::EVALUATION_WORK_EXCEEDED, self.work_exceeded.get());
+    }
+}
+
+/// Requests that were not evaluated, by reason.
+#[derive(Debug, Default)]
+pub struct EvaluationFailures {
+    /// All slots were taken.
+    pub queue_full: Counter,
+    /// The account had a slot already.
+    pub account_busy: Counter,
+    /// The evaluation panicked.
+    pub panicked: Counter,
+}
+
+impl EvaluationFailures {
+    pub(crate) fn write(&self, out: &mut Exposition) {
+        let mut failures = out.family(&families::EVALUATION_FAILURES);
+        failures.value(&["queue_full"], self.queue_full.get());
+        failures.value(&["account_busy"], self.account_busy.get());
+        failures.value(&["panicked"], self.panicked.get());
+    }
+}

@@ -1,0 +1,74 @@
+//! Metrics of the rate limiter.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::exposition::Exposition;
+use super::families;
+use super::value::{Counter, Histogram};
+
+/// The counters of all limits, by name.
+#[derive(Debug, Default)]
+pub struct LimitMetrics(Mutex<BTreeMap<String, Arc<LimitCounters>>>);
+
+/// The counters of one limit.
+#[derive(Debug, Default)]
+pub struct LimitCounters {
+    /// Requests that were admitted and counted.
+    pub allowed: Counter,
+    /// Requests that this limit rejected.
+    pub rejected: Counter,
+    /// Requests that were admitted with at least 80 % of the limit used.
+    pub nearly_exhausted: Counter,
+}
+
+impl LimitMetrics {
+    /// The counters of a limit, by its name. They continue when the limit is changed.
+    pub fn counters(&self, limit: &str) -> Arc<LimitCounters> {
+        Arc::clone(self.lock().entry(limit.to_owned()).or_default())
+    }
+
+    pub(super) fn write(&self, out: &mut Exposition) {
+        let limits = self.lock();
+        let mut decisions = out.family(&families::RATE_LIMIT_DECISIONS);
+        for (limit, counters) in &*limits {
+            decisions.value(&[limit, "allowed"], counters.allowed.get());
+            decisions.value(&[limit, "rejected"], counters.rejected.get());
+        }
+        let mut nearly_exhausted = out.family(&families::RATE_LIMIT_NEARLY_EXHAUSTED);
+        for (limit, counters) in &*limits {
+            nearly_exhausted.value(&[limit], counters.nearly_exhausted.get());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<LimitCounters>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Metrics of the requests to Redis.
+#[derive(Debug)]
+pub struct RedisMetrics {
+    /// Time until a response.
+    pub durations: Histogram,
+    /// Requests without a response in time.
+    pub timeouts: Counter,
+    /// Requests with an error as response, or on a broken connection.
+    pub errors: Counter,
+}
+
+impl Default for RedisMetrics {
+    fn default() -> Self {
+        let (timeouts, errors) = Default::default();
+        Self { durations: Histogram::durations(), timeouts, errors }
+    }
+}
+
+impl RedisMetrics {
+    pub(crate) fn write(&self, out: &mut Exposition) {
+        out.histogram(&families::REDIS_REQUEST_DURATION, &self.durations);
+        let mut failures = out.family(&families::REDIS_FAILURES);
+        failures.value(&["timeout"], self.timeouts.get());
+        failures.value(&["error"], self.errors.get());
+    }
+}

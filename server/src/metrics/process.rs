@@ -1,0 +1,65 @@
+//! Metrics of the process with the names that all Prometheus clients use. They come from `/proc`,
+//! and are omitted on systems without it.
+
+use std::fs;
+
+use jiff::Timestamp;
+use rustix::param::{clock_ticks_per_second, page_size};
+use rustix::process::{Resource, getrlimit};
+
+use super::exposition::Exposition;
+use super::families;
+
+pub(super) fn write(out: &mut Exposition, started_at: Timestamp) {
+    out.value(&families::PROCESS_START_TIME, started_at.as_duration().as_secs_f64());
+    let limit = getrlimit(Resource::Nofile).current;
+    out.value(&families::PROCESS_MAX_FDS, limit.unwrap_or(u64::MAX));
+    if let Ok(descriptors) = fs::read_dir("/proc/self/fd") {
+        out.value(&families::PROCESS_OPEN_FDS, descriptors.count());
+    }
+    if let Some(status) = fs::read_to_string("/proc/self/stat").ok().and_then(|text| parse(&text)) {
+        out.value(&families::PROCESS_CPU, status.cpu_seconds);
+        out.value(&families::PROCESS_THREADS, status.threads);
+        out.value(&families::PROCESS_VIRTUAL_MEMORY, status.virtual_bytes);
+        out.value(&families::PROCESS_RESIDENT_MEMORY, status.resident_bytes);
+    }
+}
+
+struct Status {
+    cpu_seconds: f64,
+    threads: u64,
+    virtual_bytes: u64,
+    resident_bytes: u64,
+}
+
+/// Parses `/proc/self/stat`. The second field is the name of the program, which may contain spaces.
+#[expect(clippy::cast_precision_loss, reason = "a metric needs no more than 53 bits")]
+fn parse(stat: &str) -> Option<Status> {
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+    // The manual page counts from 1, and the first field after the name is number 3.
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    Some(Status {
+        cpu_seconds: (field(14)? + field(15)?) as f64 / clock_ticks_per_second() as f64,
+        threads: field(20)?,
+        virtual_bytes: field(23)?,
+        resident_bytes: field(24)? * page_size() as u64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_the_program_may_contain_spaces_and_parentheses() {
+        let stat = "7 (a) b) c) S 1 7 7 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 9 0 12345 4096000 \
+                    25 18446744073709551615 1 1 0";
+        let status = parse(stat).unwrap();
+        let ticks = clock_ticks_per_second() as f64;
+        assert!((status.cpu_seconds * ticks - 300.0).abs() < 1e-6);
+        assert_eq!((status.threads, status.virtual_bytes), (9, 4_096_000));
+        assert_eq!(status.resident_bytes, 25 * page_size() as u64);
+        assert!(parse("nonsense").is_none());
+    }
+}

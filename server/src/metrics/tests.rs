@@ -1,0 +1,166 @@
+//! Tests of the values and of the text formats.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+
+use super::exposition::Format;
+use super::families::{Family, Kind};
+use super::*;
+
+const NUMBERS: Family =
+    Family { name: "a_total", kind: Kind::Counter, labels: &["x", "y"], help: "Numbers" };
+const SIZES: Family = Family { name: "b", kind: Kind::Histogram, labels: &["x"], help: "Sizes" };
+
+fn text(format: Format, write: impl FnOnce(&mut Exposition)) -> String {
+    let mut out = Exposition::new(format);
+    write(&mut out);
+    out.finish()
+}
+
+#[test]
+fn a_family_is_described_once_before_its_samples() {
+    let write = |out: &mut Exposition| {
+        let mut numbers = out.family(&NUMBERS);
+        numbers.value(&["one", "a\"b\\c\nd"], 1);
+        numbers.value(&["two", ""], 2.5);
+    };
+    let samples = "a_total{x=\"one\",y=\"a\\\"b\\\\c\\nd\"} 1\na_total{x=\"two\",y=\"\"} 2.5\n";
+    assert_eq!(
+        text(Format::Prometheus, write),
+        format!("# HELP a_total Numbers\n# TYPE a_total counter\n{samples}")
+    );
+    assert_eq!(
+        text(Format::OpenMetrics, write),
+        format!("# HELP a Numbers\n# TYPE a counter\n{samples}# EOF\n")
+    );
+}
+
+#[test]
+fn a_family_without_samples_is_omitted() {
+    assert_eq!(text(Format::Prometheus, |out| drop(out.family(&NUMBERS))), "");
+}
+
+#[test]
+fn the_buckets_of_a_histogram_are_cumulative() {
+    let numbers = Histogram::numbers();
+    [1, 2, 2, 3, 1024, 1025].iter().for_each(|number| numbers.observe(*number));
+    let text = text(Format::Prometheus, |out| out.family(&SIZES).histogram(&["y"], &numbers));
+    for line in [
+        "b_bucket{x=\"y\",le=\"1\"} 1",
+        "b_bucket{x=\"y\",le=\"2\"} 3",
+        "b_bucket{x=\"y\",le=\"4\"} 4",
+        "b_bucket{x=\"y\",le=\"512\"} 4",
+        "b_bucket{x=\"y\",le=\"1024\"} 5",
+        "b_bucket{x=\"y\",le=\"+Inf\"} 6",
+        "b_sum{x=\"y\"} 2057",
+        "b_count{x=\"y\"} 6",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
+    }
+}
+
+#[test]
+fn durations_are_shown_in_seconds() {
+    let durations = Histogram::durations();
+    for microseconds in [99, 100, 101, 5_000_000, 5_000_001] {
+        durations.observe_duration(Duration::from_micros(microseconds));
+    }
+    let (buckets, count, sum) = durations.snapshot();
+    let bounds: Vec<String> = buckets.iter().map(|(bound, _)| bound.to_string()).collect();
+    assert_eq!(
+        bounds,
+        [
+            "0.0001", "0.00025", "0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05",
+            "0.1", "0.25", "0.5", "1", "2.5", "5"
+        ]
+    );
+    assert_eq!((buckets[0].1, buckets[1].1, buckets[14].1, count), (2, 3, 4, 5));
+    assert!((sum - 10.000_301).abs() < 1e-9, "{sum}");
+}
+
+#[test]
+fn openmetrics_is_used_only_if_the_client_names_it() {
+    let prometheus = "application/openmetrics-text;version=1.0.0;q=0.75,text/plain;version=0.0.4";
+    for (accept, format) in [
+        ("", Format::Prometheus),
+        ("*/*", Format::Prometheus),
+        ("text/plain", Format::Prometheus),
+        (prometheus, Format::OpenMetrics),
+    ] {
+        assert_eq!(Format::negotiate(accept), format, "{accept}");
+    }
+}
+
+#[test]
+fn requests_are_counted_by_route_method_and_status() {
+    let metrics = HttpMetrics::default();
+    let (one, two) = (metrics.route("/a/{b}"), metrics.route("unmatched"));
+    for (route, method, status) in [
+        (&one, "GET", 200),
+        (&one, "GET", 404),
+        (&metrics.route("/a/{b}"), "GET", 200),
+        (&one, "PUT", 201),
+        (&two, "BREW", 404),
+    ] {
+        route.record(method, StatusCode::from_u16(status).unwrap(), Duration::from_millis(3));
+    }
+    let text = text(Format::Prometheus, |out| metrics.write(out));
+    let samples = |name: &str| -> Vec<&str> {
+        text.lines().filter_map(|line| line.strip_prefix(name)).collect()
+    };
+    assert_eq!(
+        samples("belfry_http_requests_total"),
+        [
+            "{route=\"/a/{b}\",method=\"GET\",status=\"200\"} 2",
+            "{route=\"/a/{b}\",method=\"GET\",status=\"404\"} 1",
+            "{route=\"/a/{b}\",method=\"PUT\",status=\"201\"} 1",
+            "{route=\"unmatched\",method=\"other\",status=\"404\"} 1",
+        ]
+    );
+    assert_eq!(
+        samples("belfry_http_request_duration_seconds_count"),
+        [
+            "{route=\"/a/{b}\",method=\"GET\"} 3",
+            "{route=\"/a/{b}\",method=\"PUT\"} 1",
+            "{route=\"unmatched\",method=\"other\"} 1",
+        ]
+    );
+}
+
+#[test]
+fn concurrent_responses_are_all_counted() {
+    const EACH: u16 = 2_000;
+    let metrics = HttpMetrics::default();
+    let route = metrics.route("/a");
+    std::thread::scope(|scope| {
+        for thread in 0..4_u16 {
+            let route = &route;
+            scope.spawn(move || {
+                for number in 0..EACH {
+                    let status = StatusCode::from_u16(400 + (number + thread) % 8).unwrap();
+                    route.record("GET", status, Duration::ZERO);
+                }
+            });
+        }
+    });
+    let text = text(Format::Prometheus, |out| metrics.write(out));
+    for status in 400..408 {
+        let line = format!(
+            "belfry_http_requests_total{{route=\"/a\",method=\"GET\",status=\"{status}\"}} {}",
+            EACH * 4 / 8
+        );
+        assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
+    }
+}
+
+#[test]
+fn a_gauge_counts_until_its_guard_is_dropped() {
+    let gauge = Gauge::default();
+    let (one, two) = (gauge.enter(), gauge.enter());
+    assert_eq!(gauge.get(), 2);
+    drop(one);
+    assert_eq!(gauge.get(), 1);
+    drop(two);
+    assert_eq!(gauge.get(), 0);
+}

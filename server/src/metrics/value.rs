@@ -1,0 +1,140 @@
+//! Counters, gauges and histograms. Updating them takes no lock and allocates nothing.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// A number that only grows.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// Adds one.
+    pub fn inc(&self) {
+        self.inc_by(1);
+    }
+
+    /// Adds a number.
+    pub fn inc_by(&self, number: u64) {
+        self.0.fetch_add(number, Relaxed);
+    }
+
+    /// The current value.
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// A number that grows and shrinks.
+#[derive(Debug, Default)]
+pub struct Gauge(AtomicI64);
+
+impl Gauge {
+    /// Adds one.
+    pub fn inc(&self) {
+        self.0.fetch_add(1, Relaxed);
+    }
+
+    /// Subtracts a number.
+    pub fn dec_by(&self, number: usize) {
+        self.0.fetch_sub(i64::try_from(number).unwrap_or(i64::MAX), Relaxed);
+    }
+
+    /// Adds one until the returned value is dropped.
+    pub fn enter(&self) -> GaugeGuard<'_> {
+        self.inc();
+        GaugeGuard(self)
+    }
+
+    /// The current value.
+    pub fn get(&self) -> i64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// Counts in a gauge until it is dropped.
+#[derive(Debug)]
+pub struct GaugeGuard<'a>(&'a Gauge);
+
+impl Drop for GaugeGuard<'_> {
+    fn drop(&mut self) {
+        self.0.dec_by(1);
+    }
+}
+
+/// Upper bounds of the buckets for durations, in nanoseconds: from 100 µs to 5 s.
+const DURATION_BOUNDS: [u64; 15] = {
+    const MICROSECOND: u64 = 1_000;
+    let mut bounds = [
+        100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
+        1_000_000, 2_500_000, 5_000_000,
+    ];
+    let mut index = 0;
+    while index < bounds.len() {
+        bounds[index] *= MICROSECOND;
+        index += 1;
+    }
+    bounds
+};
+
+/// Upper bounds of the buckets for numbers of items.
+const NUMBER_BOUNDS: [u64; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+
+/// The distribution of durations or numbers, in fixed buckets.
+#[derive(Debug)]
+pub struct Histogram {
+    bounds: &'static [u64],
+    /// The recorded number that is one unit of the metric.
+    per_unit: f64,
+    /// The observations in each bucket; the last one has no upper bound.
+    buckets: Box<[AtomicU64]>,
+    sum: AtomicU64,
+}
+
+impl Histogram {
+    /// A histogram of durations, which are shown in seconds.
+    pub fn durations() -> Self {
+        Self::new(&DURATION_BOUNDS, 1e9)
+    }
+
+    /// A histogram of numbers of items.
+    pub fn numbers() -> Self {
+        Self::new(&NUMBER_BOUNDS, 1.0)
+    }
+
+    fn new(bounds: &'static [u64], per_unit: f64) -> Self {
+        let buckets = (0..=bounds.len()).map(|_| AtomicU64::default()).collect();
+        Self { bounds, per_unit, buckets, sum: AtomicU64::default() }
+    }
+
+    /// Records a number of items.
+    pub fn observe(&self, number: u64) {
+        let bucket = self.bounds.partition_point(|bound| *bound < number);
+        self.buckets[bucket].fetch_add(1, Relaxed);
+        self.sum.fetch_add(number, Relaxed);
+    }
+
+    /// Records a duration.
+    pub fn observe_duration(&self, duration: Duration) {
+        self.observe(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// Records the time since an instant.
+    pub fn observe_since(&self, start: Instant) {
+        self.observe_duration(start.elapsed());
+    }
+
+    /// The upper bound of each bucket but the last, with the observations up to it; the number of
+    /// all observations; and their sum.
+    #[expect(clippy::cast_precision_loss, reason = "a metric needs no more than 53 bits")]
+    pub fn snapshot(&self) -> (Vec<(f64, u64)>, u64, f64) {
+        let mut count = 0;
+        let mut cumulative = self.buckets.iter().map(|bucket| {
+            count += bucket.load(Relaxed);
+            count
+        });
+        let bounds = self.bounds.iter().map(|bound| *bound as f64 / self.per_unit);
+        let buckets = bounds.zip(cumulative.by_ref()).collect();
+        let total = cumulative.next().unwrap_or_default();
+        (buckets, total, self.sum.load(Relaxed) as f64 / self.per_unit)
+    }
+}

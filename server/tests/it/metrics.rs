@@ -1,0 +1,61 @@
+//! Metrics: every family is documented and moves, and the dashboard and the alerts use only metrics
+//! that exist.
+
+mod documents;
+mod promtool;
+mod text;
+
+use axum::http::StatusCode;
+
+use self::text::Scrape;
+use crate::support::Service;
+
+#[tokio::test]
+async fn requests_are_counted_by_route_method_and_status() {
+    let service = Service::start().await;
+    let (operator, alice) = (service.operator(), service.user("alice").await);
+    operator.get("/healthz").await;
+    operator.send("BREW /healthz", "").await;
+    operator.get("/nowhere").await;
+    for path in ["/_matrix/client/v3/pushrules/", "/_service/client/r0/pushrules/"] {
+        alice.get(path).await.expect(StatusCode::OK);
+    }
+    operator.get("/_matrix/client/v3/pushrules/").await;
+
+    let scrape = Scrape::parse(&service.metrics().await);
+    let rules = "/{segment}/client/{api}/pushrules/";
+    for (route, method, status, count) in [
+        ("/healthz", "GET", "200", 1.0),
+        ("/healthz", "other", "405", 1.0),
+        ("unmatched", "GET", "404", 1.0),
+        (rules, "GET", "200", 2.0),
+        (rules, "GET", "401", 1.0),
+    ] {
+        let labels = [("route", route), ("method", method), ("status", status)];
+        assert_eq!(scrape.value("belfry_http_requests_total", &labels), Some(count), "{route}");
+    }
+    let durations = "belfry_http_request_duration_seconds_count";
+    let labels = [("route", rules), ("method", "GET")];
+    assert_eq!(scrape.value(durations, &labels), Some(3.0));
+    assert_eq!(scrape.value(durations, &[("route", "/metrics"), ("method", "GET")]), None);
+}
+
+#[tokio::test]
+async fn the_format_depends_on_the_accept_header() {
+    let service = Service::start().await;
+    for (accept, content_type, kind, end) in [
+        ("*/*", "text/plain; version=0.0.4; charset=utf-8", "belfry_panics_total", "\n"),
+        (
+            "application/openmetrics-text;version=1.0.0,*/*;q=0.1",
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            "belfry_panics",
+            "\n# EOF\n",
+        ),
+    ] {
+        let response = service.operator().with("accept", accept).get("/metrics").await;
+        assert_eq!(response.header("content-type"), content_type);
+        assert!(response.text.contains(&format!("\n# TYPE {kind} counter\n")), "{accept}");
+        assert!(response.text.contains("\nbelfry_panics_total 0\n"), "{accept}");
+        assert!(response.text.ends_with(end) && !response.text.contains("\n\n"), "{accept}");
+    }
+}

@@ -1,0 +1,213 @@
+//! The table of metrics, the dashboard and the alerts name metrics and labels that exist.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use belfry::metrics::families::{self, Family, Kind};
+use serde_json::Value;
+
+const GUIDE: &str = include_str!("../../../../docs/operating.md");
+pub(super) const ALERTS: &str = include_str!("../../../../docs/alerts.yml");
+const DASHBOARD: &str = include_str!("../../../../docs/grafana.json");
+
+/// Labels that Prometheus adds.
+const TARGET_LABELS: [&str; 2] = ["job", "instance"];
+
+/// The labels of a family in the table, with their values if it lists them.
+type DocumentedLabels = Vec<(String, Vec<String>)>;
+
+/// The rows of the table of metrics: type and labels by name.
+pub(super) fn documented() -> BTreeMap<String, (String, DocumentedLabels)> {
+    let section = GUIDE.split("\n## Metrics\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let names = |text: &str| -> Vec<String> {
+        text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    };
+    let mut rows = BTreeMap::new();
+    for row in section.lines().filter_map(|line| line.strip_prefix("| `")) {
+        let Some((name, rest)) = row.split_once("` |") else { continue };
+        let cells: Vec<&str> = rest.split('|').map(str::trim).collect();
+        let [kind, labels, meaning, ""] = cells[..] else { continue };
+        let labels = labels.split(';').filter(|label| !label.is_empty()).map(|label| {
+            let (label, values) = label.split_once(':').unwrap_or((label, ""));
+            (names(label).remove(0), names(values))
+        });
+        assert!(!meaning.is_empty(), "{name}");
+        let previous = rows.insert(name.to_owned(), (kind.to_owned(), labels.collect()));
+        assert!(previous.is_none(), "{name} has two rows");
+    }
+    rows
+}
+
+#[test]
+fn the_table_lists_every_family_with_its_type_and_labels() {
+    let documented = documented();
+    let documented: BTreeMap<&str, (&str, Vec<&str>)> = documented
+        .iter()
+        .map(|(name, (kind, labels))| {
+            (&**name, (&**kind, labels.iter().map(|(label, _)| &**label).collect()))
+        })
+        .collect();
+    let declared: BTreeMap<&str, (&str, Vec<&str>)> = families::ALL
+        .iter()
+        .map(|family| (family.name, (family.kind.as_str(), family.labels.to_vec())))
+        .collect();
+    assert_eq!(documented, declared);
+}
+
+#[test]
+fn names_follow_the_conventions_of_prometheus() {
+    for Family { name, kind, help, .. } in families::ALL {
+        let prefixes = ["belfry_", "process_"];
+        assert!(prefixes.iter().any(|prefix| name.starts_with(prefix)), "{name}");
+        assert_eq!(name.ends_with("_total"), *kind == Kind::Counter, "{name}");
+        assert!(!help.is_empty() && !help.ends_with('.'), "{name}: {help}");
+    }
+}
+
+/// All expressions of the dashboard: panels, variables and annotations.
+pub(super) fn expressions() -> Vec<String> {
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    let mut found = Vec::new();
+    collect_expressions(&dashboard, &mut found);
+    assert!(found.len() > 50, "{}", found.len());
+    found
+}
+
+fn collect_expressions(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| collect_expressions(value, found)),
+        Value::Object(fields) => {
+            found.extend(fields.get("expr").map(|expr| expr.as_str().unwrap().to_owned()));
+            fields.values().for_each(|value| collect_expressions(value, found));
+        }
+        _ => {}
+    }
+}
+
+/// Replaces the variables of the dashboard by values.
+pub(super) fn with_sample_variables(expression: &str) -> String {
+    let replaced = expression.replace("$__rate_interval", "5m").replace("$job", "belfry");
+    let replaced = replaced.replace("$instance", "a|b");
+    assert!(!replaced.contains('$'), "{replaced}");
+    replaced
+}
+
+/// The metrics in an expression with the labels of their selectors, and the labels of `by (…)`.
+fn names_in(expression: &str) -> (Vec<(String, Vec<String>)>, Vec<String>) {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut metrics = Vec::new();
+    for prefix in ["belfry_", "process_"] {
+        for (start, _) in expression.match_indices(prefix) {
+            if expression[..start].ends_with(is_name) {
+                continue;
+            }
+            let rest = &expression[start..];
+            let end = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+            let selector = rest[end..].strip_prefix('{').and_then(|rest| rest.split_once('}'));
+            let labels = selector.map_or("", |(labels, _)| labels).split(", ");
+            let labels = labels.filter(|label| !label.is_empty());
+            let labels = labels.map(|label| label.split(['=', '!']).next().unwrap().to_owned());
+            metrics.push((rest[..end].to_owned(), labels.collect()));
+        }
+    }
+    let groups = expression.split("by (").skip(1).filter_map(|rest| rest.split(')').next());
+    let groups = groups.flat_map(|group| group.split(", ")).map(str::to_owned);
+    (metrics, groups.collect())
+}
+
+/// The family of a name, which may have the suffix of a histogram.
+fn family(name: &str) -> Option<&'static Family> {
+    let base = ["_bucket", "_sum", "_count"].iter().find_map(|suffix| name.strip_suffix(suffix));
+    let all = families::ALL;
+    all.iter().find(|family| match family.kind {
+        Kind::Histogram => Some(family.name) == base,
+        _ => family.name == name,
+    })
+}
+
+#[track_caller]
+fn check_expression(expression: &str, used: &mut BTreeSet<&'static str>) {
+    let (metrics, groups) = names_in(expression);
+    let mut known: BTreeSet<&str> = TARGET_LABELS.into();
+    for (name, labels) in &metrics {
+        let family = family(name).unwrap_or_else(|| panic!("{name} does not exist: {expression}"));
+        used.insert(family.name);
+        let mut allowed: BTreeSet<&str> = TARGET_LABELS.into();
+        allowed.extend(family.labels);
+        if name.ends_with("_bucket") {
+            allowed.insert("le");
+        }
+        for label in labels {
+            assert!(allowed.contains(&**label), "{name} has no label {label}: {expression}");
+        }
+        known.extend(allowed);
+    }
+    for group in groups {
+        assert!(known.contains(&*group), "no metric has the label {group}: {expression}");
+    }
+}
+
+#[test]
+fn the_dashboard_uses_metrics_and_labels_that_exist() {
+    let mut used = BTreeSet::new();
+    for expression in expressions() {
+        check_expression(&expression, &mut used);
+    }
+    let missing = families::ALL.iter().map(|family| family.name);
+    let missing: Vec<&str> = missing.filter(|name| !used.contains(name)).collect();
+    assert_eq!(missing, ["process_virtual_memory_bytes"], "and shows the others");
+}
+
+#[test]
+fn the_dashboard_can_be_imported() {
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    assert!(dashboard["schemaVersion"].as_u64().is_some_and(|version| version >= 36));
+    assert!(dashboard["id"].is_null(), "Grafana assigns it");
+    let variables: Vec<_> = dashboard["templating"]["list"].as_array().unwrap().iter().collect();
+    let names: Vec<_> =
+        variables.iter().map(|variable| variable["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["datasource", "job", "instance"]);
+    let (mut ids, mut cells) = (BTreeSet::new(), BTreeSet::new());
+    for panel in dashboard["panels"].as_array().unwrap() {
+        let title = panel["title"].as_str().unwrap();
+        assert!(ids.insert(panel["id"].as_u64().unwrap()), "{title}: id");
+        let [x, y, w, h] = ["x", "y", "w", "h"].map(|key| panel["gridPos"][key].as_u64().unwrap());
+        assert!(x + w <= 24, "{title}");
+        for cell in (x..x + w).flat_map(|x| (y..y + h).map(move |y| (x, y))) {
+            assert!(cells.insert(cell), "{title} overlaps another panel");
+        }
+        if panel["type"] != "row" {
+            assert_eq!(panel["datasource"]["uid"], "${datasource}", "{title}");
+            assert!(!panel["targets"].as_array().unwrap().is_empty(), "{title}");
+        }
+    }
+}
+
+#[test]
+fn the_alerts_use_metrics_and_labels_that_exist() {
+    let mut used = BTreeSet::new();
+    for rule in ALERTS.split("- alert: ").skip(1) {
+        let (_, rest) = rule.split_once("expr: ").unwrap();
+        let expression = rest.split("labels: {").next().unwrap().replace('\n', " ");
+        check_expression(&expression, &mut used);
+    }
+    assert!(used.len() > 15, "{used:?}");
+}
+
+#[test]
+fn each_alert_says_what_to_do_and_is_in_the_guide() {
+    let guide = GUIDE.split("\n### Alerts\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let rows = guide.lines().filter_map(|line| line.strip_prefix("| `Belfry"));
+    let mut documented: Vec<&str> = rows.map(|row| row.split('`').next().unwrap()).collect();
+    let mut names = Vec::new();
+    for rule in ALERTS.split("- alert: Belfry").skip(1) {
+        let name = rule.lines().next().unwrap();
+        for field in ["severity: ", "summary: \"", "description: \"", "runbook: docs/operating.md#"]
+        {
+            assert!(rule.contains(field), "Belfry{name} has no {field}");
+        }
+        names.push(name);
+    }
+    names.sort_unstable();
+    documented.sort_unstable();
+    assert_eq!(names, documented);
+}

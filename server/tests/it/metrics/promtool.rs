@@ -1,0 +1,85 @@
+//! `promtool`, the checker of Prometheus.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use super::documents::{ALERTS, expressions, with_sample_variables};
+use crate::support::{Service, report_skipped};
+
+/// Runs promtool; `None` if it is not installed.
+#[track_caller]
+fn promtool(folder: &Path, arguments: &[&str], input: &str) -> Option<Output> {
+    let mut command = Command::new("promtool");
+    command.args(arguments).current_dir(folder).stdin(Stdio::piped());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let Ok(mut child) = child else {
+        report_skipped("promtool", "it is not installed; it is in the package prometheus");
+        return None;
+    };
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    Some(child.wait_with_output().unwrap())
+}
+
+#[track_caller]
+fn assert_success(output: &Output) {
+    let text = [&output.stdout[..], &output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&text));
+}
+
+#[tokio::test]
+async fn the_text_follows_the_conventions_of_prometheus() {
+    let service = Service::start().await;
+    service.user("alice").await.get("/_matrix/client/v3/pushrules/").await;
+    let text = service.metrics().await;
+    let folder = tempfile::tempdir().unwrap();
+    let Some(output) = promtool(folder.path(), &["check", "metrics"], &text) else { return };
+    assert_success(&output);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "without a warning");
+}
+
+#[test]
+fn the_alerts_are_valid() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("alerts.yml"), ALERTS).unwrap();
+    if let Some(output) = promtool(folder.path(), &["check", "rules", "alerts.yml"], "") {
+        assert_success(&output);
+    }
+}
+
+#[test]
+fn each_alert_fires_in_its_situation_and_not_otherwise() {
+    let tests = include_str!("alerts.test.yml");
+    for alert in ALERTS.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {
+        assert!(tests.contains(&format!("alertname: {alert}\n")), "{alert} has no test");
+    }
+    let mut rules = String::new();
+    let mut is_annotation = false;
+    for line in ALERTS.lines() {
+        is_annotation =
+            line == "        annotations:" || (is_annotation && line.starts_with("          "));
+        if !is_annotation {
+            rules.extend([line, "\n"]);
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("alerts.yml"), rules).unwrap();
+    std::fs::write(folder.path().join("test.yml"), tests).unwrap();
+    if let Some(output) = promtool(folder.path(), &["test", "rules", "test.yml"], "") {
+        assert_success(&output);
+    }
+}
+
+#[test]
+fn the_expressions_of_the_dashboard_are_valid() {
+    let mut rules = "groups:\n- name: dashboard\n  rules:\n".to_owned();
+    for (number, expression) in expressions().iter().enumerate() {
+        let expression = serde_json::to_string(&with_sample_variables(expression)).unwrap();
+        rules.push_str(&format!("  - record: panel:{number}\n    expr: {expression}\n"));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("rules.yml"), rules).unwrap();
+    if let Some(output) = promtool(folder.path(), &["check", "rules", "rules.yml"], "") {
+        assert_success(&output);
+    }
+}

@@ -1,0 +1,70 @@
+//! Parses the text format of Prometheus.
+
+use std::collections::BTreeMap;
+
+/// The labels of a series.
+pub(super) type Labels = BTreeMap<String, String>;
+
+/// All metrics at one time.
+#[derive(Debug, Default)]
+pub(super) struct Scrape {
+    /// Series by name (with suffixes such as `_bucket`) and labels.
+    pub(super) series: BTreeMap<(String, Labels), f64>,
+    /// The types of the families.
+    pub(super) types: BTreeMap<String, String>,
+}
+
+impl Scrape {
+    /// Parses a text in which each family must be described once, before its samples.
+    #[track_caller]
+    pub(super) fn parse(text: &str) -> Self {
+        let mut scrape = Self::default();
+        let mut described: Vec<&str> = Vec::new();
+        for line in text.lines() {
+            if let Some(help) = line.strip_prefix("# HELP ") {
+                let (name, _) = help.split_once(' ').unwrap();
+                assert!(!described.contains(&name), "{name} is described twice");
+                described.push(name);
+            } else if let Some(kind) = line.strip_prefix("# TYPE ") {
+                let (name, kind) = kind.split_once(' ').unwrap();
+                let previous = scrape.types.insert(name.to_owned(), kind.to_owned());
+                assert!(previous.is_none() && described.last() == Some(&name), "{name}");
+            } else {
+                let (name, labels, value) = parse_sample(line);
+                let family = described.last().expect("a description comes first");
+                assert_eq!(scrape.family(&name), *family, "samples of a family are together");
+                let previous = scrape.series.insert((name, labels), value);
+                assert_eq!(previous, None, "{line}");
+            }
+        }
+        scrape
+    }
+
+    /// The family of a series.
+    pub(super) fn family(&self, name: &str) -> String {
+        let suffixes = ["_bucket", "_sum", "_count"];
+        let base = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix));
+        let histogram = base.filter(|base| self.types.get(*base).is_some_and(|t| t == "histogram"));
+        histogram.unwrap_or(name).to_owned()
+    }
+
+    /// The value of a series.
+    pub(super) fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let labels = labels.iter().map(own).collect();
+        self.series.get(&(name.to_owned(), labels)).copied()
+    }
+}
+
+fn parse_sample(line: &str) -> (String, Labels, f64) {
+    let (series, value) = line.rsplit_once(' ').unwrap_or_else(|| panic!("{line}"));
+    let value = value.parse().unwrap_or_else(|_| panic!("{line}"));
+    let Some((name, labels)) = series.split_once('{') else {
+        return (series.to_owned(), Labels::new(), value);
+    };
+    let labels = labels.strip_suffix("\"}").unwrap_or_else(|| panic!("{line}"));
+    // No label value of Belfry contains a quote.
+    let pairs = labels.split("\",").map(|pair| pair.split_once("=\"").unwrap());
+    let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    (name.to_owned(), pairs.collect(), value)
+}
