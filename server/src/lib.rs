@@ -6,6 +6,7 @@
 pub mod app;
 pub mod application_services;
 pub mod audit;
+pub mod certificate;
 pub mod cli;
 pub mod clock;
 pub mod config;

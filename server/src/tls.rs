@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
+use jiff::Timestamp;
 use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
+use crate::certificate::Certificate;
 use crate::config::TlsSettings;
 
 /// Interval of checking the files for changes.
@@ -20,7 +22,14 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct Tls {
     files: TlsSettings,
-    current: Arc<ArcSwap<ServerConfig>>,
+    current: Arc<ArcSwap<LoadedFiles>>,
+}
+
+/// The content of the files.
+struct LoadedFiles {
+    config: Arc<ServerConfig>,
+    /// The expiry of the certificate.
+    not_after: Timestamp,
 }
 
 /// An unusable certificate or key.
@@ -40,7 +49,12 @@ impl Tls {
 
     /// The acceptor of the next connection.
     pub fn acceptor(&self) -> TlsAcceptor {
-        TlsAcceptor::from(self.current.load_full())
+        TlsAcceptor::from(Arc::clone(&self.current.load().config))
+    }
+
+    /// When the current certificate expires.
+    pub fn not_after(&self) -> Timestamp {
+        self.current.load().not_after
     }
 
     /// Reloads the files whenever they change, forever.
@@ -49,9 +63,10 @@ impl Tls {
         loop {
             tokio::time::sleep(CHECK_INTERVAL).await;
             match changes.check() {
-                Some(Ok(config)) => {
-                    self.current.store(Arc::new(config));
-                    tracing::info!(certificate = %self.files.certificate.display(), "certificate reloaded");
+                Some(Ok(loaded)) => {
+                    let (file, expires) = (self.files.certificate.display(), loaded.not_after);
+                    tracing::info!(certificate = %file, %expires, "certificate reloaded");
+                    self.current.store(Arc::new(loaded));
                 }
                 Some(Err(error)) => tracing::warn!(%error, "certificate not reloaded"),
                 None => {}
@@ -76,7 +91,7 @@ impl<'a> Changes<'a> {
 
     /// The new configuration if the files have changed, or an error if they became unusable, such
     /// as a new certificate whose key has not been replaced yet.
-    fn check(&mut self) -> Option<Result<ServerConfig, TlsError>> {
+    fn check(&mut self) -> Option<Result<LoadedFiles, TlsError>> {
         let current = modification_times(self.files);
         if current == self.loaded {
             return None;
@@ -95,23 +110,20 @@ fn modification_times(files: &TlsSettings) -> [Option<SystemTime>; 2] {
     [&files.certificate, &files.key].map(|path| fs::metadata(path).ok()?.modified().ok())
 }
 
-fn read(files: &TlsSettings) -> Result<ServerConfig, TlsError> {
+/// Loads a certificate and its key.
+fn read(files: &TlsSettings) -> Result<LoadedFiles, TlsError> {
     let failed =
         |path: &Path, reason: String| TlsError { path: path.display().to_string(), reason };
-    let certificates = CertificateDer::pem_file_iter(&files.certificate)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| failed(&files.certificate, error.to_string()))?;
-    if certificates.is_empty() {
-        return Err(failed(&files.certificate, "it contains no certificate".to_owned()));
-    }
+    let certificate = Certificate::read(&files.certificate)
+        .map_err(|reason| failed(&files.certificate, reason))?;
     let key = PrivateKeyDer::from_pem_file(&files.key)
         .map_err(|error| failed(&files.key, error.to_string()))?;
     let mut config = ServerConfig::builder()
         .with_no_client_auth()
-        .with_single_cert(certificates, key)
+        .with_single_cert(certificate.chain, key)
         .map_err(|error| failed(&files.certificate, error.to_string()))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
+    Ok(LoadedFiles { config: Arc::new(config), not_after: certificate.not_after })
 }
 
 #[cfg(test)]
