@@ -70,7 +70,7 @@ async fn http_service() -> Result<HttpService, Box<dyn Error>> {
     let clock = Arc::new(SystemClock);
     let database = Database::Sqlite("data/belfry.db".into());
     let store = Store::open(&database, &config.store, clock.now()).await?;
-    let base_url = config.base_url(config.listen);
+    let base_url = config.base_url();
     let state = AppState::new(config, base_url, store, clock).await;
     Ok(HttpService::new(Arc::new(state.map_err(|error| error.to_string())?)))
 }

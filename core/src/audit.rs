@@ -6,7 +6,7 @@ mod aggregate;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub use self::aggregate::{AggregatedEvent, Aggregator, Subject};
 use crate::wire_enum::wire_enum;
@@ -109,7 +109,7 @@ impl AuditEntry {
 }
 
 /// How much of a client's address is recorded.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AddressPolicy {
     /// The address.

@@ -97,10 +97,8 @@ mod tests {
     use super::*;
 
     fn load(registrations: &[&str]) -> Result<ApplicationServices, ConfigError> {
-        let sources: Vec<RegistrationSource> = registrations
-            .iter()
-            .map(|text| toml::from_str(text).map(RegistrationSource::Inline).unwrap())
-            .collect();
+        let sources: Vec<RegistrationSource> =
+            registrations.iter().map(|text| toml::from_str(text).unwrap()).collect();
         ApplicationServices::load(&sources)
     }
 

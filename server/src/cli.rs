@@ -107,6 +107,9 @@ fn parser() -> clap::Command {
         .args(global_flags())
         .args(serve_flags())
         .mut_subcommand("serve", |serve| serve.args(serve_flags()))
+        .mut_subcommand("config", |config| {
+            config.mut_subcommand("check", |check| check.args(serve_flags()))
+        })
 }
 
 /// Runs the command given by the arguments of the process.
@@ -129,6 +132,7 @@ pub fn run() -> ExitCode {
 fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
     // These need no settings, so an invalid file does not matter to them.
     match cli.command {
+        Some(Command::Config(config::Command::Example)) => return config::print_example(),
         Some(Command::Completions(command)) => return command.run(),
         Some(Command::Man) => return man::run(),
         _ => {}
@@ -136,7 +140,9 @@ fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
     let config = Config::load(&overrides)?;
     match cli.command {
         None | Some(Command::Serve) => serve::run(config, overrides),
-        Some(Command::Completions(_) | Command::Man) => Ok(()),
+        Some(
+            Command::Completions(_) | Command::Man | Command::Config(config::Command::Example),
+        ) => Ok(()),
         Some(Command::Account(AccountCommand::Import(command))) => command.run(&config),
         Some(Command::Account(AccountCommand::Manage(command))) => {
             command.check(&config)?;
@@ -169,7 +175,7 @@ fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
             })
         }
         Some(Command::Restore(command)) => command.run(&config),
-        Some(Command::Config(config::Command::Check)) => config::run(&config),
+        Some(Command::Config(config::Command::Check)) => config::check(&config),
     }
 }
 

@@ -1,15 +1,17 @@
 //! The configuration: defaults, overridden by `belfry.toml`, environment variables and flags.
 
 mod check;
+mod effective;
 mod file;
 mod limits;
+mod listen;
 mod overrides;
 mod registration;
 mod secret_file;
 mod values;
 mod warnings;
 
-use std::net::SocketAddr;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,13 +22,15 @@ use belfry_core::limits::cidr::Cidr;
 use belfry_core::limits::forwarded::TrustedProxies;
 use belfry_core::rules::RuleLimits;
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
 use url::Url;
 
 #[cfg(test)]
 pub(crate) use self::check::RESERVED_SEGMENTS;
+pub use self::effective::EXAMPLE;
 pub use self::limits::LimitSettings;
+pub use self::listen::ListenAddress;
 pub use self::overrides::{Overrides, global_flags, misspelt_variables, serve_flags};
 pub use self::registration::{ApplicationService, RegistrationSource};
 pub use self::secret_file::UrlSource;
@@ -34,12 +38,12 @@ pub use self::values::{BaseUrl, LimitMode, LogFormat, LogLevel, RegistrationPoli
 use crate::store::{self, Database, SecretUrl};
 
 /// Every setting, under the name it has in `belfry.toml`.
-#[derive(Debug, Clone, SmartDefault, Deserialize)]
+#[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// The address to listen on.
-    #[default(SocketAddr::from(([127, 0, 0, 1], 8080)))]
-    pub listen: SocketAddr,
+    #[default("127.0.0.1:8080".parse().expect("a valid address"))]
+    pub listen: ListenAddress,
     /// The data directory.
     #[default(PathBuf::from("data"))]
     pub data: PathBuf,
@@ -61,7 +65,7 @@ pub struct Config {
     pub trusted_proxies: TrustedProxies,
     /// The only header of trusted proxies that names the client; when unset `X-Forwarded-For` and
     /// `Forwarded`, if they agree. Reloaded on SIGHUP.
-    #[serde(deserialize_with = "values::header_name")]
+    #[serde(with = "values::header_name")]
     pub trusted_proxy_header: Option<HeaderName>,
     /// The part of a user id after the colon; the host of the base URL when unset.
     pub server_name: Option<String>,
@@ -81,7 +85,7 @@ pub struct Config {
     pub operator_addresses: Vec<Cidr>,
     /// A separate address for `/metrics` and the details of `/readyz`, which it shows to everybody;
     /// the main address when unset.
-    pub metrics_listen: Option<SocketAddr>,
+    pub metrics_listen: Option<ListenAddress>,
     /// The certificate and key for HTTPS; plain HTTP when unset.
     pub tls: Option<TlsSettings>,
     /// Log level and format.
@@ -110,6 +114,10 @@ pub struct Config {
     /// Where the URLs of the engines come from.
     #[serde(skip)]
     pub sources: UrlSources,
+    /// The file, variable or flag that gives each setting, by its dotted key; all others have their
+    /// defaults.
+    #[serde(skip)]
+    pub origins: BTreeMap<String, String>,
 }
 
 /// Where the URLs of the engines come from.
@@ -122,7 +130,7 @@ pub struct UrlSources {
 }
 
 /// `[rules]`
-#[derive(Debug, Clone, Copy, SmartDefault, Deserialize)]
+#[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
     /// Maximum number of user-defined rules per account, in all scopes together.
@@ -152,7 +160,7 @@ impl Rules {
 }
 
 /// `[tls]`
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsSettings {
     /// A PEM file with the certificate and its chain.
@@ -162,7 +170,7 @@ pub struct TlsSettings {
 }
 
 /// `[log]`
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
     /// The minimum level.
@@ -172,7 +180,7 @@ pub struct Log {
 }
 
 /// `[http]`
-#[derive(Debug, Clone, Copy, SmartDefault, Deserialize)]
+#[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Http {
     /// Maximum number of open connections. Beyond it only health requests are answered.
@@ -199,28 +207,28 @@ pub struct Http {
     pub max_body_bytes: usize,
     /// Maximum time to receive a request head; enforced after at most twice that time.
     #[default(Duration::from_secs(15))]
-    #[serde(deserialize_with = "crate::duration::deserialize")]
+    #[serde(with = "crate::duration")]
     pub header_timeout: Duration,
     /// Maximum time to receive a whole request body.
     #[default(Duration::from_secs(20))]
-    #[serde(deserialize_with = "crate::duration::deserialize")]
+    #[serde(with = "crate::duration")]
     pub body_timeout: Duration,
     /// Maximum time of a TLS handshake.
     #[default(Duration::from_secs(10))]
-    #[serde(deserialize_with = "crate::duration::deserialize")]
+    #[serde(with = "crate::duration")]
     pub handshake_timeout: Duration,
     /// Maximum time without a request on an open connection.
     #[default(Duration::from_mins(1))]
-    #[serde(deserialize_with = "crate::duration::deserialize")]
+    #[serde(with = "crate::duration")]
     pub idle_timeout: Duration,
     /// Maximum time for requests in flight after a signal to stop.
     #[default(Duration::from_secs(10))]
-    #[serde(deserialize_with = "crate::duration::deserialize")]
+    #[serde(with = "crate::duration")]
     pub shutdown_timeout: Duration,
 }
 
 /// `[passwords]`
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PasswordSettings {
     /// Number of passwords hashed concurrently, at 19 MiB each; the number of cores when unset.
@@ -228,7 +236,7 @@ pub struct PasswordSettings {
 }
 
 /// `[instance]`
-#[derive(Debug, Clone, SmartDefault, Deserialize)]
+#[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Instance {
     /// The name of the service.
@@ -239,11 +247,11 @@ pub struct Instance {
 }
 
 /// `[oauth]`
-#[derive(Debug, Clone, SmartDefault, Deserialize)]
+#[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OAuth {
     /// Lifetime of access tokens; until they are revoked when unset.
-    #[serde(deserialize_with = "crate::duration::deserialize_some")]
+    #[serde(with = "crate::duration::some")]
     pub token_lifetime: Option<Duration>,
     /// The developer documentation named in the OAuth metadata.
     #[default(Url::parse("https://docs.joinmastodon.org/api/").expect("the URL is valid"))]
@@ -261,28 +269,28 @@ pub struct OAuth {
 }
 
 /// `[sessions]`
-#[derive(Debug, Clone, Copy, SmartDefault, Deserialize)]
+#[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sessions {
     /// Maximum time without a request.
     #[default(Duration::from_hours(14 * 24))]
-    #[serde(deserialize_with = "crate::duration::deserialize")]
+    #[serde(with = "crate::duration")]
     pub idle_timeout: Duration,
     /// Maximum lifetime.
     #[default(Duration::from_hours(90 * 24))]
-    #[serde(deserialize_with = "crate::duration::deserialize")]
+    #[serde(with = "crate::duration")]
     pub absolute_timeout: Duration,
 }
 
 /// `[security]`: the content of `/.well-known/security.txt` (RFC 9116).
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Security {
     /// `mailto:` or `https:` URLs to report vulnerabilities to, the preferred one first. Without
     /// one there is no `security.txt`.
     pub contact: Vec<Url>,
     /// When the other settings must have been reviewed.
-    #[serde(deserialize_with = "values::timestamp")]
+    #[serde(with = "values::timestamp")]
     pub expires: Option<Timestamp>,
     /// The disclosure policy.
     pub policy: Option<Url>,
@@ -291,7 +299,7 @@ pub struct Security {
 }
 
 /// `[audit]`
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuditSettings {
     /// How much of a client's address is recorded.
@@ -332,8 +340,20 @@ impl Config {
         self.server_name.as_deref().unwrap_or_else(|| base_url.host())
     }
 
-    /// The configured base URL, or the one of the bound address.
-    pub fn base_url(&self, bound: SocketAddr) -> BaseUrl {
-        self.base_url.clone().unwrap_or_else(|| BaseUrl::from_address(bound, self.tls.is_some()))
+    /// The configured base URL, or the one of the address to listen on.
+    pub fn base_url(&self) -> BaseUrl {
+        self.base_url_at(self.listen.port)
+    }
+
+    /// The configured base URL, or the one of the host to listen on with the port that is bound.
+    pub fn base_url_at(&self, port: u16) -> BaseUrl {
+        let default = || self.listening_url(port).parse().expect("a host and a port are a URL");
+        self.base_url.clone().unwrap_or_else(default)
+    }
+
+    /// The URL of the host to listen on with the port that is bound.
+    pub fn listening_url(&self, port: u16) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.listen.authority(port))
     }
 }

@@ -3,6 +3,7 @@
 mod activity;
 mod connection;
 mod file_limit;
+mod listeners;
 mod slots;
 
 use std::future::Future;
@@ -12,12 +13,12 @@ use std::time::Duration;
 
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use self::connection::Connection;
 pub use self::file_limit::raise_file_limit;
+pub use self::listeners::Listeners;
 use self::slots::{Slots, TooManyConnections};
 use crate::config;
 use crate::http::{HttpService, Peer};
@@ -26,11 +27,12 @@ use crate::tls::Tls;
 /// Serves until `stop` completes, then waits for requests in flight, at most for the shutdown
 /// timeout.
 pub async fn serve(
-    listener: TcpListener,
+    listener: impl Into<Listeners>,
     tls: Option<Tls>,
     service: HttpService,
     stop: impl Future<Output = ()>,
 ) {
+    let listener = listener.into();
     let http = service.state().config.http;
     let builder = Arc::new(builder(http));
     let slots = Slots::new(http, service.state().config.limits.ipv6_48_multiple);
@@ -114,7 +116,7 @@ async fn handle_accept_error(error: &io::Error) {
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpStream;
+    use tokio::net::{TcpListener, TcpStream};
     use tokio::sync::oneshot;
 
     use super::*;

@@ -183,7 +183,7 @@ pub enum StoreError {
 }
 
 /// Options of a store: the section `[store]` of `belfry.toml`.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
     /// Maximum size of the cache, in bytes. The rule index may use an eighth of that in addition.
@@ -191,8 +191,11 @@ pub struct Options {
     /// Size of the PostgreSQL connection pool.
     pub connections: NonZeroUsize,
     /// Timeout of a PostgreSQL query. SQLite queries have none.
-    #[serde(deserialize_with = "duration::deserialize")]
+    #[serde(with = "duration")]
     pub timeout: Duration,
+    /// How long `belfry serve` waits for PostgreSQL at start.
+    #[serde(with = "duration::or_zero")]
+    pub start_timeout: Duration,
     /// Whether the schema is created and upgraded.
     #[serde(skip)]
     pub schema: SchemaPolicy,
@@ -218,6 +221,7 @@ impl Default for Options {
             cache_bytes: 512 * 1024 * 1024,
             connections: const { NonZeroUsize::new(16).unwrap() },
             timeout: Duration::from_secs(5),
+            start_timeout: Duration::from_mins(1),
             schema: SchemaPolicy::Migrate,
             access: Access::ReadWrite,
         }

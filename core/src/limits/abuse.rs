@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::key::{LimitKey, Network};
 use super::setting::{LimitOverride, LimitSetting, LimitSettingError};
@@ -16,8 +16,8 @@ use super::{Bucket, Buckets, Limit};
 ///
 /// Every key contains the client's address, so that failed attempts from one address do not lock
 /// out an account or a client at another address.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "BTreeMap<String, LimitSetting>")]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "BTreeMap<String, LimitSetting>", into = "BTreeMap<String, LimitSetting>")]
 pub struct AbuseLimits(Vec<Arc<Limit>>);
 
 const SIGN_IN_ADDRESS: &str = "sign_in_address";
@@ -69,6 +69,17 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for AbuseLimits {
             }
         }
         Ok(Self(limits))
+    }
+}
+
+/// The settings of every limit, and of those that are removed.
+impl From<AbuseLimits> for BTreeMap<String, LimitSetting> {
+    fn from(limits: AbuseLimits) -> Self {
+        let removed = DEFAULTS.map(|default| (default.0.to_owned(), LimitSetting::Off));
+        let limits = limits.0.iter().map(|limit| {
+            (limit.name().to_owned(), LimitSetting::Override(LimitOverride::of(limit)))
+        });
+        removed.into_iter().chain(limits).collect()
     }
 }
 

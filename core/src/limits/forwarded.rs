@@ -10,12 +10,12 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::cidr::Cidr;
 
 /// The proxies whose forwarding headers are trusted; by default none.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct TrustedProxies(pub Vec<Cidr>);
 

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::secret::Sha256Digest;
 
 /// The kind of key that a row of the limit table uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyKind {
     /// The account of the access token, or its app if it has no account; the row does not apply to

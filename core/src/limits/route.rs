@@ -4,7 +4,7 @@
 use std::str::FromStr;
 
 use percent_encoding::percent_decode_str;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
 /// A normalised path. All spellings of a path have the same route, so that none evades a limit.
@@ -64,6 +64,12 @@ pub struct RoutePattern {
     /// `None` for any method.
     method: Option<String>,
     path: Vec<Segment>,
+}
+
+impl Serialize for RoutePattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

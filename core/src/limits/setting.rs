@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
 use super::key::KeyKind;
@@ -24,18 +24,19 @@ pub enum LimitSetting {
 }
 
 /// The keys that are set for a limit. The others keep their defaults.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitOverride {
     /// The kind of key to count by: `"account"` or `"ip"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub per: Option<KeyKind>,
     /// The requests to count, as in `["POST /api/v1/media"]`.
-    #[serde(rename = "match")]
+    #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
     pub matches: Option<Vec<RoutePattern>>,
     /// The number of requests per window.
     pub requests: Option<u32>,
     /// The length of a window, as in `"30m"` or `"1h 30m"`.
-    #[serde(deserialize_with = "window")]
+    #[serde(deserialize_with = "window", serialize_with = "serialize_window")]
     pub window: Option<Duration>,
 }
 
@@ -60,6 +61,12 @@ pub enum LimitSettingError {
 }
 
 impl LimitOverride {
+    /// The override that sets the numbers of this limit.
+    pub(super) fn of(limit: &Limit) -> Self {
+        let (requests, window) = (Some(limit.requests()), Some(limit.window()));
+        Self { requests, window, ..Self::default() }
+    }
+
     /// Applies the override to a default limit. Without a default, all keys must be set.
     pub(super) fn apply(
         &self,
@@ -102,8 +109,39 @@ impl<'de> Deserialize<'de> for LimitSetting {
     }
 }
 
+impl Serialize for LimitSetting {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Off => serializer.serialize_bool(false),
+            Self::Override(change) => change.serialize(serializer),
+        }
+    }
+}
+
+fn serialize_window<S: Serializer>(
+    window: &Option<Duration>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match window.map(SignedDuration::try_from) {
+        Some(Ok(window)) => serializer.collect_str(&format_args!("{window:#}")),
+        _ => serializer.serialize_none(),
+    }
+}
+
 fn window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    let text = String::deserialize(deserializer)?;
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "a duration such as \"30m\"")]
+    enum Value {
+        Text(String),
+        Number(i64),
+    }
+    let text = match Value::deserialize(deserializer)? {
+        Value::Text(text) => text,
+        Value::Number(number) => {
+            let advice = format!("{number} is not a duration: write \"{number}s\" for seconds");
+            return Err(de::Error::custom(advice));
+        }
+    };
     let invalid =
         || de::Error::custom(format!("{text:?} is not a duration: write \"30m\" or \"1h 30m\""));
     let duration: SignedDuration = text.parse().map_err(|_| invalid())?;
@@ -161,6 +199,31 @@ mod tests {
     }
 
     #[test]
+    fn settings_are_serialised_so_that_they_are_parsed_as_the_same() {
+        let search = json!({
+            "per": "ip", "match": ["GET /api/v2/search", "* /api/v1/search/*"],
+            "requests": 10, "window": "1h 30m",
+        });
+        let settings = json!({"media": false, "ip": {"requests": 7}, "search": search});
+        let changed = table(settings).unwrap();
+        let shown = serde_json::to_value(&changed).unwrap();
+        assert_eq!(shown["media"], json!(false));
+        assert_eq!(shown["search"], search);
+        assert_eq!(
+            shown["ip"],
+            json!({"per": "ip", "match": ["*"], "requests": 7, "window": "5m"})
+        );
+        assert_eq!(table(shown), Ok(changed));
+
+        let changed = abuse(json!({"client_secret": false, "sign_in_name": {"requests": 3}}));
+        let changed = changed.unwrap();
+        let shown = serde_json::to_value(&changed).unwrap();
+        assert_eq!(shown["client_secret"], json!(false));
+        assert_eq!(shown["sign_in_name"], json!({"requests": 3, "window": "1h"}));
+        assert_eq!(abuse(shown), Ok(changed));
+    }
+
+    #[test]
     fn errors_name_the_limit_and_the_reason() {
         let minute = json!({"per": "ip", "match": ["*"], "requests": 1, "window": "1m"});
         let with = |key: &str, value: Value| {
@@ -185,6 +248,8 @@ mod tests {
             (with("window", json!("1500ms")), "new: a window must be whole seconds"),
             (with("window", json!("-5m")), "\"-5m\" is not a duration"),
             (with("window", json!("5")), "\"5\" is not a duration"),
+            (with("window", json!(5)), "5 is not a duration: write \"5s\" for seconds"),
+            (with("window", json!(true)), "a duration such as \"30m\""),
             (with("window", json!("99999999999999999999h")), "is not a duration"),
             (with("window", json!("1y")), "\"1y\" is not a duration"),
         ] {

@@ -5,12 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::abuse;
 use super::key::{KeyKind, LimitKey, Network};
 use super::route::RoutePattern;
-use super::setting::{LimitSetting, LimitSettingError};
+use super::setting::{LimitOverride, LimitSetting, LimitSettingError};
 use super::{Bucket, Buckets, Limit};
 
 /// One limit and the requests it counts. Requests of all its patterns are counted together.
@@ -37,8 +37,8 @@ impl fmt::Display for LimitRow {
 ///
 /// Deserialised from settings that change the defaults: `media = false` removes a row,
 /// `media = { requests = 60 }` changes it, and an unknown name adds a row.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "BTreeMap<String, LimitSetting>")]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "BTreeMap<String, LimitSetting>", into = "BTreeMap<String, LimitSetting>")]
 pub struct LimitTable {
     /// The rows, in order.
     pub rows: Vec<LimitRow>,
@@ -109,6 +109,22 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
             Some(row) => Err(LimitSettingError::MatchesNothing(row.limit.name().into())),
             None => Ok(Self { rows }),
         }
+    }
+}
+
+/// The settings of every row, and of the default rows that are removed.
+impl From<LimitTable> for BTreeMap<String, LimitSetting> {
+    fn from(table: LimitTable) -> Self {
+        let removed = DEFAULTS.map(|default| (default.0.to_owned(), LimitSetting::Off));
+        let rows = table.rows.into_iter().map(|row| {
+            let change = LimitOverride {
+                per: Some(row.per),
+                matches: Some(row.matches),
+                ..LimitOverride::of(&row.limit)
+            };
+            (row.limit.name().to_owned(), LimitSetting::Override(change))
+        });
+        removed.into_iter().chain(rows).collect()
     }
 }
 

@@ -68,7 +68,7 @@ impl Command {
             display_name: facts.display_name.as_deref(),
             profile_tag: self.profile_tag.as_ref().map(ProfileTag::as_str),
         };
-        let base_url = config.base_url(config.listen);
+        let base_url = config.base_url();
         let user_id = matrix::user_id(&self.account, config.server_name_for(&base_url));
         let rules = UserRules::new(&user_id, rulesets.documents());
         let explanation = rules.explain(&event, &facts.room, member);

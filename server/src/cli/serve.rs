@@ -1,11 +1,9 @@
 //! `belfry serve`: opens the store, binds, and serves until a signal.
 
 use std::io::Write;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -14,10 +12,10 @@ use super::CliError;
 use super::lock::lock;
 use crate::app::AppState;
 use crate::clock::{Clock, SystemClock};
-use crate::config::{Config, Overrides};
+use crate::config::{Config, ListenAddress, Overrides};
 use crate::http::HttpService;
 use crate::log;
-use crate::serve::{raise_file_limit, serve};
+use crate::serve::{Listeners, raise_file_limit, serve};
 use crate::store::Store;
 use crate::tls::Tls;
 
@@ -51,14 +49,14 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let clock = Arc::new(SystemClock);
     let store = Store::open(&database, &config.store, clock.now()).await?;
-    let listener = bind(config.listen).await?;
-    let metrics_listener = match config.metrics_listen {
+    let listener = bind(&config.listen).await?;
+    let metrics_listener = match &config.metrics_listen {
         Some(address) => Some(bind(address).await?),
         None => None,
     };
-    let bound = listener.local_addr()?;
-    let scheme = if tls.is_some() { "https" } else { "http" };
-    let base_url = config.base_url(bound);
+    let port = listener.port()?;
+    let bound = config.listening_url(port);
+    let base_url = config.base_url_at(port);
     tracing::info!(%database, %base_url, version = env!("CARGO_PKG_VERSION"), "belfry started");
 
     for warning in config.warnings(&base_url, clock.now()) {
@@ -80,7 +78,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
         tasks.spawn(serve(listener, None, service, stop.clone().cancelled_owned()));
     }
     let mut stdout = std::io::stdout();
-    writeln!(stdout, "belfry listening on {scheme}://{bound}").and_then(|()| stdout.flush())?;
+    writeln!(stdout, "belfry listening on {bound}").and_then(|()| stdout.flush())?;
 
     serve(listener, tls, HttpService::new(Arc::clone(&state)), stop.cancelled_owned()).await;
 
@@ -88,9 +86,9 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     Ok(())
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, CliError> {
-    let listener = TcpListener::bind(address).await;
-    listener.map_err(|error| format!("cannot listen on {address}: {error}").into())
+async fn bind(address: &ListenAddress) -> Result<Listeners, CliError> {
+    let listeners = Listeners::bind(address).await;
+    listeners.map_err(|error| format!("cannot listen on {address}: {error}").into())
 }
 
 /// Is cancelled at the first SIGTERM or SIGINT. The second one exits the process at once.

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use belfry_core::limits::abuse::AbuseLimits;
 use belfry_core::limits::table::LimitTable;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
 
 use super::values::{self, LimitMode};
 
 /// `[limits]`. `mode`, `rows`, `abuse` and `ipv6_48_multiple` are reloaded on SIGHUP.
-#[derive(Debug, Clone, SmartDefault, Deserialize)]
+#[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitSettings {
     /// What happens to requests over a limit.
@@ -34,7 +34,7 @@ pub struct LimitSettings {
     pub redis_prefix: String,
     /// How long a request waits for Redis before it is counted in this process.
     #[default(Duration::from_millis(25))]
-    #[serde(deserialize_with = "crate::duration::deserialize")]
+    #[serde(with = "crate::duration")]
     pub redis_timeout: Duration,
     /// A PEM file with the certificate authorities of a `rediss://…` server; those of the operating
     /// system when unset.

@@ -101,6 +101,17 @@ impl Setting {
         format!("BELFRY_{}", self.flag.to_uppercase().replace('-', "_"))
     }
 
+    /// The dotted key in the configuration file.
+    fn key(&self) -> String {
+        match self.flag {
+            "limits" => "limits.mode".to_owned(),
+            "tls-certificate" | "tls-key" | "log-level" | "log-format" => {
+                self.flag.replace('-', ".")
+            }
+            flag => flag.replace('-', "_"),
+        }
+    }
+
     fn arg(&self) -> Arg {
         // The value of a variable is hidden, because a URL may contain a password.
         let arg = Arg::new(self.flag).long(self.flag).env(self.variable()).hide_env_values(true);
@@ -172,6 +183,7 @@ impl Overrides {
         for Override { setting, value, origin, .. } in &self.0 {
             (setting.set)(config, value)
                 .map_err(|error| ConfigError(format!("{origin}: {error}")))?;
+            config.origins.insert(setting.key(), origin.clone());
         }
         if let Some(source) = self.url_source("database", "database-file")? {
             config.sources.database = Some(source);
@@ -252,6 +264,9 @@ mod tests {
         assert_eq!(config.listen.to_string(), "1.1.1.1:1");
         assert_eq!(config.limits.mode, LimitMode::Shadow);
         assert_eq!(config.data.to_str(), Some("file"));
+        let origin = |key: &str| config.origins.get(key).map(String::as_str);
+        assert_eq!((origin("listen"), origin("limits.mode")), (file.to_str(), Some("--limits")));
+        assert_eq!(origin("registration"), None);
     }
 
     #[test]
@@ -306,16 +321,37 @@ mod tests {
     #[test]
     fn an_invalid_value_is_reported_with_its_flag() {
         for (flag, value, problem) in [
-            ("--listen", "80", "--listen: invalid socket address syntax"),
+            (
+                "--listen",
+                "80",
+                "--listen: \"80\" has no host: write \"127.0.0.1:80\" for this machine only, or \
+                 \"0.0.0.0:80\" for all networks",
+            ),
             (
                 "--limits",
                 "no",
                 "--limits: unknown variant `no`, expected one of `enforce`, `shadow`, `off`",
             ),
-            ("--base-url", "x", "--base-url: \"x\" is not a URL: relative URL without a base"),
+            (
+                "--base-url",
+                "x",
+                "--base-url: \"x\" is not a URL with http:// or https://: write \"https://x\"",
+            ),
         ] {
             let error = Config::load(&overrides(&[flag, value])).unwrap_err();
             assert_eq!(error.to_string(), problem);
+        }
+    }
+
+    #[test]
+    fn every_flag_has_a_key_of_the_configuration_file() {
+        for setting in settings().filter(|setting| setting.flag != "config") {
+            let (section, key) = setting.key().rsplit_once('.').map_or_else(
+                || (String::new(), setting.key()),
+                |(section, key)| (format!("[{section}]\n"), key.to_owned()),
+            );
+            let error = toml::from_str::<Config>(&format!("{section}zzz = 1")).unwrap_err();
+            assert!(error.message().contains(&format!("`{key}`")), "{key}: {error}");
         }
     }
 

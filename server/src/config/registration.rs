@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use belfry_core::secret::{Secret, Sha256Digest};
 use regex_lite::Regex;
-use serde::Deserialize;
 use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize, Serializer};
 use toml::{Table, Value};
 
 use super::{ConfigError, secret_file};
@@ -19,7 +19,12 @@ pub enum RegistrationSource {
     /// A YAML file.
     File(PathBuf),
     /// A table in `belfry.toml`.
-    Inline(ApplicationService),
+    Inline {
+        /// The table, without its secrets.
+        table: Table,
+        /// The registration in it.
+        registration: ApplicationService,
+    },
     /// A table in `belfry.toml` without its token, which is in a file.
     InlineWithTokenFile {
         /// The other keys.
@@ -123,7 +128,7 @@ impl RegistrationSource {
     /// Returns the registration, reading its file or the file of its token.
     pub fn read(&self) -> Result<ApplicationService, ConfigError> {
         let path = match self {
-            Self::Inline(registration) => return Ok(registration.clone()),
+            Self::Inline { registration, .. } => return Ok(registration.clone()),
             Self::InlineWithTokenFile { table, path } => {
                 let failed = |error| ConfigError(format!("{TOKEN_FILE}: {error}"));
                 let token = secret_file::read(path).map_err(failed)?;
@@ -142,7 +147,7 @@ impl RegistrationSource {
     pub(super) fn secret_file(&self) -> Option<&Path> {
         match self {
             Self::File(path) | Self::InlineWithTokenFile { path, .. } => Some(path),
-            Self::Inline(_) => None,
+            Self::Inline { .. } => None,
         }
     }
 }
@@ -166,7 +171,15 @@ impl TryFrom<Value> for RegistrationSource {
             return Err(Error::unknown_field(unknown, &KEYS));
         }
         match table.remove(TOKEN_FILE) {
-            None => ApplicationService::deserialize(table).map(Self::Inline),
+            None => {
+                let registration = ApplicationService::deserialize(table.clone())?;
+                for secret in ["as_token", "hs_token"] {
+                    if let Some(value) = table.get_mut(secret) {
+                        *value = Value::from("***");
+                    }
+                }
+                Ok(Self::Inline { table, registration })
+            }
             Some(_) if table.contains_key("as_token") => {
                 Err(Error::custom("as_token and as_token_file are both given; remove one"))
             }
@@ -178,6 +191,22 @@ impl TryFrom<Value> for RegistrationSource {
                 Ok(Self::InlineWithTokenFile { table, path: path.into() })
             }
             Some(_) => Err(Error::custom("as_token_file must be the path of a file")),
+        }
+    }
+}
+
+/// The path or the table as in `belfry.toml`, without secrets.
+impl Serialize for RegistrationSource {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::File(path) => path.serialize(serializer),
+            Self::Inline { table, .. } => table.serialize(serializer),
+            Self::InlineWithTokenFile { table, path } => {
+                let path = path.to_string_lossy().into_owned();
+                let mut table = table.clone();
+                table.insert(TOKEN_FILE.to_owned(), Value::String(path));
+                table.serialize(serializer)
+            }
         }
     }
 }
@@ -254,10 +283,12 @@ de.sorunome.msc2409.push_ephemeral: true
         let text = "sources = ['irc.yaml', { id = 'a', as_token = 't', sender_localpart = 'b', \
                     namespaces = { users = [{ regex = '@b_.*' }] } }]";
         let sources = read(text).unwrap().sources;
-        let [RegistrationSource::File(path), RegistrationSource::Inline(inline)] = &*sources else {
+        let [RegistrationSource::File(path), RegistrationSource::Inline { registration, .. }] =
+            &*sources
+        else {
             panic!("{sources:?}");
         };
-        assert_eq!((path.to_str(), inline.id.as_str()), (Some("irc.yaml"), "a"));
+        assert_eq!((path.to_str(), registration.id.as_str()), (Some("irc.yaml"), "a"));
         for (wrong, problem) in [
             ("sources = [{ id = 'a', token = 't' }]", "unknown field `token`"),
             ("sources = [{ id = 'a', as_token = 't' }]", "missing field `sender_localpart`"),

@@ -1,16 +1,13 @@
 //! Types and parsers of single settings.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::str::FromStr;
 
-use axum::http::HeaderName;
-use jiff::Timestamp;
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use url::Url;
 
 /// What happens to requests over a rate limit.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LimitMode {
     /// They are counted, reported and rejected.
@@ -23,7 +20,7 @@ pub enum LimitMode {
 }
 
 /// Who can create accounts, or register apps.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RegistrationPolicy {
     /// Anybody, through the API.
@@ -34,7 +31,7 @@ pub enum RegistrationPolicy {
 }
 
 /// The minimum level of log messages.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "these are the usual names")]
 pub enum LogLevel {
@@ -47,7 +44,7 @@ pub enum LogLevel {
 }
 
 /// The format of log lines.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// `Human` if stderr is a terminal, otherwise `Json`.
@@ -60,16 +57,14 @@ pub enum LogFormat {
 }
 
 /// The public URL of the service, without a trailing slash.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct BaseUrl(Url);
 
 impl BaseUrl {
-    /// The URL of a socket address.
-    pub(super) fn from_address(bound: SocketAddr, secure: bool) -> Self {
-        let scheme = if secure { "https" } else { "http" };
-        let url = Url::parse(&format!("{scheme}://{bound}"));
-        Self(url.expect("a socket address is a valid authority"))
+    /// The URL, with a trailing slash.
+    pub fn as_url(&self) -> &Url {
+        &self.0
     }
 
     /// The host, without the port.
@@ -93,13 +88,34 @@ impl FromStr for BaseUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let url = Url::parse(text).map_err(|error| format!("{text:?} is not a URL: {error}"))?;
-        let is_origin = url.as_str() == format!("{}/", url.origin().ascii_serialization());
-        if is_origin && matches!(url.scheme(), "http" | "https") {
-            Ok(Self(url))
-        } else {
-            Err(format!("{text:?} must be http://HOST or https://HOST, without a path"))
+        let origin = |url: &Url| {
+            let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
+            is_web.then(|| url.origin().ascii_serialization())
+        };
+        let url = Url::parse(text).ok();
+        if let Some(url) = url
+            .as_ref()
+            .filter(|url| origin(url).is_some_and(|origin| url.as_str() == format!("{origin}/")))
+        {
+            return Ok(Self(url.clone()));
         }
+        let with_scheme = || Url::parse(&format!("https://{text}")).ok();
+        let suggestion = match text.contains("://") {
+            true => url.as_ref().and_then(origin),
+            false => with_scheme().as_ref().and_then(origin),
+        };
+        let suggestion = suggestion.unwrap_or_else(|| "https://ring.example".to_owned());
+        let problem = match &url {
+            Some(url) if origin(url).is_some() => "is more than a scheme and a host",
+            _ => "is not a URL with http:// or https://",
+        };
+        Err(format!("{text:?} {problem}: write \"{suggestion}\""))
+    }
+}
+
+impl From<BaseUrl> for String {
+    fn from(url: BaseUrl) -> Self {
+        url.to_string()
     }
 }
 
@@ -112,26 +128,52 @@ impl TryFrom<String> for BaseUrl {
 }
 
 /// A point in time with an offset from UTC, as a string or a TOML date-time.
-pub(super) fn timestamp<'de, D>(deserializer: D) -> Result<Option<Timestamp>, D::Error>
-where
-    D: Deserializer<'de>,
-{
-    let text = match toml::Value::deserialize(deserializer)? {
-        toml::Value::Datetime(time) => time.to_string(),
-        toml::Value::String(text) => text,
-        _ => String::new(),
-    };
-    let expected = "must be a time such as \"2027-01-31T00:00:00Z\"";
-    text.parse().map(Some).map_err(|_| de::Error::custom(expected))
+pub(super) mod timestamp {
+    use jiff::Timestamp;
+
+    use super::*;
+
+    pub(crate) fn deserialize<'de, D>(deserializer: D) -> Result<Option<Timestamp>, D::Error>
+    where
+        D: Deserializer<'de>,
+    {
+        let text = match toml::Value::deserialize(deserializer)? {
+            toml::Value::Datetime(time) => time.to_string(),
+            toml::Value::String(text) => text,
+            _ => String::new(),
+        };
+        let expected = "must be a time such as \"2027-01-31T00:00:00Z\"";
+        text.parse().map(Some).map_err(|_| de::Error::custom(expected))
+    }
+
+    pub(crate) fn serialize<S: Serializer>(
+        time: &Option<Timestamp>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        time.map(|time| time.to_string()).serialize(serializer)
+    }
 }
 
 /// The name of a header.
-pub(super) fn header_name<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<HeaderName>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let invalid = |_| de::Error::custom(format!("{text:?} is not the name of a header"));
-    text.parse().map(Some).map_err(invalid)
+pub(super) mod header_name {
+    use axum::http::HeaderName;
+
+    use super::*;
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<HeaderName>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let invalid = |_| de::Error::custom(format!("{text:?} is not the name of a header"));
+        text.parse().map(Some).map_err(invalid)
+    }
+
+    pub(crate) fn serialize<S: Serializer>(
+        name: &Option<HeaderName>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        name.as_ref().map(HeaderName::as_str).serialize(serializer)
+    }
 }
 
 /// A number above zero.
@@ -155,8 +197,24 @@ mod tests {
         ] {
             assert_eq!(text.parse::<BaseUrl>().unwrap().to_string(), shown);
         }
-        for wrong in ["", "ring.example", "ftp://a", "https://a/b", "https://a?b", "https://u@a"] {
-            assert!(wrong.parse::<BaseUrl>().is_err(), "{wrong}");
+    }
+
+    #[test]
+    fn an_invalid_base_url_is_rejected_with_a_valid_one() {
+        for (text, error) in [
+            ("", "is not a URL with http:// or https://: write \"https://ring.example\""),
+            ("bells.example", "or https://: write \"https://bells.example\""),
+            ("localhost:8080", "or https://: write \"https://localhost:8080\""),
+            ("ftp://a", "or https://: write \"https://ring.example\""),
+            ("https://a/b", "is more than a scheme and a host: write \"https://a\""),
+            ("https://a?b", "is more than a scheme and a host: write \"https://a\""),
+            ("https://u@a:8", "is more than a scheme and a host: write \"https://a:8\""),
+        ] {
+            let found = text.parse::<BaseUrl>().unwrap_err();
+            assert!(
+                found.starts_with(&format!("{text:?} is ")) && found.ends_with(error),
+                "{found}"
+            );
         }
     }
 }

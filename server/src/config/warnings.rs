@@ -8,6 +8,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::{BaseUrl, Config, RegistrationPolicy, RegistrationSource};
+use crate::certificate::Certificate;
 use crate::store::SecretUrl;
 
 impl Config {
@@ -52,6 +53,21 @@ impl Config {
         ];
         let checks = checks.into_iter().filter(|(applies, _)| *applies);
         let mut warnings: Vec<String> = checks.map(|(_, warning)| warning.to_owned()).collect();
+        let certificate = self.tls.as_ref().map(|tls| &tls.certificate);
+        if let Some(path) = certificate
+            && let Ok(certificate) = Certificate::read(path)
+        {
+            if let Some(problem) = certificate.validity_problem(now) {
+                warnings.push(format!("the certificate {} {problem}", path.display()));
+            }
+            if !certificate.covers(base_url.host()) {
+                warnings.push(format!(
+                    "the certificate {} is not for {}, the host of base_url: clients reject it",
+                    path.display(),
+                    base_url.host()
+                ));
+            }
+        }
         let tokens = self.application_services.iter().filter_map(RegistrationSource::secret_file);
         let key = self.tls.as_ref().map(|tls| tls.key.as_path());
         let urls = [(&self.database, &self.sources.database), (&self.redis, &self.sources.redis)];
@@ -100,7 +116,7 @@ mod tests {
 
     fn warnings(settings: &str) -> Vec<String> {
         let config: Config = toml::from_str(settings).unwrap();
-        config.warnings(&config.base_url(config.listen), Timestamp::from_second(1).unwrap())
+        config.warnings(&config.base_url(), Timestamp::from_second(1).unwrap())
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use serde::Deserialize;
-use url::Url;
+use serde::{Deserialize, Serialize, Serializer};
+use url::{Url, form_urlencoded};
 
 pub(crate) use self::postgres_url::{PostgresUrl, TlsParameters, Verification, describe};
 
@@ -81,6 +81,18 @@ impl SecretUrl {
         }
     }
 
+    /// The URL with its parameters and `***` in place of the password.
+    pub(crate) fn redacted(&self) -> String {
+        let parameters = self.0.query().into_iter().flat_map(|query| query.split('&'));
+        let redacted = parameters.map(|parameter| {
+            let name = form_urlencoded::parse(parameter.as_bytes()).next().map(|(name, _)| name);
+            if name.is_some_and(|name| name == "password") { "password=***" } else { parameter }
+        });
+        let query = redacted.collect::<Vec<_>>().join("&");
+        let url = self.without_password();
+        if query.is_empty() { url } else { format!("{url}?{query}") }
+    }
+
     /// The URL for messages and logs.
     pub fn without_password(&self) -> String {
         let mut shown = self.0.clone();
@@ -98,7 +110,19 @@ impl FromStr for SecretUrl {
 
     fn from_str(text: &str) -> Result<Self, String> {
         // The text is not repeated, because it may contain a password.
-        Url::parse(text).map(Self).map_err(|error| format!("not a valid URL: {error}"))
+        Url::parse(text).map(Self).map_err(|error| {
+            format!(
+                "not a valid URL ({error}): write postgres://USER:PASSWORD@HOST/DATABASE or \
+                 redis://HOST"
+            )
+        })
+    }
+}
+
+/// Without the password.
+impl Serialize for SecretUrl {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.redacted())
     }
 }
 
@@ -131,6 +155,9 @@ mod tests {
             assert_eq!(format!("{url:?}"), shown);
             assert_eq!(url.reveal(), address);
         }
+        let url = "postgres://me:hunter2@db/belfry?sslmode=require&password=hunter2&port=1";
+        let redacted = "postgres://me:***@db/belfry?sslmode=require&password=***&port=1";
+        assert_eq!(url.parse::<SecretUrl>().unwrap().redacted(), redacted);
         assert!(!"hunter2".parse::<SecretUrl>().unwrap_err().contains("hunter2"));
     }
 }

@@ -11,7 +11,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
 
 use super::audit::delete_audit_events;
@@ -22,23 +22,23 @@ use crate::duration;
 
 /// How long rows are stored: the section `[retention]` of `belfry.toml`. Authorization requests,
 /// codes and sessions are deleted when they have expired.
-#[derive(Debug, Clone, Copy, SmartDefault, Deserialize)]
+#[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetentionSettings {
     /// Tokens after they were revoked or expired.
     #[default(Duration::from_hours(30 * 24))]
-    #[serde(deserialize_with = "duration::deserialize")]
+    #[serde(with = "duration")]
     pub tokens: Duration,
     /// Registered apps that never issued a code or token.
     #[default(Duration::from_hours(30 * 24))]
-    #[serde(deserialize_with = "duration::deserialize")]
+    #[serde(with = "duration")]
     pub unused_apps: Duration,
     /// Maximum number of such apps. Beyond it, the oldest are deleted earlier.
     #[default(100_000)]
     pub max_unused_apps: u32,
     /// Audit events.
     #[default(Duration::from_hours(90 * 24))]
-    #[serde(deserialize_with = "duration::deserialize")]
+    #[serde(with = "duration")]
     pub audit_events: Duration,
 }
 

@@ -24,7 +24,7 @@ async fn readyz_names_each_engine() {
 
 #[tokio::test]
 async fn metrics_with_a_separate_address_are_not_served_on_the_public_one() {
-    let separate = config(|config| config.metrics_listen = Some(([127, 0, 0, 1], 0).into()));
+    let separate = config(|config| config.metrics_listen = "127.0.0.1:0".parse().ok());
     let service = Service::with(separate).await;
     assert_eq!(service.operator().get("/metrics").await.status, 404);
 }

@@ -82,7 +82,11 @@ fn flags_take_precedence_over_environment_variables() {
     let mut command = belfry(folder.path(), &["serve"]);
     let output = command.env("BELFRY_LISTEN", "nonsense").output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(message, "belfry: BELFRY_LISTEN: invalid socket address syntax\n");
+    assert_eq!(
+        message,
+        "belfry: BELFRY_LISTEN: \"nonsense\" is not an address to listen on: write HOST:PORT, as in \
+         \"127.0.0.1:8080\"\n"
+    );
 
     for arguments in [["serve", "--listen", "127.0.0.1:0"], ["--listen", "127.0.0.1:0", "serve"]] {
         let mut command = belfry(folder.path(), &arguments);

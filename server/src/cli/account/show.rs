@@ -33,7 +33,7 @@ impl Show {
         let apps = store.authorized_apps(account.id, now).await?;
         let rulesets = store.rulesets(account.id).await?;
         let rules = rulesets.documents().map(|rules| (rules.scope().to_string(), rules.len()));
-        let base_url = config.base_url(config.listen);
+        let base_url = config.base_url();
         let user_id = matrix::user_id(&account.name, config.server_name_for(&base_url));
         if self.json {
             let mut shown = to_json(&account);

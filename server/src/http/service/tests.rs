@@ -22,7 +22,7 @@ pub(crate) async fn test_state(folder: &std::path::Path) -> Arc<AppState> {
     let database = Database::Sqlite(folder.join("belfry.db"));
     let options = config.store;
     let store = Store::open(&database, &options, Timestamp::UNIX_EPOCH).await.unwrap();
-    let base_url = config.base_url(config.listen);
+    let base_url = config.base_url();
     let clock = Arc::new(FakeClock::at(0));
     Arc::new(AppState::new(config, base_url, store, clock).await.unwrap())
 }

@@ -23,7 +23,8 @@ fn check(
 /// The line of a setting in the output of `config check`.
 fn line(checked: &str, setting: &str) -> String {
     let line = checked.lines().find(|line| line.starts_with(setting));
-    line.unwrap_or_else(|| panic!("{checked}")).to_owned()
+    let line = line.unwrap_or_else(|| panic!("{checked}"));
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn url(host: &str) -> String {
@@ -44,23 +45,26 @@ fn a_database_url_can_come_from_a_file_named_by_a_flag_a_variable_or_a_key() {
         line(&check(&workspace, variables, flags).unwrap(), "database")
     };
 
-    let shown = "database       PostgreSQL at postgres://me:***@";
-    let found = database(&[credentials], &[]);
-    let credential = format!("{folder}/belfry.database (systemd credential)");
-    assert_eq!(found, format!("{shown}belfry.database/belfry, from {credential}"));
+    let shown = |path: &str, origin: &str, host: &str| {
+        let url = format!("postgres://me:***@{host}/belfry");
+        format!("database_file = {path:?} # {origin}, contains {url}")
+    };
+    let path = format!("{folder}/belfry.database");
+    let credential = shown(&path, "systemd credential", "belfry.database");
+    assert_eq!(database(&[credentials], &[]), credential);
 
     write(workspace.path().join("belfry.toml"), "database_file = 'key'").unwrap();
-    let key = format!("{shown}key/belfry, from key (database_file in belfry.toml)");
+    let key = shown("key", "database_file in belfry.toml", "key");
     assert_eq!(database(&[credentials], &[]), key);
     let found = database(&[credentials, variable], &[]);
-    assert_eq!(found, format!("{shown}variable/belfry, from variable (BELFRY_DATABASE_FILE)"));
+    assert_eq!(found, shown("variable", "BELFRY_DATABASE_FILE", "variable"));
     let found = database(&[plain], &[]);
-    assert_eq!(found, "database       PostgreSQL at postgres://plain/belfry, from BELFRY_DATABASE");
-    let flag = format!("{shown}flag/belfry, from flag (--database-file)");
+    assert_eq!(found, "database = \"postgres://plain/belfry\" # BELFRY_DATABASE");
+    let flag = shown("flag", "--database-file", "flag");
     assert_eq!(database(&[variable], &["--database-file", "flag"]), flag);
     assert_eq!(database(&[plain], &["--database-file", "flag"]), flag);
     let found = database(&[variable], &["--database", "postgres://plain/belfry"]);
-    assert_eq!(found, "database       PostgreSQL at postgres://plain/belfry, from --database");
+    assert_eq!(found, "database = \"postgres://plain/belfry\" # --database");
     let empty = ("BELFRY_DATABASE_FILE", "");
     assert_eq!(database(&[empty], &[]), key, "an empty variable counts as unset");
 }
@@ -75,12 +79,14 @@ fn a_redis_url_can_come_from_a_file() {
     let redis = |variables: &[(&str, &str)], flags: &[&str]| {
         line(&check(&workspace, variables, flags).unwrap(), "redis")
     };
-    let shown = format!("redis          rediss://:***@cache, from {path}");
-    assert_eq!(redis(&[folder], &[]), format!("{shown} (systemd credential)"));
+    let shown = |path: &str, origin: &str| {
+        format!("redis_file = {path:?} # {origin}, contains rediss://:***@cache")
+    };
+    assert_eq!(redis(&[folder], &[]), shown(path, "systemd credential"));
     let variable = ("BELFRY_REDIS_FILE", path);
-    assert_eq!(redis(&[variable], &[]), format!("{shown} (BELFRY_REDIS_FILE)"));
+    assert_eq!(redis(&[variable], &[]), shown(path, "BELFRY_REDIS_FILE"));
     write(workspace.path().join("belfry.toml"), "redis_file = 'belfry.redis'").unwrap();
-    assert!(redis(&[], &[]).ends_with("belfry.redis (redis_file in belfry.toml)"));
+    assert_eq!(redis(&[], &[]), shown("belfry.redis", "redis_file in belfry.toml"));
     let server = belfry(workspace.path(), &["serve", "--redis-file", "missing"]).output().unwrap();
     let message = String::from_utf8(server.stderr).unwrap();
     assert!(message.contains("--redis-file: cannot read missing: No such file"), "{message}");

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use super::Workspace;
+use crate::support::Process;
 use crate::support::process::belfry;
 
 #[test]
@@ -20,31 +21,118 @@ fn global_flags_are_accepted_before_and_after_the_command() {
 }
 
 #[test]
-fn config_check_prints_the_effective_settings_and_changes_nothing() {
+fn config_check_prints_every_effective_setting_as_toml_and_changes_nothing() {
     let workspace = Workspace::sqlite();
-    std::fs::write(workspace.path().join("belfry.toml"), "base_url = 'https://ring.example'")
-        .unwrap();
-    let output = workspace.run(&["config", "check"]);
-    assert!(output.contains("base_url       https://ring.example\n"), "{output}");
-    assert!(output.contains("database       SQLite in data/belfry.db\n"), "{output}");
-    assert!(output.ends_with("the settings are valid\n"), "{output}");
+    workspace.configure("base_url = 'https://ring.example'\n[http]\nmax_headers = 50");
+    let mut command = belfry(workspace.path(), &["config", "check", "--listen", "localhost:81"]);
+    let output = command.env("BELFRY_REDIS", "redis://:hunter2@127.0.0.1").output().unwrap();
+    assert!(output.status.success());
+    let printed = String::from_utf8(output.stdout).unwrap();
+    for line in [
+        "listen = \"localhost:81\"                         # --listen",
+        "base_url = \"https://ring.example\"               # belfry.toml",
+        "server_name = \"ring.example\"                    # default, from base_url",
+        "redis = \"redis://:***@127.0.0.1\"                # BELFRY_REDIS",
+        "max_headers = 50                                # belfry.toml",
+        "header_timeout = \"15s\"                          # default",
+    ] {
+        assert!(printed.lines().any(|found| found == line), "{line}\n{printed}");
+    }
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert!(messages.contains("belfry: warning: base_url is https"), "{messages}");
+    assert!(messages.ends_with("the settings are valid\n"), "{messages}");
     assert!(!workspace.path().join("data").exists());
+
+    // The output is a configuration file with the same effective settings.
+    workspace.configure(&printed);
+    let again = workspace.run(&["config", "check"]);
+    let values = |text: &str| {
+        let value = |line: &str| line.rsplit_once("# ").unwrap_or((line, "")).0.to_owned();
+        text.lines().map(value).collect::<Vec<_>>()
+    };
+    assert_eq!(values(&again), values(&printed));
 }
 
 #[test]
-fn config_check_prints_who_can_register() {
+fn config_example_prints_a_file_that_changes_nothing() {
     let workspace = Workspace::sqlite();
-    for (settings, accounts, apps) in [
-        ("", "open", "open"),
-        ("registration = 'closed'", "closed", "open"),
-        ("app_registration = 'closed'", "open", "closed"),
+    let before = workspace.run(&["config", "check"]);
+    let example = workspace.run(&["config", "example"]);
+    workspace.configure(&example);
+    assert_eq!(workspace.run(&["config", "check"]), before);
+    // It needs no valid configuration.
+    workspace.configure("lisen = 1");
+    assert_eq!(workspace.run(&["config", "example"]), example);
+}
+
+/// Writes a certificate for localhost that is valid until this many days from now, and its key.
+fn write_certificate(workspace: &Workspace, days: i64) {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+    params.not_after = std::time::SystemTime::now().into();
+    params.not_after += std::time::Duration::from_hours(24) * u32::try_from(days.max(0)).unwrap();
+    params.not_after -=
+        std::time::Duration::from_hours(24) * u32::try_from((-days).max(0)).unwrap();
+    let certificate = params.self_signed(&key).unwrap();
+    std::fs::write(workspace.path().join("certificate.pem"), certificate.pem()).unwrap();
+    std::fs::write(workspace.path().join("key.pem"), key.serialize_pem()).unwrap();
+}
+
+const TLS: &str =
+    "base_url = 'https://localhost'\ntls = { certificate = 'certificate.pem', key = 'key.pem' }";
+
+#[test]
+fn config_check_reads_the_certificate() {
+    let workspace = Workspace::sqlite();
+    workspace.configure(TLS);
+    let message = workspace.fail(&["config", "check"]);
+    assert!(message.contains("cannot use certificate.pem for TLS: "), "{message}");
+    for (days, warning) in [
+        (-1, Some("warning: the certificate certificate.pem expired at ")),
+        (13, Some("warning: the certificate certificate.pem expires at ")),
+        (15, None),
     ] {
-        workspace.configure(settings);
-        let output = workspace.run(&["config", "check"]);
-        let accounts = format!("\nregistration   {accounts}\n");
-        let apps = format!("\napps           registration {apps}\n");
-        assert!(output.contains(&accounts) && output.contains(&apps), "{output}");
+        write_certificate(&workspace, days);
+        let output = belfry(workspace.path(), &["config", "check"]).output().unwrap();
+        assert!(output.status.success());
+        let messages = String::from_utf8(output.stderr).unwrap();
+        match warning {
+            Some(warning) => assert!(messages.contains(warning), "{days}: {messages}"),
+            None => assert!(!messages.contains("the certificate"), "{days}: {messages}"),
+        }
     }
+    workspace.configure(&TLS.replace("localhost", "ring.example"));
+    let output = belfry(workspace.path(), &["config", "check"]).output().unwrap();
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert!(messages.contains("is not for ring.example, the host of base_url"), "{messages}");
+    let other_key = rcgen::KeyPair::generate().unwrap();
+    std::fs::write(workspace.path().join("key.pem"), other_key.serialize_pem()).unwrap();
+    let message = workspace.fail(&["config", "check"]);
+    assert!(message.contains("cannot use certificate.pem for TLS: "), "{message}");
+}
+
+#[test]
+fn an_expired_certificate_is_reported_at_start() {
+    let workspace = Workspace::sqlite();
+    workspace.configure(TLS);
+    write_certificate(&workspace, -1);
+    let server = Process::start(workspace.path(), &[]);
+    let log = server.log();
+    assert!(log.contains("the certificate certificate.pem expired at "), "{log}");
+}
+
+#[tokio::test]
+async fn a_host_name_can_be_listened_on() {
+    let workspace = Workspace::sqlite();
+    let command = belfry(workspace.path(), &["serve", "--listen", "localhost:0"]);
+    let server = Process::launch(command, workspace.path());
+    let port = server.url.strip_prefix("http://localhost:").unwrap();
+    for host in ["localhost", "127.0.0.1"] {
+        let response = reqwest::get(format!("http://{host}:{port}/healthz")).await.unwrap();
+        assert_eq!(response.status(), 200, "{host}");
+    }
+    let unknown = workspace.fail(&["serve", "--data", "other", "--listen", "nowhere.invalid:0"]);
+    assert!(unknown.contains("cannot listen on nowhere.invalid:0: "), "{unknown}");
 }
 
 #[test]
@@ -99,8 +187,8 @@ fn an_empty_variable_counts_as_unset_and_a_misspelt_one_causes_a_warning() {
     let mut command = belfry(workspace.path(), &["config", "check"]);
     let output = command.env("BELFRY_LISTEN", "").env("BELFRY_DATABSE", "x").output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
-    assert!(printed.contains("listen         127.0.0.1:8080\n"), "{printed}");
-    let expected =
-        "belfry: warning: unknown variable BELFRY_DATABSE; did you mean BELFRY_DATABASE?\n";
+    assert!(printed.contains("listen = \"127.0.0.1:8080\" "), "{printed}");
+    let expected = "belfry: warning: unknown variable BELFRY_DATABSE; did you mean BELFRY_DATABASE?\n\
+                    the settings are valid\n";
     assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);
 }

@@ -1,0 +1,225 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::strategy::Union;
+
+use super::*;
+
+fn parse(text: &str) -> Config {
+    let mut config: Config = toml::from_str(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    config.read_secret_files(None).unwrap();
+    config
+}
+
+/// The lines without the origins, which differ.
+fn values(config: &Config) -> String {
+    let text = config.to_toml().unwrap();
+    text.lines()
+        .map(|line| line.rsplit_once("# ").map_or(line, |(value, _)| value.trim()))
+        .fold(String::new(), |text, line| text + line + "\n")
+}
+
+/// The example without the `#` of lines that begin with this mark and a key or section.
+fn uncommented(mark: &str) -> String {
+    let uncomment = |line: &'static str| match line.strip_prefix(mark) {
+        Some(rest) if lines(rest).next().is_some() && !rest.starts_with(' ') => rest,
+        _ => line,
+    };
+    EXAMPLE.lines().map(uncomment).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_example_changes_nothing() {
+    assert_eq!(values(&parse(EXAMPLE)), values(&Config::default()));
+}
+
+#[test]
+fn the_uncommented_defaults_of_the_example_are_the_defaults() {
+    let text = uncommented("#");
+    let table: Table = text.parse().unwrap();
+    assert_eq!(table["http"]["header_timeout"].as_str(), Some("15s"));
+    assert_eq!(table["limits"]["rows"].as_table().unwrap().len(), 5);
+    assert_eq!(values(&parse(&text)), values(&Config::default()));
+}
+
+#[test]
+fn the_uncommented_examples_are_valid() {
+    let text = uncommented("# ");
+    let without_files = |line: &&str| !line.contains("_file = ");
+    let text = text.lines().filter(without_files).collect::<Vec<_>>().join("\n");
+    let config = parse(&text);
+    assert_eq!(config.base_url.as_ref().unwrap().to_string(), "https://ring.example");
+    assert!(config.tls.is_some() && config.oauth.token_lifetime.is_some());
+    let names = config.limits.rows.rows.iter().map(|row| row.limit.name());
+    assert_eq!(
+        names.collect::<Vec<_>>(),
+        ["account", "media", "delete", "ip", "sign_up", "uploads"]
+    );
+}
+
+/// The keys are those that the parser names when it rejects an unknown one.
+#[test]
+fn the_example_lists_every_key() {
+    let mut section = "";
+    let mut listed = BTreeSet::new();
+    let mut sections = BTreeSet::from([""]);
+    for line in lines(EXAMPLE) {
+        match line {
+            Line::Section(name) => {
+                section = name;
+                sections.insert(name);
+            }
+            Line::Key(key) => assert!(listed.insert(join(section, key)), "{section} {key}"),
+        }
+    }
+    for section in sections.iter().filter(|section| !OPEN_SECTIONS.contains(section)) {
+        let header = if section.is_empty() { String::new() } else { format!("[{section}]\n") };
+        let error = toml::from_str::<Config>(&format!("{header}zzz = 1")).unwrap_err();
+        for key in error.message().split('`').skip(3).step_by(2) {
+            let path = join(section, key);
+            assert!(listed.remove(&path) || sections.contains(&*path), "{path} is not listed");
+        }
+    }
+    let other =
+        listed.iter().filter(|path| !OPEN_SECTIONS.iter().any(|open| path.starts_with(open)));
+    assert_eq!(other.collect::<Vec<_>>(), [""; 0], "unknown keys");
+}
+
+#[test]
+fn the_documented_defaults_are_the_example_and_the_documented_examples_are_valid() {
+    let docs = include_str!("../../../../docs/operating.md");
+    let blocks = docs.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let blocks: Vec<&str> = blocks.collect();
+    assert_eq!(blocks[0], EXAMPLE, "the first block is the output of belfry config example");
+    let config = toml::from_str::<Config>(blocks[1]).unwrap();
+    assert_eq!(config.base_url.unwrap().to_string(), "https://ring.example");
+}
+
+#[test]
+fn every_setting_has_its_value_and_origin() {
+    let mut config = parse("base_url = 'https://ring.example'\n[http]\nmax_headers = 7");
+    config.origins.insert("http.max_headers".to_owned(), "belfry.toml".to_owned());
+    let text = config.to_toml().unwrap();
+    for line in [
+        "listen = \"127.0.0.1:8080\"                       # default",
+        "# redis is not set",
+        "server_name = \"ring.example\"                    # default, from base_url",
+        "max_headers = 7                                 # belfry.toml",
+        "# [tls] is not set",
+        "mode = \"enforce\"                                # default",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    let text = "database = 'postgres://me:hunter2@db/belfry?sslmode=require'\n\
+                redis = 'redis://:hunter2@cache'\n\
+                application_services = [{ id = 'a', as_token = 'hunter2', hs_token = 'hunter2', \
+                sender_localpart = 'b', namespaces.users = [{ regex = '@b_.*' }] }]";
+    let config = parse(text);
+    let shown = config.to_toml().unwrap();
+    assert!(!shown.contains("hunter2"), "{shown}");
+    assert!(
+        shown.contains("database = \"postgres://me:***@db/belfry?sslmode=require\""),
+        "{shown}"
+    );
+    assert!(shown.contains("as_token = \"***\""), "{shown}");
+    assert_eq!(values(&parse(&shown)), values(&config));
+}
+
+#[test]
+fn a_url_in_a_file_is_shown_as_that_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("database");
+    std::fs::write(&path, "postgres://me:hunter2@db/belfry").unwrap();
+    let mut config = Config::default();
+    config.sources.database = Some(UrlSource::file("--database-file", &path));
+    config.read_secret_files(None).unwrap();
+    let shown = config.to_toml().unwrap();
+    assert!(shown.contains(&format!("database_file = {path:?}")), "{shown}");
+    let origin = "# --database-file, contains postgres://me:***@db/belfry\n";
+    assert!(shown.contains(origin) && !shown.contains("hunter2"), "{shown}");
+}
+
+/// A setting with a random value, as TOML.
+fn setting() -> impl Strategy<Value = (&'static str, String)> {
+    const NUMBERS: &[&str] = &[
+        "http.max_connections",
+        "http.max_headers",
+        "store.connections",
+        "rules.max_rules",
+        "retention.max_unused_apps",
+        "limits.ipv6_48_multiple",
+        "passwords.parallel",
+    ];
+    const DURATIONS: &[&str] = &[
+        "http.header_timeout",
+        "http.idle_timeout",
+        "store.timeout",
+        "store.start_timeout",
+        "retention.tokens",
+        "oauth.token_lifetime",
+        "sessions.idle_timeout",
+        "limits.redis_timeout",
+    ];
+    let quoted =
+        |words: &'static [&'static str]| select(words).prop_map(|word| format!("{word:?}"));
+    let number = (select(NUMBERS), 1_u32..).prop_map(|(key, n)| (key, n.to_string())).boxed();
+    let duration = (select(DURATIONS), 1_u64..1 << 34, select(&["ms", "s", "ns"][..]))
+        .prop_map(|(key, n, unit)| (key, format!("\"{n}{unit}\"")))
+        .boxed();
+    let row = (1_u32.., 1_u32..86400, select(&["account", "ip"][..])).prop_map(|(n, seconds, per)| {
+        format!("{{ per = '{per}', match = ['POST /a/:b', '* /c/*'], requests = {n}, window = '{seconds}s' }}")
+    });
+    let mut all = vec![number, duration];
+    for (key, value) in [
+        ("listen", quoted(&["localhost:80", "[::1]:0", "0.0.0.0:1", "a.example:65535"]).boxed()),
+        ("base_url", quoted(&["https://a.example", "http://[::1]:8"]).boxed()),
+        ("registration", quoted(&["open", "closed"]).boxed()),
+        ("instance.title", ".*".prop_map(|text: String| Value::from(text).to_string()).boxed()),
+        ("data", quoted(&["a b", "/var/lib/belfry"]).boxed()),
+        ("redis", quoted(&["redis://a", "rediss://b:1/2"]).boxed()),
+        ("trusted_proxies", select(&["[]", "['10.0.0.0/8', '::1']"][..]).prop_map_into().boxed()),
+        ("trusted_proxy_header", quoted(&["X-Real-IP", "forwarded"]).boxed()),
+        ("operator_addresses", select(&["[]", "['192.0.2.1']"][..]).prop_map_into().boxed()),
+        ("application_services", select(&["['a.yaml', 'b \" c']"][..]).prop_map_into().boxed()),
+        ("metrics_listen", quoted(&["localhost:9"]).boxed()),
+        ("tls", Just("{ certificate = 'a', key = 'b' }".to_owned()).boxed()),
+        ("log.level", quoted(&["error", "trace"]).boxed()),
+        ("log.format", quoted(&["human", "json"]).boxed()),
+        ("oauth.query_tokens", quoted(&["x"]).prop_map(|_| "false".to_owned()).boxed()),
+        ("oauth.resource_servers", Just("['a', 'b']".to_owned()).boxed()),
+        ("security.expires", Just("2027-11-01T00:00:00+02:00".to_owned()).boxed()),
+        ("security.contact", Just("['mailto:a@b.example']".to_owned()).boxed()),
+        ("audit.addresses", quoted(&["truncated", "none"]).boxed()),
+        ("limits.mode", quoted(&["shadow", "off"]).boxed()),
+        (
+            "limits.rows.media",
+            Union::new([row.clone().boxed(), Just("false".to_owned()).boxed()]).boxed(),
+        ),
+        ("limits.rows.other-row", row.boxed()),
+        ("limits.abuse.sign_in_name", Just("{ requests = 3 }".to_owned()).boxed()),
+        ("limits.abuse.client_secret", Just("false".to_owned()).boxed()),
+    ] {
+        all.push(value.prop_map(move |value| (key, value)).boxed());
+    }
+    Union::new(all)
+}
+
+proptest! {
+    #[test]
+    fn the_shown_settings_are_parsed_as_the_same(
+        settings in prop::collection::vec(setting(), 0..20),
+    ) {
+        let settings: BTreeMap<_, _> = settings.into_iter().collect();
+        let text: String = settings.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+        let config = parse(&text);
+        let shown = config.to_toml().unwrap();
+        let again = parse(&shown);
+        prop_assert_eq!(values(&again), values(&config));
+        prop_assert_eq!(again.to_toml().unwrap().lines().count(), shown.lines().count());
+    }
+}

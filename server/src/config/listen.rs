@@ -1,0 +1,168 @@
+//! Addresses to listen on.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use url::Url;
+
+/// An address to listen on: `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListenAddress {
+    /// A host name or an IP address, without brackets.
+    host: String,
+    /// 0 for any free port.
+    pub port: u16,
+}
+
+impl ListenAddress {
+    /// `HOST:PORT` in a URL, with this port.
+    pub(super) fn authority(&self, port: u16) -> String {
+        Self { host: self.host.clone(), port }.to_string()
+    }
+
+    /// The addresses of the host. A name has those that the system resolves it to, without
+    /// duplicates: `localhost` usually has one of IPv4 and one of IPv6.
+    ///
+    /// # Errors
+    /// When the name cannot be resolved.
+    pub async fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
+        let mut addresses: Vec<SocketAddr> = Vec::new();
+        for address in tokio::net::lookup_host((self.host.as_str(), self.port)).await? {
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        Ok(addresses)
+    }
+}
+
+impl From<SocketAddr> for ListenAddress {
+    fn from(address: SocketAddr) -> Self {
+        Self { host: address.ip().to_string(), port: address.port() }
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port } = self;
+        if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
+    }
+}
+
+impl FromStr for ListenAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(address) = text.parse::<SocketAddr>() {
+            return Ok(address.into());
+        }
+        let (host, port) = text.rsplit_once(':').unwrap_or_default();
+        let host = &host.to_ascii_lowercase();
+        let is_name_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        let is_name = host.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && host.chars().all(is_name_char)
+            // Rejects a misspelt address such as `1.2.3`.
+            && Url::parse(&format!("http://{host}")).is_ok_and(|url| url.domain() == Some(host.as_str()));
+        match port.parse() {
+            Ok(port) if is_name => Ok(Self { host: host.clone(), port }),
+            _ => Err(invalid(text)),
+        }
+    }
+}
+
+/// What to write instead.
+fn invalid(text: &str) -> String {
+    let digits = |text: &str| text.parse::<u16>().ok();
+    if let Some(port) = digits(text.strip_prefix(':').unwrap_or(text)) {
+        return format!(
+            "{text:?} has no host: write \"127.0.0.1:{port}\" for this machine only, or \
+             \"0.0.0.0:{port}\" for all networks"
+        );
+    }
+    let host = text.trim_matches(['[', ']']);
+    let suggestion = match host.parse::<IpAddr>() {
+        // Also an IPv6 address with a port and without brackets, such as `::1:8080`.
+        Ok(address) => SocketAddr::new(address, 8080).to_string(),
+        Err(_) => match text.split_once("://").map(|(_, rest)| rest.trim_end_matches('/')) {
+            Some(rest) if rest.parse::<ListenAddress>().is_ok() => rest.to_owned(),
+            _ => SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)).to_string(),
+        },
+    };
+    format!("{text:?} is not an address to listen on: write HOST:PORT, as in \"{suggestion}\"")
+}
+
+impl Serialize for ListenAddress {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ListenAddress {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "must be an address such as \"127.0.0.1:8080\"")]
+        enum Value {
+            Text(String),
+            Port(u16),
+        }
+        let text = match Value::deserialize(deserializer)? {
+            Value::Text(text) => text,
+            Value::Port(port) => port.to_string(),
+        };
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_host_and_a_port() {
+        for text in ["127.0.0.1:8080", "[::1]:80", "localhost:0", "my-host.example:65535"] {
+            assert_eq!(text.parse::<ListenAddress>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn an_error_says_what_to_write() {
+        for (text, advice) in [
+            ("8080", "\"8080\" has no host: write \"127.0.0.1:8080\" for this machine only"),
+            (":8080", "\":8080\" has no host: write \"127.0.0.1:8080\""),
+            (
+                "localhost",
+                "is not an address to listen on: write HOST:PORT, as in \"127.0.0.1:8080\"",
+            ),
+            ("127.0.0.1", "as in \"127.0.0.1:8080\""),
+            ("192.0.2.7", "as in \"192.0.2.7:8080\""),
+            ("::1", "as in \"[::1]:8080\""),
+            ("[::1]", "as in \"[::1]:8080\""),
+            ("http://localhost:80/", "as in \"localhost:80\""),
+            ("localhost:http", "write HOST:PORT"),
+            ("localhost:65536", "write HOST:PORT"),
+            ("1.2.3:80", "write HOST:PORT"),
+            ("a.1:80", "write HOST:PORT"),
+            ("a b:80", "write HOST:PORT"),
+            ("*:80", "write HOST:PORT"),
+            ("", "write HOST:PORT"),
+        ] {
+            let error = text.parse::<ListenAddress>().unwrap_err();
+            assert!(error.contains(advice), "{text}: {error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_ip_address_resolves_to_itself_and_a_name_to_all_its_addresses() {
+        let resolve = async |text: &str| {
+            let address: ListenAddress = text.parse().unwrap();
+            address.resolve().await.unwrap()
+        };
+        assert_eq!(resolve("[::1]:80").await, ["[::1]:80".parse().unwrap()]);
+        let localhost = resolve("localhost:80").await;
+        assert!(localhost.iter().all(|address| address.ip().is_loopback()), "{localhost:?}");
+        assert!(localhost.contains(&"127.0.0.1:80".parse().unwrap()), "{localhost:?}");
+    }
+}
