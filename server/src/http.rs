@@ -11,6 +11,7 @@ mod layer;
 mod matrix;
 mod metrics;
 mod oauth;
+mod openapi;
 pub(crate) mod paths;
 mod push;
 mod respond;

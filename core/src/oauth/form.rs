@@ -35,15 +35,19 @@ pub fn parse(form: &[u8]) -> Result<Pairs, FormError> {
 }
 
 /// Converts a JSON body to pairs. As in a form, each item of a list is a pair whose name ends in
-/// `[]`; `null` is omitted.
+/// `[]`, and an empty list is such a pair without a value, so that it is not taken for an absent
+/// field. `null` is omitted, and in a list it has no value.
 pub fn from_json(json: Value) -> Result<Pairs, FormError> {
     let Value::Object(members) = json else { return Err(FormError::NotAnObject) };
     let mut pairs = Vec::with_capacity(members.len());
     for (name, value) in members {
         if let Value::Array(items) = value {
             let name = name + "[]";
+            if items.is_empty() {
+                pairs.push((name.clone(), String::new()));
+            }
             for item in items {
-                pairs.extend(scalar(item)?.map(|value| (name.clone(), value)));
+                pairs.push((name.clone(), scalar(item)?.unwrap_or_default()));
             }
         } else {
             pairs.extend(scalar(value)?.map(|value| (name, value)));
@@ -136,7 +140,7 @@ pub(super) mod tests {
                 json!({"a": "x", "b": true, "c": 1, "d": null}),
                 Ok(&[("a", "x"), ("b", "true"), ("c", "1")]),
             ),
-            (json!({"a": ["x", "y"], "b": []}), Ok(&[("a[]", "x"), ("a[]", "y")])),
+            (json!({"a": ["x", null], "b": []}), Ok(&[("a[]", "x"), ("a[]", ""), ("b[]", "")])),
             (json!({"a": "x\0"}), Err(FormError::Nul)),
             (json!({"a": {"b": 1}}), Err(FormError::Nested)),
             (json!({"a": [["b"]]}), Err(FormError::Nested)),

@@ -5,8 +5,17 @@ use crate::store::SecretUrl;
 
 /// First segments of other routes, which `name_segments` cannot use. A test of the router checks
 /// that the list is complete; segments that begin with a dot are reserved as well.
-pub(crate) const RESERVED_SEGMENTS: [&str; 8] =
-    ["api", "oauth", "gateway", "healthz", "readyz", "metrics", "nodeinfo", "static"];
+pub(crate) const RESERVED_SEGMENTS: [&str; 9] = [
+    "api",
+    "oauth",
+    "gateway",
+    "healthz",
+    "readyz",
+    "metrics",
+    "nodeinfo",
+    "openapi.json",
+    "static",
+];
 
 impl Config {
     /// Rejects a configuration that cannot be served.

@@ -1,4 +1,5 @@
-//! Paths that are also used outside the router: in pages, redirects and the OAuth metadata.
+//! Paths that are also used outside the router: in pages, redirects, the OAuth metadata and the
+//! OpenAPI document.
 
 pub(crate) const APPS: &str = "/api/v1/apps";
 pub(crate) const ADMIN_ACCOUNTS_V1: &str = "/api/v1/admin/accounts";
@@ -23,3 +24,6 @@ pub(crate) const HEALTHZ: &str = "/healthz";
 pub(crate) const READYZ: &str = "/readyz";
 pub(crate) const STATIC: &str = "/static";
 pub(crate) const GATEWAY_CHECK: &str = "/gateway/check";
+
+/// The version prefixes of the Matrix client API. They are equivalent.
+pub(crate) const CLIENT_APIS: [&str; 3] = ["api/v1", "r0", "v3"];

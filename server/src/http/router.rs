@@ -20,7 +20,7 @@ use super::layer::cors::Cors;
 use super::matrix::{self, login, register};
 use super::oauth::{authorize, introspect, metadata, out_of_band, revoke, token, userinfo};
 use super::push::{evaluate, explain, path, read, write};
-use super::{assets, gateway, health, metrics, paths, well_known};
+use super::{assets, gateway, health, metrics, openapi, paths, well_known};
 use crate::app::AppState;
 
 /// The area of all other paths: the API's error format, and no further policy.
@@ -68,9 +68,6 @@ pub(crate) const MATRIX: Area = Area {
     ..DEFAULT_AREA
 };
 
-/// The version prefixes of the Matrix client API. They are equivalent.
-const CLIENT_APIS: [&str; 3] = ["api/v1", "r0", "v3"];
-
 /// The routes of the public address.
 pub(crate) fn routes(state: &Arc<AppState>) -> Routes {
     Routes::join(areas(state), DEFAULT_AREA, state)
@@ -99,6 +96,7 @@ fn areas(state: &AppState) -> Vec<AreaRouter> {
         .route(&format!("{}/{{*request}}", paths::GATEWAY_CHECK), any(gateway::check));
     let plain = AreaRouter::new(DEFAULT_AREA).route(paths::NODEINFO, instance::nodeinfo(state));
     let well_known = AreaRouter::new(WELL_KNOWN)
+        .route("/openapi.json", openapi::openapi())
         .route("/.well-known/oauth-authorization-server", metadata::metadata(state))
         .route("/.well-known/nodeinfo", instance::nodeinfo_links(state))
         .route(paths::SECURITY_TXT, well_known::security_txt(state))
@@ -184,16 +182,16 @@ fn oauth_areas() -> [AreaRouter; 3] {
 
 fn matrix_area(segment: &str) -> AreaRouter {
     let mut area = AreaRouter::new(MATRIX);
-    for api in CLIENT_APIS {
+    for api in paths::CLIENT_APIS {
         area = area.show_prefix(&format!("/{segment}/client/{api}"), "/{segment}/client/{api}");
     }
     area = area.show_prefix(&format!("/{segment}"), "/{segment}");
-    for api in CLIENT_APIS {
+    for api in paths::CLIENT_APIS {
         area = push_rules(area, &format!("/{segment}/client/{api}/pushrules"));
     }
     // The handler for other methods applies only to the routes above.
     area = area.wrong_method(path::wrong_method);
-    for api in CLIENT_APIS {
+    for api in paths::CLIENT_APIS {
         let at = |path: &str| format!("/{segment}/client/{api}{path}");
         area = area
             .route(&at("/pushrules/explain"), post(explain::explain))

@@ -1,7 +1,7 @@
 //! Unmodified third-party clients against the real binary.
 
 mod oauth2_crate;
-mod python;
+pub(crate) mod python;
 mod ruma;
 
 use tempfile::TempDir;

@@ -19,6 +19,7 @@ mod limits;
 mod matrix;
 mod metrics;
 mod oauth;
+mod openapi;
 mod process;
 mod rules;
 mod store;

@@ -14,7 +14,7 @@ use belfry_core::oauth::scope::Scope;
 use serde_json::{Value, json};
 
 use crate::app::AppState;
-use crate::http::error::{ApiError, CommonError};
+use crate::http::error::ApiError;
 use crate::http::extract::admin::Admin;
 use crate::http::extract::raw_path::RawPath;
 use crate::http::respond::json::Json;
@@ -42,13 +42,13 @@ impl AccountId {
 /// A list that is always empty, for clients that expect it. Nothing can be added to it.
 pub(crate) fn empty_list(scope: Scope) -> MethodRouter<Arc<AppState>> {
     let respond = move |admin: Admin| ready(respond_empty(&admin, scope));
-    get(respond).fallback(async || CommonError::NotFound)
+    get(respond)
 }
 
 /// Statistics that are always empty.
 pub(crate) fn empty_statistics() -> MethodRouter<Arc<AppState>> {
     let respond = |admin: Admin| ready(respond_empty(&admin, Scope::AdminRead));
-    post(respond).fallback(async || CommonError::NotFound)
+    post(respond)
 }
 
 fn respond_empty(admin: &Admin, scope: Scope) -> Result<Json<Value>, ApiError> {

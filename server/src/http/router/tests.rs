@@ -1,6 +1,8 @@
 //! Checks the route table: every route has the area that is listed here, and its responses follow
 //! the policies of that area.
 
+mod openapi;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
@@ -17,7 +19,7 @@ use crate::http::service::HttpService;
 use crate::http::service::tests::test_state;
 
 /// The routes outside the Matrix area. A new route is added here with its area.
-const ROUTES: [(&str, Area); 51] = [
+const ROUTES: [(&str, Area); 52] = [
     ("/healthz", EXEMPT),
     ("/readyz", EXEMPT),
     ("/metrics", EXEMPT),
@@ -27,6 +29,7 @@ const ROUTES: [(&str, Area); 51] = [
     ("/gateway/check/", GATEWAY),
     ("/gateway/check/{*request}", GATEWAY),
     ("/nodeinfo/2.0", DEFAULT_AREA),
+    ("/openapi.json", WELL_KNOWN),
     ("/.well-known/oauth-authorization-server", WELL_KNOWN),
     ("/.well-known/nodeinfo", WELL_KNOWN),
     ("/.well-known/security.txt", WELL_KNOWN),

@@ -139,12 +139,13 @@ async fn what_does_not_exist_is_an_empty_list_or_not_found() {
             assert_eq!(response.expect(StatusCode::OK), json!([]), "{request}{slash}");
         }
     }
+    for request in ["POST /api/v1/admin/domain_blocks", "GET /api/v1/admin/measures"] {
+        assert_eq!(admin.send(request, "").await.status, 405, "{request}");
+    }
     for request in [
-        "POST /api/v1/admin/domain_blocks",
         "GET /api/v1/admin/domain_blocks/1",
         "GET /api/v1/admin/reports/1",
         "POST /api/v1/admin/reports/1/resolve",
-        "GET /api/v1/admin/measures",
         "GET /api/v1/admin/tags/1",
         "GET /api/v1/admin",
         "GET /api/v2/admin/reports",

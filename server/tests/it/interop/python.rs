@@ -1,4 +1,4 @@
-//! Clients from `PyPI`, in a virtual environment under `target/` that is created once.
+//! Clients and validators from `PyPI`, in a virtual environment under `target/` that is created once.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ const REQUIREMENTS: &str = include_str!("requirements.txt");
 
 /// Runs a script that must succeed. Skipped if Python is not available.
 #[track_caller]
-pub(super) fn run(script: &str, arguments: &[&str]) {
+pub(crate) fn run(script: &str, arguments: &[&str]) {
     static PYTHON: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let python = match PYTHON.get_or_init(environment) {
         Ok(python) => python,

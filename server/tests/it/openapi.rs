@@ -1,0 +1,61 @@
+//! The OpenAPI document. A unit test of the router compares it with the routes.
+
+use axum::http::StatusCode;
+use belfry::config::Config;
+use serde_json::json;
+
+use crate::interop::python;
+use crate::support::Service;
+
+const PATH: &str = "/openapi.json";
+
+#[tokio::test]
+async fn the_document_names_the_server_and_the_configured_segments() {
+    let config: Config = toml::from_str("name_segments = ['_ring']").unwrap();
+    let service = Service::with(config).await;
+    let document = service.anonymous().get(PATH).await.expect(StatusCode::OK);
+    assert_eq!(document["openapi"], "3.1.0");
+    assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(document["servers"], json!([{ "url": "https://ring.example" }]));
+    let flow = &document["components"]["securitySchemes"]["oauth2"]["flows"]["authorizationCode"];
+    assert_eq!(flow["tokenUrl"], "https://ring.example/oauth/token");
+    let paths = document["paths"].as_object().unwrap();
+    for api in ["api/v1", "r0", "v3"] {
+        let rule = format!("/_ring/client/{api}/pushrules/{{scope}}/{{kind}}/{{rule_id}}");
+        assert!(paths[&rule]["put"].is_object(), "{rule}");
+    }
+    assert!(!paths.keys().any(|path| path.contains("_matrix")));
+}
+
+#[tokio::test]
+async fn the_document_is_revalidated_by_its_entity_tag_and_readable_by_any_origin() {
+    let service = Service::start().await;
+    let client = service.anonymous();
+    let response = client.get(PATH).await;
+    let etag = response.header("etag");
+    assert!(etag.starts_with('"') && etag.ends_with('"'), "{etag}");
+    assert_eq!(response.header("cache-control"), "max-age=0");
+    assert_eq!(response.header("access-control-allow-origin"), "*");
+    for (tags, status) in [
+        (etag.to_owned(), 304),
+        (format!("W/{etag}"), 304),
+        (format!("\"other\", {etag}"), 304),
+        ("*".to_owned(), 304),
+        ("\"other\"".to_owned(), 200),
+    ] {
+        let again = client.with("if-none-match", &tags).get(PATH).await;
+        assert_eq!((again.status, again.header("etag")), (status, etag), "{tags}");
+        assert_eq!(again.text.is_empty(), status == 304, "{tags}");
+    }
+}
+
+/// The document conforms to OpenAPI, and the recorded responses of `wire/` conform to the document.
+#[tokio::test]
+async fn the_document_is_valid_and_describes_the_recorded_responses() {
+    let service = Service::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("openapi.json");
+    std::fs::write(&file, service.anonymous().get(PATH).await.text).unwrap();
+    let snapshots = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/wire/snapshots");
+    python::run(include_str!("openapi/validate.py"), &[file.to_str().unwrap(), snapshots]);
+}
