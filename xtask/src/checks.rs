@@ -1,5 +1,6 @@
 //! `cargo xtask check`: fast checks of the source that need no build of Belfry.
 
+mod api_reference;
 mod dependencies;
 mod documents;
 mod imports;
@@ -22,6 +23,7 @@ use crate::packages;
 ///   spelling        typos, with the exceptions in typos.toml
 ///   dependencies    unused dependencies, licences, banned crates and other registries
 ///   documents       files and tests that the documents name exist
+///   API reference   docs/api.md is what the OpenAPI document yields; --fix writes it
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Options {
@@ -30,22 +32,29 @@ pub(crate) struct Options {
     /// Do not install missing packages, only list them
     #[arg(long)]
     no_install: bool,
+    /// Write docs/api.md before the checks
+    #[arg(long)]
+    fix: bool,
 }
 
 /// A check prints its findings and returns whether it passed.
 type Check = fn() -> Result<bool, Box<dyn Error>>;
 
-pub(crate) const CHECKS: [(&str, Check); 5] = [
+pub(crate) const CHECKS: [(&str, Check); 6] = [
     ("import cycles", imports::check),
     ("language", language::check),
     ("spelling", spelling::check),
     ("dependencies", dependencies::check),
     ("documents", documents::check),
+    ("API reference", api_reference::check),
 ];
 
 /// Runs the checks; returns whether all of them passed.
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     packages::ensure(packages::FOR_CHECKS, !options.no_install)?;
+    if options.fix {
+        api_reference::fix()?;
+    }
     let filter = options.name.as_deref().unwrap_or("");
     let mut passed = true;
     for (name, check) in CHECKS.iter().filter(|(name, _)| name.contains(filter)) {
