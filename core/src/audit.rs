@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use self::aggregate::{AggregatedEvent, Aggregator, Subject};
+use crate::request::RequestId;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
@@ -137,29 +138,6 @@ impl AddressPolicy {
     }
 }
 
-/// The id of a request: 1 to 64 ASCII letters, digits, `.`, `_` and `-`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestId(String);
-
-impl RequestId {
-    /// Accepts the id of a proxy if it is short and has no characters with a meaning in logs.
-    pub fn parse(text: &[u8]) -> Option<Self> {
-        let is_safe = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
-        let is_valid = (1..=64).contains(&text.len()) && text.iter().all(is_safe);
-        is_valid.then(|| Self(String::from_utf8_lossy(text).into_owned()))
-    }
-
-    /// A new id.
-    pub fn new(random: [u8; 16]) -> Self {
-        Self(format!("{:032x}", u128::from_be_bytes(random)))
-    }
-
-    /// The id as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,21 +160,6 @@ mod tests {
             let actual = policy.apply(address.parse().unwrap());
             assert_eq!(actual.unwrap_or_default(), recorded, "{policy:?} {address}");
         }
-    }
-
-    #[test]
-    fn the_request_id_of_a_proxy_is_short_and_has_safe_characters() {
-        let longest = "x".repeat(64);
-        for id in ["a", "0b1c-2.3_4", "7b8e6f0e-6c1d-4b5e-9d0a-1f2e3d4c5b6a", &longest] {
-            assert_eq!(RequestId::parse(id.as_bytes()).unwrap().as_str(), id);
-        }
-        let too_long = "x".repeat(65);
-        for id in ["", "a b", "a\n", "a\"", "a=b", "ä", "\u{1b}[0m", "{}", &too_long] {
-            assert_eq!(RequestId::parse(id.as_bytes()), None, "{id}");
-        }
-        assert_eq!(RequestId::parse(&[0xff]), None);
-        assert_eq!(RequestId::new([1; 16]).as_str(), "01".repeat(16));
-        assert!(RequestId::parse(RequestId::new([0; 16]).as_str().as_bytes()).is_some());
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod limits;
 pub mod matrix;
 pub mod oauth;
 pub mod percent;
+pub mod request;
 pub mod rules;
 pub mod secret;
 mod wire_enum;

@@ -34,7 +34,7 @@ pub use self::listen::ListenAddress;
 pub use self::overrides::{Overrides, global_flags, misspelt_variables, serve_flags};
 pub use self::registration::{ApplicationService, RegistrationSource};
 pub use self::secret_file::UrlSource;
-pub use self::values::{BaseUrl, LimitMode, LogFormat, LogLevel, RegistrationPolicy};
+pub use self::values::{AccessLog, BaseUrl, LimitMode, LogFormat, LogLevel, RegistrationPolicy};
 use crate::store::{self, Database, SecretUrl};
 
 /// Every setting, under the name it has in `belfry.toml`.
@@ -177,6 +177,8 @@ pub struct Log {
     pub level: LogLevel,
     /// Text or JSON.
     pub format: LogFormat,
+    /// The requests in the access log.
+    pub access: AccessLog,
 }
 
 /// `[http]`

@@ -7,6 +7,7 @@ use std::thread;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::metrics::EvaluationFailures;
+use crate::request_context::RequestContext;
 
 /// The maximum number of requests per thread that are evaluated or wait. In a longer queue, clients
 /// would time out before they are served.
@@ -117,6 +118,7 @@ impl EvaluationSlot {
     ) -> Result<T, EvaluationError> {
         let slot = self.clone();
         let thread = Arc::clone(&slot.0.threads).acquire_owned().await;
+        let work = RequestContext::carry(work);
         let task = tokio::task::spawn_blocking(move || {
             let result = work();
             drop((thread, slot));

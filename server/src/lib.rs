@@ -21,6 +21,7 @@ pub mod metrics;
 pub mod pages;
 pub mod passwords;
 pub mod random;
+mod request_context;
 pub mod rule_index;
 pub mod serve;
 pub mod store;

@@ -1,5 +1,7 @@
 //! Logging to stderr: text on a terminal, otherwise JSON.
 
+mod format;
+
 use std::io::{IsTerminal, stderr};
 use std::panic::PanicHookInfo;
 
@@ -9,7 +11,9 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
+use self::format::{HumanFields, JsonEvents};
 use crate::config::{Log, LogFormat, LogLevel};
+use crate::log_throttle;
 
 /// Starts logging, also of panics, once per process; further calls have no effect.
 pub fn start(log: Log) {
@@ -22,10 +26,12 @@ pub fn start(log: Log) {
     };
     // At lower levels, libraries would log requests and statements with their tokens.
     let library_level = level.min(LevelFilter::WARN);
-    // Audit events are logged at every level.
+    // Audit events and the access log are independent of the level.
+    let always = level.max(LevelFilter::INFO);
     let targets = Targets::new()
         .with_target("belfry", level)
-        .with_target("belfry::audit", level.max(LevelFilter::INFO))
+        .with_target("belfry::audit", always)
+        .with_target("belfry::access", always)
         .with_default(library_level);
     let human = match log.format {
         LogFormat::Auto => stderr().is_terminal(),
@@ -34,14 +40,16 @@ pub fn start(log: Log) {
     };
     let layer = if human {
         fmt::layer()
+            .fmt_fields(HumanFields::default())
             .with_writer(stderr)
             .with_ansi(stderr().is_terminal())
             .with_target(false)
             .boxed()
     } else {
-        fmt::layer().with_writer(stderr).json().flatten_event(true).boxed()
+        let json = fmt::layer().with_writer(stderr).json().flatten_event(true);
+        json.map_event_format(JsonEvents).boxed()
     };
-    let started = tracing_subscriber::registry().with(layer.with_filter(targets)).try_init();
+    let started = tracing_subscriber::registry().with(layer).with(targets).try_init();
     if started.is_ok() {
         std::panic::set_hook(Box::new(log_panic));
     }
@@ -50,6 +58,9 @@ pub fn start(log: Log) {
 /// Logs a panic. Its message is logged only if it is a literal, because formatted text may contain
 /// data of the request.
 fn log_panic(panic: &PanicHookInfo<'_>) {
+    if !log_throttle::PANIC.admits() {
+        return;
+    }
     let panic_message = panic.payload().downcast_ref::<&'static str>().copied();
     let location = panic.location().map(tracing::field::display);
     tracing::error!(panic_message, location, "panic");
@@ -69,7 +80,7 @@ mod tests {
     #[test]
     fn a_panic_is_logged_as_json_without_formatted_text() {
         if std::env::var_os(IN_CHILD).is_some() {
-            start(Log { level: LogLevel::Info, format: LogFormat::Json });
+            start(Log { format: LogFormat::Json, ..Log::default() });
             let secret = "hunter2";
             std::thread::spawn(move || panic!("token {secret}")).join().unwrap_err();
             std::thread::spawn(|| panic!("no data")).join().unwrap_err();

@@ -1,32 +1,112 @@
-//! Limits how often a log line is repeated.
+//! Limits how often a log line is repeated, for lines that every request can cause.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A log line that is written at most once per second, for errors that every request may cause.
+/// The maximum number of lines of one kind in a window. Several, because the causes may differ.
+const MAX_LINES: u32 = 10;
+const WINDOW: Duration = Duration::from_mins(1);
+
+/// A kind of log line that is written at most ten times per minute.
 pub(crate) struct LogThrottle {
-    /// The time of the last line, and the number of lines suppressed since.
-    last: Mutex<Option<(Instant, u64)>>,
+    /// The message of the line.
+    message: &'static str,
+    state: Mutex<State>,
 }
 
+/// The state of the current window.
+struct State {
+    start: Option<Instant>,
+    written: u32,
+    suppressed: u64,
+    /// The number of suppressed lines of earlier windows that has not been logged yet.
+    unreported: u64,
+}
+
+pub(crate) static DATABASE_ERROR: LogThrottle = LogThrottle::new("database error");
+pub(crate) static NOT_READY: LogThrottle = LogThrottle::new("not ready");
+pub(crate) static PANIC: LogThrottle = LogThrottle::new("panic");
+pub(crate) static PAGE_ERROR: LogThrottle = LogThrottle::new("template rendering failed");
+pub(crate) static REHASH_ERROR: LogThrottle = LogThrottle::new("failed to rehash a password");
+pub(crate) static CODE_REJECTED: LogThrottle =
+    LogThrottle::new("rejected the redemption of a code");
+pub(crate) static ACCEPT_ERROR: LogThrottle = LogThrottle::new("accepting a connection failed");
+
+const ALL: [&LogThrottle; 7] = [
+    &DATABASE_ERROR,
+    &NOT_READY,
+    &PANIC,
+    &PAGE_ERROR,
+    &REHASH_ERROR,
+    &CODE_REJECTED,
+    &ACCEPT_ERROR,
+];
+
 impl LogThrottle {
-    pub(crate) const fn new() -> Self {
-        Self { last: Mutex::new(None) }
+    const fn new(message: &'static str) -> Self {
+        let state = State { start: None, written: 0, suppressed: 0, unreported: 0 };
+        Self { message, state: Mutex::new(state) }
     }
 
-    /// The number of lines suppressed before this one; `None` if this one must be suppressed too.
-    pub(crate) fn admit(&self, now: Instant) -> Option<u64> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        match &mut *last {
-            Some((time, suppressed))
-                if now.saturating_duration_since(*time) < Duration::from_secs(1) =>
-            {
-                *suppressed += 1;
-                None
-            }
-            other => Some(other.replace((now, 0)).map_or(0, |(_, suppressed)| suppressed)),
+    /// Whether a line may be written now. If not, it is counted as suppressed.
+    pub(crate) fn admits(&self) -> bool {
+        self.admits_at(Instant::now())
+    }
+
+    fn admits_at(&self, now: Instant) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.has_ended(now) {
+            state.end_window();
+            (state.start, state.written) = (Some(now), 0);
+        }
+        let is_admitted = state.written < MAX_LINES;
+        if is_admitted {
+            state.written += 1;
+        } else {
+            state.suppressed += 1;
+        }
+        is_admitted
+    }
+
+    /// The number of lines suppressed in the windows that have ended, since the last call.
+    fn take_suppressed(&self, now: Instant) -> u64 {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.has_ended(now) {
+            state.end_window();
+        }
+        std::mem::take(&mut state.unreported)
+    }
+
+    /// Ends the current window.
+    fn close(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).end_window();
+    }
+}
+
+impl State {
+    fn has_ended(&self, now: Instant) -> bool {
+        self.start.is_none_or(|start| now.saturating_duration_since(start) >= WINDOW)
+    }
+
+    fn end_window(&mut self) {
+        self.unreported += std::mem::take(&mut self.suppressed);
+    }
+}
+
+/// Logs how many lines were suppressed in the windows that have ended, once for each kind.
+pub(crate) fn report_suppressed() {
+    for throttle in ALL {
+        let suppressed = throttle.take_suppressed(Instant::now());
+        if suppressed > 0 {
+            tracing::warn!(suppressed, line = throttle.message, "repeated log lines suppressed");
         }
     }
+}
+
+/// Logs how many lines were suppressed, before the process ends.
+pub(crate) fn report_all_suppressed() {
+    ALL.iter().for_each(|throttle| throttle.close());
+    report_suppressed();
 }
 
 #[cfg(test)]
@@ -34,12 +114,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_written_once_per_second_with_the_number_of_suppressed_ones() {
-        let (throttle, start) = (LogThrottle::new(), Instant::now());
-        let at = |milliseconds| throttle.admit(start + Duration::from_millis(milliseconds));
-        assert_eq!(
-            [0, 1, 999, 1000, 1001, 5000].map(at),
-            [Some(0), None, None, Some(2), None, Some(1)]
-        );
+    fn ten_lines_are_written_per_minute_and_the_others_are_counted() {
+        let (throttle, start) = (LogThrottle::new("test"), Instant::now());
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let written =
+            |seconds, lines: usize| (0..lines).filter(|_| throttle.admits_at(at(seconds))).count();
+        assert_eq!(throttle.take_suppressed(at(0)), 0);
+        assert_eq!(written(0, 4), 4);
+        assert_eq!(written(30, 1000), 6);
+        assert_eq!(throttle.take_suppressed(at(59)), 0, "the window has not ended");
+        // A new window begins before the old one is reported.
+        assert_eq!(written(60, 12), 10);
+        assert_eq!(throttle.take_suppressed(at(61)), 994);
+        assert_eq!(throttle.take_suppressed(at(119)), 0);
+        assert_eq!(throttle.take_suppressed(at(120)), 2);
+        assert_eq!(throttle.take_suppressed(at(500)), 0);
+        assert_eq!(written(500, 11), 10);
+        throttle.close();
+        assert_eq!(throttle.take_suppressed(at(501)), 1);
     }
 }

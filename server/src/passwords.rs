@@ -20,6 +20,7 @@ use self::verification::is_correct;
 pub use self::verification::needs_rehash;
 use crate::metrics::Counter;
 use crate::random;
+use crate::request_context::RequestContext;
 
 /// Length of the wait queue per concurrent hash. Further requests are rejected: in a longer queue
 /// clients would time out before their turn.
@@ -130,6 +131,7 @@ impl Passwords {
         self.hash_count.inc();
         // The permits move into the blocking task: if the client disconnects, they are released
         // only when the hash is done.
+        let work = RequestContext::carry(work);
         let task = tokio::task::spawn_blocking(move || {
             let result = work();
             drop((permit, queued));

@@ -22,6 +22,7 @@ pub use self::listeners::Listeners;
 use self::slots::{Slots, TooManyConnections};
 use crate::config;
 use crate::http::{HttpService, Peer};
+use crate::log_throttle;
 use crate::tls::Tls;
 
 /// Serves until `stop` completes, then waits for requests in flight, at most for the shutdown
@@ -81,7 +82,8 @@ pub async fn serve(
     stopping.send_replace(());
     // Each connection holds a receiver until it has ended.
     if timeout(http.shutdown_timeout, stopping.closed()).await.is_err() {
-        tracing::warn!(after = ?http.shutdown_timeout, "shutdown timeout, aborting in-flight requests");
+        let timeout_ms = u64::try_from(http.shutdown_timeout.as_millis()).unwrap_or(u64::MAX);
+        tracing::warn!(timeout_ms, "shutdown timeout, aborting in-flight requests");
     }
 }
 
@@ -108,7 +110,9 @@ fn builder(http: config::Http) -> auto::Builder<TokioExecutor> {
 async fn handle_accept_error(error: &io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if !matches!(error.kind(), ConnectionRefused | ConnectionAborted | ConnectionReset) {
-        tracing::error!(%error, "accepting a connection failed");
+        if log_throttle::ACCEPT_ERROR.admits() {
+            tracing::error!(%error, "accepting a connection failed");
+        }
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }

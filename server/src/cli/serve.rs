@@ -15,6 +15,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, ListenAddress, Overrides};
 use crate::http::HttpService;
 use crate::log;
+use crate::log_throttle;
 use crate::serve::{Listeners, raise_file_limit, serve};
 use crate::store::Store;
 use crate::tls::Tls;
@@ -83,6 +84,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     serve(listener, tls, HttpService::new(Arc::clone(&state)), stop.cancelled_owned()).await;
 
     flush_audit(&state).await;
+    log_throttle::report_all_suppressed();
     Ok(())
 }
 
@@ -122,6 +124,7 @@ async fn flush_audit_counters(state: Arc<AppState>) {
     loop {
         tokio::time::sleep(AUDIT_INTERVAL).await;
         flush_audit(&state).await;
+        log_throttle::report_suppressed();
     }
 }
 

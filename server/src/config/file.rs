@@ -198,7 +198,7 @@ mod tests {
             ),
             (
                 "[log]\nzzz = 1",
-                "unknown key `zzz`; known keys: level, format (belfry.toml, line 2)",
+                "unknown key `zzz`; known keys: level, format, access (belfry.toml, line 2)",
             ),
             (
                 "[limits]\nmode = 'maybe'",

@@ -39,7 +39,7 @@ static GLOBAL: [Setting; 4] = [
 ];
 
 /// Accepted by `belfry serve`.
-static SERVE: [Setting; 10] = [
+static SERVE: [Setting; 11] = [
     setting("listen", "ADDR", "Address to listen on [default: 127.0.0.1:8080]", |config, text| {
         parse(text).map(|address| config.listen = address)
     }),
@@ -85,6 +85,12 @@ static SERVE: [Setting; 10] = [
         "Log format: human, json, or auto (human on a terminal) [default: auto]",
         |config, text| parse_word(text).map(|format| config.log.format = format),
     ),
+    setting(
+        "log-access",
+        "REQUESTS",
+        "Access log: off, errors (status 400 and above) or all requests [default: off]",
+        |config, text| parse_word(text).map(|access| config.log.access = access),
+    ),
 ];
 
 const fn setting(
@@ -105,7 +111,7 @@ impl Setting {
     fn key(&self) -> String {
         match self.flag {
             "limits" => "limits.mode".to_owned(),
-            "tls-certificate" | "tls-key" | "log-level" | "log-format" => {
+            "tls-certificate" | "tls-key" | "log-level" | "log-format" | "log-access" => {
                 self.flag.replace('-', ".")
             }
             flag => flag.replace('-', "_"),

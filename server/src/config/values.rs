@@ -56,6 +56,19 @@ pub enum LogFormat {
     Json,
 }
 
+/// The requests in the access log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AccessLog {
+    /// None.
+    #[default]
+    Off,
+    /// Those whose response has a status of 400 or above.
+    Errors,
+    /// All.
+    All,
+}
+
 /// The public URL of the service, without a trailing slash.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]

@@ -7,7 +7,7 @@ mod matrix;
 mod oauth;
 mod page;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -24,7 +24,7 @@ pub(crate) use self::page::{PageError, sign_in_status};
 use crate::config::LimitMode;
 use crate::evaluation_pool::EvaluationError;
 use crate::http::respond::json::JsonBytes;
-use crate::log_throttle::LogThrottle;
+use crate::log_throttle;
 use crate::passwords::HashQueueFull;
 use crate::store::StoreError;
 use crate::unread_responses::TooManyUnread;
@@ -111,17 +111,14 @@ impl IntoResponse for CommonError {
     }
 }
 
-/// Limits the log lines about store errors, because every request fails during an outage.
-static STORE_ERRORS: LogThrottle = LogThrottle::new();
-
 /// The response says whether to try again. The cause is only logged.
 impl From<StoreError> for CommonError {
     fn from(error: StoreError) -> Self {
         if matches!(error, StoreError::Nul) {
             return Self::Malformed("NUL characters are not allowed".to_owned());
         }
-        if let Some(suppressed) = STORE_ERRORS.admit(Instant::now()) {
-            tracing::error!(%error, suppressed, "database error");
+        if log_throttle::DATABASE_ERROR.admits() {
+            tracing::error!(%error, "database error");
         }
         match error {
             StoreError::Unavailable(_) => {

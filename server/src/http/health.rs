@@ -18,6 +18,7 @@ use crate::app::AppState;
 use crate::http::extract::client;
 use crate::http::respond::json::Json;
 use crate::limits::EngineStatus;
+use crate::log_throttle;
 use crate::store::StoreError;
 
 /// The timeout of the database in a readiness check.
@@ -72,7 +73,9 @@ async fn check_database(state: &AppState) -> String {
         Ok(Err(error)) => error.to_string(),
         Err(_) => format!("no response within {} s", PING_TIMEOUT.as_secs()),
     };
-    tracing::warn!(database = status, "not ready");
+    if log_throttle::NOT_READY.admits() {
+        tracing::warn!(database = status, "not ready");
+    }
     status
 }
 

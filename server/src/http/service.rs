@@ -1,19 +1,28 @@
 //! The whole HTTP service: the router and the state behind it, and the record of every response.
 
+mod access_log;
+
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
-use axum::http::{Method, Request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use axum::response::Response;
+use belfry_core::request::{RequestId, TraceId};
 
+use self::access_log::AccessLogEntry;
 use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::error::format::ErrorFormat;
 use crate::http::extract::client::Peer;
-use crate::http::layer::area;
+use crate::http::layer::area::{self, Route};
 use crate::http::paths::{HEALTHZ, READYZ};
 use crate::http::router::{Routes, metrics_routes, routes};
+use crate::request_context::{self, RequestContext};
+
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// The router and the state behind it.
 #[derive(Clone)]
@@ -48,13 +57,34 @@ impl HttpService {
         self.serve(peer, request, true).await
     }
 
-    /// Handles a request and records its response.
+    /// Handles a request in its context, and records its response.
     async fn serve(&self, peer: Peer, mut request: Request<Body>, health_only: bool) -> Response {
-        let started = Instant::now();
         request.extensions_mut().insert(peer);
-        let (method, uri) = (method_name(request.method()), request.uri().clone());
-        let route = self.routes.find(uri.path());
-        let response = if health_only && ![HEALTHZ, READYZ].contains(&uri.path()) {
+        let route = self.routes.find(request.uri().path());
+        let id = self.request_id(peer, request.headers());
+        let trace_id = single_header(request.headers(), &TRACEPARENT);
+        let trace_id = trace_id.and_then(TraceId::parse_traceparent);
+        let method = method_name(request.method());
+        let context = RequestContext::new(id, trace_id, method, route.pattern);
+        // Pinned here, because the future is large and would be moved otherwise.
+        let handling = pin!(self.handle(route, method, request, health_only));
+        let mut response = context.scope(handling).await;
+        let id = HeaderValue::from_bytes(id.as_bytes()).expect("ids are plain ASCII");
+        response.headers_mut().insert(X_REQUEST_ID, id);
+        response
+    }
+
+    async fn handle(
+        &self,
+        route: Route,
+        method: &'static str,
+        request: Request<Body>,
+        health_only: bool,
+    ) -> Response {
+        let started = Instant::now();
+        let entry = AccessLogEntry::new(&self.state, &request);
+        let is_health = [HEALTHZ, READYZ].contains(&request.uri().path());
+        let response = if health_only && !is_health {
             let reason = "Too many connections at the moment; try again soon";
             CommonError::Unavailable(reason).to_response(ErrorFormat::Api)
         } else {
@@ -62,12 +92,26 @@ impl HttpService {
         };
         let duration = started.elapsed();
         self.routes.metrics[route.index].record(method, response.status(), duration);
-        // The query is not logged, because it may contain a token.
-        let (route, path, status) = (route.pattern, uri.path(), response.status().as_u16());
-        let duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
-        tracing::debug!(method, route, path, status, duration_us, "request handled");
+        if let Some(entry) = entry {
+            entry.log(self.state.config.log.access, &response, duration);
+        }
         response
     }
+
+    /// The id that a trusted proxy gave the request, or a new one.
+    fn request_id(&self, peer: Peer, headers: &HeaderMap) -> RequestId {
+        single_header(headers, &X_REQUEST_ID)
+            .filter(|_| self.state.limits.active().proxies.contains(peer.0.ip()))
+            .and_then(RequestId::parse)
+            .unwrap_or_else(request_context::new_id)
+    }
+}
+
+/// The value of a header that is present once.
+fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a [u8]> {
+    let mut values = headers.get_all(name).into_iter();
+    let value = values.next()?;
+    values.next().is_none().then_some(value.as_bytes())
 }
 
 /// The name of a method for logs and metrics. Clients can invent methods, so unusual ones have one

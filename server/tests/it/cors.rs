@@ -26,11 +26,17 @@ async fn any_origin_may_send_preflight_and_actual_requests() {
             assert!(preflight.header("access-control-allow-methods").contains(method), "{path}");
         }
         let headers = preflight.header("access-control-allow-headers");
-        assert_eq!(headers, "Authorization, Content-Type", "{path}");
+        assert_eq!(headers, "Authorization, Content-Type, Traceparent, Tracestate", "{path}");
         let response = alice.get(&path).await;
         assert_eq!(response.header("access-control-allow-origin"), "*", "{path}");
         let exposed = response.header("access-control-expose-headers");
-        for name in ["X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit", "Retry-After"] {
+        for name in [
+            "X-RateLimit-Remaining",
+            "X-RateLimit-Reset",
+            "RateLimit",
+            "Retry-After",
+            "X-Request-Id",
+        ] {
             assert!(exposed.contains(name), "{path}: {exposed}");
         }
     }

@@ -21,6 +21,7 @@ mod metrics;
 mod oauth;
 mod openapi;
 mod process;
+mod requests;
 mod rules;
 mod store;
 mod support;

@@ -190,6 +190,7 @@ fn setting() -> impl Strategy<Value = (&'static str, String)> {
         ("tls", Just("{ certificate = 'a', key = 'b' }".to_owned()).boxed()),
         ("log.level", quoted(&["error", "trace"]).boxed()),
         ("log.format", quoted(&["human", "json"]).boxed()),
+        ("log.access", quoted(&["errors", "all"]).boxed()),
         ("oauth.query_tokens", quoted(&["x"]).prop_map(|_| "false".to_owned()).boxed()),
         ("oauth.resource_servers", Just("['a', 'b']".to_owned()).boxed()),
         ("security.expires", Just("2027-11-01T00:00:00+02:00".to_owned()).boxed()),

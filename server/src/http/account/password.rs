@@ -4,6 +4,7 @@ use belfry_core::limits::Network;
 use belfry_core::secret::Secret;
 
 use crate::app::AppState;
+use crate::log_throttle;
 use crate::passwords::{HashQueueFull, needs_rehash};
 use crate::store::{Account, NO_PASSWORD, UpdateOutcome};
 
@@ -47,7 +48,9 @@ async fn rehash(
             Err(_) => Ok(Some(account)),
         },
         Err(error) => {
-            tracing::warn!(%error, "failed to rehash a password");
+            if log_throttle::REHASH_ERROR.admits() {
+                tracing::warn!(%error, "failed to rehash a password");
+            }
             Ok(Some(account))
         }
     }

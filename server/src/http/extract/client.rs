@@ -15,6 +15,7 @@ use crate::app::AppState;
 use crate::application_services::ApplicationService;
 use crate::http::error::CommonError;
 use crate::limits::ActiveLimits;
+use crate::request_context::RequestContext;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -68,9 +69,28 @@ impl Client {
         let now = state.clock.now();
         let active = state.limits.active();
         let address = client_address(&active, peer_address(&parts.extensions), &parts.headers);
-        match Self::resolve_cached(state, now, address, &parts.headers, parts.uri.query()) {
+        let cached = Self::resolve_cached(state, now, address, &parts.headers, parts.uri.query());
+        let client = match cached {
             Ok(client) => client,
             Err(secret) => Self { now, address, credential: look_up_token(state, secret).await },
+        };
+        client.record();
+        client
+    }
+
+    /// The token, if it is valid.
+    pub(crate) fn valid_token(&self) -> Option<&Token> {
+        match &self.credential {
+            Credential::Token(_, token) => token.check(self.now).is_ok().then_some(token),
+            _ => None,
+        }
+    }
+
+    /// Adds the account and the app of a valid token to the log lines of the request.
+    pub(crate) fn record(&self) {
+        if let Some(token) = self.valid_token() {
+            let account = token.account.as_ref().map(|account| account.id);
+            RequestContext::record_token(account, token.app_id);
         }
     }
 

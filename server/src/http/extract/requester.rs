@@ -17,6 +17,7 @@ use crate::app::AppState;
 use crate::application_services::ApplicationService;
 use crate::http::error::MatrixError;
 use crate::http::extract::client::{Client, Credential};
+use crate::request_context::RequestContext;
 
 /// The user that a request acts for. Handlers that extract it reject unauthenticated requests.
 pub(crate) struct Requester {
@@ -126,5 +127,6 @@ async fn resolve_user(
         ..Subject::new(AuditKind::ServiceUse, AuditOutcome::Success)
     };
     state.audit.record(subject, state.clock.now());
+    RequestContext::record_account(account.id);
     Ok(Requester { account: account.id, name: account.name, token: None, scopes: None })
 }

@@ -21,6 +21,7 @@ use crate::http::extract::page_language::wants_json;
 use crate::language::Language;
 use crate::pages::Layout;
 use crate::random;
+use crate::request_context::RequestContext;
 use crate::store::{Account, Session, SignInOutcome};
 
 /// Minimum seconds between two updates of a session's last use.
@@ -146,6 +147,7 @@ impl BrowserSession {
         if outcome == SignInOutcome::SignedIn {
             self.sign_out().await?;
             self.cookie = cookie;
+            RequestContext::record_account(account.id);
             self.signed_in = Some(SignedIn { account, language });
         }
         Ok(outcome)
@@ -178,6 +180,7 @@ async fn load_session(
         let expires_at = session_expiry(session.created_at, now, state.config.sessions);
         state.store.record_session_use(cookie.lookup, now, expires_at).await?;
     }
+    RequestContext::record_account(account.id);
     let language = session.lang.as_deref().and_then(Language::from_tag);
     Ok(Some(SignedIn { account, language }))
 }

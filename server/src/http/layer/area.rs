@@ -17,7 +17,6 @@ use super::rate_limit::{self, RateLimitHeaders};
 use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::error::format::ErrorFormat;
-use crate::http::extract::audit::RequestIdSlot;
 use crate::http::extract::page_language::{page_language, wants_json};
 use crate::http::respond::page;
 
@@ -99,10 +98,6 @@ async fn handle(
         }
         response
     };
-    let request_id = RequestIdSlot::of(state, &request, area.errors == ErrorFormat::Page);
-    if let Some(slot) = &request_id {
-        request.extensions_mut().insert(slot.clone());
-    }
     let mut limits = RateLimitHeaders::default();
     let limited_handler = async {
         if area.limits == LimitClass::Counted {
@@ -126,15 +121,12 @@ async fn handle(
             }
         },
         Ok(Err(error)) => write_error(error),
+        // The hook of `log` has logged the panic.
         Err(_) => {
             state.metrics.http.panics.inc();
-            tracing::error!(?area.errors, "handler panicked");
             write_error(CommonError::Internal)
         }
     };
     limits.write(&mut response);
-    if let Some(slot) = request_id {
-        slot.write(&mut response);
-    }
     response
 }

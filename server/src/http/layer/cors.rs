@@ -9,10 +9,11 @@ use axum::response::{IntoResponse, Response};
 
 const METHODS: HeaderValue =
     HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
-const HEADERS: HeaderValue = HeaderValue::from_static("Authorization, Content-Type");
+const HEADERS: HeaderValue =
+    HeaderValue::from_static("Authorization, Content-Type, Traceparent, Tracestate");
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, \
-     Retry-After, WWW-Authenticate, Link",
+     Retry-After, WWW-Authenticate, Link, X-Request-Id",
 );
 const ANY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
 const ONE_DAY: HeaderValue = HeaderValue::from_static("86400");

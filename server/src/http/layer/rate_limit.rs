@@ -88,15 +88,15 @@ pub(crate) async fn check(
             Client { now, address, credential: client::look_up_token(state, secret).await }
         }
     };
+    client.record();
     let buckets = match &client.credential {
         Credential::ApplicationService(service) if service.rate_limited == Some(false) => {
             Buckets::new()
         }
-        Credential::Token(_, token) if token.check(now).is_ok() => {
+        _ => buckets(client.valid_token().map(|token| {
             let account = token.account.as_ref().map(|account| account.id);
-            buckets(Some(LimitKey::owner(account, token.app_id)))
-        }
-        _ => buckets(None),
+            LimitKey::owner(account, token.app_id)
+        })),
     };
     let decision = state.limits.check(active, CountMode::Check, &buckets, now).await;
     (client, decision)

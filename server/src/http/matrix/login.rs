@@ -15,6 +15,7 @@ use crate::http::extract::body::FullBody;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::respond::json::Json;
 use crate::random;
+use crate::request_context::RequestContext;
 use crate::store::Account;
 use crate::tokens::{FirstPartyApp, TokenIssuer};
 
@@ -40,6 +41,7 @@ pub(crate) async fn login(
         None => MatrixError::WrongPassword,
         Some(account) if account.disabled_at.is_some() => MatrixError::Deactivated,
         Some(account) => {
+            RequestContext::record_account(account.id);
             guard.signed_in(name).await;
             let kinds = [AuditKind::SignIn, AuditKind::TokenIssue];
             let events = kinds.map(|kind| guard.audit.success(kind));

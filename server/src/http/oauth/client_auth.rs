@@ -10,6 +10,7 @@ use belfry_core::secret::SplitToken;
 use crate::app::AppState;
 use crate::http::error::OAuthApiError;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
+use crate::request_context::RequestContext;
 
 /// The `Authorization` header; more than one is an error.
 pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&[u8]>, OAuthError> {
@@ -35,6 +36,7 @@ pub(crate) async fn authenticate(
         is_accepted && app.disabled_at.is_none()
     });
     if let Some(app) = authenticated {
+        RequestContext::record_app(app.app.id);
         return Ok(app.app.clone());
     }
     let kind = AuditKind::ClientAuthentication;

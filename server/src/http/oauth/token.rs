@@ -20,6 +20,7 @@ use crate::http::extract::form::Form;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
 use crate::http::respond::json::Json;
+use crate::log_throttle;
 use crate::store::{Account, RedeemError, StoreError};
 use crate::tokens::{IssuedToken, TokenIssuer};
 
@@ -92,7 +93,9 @@ async fn redeem(
     let stored = state.store.code(code).await?.ok_or(OAuthError::InvalidGrant)?;
     let grant = stored.grant;
     if let Err(error) = grant.check_redemption(attempt, stored.token.is_some(), now) {
-        tracing::info!(app = attempt.app_id, %error, "rejected the redemption of a code");
+        if log_throttle::CODE_REJECTED.admits() {
+            tracing::info!(app = attempt.app_id, %error, "rejected the redemption of a code");
+        }
         if let (GrantError::Replayed, Some(token)) = (error, stored.token) {
             // The first redemption may have been a theft (RFC 6749 section 4.1.2).
             revoke_replayed(state, audit, token).await?;

@@ -10,6 +10,7 @@ use crate::http::error::format::ErrorFormat;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::session::BrowserSession;
 use crate::language::Language;
+use crate::log_throttle;
 use crate::pages::{ErrorPage, Layout};
 
 /// The sources of the directive `form-action`: this server, and the app if a form leads to it.
@@ -48,7 +49,9 @@ fn render(
     app: Option<&RedirectUri>,
 ) -> Result<Response, CommonError> {
     let html = page.render().map_err(|error| {
-        tracing::error!(%error, "template rendering failed");
+        if log_throttle::PAGE_ERROR.admits() {
+            tracing::error!(%error, "template rendering failed");
+        }
         CommonError::Internal
     })?;
     let html = ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], html);

@@ -6,8 +6,9 @@ use belfry::store::{
     SignInOutcome, Store, StoreError, StoredRequest,
 };
 use belfry_core::audit::{
-    AggregatedEvent, AuditEntry, AuditKind, AuditOrigin, AuditOutcome, RequestId, Subject,
+    AggregatedEvent, AuditEntry, AuditKind, AuditOrigin, AuditOutcome, Subject,
 };
+use belfry_core::request::RequestId;
 use jiff::Timestamp;
 
 use super::{

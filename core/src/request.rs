@@ -1,0 +1,189 @@
+//! The ids of a request in logs: its request id, and the trace that it belongs to.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// The maximum length of a request id.
+const MAX_LENGTH: usize = 64;
+
+/// The id of a request: 1 to 64 ASCII letters, digits, `.`, `_` and `-`. It is stored in place,
+/// because every request has one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct RequestId {
+    /// Zero after the end of the id.
+    bytes: [u8; MAX_LENGTH],
+    length: u8,
+}
+
+impl RequestId {
+    /// Accepts the id of a proxy if it is short and has no characters with a meaning in logs.
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let is_safe = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+        let is_valid = (1..=MAX_LENGTH).contains(&text.len()) && text.iter().all(is_safe);
+        is_valid.then(|| Self::from_safe(text))
+    }
+
+    /// A new id of 32 hexadecimal digits.
+    pub fn new(random: [u8; 16]) -> Self {
+        Self::from_safe(&to_hex(random))
+    }
+
+    fn from_safe(text: &[u8]) -> Self {
+        let mut bytes = [0; MAX_LENGTH];
+        bytes[..text.len()].copy_from_slice(text);
+        Self { bytes, length: u8::try_from(text.len()).expect("ids are short") }
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        str::from_utf8(self.as_bytes()).expect("ids are ASCII")
+    }
+
+    /// The id as ASCII characters.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.length.into()]
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+impl Serialize for RequestId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// The id of a trace, which the requests of several services can share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TraceId([u8; 16]);
+
+impl TraceId {
+    /// The trace of a `traceparent` header (W3C Trace Context). `None` if the header is invalid.
+    pub fn parse_traceparent(header: &[u8]) -> Option<Self> {
+        // Version 0 has four fields. Later ones may add fields at the end.
+        let (fields, further) = header.split_at_checked(55)?;
+        let (version, fields) = fields.split_at(2);
+        let (trace, fields) = fields.strip_prefix(b"-")?.split_at(32);
+        let (parent, flags) = fields.strip_prefix(b"-")?.split_at(16);
+        let [version] = from_hex(version)?;
+        let trace: [u8; 16] = from_hex(trace)?;
+        let parent: [u8; 8] = from_hex(parent)?;
+        let [_flags] = from_hex(flags.strip_prefix(b"-")?)?;
+        let is_version_valid = match version {
+            0 => further.is_empty(),
+            0xff => false,
+            _ => further.is_empty() || further.starts_with(b"-"),
+        };
+        let is_valid = is_version_valid && trace != [0; 16] && parent != [0; 8];
+        is_valid.then_some(Self(trace))
+    }
+}
+
+impl fmt::Display for TraceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+impl Serialize for TraceId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+fn to_hex(bytes: [u8; 16]) -> [u8; 32] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut digits = [0; 32];
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
+    }
+    digits
+}
+
+/// The value of this many pairs of lower-case hexadecimal digits.
+fn from_hex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
+    let value = |digit: u8| match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    };
+    let mut bytes = [0; N];
+    if digits.len() != 2 * N {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = value(pair[0])? << 4 | value(pair[1])?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_request_id_of_a_proxy_is_short_and_has_safe_characters() {
+        let longest = "x".repeat(64);
+        for id in ["a", "0b1c-2.3_4", "7b8e6f0e-6c1d-4b5e-9d0a-1f2e3d4c5b6a", &longest] {
+            assert_eq!(RequestId::parse(id.as_bytes()).unwrap().as_str(), id);
+        }
+        let too_long = "x".repeat(65);
+        for id in ["", "a b", "a\n", "a\"", "a=b", "ä", "\u{1b}[0m", "{}", &too_long] {
+            assert_eq!(RequestId::parse(id.as_bytes()), None, "{id}");
+        }
+        assert_eq!(RequestId::parse(&[0xff]), None);
+        assert_eq!(RequestId::new([1; 16]).as_str(), "01".repeat(16));
+        assert_eq!(RequestId::new([0xaf; 16]).as_str(), "af".repeat(16));
+        let generated = RequestId::new([0; 16]);
+        assert_eq!(RequestId::parse(generated.as_bytes()), Some(generated));
+    }
+
+    #[test]
+    fn a_valid_traceparent_has_a_trace_id_and_any_other_header_has_none() {
+        let id = "4bf92f3577b34da6a3ce929d0e0e4736";
+        for (header, expected) in [
+            // The examples of the specification.
+            ("00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01", Some(id)),
+            ("00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-00", Some(id)),
+            // Unknown flags are ignored.
+            ("00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-ff", Some(id)),
+            // A later version may have further fields.
+            ("cc-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01", Some(id)),
+            ("cc-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01-what", Some(id)),
+            ("cc-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01what", None),
+            ("00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01-what", None),
+            ("ff-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01", None),
+            ("0g-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01", None),
+            ("00-00000000000000000000000000000000-b7ad6b7169203331-01", None),
+            ("00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01", None),
+            ("00-4BF92F3577B34DA6A3CE929D0E0E4736-b7ad6b7169203331-01", None),
+            ("00-4bf92f3577b34da6a3ce929d0e0e4736-B7AD6B7169203331-01", None),
+            ("00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-0", None),
+            ("00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-0x", None),
+            ("00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-", None),
+            ("00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331", None),
+            ("00-4bf92f3577b34da6a3ce929d0e0e473-b7ad6b71692033310-01", None),
+            ("00_4bf92f3577b34da6a3ce929d0e0e4736_b7ad6b7169203331_01", None),
+            ("00-4bf92f3577b34da6a3ce929d0e0e47\"6-b7ad6b7169203331-01", None),
+            (" 00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01", None),
+            ("00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01 ", None),
+            ("", None),
+        ] {
+            let trace = TraceId::parse_traceparent(header.as_bytes());
+            assert_eq!(trace.map(|id| id.to_string()).as_deref(), expected, "{header}");
+        }
+        assert_eq!(TraceId::parse_traceparent(&[0xff; 55]), None);
+    }
+}

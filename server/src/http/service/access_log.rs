@@ -1,0 +1,88 @@
+//! The access log: one line per request, under the target `belfry::access`.
+
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody};
+use axum::http::{HeaderValue, Request, Uri, header};
+use axum::response::Response;
+
+use crate::app::AppState;
+use crate::config::AccessLog;
+use crate::http::extract::client::{client_address, peer_address};
+
+/// The maximum lengths of texts that clients choose.
+const MAX_PATH: usize = 500;
+const MAX_USER_AGENT: usize = 200;
+
+/// A request that may be logged when its response is known.
+pub(super) struct AccessLogEntry {
+    uri: Uri,
+    /// The address of the client, as far as `audit.addresses` allows.
+    address: Option<String>,
+    user_agent: Option<HeaderValue>,
+}
+
+impl AccessLogEntry {
+    /// The entry of a request; `None` if the access log is off. At the level `debug` all requests
+    /// are logged.
+    pub(super) fn new(state: &AppState, request: &Request<Body>) -> Option<Self> {
+        if state.config.log.access == AccessLog::Off && !is_debug() {
+            return None;
+        }
+        let peer = peer_address(request.extensions());
+        let address = client_address(&state.limits.active(), peer, request.headers());
+        Some(Self {
+            uri: request.uri().clone(),
+            address: state.audit.address(address),
+            user_agent: request.headers().get(header::USER_AGENT).cloned(),
+        })
+    }
+
+    /// Logs the request, if the setting includes it. The line also has the fields of the request's
+    /// context.
+    pub(super) fn log(self, setting: AccessLog, response: &Response, duration: Duration) {
+        let status = response.status();
+        let is_error = status.is_client_error() || status.is_server_error();
+        let is_included = match setting {
+            AccessLog::Off => false,
+            AccessLog::Errors => is_error,
+            AccessLog::All => true,
+        };
+        if !is_included && !is_debug() {
+            return;
+        }
+        let user_agent = self.user_agent.as_ref().and_then(|value| value.to_str().ok());
+        tracing::info!(
+            target: "belfry::access",
+            // Without the query, which may contain a token.
+            path = shorten(self.uri.path(), MAX_PATH),
+            status = status.as_u16(),
+            duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX),
+            bytes = response.body().size_hint().exact(),
+            address = self.address,
+            user_agent = user_agent.map(|name| shorten(name, MAX_USER_AGENT)),
+            "request"
+        );
+    }
+}
+
+fn is_debug() -> bool {
+    tracing::enabled!(target: "belfry::access", tracing::Level::DEBUG)
+}
+
+/// The beginning of a text, with at most this many bytes.
+fn shorten(text: &str, max_bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(max_bytes)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_shortened_between_characters() {
+        for (text, shortened) in [("", ""), ("abc", "abc"), ("abcd", "abc"), ("abäc", "ab")] {
+            assert_eq!(shorten(text, 3), shortened);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Request ids, the access log, traces, and the request in the log lines that it causes.
+
+mod access_log;
+mod repeated_lines;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use belfry_core::limits::forwarded::TrustedProxies;
+use serde_json::Value;
+
+use crate::support::process::{add_account, run_successfully};
+use crate::support::service::config;
+use crate::support::{Browser, Process, Service};
+
+const RULES: &str = "/_matrix/client/v3/pushrules/";
+
+/// The lines of a log in JSON.
+fn json_lines(log: &str) -> Vec<Value> {
+    log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Issues a token of a user with all scopes of push rules.
+fn issue_token(folder: &Path, name: &str) -> String {
+    let token = run_successfully(folder, &["token", "issue", name, "--scopes", "read write push"]);
+    token.trim().to_owned()
+}
+
+fn is_generated(id: &str) -> bool {
+    id.len() == 32 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+#[tokio::test]
+async fn every_response_has_a_request_id_of_its_own() {
+    let service = Service::with(config(|config| {
+        let limit = "[rows]\nip = { requests = 12 }";
+        config.limits = toml::from_str(limit).unwrap();
+    }))
+    .await;
+    let client = service.anonymous();
+    let mut ids = BTreeSet::new();
+    let mut statuses = BTreeSet::new();
+    for target in [
+        "GET /healthz",
+        "GET /readyz",
+        "GET /metrics",
+        "GET /nothing",
+        "HEAD /api/v1/instance",
+        "OPTIONS /api/v1/apps",
+        "DELETE /api/v1/apps",
+        "GET /_matrix/client/versions",
+        "GET /_matrix/client/v3/pushrules/",
+        "PUT /_matrix/client/v3/pushrules/global/room/a",
+        "POST /oauth/token",
+        "GET /oauth/account",
+        "GET /oauth/authorize",
+        "GET /gateway/check",
+        "GET /api/v1/instance",
+        "GET /api/v1/instance",
+        "GET /api/v1/instance",
+        "GET /oauth/sign_in",
+        "GET /gateway/check",
+    ] {
+        let response = client.send(target, "").await;
+        let id = response.header("x-request-id").to_owned();
+        assert!(is_generated(&id), "{target}: {id}");
+        assert!(ids.insert(id), "{target}");
+        statuses.insert(response.status);
+    }
+    for status in [200, 204, 303, 400, 401, 404, 405, 429] {
+        assert!(statuses.contains(&status), "{status} is tested: {statuses:?}");
+    }
+}
+
+#[tokio::test]
+async fn only_a_trusted_proxy_gives_a_request_its_id() {
+    let service = Service::with(config(|config| {
+        config.trusted_proxies = TrustedProxies(vec!["192.0.2.1".parse().unwrap()]);
+    }))
+    .await;
+    let proxy = service.anonymous();
+    for path in ["/healthz", "/api/v1/instance", "/nothing", RULES] {
+        let longest = "x".repeat(64);
+        for id in ["proxy-1.2_3", "7b8e6f0e-6c1d-4b5e-9d0a-1f2e3d4c5b6a", &longest] {
+            let response = proxy.with("x-request-id", id).get(path).await;
+            assert_eq!(response.header("x-request-id"), id, "{path}");
+        }
+        let too_long = "x".repeat(65);
+        for id in ["", "a b", "a\"b", "a=b", "{}", "a,b", "a;b", "<a>", &too_long] {
+            let response = proxy.with("x-request-id", id).get(path).await;
+            assert!(is_generated(response.header("x-request-id")), "{path}: {response:?}");
+        }
+        let twice = proxy.with("x-request-id", "one").with("x-request-id", "two");
+        assert!(is_generated(twice.get(path).await.header("x-request-id")), "{path}");
+        let stranger = proxy.at([198, 51, 100, 1]).with("x-request-id", "from-a-stranger");
+        assert!(is_generated(stranger.get(path).await.header("x-request-id")), "{path}");
+    }
+}
+
+/// Also an error of the store, which is logged far from the place that knows the request.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_line_shows_the_request_and_who_sent_it() {
+    let folder = tempfile::tempdir().unwrap();
+    add_account(folder.path(), "alice");
+    let server = Process::start(folder.path(), &["--log-level", "error"]);
+    let token = issue_token(folder.path(), "alice");
+    let database = rusqlite::Connection::open(folder.path().join("data/belfry.db")).unwrap();
+    database.execute_batch("alter table rulesets rename to hidden").unwrap();
+    let trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let request = reqwest::Client::new()
+        .get(format!("{}{RULES}?a=b", server.url))
+        .bearer_auth(&token)
+        .header("x-request-id", "from-a-stranger")
+        .header("traceparent", format!("00-{trace_id}-b7ad6b7169203331-01"));
+    let response = request.send().await.unwrap();
+    assert_eq!(response.status(), 500);
+    let id = response.headers()["x-request-id"].to_str().unwrap();
+    assert!(is_generated(id), "{id}");
+
+    let log = server.log();
+    let [line] = &*json_lines(&log) else { panic!("{log}") };
+    assert_eq!((&line["level"], &line["message"]), (&"ERROR".into(), &"database error".into()));
+    let request = &line["request"];
+    for (field, expected) in [
+        ("id", id),
+        ("trace_id", trace_id),
+        ("method", "GET"),
+        ("route", "/{segment}/client/{api}/pushrules/"),
+    ] {
+        assert_eq!(request[field], expected, "{line}");
+    }
+    assert!(request["account"].is_i64() && request["app"].is_i64(), "{line}");
+    assert!(!log.contains(&token), "{log}");
+}
+
+/// The log of an audit event has the id twice: as the id in the event, and as that of the request.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_audit_event_and_its_log_line_have_the_id_of_the_response() {
+    let folder = tempfile::tempdir().unwrap();
+    let password = add_account(folder.path(), "alice");
+    let server = Process::start(folder.path(), &["--log-level", "error"]);
+    let mut browser = Browser::over_http(&server.url);
+    let page = browser.get("/oauth/sign_in").await;
+    let fields = [("username", "alice"), ("password", &*password)];
+    let signed_in = browser.submit(&page, "/oauth/sign_in", &fields).await;
+    assert_eq!(signed_in.status, 303);
+    let id = signed_in.header("x-request-id");
+
+    let log = server.log();
+    let [line] = &*json_lines(&log) else { panic!("{log}") };
+    assert_eq!(line["kind"], "sign_in");
+    assert_eq!((&line["request_id"], &line["request"]["id"]), (&id.into(), &id.into()), "{line}");
+    assert_eq!(line["request"]["route"], "/oauth/sign_in");
+    let events = run_successfully(folder.path(), &["audit", "--json"]);
+    let event = json_lines(&events).into_iter().find(|event| event["kind"] == "sign_in").unwrap();
+    assert_eq!(event["request_id"], id, "{event}");
+}
+
+#[tokio::test]
+async fn a_line_of_text_shows_the_request_after_its_fields() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--log-format", "human", "--log-access", "all", "--log-level", "error"];
+    let server = Process::start(folder.path(), &arguments);
+    let response = reqwest::get(format!("{}/healthz", server.url)).await.unwrap();
+    let id = response.headers()["x-request-id"].to_str().unwrap();
+    let log = server.log();
+    let shown = format!("request.id={id} request.method=GET request.route=/healthz\n");
+    assert!(log.contains(" INFO request path=\"/healthz\" status=200 duration_us="), "{log}");
+    assert!(log.ends_with(&shown), "{log}");
+}

@@ -1,0 +1,184 @@
+//! The access log.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{RULES, is_generated, issue_token, json_lines};
+use crate::support::Process;
+use crate::support::process::{add_account, run_successfully};
+
+/// Starts a server with these settings in its file.
+fn start(folder: &Path, settings: &str) -> Process {
+    std::fs::write(folder.join("belfry.toml"), settings).unwrap();
+    Process::start(folder, &[])
+}
+
+/// The method, route, path and status of each line.
+fn summaries(log: &str) -> Vec<Value> {
+    let lines = json_lines(log).into_iter();
+    let lines = lines.filter(|line| line["target"] == "belfry::access");
+    lines
+        .map(|line| {
+            let request = &line["request"];
+            json!([request["method"], request["route"], line["path"], line["status"]])
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_describes_a_request_without_its_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    add_account(folder.path(), "alice");
+    let token = issue_token(folder.path(), "alice");
+    let add = ["app", "add", "Tusky", "--redirect-uri", "https://app.example/cb", "--json"];
+    let added = run_successfully(folder.path(), &add);
+    let app: Value = serde_json::from_str(&added).unwrap();
+    let settings = "trusted_proxies = ['127.0.0.1']\n[log]\naccess = 'all'\nlevel = 'error'";
+    let server = start(folder.path(), settings);
+    let client = reqwest::Client::builder().user_agent("Tusky/1.0 \"x\"").build().unwrap();
+    let trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let response = client
+        .get(format!("{}{RULES}?access_token={token}", server.url))
+        .header("x-forwarded-for", "203.0.113.9")
+        .header("x-request-id", "proxy-1")
+        .header("traceparent", format!("00-{trace_id}-b7ad6b7169203331-01"))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(response.status(), 200);
+    let length = response.content_length().unwrap();
+    let grant = [
+        ("grant_type", "client_credentials"),
+        ("client_id", app["client_id"].as_str().unwrap()),
+        ("client_secret", app["client_secret"].as_str().unwrap()),
+    ];
+    let response = client
+        .post(format!("{}/oauth/token", server.url))
+        .form(&grant)
+        .header("traceparent", format!("00-{trace_id}-0000000000000000-01"))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(response.status(), 200);
+    let issued: Value = response.json().await.unwrap();
+
+    let log = server.log();
+    let [rules, issue] = &*json_lines(&log) else { panic!("{log}") };
+    let account = rules["request"]["account"].as_i64().unwrap();
+    let mut actual = rules.clone();
+    for (field, is_valid) in [
+        ("timestamp", rules["timestamp"].is_string()),
+        ("duration_us", rules["duration_us"].is_u64()),
+    ] {
+        assert!(is_valid, "{rules}");
+        actual.as_object_mut().unwrap().remove(field);
+    }
+    let expected = json!({
+        "level": "INFO",
+        "message": "request",
+        "target": "belfry::access",
+        "path": RULES,
+        "status": 200,
+        "bytes": length,
+        "address": "203.0.113.9",
+        "user_agent": "Tusky/1.0 \"x\"",
+        "request": {
+            "id": "proxy-1",
+            "trace_id": trace_id,
+            "method": "GET",
+            "route": "/{segment}/client/{api}/pushrules/",
+            "account": account,
+            "app": rules["request"]["app"].as_i64().unwrap(),
+        },
+    });
+    assert_eq!(actual, expected);
+
+    assert!(is_generated(issue["request"]["id"].as_str().unwrap()), "{issue}");
+    assert_eq!(issue["address"], "127.0.0.1");
+    assert_eq!(issue["request"]["app"].to_string(), *app["id"].as_str().unwrap(), "{issue}");
+    assert_eq!(issue["request"].get("account"), None, "{issue}");
+    assert_eq!(issue["request"].get("trace_id"), None, "the parent id is invalid: {issue}");
+    let secrets = [
+        &token,
+        app["client_secret"].as_str().unwrap(),
+        issued["access_token"].as_str().unwrap(),
+        "access_token",
+    ];
+    for secret in secrets {
+        assert!(!log.contains(secret), "{secret}: {log}");
+    }
+}
+
+#[tokio::test]
+async fn the_setting_selects_all_requests_errors_or_none() {
+    let get = ("GET", "/healthz", 200);
+    let unknown = ("GET", "/nothing", 404);
+    let wrong_method = ("PATCH", "/oauth/token", 405);
+    let invented = ("INVENTED", "/healthz", 405);
+    for (access, expected) in [
+        ("off", &[][..]),
+        ("errors", &[unknown, wrong_method, invented]),
+        ("all", &[get, unknown, wrong_method, invented]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let server = start(folder.path(), &format!("[log]\naccess = '{access}'"));
+        for (method, path, status) in [get, unknown, wrong_method, invented] {
+            let method = method.parse().unwrap();
+            let url = format!("{}{path}?secret", server.url);
+            let response = reqwest::Client::new().request(method, url).send().await.unwrap();
+            assert_eq!(response.status(), status);
+        }
+        let expected: Vec<Value> = expected
+            .iter()
+            .map(|(method, path, status)| {
+                let method = if *method == "INVENTED" { "other" } else { method };
+                let route = if *status == 404 { "unmatched" } else { path };
+                json!([method, route, path, status])
+            })
+            .collect();
+        assert_eq!(summaries(&server.log()), expected, "{access}");
+        assert!(!server.log().contains("secret"), "{}", server.log());
+    }
+}
+
+#[tokio::test]
+async fn all_requests_are_logged_at_the_level_debug() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Process::start(folder.path(), &["--log-level", "debug"]);
+    reqwest::get(format!("{}/healthz", server.url)).await.unwrap();
+    assert_eq!(summaries(&server.log()), [json!(["GET", "/healthz", "/healthz", 200])]);
+}
+
+#[tokio::test]
+async fn addresses_are_recorded_as_in_the_audit_trail() {
+    for (addresses, shown) in
+        [("full", json!("127.0.0.1")), ("truncated", json!("127.0.0.0/24")), ("none", Value::Null)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = format!("[log]\naccess = 'all'\n[audit]\naddresses = '{addresses}'");
+        let server = start(folder.path(), &settings);
+        reqwest::get(format!("{}/healthz", server.url)).await.unwrap();
+        let log = server.log();
+        let line = json_lines(&log).into_iter().find(|line| line["path"] == "/healthz").unwrap();
+        assert_eq!(line["address"], shown, "{log}");
+    }
+}
+
+/// A client cannot fill the disk with long texts, nor break lines.
+#[tokio::test]
+async fn texts_of_clients_are_shortened_and_escaped() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path(), "[log]\naccess = 'all'\nlevel = 'error'");
+    let path = format!("/{}", "x".repeat(5000));
+    let client = reqwest::Client::builder().user_agent("y".repeat(5000)).build().unwrap();
+    client.get(format!("{}{path}", server.url)).send().await.unwrap();
+    let quoted = client.get(format!("{}/a\"%22%0A", server.url));
+    quoted.header("user-agent", "\"\\\t{}").send().await.unwrap();
+    let log = server.log();
+    let [long, quoted] = &*json_lines(&log) else { panic!("{log}") };
+    assert_eq!(long["path"], path[..500]);
+    assert_eq!(long["user_agent"].as_str().unwrap().len(), 200);
+    assert_eq!(quoted["path"], "/a%22%22%0A");
+    assert_eq!(quoted["user_agent"], "\"\\\t{}");
+}

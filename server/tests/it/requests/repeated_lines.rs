@@ -1,0 +1,78 @@
+//! Log lines that every request repeats are bounded.
+
+use serde_json::Value;
+use test_engines::Postgres;
+use tokio::task::JoinSet;
+
+use super::{RULES, issue_token, json_lines};
+use crate::support::Process;
+use crate::support::databases::engine_url;
+use crate::support::process::{add_account, run_successfully};
+
+/// Sends requests until 1,000 have failed with this status, and returns how many did.
+async fn fail_a_thousand_times(server: &Process, token: &str, status: u16) {
+    let client = reqwest::Client::new();
+    let mut tasks = JoinSet::new();
+    for _ in 0..20 {
+        let (client, token) = (client.clone(), token.to_owned());
+        let url = format!("{}{RULES}", server.url);
+        tasks.spawn(async move {
+            let mut failures = 0;
+            while failures < 50 {
+                let response = client.get(&url).bearer_auth(&token).send().await.unwrap();
+                failures += u32::from(response.status() == status);
+            }
+        });
+    }
+    tasks.join_all().await;
+}
+
+/// Asserts that 10 lines with this message were written and the others were counted in one line.
+fn assert_bounded(log: &str, message: &str, at_least: u64) {
+    let lines = json_lines(log);
+    let written = lines.iter().filter(|line| line["message"] == message).count();
+    assert_eq!(written, 10, "{log}");
+    let is_summary = |line: &&Value| {
+        line["message"] == "repeated log lines suppressed" && line["line"] == message
+    };
+    let summaries: Vec<&Value> = lines.iter().filter(is_summary).collect();
+    let [summary] = *summaries else { panic!("{log}") };
+    assert!(summary["suppressed"].as_u64().unwrap() >= at_least, "{log}");
+    assert!(lines.len() < 100, "{} lines: {log}", lines.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_failed_requests_cause_ten_lines_and_one_with_their_number() {
+    let folder = tempfile::tempdir().unwrap();
+    add_account(folder.path(), "alice");
+    let token = issue_token(folder.path(), "alice");
+    let mut server = Process::start(folder.path(), &["--limits", "off"]);
+    let database = rusqlite::Connection::open(folder.path().join("data/belfry.db")).unwrap();
+    database.execute_batch("alter table rulesets rename to hidden").unwrap();
+    fail_a_thousand_times(&server, &token, 500).await;
+    // The number is logged when the minute has passed, and at the latest when the server stops.
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    assert_bounded(&server.log(), "database error", 990);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outage_of_postgres_causes_a_bounded_number_of_lines() {
+    if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
+        return;
+    }
+    let mut postgres = Postgres::start().unwrap();
+    let url = postgres.url();
+    let folder = tempfile::tempdir().unwrap();
+    let database = ["--database", &url];
+    run_successfully(folder.path(), &[&["account", "add", "alice"], &database[..]].concat());
+    let token =
+        run_successfully(folder.path(), &[&["token", "issue", "alice"], &database[..]].concat());
+    let mut server = Process::start(folder.path(), &[&["--limits", "off"], &database[..]].concat());
+    postgres.stop().unwrap();
+    fail_a_thousand_times(&server, token.trim(), 503).await;
+    postgres.restart().unwrap();
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    assert_bounded(&server.log(), "database error", 900);
+}
