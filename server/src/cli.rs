@@ -9,6 +9,7 @@ mod backup;
 mod completions;
 mod config;
 mod explain;
+mod health;
 mod import;
 mod lock;
 mod man;
@@ -29,6 +30,7 @@ use jiff::Timestamp;
 
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, Overrides, global_flags, misspelt_variables, serve_flags};
+use crate::http_client::CertificateCheck;
 use crate::store::{Access, Options, SchemaPolicy, Store};
 use crate::tokens::TokenIssuer;
 
@@ -70,6 +72,8 @@ enum Command {
     Backup(backup::Command),
     /// Restore a backup into an empty database, of SQLite or PostgreSQL
     Restore(restore::Command),
+    /// Check whether a server responds: exit status 0 if it does, otherwise 1 and the reason
+    Health(health::Command),
     /// Inspect the configuration
     #[command(subcommand)]
     Config(config::Command),
@@ -135,6 +139,9 @@ fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
         Some(Command::Config(config::Command::Example)) => return config::print_example(),
         Some(Command::Completions(command)) => return command.run(),
         Some(Command::Man) => return man::run(),
+        Some(Command::Health(health::Command { url: Some(url), ready })) => {
+            return health::check(&url, ready, CertificateCheck::Authorities);
+        }
         _ => {}
     }
     let config = Config::load(&overrides)?;
@@ -175,6 +182,7 @@ fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
             })
         }
         Some(Command::Restore(command)) => command.run(&config),
+        Some(Command::Health(command)) => command.run(&config),
         Some(Command::Config(config::Command::Check)) => config::check(&config),
     }
 }

@@ -3,6 +3,7 @@
 mod bench;
 mod cargo;
 mod checks;
+mod dist;
 mod fuzz;
 mod packages;
 mod table;
@@ -20,6 +21,7 @@ enum Task {
     Test(test::Options),
     Check(checks::Options),
     Bench(bench::Options),
+    Dist(dist::Options),
     Fuzz(fuzz::Options),
     Torture(torture::Options),
 }
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
         Task::Test(options) => test::run(&options),
         Task::Check(options) => checks::run(&options),
         Task::Bench(options) => bench::run(&options),
+        Task::Dist(options) => dist::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Torture(options) => torture::run(&options),
     };

@@ -102,6 +102,30 @@ const PROMETHEUS: Package = Package {
     probe: "command -v promtool",
     purpose: "promtool, which checks metrics and alerts",
 };
+const CURL: Package = Package {
+    apt: "curl",
+    other_names: ["curl", "curl", "curl"],
+    probe: "command -v curl",
+    purpose: "the commands of the documents",
+};
+const SYSTEMD: Package = Package {
+    apt: "systemd",
+    other_names: ["systemd", "systemd", ""],
+    probe: "command -v systemd-analyze && command -v systemd-sysusers",
+    purpose: "checks the unit and installs the Debian package",
+};
+const SKOPEO: Package = Package {
+    apt: "skopeo",
+    other_names: ["skopeo", "skopeo", "skopeo"],
+    probe: "command -v skopeo",
+    purpose: "checks the container image",
+};
+const CERTIFICATES: Package = Package {
+    apt: "ca-certificates",
+    other_names: ["ca-certificates", "ca-certificates", "ca-certificates"],
+    probe: "test -e /etc/ssl/certs/ca-certificates.crt",
+    purpose: "part of the container image",
+};
 const CPP: Package = Package {
     apt: "g++",
     other_names: ["gcc-c++", "gcc", "gcc"],
@@ -124,6 +148,10 @@ pub(crate) const FOR_TESTS: &[Package] = &[
     FISH,
     MANDOC,
     PROMETHEUS,
+    CURL,
+    SYSTEMD,
+    SKOPEO,
+    CERTIFICATES,
 ];
 /// The packages of `cargo xtask check`.
 pub(crate) const FOR_CHECKS: &[Package] = &[PYTHON];

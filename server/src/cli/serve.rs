@@ -17,6 +17,7 @@ use crate::http::HttpService;
 use crate::log;
 use crate::log_throttle;
 use crate::serve::{Listeners, raise_file_limit, serve};
+use crate::service_manager;
 use crate::store::Store;
 use crate::tls::Tls;
 
@@ -80,8 +81,15 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     }
     let mut stdout = std::io::stdout();
     writeln!(stdout, "belfry listening on {bound}").and_then(|()| stdout.flush())?;
+    service_manager::notify_ready(&bound);
+    let service = HttpService::new(Arc::clone(&state));
+    tasks.spawn(service_manager::reset_watchdog(service.clone()));
 
-    serve(listener, tls, HttpService::new(Arc::clone(&state)), stop.cancelled_owned()).await;
+    let stopping = async {
+        stop.cancelled().await;
+        service_manager::notify_stopping();
+    };
+    serve(listener, tls, service, stopping).await;
 
     flush_audit(&state).await;
     log_throttle::report_all_suppressed();
@@ -147,6 +155,7 @@ async fn sweep_limits(state: Arc<AppState>) {
 /// Reloads the rate limits and trusted proxies at every SIGHUP.
 async fn reload_limits(state: Arc<AppState>, overrides: Overrides, mut hangup: Signal) {
     while hangup.recv().await.is_some() {
+        service_manager::notify_reloading();
         match Config::load(&overrides) {
             Err(error) => {
                 tracing::error!(%error, "SIGHUP: invalid configuration, rate limits not changed");
@@ -161,5 +170,6 @@ async fn reload_limits(state: Arc<AppState>, overrides: Overrides, mut hangup: S
                 }
             }
         }
+        service_manager::notify_reloaded();
     }
 }

@@ -5,6 +5,7 @@ mod apps;
 mod audit;
 mod beside_server;
 mod files;
+mod health;
 mod import;
 mod lists;
 mod missing;

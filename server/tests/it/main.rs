@@ -6,6 +6,7 @@
 mod admin;
 mod audit;
 mod backup;
+mod behind_proxy;
 mod browser;
 mod commands;
 mod connections;
@@ -20,6 +21,7 @@ mod matrix;
 mod metrics;
 mod oauth;
 mod openapi;
+mod packages;
 mod process;
 mod requests;
 mod rules;

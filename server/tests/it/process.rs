@@ -2,6 +2,7 @@
 
 mod copies;
 mod full_disk;
+mod notify;
 mod outage;
 mod paths;
 mod stopping;

@@ -45,8 +45,17 @@ fn code_spans(line: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the paths below the packages and `docs` that the text names.
 fn source_paths(text: &str) -> impl Iterator<Item = &str> {
-    let roots =
-        ["bench/", "core/", "docs/", "fuzz/", "server/", "test-engines/", "torture/", "xtask/"];
+    let roots = [
+        "bench/",
+        "core/",
+        "docs/",
+        "fuzz/",
+        "packaging/",
+        "server/",
+        "test-engines/",
+        "torture/",
+        "xtask/",
+    ];
     text.lines()
         .flat_map(code_spans)
         .filter(move |span| roots.iter().any(|root| span.starts_with(root)))
@@ -71,7 +80,7 @@ fn named_tests(text: &str) -> impl Iterator<Item = &str> {
 /// Returns the names of all functions in test code.
 fn test_functions() -> io::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
-    for dir in ["core", "fuzz", "server", "test-engines", "torture", "xtask"] {
+    for dir in ["core", "fuzz", "packaging", "server", "test-engines", "torture", "xtask"] {
         for file in rust_files_in(&cargo::root().join(dir))? {
             let text = fs::read_to_string(&file)?;
             let path = file.display().to_string();

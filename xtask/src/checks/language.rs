@@ -15,6 +15,7 @@ const CHECKED: &[&str] = &[
     "core",
     "docs",
     "fuzz/src",
+    "packaging",
     "server/migrations",
     "server/src",
     "server/tests",

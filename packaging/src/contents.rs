@@ -1,0 +1,116 @@
+//! What the packages have in common: the binary, documents, completions and the manual page.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::dependencies::Dependencies;
+use crate::tree::Tree;
+use crate::{PackagingError, licences, programs};
+
+/// The contents of the packages.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    /// The version that the binary prints.
+    pub(crate) version: String,
+    /// What Belfry is, in a sentence.
+    pub(crate) summary: String,
+    /// The time of the sources, in seconds since 1970.
+    pub(crate) time: u64,
+    /// The same in the format of RFC 3339.
+    pub(crate) date: String,
+    pub(crate) binary: Vec<u8>,
+    /// `share/`: manual page and completions, as below `/usr`.
+    pub(crate) share: Vec<(&'static str, String)>,
+    /// `README.md`, the documents beside it, and `docs/`.
+    pub(crate) documents: Vec<(String, Vec<u8>)>,
+    /// The licences of Belfry and of everything that is compiled into it.
+    pub(crate) licences: Vec<(&'static str, String)>,
+}
+
+impl Contents {
+    pub(crate) fn collect(
+        root: &Path,
+        binary: &Path,
+        time: u64,
+        dependencies: &Dependencies,
+    ) -> Result<Self, PackagingError> {
+        let belfry = |arguments: &[&str]| programs::output(Command::new(binary).args(arguments));
+        let version = belfry(&["--version"])?;
+        let version = version.trim().strip_prefix("belfry ").ok_or("not a belfry binary")?;
+        let summary = fs::read_to_string(root.join("server/Cargo.toml"))?;
+        let summary = summary.lines().find_map(|line| line.strip_prefix("description = \""));
+        let date = ["-u", "-d", &format!("@{time}"), "+%Y-%m-%dT%H:%M:%SZ"];
+        let read = |name: &str| fs::read_to_string(root.join(name));
+        let mut documents = vec![];
+        for path in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs"] {
+            add_files(root, path, &mut documents)?;
+        }
+        Ok(Self {
+            version: version.to_owned(),
+            summary: summary.unwrap_or_default().trim_end_matches('"').to_owned(),
+            time,
+            date: programs::output(Command::new("date").args(date))?.trim().to_owned(),
+            binary: fs::read(binary)?,
+            share: vec![
+                ("share/man/man1/belfry.1", belfry(&["man"])?),
+                ("share/bash-completion/completions/belfry", belfry(&["completions", "bash"])?),
+                ("share/zsh/vendor-completions/_belfry", belfry(&["completions", "zsh"])?),
+                ("share/fish/vendor_completions.d/belfry.fish", belfry(&["completions", "fish"])?),
+            ],
+            documents,
+            licences: vec![
+                ("LICENSE-MIT", read("LICENSE-MIT")?),
+                ("LICENSE-APACHE", read("LICENSE-APACHE")?),
+                ("THIRD-PARTY-LICENSES.txt", licences::text(dependencies)?),
+            ],
+        })
+    }
+
+    /// Adds documents and licences below a directory.
+    pub(crate) fn add_documents(&self, tree: &mut Tree, directory: &str) {
+        for (path, content) in &self.documents {
+            tree.add_file(&format!("{directory}/{path}"), 0o644, content.as_slice());
+        }
+        self.add_licences(tree, directory);
+    }
+
+    /// Adds the licences below a directory.
+    pub(crate) fn add_licences(&self, tree: &mut Tree, directory: &str) {
+        for (name, text) in &self.licences {
+            tree.add_file(&format!("{directory}/{name}"), 0o644, text.as_str());
+        }
+    }
+}
+
+/// The time of the sources in seconds since 1970: `SOURCE_DATE_EPOCH`, or that of the commit.
+pub fn source_time(root: &Path) -> Result<u64, PackagingError> {
+    let text = match std::env::var("SOURCE_DATE_EPOCH") {
+        Ok(text) => text,
+        Err(_) => {
+            let git = ["log", "-1", "--format=%ct"];
+            programs::output(Command::new("git").args(git).current_dir(root)).map_err(|error| {
+                format!("{error}\nset SOURCE_DATE_EPOCH to build outside a git repository")
+            })?
+        }
+    };
+    text.trim().parse().map_err(|_| format!("{text:?} is not a number of seconds").into())
+}
+
+/// Adds a file, or the files below a directory.
+fn add_files(
+    root: &Path,
+    path: &str,
+    files: &mut Vec<(String, Vec<u8>)>,
+) -> Result<(), PackagingError> {
+    let full = root.join(path);
+    if full.is_file() {
+        files.push((path.to_owned(), fs::read(full)?));
+        return Ok(());
+    }
+    for entry in fs::read_dir(full)? {
+        let name = entry?.file_name().into_string().map_err(|name| format!("{name:?}"))?;
+        add_files(root, &format!("{path}/{name}"), files)?;
+    }
+    Ok(())
+}

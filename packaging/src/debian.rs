@@ -1,0 +1,173 @@
+//! `belfry_VERSION_ARCHITECTURE.deb`: the service with its user, settings and unit.
+
+use std::fmt::Write;
+
+use crate::contents::Contents;
+use crate::libraries::Libraries;
+use crate::platform::Platform;
+use crate::tree::Tree;
+use crate::{PackagingError, programs};
+
+const UNIT: &str = include_str!("../files/belfry.service");
+const USER: &str = include_str!("../files/sysusers.conf");
+const SETTINGS: &str = include_str!("../files/belfry.toml");
+/// `/usr/bin/belfry`, which runs the program as the user and with the settings of the service.
+const COMMAND: &str = include_str!("../files/debian/belfry");
+const SCRIPTS: [(&str, &str); 3] = [
+    ("postinst", include_str!("../files/debian/postinst")),
+    ("prerm", include_str!("../files/debian/prerm")),
+    ("postrm", include_str!("../files/debian/postrm")),
+];
+
+/// The program itself.
+const PROGRAM: &str = "usr/lib/belfry/belfry";
+const DOCUMENTS: &str = "usr/share/doc/belfry";
+
+/// Packages of the libraries that the binary may need.
+const LIBRARIES: [(&str, &str); 4] = [
+    ("ld-linux", "libc6"),
+    ("libc.so", "libc6"),
+    ("libm.so", "libc6"),
+    ("libgcc_s.so", "libgcc-s1"),
+];
+
+/// The version in Debian's order, in which `1.0~rc.1` comes before `1.0`.
+pub(crate) fn version(version: &str) -> String {
+    version.replace('-', "~")
+}
+
+pub(crate) fn build(
+    contents: &Contents,
+    libraries: &Libraries,
+    platform: &Platform,
+) -> Result<Vec<u8>, PackagingError> {
+    let files = files(contents)?;
+    let mut control = Tree::default();
+    let depends = depends(libraries)?;
+    control.add_file("control", 0o644, control_file(contents, platform, &files, &depends)?);
+    control.add_file("conffiles", 0o644, "/etc/belfry/belfry.toml\n");
+    control.add_file("md5sums", 0o644, md5sums(&files)?);
+    for (name, script) in SCRIPTS {
+        control.add_file(name, 0o755, script);
+    }
+    let control = programs::gzip(&control.to_tar(contents.time)?)?;
+    let data = programs::gzip(&files.to_tar(contents.time)?)?;
+    let mut package = b"!<arch>\n".to_vec();
+    for (name, content) in
+        [("debian-binary", b"2.0\n".to_vec()), ("control.tar.gz", control), ("data.tar.gz", data)]
+    {
+        let (time, size) = (contents.time, content.len());
+        let header = format!("{name:<16}{time:<12}{0:<6}{0:<6}{1:<8}{size:<10}`\n", 0, 100_644);
+        package.extend_from_slice(header.as_bytes());
+        package.extend(content);
+        // Members begin at even offsets.
+        if size % 2 == 1 {
+            package.push(b'\n');
+        }
+    }
+    Ok(package)
+}
+
+/// The installed files.
+fn files(contents: &Contents) -> Result<Tree, PackagingError> {
+    let mut files = Tree::default();
+    files.add_file(PROGRAM, 0o755, contents.binary.as_slice());
+    files.add_file("usr/bin/belfry", 0o755, COMMAND);
+    let unit = UNIT.replace("/usr/local/bin/belfry", &format!("/{PROGRAM}"));
+    files.add_file("usr/lib/systemd/system/belfry.service", 0o644, unit);
+    files.add_file("usr/lib/sysusers.d/belfry.conf", 0o644, USER);
+    // The postinst makes it readable for the service.
+    files.add_file("etc/belfry/belfry.toml", 0o640, SETTINGS);
+    contents.add_documents(&mut files, DOCUMENTS);
+    let mut copyright =
+        "Belfry is available under the MIT licence or the Apache licence 2.0, at your \
+                         option; see LICENSE-MIT and LICENSE-APACHE. THIRD-PARTY-LICENSES.txt has \
+                         the licences of the libraries that it contains.\n"
+            .to_owned();
+    for (_, licence) in contents.licences.iter().take(1) {
+        write!(copyright, "\n{licence}")?;
+    }
+    files.add_file(&format!("{DOCUMENTS}/copyright"), 0o644, copyright);
+    for (path, text) in &contents.share {
+        let path = format!("usr/{path}");
+        if path.contains("/man/") {
+            files.add_file(&format!("{path}.gz"), 0o644, programs::gzip(text.as_bytes())?);
+        } else {
+            files.add_file(&path, 0o644, text.as_str());
+        }
+    }
+    Ok(files)
+}
+
+/// The packages that the binary and the scripts need.
+fn depends(libraries: &Libraries) -> Result<String, PackagingError> {
+    for path in &libraries.paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !LIBRARIES.iter().any(|(library, _)| name.starts_with(library)) {
+            return Err(format!("add the Debian package of {} to LIBRARIES", path.display()).into());
+        }
+    }
+    let glibc = &libraries.glibc;
+    Ok(format!("libc6 (>= {glibc}), libgcc-s1, init-system-helpers (>= 1.52), systemd"))
+}
+
+fn control_file(
+    contents: &Contents,
+    platform: &Platform,
+    files: &Tree,
+    depends: &str,
+) -> Result<String, PackagingError> {
+    let bytes: usize = files.files().map(|(_, content)| content.len()).sum();
+    let mut control = String::new();
+    for (field, value) in [
+        ("Package", "belfry"),
+        ("Version", &version(&contents.version)),
+        ("Architecture", platform.debian),
+        ("Maintainer", "Belfry maintainers <maintainers@belfry.invalid>"),
+        ("Installed-Size", &bytes.div_ceil(1024).to_string()),
+        ("Depends", depends),
+        ("Recommends", "ca-certificates"),
+        ("Section", "net"),
+        ("Priority", "optional"),
+        ("Description", "OAuth 2.0, rate limits and push rules in one service"),
+    ] {
+        writeln!(control, "{field}: {value}")?;
+    }
+    for line in [
+        "Belfry runs next to a chat, social or collaboration product. It issues tokens",
+        "with Mastodon's API, applies rate limits to requests, and stores and evaluates",
+        "push rules with Matrix's API.",
+    ] {
+        writeln!(control, " {line}")?;
+    }
+    Ok(control)
+}
+
+fn md5sums(files: &Tree) -> Result<String, PackagingError> {
+    let mut sums = String::new();
+    for (path, content) in files.files().filter(|(path, _)| !path.starts_with("etc/")) {
+        writeln!(sums, "{}  {path}", programs::md5(content)?)?;
+    }
+    Ok(sums)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_candidate_is_older_than_its_release() {
+        assert_eq!(version("1.2.0"), "1.2.0");
+        assert_eq!(version("1.2.0-rc.1"), "1.2.0~rc.1");
+    }
+
+    #[test]
+    fn a_library_without_a_known_package_is_an_error() {
+        let libraries = |name: &str| Libraries {
+            paths: vec!["/lib/libc.so.6".into(), name.into()],
+            glibc: "2.34".to_owned(),
+        };
+        assert!(depends(&libraries("/lib/libm.so.6")).unwrap().starts_with("libc6 (>= 2.34), "));
+        assert!(depends(&libraries("/lib/libssl.so.3")).is_err());
+    }
+}

@@ -1,0 +1,131 @@
+//! The crates that the binary contains, from cargo.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::{PackagingError, programs};
+
+/// The crates of the binary by name and version.
+#[derive(Debug)]
+pub(crate) struct Dependencies(pub(crate) BTreeMap<CrateId, Crate>);
+
+/// Name and version.
+pub(crate) type CrateId = (String, String);
+
+/// A crate that is compiled into the binary.
+#[derive(Debug, Default)]
+pub(crate) struct Crate {
+    /// An SPDX expression.
+    pub(crate) licence: String,
+    /// The SHA-256 digest in `Cargo.lock`; crates of this repository have none.
+    pub(crate) checksum: Option<String>,
+    pub(crate) repository: Option<String>,
+    /// The directory of its source.
+    pub(crate) source: PathBuf,
+    pub(crate) dependencies: BTreeSet<CrateId>,
+}
+
+impl Dependencies {
+    /// Reads the dependencies of `belfry` on this platform. Those of build scripts, of macros and of
+    /// tests are not part of the binary.
+    pub(crate) fn read(root: &Path) -> Result<Self, PackagingError> {
+        let cargo = |arguments: &[&str]| {
+            let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+            programs::output(Command::new(cargo).args(arguments).current_dir(root))
+        };
+        let edges = "normal,no-proc-macro";
+        let tree = ["tree", "--locked", "--quiet", "--package", "belfry", "--edges", edges];
+        let tree = cargo(&[&tree[..], &["--prefix", "depth", "--format", "\t{p}"]].concat())?;
+        let mut crates = parse_tree(&tree);
+
+        let host = cargo(&["--version", "--verbose"])?;
+        let host = host.lines().find_map(|line| line.strip_prefix("host: "));
+        let host = host.ok_or("cargo does not name its host")?;
+        let metadata = ["metadata", "--format-version=1", "--locked", "--filter-platform", host];
+        let metadata: Value = serde_json::from_str(&cargo(&metadata)?)?;
+        for package in metadata["packages"].as_array().into_iter().flatten() {
+            let text = |key: &str| package[key].as_str().unwrap_or_default().to_owned();
+            if let Some(found) = crates.get_mut(&(text("name"), text("version"))) {
+                // The old separator of cargo.
+                found.licence = text("license").replace('/', " OR ");
+                found.repository = package["repository"].as_str().map(str::to_owned);
+                found.source = PathBuf::from(text("manifest_path"));
+                found.source.pop();
+            }
+        }
+        for (id, checksum) in parse_checksums(&fs::read_to_string(root.join("Cargo.lock"))?) {
+            if let Some(found) = crates.get_mut(&id) {
+                found.checksum = Some(checksum);
+            }
+        }
+        match crates.iter().find(|(_, found)| found.licence.is_empty()) {
+            Some(((name, version), _)) => Err(format!("{name} {version} has no licence").into()),
+            None => Ok(Self(crates)),
+        }
+    }
+}
+
+/// Parses lines `DEPTH<TAB>NAME vVERSION …` of `cargo tree`. A repeated crate has no children.
+fn parse_tree(tree: &str) -> BTreeMap<CrateId, Crate> {
+    let mut crates: BTreeMap<CrateId, Crate> = BTreeMap::new();
+    let mut above: Vec<CrateId> = vec![];
+    for line in tree.lines() {
+        let Some((depth, package)) = line.split_once('\t') else { continue };
+        let mut words = package.split(' ');
+        let (Ok(depth), Some(name), Some(version)) =
+            (depth.parse::<usize>(), words.next(), words.next())
+        else {
+            continue;
+        };
+        let id = (name.to_owned(), version.trim_start_matches('v').to_owned());
+        above.truncate(depth);
+        if let Some(parent) = above.last().and_then(|parent| crates.get_mut(parent)) {
+            parent.dependencies.insert(id.clone());
+        }
+        crates.entry(id.clone()).or_default();
+        above.push(id);
+    }
+    crates
+}
+
+/// Parses the checksums in `Cargo.lock`.
+fn parse_checksums(lock: &str) -> impl Iterator<Item = (CrateId, String)> {
+    lock.split("[[package]]").filter_map(|package| {
+        let value = |key: &str| {
+            let line = package.lines().find_map(|line| line.strip_prefix(key));
+            Some(line?.strip_prefix(" = ")?.trim_matches('"').to_owned())
+        };
+        Some(((value("name")?, value("version")?), value("checksum")?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(name: &str, version: &str) -> CrateId {
+        (name.to_owned(), version.to_owned())
+    }
+
+    #[test]
+    fn the_depth_of_a_crate_tells_what_depends_on_it() {
+        let tree = "0\ta v1.0.0 (/src/a)\n1\tb v2.0.0\n2\tc v3.0.0\n1\tc v3.0.0\n1\tb v1.0.0 (*)\n";
+        let crates = parse_tree(tree);
+        let of = |name, version| crates[&id(name, version)].dependencies.iter().collect::<Vec<_>>();
+        assert_eq!(of("a", "1.0.0"), [&id("b", "1.0.0"), &id("b", "2.0.0"), &id("c", "3.0.0")]);
+        assert_eq!(of("b", "2.0.0"), [&id("c", "3.0.0")]);
+        assert_eq!(of("c", "3.0.0").len(), 0);
+    }
+
+    #[test]
+    fn checksums_are_found_by_name_and_version() {
+        let lock = "version = 4\n\n[[package]]\nname = \"a\"\nversion = \"1.0.0\"\n\n[[package]]\n\
+                    name = \"b\"\nversion = \"2.0.0\"\nsource = \"registry\"\nchecksum = \"abc\"\n";
+        let found: Vec<_> = parse_checksums(lock).collect();
+        assert_eq!(found, [(id("b", "2.0.0"), "abc".to_owned())]);
+    }
+}

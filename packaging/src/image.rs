@@ -1,0 +1,160 @@
+//! `belfry-VERSION-ARCHITECTURE-image.tar`: a container image with the binary, its libraries and
+//! the certificate authorities. It is an OCI image layout and has the `manifest.json` that
+//! `docker load` reads, as `docker save` writes it.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::contents::Contents;
+use crate::libraries::Libraries;
+use crate::platform::Platform;
+use crate::tree::Tree;
+use crate::{PackagingError, programs};
+
+/// The user and group of the process. Kubernetes needs a number to see that it is not root.
+const USER: u64 = 65_532;
+const DATA: &str = "var/lib/belfry";
+const CERTIFICATES: &str = "etc/ssl/certs/ca-certificates.crt";
+
+pub(crate) fn build(
+    contents: &Contents,
+    libraries: &Libraries,
+    platform: &Platform,
+) -> Result<Vec<u8>, PackagingError> {
+    let layer = files(contents, libraries)?.to_tar(contents.time)?;
+    let layer_digest = programs::sha256(&layer)?;
+    let version = &contents.version;
+    let mut image = Tree::default();
+
+    let layer = add_blob(&mut image, programs::gzip(&layer)?)?;
+    let config = config(contents, platform, &layer_digest);
+    let config = add_blob(&mut image, serde_json::to_vec(&config)?)?;
+    let oci = "application/vnd.oci.image";
+    let manifest = json!({
+        "schemaVersion": 2,
+        "mediaType": format!("{oci}.manifest.v1+json"),
+        "config": config.descriptor(&format!("{oci}.config.v1+json")),
+        "layers": [layer.descriptor(&format!("{oci}.layer.v1.tar+gzip"))],
+    });
+    let manifest = add_blob(&mut image, serde_json::to_vec(&manifest)?)?;
+
+    let mut descriptor = manifest.descriptor(&format!("{oci}.manifest.v1+json"));
+    descriptor["platform"] = json!({ "architecture": platform.debian, "os": "linux" });
+    descriptor["annotations"] = json!({
+        "org.opencontainers.image.ref.name": version,
+        "io.containerd.image.name": format!("docker.io/library/belfry:{version}"),
+    });
+    let index = json!({
+        "schemaVersion": 2,
+        "mediaType": format!("{oci}.index.v1+json"),
+        "manifests": [descriptor],
+    });
+    let docker = json!([{
+        "Config": config.path(),
+        "RepoTags": [format!("belfry:{version}")],
+        "Layers": [layer.path()],
+    }]);
+    image.add_file("index.json", 0o644, serde_json::to_vec(&index)?);
+    image.add_file("manifest.json", 0o644, serde_json::to_vec(&docker)?);
+    image.add_file("oci-layout", 0o644, r#"{"imageLayoutVersion":"1.0.0"}"#);
+    Ok(image.to_tar(contents.time)?)
+}
+
+/// A file of the image that is named by its digest.
+struct Blob {
+    digest: String,
+    size: usize,
+}
+
+impl Blob {
+    fn path(&self) -> String {
+        format!("blobs/sha256/{}", self.digest)
+    }
+
+    fn descriptor(&self, media_type: &str) -> Value {
+        let digest = format!("sha256:{}", self.digest);
+        json!({ "mediaType": media_type, "digest": digest, "size": self.size })
+    }
+}
+
+fn add_blob(image: &mut Tree, content: Vec<u8>) -> Result<Blob, PackagingError> {
+    let blob = Blob { digest: programs::sha256(&content)?, size: content.len() };
+    image.add_file(&blob.path(), 0o644, content);
+    Ok(blob)
+}
+
+/// The file system of a container.
+fn files(contents: &Contents, libraries: &Libraries) -> Result<Tree, PackagingError> {
+    let mut files = Tree::default();
+    files.add_file("usr/bin/belfry", 0o755, contents.binary.as_slice());
+    contents.add_licences(&mut files, "usr/share/doc/belfry");
+    for path in &libraries.paths {
+        files.add_file(relative(path), 0o755, fs::read(path)?);
+    }
+    // Of glibc and libgcc.
+    for package in ["libc6", "libgcc-s1"] {
+        let path = format!("usr/share/doc/{package}/copyright");
+        if let Ok(text) = fs::read(format!("/{path}")) {
+            files.add_file(&path, 0o644, text);
+        }
+    }
+    let certificates = fs::read(format!("/{CERTIFICATES}")).map_err(|error| {
+        format!("/{CERTIFICATES}: {error}; install the package ca-certificates")
+    })?;
+    files.add_file(CERTIFICATES, 0o644, certificates);
+    let user = format!("belfry:x:{USER}:{USER}:Belfry:/{DATA}:/sbin/nologin\n");
+    files.add_file("etc/passwd", 0o644, format!("root:x:0:0:root:/root:/sbin/nologin\n{user}"));
+    files.add_file("etc/group", 0o644, format!("root:x:0:\nbelfry:x:{USER}:\n"));
+    // glibc contains both, so that no further library is needed to resolve names.
+    files.add_file("etc/nsswitch.conf", 0o644, "hosts: files dns\n");
+    files.add_directory("tmp", 0o1777, 0);
+    // A new volume has the owner and mode of this directory.
+    files.add_directory(DATA, 0o700, USER);
+    Ok(files)
+}
+
+fn relative(path: &Path) -> &str {
+    path.to_str().unwrap_or_default().trim_start_matches('/')
+}
+
+/// How a container runs. The health check is an extension of Docker.
+fn config(contents: &Contents, platform: &Platform, layer_digest: &str) -> Value {
+    let seconds = |seconds: u64| seconds * 1_000_000_000;
+    json!({
+        "created": contents.date,
+        "architecture": platform.debian,
+        "os": "linux",
+        "config": {
+            "User": format!("{USER}:{USER}"),
+            "ExposedPorts": { "8080/tcp": {} },
+            "Env": [
+                "PATH=/usr/bin",
+                format!("BELFRY_DATA=/{DATA}"),
+                "BELFRY_LISTEN=0.0.0.0:8080",
+            ],
+            "Entrypoint": ["/usr/bin/belfry"],
+            "Cmd": ["serve"],
+            "Volumes": { format!("/{DATA}"): {} },
+            "WorkingDir": format!("/{DATA}"),
+            "StopSignal": "SIGTERM",
+            "Healthcheck": {
+                "Test": ["CMD", "/usr/bin/belfry", "health"],
+                "Interval": seconds(30),
+                "Timeout": seconds(10),
+                "StartPeriod": seconds(60),
+                "Retries": 3,
+            },
+            "Labels": {
+                "org.opencontainers.image.title": "Belfry",
+                "org.opencontainers.image.description": contents.summary,
+                "org.opencontainers.image.version": contents.version,
+                "org.opencontainers.image.created": contents.date,
+                "org.opencontainers.image.licenses": "MIT OR Apache-2.0",
+            },
+        },
+        "rootfs": { "type": "layers", "diff_ids": [format!("sha256:{layer_digest}")] },
+        "history": [{ "created": contents.date, "created_by": "cargo xtask dist" }],
+    })
+}

@@ -1,0 +1,77 @@
+//! The licences of the crates that the binary contains, as one text.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::PackagingError;
+use crate::dependencies::Dependencies;
+
+/// Every crate with its licence, followed by the texts of the licences and the crates that have
+/// them.
+pub(crate) fn text(dependencies: &Dependencies) -> Result<String, PackagingError> {
+    let mut list = "The belfry program contains these libraries.\n\n".to_owned();
+    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for ((name, version), found) in &dependencies.0 {
+        // Of this repository, whose licences are separate files.
+        if found.checksum.is_none() {
+            continue;
+        }
+        let package = format!("{name} {version}");
+        writeln!(list, "{package}: {}", found.licence)?;
+        for path in licence_files(&found.source)? {
+            let text = String::from_utf8_lossy(&fs::read(&path)?).replace("\r\n", "\n");
+            let packages = texts.entry(text.trim_end().to_owned()).or_default();
+            if packages.last() != Some(&package) {
+                packages.push(package.clone());
+            }
+        }
+    }
+    let rule = "-".repeat(80);
+    for (text, packages) in texts {
+        write!(list, "\n{rule}\n{}\n{rule}\n\n{text}\n", packages.join(", "))?;
+    }
+    Ok(list)
+}
+
+/// The files with licences and notices in the source of a crate, also of C libraries inside it.
+fn licence_files(source: &Path) -> Result<Vec<PathBuf>, PackagingError> {
+    const PREFIXES: [&str; 6] =
+        ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
+    const NOT_COMPILED: [&str; 4] = ["BENCHES", "EXAMPLES", "TEST", "TESTS"];
+    let mut files = vec![];
+    for entry in fs::read_dir(source)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().to_uppercase();
+        let kind = entry.file_type()?;
+        if kind.is_dir() && !NOT_COMPILED.contains(&name.as_str()) {
+            files.extend(licence_files(&entry.path())?);
+            continue;
+        }
+        let is_text = kind.is_file() && !name.ends_with(".RS");
+        if is_text && PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn licences_of_libraries_inside_a_crate_are_found() {
+        let source = std::env::temp_dir().join(format!("belfry-licences-{}", std::process::id()));
+        for path in ["LICENSE-MIT", "c_src/lib/license.txt", "tests/LICENSE", "src/license.rs"] {
+            let path = source.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let found = licence_files(&source).unwrap();
+        fs::remove_dir_all(&source).unwrap();
+        assert_eq!(found, [source.join("LICENSE-MIT"), source.join("c_src/lib/license.txt")]);
+    }
+}

@@ -1,0 +1,86 @@
+//! `belfry health`: whether a running server responds, for health checks of containers and scripts.
+
+use std::io::{Write, stdout};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
+
+use clap::{Args, ValueHint};
+use tokio::time::timeout;
+use url::{Host, Url};
+
+use super::CliError;
+use crate::config::Config;
+use crate::http::paths::{HEALTHZ, READYZ};
+use crate::http_client::{CertificateCheck, get};
+
+/// Maximum time of a check. A readiness check waits for the database for up to two seconds.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+#[derive(Args)]
+pub(super) struct Command {
+    /// URL of the server [default: the address that `listen` names, on this machine]
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
+    pub(super) url: Option<Url>,
+    /// Check also whether its database can be read and written
+    #[arg(long)]
+    pub(super) ready: bool,
+}
+
+impl Command {
+    /// Checks the server of these settings. Its certificate is not verified, because it is for the
+    /// public name of the server.
+    pub(super) fn run(&self, config: &Config) -> Result<(), CliError> {
+        check(&local_url(config)?, self.ready, CertificateCheck::None)
+    }
+}
+
+/// Checks the server at this URL, whose path is ignored.
+pub(super) fn check(url: &Url, ready: bool, check: CertificateCheck) -> Result<(), CliError> {
+    let url = url.join(if ready { READYZ } else { HEALTHZ })?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let response = runtime.block_on(async { timeout(TIMEOUT, get(&url, check)).await });
+    let response = match response {
+        Ok(Ok(response)) => response,
+        Ok(Err(error)) => return Err(format!("{url}: {error}").into()),
+        Err(_) => return Err(format!("{url}: no response within {TIMEOUT:?}").into()),
+    };
+    let (status, body) = (response.status, response.body);
+    if status.is_success() {
+        Ok(writeln!(stdout(), "{url}: {status} {body}")?)
+    } else {
+        Err(format!("{url}: {status} {body}").into())
+    }
+}
+
+/// The URL of the configured server on this machine.
+fn local_url(config: &Config) -> Result<Url, CliError> {
+    let mut url = Url::parse(&config.listening_url(config.listen.port))?;
+    let local = match url.host() {
+        Some(Host::Ipv4(Ipv4Addr::UNSPECIFIED)) => Some(IpAddr::from(Ipv4Addr::LOCALHOST)),
+        Some(Host::Ipv6(Ipv6Addr::UNSPECIFIED)) => Some(IpAddr::from(Ipv6Addr::LOCALHOST)),
+        _ => None,
+    };
+    if let Some(address) = local {
+        url.set_ip_host(address).map_err(|()| "the URL of the server cannot be changed")?;
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::TlsSettings;
+
+    #[test]
+    fn the_default_url_is_the_listening_address_on_this_machine() {
+        let url = |listen: &str, tls| {
+            let listen = listen.parse().unwrap();
+            local_url(&Config { listen, tls, ..Config::default() }).unwrap().to_string()
+        };
+        assert_eq!(url("127.0.0.1:8080", None), "http://127.0.0.1:8080/");
+        assert_eq!(url("0.0.0.0:80", None), "http://127.0.0.1/");
+        assert_eq!(url("192.0.2.1:8080", None), "http://192.0.2.1:8080/");
+        assert_eq!(url("localhost:8080", None), "http://localhost:8080/");
+        assert_eq!(url("[::]:8443", Some(TlsSettings::default())), "https://[::1]:8443/");
+    }
+}

@@ -1,0 +1,157 @@
+//! GET requests of the commands, such as a health check of the running server.
+
+use std::error::Error;
+use std::iter::successors;
+use std::sync::Arc;
+
+use axum::http::{Request, StatusCode, header};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{
+    WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature,
+};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use url::{Host, Position, Url};
+
+/// Maximum size of a response body, in bytes.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+
+/// How the certificate of an HTTPS server is verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CertificateCheck {
+    /// By the certificate authorities of the operating system, for the host of the URL.
+    Authorities,
+    /// Not at all. For the server on this machine, whose certificate has its public name.
+    None,
+}
+
+/// The response to a request.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Response {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its body. Bytes that are not UTF-8 are replaced.
+    pub body: String,
+}
+
+/// Sends a GET request without following redirects. The error is a reason for the terminal.
+pub async fn get(url: &Url, check: CertificateCheck) -> Result<Response, String> {
+    if !["http", "https"].contains(&url.scheme()) {
+        return Err("the URL must begin with http:// or https://".to_owned());
+    }
+    let host = match url.host() {
+        Some(Host::Domain(name)) => name.to_owned(),
+        Some(Host::Ipv4(address)) => address.to_string(),
+        Some(Host::Ipv6(address)) => address.to_string(),
+        None => return Err("the URL has no host".to_owned()),
+    };
+    let port = url.port_or_known_default().ok_or("the URL has no port")?;
+    let stream = TcpStream::connect((host.as_str(), port)).await.map_err(|error| causes(&error))?;
+    if url.scheme() == "http" {
+        return exchange(url, stream).await;
+    }
+    let name = ServerName::try_from(host).map_err(|error| causes(&error))?;
+    let connector = TlsConnector::from(Arc::new(client_config(check)?));
+    let stream = connector.connect(name, stream).await.map_err(|error| causes(&error))?;
+    exchange(url, stream).await
+}
+
+/// Sends the request on a new connection and reads the response.
+async fn exchange<S>(url: &Url, stream: S) -> Result<Response, String>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let failed = |error: hyper::Error| causes(&error);
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
+    tokio::spawn(connection);
+    let request = Request::get(&url[Position::BeforePath..Position::AfterQuery])
+        .header(header::HOST, &url[Position::BeforeHost..Position::AfterPort])
+        .header(header::USER_AGENT, concat!("belfry/", env!("CARGO_PKG_VERSION")))
+        .body(Empty::<Bytes>::new())
+        .map_err(|error| causes(&error))?;
+    let response = sender.send_request(request).await.map_err(failed)?;
+    let status = response.status();
+    let body = Limited::new(response.into_body(), MAX_BODY_BYTES).collect().await;
+    let body = body.map_err(|error| causes(&*error))?.to_bytes();
+    Ok(Response { status, body: String::from_utf8_lossy(&body).into_owned() })
+}
+
+fn client_config(check: CertificateCheck) -> Result<ClientConfig, String> {
+    let builder = ClientConfig::builder();
+    let builder = match check {
+        CertificateCheck::Authorities => {
+            let found = rustls_native_certs::load_native_certs();
+            let mut roots = RootCertStore::empty();
+            roots.add_parsable_certificates(found.certs);
+            if roots.is_empty() {
+                return Err("no certificate authorities found in the operating system; install \
+                            them (Debian: ca-certificates), or name a file with SSL_CERT_FILE"
+                    .to_owned());
+            }
+            builder.with_root_certificates(roots)
+        }
+        CertificateCheck::None => {
+            let algorithms = ring::default_provider().signature_verification_algorithms;
+            let verifier = Arc::new(AnyCertificate { algorithms });
+            builder.dangerous().with_custom_certificate_verifier(verifier)
+        }
+    };
+    Ok(builder.with_no_client_auth())
+}
+
+/// An error and its causes.
+fn causes(error: &(dyn Error + 'static)) -> String {
+    let mut texts: Vec<String> =
+        successors(Some(error), |error| (*error).source()).map(ToString::to_string).collect();
+    // Some errors repeat their cause.
+    texts.dedup_by(|cause, error| error.ends_with(cause.as_str()));
+    texts.join(": ")
+}
+
+/// Accepts every certificate whose key the server has.
+#[derive(Debug)]
+struct AnyCertificate {
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,88 @@
+//! Notifications to the service manager, by the protocol of sd_notify(3). They do nothing unless
+//! systemd, or a program like it, has set `NOTIFY_SOCKET`.
+
+#![expect(clippy::doc_markdown, reason = "sd_notify(3) is a manual page")]
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use sd_notify::NotifyState;
+
+use crate::http::paths::HEALTHZ;
+use crate::http::{HttpService, Peer};
+
+/// Reports that the server accepts requests.
+pub fn notify_ready(url: &str) {
+    notify(&[NotifyState::Ready, NotifyState::Status(&format!("listening on {url}"))]);
+}
+
+/// Reports what the server is doing, for `systemctl status`.
+pub fn notify_status(status: &str) {
+    notify(&[NotifyState::Status(status)]);
+}
+
+/// Reports that the configuration is being reloaded, until [`notify_reloaded`].
+pub fn notify_reloading() {
+    match NotifyState::monotonic_usec_now() {
+        Ok(now) => notify(&[NotifyState::Reloading, now]),
+        Err(error) => tracing::warn!(%error, "the monotonic clock cannot be read"),
+    }
+}
+
+/// Reports the end of a reload.
+pub fn notify_reloaded() {
+    notify(&[NotifyState::Ready]);
+}
+
+/// Reports that no further connections are accepted.
+pub fn notify_stopping() {
+    notify(&[NotifyState::Stopping, NotifyState::Status("finishing requests in flight")]);
+}
+
+/// Resets the watchdog twice in each of its intervals, as long as the service responds to requests.
+/// Ends at once without a watchdog.
+///
+/// The request does not come from the network: the server must not be restarted because a flood of
+/// connections delays new ones.
+pub async fn reset_watchdog(service: HttpService) {
+    let Some(interval) = sd_notify::watchdog_enabled() else { return };
+    loop {
+        if responds(&service).await {
+            notify(&[NotifyState::Watchdog]);
+        }
+        tokio::time::sleep(interval / 2).await;
+    }
+}
+
+/// Whether the service responds to a health request with 200.
+async fn responds(service: &HttpService) -> bool {
+    let peer = Peer(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+    match Request::get(HEALTHZ).body(Body::empty()) {
+        Ok(request) => service.respond(peer, request).await.status() == StatusCode::OK,
+        Err(_) => false,
+    }
+}
+
+fn notify(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
+        tracing::warn!(%error, "the service manager cannot be notified");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::http::test_service;
+
+    #[tokio::test]
+    async fn the_watchdog_is_reset_only_if_the_service_responds_with_success() {
+        let folder = tempfile::tempdir().unwrap();
+        let other = test_service(folder.path()).await;
+        assert!(!responds(&other).await, "it has no such path");
+        let service = HttpService::new(Arc::clone(other.state()));
+        assert!(responds(&service).await);
+    }
+}

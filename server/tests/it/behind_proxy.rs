@@ -1,0 +1,167 @@
+//! nginx and Caddy in front of Belfry, with the configurations and settings of docs/install.md and
+//! HTTPS. curl is the client, with a source address for each person.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use test_engines::{EngineError, Proxy, free_port, programs};
+
+use crate::support::{Process, report_skipped};
+
+const GUIDE: &str = include_str!("../../../docs/install.md");
+const NGINX: &str = include_str!("../../../docs/examples/nginx.conf");
+const CADDY: &str = include_str!("../../../docs/examples/Caddyfile");
+
+/// Belfry and a proxy in front of it.
+struct Site {
+    port: u16,
+    /// The certificate of the proxy.
+    certificate: String,
+    _belfry: Process,
+    _proxy: Proxy,
+    _folder: TempDir,
+}
+
+/// A response as curl shows it.
+struct Response {
+    status: u16,
+    headers: String,
+    body: String,
+}
+
+impl Site {
+    /// Starts both. The first function makes the configuration of the proxy from its port, the
+    /// address of Belfry and the directory of `certificate.pem` and `key.pem`. `None` if a program
+    /// is not installed.
+    fn start(
+        configure: impl FnOnce(u16, &str, &Path) -> String,
+        start: impl FnOnce(u16, &str) -> Result<Proxy, EngineError>,
+    ) -> Option<Self> {
+        if programs::find(&["curl"]).is_none() {
+            report_skipped("curl", "it is not installed");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let pair = rcgen::generate_simple_self_signed(["ring.example".to_owned()]).unwrap();
+        let certificate = folder.path().join("certificate.pem");
+        fs::write(&certificate, pair.cert.pem()).unwrap();
+        fs::write(folder.path().join("key.pem"), pair.signing_key.serialize_pem()).unwrap();
+
+        let (_, section) = GUIDE.split_once("\n## Behind a proxy\n").unwrap();
+        let settings = section.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+        let tests = "operator_addresses = ['127.0.0.9']\n[limits.rows]\nip = { requests = 3 }\n";
+        fs::write(folder.path().join("belfry.toml"), format!("{settings}{tests}")).unwrap();
+        let belfry = Process::start(folder.path(), &[]);
+
+        let port = free_port().unwrap();
+        let address = belfry.url.strip_prefix("http://").unwrap();
+        let proxy = match start(port, &configure(port, address, folder.path())) {
+            Ok(proxy) => proxy,
+            Err(error @ EngineError::Missing(_)) => {
+                report_skipped("a proxy", &error.to_string());
+                return None;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        let certificate = certificate.display().to_string();
+        Some(Self { port, certificate, _belfry: belfry, _proxy: proxy, _folder: folder })
+    }
+
+    fn nginx() -> Option<Self> {
+        let configure = |port, belfry: &str, folder: &Path| {
+            let folder = folder.display();
+            let certificates = "/etc/letsencrypt/live/ring.example";
+            let example = NGINX
+                .replace("127.0.0.1:8080", belfry)
+                .replace("listen 443 ssl;", &format!("listen 127.0.0.1:{port} ssl;"))
+                .replace("listen 80;", &format!("listen 127.0.0.1:{};", free_port().unwrap()))
+                .replace(
+                    &format!("{certificates}/fullchain.pem"),
+                    &format!("{folder}/certificate.pem"),
+                )
+                .replace(&format!("{certificates}/privkey.pem"), &format!("{folder}/key.pem"));
+            let lines = example.lines().filter(|line| !line.contains("listen [::]"));
+            let example: Vec<&str> = lines.collect();
+            let directives = "access_log off; client_body_temp_path body; proxy_temp_path proxy;";
+            format!("events {{}} http {{ {directives}\n{} }}", example.join("\n"))
+        };
+        Self::start(configure, Proxy::nginx)
+    }
+
+    fn caddy() -> Option<Self> {
+        let configure = |port, belfry: &str, folder: &Path| {
+            let folder = folder.display();
+            let tls = format!("tls {folder}/certificate.pem {folder}/key.pem");
+            let example = CADDY
+                .replace("127.0.0.1:8080", belfry)
+                .replace("ring.example {", &format!("ring.example:{port} {{\n{tls}\n"));
+            format!("{{\nadmin off\nauto_https disable_redirects\n}}\n{example}")
+        };
+        Self::start(configure, Proxy::caddy)
+    }
+
+    /// Sends a request from this address.
+    #[track_caller]
+    fn curl(&self, from: &str, path: &str, arguments: &[&str]) -> Response {
+        let mut curl = Command::new("curl");
+        curl.args(["--silent", "--show-error", "--include", "--http1.1", "--interface", from]);
+        curl.args(["--resolve", &format!("ring.example:{}:127.0.0.1", self.port)]);
+        curl.args(["--cacert", &self.certificate]).args(arguments);
+        curl.arg(format!("https://ring.example:{}{path}", self.port));
+        let output = curl.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let (headers, body) = text.split_once("\r\n\r\n").unwrap();
+        let status = headers.split(' ').nth(1).unwrap().parse().unwrap();
+        Response { status, headers: headers.to_lowercase(), body: body.to_owned() }
+    }
+
+    /// Asserts the behaviour that every proxy must have.
+    fn verify(&self) {
+        // Links begin with the base URL, whatever the proxy forwards.
+        let metadata = self.curl("127.0.0.2", "/.well-known/oauth-authorization-server", &[]);
+        let metadata: Value = serde_json::from_str(&metadata.body).unwrap();
+        assert_eq!(metadata["token_endpoint"], "https://ring.example/oauth/token");
+
+        // Each client has its own limits, which headers of the client do not change.
+        let forged = ["-H", "X-Forwarded-For: 192.0.2.7", "-H", "Forwarded: for=192.0.2.8"];
+        for remaining in [1, 0] {
+            let response = self.curl("127.0.0.2", "/api/v1/instance", &forged);
+            assert_eq!(response.status, 200);
+            let expected = format!("x-ratelimit-remaining: {remaining}\r\n");
+            assert!(response.headers.contains(&expected), "{}", response.headers);
+        }
+        assert_eq!(self.curl("127.0.0.2", "/api/v1/instance", &forged).status, 429);
+        assert_eq!(self.curl("127.0.0.3", "/api/v1/instance", &[]).status, 200);
+
+        // Metrics are for operators, who cannot be imitated.
+        let forged = ["-H", "X-Forwarded-For: 127.0.0.9", "-H", "Forwarded: for=127.0.0.9"];
+        assert_eq!(self.curl("127.0.0.4", "/metrics", &forged).status, 404);
+        assert_eq!(self.curl("127.0.0.9", "/metrics", &[]).status, 200);
+
+        // A request that causes an audit event has an id, which the client does not choose.
+        let app =
+            ["-d", "client_name=a&redirect_uris=https://app.example/", "-H", "X-Request-Id: mine"];
+        let registered = self.curl("127.0.0.4", "/api/v1/apps", &app);
+        assert_eq!(registered.status, 200, "{}", registered.body);
+        assert!(registered.headers.contains("\r\nx-request-id: "), "{}", registered.headers);
+        assert!(!registered.headers.contains("x-request-id: mine"), "{}", registered.headers);
+    }
+}
+
+#[test]
+fn nginx_forwards_the_address_of_the_client() {
+    if let Some(site) = Site::nginx() {
+        site.verify();
+    }
+}
+
+#[test]
+fn caddy_forwards_the_address_of_the_client() {
+    if let Some(site) = Site::caddy() {
+        site.verify();
+    }
+}

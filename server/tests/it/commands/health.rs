@@ -1,0 +1,107 @@
+//! `belfry health`
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+
+use crate::support::Process;
+use crate::support::process::{belfry, run};
+
+/// Whether a check succeeds, and what it prints.
+fn health(folder: &Path, arguments: &[&str]) -> (bool, String) {
+    let output = run(folder, &[&["health"], arguments].concat());
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(text).unwrap())
+}
+
+#[test]
+fn the_exit_status_is_0_if_the_server_responds_and_1_if_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Process::start(folder.path(), &[]);
+    let url = server.url.clone();
+    let ok = format!("{url}/healthz: 200 OK {{\"status\":\"ok\"}}\n");
+    assert_eq!(health(folder.path(), &["--url", &url]), (true, ok));
+    let ready = format!("{url}/readyz: 200 OK {{\"database\":\"ok\",\"status\":\"ready\"}}\n");
+    assert_eq!(health(folder.path(), &["--url", &url, "--ready"]), (true, ready));
+
+    server.signal("TERM");
+    server.wait();
+    let output = run(folder.path(), &["health", "--url", &url]);
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(message, format!("belfry: {url}/healthz: Connection refused (os error 111)\n"));
+}
+
+#[test]
+fn the_url_comes_from_the_settings_of_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Process::start(folder.path(), &[]);
+    let port = server.url.rsplit(':').next().unwrap();
+    fs::write(folder.path().join("belfry.toml"), format!("listen = \"0.0.0.0:{port}\"")).unwrap();
+    let (succeeded, text) = health(folder.path(), &[]);
+    assert!(
+        succeeded && text.starts_with(&format!("http://127.0.0.1:{port}/healthz: 200")),
+        "{text}"
+    );
+
+    fs::remove_file(folder.path().join("belfry.toml")).unwrap();
+    let mut command = belfry(folder.path(), &["health"]);
+    let output = command.env("BELFRY_LISTEN", format!("127.0.0.1:{port}")).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// The certificate is for the public name, and may have expired.
+#[test]
+fn a_local_https_server_is_checked_whatever_its_certificate() {
+    let folder = tempfile::tempdir().unwrap();
+    let pair = rcgen::generate_simple_self_signed(["ring.example".to_owned()]).unwrap();
+    let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
+    fs::write(&certificate, pair.cert.pem()).unwrap();
+    fs::write(&key, pair.signing_key.serialize_pem()).unwrap();
+    let port = test_engines::free_port().unwrap();
+    let settings = format!(
+        "listen = '127.0.0.1:{port}'\n[tls]\ncertificate = {certificate:?}\nkey = {key:?}\n"
+    );
+    fs::write(folder.path().join("belfry.toml"), settings).unwrap();
+    let server = Process::launch(belfry(folder.path(), &["serve"]), folder.path());
+    let (succeeded, text) = health(folder.path(), &[]);
+    assert!(succeeded && text.starts_with(&format!("{}/healthz: 200", server.url)), "{text}");
+
+    let (succeeded, text) = health(folder.path(), &["--url", &server.url]);
+    assert!(!succeeded && text.contains("invalid peer certificate"), "{text}");
+}
+
+#[test]
+fn a_url_that_is_not_http_is_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("belfry.toml"), "nonsense").unwrap();
+    for (url, reason) in [
+        ("ftp://127.0.0.1:1", "the URL must begin with http:// or https://"),
+        ("127.0.0.1:8080", "invalid value"),
+    ] {
+        let (succeeded, text) = health(folder.path(), &["--url", url]);
+        assert!(!succeeded && text.contains(reason), "{url}: {text}");
+    }
+}
+
+#[test]
+fn an_error_status_is_shown_with_its_body() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut request = [0; 1024];
+        let length = stream.read(&mut request).unwrap();
+        let response = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy";
+        stream.write_all(response.as_bytes()).unwrap();
+        String::from_utf8_lossy(&request[..length]).to_lowercase()
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let (succeeded, text) = health(folder.path(), &["--url", &url, "--ready"]);
+    assert!(!succeeded);
+    assert_eq!(text, format!("belfry: {url}/readyz: 503 Service Unavailable busy\n"));
+    let request = server.join().unwrap();
+    assert!(request.starts_with("get /readyz http/1.1\r\n"), "{request}");
+    assert!(request.contains(&format!("\r\nhost: {}\r\n", url.trim_start_matches("http://"))));
+}

@@ -1,0 +1,100 @@
+//! The release packages: built from the binary of the tests, installed or unpacked, and run.
+
+mod archive;
+mod compose;
+mod debian;
+mod image;
+mod machine;
+mod name_server;
+mod sbom;
+mod unit;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use ::packaging::{Packages, build};
+
+use crate::support::report_skipped;
+
+const GUIDE: &str = include_str!("../../../docs/install.md");
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The time of all files.
+const TIME: u64 = 1_700_000_000;
+
+/// The packages, built once.
+fn packages() -> &'static Packages {
+    static PACKAGES: OnceLock<Packages> = OnceLock::new();
+    PACKAGES.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
+        fs::create_dir_all(&folder).unwrap();
+        // Release builds have no debug information either.
+        let binary = folder.join("belfry");
+        let mut strip = Command::new("strip");
+        strip.arg("--strip-debug").arg("-o").arg(&binary).arg(env!("CARGO_BIN_EXE_belfry"));
+        succeed(&mut strip);
+        build(&repository(), &binary, TIME, &folder.join("dist")).unwrap()
+    })
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Runs a command that must succeed, and returns its output.
+#[track_caller]
+fn succeed(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } =
+        command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    assert!(status.success(), "{command:?}: {status}\n{stdout}\n{stderr}");
+    stdout.into_owned()
+}
+
+/// Whether the tests run as root, which `chroot` and `dpkg` need.
+fn is_root() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        report_skipped(
+            "installed packages",
+            "they are installed by root into a temporary directory",
+        );
+    }
+    is_root
+}
+
+/// The commands of the first console block after a heading of a document, without prompts. A
+/// backslash continues a command on the next line.
+fn commands(document: &str, heading: &str) -> Vec<String> {
+    let (_, section) = document.split_once(&format!("\n## {heading}\n")).unwrap();
+    let (_, block) = section.split_once("```console\n").unwrap();
+    let (block, _) = block.split_once("```").unwrap();
+    let block = block.replace("\\\n", "");
+    block.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn checksums_match_the_packages() {
+    let packages = packages();
+    let mut check = Command::new("sha256sum");
+    check.args(["--check", "--strict", "SHA256SUMS"]);
+    let checked = succeed(check.current_dir(packages.checksums.parent().unwrap()));
+    let files = [&packages.archive, &packages.debian, &packages.image, &packages.sbom];
+    let names = files.map(|path| path.file_name().unwrap().to_str().unwrap());
+    assert_eq!(checked, names.map(|name| format!("{name}: OK\n")).concat());
+    for name in names {
+        let name = name.replace("aarch64", "x86_64").replace("arm64", "amd64");
+        assert!(GUIDE.contains(&format!("`{name}`")), "{name} is in the guide");
+    }
+}
+
+#[test]
+fn the_same_binary_gives_the_same_packages() {
+    let first = packages();
+    let folder = tempfile::tempdir().unwrap();
+    let binary = first.checksums.parent().unwrap().with_file_name("belfry");
+    let second = build(&repository(), &binary, TIME, &folder.path().join("dist")).unwrap();
+    let [first, second] = [first, &second].map(|packages| fs::read_to_string(&packages.checksums));
+    assert_eq!(first.unwrap(), second.unwrap());
+}

@@ -1,0 +1,66 @@
+//! The compose file of the guide, and the other examples that no test runs.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{GUIDE, VERSION, commands};
+use crate::support::process::run_successfully;
+
+const COMPOSE: &str = include_str!("../../../../docs/examples/compose.yaml");
+const TRAEFIK: &str = include_str!("../../../../docs/examples/traefik.yml");
+
+fn parse(yaml: &str) -> Value {
+    serde_saphyr::from_str(yaml).unwrap()
+}
+
+#[test]
+fn the_compose_file_starts_this_version_with_valid_settings() {
+    let compose = parse(COMPOSE);
+    let belfry = &compose["services"]["belfry"];
+    assert_eq!(belfry["image"], format!("belfry:{VERSION}"));
+    assert_eq!(belfry["depends_on"]["postgres"]["condition"], "service_healthy");
+    assert!(compose["services"]["postgres"]["healthcheck"]["test"].is_array());
+    let config = &belfry["configs"][0];
+    assert_eq!(config["target"], belfry["environment"]["BELFRY_CONFIG"]);
+
+    let folder = tempfile::tempdir().unwrap();
+    let settings = compose["configs"][config["source"].as_str().unwrap()]["content"].as_str();
+    fs::write(folder.path().join("belfry.toml"), settings.unwrap()).unwrap();
+    let database = belfry["environment"]["BELFRY_DATABASE"].as_str().unwrap();
+    let (start, rest) = database.split_once("${").unwrap();
+    let database = format!("{start}secret{}", rest.split_once('}').unwrap().1);
+    let checked = run_successfully(folder.path(), &["config", "check", "--database", &database]);
+    assert!(checked.contains("postgres://belfry:***@postgres/belfry"), "{checked}");
+    assert!(checked.contains("https://ring.example"), "{checked}");
+    assert_eq!(belfry["environment"]["BELFRY_REDIS"], "redis://valkey");
+    assert!(compose["services"]["valkey"].is_object());
+
+    let health: Vec<&str> = belfry["healthcheck"]["test"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert_eq!(health, ["CMD", "belfry", "health", "--ready"]);
+}
+
+#[test]
+fn the_comment_of_the_compose_file_has_the_commands_of_the_guide() {
+    let (_, section) = GUIDE.split_once("**With PostgreSQL and Valkey**").unwrap();
+    let documented = commands(&format!("\n## compose\n{section}"), "compose");
+    assert_eq!(documented.len(), 3);
+    for command in documented {
+        assert!(COMPOSE.contains(&format!("#   {command}\n")), "{command}");
+    }
+}
+
+#[test]
+fn traefik_forwards_to_belfry_and_removes_request_ids_of_clients() {
+    let http = &parse(TRAEFIK)["http"];
+    let router = &http["routers"]["belfry"];
+    let service = &http["services"][router["service"].as_str().unwrap()];
+    assert_eq!(service["loadBalancer"]["servers"][0]["url"], "http://127.0.0.1:8080");
+    let headers = &http["middlewares"][router["middlewares"][0].as_str().unwrap()]["headers"];
+    assert_eq!(headers["customRequestHeaders"]["X-Request-Id"], "");
+}

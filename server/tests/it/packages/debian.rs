@@ -1,0 +1,190 @@
+//! The Debian package, installed by dpkg into a directory and run as its unit would.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use test_engines::free_port;
+
+use super::machine::Machine;
+use super::{GUIDE, commands, is_root, packages, succeed};
+use crate::support::Process;
+
+const SETTINGS: &str = "etc/belfry/belfry.toml";
+const DATA: &str = "var/lib/belfry";
+
+/// A machine with the package installed.
+fn install() -> Machine {
+    let machine = Machine::new();
+    machine.add_installed_packages(&["libc6", "libgcc-s1", "init-system-helpers", "systemd"]);
+    machine.dpkg(&["--install", packages().debian.to_str().unwrap()]);
+    machine
+}
+
+/// The values of a key in the installed unit.
+fn unit_values(machine: &Machine, key: &str) -> Vec<String> {
+    let unit = fs::read_to_string(machine.path("usr/lib/systemd/system/belfry.service")).unwrap();
+    let lines = unit.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    lines.map(str::to_owned).collect()
+}
+
+/// The user and group id of `belfry`.
+fn service_user(machine: &Machine) -> (u32, u32) {
+    let users = fs::read_to_string(machine.path("etc/passwd")).unwrap();
+    let user = users.lines().find(|line| line.starts_with("belfry:")).unwrap();
+    let fields: Vec<&str> = user.split(':').collect();
+    assert_eq!(fields[5..], ["/var/lib/belfry", "/usr/sbin/nologin"]);
+    (fields[2].parse().unwrap(), fields[3].parse().unwrap())
+}
+
+/// Starts the service as systemd would, with a socket for notifications.
+fn start(machine: &Machine) -> (UnixDatagram, Process) {
+    let socket = UnixDatagram::bind(machine.path("run/notify")).unwrap();
+    socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    fs::set_permissions(machine.path("run/notify"), fs::Permissions::from_mode(0o777)).unwrap();
+    assert_eq!(unit_values(machine, "User"), ["belfry"]);
+    let (user, group) = service_user(machine);
+    let command_line = unit_values(machine, "ExecStart").remove(0);
+    let words: Vec<&str> = command_line.split(' ').collect();
+    let mut command = machine.command_of(&format!("{user}:{group}"), &words);
+    command.env("NOTIFY_SOCKET", "/run/notify").env("WATCHDOG_USEC", "1000000");
+    command.env("STATE_DIRECTORY", "/var/lib/belfry");
+    let server = Process::launch(command, &machine.path("tmp"));
+    (socket, server)
+}
+
+/// The first line of the next notification.
+fn receive(socket: &UnixDatagram) -> String {
+    let mut buffer = [0; 1024];
+    let length = socket.recv(&mut buffer).unwrap();
+    str::from_utf8(&buffer[..length]).unwrap().lines().next().unwrap().to_owned()
+}
+
+/// The commands of the guide, to be run inside by root.
+fn documented_commands() -> [String; 2] {
+    let documented = commands(GUIDE, "Debian package");
+    assert!(documented[0].starts_with("sudo apt install ./belfry_"), "{documented:?}");
+    let add = documented[1].strip_prefix("sudo ").unwrap().to_owned();
+    let (_, issue) = documented[2].split_once("$(sudo ").unwrap();
+    [add, issue.split_once(')').unwrap().0.to_owned()]
+}
+
+#[tokio::test]
+async fn the_installed_package_serves_beside_its_commands() {
+    if !is_root() {
+        return;
+    }
+    let machine = install();
+    let (user, group) = service_user(&machine);
+    assert_eq!(machine.owner_and_mode(SETTINGS), (0, group, 0o640));
+    assert_eq!(machine.owner_and_mode(DATA), (user, group, 0o700));
+    let wanted = "etc/systemd/system/multi-user.target.wants/belfry.service";
+    assert!(machine.path(wanted).symlink_metadata().is_ok(), "the service is enabled");
+
+    let port = free_port().unwrap();
+    let settings = fs::read_to_string(machine.path(SETTINGS)).unwrap();
+    let settings = settings.replace("127.0.0.1:8080", &format!("127.0.0.1:{port}"));
+    fs::write(machine.path(SETTINGS), &settings).unwrap();
+    let (socket, mut server) = start(&machine);
+    assert_eq!(receive(&socket), "READY=1");
+    assert_eq!(receive(&socket), "WATCHDOG=1");
+
+    let [add, issue] = documented_commands();
+    let added = succeed(&mut machine.command(&add.split(' ').collect::<Vec<_>>()));
+    assert!(added.contains("account alice added"), "{added}");
+    let token = succeed(&mut machine.command(&issue.split(' ').collect::<Vec<_>>()));
+    let url = format!("{}/_matrix/client/v3/pushrules/global/content/cake", server.url);
+    let rule = reqwest::Client::new().put(url).bearer_auth(token.trim());
+    let rule = rule.body(r#"{"pattern":"cake","actions":["notify"]}"#).send().await.unwrap();
+    assert_eq!(rule.status(), 200);
+    let health = succeed(&mut machine.command(&["belfry", "health", "--ready"]));
+    assert!(health.starts_with(&format!("http://127.0.0.1:{port}/readyz: 200")), "{health}");
+    for file in fs::read_dir(machine.path(DATA)).unwrap() {
+        let name = format!("{DATA}/{}", file.unwrap().file_name().to_str().unwrap());
+        assert_eq!(machine.owner_and_mode(&name).0, user, "{name} belongs to the service");
+    }
+
+    server.signal("TERM");
+    while receive(&socket) != "STOPPING=1" {}
+    assert_eq!(server.wait(), Some(0));
+
+    machine.dpkg(&["--install", packages().debian.to_str().unwrap()]);
+    let kept = fs::read_to_string(machine.path(SETTINGS)).unwrap();
+    assert_eq!(kept, settings, "an upgrade keeps changed settings");
+    machine.dpkg(&["--remove", "belfry"]);
+    assert!(machine.path(SETTINGS).exists() && !machine.path("usr/bin/belfry").exists());
+    let purged = machine.dpkg(&["--purge", "belfry"]);
+    assert!(purged.contains("the data in /var/lib/belfry is not deleted"), "{purged}");
+    assert!(!machine.path(SETTINGS).exists() && machine.path(DATA).join("belfry.db").exists());
+    assert!(machine.path(wanted).symlink_metadata().is_err(), "the service is not enabled");
+}
+
+#[test]
+fn commands_of_root_have_the_credentials_of_the_service() {
+    if !is_root() {
+        return;
+    }
+    let machine = install();
+    let store = machine.path("etc/credstore");
+    fs::create_dir(&store).unwrap();
+    let credential = store.join("belfry.database");
+    fs::write(&credential, "postgres://me:hunter2@db.internal/belfry?sslmode=require\n").unwrap();
+    for (path, mode) in [(&store, 0o700), (&credential, 0o600)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    copy_certificates(&machine);
+    let checked = succeed(&mut machine.command(&["belfry", "config", "check"]));
+    assert!(checked.contains("postgres://me:***@db.internal/belfry"), "{checked}");
+    assert!(checked.contains("systemd credential"), "{checked}");
+
+    let failed = machine.command(&["belfry", "account", "show", "a b"]).output().unwrap();
+    assert_eq!(failed.status.code(), Some(1), "{failed:?}");
+    let names = |path: &str| -> Vec<String> {
+        let entries = fs::read_dir(machine.path(path)).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    assert_eq!(names("run"), [""; 0], "no copy of the credential is left");
+}
+
+/// The certificate authorities of this machine, which `sslmode=require` needs.
+fn copy_certificates(machine: &Machine) {
+    let path = "etc/ssl/certs/ca-certificates.crt";
+    fs::create_dir_all(machine.path(path).parent().unwrap()).unwrap();
+    fs::copy(Path::new("/").join(path), machine.path(path)).unwrap();
+}
+
+#[test]
+fn another_user_than_root_runs_the_program_directly() {
+    if !is_root() {
+        return;
+    }
+    let machine = install();
+    let version = succeed(&mut machine.command_of("4321:4321", &["belfry", "--version"]));
+    assert_eq!(version, format!("belfry {}\n", super::VERSION));
+    let denied = machine.command_of("4321:4321", &["belfry", "account", "list"]).output().unwrap();
+    let message = String::from_utf8(denied.stderr).unwrap();
+    let expected = "belfry: cannot read /etc/belfry/belfry.toml: Permission denied";
+    assert!(message.starts_with(expected), "{message}");
+}
+
+#[test]
+fn dpkg_describes_the_package_and_verifies_its_files() {
+    let package = packages().debian.to_str().unwrap();
+    let fields = succeed(Command::new("dpkg-deb").args(["--field", package]));
+    for line in ["Package: belfry", "Section: net", "Recommends: ca-certificates"] {
+        assert!(fields.lines().any(|field| field == line), "{line}: {fields}");
+    }
+    assert!(fields.contains("\nDepends: libc6 (>= 2."), "{fields}");
+    if is_root() {
+        let machine = install();
+        assert_eq!(machine.dpkg(&["--verify", "belfry"]), "");
+        fs::write(machine.path("usr/lib/systemd/system/belfry.service"), "").unwrap();
+        let mut verify = Command::new("dpkg");
+        verify.arg(format!("--root={}", machine.path("").display())).args(["--verify", "belfry"]);
+        let changed = String::from_utf8(verify.output().unwrap().stdout).unwrap();
+        assert!(changed.contains("/usr/lib/systemd/system/belfry.service"), "{changed}");
+    }
+}

@@ -1,0 +1,203 @@
+//! The container image: its files, and a container that is a `chroot` with the image's settings.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use test_engines::{free_port, programs};
+
+use super::name_server::NameServer;
+use super::{VERSION, is_root, packages, succeed};
+use crate::support::process::belfry;
+use crate::support::{Process, TestDatabase, report_skipped};
+
+/// The unpacked image archive.
+struct Image {
+    folder: TempDir,
+    manifest: Value,
+    config: Value,
+}
+
+impl Image {
+    fn open() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut tar = Command::new("tar");
+        succeed(tar.arg("xf").arg(&packages().image).arg("-C").arg(folder.path()));
+        let index = read_json(&folder.path().join("index.json"));
+        let manifest = read_json(&blob(folder.path(), &index["manifests"][0]["digest"]));
+        let config = read_json(&blob(folder.path(), &manifest["config"]["digest"]));
+        Self { folder, manifest, config }
+    }
+
+    /// A file of the image that a digest names.
+    fn blob(&self, digest: &Value) -> PathBuf {
+        blob(self.folder.path(), digest)
+    }
+
+    /// The words in a list of the configuration.
+    fn words(&self, name: &str) -> Vec<String> {
+        let list = self.config["config"][name].as_array().unwrap().iter();
+        list.map(|word| word.as_str().unwrap().to_owned()).collect()
+    }
+
+    /// The command of the health check.
+    fn health_check(&self) -> Vec<String> {
+        let test = self.config["config"]["Healthcheck"]["Test"].as_array().unwrap();
+        assert_eq!(test[0], "CMD");
+        test[1..].iter().map(|word| word.as_str().unwrap().to_owned()).collect()
+    }
+}
+
+fn blob(folder: &Path, digest: &Value) -> PathBuf {
+    folder.join("blobs").join(digest.as_str().unwrap().replace(':', "/"))
+}
+
+fn read_json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+/// A container: the layers of the image in a directory, and its variables.
+struct Container {
+    image: Image,
+    root: TempDir,
+    /// Published instead of the image's port.
+    port: u16,
+}
+
+impl Container {
+    fn create() -> Self {
+        let (image, root) = (Image::open(), tempfile::tempdir().unwrap());
+        succeed(Command::new("chmod").arg("755").arg(root.path()));
+        for layer in image.manifest["layers"].as_array().unwrap() {
+            let mut tar = Command::new("tar");
+            tar.args(["--extract", "--gzip", "--same-owner", "--same-permissions", "--file"]);
+            succeed(tar.arg(image.blob(&layer["digest"])).arg("-C").arg(root.path()));
+        }
+        Self { image, root, port: free_port().unwrap() }
+    }
+
+    /// A command in the container, as `docker run` and `docker exec` start it.
+    fn command(&self, words: &[String]) -> Command {
+        let mut command = Command::new(programs::find(&["chroot"]).unwrap());
+        let user = self.image.config["config"]["User"].as_str().unwrap();
+        command.arg(format!("--userspec={user}")).arg("--groups=").arg(self.root.path());
+        command.args(words).env_clear();
+        for variable in self.image.words("Env") {
+            let (name, value) = variable.split_once('=').unwrap();
+            command.env(name, value);
+        }
+        command.env("BELFRY_LISTEN", format!("127.0.0.1:{}", self.port));
+        command
+    }
+
+    /// `docker exec belfry …`
+    fn exec(&self, words: &[&str]) -> Command {
+        self.command(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>())
+    }
+
+    /// `docker run`
+    fn run(&self, folder: &Path) -> Process {
+        let words = [self.image.words("Entrypoint"), self.image.words("Cmd")].concat();
+        Process::launch(self.command(&words), folder)
+    }
+}
+
+#[tokio::test]
+async fn the_image_runs_as_its_user_and_is_healthy() {
+    if !is_root() {
+        return;
+    }
+    let (container, folder) = (Container::create(), tempfile::tempdir().unwrap());
+    let mut server = container.run(folder.path());
+    let check = container.image.health_check();
+    let healthy = succeed(&mut container.command(&check));
+    assert!(healthy.contains("/healthz: 200 OK"), "{healthy}");
+
+    let status = fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    assert!(status.contains("\nUid:\t65532\t65532\t65532\t65532\n"), "{status}");
+    let added = succeed(&mut container.exec(&["belfry", "account", "add", "alice"]));
+    assert!(added.contains("account alice added"), "{added}");
+    let issue = ["belfry", "token", "issue", "alice", "--scopes", "push"];
+    let token = succeed(&mut container.exec(&issue));
+    let url = format!("{}/_matrix/client/v3/pushrules/global/content/cake", server.url);
+    let rule = reqwest::Client::new().put(url).bearer_auth(token.trim());
+    let rule = rule.body(r#"{"pattern":"cake","actions":["notify"]}"#).send().await.unwrap();
+    assert_eq!(rule.status(), 200);
+    assert!(container.root.path().join("var/lib/belfry/belfry.db").exists());
+
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    let unhealthy = container.command(&check).output().unwrap();
+    assert_eq!(unhealthy.status.code(), Some(1), "{unhealthy:?}");
+}
+
+/// glibc loads no further library for that, which the image would lack.
+#[tokio::test]
+async fn the_name_of_a_database_is_resolved_by_dns_in_the_image() {
+    if !is_root() {
+        return;
+    }
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let (container, server) = (Container::create(), NameServer::start("db.belfry.test"));
+    let resolver = format!("nameserver {}\n", server.address);
+    fs::write(container.root.path().join("etc/resolv.conf"), resolver).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let url = database.url().unwrap();
+    assert!(url.contains("127.0.0.1"), "{url}");
+    let with = |arguments: &[&str], host: &str| {
+        let url = url.replace("127.0.0.1", host);
+        let mut command = container.exec(&[&["belfry"], arguments].concat());
+        command.env("BELFRY_DATABASE", url).output().unwrap()
+    };
+    let added = with(&["account", "add", "alice"], "db.belfry.test");
+    assert!(added.status.success(), "{added:?}");
+    let missing = with(&["account", "list"], "other.belfry.test");
+    let message = String::from_utf8_lossy(&missing.stderr);
+    assert!(!missing.status.success() && message.contains("failed to lookup address"), "{message}");
+
+    let listed = belfry(folder.path(), &["account", "list", "--database", url]).output().unwrap();
+    assert!(String::from_utf8(listed.stdout).unwrap().contains("alice"));
+}
+
+#[test]
+fn blobs_have_the_digests_that_name_them() {
+    let image = Image::open();
+    let descriptors = [&image.manifest["config"], &image.manifest["layers"][0]];
+    for descriptor in descriptors {
+        let path = image.blob(&descriptor["digest"]);
+        assert_eq!(fs::metadata(&path).unwrap().len(), descriptor["size"].as_u64().unwrap());
+        let digest = succeed(Command::new("sha256sum").arg(&path));
+        let digest = digest.split(' ').next().unwrap();
+        assert_eq!(descriptor["digest"], format!("sha256:{digest}"));
+    }
+    let layer = image.blob(&image.manifest["layers"][0]["digest"]);
+    let unpack = format!("gzip -dc {} | sha256sum", layer.display());
+    let digest = succeed(Command::new("sh").args(["-c", &unpack]));
+    let digest = format!("sha256:{}", digest.split(' ').next().unwrap());
+    assert_eq!(image.config["rootfs"]["diff_ids"], serde_json::json!([digest]));
+
+    let docker = read_json(&image.folder.path().join("manifest.json"));
+    assert_eq!(docker[0]["RepoTags"][0], format!("belfry:{VERSION}"));
+    for path in [&docker[0]["Config"], &docker[0]["Layers"][0]] {
+        assert!(image.folder.path().join(path.as_str().unwrap()).exists(), "{path}");
+    }
+}
+
+/// The library of Podman, CRI-O and skopeo reads it in both formats, and verifies all digests.
+#[test]
+fn skopeo_accepts_the_image_as_oci_and_docker_archive() {
+    let Some(skopeo) = programs::find(&["skopeo"]) else {
+        return report_skipped("skopeo", "it is not installed");
+    };
+    let image = packages().image.display();
+    for format in ["oci-archive", "docker-archive"] {
+        let folder = tempfile::tempdir().unwrap();
+        let target = format!("dir:{}", folder.path().join("copy").display());
+        let mut copy = Command::new(&skopeo);
+        copy.args(["--insecure-policy", "copy", "--quiet", &format!("{format}:{image}"), &target]);
+        succeed(&mut copy);
+        assert!(folder.path().join("copy/manifest.json").exists(), "{format}");
+    }
+}

@@ -1,0 +1,141 @@
+//! A small Debian system in a directory: the programs that the scripts of the package run, with
+//! their libraries and dpkg's database.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+use test_engines::programs;
+
+use super::succeed;
+
+/// The programs of the maintainer scripts and of `/usr/bin/belfry`.
+const PROGRAMS: [&str; 13] = [
+    "chgrp",
+    "chmod",
+    "chown",
+    "dash",
+    "deb-systemd-helper",
+    "id",
+    "install",
+    "mktemp",
+    "perl",
+    "rm",
+    "rmdir",
+    "setpriv",
+    "systemd-sysusers",
+];
+
+/// A directory to `chroot` into. It belongs to root.
+pub(super) struct Machine {
+    root: TempDir,
+}
+
+impl Machine {
+    pub(super) fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        fs::set_permissions(root.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let machine = Self { root };
+        for directory in
+            ["dev", "etc", "run", "tmp", "usr/bin", "usr/lib", "usr/lib64", "usr/sbin", "var/lib"]
+        {
+            fs::create_dir_all(machine.path(directory)).unwrap();
+        }
+        for name in ["bin", "lib", "lib64", "sbin"] {
+            symlink(format!("usr/{name}"), machine.path(name)).unwrap();
+        }
+        fs::write(machine.path("etc/passwd"), "root:x:0:0:root:/root:/bin/sh\n").unwrap();
+        fs::write(machine.path("etc/group"), "root:x:0:\n").unwrap();
+        // Not a device, which containers may not create.
+        fs::write(machine.path("dev/null"), "").unwrap();
+        fs::set_permissions(machine.path("dev/null"), fs::Permissions::from_mode(0o666)).unwrap();
+        for name in PROGRAMS {
+            machine.copy_program(&programs::find(&[name]).unwrap());
+        }
+        symlink("dash", machine.path("usr/bin/sh")).unwrap();
+        machine.copy_files_of("perl-base", |path| path.contains("/perl-base/"));
+        machine
+    }
+
+    /// A path inside, without a leading slash.
+    pub(super) fn path(&self, path: &str) -> PathBuf {
+        self.root.path().join(path)
+    }
+
+    /// User and group id, and mode of a file.
+    pub(super) fn owner_and_mode(&self, path: &str) -> (u32, u32, u32) {
+        let metadata = fs::metadata(self.path(path)).unwrap();
+        (metadata.uid(), metadata.gid(), metadata.mode() & 0o7777)
+    }
+
+    /// Runs a command inside as root.
+    pub(super) fn command(&self, words: &[&str]) -> Command {
+        self.command_of("0:0", words)
+    }
+
+    /// Runs a command inside as `UID:GID`.
+    pub(super) fn command_of(&self, user: &str, words: &[&str]) -> Command {
+        let mut command = Command::new(programs::find(&["chroot"]).unwrap());
+        command.arg(format!("--userspec={user}")).arg("--groups=").arg(self.root.path());
+        command.args(words).env_clear().env("PATH", "/usr/sbin:/usr/bin");
+        command
+    }
+
+    /// Runs dpkg for this system.
+    pub(super) fn dpkg(&self, arguments: &[&str]) -> String {
+        let mut dpkg = Command::new("dpkg");
+        dpkg.arg(format!("--root={}", self.root.path().display())).args(arguments);
+        succeed(dpkg.env("PATH", programs::search_path()).env("LC_ALL", "C"))
+    }
+
+    /// Marks packages of this machine as installed, and copies their libraries.
+    pub(super) fn add_installed_packages(&self, names: &[&str]) {
+        let all = fs::read_to_string("/var/lib/dpkg/status").unwrap();
+        let stanzas = all.split("\n\n").filter(|stanza| {
+            let name = stanza.lines().find_map(|line| line.strip_prefix("Package: "));
+            name.is_some_and(|name| names.contains(&name))
+        });
+        let database = self.path("var/lib/dpkg");
+        for directory in ["info", "updates"] {
+            fs::create_dir_all(database.join(directory)).unwrap();
+        }
+        let status: Vec<String> = stanzas.map(|stanza| format!("{}\n\n", stanza.trim())).collect();
+        assert_eq!(status.len(), names.len(), "{status:?}");
+        fs::write(database.join("status"), status.concat()).unwrap();
+        for name in names.iter().filter(|name| name.starts_with("lib")) {
+            self.copy_files_of(name, |path| path.contains(".so") && !path.contains("/gconv/"));
+        }
+    }
+
+    /// Copies a program to the same path, with the libraries that it needs.
+    fn copy_program(&self, program: &Path) {
+        self.copy(program);
+        let libraries = Command::new("ldd").arg(program).output().unwrap().stdout;
+        for line in String::from_utf8(libraries).unwrap().lines() {
+            let path = line.split_whitespace().find(|word| word.starts_with('/'));
+            if let Some(path) = path {
+                self.copy(Path::new(path));
+            }
+        }
+    }
+
+    /// Copies the files of a package that the predicate selects.
+    fn copy_files_of(&self, package: &str, is_selected: impl Fn(&str) -> bool) {
+        let list = succeed(Command::new("dpkg-query").args(["--listfiles", package]));
+        for path in list.lines().filter(|path| is_selected(path)).map(Path::new) {
+            if path.is_file() {
+                self.copy(path);
+            }
+        }
+    }
+
+    fn copy(&self, path: &Path) {
+        let inside = self.root.path().join(path.strip_prefix("/").unwrap());
+        fs::create_dir_all(inside.parent().unwrap()).unwrap();
+        if !inside.exists() {
+            fs::copy(path, inside).unwrap();
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! A DNS server that knows one name.
+
+use std::net::{Ipv4Addr, UdpSocket};
+use std::thread;
+
+/// Answers queries until the process ends.
+pub(super) struct NameServer {
+    /// Its address, on the port of DNS.
+    pub(super) address: Ipv4Addr,
+}
+
+impl NameServer {
+    /// Starts a server for a name whose address is 127.0.0.1.
+    pub(super) fn start(name: &str) -> Self {
+        // Resolvers have no setting for the port, so the address must be one that nobody uses.
+        let [_, _, high, low] = std::process::id().to_be_bytes();
+        let address = Ipv4Addr::new(127, 53, high, low);
+        let socket = UdpSocket::bind((address, 53)).unwrap();
+        let labels = name.split('.').map(|label| {
+            let length = u8::try_from(label.len()).unwrap();
+            [&[length], label.as_bytes()].concat()
+        });
+        let question = [labels.collect::<Vec<_>>().concat(), vec![0]].concat();
+        thread::spawn(move || {
+            let mut query = [0; 512];
+            while let Ok((length, client)) = socket.recv_from(&mut query) {
+                let response = respond(&query[..length], &question);
+                socket.send_to(&response, client).unwrap();
+            }
+        });
+        Self { address }
+    }
+}
+
+/// The response to a query: the address of the known name, no record of another type, and an error
+/// for another name.
+fn respond(query: &[u8], name: &[u8]) -> Vec<u8> {
+    const HEADER: usize = 12;
+    let is_known = query[HEADER..].to_ascii_lowercase().starts_with(name);
+    let is_address = is_known && query[HEADER + name.len()..].starts_with(&[0, 1]);
+    let end = HEADER + query[HEADER..].iter().position(|&byte| byte == 0).unwrap() + 5;
+    let error = if is_known { 0 } else { 3 };
+    let mut response = query[..2].to_vec();
+    response.extend([0x81, 0x80 | error, 0, 1, 0, u8::from(is_address), 0, 0, 0, 0]);
+    response.extend(&query[HEADER..end]);
+    if is_address {
+        // The name of the question, type A, class IN, 60 seconds, four bytes.
+        response.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 127, 0, 0, 1]);
+    }
+    response
+}

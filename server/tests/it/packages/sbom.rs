@@ -1,0 +1,54 @@
+//! The software bill of materials.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+
+use serde_json::Value;
+
+use super::{VERSION, packages};
+use crate::interop::python;
+
+/// The official schema, with the library of its authors.
+const VALIDATE: &str = r#"
+import sys
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+errors = JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(sys.argv[1]).read())
+assert errors is None, str(errors)[:1000]
+"#;
+
+#[test]
+fn the_sbom_is_valid_by_the_schema() {
+    python::run(VALIDATE, &[packages().sbom.to_str().unwrap()]);
+}
+
+#[test]
+fn the_sbom_lists_what_the_binary_contains() {
+    let bom: Value = serde_json::from_slice(&fs::read(&packages().sbom).unwrap()).unwrap();
+    let belfry = &bom["metadata"]["component"];
+    assert_eq!(belfry["purl"], format!("pkg:cargo/belfry@{VERSION}"));
+    let components = bom["components"].as_array().unwrap();
+    let names: BTreeSet<&str> =
+        components.iter().map(|component| component["name"].as_str().unwrap()).collect();
+    for name in ["belfry-core", "tokio", "rusqlite", "libsqlite3-sys", "ring", "mimalloc"] {
+        assert!(names.contains(name), "{name} in {names:?}");
+    }
+    for name in ["belfry", "reqwest", "xtask", "packaging", "proptest"] {
+        assert!(!names.contains(name), "{name}: for development only");
+    }
+    for component in components {
+        assert!(component["licenses"][0]["expression"].is_string(), "{component}");
+        let is_ours = component["name"] == "belfry-core";
+        assert_eq!(component["hashes"][0]["alg"] == "SHA-256", !is_ours, "{component}");
+    }
+
+    let references: HashSet<&Value> =
+        components.iter().chain([belfry]).map(|component| &component["bom-ref"]).collect();
+    let dependencies = bom["dependencies"].as_array().unwrap();
+    assert_eq!(dependencies.len(), references.len());
+    for dependency in dependencies {
+        assert!(references.contains(&dependency["ref"]), "{dependency}");
+        let depends_on = dependency["dependsOn"].as_array().unwrap();
+        assert!(depends_on.iter().all(|reference| references.contains(reference)), "{dependency}");
+    }
+}

@@ -1,0 +1,68 @@
+//! The systemd unit, checked by systemd's own programs.
+
+use std::fs;
+use std::process::Command;
+
+use test_engines::programs;
+
+use super::{packages, succeed};
+use crate::support::report_skipped;
+
+/// The unit of the package in a directory of its own, with the program that it starts.
+fn unpack() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut extract = Command::new("dpkg-deb");
+    succeed(extract.arg("--extract").arg(&packages().debian).arg(folder.path()));
+    folder
+}
+
+const UNIT: &str = "usr/lib/systemd/system/belfry.service";
+
+#[test]
+fn systemd_accepts_the_unit_without_warnings() {
+    let Some(analyze) = programs::find(&["systemd-analyze"]) else {
+        return report_skipped("systemd-analyze", "it is not installed");
+    };
+    let folder = unpack();
+    // The manual page is compressed and the user does not exist here.
+    let unit = fs::read_to_string(folder.path().join(UNIT)).unwrap();
+    let program = folder.path().join("usr/lib/belfry/belfry").display().to_string();
+    let unit = unit.replace("/usr/lib/belfry/belfry", &program);
+    let path = folder.path().join("belfry.service");
+    fs::write(&path, unit).unwrap();
+    let mut verify = Command::new(analyze);
+    let output = verify.args(["verify", "--man=no"]).arg(&path).output().unwrap();
+    let warnings = String::from_utf8(output.stderr).unwrap();
+    let about_belfry: Vec<&str> = warnings.lines().filter(|line| line.contains("belfry")).collect();
+    assert_eq!(about_belfry, [""; 0]);
+}
+
+/// 10 is a process without any restriction.
+#[test]
+fn the_exposure_of_the_unit_is_below_1_5() {
+    let Some(analyze) = programs::find(&["systemd-analyze"]) else {
+        return report_skipped("systemd-analyze", "it is not installed");
+    };
+    let folder = unpack();
+    let mut security = Command::new(analyze);
+    security.args(["security", "--offline=yes", "--threshold=15", "--no-pager"]);
+    succeed(security.arg(folder.path().join(UNIT)));
+}
+
+#[test]
+fn the_watchdog_and_restarts_are_configured() {
+    let unit = fs::read_to_string(unpack().path().join(UNIT)).unwrap();
+    for line in [
+        "Type=notify",
+        "WatchdogSec=30s",
+        "Restart=on-failure",
+        "RestartSec=2s",
+        "StateDirectory=belfry",
+        "LoadCredential=belfry.database",
+        "LoadCredential=belfry.redis",
+        "ExecStart=/usr/lib/belfry/belfry serve --config /etc/belfry/belfry.toml",
+        "WantedBy=multi-user.target",
+    ] {
+        assert!(unit.lines().any(|found| found == line), "{line}");
+    }
+}

@@ -1,0 +1,78 @@
+//! Notifications to systemd, received by a socket of the test.
+
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::support::Process;
+use crate::support::process::belfry;
+
+/// Starts a server with a socket for its notifications and these variables.
+fn start(folder: &Path, variables: &[(&str, &str)]) -> (UnixDatagram, Process) {
+    let path = folder.join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    let mut command = belfry(folder, &["serve", "--listen", "127.0.0.1:0"]);
+    command.env("NOTIFY_SOCKET", path).envs(variables.iter().copied());
+    let server = Process::launch(command, folder);
+    (socket, server)
+}
+
+/// The lines of the next notification.
+fn receive(socket: &UnixDatagram) -> Vec<String> {
+    let mut buffer = [0; 4096];
+    let length = socket.recv(&mut buffer).unwrap();
+    str::from_utf8(&buffer[..length]).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn systemd_is_notified_of_readiness_reloads_and_the_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let (socket, mut server) = start(folder.path(), &[]);
+    assert_eq!(receive(&socket), ["READY=1", &format!("STATUS=listening on {}", server.url)]);
+
+    server.signal("HUP");
+    let reloading = receive(&socket);
+    assert_eq!(reloading[0], "RELOADING=1");
+    let time = reloading[1].strip_prefix("MONOTONIC_USEC=").unwrap();
+    assert!(time.parse::<u64>().unwrap() > 0, "{time}");
+    assert_eq!(receive(&socket), ["READY=1"]);
+
+    server.signal("TERM");
+    assert_eq!(receive(&socket), ["STOPPING=1", "STATUS=finishing requests in flight"]);
+    assert_eq!(server.wait(), Some(0));
+    socket.set_nonblocking(true).unwrap();
+    assert!(socket.recv(&mut [0]).is_err(), "there is no watchdog to reset");
+}
+
+#[test]
+fn the_watchdog_is_reset_while_the_server_responds() {
+    let folder = tempfile::tempdir().unwrap();
+    let (socket, _server) = start(folder.path(), &[("WATCHDOG_USEC", "20000")]);
+    let first = receive(&socket);
+    assert_eq!(first[0], "READY=1");
+    for _ in 0..3 {
+        assert_eq!(receive(&socket), ["WATCHDOG=1"]);
+    }
+}
+
+#[test]
+fn the_watchdog_of_another_process_is_not_reset() {
+    let folder = tempfile::tempdir().unwrap();
+    let variables = [("WATCHDOG_USEC", "1000"), ("WATCHDOG_PID", "1")];
+    let (socket, server) = start(folder.path(), &variables);
+    assert_eq!(receive(&socket)[0], "READY=1");
+    server.signal("TERM");
+    assert_eq!(receive(&socket)[0], "STOPPING=1");
+}
+
+#[test]
+fn a_service_manager_that_cannot_be_reached_does_not_stop_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = belfry(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    command.env("NOTIFY_SOCKET", folder.path().join("missing"));
+    let mut server = Process::launch(command, folder.path());
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    assert!(server.log().contains("the service manager cannot be notified"), "{}", server.log());
+}

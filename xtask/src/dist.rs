@@ -1,0 +1,47 @@
+//! `cargo xtask dist`: builds the release packages.
+
+use std::error::Error;
+use std::fs;
+
+use clap::Args;
+
+use crate::cargo;
+
+/// Build the release packages into target/dist
+///
+/// An archive for any distribution, a Debian package, a container image for Docker and Podman, an
+/// SBOM and SHA-256 checksums, for the architecture of this machine. They contain one binary, which
+/// is linked with the libraries of this machine: build on the oldest system that they should run on.
+///
+/// docs/install.md describes how to install them.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  cargo xtask dist\n  cargo xtask dist --profile dev")]
+pub(crate) struct Options {
+    /// Profile of cargo to build the binary with; dev is faster to build
+    #[arg(long, default_value = "release")]
+    profile: String,
+}
+
+/// Builds the binary and the packages; returns false if the binary does not build.
+pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
+    let profile = options.profile.as_str();
+    let mut build =
+        cargo::command(&["build", "--locked", "--package", "belfry", "--bin", "belfry"]);
+    build.args(["--profile", profile]);
+    if !cargo::succeeds(build)? {
+        return Ok(false);
+    }
+    let target = cargo::target_dir()?;
+    let directory = if profile == "dev" { "debug" } else { profile };
+    let binary = target.join(directory).join("belfry");
+    let root = cargo::root();
+    let packages = packaging::source_time(root)
+        .and_then(|time| packaging::build(root, &binary, time, &target.join("dist")))
+        .map_err(|error| error.to_string())?;
+    let files =
+        [&packages.archive, &packages.debian, &packages.image, &packages.sbom, &packages.checksums];
+    for path in files {
+        println!("{:>9} KiB  {}", fs::metadata(path)?.len().div_ceil(1024), path.display());
+    }
+    Ok(true)
+}
