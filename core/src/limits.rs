@@ -35,7 +35,7 @@ use jiff::SignedDuration;
 use smallvec::SmallVec;
 use thiserror::Error;
 
-pub use self::key::{LimitKey, Network};
+pub use self::key::{LimitKey, Network, TokenOwner};
 pub use self::unix_micros::UnixMicros;
 
 /// A named maximum of requests per window.

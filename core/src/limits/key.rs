@@ -14,8 +14,20 @@ pub enum KeyKind {
     /// The account of the access token, or its app if it has no account; the row does not apply to
     /// requests without a valid token.
     Account,
+    /// The app of the access token, over all its users; the row does not apply to requests without
+    /// a valid token.
+    App,
     /// The address of the client.
     Ip,
+}
+
+/// Whom a valid access token belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenOwner {
+    /// The id of its account; `None` if the token belongs to the app itself.
+    pub account: Option<i64>,
+    /// The id of its app.
+    pub app: i64,
 }
 
 /// The key under which a limit counts requests together.
@@ -23,7 +35,7 @@ pub enum KeyKind {
 pub enum LimitKey {
     /// An account by its id, over all its tokens and addresses.
     Account(i64),
-    /// An app by its id, for tokens without an account: the app counts like an account of its own.
+    /// An app by its id. For tokens without an account, it counts like an account of its own.
     App(i64),
     /// A network, over all accounts.
     Network(Network),
@@ -35,9 +47,9 @@ pub enum LimitKey {
 }
 
 impl LimitKey {
-    /// The key of the owner of a token: its account, or its app if it has no account.
-    pub fn owner(account: Option<i64>, app: i64) -> Self {
-        account.map_or(Self::App(app), Self::Account)
+    /// The account of a token, or its app if it has no account.
+    pub fn account_of(owner: TokenOwner) -> Self {
+        owner.account.map_or(Self::App(owner.app), Self::Account)
     }
 
     /// The key of a name used from a network. Case and surrounding white space are ignored.

@@ -27,7 +27,7 @@ pub enum LimitSetting {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitOverride {
-    /// The kind of key to count by: `"account"` or `"ip"`.
+    /// The kind of key to count by: `"account"`, `"app"` or `"ip"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per: Option<KeyKind>,
     /// The requests to count, as in `["POST /api/v1/media"]`.
@@ -240,7 +240,7 @@ mod tests {
             (json!({"media": {"match": []}}), "media: `match` is empty"),
             (json!({"A": minute}), "\"A\" is not a valid name"),
             (json!({"client_secret": minute}), "client_secret: reserved name"),
-            (with("per", json!("token")), "expected `account` or `ip`"),
+            (with("per", json!("token")), "expected one of `account`, `app`, `ip`"),
             (with("match", json!(["POST"])), "\"POST\" is not a valid pattern"),
             (with("requests", json!(-1)), "invalid value"),
             (with("requests", json!(u64::MAX)), "expected u32"),

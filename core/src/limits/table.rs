@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::abuse;
-use super::key::{KeyKind, LimitKey, Network};
+use super::key::{KeyKind, LimitKey, Network, TokenOwner};
 use super::route::RoutePattern;
 use super::setting::{LimitOverride, LimitSetting, LimitSettingError};
 use super::{Bucket, Buckets, Limit};
@@ -149,19 +149,20 @@ impl LimitTable {
 
     /// The buckets of a request: one for each row that counts it.
     ///
-    /// `target` is the path of the request in any spelling. `owner` is the [`LimitKey::owner`] of a
-    /// valid access token: a request with an invalid token counts for its address only.
+    /// `target` is the path of the request in any spelling. `owner` is that of a valid access token:
+    /// a request with an invalid token counts for its address only.
     pub fn buckets<'a>(
         &'a self,
         method: &str,
         target: &str,
-        owner: Option<LimitKey>,
+        owner: Option<TokenOwner>,
         from: Network,
     ) -> Buckets<'a> {
         let mut route = None;
         let bucket = |row: &'a LimitRow| {
             let key = match row.per {
-                KeyKind::Account => owner?,
+                KeyKind::Account => LimitKey::account_of(owner?),
+                KeyKind::App => LimitKey::App(owner?.app),
                 KeyKind::Ip => LimitKey::Network(from),
             };
             let mut patterns = row.matches.iter();
@@ -184,7 +185,8 @@ mod tests {
 
     fn names(table: &LimitTable, request: &str, account: Option<i64>) -> Vec<String> {
         let (method, target) = request.split_once(' ').unwrap();
-        let buckets = table.buckets(method, target, account.map(LimitKey::Account), from());
+        let owner = account.map(|account| TokenOwner { account: Some(account), app: 1 });
+        let buckets = table.buckets(method, target, owner, from());
         buckets.iter().map(|bucket| bucket.limit.name().to_owned()).collect()
     }
 
@@ -239,8 +241,8 @@ mod tests {
     #[test]
     fn deletes_and_unreblogs_share_a_bucket() {
         let table = LimitTable::default();
-        let buckets =
-            |method, target| table.buckets(method, target, Some(LimitKey::Account(1)), from());
+        let owner = TokenOwner { account: Some(1), app: 1 };
+        let buckets = |method, target| table.buckets(method, target, Some(owner), from());
         let delete = buckets("DELETE", "/api/v1/statuses/1");
         let unreblog = buckets("POST", "/api/v1/statuses/2/unreblog");
         assert_eq!((delete[1].limit, &delete[1].key), (unreblog[1].limit, &unreblog[1].key));
@@ -257,10 +259,22 @@ mod tests {
     fn a_bucket_is_keyed_by_the_owner_of_the_token_or_the_network() {
         let table = LimitTable::default();
         for (account, owner) in [(Some(7), LimitKey::Account(7)), (None, LimitKey::App(1))] {
-            let buckets = table.buckets("GET", "/", Some(LimitKey::owner(account, 1)), from());
+            let buckets = table.buckets("GET", "/", Some(TokenOwner { account, app: 1 }), from());
             let keys: Vec<_> = buckets.into_iter().map(|bucket| bucket.key).collect();
             assert_eq!(keys, [owner, LimitKey::Network(from())]);
         }
+    }
+
+    #[test]
+    fn a_row_per_app_counts_all_users_of_the_app_together() {
+        let row = LimitRow { per: KeyKind::App, ..LimitTable::default().rows[0].clone() };
+        let table = LimitTable { rows: vec![row] };
+        for (account, app) in [(Some(7), 1), (Some(8), 1), (None, 1), (Some(7), 2)] {
+            let buckets = table.buckets("GET", "/", Some(TokenOwner { account, app }), from());
+            let keys: Vec<_> = buckets.into_iter().map(|bucket| bucket.key).collect();
+            assert_eq!(keys, [LimitKey::App(app)]);
+        }
+        assert!(table.buckets("GET", "/", None, from()).is_empty());
     }
 
     #[test]
@@ -273,7 +287,7 @@ mod tests {
             buckets.iter().map(describe).collect::<Vec<_>>()
         };
         assert_eq!(
-            buckets("2001:db8:1:2::3", Some(LimitKey::Account(7))),
+            buckets("2001:db8:1:2::3", Some(TokenOwner { account: Some(7), app: 1 })),
             [
                 "account 300 in 5m account:=7",
                 "ip 300 in 5m ip:2001:db8:1:2::/64",

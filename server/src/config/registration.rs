@@ -45,7 +45,7 @@ pub struct ApplicationService {
     /// The account name it acts as when a request names no other user.
     #[serde(rename = "sender_localpart")]
     pub sender: String,
-    /// Whether rate limits apply to it; they do when unset.
+    /// Whether its requests count for the limits on every request; they do not when unset.
     pub rate_limited: Option<bool>,
     #[serde(default)]
     namespaces: Namespaces,

@@ -10,7 +10,7 @@ use axum::http::HeaderName;
 use belfry_core::limits::abuse::AbuseLimits;
 use belfry_core::limits::forwarded::TrustedProxies;
 use belfry_core::limits::table::LimitTable;
-use belfry_core::limits::{Buckets, CountMode, LimitKey, Network, RateLimitDecision};
+use belfry_core::limits::{Buckets, CountMode, Network, RateLimitDecision, TokenOwner};
 
 use crate::config::{Config, LimitMode};
 use crate::metrics::{LimitCounters, LimitMetrics};
@@ -61,7 +61,7 @@ impl ActiveLimits {
         &self,
         method: &str,
         target: &str,
-        owner: Option<LimitKey>,
+        owner: Option<TokenOwner>,
         from: Network,
     ) -> Buckets<'_> {
         if self.mode == LimitMode::Off {

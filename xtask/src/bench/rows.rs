@@ -24,7 +24,6 @@ const APPLICATION_SERVICE: &str = "[[application_services]]\n\
     id = \"bench\"\n\
     as_token = \"bench-service\"\n\
     sender_localpart = \"bench0\"\n\
-    rate_limited = false\n\
     namespaces.users = [{ regex = \"@.*\" }]\n";
 
 const PUSH_RULES: &str = "/_matrix/client/v3/pushrules/";

@@ -11,7 +11,7 @@ use std::net::IpAddr;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Request};
-use belfry_core::limits::{Buckets, CountMode, LimitKey, Network, RateLimitDecision};
+use belfry_core::limits::{Buckets, CountMode, Network, RateLimitDecision, TokenOwner};
 use jiff::Timestamp;
 
 pub(crate) use self::headers::RateLimitHeaders;
@@ -90,12 +90,12 @@ pub(crate) async fn check(
     };
     client.record();
     let buckets = match &client.credential {
-        Credential::ApplicationService(service) if service.rate_limited == Some(false) => {
+        Credential::ApplicationService(service) if service.rate_limited != Some(true) => {
             Buckets::new()
         }
         _ => buckets(client.valid_token().map(|token| {
             let account = token.account.as_ref().map(|account| account.id);
-            LimitKey::owner(account, token.app_id)
+            TokenOwner { account, app: token.app_id }
         })),
     };
     let decision = state.limits.check(active, CountMode::Check, &buckets, now).await;

@@ -186,9 +186,33 @@ async fn an_app_token_counts_for_its_app_and_its_address() {
 }
 
 #[tokio::test]
-async fn an_application_service_counts_for_its_address_unless_it_is_unlimited() {
+async fn a_limit_per_app_counts_all_its_users() {
+    let settings = "[limits.rows]\n\
+        app = { per = 'app', match = ['*'], requests = 5, window = '1m' }";
+    let service = Service::with(toml::from_str(settings).unwrap()).await;
+    // All tokens of the fixture belong to one app.
+    let [alice, bob] = [service.user("alice").await, service.user("bob").await];
+    assert_eq!(admitted(&alice, "GET /api/v1/x", 3).await, 3);
+    assert_eq!(admitted(&bob, "GET /api/v1/x", 3).await, 2);
+    let app = service.anonymous().with_token(service.issue(None, "read").await.reveal());
+    assert_eq!(admitted(&app, "GET /api/v1/x", 3).await, 0);
+    assert_eq!(admitted(&service.anonymous(), "GET /api/v1/x", 3).await, 3, "without a token");
+}
+
+/// The product in the documentation evaluates every event from one address.
+#[tokio::test]
+async fn the_application_service_of_the_documentation_is_not_limited() {
+    let guide = include_str!("../../../../docs/evaluation.md");
+    let settings = guide.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let service = Service::with(toml::from_str(settings).unwrap()).await;
+    let product = service.anonymous().with_token("a long secret");
+    assert_eq!(admitted(&product, "POST /_matrix/app/v1/evaluate", 310).await, 310);
+}
+
+#[tokio::test]
+async fn an_application_service_counts_for_its_address_only_if_its_registration_says_so() {
     for (rate_limited, passed) in
-        [("", 300), ("rate_limited = true", 300), ("rate_limited = false", 310)]
+        [("", 310), ("rate_limited = true", 300), ("rate_limited = false", 310)]
     {
         let settings = format!(
             "[[application_services]]\nid = 'bot'\nas_token = 'token of bot'\n\
