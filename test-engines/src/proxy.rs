@@ -1,7 +1,8 @@
-//! A private reverse proxy: nginx or Caddy.
+//! A private reverse proxy: nginx, Caddy or another one.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
+use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -41,13 +42,32 @@ impl Proxy {
         })
     }
 
+    /// Starts another proxy: this program with these arguments.
+    ///
+    /// # Errors
+    /// The reason, with its log.
+    pub fn other(program: &Path, arguments: &[&str], port: u16) -> Result<Self, EngineError> {
+        Self::start_program(program, port, "", |command, _| {
+            command.args(arguments);
+        })
+    }
+
     fn start(
         names: &'static [&'static str],
         port: u16,
         configuration: &str,
         add_arguments: impl FnOnce(&mut Command, &TempDir),
     ) -> Result<Self, EngineError> {
-        let mut command = Command::new(find_program(names)?);
+        Self::start_program(&find_program(names)?, port, configuration, add_arguments)
+    }
+
+    fn start_program(
+        program: &Path,
+        port: u16,
+        configuration: &str,
+        add_arguments: impl FnOnce(&mut Command, &TempDir),
+    ) -> Result<Self, EngineError> {
+        let mut command = Command::new(program);
         let dir = temp_dir("proxy")?;
         fs::write(dir.path().join("configuration"), configuration)?;
         add_arguments(&mut command, &dir);

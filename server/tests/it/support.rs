@@ -6,6 +6,7 @@ pub(crate) mod client;
 pub(crate) mod databases;
 pub(crate) mod oauth_client;
 pub(crate) mod process;
+pub(crate) mod pypi;
 pub(crate) mod service;
 pub(crate) mod skip;
 

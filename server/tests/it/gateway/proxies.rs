@@ -1,56 +1,53 @@
 //! Real proxies with the configurations of docs/gateway.md, in front of a server without tokens and
 //! limits of its own.
 
+mod configurations;
 mod upstream;
+
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 use test_engines::{EngineError, Proxy, free_port};
 
+use self::configurations::{Addresses, Configuration};
 use self::upstream::Upstream;
 use crate::support::process::run_successfully;
 use crate::support::{Process, report_skipped};
 
-const GUIDE: &str = include_str!("../../../../docs/gateway.md");
-
-/// Belfry, a protected server, the proxy in front of it, and an access token of Alice.
+/// Belfry, a protected server, the proxy in front of it, and two access tokens of Alice.
 struct Gateway {
     belfry: Process,
     upstream: Upstream,
     port: u16,
     token: String,
+    /// A token that may only read.
+    reader: String,
     _proxy: Proxy,
     _folder: TempDir,
 }
 
 impl Gateway {
-    /// Starts all of them. The proxy is configured with the code block of the guide in this
-    /// language, and its checks have these options. `listen` is the text of the block with the
-    /// proxy's address, and its replacement. `None` when the proxy is not installed.
-    async fn start(
-        language: &str,
-        options: &str,
-        listen: (&str, impl FnOnce(u16) -> String),
-        start: impl FnOnce(u16, &str) -> Result<Proxy, EngineError>,
-    ) -> Option<Self> {
+    /// Starts all of them. The checks of paths without a required scope have these options. `None`
+    /// when the proxy is not installed.
+    async fn start(configuration: Configuration, options: &str) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let settings = "trusted_proxies = ['127.0.0.1']\n[limits.rows]\nip = { requests = 1000 }\n";
         std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
         let belfry = Process::start(folder.path(), &[]);
         run_successfully(folder.path(), &["account", "add", "alice"]);
-        let token =
-            run_successfully(folder.path(), &["token", "issue", "alice", "--scopes", "read write"]);
+        let [token, reader] = ["read write", "read"].map(|scopes| {
+            let issue = ["token", "issue", "alice", "--scopes", scopes];
+            run_successfully(folder.path(), &issue).trim().to_owned()
+        });
         let upstream = Upstream::start().await;
         let port = free_port().unwrap();
-        let (_, block) = GUIDE.split_once(&format!("```{language}\n")).unwrap();
-        let (block, _) = block.split_once("```").unwrap();
-        let block = block
-            .replace("/gateway/check?", "/gateway/check")
-            .replace("/gateway/check", &format!("/gateway/check?{options}"))
-            .replace(listen.0, &(listen.1)(port))
-            .replace("127.0.0.1:8080", belfry.url.strip_prefix("http://").unwrap())
-            .replace("127.0.0.1:3000", &upstream.address);
-        let proxy = match start(port, &block) {
+        let addresses = Addresses {
+            port,
+            belfry: belfry.url.strip_prefix("http://").unwrap(),
+            upstream: &upstream.address,
+        };
+        let proxy = match configuration.start(&addresses, options, folder.path()) {
             Ok(proxy) => proxy,
             Err(error @ EngineError::Missing(_)) => {
                 report_skipped("a proxy", &error.to_string());
@@ -58,8 +55,20 @@ impl Gateway {
             }
             Err(error) => panic!("{error}"),
         };
-        let token = token.trim().to_owned();
-        Some(Self { belfry, upstream, port, token, _proxy: proxy, _folder: folder })
+        let gateway =
+            Self { belfry, upstream, port, token, reader, _proxy: proxy, _folder: folder };
+        gateway.wait_for_routes().await;
+        gateway.upstream.reset();
+        Some(gateway)
+    }
+
+    /// Waits until the proxy forwards requests: Traefik listens before it has read its routers.
+    async fn wait_for_routes(&self) {
+        let end = Instant::now() + Duration::from_secs(60);
+        while self.send("GET /open/x", None, &[]).await.status() != 200 {
+            assert!(Instant::now() < end, "the proxy forwards nothing");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     async fn send(
@@ -95,17 +104,48 @@ impl Gateway {
         post("/oauth/token", &fields).await["access_token"].as_str().unwrap().to_owned()
     }
 
+    /// Asserts that the identity headers of the client never arrive: neither all of them nor each
+    /// alone, at any path of the guide.
+    async fn verify_identity(&self) {
+        const FORGED: [(&str, &str); 3] =
+            [("x-account-id", "1"), ("x-app-id", "666"), ("x-scopes", "admin")];
+        let token = Some(self.token.as_str());
+        let identity = self.send("GET /x", token, &[]).await.text().await.unwrap();
+        let (account, scopes) = (identity.split('|').next().unwrap(), identity.split('|').nth(2));
+        assert!(account.len() > 1 && account.parse::<i64>().is_ok(), "{identity}");
+        assert_eq!(scopes, Some("read write"), "{identity}");
+        let each = FORGED.iter().map(std::slice::from_ref);
+        for forged in each.chain([&FORGED[..]]) {
+            for path in ["/x", "/", "/api/v1/media", "/api/v1/media/1", "/x?a=b"] {
+                let passed = self.send(&format!("GET {path}"), token, forged).await;
+                assert_eq!(passed.text().await.unwrap(), identity, "{path} {forged:?}");
+            }
+            // Not checked, with and without a token.
+            for token in [token, None] {
+                let passed = self.send("GET /open/x", token, forged).await.text().await.unwrap();
+                assert!(["-|-|-", "||"].contains(&&*passed), "{passed} {forged:?}");
+            }
+        }
+    }
+
+    /// Asserts that the scope of uploads is required.
+    async fn verify_scope(&self) {
+        self.upstream.reset();
+        for path in ["/api/v1/media", "/api/v1/media/1", "/api/v1/media?scope=read"] {
+            let rejected = self.send(&format!("GET {path}"), Some(&self.reader), &[]).await;
+            assert_eq!(rejected.status(), 403, "{path}");
+        }
+        assert_eq!(self.upstream.hits(), 0);
+        assert_eq!(self.send("GET /x", Some(&self.reader), &[]).await.status(), 200);
+    }
+
     /// Asserts the behaviour that every proxy must have.
     async fn verify(self) {
         const UPLOAD: &str = "POST /api/v1/media";
         let token = Some(self.token.as_str());
         let forged = [("x-account-id", "1"), ("x-app-id", "1"), ("x-scopes", "admin")];
-        let passed = self.send("POST /api/v1/media?a=b", token, &forged).await;
-        assert_eq!(passed.status(), 200);
-        let identity = passed.text().await.unwrap();
-        let (account, rest) = identity.split_once('|').unwrap();
-        assert!(account.len() > 1 && account.parse::<i64>().is_ok(), "{identity}");
-        assert!(rest.ends_with("|read write"), "{identity}");
+        self.verify_identity().await;
+        assert_eq!(self.send("POST /api/v1/media?a=b", token, &[]).await.status(), 200);
 
         self.upstream.reset();
         let app = self.app_token().await;
@@ -147,34 +187,17 @@ impl Gateway {
     }
 }
 
-/// nginx with the configuration of the guide.
-async fn nginx(options: &str) -> Option<Gateway> {
-    let listen = ("listen 80;", |port| format!("listen 127.0.0.1:{port};"));
-    Gateway::start("nginx", options, listen, |port, block| {
-        let directives = "access_log off; client_body_temp_path body;";
-        Proxy::nginx(port, &format!("events {{}} http {{ {directives} {block} }}"))
-    })
-    .await
-}
-
-/// Caddy with the configuration of the guide.
-async fn caddy(options: &str) -> Option<Gateway> {
-    let listen = ("example.org {", |port| format!("http://127.0.0.1:{port} {{"));
-    Gateway::start("caddyfile", options, listen, |port, block| {
-        Proxy::caddy(port, &format!("{{\nadmin off\n}}\n{block}"))
-    })
-    .await
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn proxies_pass_app_tokens_only_with_that_option() {
-    for gateway in [nginx("scope=read&app=allow").await, caddy("scope=read&app=allow").await] {
-        let Some(gateway) = gateway else { continue };
+    for configuration in [Configuration::Nginx, Configuration::Caddy, Configuration::Traefik] {
+        let Some(gateway) = Gateway::start(configuration, "scope=read&app=allow").await else {
+            continue;
+        };
         let app = gateway.app_token().await;
         let forged = [("x-account-id", "1"), ("x-app-id", "1"), ("x-scopes", "admin")];
         for (uri, status) in [("/x", 200), ("/x?a=b&scope=x", 200), ("/x?app=allow", 403)] {
             let response = gateway.send(&format!("GET {uri}"), Some(&app), &forged).await;
-            assert_eq!(response.status(), status, "{uri}");
+            assert_eq!(response.status(), status, "{configuration:?} {uri}");
             let identity = response.text().await.unwrap();
             if status == 200 {
                 let lacks_account = ["|", "-|"].iter().any(|empty| identity.starts_with(empty));
@@ -187,16 +210,47 @@ async fn proxies_pass_app_tokens_only_with_that_option() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nginx_checks_every_request() {
-    let Some(gateway) = nginx("").await else { return };
+    let Some(gateway) = Gateway::start(Configuration::Nginx, "").await else { return };
     let passed = gateway.send("GET /x", Some(&gateway.token), &[]).await;
     assert_eq!(passed.headers()["x-ratelimit-limit"], "300", "nginx forwards the headers");
-    gateway.upstream.reset();
+    gateway.verify_scope().await;
     gateway.verify().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn caddy_checks_every_request() {
-    if let Some(gateway) = caddy("").await {
+    let Some(gateway) = Gateway::start(Configuration::Caddy, "").await else { return };
+    gateway.verify_scope().await;
+    gateway.verify().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn traefik_checks_every_request() {
+    let Some(gateway) = Gateway::start(Configuration::Traefik, "").await else { return };
+    gateway.verify_scope().await;
+    gateway.verify().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn envoy_checks_every_request() {
+    if let Some(gateway) = Gateway::start(Configuration::Envoy, "").await {
         gateway.verify().await;
+    }
+}
+
+/// A location with `proxy_set_header` inherits none of the server, so one that somebody adds without
+/// the file of the guide would forward the headers of its client.
+#[test]
+fn every_location_of_nginx_that_sets_headers_includes_the_identity() {
+    let blocks = configurations::blocks("nginx");
+    let (_, site) = blocks.iter().find(|(name, _)| name.ends_with("product.conf")).unwrap();
+    let server = site.split("location").next().unwrap();
+    assert!(server.contains("include belfry_identity.conf;"), "{server}");
+    for location in site.split("location").skip(1).filter(|text| text.contains("proxy_pass")) {
+        let sets_headers = location.contains("proxy_set_header") || location.contains("add_header");
+        let is_safe = ["include belfry_identity.conf;", "include belfry_check.conf;"]
+            .iter()
+            .any(|include| location.contains(include));
+        assert!(is_safe || !sets_headers, "{location}");
     }
 }

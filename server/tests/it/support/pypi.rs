@@ -1,0 +1,31 @@
+//! Programs from `PyPI`, in virtual environments under `target/` that are created once.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+/// The directory with the programs of an environment that has these requirements.
+pub(crate) fn programs(name: &str, requirements: &str) -> Result<PathBuf, String> {
+    static LOCK: Mutex<()> = Mutex::new(());
+    let _lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let (programs, marker) = (folder.join("bin"), folder.join("requirements.txt"));
+    if std::fs::read_to_string(&marker).is_ok_and(|installed| installed == requirements) {
+        return Ok(programs);
+    }
+    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+    let wanted = folder.join("wanted.txt");
+    std::fs::write(&wanted, requirements).map_err(|error| error.to_string())?;
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
+    run(Command::new(programs.join("python")).args(pip).arg(&wanted))?;
+    std::fs::rename(&wanted, &marker).map_err(|error| error.to_string())?;
+    Ok(programs)
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)))
+}
