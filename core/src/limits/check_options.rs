@@ -1,6 +1,9 @@
 //! The options of a gateway check: the requirements for a token besides its validity.
 
+use thiserror::Error;
+
 use crate::oauth::scope::{ScopeError, Scopes};
+use crate::percent::{self, PercentError};
 
 /// The requirements of a gateway check, from the query that the proxy is configured with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -11,31 +14,42 @@ pub struct CheckOptions {
     pub allows_app_tokens: bool,
 }
 
+/// Why the query of a check is invalid.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the error texts describe them")]
+pub enum CheckOptionsError {
+    #[error(transparent)]
+    Query(#[from] PercentError),
+    #[error(transparent)]
+    Scope(#[from] ScopeError),
+}
+
 impl CheckOptions {
-    /// Reads the options from the parameters of the check.
+    /// Reads the options from the query of the check.
     ///
     /// Some proxies append the query of the original request to that of the check. A parameter that
     /// is in both queries may therefore come from the client and must not weaken the check. Such an
     /// `app` is ignored. Such a `scope` is still required, because a client could otherwise remove
-    /// a required scope by sending it, too. It is ignored only if it is not a valid scope.
-    pub fn new(
-        check: &[(String, String)],
-        original: &[(String, String)],
-    ) -> Result<Self, ScopeError> {
+    /// a required scope by sending it, too. It is ignored only if it is not a valid scope. A
+    /// malformed original query may contain anything.
+    pub fn parse(check: &str, original: &str) -> Result<Self, CheckOptionsError> {
+        let original = percent::parse_query(original).ok();
+        let may_be_original = |name: &str| {
+            original.as_ref().is_none_or(|pairs| pairs.iter().any(|(other, _)| other == name))
+        };
         let mut scopes = Vec::new();
         let mut allows_app_tokens = false;
-        for pair @ (name, value) in check {
-            match name.as_str() {
-                "scope" => match value.parse::<Scopes>() {
+        for pair in percent::parse_query(check)? {
+            match pair.0.as_str() {
+                "scope" => match pair.1.parse::<Scopes>() {
                     Ok(required) => scopes.push(required),
-                    Err(_) if original.contains(pair) => {}
-                    Err(error) => return Err(error),
+                    Err(_) if original.as_ref().is_some_and(|pairs| pairs.contains(&pair)) => {}
+                    Err(error) => return Err(error.into()),
                 },
-                "app" => allows_app_tokens |= value == "allow",
+                "app" => allows_app_tokens |= pair.1 == "allow" && !may_be_original("app"),
                 _ => {}
             }
         }
-        allows_app_tokens &= original.iter().all(|(name, _)| name != "app");
         Ok(Self { scopes: scopes.iter().flat_map(Scopes::iter).collect(), allows_app_tokens })
     }
 }
@@ -43,7 +57,6 @@ impl CheckOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::percent::parse_query;
 
     #[test]
     fn parameters_that_the_client_may_have_sent_do_not_weaken_a_check() {
@@ -64,9 +77,13 @@ mod tests {
             // The client repeats a parameter that the proxy is configured with.
             ("scope=write:media", "scope=write:media", Some("write:media"), false),
             ("app=allow", "app=1", Some(""), false),
+            // A malformed query.
+            ("scope=read&app=allow", "q=100%", Some("read"), false),
+            ("scope=x", "scope=x&q=%ff", None, false),
+            ("scope=read&q=100%", "", None, false),
+            ("scope=read&q=%ff", "q=%ff", None, false),
         ] {
-            let [check_pairs, original_pairs] = [check, original].map(|q| parse_query(q).unwrap());
-            let options = CheckOptions::new(&check_pairs, &original_pairs).ok();
+            let options = CheckOptions::parse(check, original).ok();
             let expected = scopes
                 .map(|scopes| CheckOptions { scopes: scopes.parse().unwrap(), allows_app_tokens });
             assert_eq!(options, expected, "{check} for {original}");

@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use belfry_core::limits::RateLimitDecision;
 use belfry_core::limits::header::whole_seconds;
 use belfry_core::oauth::form::FormError;
+use belfry_core::oauth::scope::Scope;
 use bytes::Bytes;
 
 pub(crate) use self::api::ApiError;
@@ -195,6 +196,13 @@ impl LimitExceeded {
         let retry_after = [(header::RETRY_AFTER, seconds)];
         (StatusCode::TOO_MANY_REQUESTS, retry_after, JsonBytes(body)).into_response()
     }
+}
+
+/// Describes scopes that a token lacks, of which any one (`or`) or all (`and`) are required:
+/// `This token lacks the scope read:notifications or push`.
+fn lacks_scopes<'a>(scopes: impl IntoIterator<Item = &'a Scope>, conjunction: &str) -> String {
+    let names: Vec<&str> = scopes.into_iter().map(|scope| scope.as_str()).collect();
+    format!("This token lacks the scope {}", names.join(&format!(" {conjunction} ")))
 }
 
 /// Adds a challenge, if there is one, as the `WWW-Authenticate` header.

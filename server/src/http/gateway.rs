@@ -11,12 +11,11 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::{IntoResponse, Response};
 use belfry_core::limits::RateLimitDecision;
-use belfry_core::limits::check_options::CheckOptions;
+use belfry_core::limits::check_options::{CheckOptions, CheckOptionsError};
 use belfry_core::limits::original_request::{OriginalRequest, OriginalRequestError, resolve};
-use belfry_core::oauth::scope::ScopeError;
+use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::Token;
 use jiff::Timestamp;
-use url::form_urlencoded;
 
 use crate::app::AppState;
 use crate::http::error::LimitExceeded;
@@ -85,7 +84,7 @@ fn single_header<'a>(
 /// Checks the token against the options. The response headers contain the account, app and scopes.
 fn authorize(
     credential: Credential,
-    options: Result<CheckOptions, ScopeError>,
+    options: Result<CheckOptions, CheckOptionsError>,
     now: Timestamp,
 ) -> Result<Response, GatewayError> {
     let options = options?;
@@ -102,21 +101,20 @@ fn authorize(
     if token.account.is_none() && !options.allows_app_tokens {
         return Err(GatewayError::AppToken);
     }
-    if options.scopes.iter().all(|scope| token.scopes.allows(scope)) {
+    let missing: Scopes =
+        options.scopes.iter().filter(|scope| !token.scopes.allows(*scope)).collect();
+    if missing.is_empty() {
         Ok(identity_headers(&token).into_response())
     } else {
-        Err(GatewayError::InsufficientScope)
+        Err(GatewayError::MissingScopes(missing))
     }
 }
 
 /// The options of the check. If the original request is in the path, the query belongs to that
 /// request, and the check has no options.
-fn options(uri: &Uri, original: &OriginalRequest<'_>) -> Result<CheckOptions, ScopeError> {
+fn options(uri: &Uri, original: &OriginalRequest<'_>) -> Result<CheckOptions, CheckOptionsError> {
     let check_query = uri.query().filter(|_| original_target(uri).is_none());
-    let pairs = |query: Option<&str>| -> Vec<(String, String)> {
-        form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect()
-    };
-    CheckOptions::new(&pairs(check_query), &pairs(original.query()))
+    CheckOptions::parse(check_query.unwrap_or_default(), original.query().unwrap_or_default())
 }
 
 /// The headers that identify the client. `X-Account-Id` is present, but empty, for a token without

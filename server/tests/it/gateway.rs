@@ -118,7 +118,14 @@ async fn a_check_can_require_scopes() {
     }
     let rejected = client.get("/gateway/check?scope=write").await;
     assert_eq!(rejected.json()["error"], "This action is outside the authorized scopes");
-    assert_eq!(rejected.header("www-authenticate"), r#"Bearer error="insufficient_scope""#);
+    assert_eq!(rejected.json()["error_description"], "This token lacks the scope write");
+    let challenge = r#"Bearer error="insufficient_scope", scope="write""#;
+    assert_eq!(rejected.header("www-authenticate"), challenge);
+    // Only the missing scopes are named.
+    let rejected = client.get("/gateway/check?scope=read+push+write:statuses").await;
+    let description = "This token lacks the scope push and write:statuses";
+    assert_eq!(rejected.json()["error_description"], description);
+    assert!(rejected.header("www-authenticate").ends_with(r#", scope="push write:statuses""#));
 }
 
 /// The account header is present but empty: a proxy that copies it overwrites the client's value.
@@ -142,6 +149,8 @@ async fn an_app_token_passes_only_if_the_check_allows_it() {
         ("?app=allow", "/x?app=allow", 403),
         ("?a=b&%61pp=allow", "/x?a=b&%61pp=allow", 403),
         ("?app=allow", "/x?app=allow#y", 403),
+        ("?app=allow", "/x?q=100%", 403),
+        ("?app=allow&q=100%", "/x", 400),
     ] {
         let response = check(query, uri).await;
         assert_eq!(response.status, status, "{query} {uri}: {}", response.text);

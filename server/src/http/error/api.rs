@@ -3,12 +3,13 @@
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::app::AppError;
+use belfry_core::oauth::scope::Scope;
 use belfry_core::oauth::sign_up::AccountError;
 use belfry_core::oauth::token::TokenError;
 use belfry_core::oauth::validation::ValidationErrors;
 use serde_json::{Map, Value, json};
 
-use super::{CommonError, LimitExceeded, from_common, with_challenge};
+use super::{CommonError, LimitExceeded, from_common, lacks_scopes, with_challenge};
 use crate::http::respond::json::Json;
 use crate::language::{Language, Localize};
 use crate::passwords::HashQueueFull;
@@ -24,8 +25,9 @@ pub(crate) enum ApiError {
     InvalidToken,
     #[error(transparent)]
     Token(#[from] TokenError),
+    /// The token has none of these scopes, any of which would suffice.
     #[error("This action is outside the authorized scopes")]
-    OutsideScopes,
+    OutsideScopes(Vec<Scope>),
     #[error("This method requires an authenticated user")]
     UserRequired,
     #[error("This method requires an client credentials authentication")]
@@ -55,11 +57,14 @@ impl IntoResponse for ApiError {
         let status = match &mut self {
             Self::Common(error) => return error.clone().into_response(),
             Self::Token(TokenError::AccountDisabled)
-            | Self::OutsideScopes
             | Self::AppTokenRequired
             | Self::RegistrationClosed
             | Self::AppRegistrationClosed
             | Self::NotAllowed => StatusCode::FORBIDDEN,
+            Self::OutsideScopes(any) => {
+                body["error_description"] = lacks_scopes(&*any, "or").into();
+                StatusCode::FORBIDDEN
+            }
             Self::RecordNotFound => StatusCode::NOT_FOUND,
             Self::MissingToken | Self::InvalidToken | Self::Token(_) => StatusCode::UNAUTHORIZED,
             Self::UserRequired | Self::LastAdmin | Self::Invalid(_, None) => {
@@ -70,19 +75,21 @@ impl IntoResponse for ApiError {
                 StatusCode::UNPROCESSABLE_ENTITY
             }
         };
-        // Without a token, the challenge has no error code (RFC 6750 section 3.1).
-        let error = match self {
-            Self::MissingToken => Some(""),
-            Self::OutsideScopes => Some("insufficient_scope"),
-            _ if status == StatusCode::UNAUTHORIZED => Some("invalid_token"),
+        let realm = "Bearer realm=\"belfry\"";
+        let challenge = match &self {
+            // Without a token, the challenge has no error code (RFC 6750 section 3.1).
+            Self::MissingToken => Some(realm.to_owned()),
+            Self::OutsideScopes(any) => {
+                let scope = any.first().map_or("", |scope| scope.as_str());
+                let text = lacks_scopes(any, "or");
+                let error = "error=\"insufficient_scope\"";
+                Some(format!("{realm}, {error}, error_description=\"{text}\", scope=\"{scope}\""))
+            }
+            _ if status == StatusCode::UNAUTHORIZED => {
+                Some(format!("{realm}, error=\"invalid_token\", error_description=\"{text}\""))
+            }
             _ => None,
         };
-        let challenge = error.map(|error| match error {
-            "" => "Bearer realm=\"belfry\"".to_owned(),
-            _ => {
-                format!("Bearer realm=\"belfry\", error=\"{error}\", error_description=\"{text}\"")
-            }
-        });
         with_challenge((status, Json(body)).into_response(), challenge.as_deref())
     }
 }

@@ -2,12 +2,13 @@
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use belfry_core::limits::check_options::CheckOptionsError;
 use belfry_core::limits::original_request::OriginalRequestError;
-use belfry_core::oauth::scope::ScopeError;
+use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::TokenError;
 use serde_json::json;
 
-use super::{CommonError, LimitExceeded, from_common, with_challenge};
+use super::{CommonError, LimitExceeded, from_common, lacks_scopes, with_challenge};
 use crate::http::respond::json::Json;
 
 /// Why a gateway check does not admit the original request.
@@ -15,9 +16,9 @@ use crate::http::respond::json::Json;
 pub(crate) enum GatewayError {
     #[error(transparent)]
     Request(#[from] OriginalRequestError),
-    /// The check itself requires an invalid scope.
+    /// The query of the check itself is invalid.
     #[error(transparent)]
-    InvalidScope(#[from] ScopeError),
+    Options(#[from] CheckOptionsError),
     #[error("The access token is invalid")]
     MissingToken,
     #[error("Send the access token once: in the Authorization header or as access_token")]
@@ -30,8 +31,9 @@ pub(crate) enum GatewayError {
         "The access token belongs to an app and not to a user; a check with app=allow admits it"
     )]
     AppToken,
+    /// The scopes that the token lacks.
     #[error("This action is outside the authorized scopes")]
-    InsufficientScope,
+    MissingScopes(Scopes),
     #[error(transparent)]
     Common(#[from] CommonError),
 }
@@ -39,23 +41,26 @@ pub(crate) enum GatewayError {
 /// Proxies forward a 401 or 403 to the client. An error in the configuration of the proxy is a 400.
 impl IntoResponse for GatewayError {
     fn into_response(self) -> Response {
+        let mut body = json!({ "error": self.to_string() });
         let (status, challenge) = match &self {
             Self::Common(error) => return error.clone().into_response(),
             Self::AppToken
             | Self::Request(OriginalRequestError::Conflicting)
             | Self::Token(TokenError::AccountDisabled) => (StatusCode::FORBIDDEN, None),
-            Self::InsufficientScope => {
-                (StatusCode::FORBIDDEN, Some(r#"Bearer error="insufficient_scope""#))
+            Self::MissingScopes(missing) => {
+                body["error_description"] =
+                    lacks_scopes(&missing.iter().collect::<Vec<_>>(), "and").into();
+                let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{missing}\"");
+                (StatusCode::FORBIDDEN, Some(challenge))
             }
             Self::Request(OriginalRequestError::Missing | OriginalRequestError::Incomplete)
-            | Self::InvalidScope(_) => (StatusCode::BAD_REQUEST, None),
-            Self::MissingToken => (StatusCode::UNAUTHORIZED, Some("Bearer")),
+            | Self::Options(_) => (StatusCode::BAD_REQUEST, None),
+            Self::MissingToken => (StatusCode::UNAUTHORIZED, Some("Bearer".to_owned())),
             Self::MultipleTokens | Self::InvalidToken | Self::Token(_) => {
-                (StatusCode::UNAUTHORIZED, Some(r#"Bearer error="invalid_token""#))
+                (StatusCode::UNAUTHORIZED, Some(r#"Bearer error="invalid_token""#.to_owned()))
             }
         };
-        let body = Json(json!({ "error": self.to_string() }));
-        with_challenge((status, body).into_response(), challenge)
+        with_challenge((status, Json(body)).into_response(), challenge.as_deref())
     }
 }
 

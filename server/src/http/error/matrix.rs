@@ -6,11 +6,12 @@ use belfry_core::json::JsonError;
 use belfry_core::matrix::{LoginError, MatrixErrorCode, STAGE_DUMMY};
 use belfry_core::oauth::account;
 use belfry_core::oauth::bearer::MultipleTokens;
+use belfry_core::oauth::scope::Scope;
 use belfry_core::percent::PercentError;
 use belfry_core::rules::{PathError, RuleAccess, RuleError};
 use serde_json::json;
 
-use super::{CommonError, LimitExceeded, from_common, with_challenge};
+use super::{CommonError, LimitExceeded, from_common, lacks_scopes, with_challenge};
 use crate::evaluation_pool::EvaluationError;
 use crate::http::respond::json::Json;
 use crate::passwords::HashQueueFull;
@@ -41,7 +42,7 @@ pub(crate) enum MatrixError {
     Deactivated,
     #[error("This token belongs to an app; the token of a user is required")]
     UserRequired,
-    #[error("This token lacks the scope {} or push", .0.scope())]
+    #[error("{}", lacks_scopes(&[.0.scope(), Scope::Push], "or"))]
     Scope(RuleAccess),
     #[error("This user is not in the namespace of the application service")]
     OutsideNamespace,

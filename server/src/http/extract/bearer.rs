@@ -48,7 +48,7 @@ impl Bearer {
     /// Requires a scope that covers one of these.
     pub(crate) fn require_scope(&self, any: &[Scope]) -> Result<(), ApiError> {
         let allowed = any.iter().any(|scope| self.token.scopes.allows(*scope));
-        if allowed { Ok(()) } else { Err(ApiError::OutsideScopes) }
+        if allowed { Ok(()) } else { Err(ApiError::OutsideScopes(any.to_vec())) }
     }
 
     /// Requires the token of a user.

@@ -20,7 +20,7 @@ pub(crate) async fn userinfo(
     bearer: Bearer,
 ) -> Result<Json<Value>, ApiError> {
     if !bearer.token.scopes.contains(Scope::Profile) {
-        return Err(ApiError::OutsideScopes);
+        return Err(ApiError::OutsideScopes(vec![Scope::Profile]));
     }
     let account = bearer.require_user()?;
     Ok(Json(json!({

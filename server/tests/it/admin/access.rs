@@ -80,7 +80,11 @@ async fn every_endpoint_requires_an_admin_with_its_scope(service: &Service) {
         let response = outside.send(request, "").await;
         let expected = (403, json!("This action is outside the authorized scopes"));
         assert_eq!(error(&response), expected, "{request}");
-        assert!(response.header("www-authenticate").contains("insufficient_scope"), "{request}");
+        let description = format!("This token lacks the scope {scope}");
+        assert_eq!(response.json()["error_description"], description, "{request}");
+        let challenge = response.header("www-authenticate");
+        assert!(challenge.contains("insufficient_scope"), "{request}");
+        assert!(challenge.ends_with(&format!("scope=\"{scope}\"")), "{request}: {challenge}");
 
         for account in [None, Some(alice)] {
             let client = with_scopes(service, account, &every_scope).await;

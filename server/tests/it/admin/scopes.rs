@@ -135,6 +135,9 @@ async fn scopes_of_admins_are_not_granted_without_an_admin(service: &Service) {
     let login = login.expect(StatusCode::OK);
     let root = service.anonymous().with_token(login["access_token"].as_str().unwrap());
     let response = root.get("/api/v1/admin/accounts").await;
-    let error = json!({ "error": "This action is outside the authorized scopes" });
+    let error = json!({
+        "error": "This action is outside the authorized scopes",
+        "error_description": "This token lacks the scope admin:read:accounts",
+    });
     assert_eq!(response.expect(StatusCode::FORBIDDEN), error);
 }

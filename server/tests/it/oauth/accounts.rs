@@ -63,7 +63,7 @@ async fn only_an_app_token_with_the_scope_may_sign_up_users() {
         (user, 403, "This method requires an client credentials authentication"),
     ] {
         let response = sign_up(&http, &ALICE).await;
-        assert_eq!((response.status, response.json()), (status, json!({ "error": error })));
+        assert_eq!((response.status, &response.json()["error"]), (status, &error.into()));
     }
 }
 
@@ -235,10 +235,15 @@ async fn each_token_error_has_its_text_and_challenge() {
     assert_eq!(upper_case.get(path).await.status, 200);
 
     let reader = service.user_with_scopes("alice", "read:statuses").await;
+    let response = reader.get(path).await;
+    let lacks = "This token lacks the scope profile or read:accounts";
     let outside = "This action is outside the authorized scopes";
-    let challenge =
-        format!("{realm}, error=\"insufficient_scope\", error_description=\"{outside}\"");
-    expect(&reader, 403, outside, &challenge).await;
+    let body = json!({ "error": outside, "error_description": lacks });
+    assert_eq!((response.status, response.json()), (403, body));
+    let challenge = format!(
+        "{realm}, error=\"insufficient_scope\", error_description=\"{lacks}\", scope=\"profile\""
+    );
+    assert_eq!(response.header("www-authenticate"), challenge);
     let app = anonymous.with_token(service.issue(None, "read").await.reveal());
     // A token of the app itself has no user.
     expect(&app, 422, "This method requires an authenticated user", "").await;
@@ -272,7 +277,11 @@ async fn userinfo_requires_the_scope_profile() {
     let reader = service.user_with_scopes("alice", "read").await;
     let response = reader.get("/oauth/userinfo").await;
     assert_eq!(response.status, 403);
-    assert_eq!(response.json(), json!({ "error": "This action is outside the authorized scopes" }));
+    let error = json!({
+        "error": "This action is outside the authorized scopes",
+        "error_description": "This token lacks the scope profile",
+    });
+    assert_eq!(response.json(), error);
 }
 
 #[tokio::test]
