@@ -201,8 +201,14 @@ fn an_invalid_rule_is_rejected_with_its_path() {
         ),
         (json!({"global": []}), "push_rules.global must be a JSON object"),
         (json!({"device": []}), "push_rules.device must be a JSON object"),
-        (json!({"device": {"": {}}}), "push_rules.device.: a name must not be empty"),
-        (json!({"device": {"a/b": {}}}), "push_rules.device.a/b: a name must not contain '/'"),
+        (
+            json!({"device": {"": {}}}),
+            "push_rules.device.: a rule id or profile tag must not be empty",
+        ),
+        (
+            json!({"device": {"a/b": {}}}),
+            "push_rules.device.a/b: a rule id or profile tag must not contain '/'",
+        ),
         (room(json!(1)), "push_rules.room[1]: the rule must be a JSON object"),
         (room(json!({"actions": []})), "push_rules.room[1]: rule_id is missing"),
         (room(json!({"rule_id": 1})), "push_rules.room[1]: rule_id must be a string"),
@@ -218,7 +224,7 @@ fn an_invalid_rule_is_rejected_with_its_path() {
         ),
         (
             room(json!({"rule_id": "a\\b", "actions": []})),
-            "push_rules.room[1]: a name must not contain '\\\\'",
+            "push_rules.room[1]: a rule id or profile tag must not contain '\\\\'",
         ),
         (
             room(json!({"rule_id": "!a:x", "actions": []})),

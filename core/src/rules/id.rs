@@ -10,17 +10,17 @@ pub const MAX_ID_BYTES: usize = 255;
 /// Reason why a rule id or a profile tag is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum IdError {
-    /// The name is empty.
-    #[error("a name must not be empty")]
+    /// It is empty.
+    #[error("a rule id or profile tag must not be empty")]
     Empty,
-    /// The name is longer than [`MAX_ID_BYTES`].
-    #[error("a name has at most {MAX_ID_BYTES} bytes; this one has {0}")]
+    /// It is longer than [`MAX_ID_BYTES`].
+    #[error("a rule id or profile tag may have {MAX_ID_BYTES} bytes; this one has {0}")]
     TooLong(usize),
-    /// The name contains a path separator or NUL, which PostgreSQL cannot store.
-    #[error("a name must not contain {0:?}")]
+    /// It contains a path separator or NUL, which PostgreSQL cannot store.
+    #[error("a rule id or profile tag must not contain {0:?}")]
     Character(char),
-    /// The name begins with a dot.
-    #[error("names that begin with a dot are reserved for built-in rules")]
+    /// It begins with a dot.
+    #[error("rule ids that begin with a dot are reserved for built-in rules")]
     Reserved,
 }
 

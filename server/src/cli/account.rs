@@ -14,6 +14,7 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 use self::password::{new_password, print_password};
+use super::output::counted;
 use super::{CliError, DatabaseUse, audited};
 use crate::config::{ApplicationService, Config, ConfigError};
 use crate::store::{Account, AccountDeletion, AccountUpdate, DeletedRows, ExistingAccess, Store};
@@ -154,11 +155,14 @@ async fn delete(
         AccountDeletion::LastAdmin => return Err(last_admin(name)),
     };
     let DeletedRows { sessions, codes, tokens, rulesets, requests } = deleted;
-    writeln!(
-        stdout(),
-        "account {name} deleted: {sessions} sessions, {tokens} tokens, {codes} codes, {rulesets} \
-         rulesets, {requests} authorization requests"
-    )?;
+    let rows = [
+        counted(sessions, "sessions"),
+        counted(tokens, "tokens"),
+        counted(codes, "codes"),
+        counted(rulesets, "rulesets"),
+        counted(requests, "authorization requests"),
+    ];
+    writeln!(stdout(), "account {name} deleted: {}", rows.join(", "))?;
     if let Some(ApplicationService { id, .. }) = service {
         writeln!(
             stdout(),

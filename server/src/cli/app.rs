@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::output::{escape, json_line, print};
+use super::output::{counted, escape, json_line, print};
 use super::{CliError, DatabaseUse, audited};
 use crate::store::{Store, StoredApp};
 
@@ -85,11 +85,11 @@ impl Command {
                 let deleted = store.delete_app(app.id).await?.unwrap_or_default();
                 Ok(writeln!(
                     stdout(),
-                    "app {} deleted: {} tokens, {} codes, {} authorization requests",
+                    "app {} deleted: {}, {}, {}",
                     title(&app),
-                    deleted.tokens,
-                    deleted.codes,
-                    deleted.requests
+                    counted(deleted.tokens, "tokens"),
+                    counted(deleted.codes, "codes"),
+                    counted(deleted.requests, "authorization requests"),
                 )?)
             }
         }

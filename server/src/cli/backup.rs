@@ -8,6 +8,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::CliError;
+use super::output::counted;
 use super::progress::ProgressBar;
 use crate::config::Config;
 use crate::store::{Manifest, Overwrite, Report, Store, create_backup};
@@ -51,6 +52,6 @@ impl Command {
 /// The contents of a backup on one line.
 pub(super) fn describe(manifest: &Manifest) -> String {
     let tables: Vec<String> =
-        manifest.tables.iter().map(|table| format!("{} {}", table.rows, table.name)).collect();
-    format!("{} rows ({})", manifest.rows(), tables.join(", "))
+        manifest.tables.iter().map(|table| counted(table.rows, &table.name)).collect();
+    format!("{} ({})", counted(manifest.rows(), "rows"), tables.join(", "))
 }

@@ -18,7 +18,7 @@ use self::page::Page;
 use super::CliError;
 use super::account::find;
 use crate::config::Config;
-use crate::store::Store;
+use crate::store::{State, Store};
 
 #[derive(Args)]
 pub(super) struct Command {
@@ -72,11 +72,17 @@ impl Command {
         let user_id = matrix::user_id(&self.account, config.server_name_for(&base_url));
         let rules = UserRules::new(&user_id, rulesets.documents());
         let explanation = rules.explain(&event, &facts.room, member);
+        let state = State::of(account.disabled_at);
         if self.json {
-            writeln!(stdout(), "{}", serde_json::to_string_pretty(&explanation)?)?;
+            let mut json = serde_json::to_value(&explanation)?;
+            if state == State::Disabled {
+                json["notify"] = false.into();
+                json["account_disabled"] = true.into();
+            }
+            writeln!(stdout(), "{}", serde_json::to_string_pretty(&json)?)?;
         } else {
             // Without colours unless the output is a terminal.
-            write!(anstream::stdout(), "{}", Page(&explanation))?;
+            write!(anstream::stdout(), "{}", Page { explanation: &explanation, state })?;
         }
         Ok(())
     }

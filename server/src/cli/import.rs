@@ -13,6 +13,7 @@ use jiff::Timestamp;
 
 use self::report::Report;
 use self::source::{Line, Source};
+use super::output::counted;
 use super::{CliError, DatabaseUse, with_store};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
@@ -38,7 +39,9 @@ impl Command {
         let mut source = Source::open(&self.file, config, SystemClock.now())?;
         let count = source.validate()?;
         if self.dry_run {
-            writeln!(stdout(), "{count} accounts are valid; nothing was imported")?;
+            let are = if count == 1 { "is" } else { "are" };
+            let accounts = counted(count, "accounts");
+            writeln!(stdout(), "{accounts} {are} valid; nothing was imported")?;
             return Ok(());
         }
         let mut report = Report::new(count);

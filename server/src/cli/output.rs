@@ -1,7 +1,7 @@
 //! Output of commands: lists page by page, JSON lines, and text without control characters.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::io::{self, Write as _, stdout};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -13,6 +13,13 @@ use crate::store::{State, StoreError};
 
 /// Number of rows that a list reads and writes at once.
 const PAGE: i64 = 1000;
+
+/// A number with its noun, which is given as plural: `1 token`, `2 tokens`.
+pub(super) fn counted<T: Display + PartialEq + From<u8>>(number: T, plural: &str) -> String {
+    let is_one = number == T::from(1);
+    let noun = if is_one { plural.strip_suffix('s').unwrap_or(plural) } else { plural };
+    format!("{number} {noun}")
+}
 
 /// The options of every list.
 #[derive(Args)]

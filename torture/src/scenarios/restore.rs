@@ -96,7 +96,7 @@ impl Backup {
 fn contents(output: &str) -> Result<String> {
     let tables = output.split_once(" rows (").and_then(|(_, rest)| rest.split_once(')'));
     let (tables, _) = tables.ok_or_else(|| format!("unexpected output: {output}"))?;
-    let counts = tables.split(", ").filter(|count| !count.ends_with(" audit_events"));
+    let counts = tables.split(", ").filter(|count| !count.contains(" audit_event"));
     Ok(counts.collect::<Vec<_>>().join(", "))
 }
 

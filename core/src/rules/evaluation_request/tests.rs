@@ -121,11 +121,15 @@ fn errors_common_to_both_requests_name_the_field() {
 fn errors_of_one_kind_of_request_name_the_field() {
     for (more, code, text) in [
         (json!({"profile_tag": 1}), MatrixErrorCode::BadJson, "profile_tag must be a string"),
-        (json!({"profile_tag": ""}), MatrixErrorCode::InvalidParam, "a name must not be empty"),
+        (
+            json!({"profile_tag": ""}),
+            MatrixErrorCode::InvalidParam,
+            "a rule id or profile tag must not be empty",
+        ),
         (
             json!({"profile_tag": "a/b"}),
             MatrixErrorCode::InvalidParam,
-            "a name must not contain '/'",
+            "a rule id or profile tag must not contain '/'",
         ),
         (
             json!({"room": {"display_name": null}}),
@@ -152,7 +156,7 @@ fn errors_of_one_kind_of_request_name_the_field() {
         (
             json!([{"user_id": "@a:x", "profile_tag": ""}]),
             MatrixErrorCode::InvalidParam,
-            "a name must not be empty",
+            "a rule id or profile tag must not be empty",
         ),
     ] {
         let error = evaluate(&json!({"event": {}, "members": members})).unwrap_err();

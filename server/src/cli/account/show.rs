@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::list::{email, to_json};
-use crate::cli::output::{json_line, print, print_record};
+use crate::cli::output::{counted, json_line, print, print_record};
 use crate::cli::{CliError, or_dash};
 use crate::config::Config;
 use crate::store::{AuthorizedApp, State, Store};
@@ -63,7 +63,8 @@ impl Show {
         ];
         rows.extend(apps.iter().map(|app| {
             let AuthorizedApp { app_id, name, scopes, tokens, since, .. } = app;
-            let app = format!("{app_id} ({name}) since {since}: {tokens} tokens, scopes {scopes}");
+            let tokens = counted(*tokens, "tokens");
+            let app = format!("{app_id} ({name}) since {since}: {tokens}, scopes {scopes}");
             ("app", app)
         }));
         rows.extend(rules.map(|(scope, count)| ("rules", format!("{scope}: {count}"))));

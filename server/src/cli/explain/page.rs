@@ -8,8 +8,14 @@ use belfry_core::rules::explain::{Explanation, Outcome, Step};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::store::State;
+
 /// The text of an explanation, with colours.
-pub(super) struct Page<'a>(pub(super) &'a Explanation<'a>);
+pub(super) struct Page<'a> {
+    pub(super) explanation: &'a Explanation<'a>,
+    /// The state of the account; a disabled one is never notified.
+    pub(super) state: State,
+}
 
 /// ANSI colours (SGR parameters).
 const GREEN: &str = "1;32";
@@ -18,7 +24,7 @@ const FAINT: &str = "2";
 
 impl fmt::Display for Page<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Explanation { evaluation, walk } = self.0;
+        let Explanation { evaluation, walk } = self.explanation;
         let names: Vec<String> = walk.iter().map(|step| name(step.rule)).collect();
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
         for (step, name) in walk.iter().zip(names) {
@@ -39,6 +45,10 @@ impl fmt::Display for Page<'_> {
             Some(rule) => format!(", by {}", name(rule)),
             None => String::new(),
         };
+        if self.state == State::Disabled {
+            let result = paint(RED, "do not notify");
+            write!(f, "{result}: the account is disabled. If it were enabled: ")?;
+        }
         let (colour, result) =
             if evaluation.notify() { (GREEN, "notify") } else { (RED, "do not notify") };
         writeln!(f, "{}{decided_by}", paint(colour, result))?;

@@ -3,6 +3,7 @@
 use std::io::{Write, stdout};
 
 use crate::cli::CliError;
+use crate::cli::output::counted;
 use crate::cli::progress::ProgressBar;
 use crate::store::{AddAccountError, Progress, StoreError};
 
@@ -63,18 +64,16 @@ impl Report {
 
     /// The error of an import that could not be completed.
     pub(super) fn interrupted(&self, error: &(dyn std::error::Error + Send + Sync)) -> CliError {
-        let Self { added, .. } = self;
-        format!(
-            "{error}; {added} accounts were added before. Run the command again to add the rest"
-        )
-        .into()
+        let added = counted(self.added, "accounts");
+        format!("{error}; {added} added before. Run the command again to add the rest").into()
     }
 
     /// Prints the numbers. It is an error if an account was rejected.
     pub(super) fn finish(mut self) -> Result<(), CliError> {
         self.bar.clear();
         let Self { added, skipped, rejected, .. } = self;
-        writeln!(stdout(), "{added} accounts added, {skipped} skipped, {rejected} rejected")?;
+        let added = counted(added, "accounts");
+        writeln!(stdout(), "{added} added, {skipped} skipped, {rejected} rejected")?;
         if rejected == 0 {
             return Ok(());
         }

@@ -62,7 +62,7 @@ async fn an_installation_moves(from: Option<TestDatabase>, to: Option<TestDataba
     let written = succeed(old, &["backup", "copy.db"], &from);
 
     assert!(written.starts_with("backup written to copy.db: "), "{written}");
-    assert!(written.contains("1 accounts, 1 apps, 2 tokens"), "{written}");
+    assert!(written.contains("1 account, 1 app, 2 tokens"), "{written}");
     let file = old.join("copy.db");
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let recorded = events(old, &from, "backup");
@@ -75,7 +75,7 @@ async fn an_installation_moves(from: Option<TestDatabase>, to: Option<TestDataba
     let file = file.to_str().unwrap();
     let restored = succeed(new, &["restore", file], &to);
     let (first, second) = restored.split_once('\n').unwrap();
-    assert!(first.starts_with("backup of ") && first.contains("1 rulesets"), "{restored}");
+    assert!(first.starts_with("backup of ") && first.contains("1 ruleset,"), "{restored}");
     assert!(
         second.starts_with("tokens, sessions and codes that ended after ")
             && second.contains("are valid again; --revoke-tokens ends all of them"),

@@ -46,13 +46,13 @@ fn all_commands_work(workspace: &Workspace) {
 
     let deleted = workspace.run(&["app", "delete", id]);
     let expected =
-        format!("app {id} (Command line) deleted: 1 tokens, 0 codes, 0 authorization requests\n");
+        format!("app {id} (Command line) deleted: 1 token, 0 codes, 0 authorization requests\n");
     assert_eq!(deleted, expected);
     let error = workspace.fail(&["app", "delete", id]);
     assert_eq!(error, format!("belfry: there is no app {id:?}; see belfry app list\n"));
     assert_eq!(
         workspace.run(&["account", "delete", "alice"]),
-        "account alice deleted: 0 sessions, 1 tokens, 0 codes, 0 rulesets, 0 authorization requests\n"
+        "account alice deleted: 0 sessions, 1 token, 0 codes, 0 rulesets, 0 authorization requests\n"
     );
     let error = workspace.fail(&["account", "delete", "alice"]);
     assert_eq!(error, "belfry: there is no account \"alice\"; see belfry account list\n");

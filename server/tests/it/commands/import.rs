@@ -179,7 +179,7 @@ fn accounts_that_cannot_be_added_are_rejected_and_the_others_added() {
                     line 2: bob rejected, the e-mail address is already taken\n\
                     line 3: gone rejected, the name belonged to an account that was deleted\n\
                     belfry: some accounts were rejected; see the messages above\n";
-    assert_eq!(imported, outcome(1, "1 accounts added, 1 skipped, 2 rejected\n", messages));
+    assert_eq!(imported, outcome(1, "1 account added, 1 skipped, 2 rejected\n", messages));
     assert_eq!(workspace.names(), ["alice", "carol"]);
 }
 
@@ -225,7 +225,7 @@ fn accounts_can_come_from_standard_input() {
         let line = format!("{{\"name\":\"{name}\"}}");
         child.stdin.take().unwrap().write_all(line.as_bytes()).unwrap();
         let output = child.wait_with_output().unwrap();
-        let expected = "1 accounts added, 0 skipped, 0 rejected\n";
+        let expected = "1 account added, 0 skipped, 0 rejected\n";
         assert_eq!(String::from_utf8(output.stdout).unwrap(), expected, "{file}");
     }
     assert_eq!(workspace.names(), ["alice", "bob", "carol"]);

@@ -88,6 +88,19 @@ fn the_json_flag_prints_the_response_of_the_endpoint() {
 }
 
 #[test]
+fn a_disabled_account_is_not_notified() {
+    let folder = with_account();
+    run_successfully(folder.path(), &["account", "disable", "alice"]);
+    let output = explain(folder.path(), &[]);
+    let result = "do not notify: the account is disabled. If it were enabled: notify, by \
+                  global/underride/.m.rule.message\n";
+    assert!(output.contains(result), "{output}");
+    let output: Value = serde_json::from_str(&explain(folder.path(), &["--json"])).unwrap();
+    assert_eq!((&output["notify"], &output["account_disabled"]), (&false.into(), &true.into()));
+    assert_eq!(output["rule"]["rule_id"], ".m.rule.message");
+}
+
+#[test]
 fn an_event_is_read_from_standard_input() {
     let folder = with_account();
     let arguments = ["explain", "--account", "alice", "-"];
