@@ -8,6 +8,7 @@ sign-in-name = الاسم أو البريد الإلكتروني
 sign-in-password = كلمة المرور
 sign-in-button = تسجيل الدخول
 sign-in-wrong = الاسم أو كلمة المرور غير صحيحة. يُرجى التحقق منهما.
+sign-in-disabled = هذا الحساب معطّل. يُرجى التواصل مع القائمين على هذا الخادم.
 sign-in-too-many =
     محاولات كثيرة جدًا. يُرجى المحاولة مرة أخرى بعد { $minutes ->
         [one] دقيقة واحدة
@@ -15,10 +16,12 @@ sign-in-too-many =
         [few] { $minutes } دقائق
        *[other] { $minutes } دقيقة
     }.
+sign-in-forgot = هل نسيت كلمة المرور؟
+sign-in-sign-up = إنشاء حساب
 
 ## الموافقة
 
-consent-title = السماح لتطبيق { $app } بالوصول؟
+consent-title = السماح لتطبيق { $app } باستخدام حسابك؟
 consent-account = حسابك
 consent-switch = استخدام حساب آخر
 consent-allows = سيتمكّن { $app } من:

@@ -8,15 +8,18 @@ sign-in-name = Name oder E-Mail-Adresse
 sign-in-password = Passwort
 sign-in-button = Anmelden
 sign-in-wrong = Name oder Passwort ist falsch. Bitte prüfe beides.
+sign-in-disabled = Dieses Konto ist gesperrt. Bitte wende dich an die Betreiber dieses Servers.
 sign-in-too-many =
     Zu viele Versuche. Bitte versuche es in { $minutes ->
         [one] einer Minute
        *[other] { $minutes } Minuten
     } noch einmal.
+sign-in-forgot = Passwort vergessen?
+sign-in-sign-up = Konto erstellen
 
 ## Zustimmung
 
-consent-title = { $app } Zugang geben?
+consent-title = Darf { $app } dein Konto nutzen?
 consent-account = Dein Konto
 consent-switch = Anderes Konto verwenden
 consent-allows = Damit darf { $app }:

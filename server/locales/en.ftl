@@ -8,23 +8,26 @@ sign-in-name = Name or e-mail address
 sign-in-password = Password
 sign-in-button = Sign in
 sign-in-wrong = The name or the password is wrong. Please check both.
+sign-in-disabled = This account is disabled. Please contact those who run this server.
 sign-in-too-many =
     Too many attempts. Please try again in { $minutes ->
         [one] one minute
        *[other] { $minutes } minutes
     }.
+sign-in-forgot = Forgot your password?
+sign-in-sign-up = Create an account
 
 ## Consent
 
-consent-title = Let { $app } in?
+consent-title = Allow { $app } to use your account?
 consent-account = Your account
 consent-switch = Use another account
-consent-allows = This lets { $app }:
+consent-allows = This allows { $app } to:
 consent-admin-allows = As an administrator of this server:
 consent-then-host = After that you go back to { $host }.
 consent-then-device = After that you go back to an app on this device.
 consent-then-code = After that you see a code to enter in { $app }.
-consent-allow = Let { $app } in
+consent-allow = Allow { $app }
 consent-deny = Deny
 
 consent-all-read = See everything in your account
@@ -113,7 +116,7 @@ return-button = Continue to { $app }
 sign-out-button = Sign out
 apps-title = Apps with access
 apps-none = No app has access to your account.
-apps-removal = An app that you remove loses its access at once. You can let it in again later.
+apps-removal = An app that you remove loses its access at once. You can allow it again later.
 apps-since = Since { $date }
 apps-remove = Remove access
 apps-link = See and remove apps with access
@@ -152,7 +155,7 @@ invalid-request-title = This request cannot be answered
 invalid-request-advice = Go back to the app and try again. If this happens again, please tell the makers of the app.
 malformed-sentence = This server could not read what was sent.
 denied-title = Access denied
-denied-sentence = The app was not let in. Nothing of yours was shared.
+denied-sentence = The app got no access. Nothing of yours was shared.
 denied-advice = You can close this page.
 expired-title = This request is no longer open
 expired-sentence = It has already been answered, or too much time has passed.

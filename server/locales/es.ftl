@@ -8,15 +8,18 @@ sign-in-name = Nombre o correo electrónico
 sign-in-password = Contraseña
 sign-in-button = Iniciar sesión
 sign-in-wrong = El nombre o la contraseña no son correctos. Revisa ambos.
+sign-in-disabled = Esta cuenta está desactivada. Ponte en contacto con quienes gestionan este servidor.
 sign-in-too-many =
     Demasiados intentos. Vuelve a intentarlo en { $minutes ->
         [one] un minuto
        *[other] { $minutes } minutos
     }.
+sign-in-forgot = ¿Has olvidado tu contraseña?
+sign-in-sign-up = Crear una cuenta
 
 ## Consentimiento
 
-consent-title = ¿Dar acceso a { $app }?
+consent-title = ¿Permitir que { $app } use tu cuenta?
 consent-account = Tu cuenta
 consent-switch = Usar otra cuenta
 consent-allows = { $app } podrá:

@@ -8,15 +8,18 @@ sign-in-name = Nom ou adresse e-mail
 sign-in-password = Mot de passe
 sign-in-button = Se connecter
 sign-in-wrong = Le nom ou le mot de passe est incorrect. Vérifiez les deux.
+sign-in-disabled = Ce compte est désactivé. Adressez-vous aux responsables de ce serveur.
 sign-in-too-many =
     Trop de tentatives. Réessayez dans { $minutes ->
         [one] une minute
        *[other] { $minutes } minutes
     }.
+sign-in-forgot = Mot de passe oublié ?
+sign-in-sign-up = Créer un compte
 
 ## Consentement
 
-consent-title = Donner accès à { $app } ?
+consent-title = Autoriser { $app } à utiliser votre compte ?
 consent-account = Votre compte
 consent-switch = Utiliser un autre compte
 consent-allows = { $app } pourra :

@@ -8,15 +8,18 @@ sign-in-name = Nome o indirizzo e-mail
 sign-in-password = Password
 sign-in-button = Accedi
 sign-in-wrong = Il nome o la password non sono corretti. Controlla entrambi.
+sign-in-disabled = Questo account è disattivato. Contatta chi gestisce questo server.
 sign-in-too-many =
     Troppi tentativi. Riprova tra { $minutes ->
         [one] un minuto
        *[other] { $minutes } minuti
     }.
+sign-in-forgot = Hai dimenticato la password?
+sign-in-sign-up = Crea un account
 
 ## Consenso
 
-consent-title = Dare accesso a { $app }?
+consent-title = Consentire a { $app } di usare il tuo account?
 consent-account = Il tuo account
 consent-switch = Usa un altro account
 consent-allows = { $app } potrà:

@@ -8,11 +8,14 @@ sign-in-name = ユーザー名またはメールアドレス
 sign-in-password = パスワード
 sign-in-button = ログイン
 sign-in-wrong = ユーザー名またはパスワードが違います。両方をご確認ください。
+sign-in-disabled = このアカウントは無効になっています。サーバーの運営者にお問い合わせください。
 sign-in-too-many = 試行回数が多すぎます。{ $minutes } 分後にもう一度お試しください。
+sign-in-forgot = パスワードをお忘れですか？
+sign-in-sign-up = アカウントを作成
 
 ## 同意
 
-consent-title = { $app } にアクセスを許可しますか？
+consent-title = { $app } にアカウントの利用を許可しますか？
 consent-account = あなたのアカウント
 consent-switch = 別のアカウントを使う
 consent-allows = { $app } ができるようになること：

@@ -8,15 +8,18 @@ sign-in-name = Naam of e-mailadres
 sign-in-password = Wachtwoord
 sign-in-button = Inloggen
 sign-in-wrong = De naam of het wachtwoord klopt niet. Controleer ze allebei.
+sign-in-disabled = Dit account is uitgeschakeld. Neem contact op met de beheerders van deze server.
 sign-in-too-many =
     Te veel pogingen. Probeer het over { $minutes ->
         [one] één minuut
        *[other] { $minutes } minuten
     } opnieuw.
+sign-in-forgot = Wachtwoord vergeten?
+sign-in-sign-up = Account aanmaken
 
 ## Toestemming
 
-consent-title = { $app } toegang geven?
+consent-title = { $app } toestaan je account te gebruiken?
 consent-account = Je account
 consent-switch = Een ander account gebruiken
 consent-allows = Dan mag { $app }:

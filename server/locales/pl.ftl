@@ -8,6 +8,7 @@ sign-in-name = Nazwa lub adres e-mail
 sign-in-password = Hasło
 sign-in-button = Zaloguj się
 sign-in-wrong = Nazwa lub hasło są nieprawidłowe. Sprawdź jedno i drugie.
+sign-in-disabled = To konto jest wyłączone. Skontaktuj się z osobami prowadzącymi ten serwer.
 sign-in-too-many =
     Zbyt wiele prób. Spróbuj ponownie za { $minutes ->
         [one] minutę
@@ -15,10 +16,12 @@ sign-in-too-many =
         [many] { $minutes } minut
        *[other] { $minutes } minuty
     }.
+sign-in-forgot = Nie pamiętasz hasła?
+sign-in-sign-up = Utwórz konto
 
 ## Zgoda
 
-consent-title = Przyznać dostęp aplikacji { $app }?
+consent-title = Zezwolić aplikacji { $app } na korzystanie z Twojego konta?
 consent-account = Twoje konto
 consent-switch = Użyj innego konta
 consent-allows = Aplikacja { $app } będzie mogła:

@@ -8,15 +8,18 @@ sign-in-name = Nome ou endereço de e-mail
 sign-in-password = Senha
 sign-in-button = Entrar
 sign-in-wrong = O nome ou a senha não confere. Verifique os dois.
+sign-in-disabled = Esta conta está desativada. Fale com quem administra este servidor.
 sign-in-too-many =
     Tentativas demais. Tente de novo em { $minutes ->
         [one] um minuto
        *[other] { $minutes } minutos
     }.
+sign-in-forgot = Esqueceu sua senha?
+sign-in-sign-up = Criar uma conta
 
 ## Consentimento
 
-consent-title = Dar acesso a { $app }?
+consent-title = Permitir que { $app } use sua conta?
 consent-account = Sua conta
 consent-switch = Usar outra conta
 consent-allows = { $app } poderá:

@@ -8,11 +8,14 @@ sign-in-name = 用户名或电子邮件地址
 sign-in-password = 密码
 sign-in-button = 登录
 sign-in-wrong = 用户名或密码不正确，请检查后重试。
+sign-in-disabled = 此账号已被停用。请联系此服务器的管理者。
 sign-in-too-many = 尝试次数过多，请在 { $minutes } 分钟后重试。
+sign-in-forgot = 忘记密码？
+sign-in-sign-up = 创建账号
 
 ## 授权
 
-consent-title = 允许 { $app } 访问吗？
+consent-title = 允许 { $app } 使用你的账号吗？
 consent-account = 你的账号
 consent-switch = 使用其他账号
 consent-allows = { $app } 将可以：

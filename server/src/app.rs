@@ -10,8 +10,10 @@ use crate::audit::AuditCounters;
 use crate::clock::Clock;
 use crate::config::{BaseUrl, Config};
 use crate::evaluation_pool::EvaluationPool;
+use crate::language::Language;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::pages::{Layout, Logo};
 use crate::passwords::Passwords;
 use crate::rule_index::RuleIndexCache;
 use crate::store::{RuleWriter, Store, SweepOutcome};
@@ -46,6 +48,8 @@ pub struct AppState {
     pub rule_writer: RuleWriter,
     /// Threads that evaluate push rules.
     pub evaluation_pool: EvaluationPool,
+    /// The logo on the pages.
+    pub logo: Option<Logo>,
     /// Large responses that clients have not read yet.
     pub unread_responses: UnreadResponses,
 }
@@ -62,6 +66,7 @@ impl AppState {
         let rule_limits = config.rules.limits();
         let application_services = ApplicationServices::load(&config.application_services)?;
         application_services.create_senders(&store, clock.now()).await?;
+        let logo = config.instance.logo.as_deref().map(Logo::read).transpose()?;
         Ok(Self {
             limits: Limits::open(&config, &metrics.limits)
                 .await
@@ -73,6 +78,7 @@ impl AppState {
             rule_writer: RuleWriter::new(store.clone(), rule_limits),
             evaluation_pool: EvaluationPool::default(),
             unread_responses: UnreadResponses::default(),
+            logo,
             database_status: Mutex::default(),
             config,
             base_url,
@@ -107,6 +113,12 @@ impl AppState {
     /// The URI that identifies an account. It never changes and is never reused.
     pub fn account_uri(&self, account: i64) -> String {
         format!("{}/users/{account}", self.base_url)
+    }
+
+    /// The layout of a page in this language.
+    pub fn layout(&self, language: Language) -> Layout<'_> {
+        let title = &*self.config.instance.title;
+        Layout { language, server: self.server_name(), title, logo: self.logo.as_ref() }
     }
 
     /// The part of a user id after the colon.

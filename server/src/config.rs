@@ -246,6 +246,12 @@ pub struct Instance {
     pub title: String,
     /// Its purpose, in a sentence.
     pub description: String,
+    /// An SVG or PNG file that the pages show beside the title.
+    pub logo: Option<PathBuf>,
+    /// Where users who forgot their password get a new one; a link on the sign-in page.
+    pub password_reset_url: Option<Url>,
+    /// Where people get an account; a link on the sign-in page.
+    pub sign_up_url: Option<Url>,
 }
 
 /// `[oauth]`
@@ -268,6 +274,8 @@ pub struct OAuth {
     /// Whether the push rules accept an access token in the query, where logs of proxies show it.
     #[default = true]
     pub query_tokens: bool,
+    /// Whether authorization requests without a PKCE challenge are rejected.
+    pub require_pkce: bool,
 }
 
 /// `[sessions]`

@@ -4,6 +4,7 @@ mod account;
 pub mod assets;
 mod consent;
 mod error;
+mod logo;
 mod sign_in;
 
 use std::borrow::Cow;
@@ -15,9 +16,10 @@ use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Secret;
 
 pub use self::account::AccountPage;
-pub use self::consent::ConsentPage;
+pub use self::consent::{Arrival, ConsentPage};
 pub use self::error::{ErrorCause, ErrorPage};
-pub use self::sign_in::{SignInError, SignInPage};
+pub use self::logo::Logo;
+pub use self::sign_in::{SignInError, SignInLinks, SignInPage};
 use crate::language::{Language, Localize};
 pub use crate::store::AuthorizedApp;
 
@@ -28,6 +30,10 @@ pub struct Layout<'a> {
     pub language: Language,
     /// The server name: the part of a user id after the colon.
     pub server: &'a str,
+    /// The name of the service.
+    pub title: &'a str,
+    /// The logo of the service, beside its title; a bell without one.
+    pub logo: Option<&'a Logo>,
 }
 
 impl Layout<'_> {
@@ -63,7 +69,7 @@ pub struct Form<'a> {
 #[derive(Template)]
 #[template(path = "code.html")]
 pub struct CodePage<'a> {
-    /// Language and server name.
+    /// Language and name of the server.
     pub layout: Layout<'a>,
     /// The name of the app.
     pub app: &'a str,
@@ -78,7 +84,7 @@ pub struct CodePage<'a> {
 #[derive(Template)]
 #[template(path = "form_post.html")]
 pub struct FormPostPage<'a> {
-    /// Language and server name.
+    /// Language and name of the server.
     pub layout: Layout<'a>,
     /// The name of the app.
     pub app: &'a str,
@@ -93,7 +99,7 @@ pub struct FormPostPage<'a> {
 #[derive(Template)]
 #[template(path = "rejected.html")]
 pub struct RejectedPage<'a> {
-    /// Language and server name.
+    /// Language and name of the server.
     pub layout: Layout<'a>,
     /// The name of the app.
     pub app: &'a str,
@@ -117,7 +123,7 @@ impl RejectedPage<'_> {
 #[derive(Template)]
 #[template(path = "signed_out.html")]
 pub struct SignedOutPage<'a> {
-    /// Language and server name.
+    /// Language and name of the server.
     pub layout: Layout<'a>,
     /// The path of the sign-in page.
     pub sign_in: &'a str,

@@ -127,6 +127,14 @@ impl AuthorizationRequest {
         })
     }
 
+    /// The same request, which is invalid without a PKCE challenge.
+    pub fn requiring_pkce(mut self) -> Self {
+        if self.requested.as_ref().is_ok_and(|grant| grant.challenge.is_none()) {
+            self.requested = Err(OAuthError::Missing(Parameter::CodeChallenge));
+        }
+        self
+    }
+
     /// The requested grant, if a user with this role may grant it. A request for a scope of admins
     /// is invalid for everybody else, also if it has other scopes: the app does not expect to get
     /// less than it requested.

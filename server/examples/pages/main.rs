@@ -5,8 +5,9 @@ use std::{env, error, fs, path::PathBuf};
 
 use belfry::language::Language;
 use belfry::pages::{
-    AccountPage, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form, FormPostPage,
-    Layout, RejectedPage, SignInError, SignInPage, SignedOutPage, assets,
+    AccountPage, Arrival, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form,
+    FormPostPage, Layout, Logo, RejectedPage, SignInError, SignInLinks, SignInPage, SignedOutPage,
+    assets,
 };
 
 mod samples;
@@ -23,6 +24,8 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     for asset in assets::ALL {
         fs::write(folder.join(asset.path().trim_start_matches('/')), asset.content)?;
     }
+    let logo = samples::logo();
+    fs::write(folder.join(logo.path().trim_start_matches('/')), logo.content)?;
     for language in languages {
         for (name, page) in samples::all(language, "Tusky")? {
             // Paths relative to the file, and without the script that would submit `form_post`.

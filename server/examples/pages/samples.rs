@@ -13,8 +13,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    AccountPage, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form, FormPostPage,
-    Language, Layout, RejectedPage, SignInError, SignInPage, SignedOutPage,
+    AccountPage, Arrival, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form,
+    FormPostPage, Language, Layout, Logo, RejectedPage, SignInError, SignInLinks, SignInPage,
+    SignedOutPage,
 };
 
 /// A page's name and its HTML.
@@ -24,7 +25,9 @@ const CODE: &str = "kYRcYyXmSCfYG9oPW6yqpUtFVd8mIhfdsGpVdKJB0sM";
 
 /// Every page in this language, about an app of this name.
 pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::Error> {
-    let layout = Layout { language, server: "social.example" };
+    let (server, title) = ("social.example", "Bell Ringers");
+    let layout = Layout { language, server, title, logo: None };
+    let logo = logo();
     let code = CodePage { layout, app, code: &Secret::new(CODE), account: "/oauth/account" };
     let mut pages = vec![
         ("account", account(layout, &apps(app), &rules(app)?)?),
@@ -40,10 +43,18 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         ("sign-in", None, "", None),
         ("sign-in-app", Some(app), "", None),
         ("sign-in-wrong", Some(app), "alice", Some(SignInError::WrongPassword)),
+        ("sign-in-disabled", None, "alice", Some(SignInError::Disabled)),
         ("sign-in-too-many", None, "alice", Some(SignInError::TooMany(Duration::from_mins(5)))),
     ] {
+        let layout = Layout { logo: Some(&logo), ..layout };
         let form = Form { action: "/auth/sign_in", csrf: "c", request: app.map(|_| "r") };
-        let page = SignInPage { layout, form, app, name: entered, failed };
+        let links = if app.is_some() {
+            let password_reset = Some("https://social.example/reset");
+            SignInLinks { password_reset, sign_up: Some("https://social.example/join") }
+        } else {
+            SignInLinks::default()
+        };
+        let page = SignInPage { layout, form, app, name: entered, failed, links };
         pages.push((name, page.render()?));
     }
     for (name, scopes, redirect_uri) in [
@@ -68,6 +79,12 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         pages.push((name, ErrorPage { layout, cause }.render()?));
     }
     Ok(pages)
+}
+
+/// The logo of the sign-in pages.
+pub(crate) fn logo() -> Logo {
+    let svg = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 2 2'><circle cx='1' cy='1' r='1'/></svg>";
+    Logo::new(svg.into()).expect("this is an image")
 }
 
 fn rejected(
@@ -190,6 +207,7 @@ fn consent(
         account: "alice",
         scopes: &app.scopes,
         redirect_uri: &redirect_uri,
+        arrival: if redirect_uri.is_oob() { Arrival::OwnPage } else { Arrival::OtherSite },
     };
     page.render()
 }

@@ -8,6 +8,7 @@ use crate::application_services::ApplicationServices;
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, EXAMPLE};
 use crate::limits::redis::with_root_certificate;
+use crate::pages::Logo;
 use crate::store::Store;
 use crate::tls::Tls;
 
@@ -43,6 +44,7 @@ pub(super) fn check_files(config: &Config) -> Result<(), CliError> {
         Tls::load(files.clone())?;
     }
     Store::check_certificates(&config.database())?;
+    config.instance.logo.as_deref().map(Logo::read).transpose()?;
     if let (Some(url), Some(file)) = (&config.redis, &config.limits.redis_root_certificate) {
         with_root_certificate(url.reveal(), file)?;
     }

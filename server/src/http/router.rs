@@ -94,7 +94,9 @@ fn areas(state: &AppState) -> Vec<AreaRouter> {
         .route(paths::GATEWAY_CHECK, any(gateway::check))
         .route(&format!("{}/", paths::GATEWAY_CHECK), any(gateway::check))
         .route(&format!("{}/{{*request}}", paths::GATEWAY_CHECK), any(gateway::check));
-    let plain = AreaRouter::new(DEFAULT_AREA).route(paths::NODEINFO, instance::nodeinfo(state));
+    let plain = AreaRouter::new(DEFAULT_AREA)
+        .route("/", get(well_known::root))
+        .route(paths::NODEINFO, instance::nodeinfo(state));
     let well_known = AreaRouter::new(WELL_KNOWN)
         .route("/openapi.json", openapi::openapi())
         .route("/.well-known/oauth-authorization-server", metadata::metadata(state))

@@ -1,15 +1,17 @@
-//! `/.well-known/security.txt` and `/.well-known/change-password`.
+//! Paths that other programs look for: `/`, `/.well-known/security.txt` and
+//! `/.well-known/change-password`.
 
 use std::future::ready;
 use std::sync::Arc;
 
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::routing::{MethodRouter, get};
 use bytes::Bytes;
 
 use crate::app::AppState;
 use crate::config::{BaseUrl, Security};
 use crate::http::error::CommonError;
+use crate::http::extract::page_language::accepts_html;
 use crate::http::paths;
 
 /// The route of the file that says where to report vulnerabilities (RFC 9116).
@@ -20,9 +22,17 @@ pub(super) fn security_txt(state: &AppState) -> MethodRouter<Arc<AppState>> {
     get(move || ready(text.clone().map(|text| (headers, text)).ok_or(CommonError::NotFound)))
 }
 
+/// A redirect to the account page.
+type ToAccount = (StatusCode, [(header::HeaderName, &'static str); 1]);
+
+/// `GET /`: redirects people to their account, and responds to programs as at every unknown path.
+pub(super) async fn root(headers: HeaderMap) -> Result<ToAccount, CommonError> {
+    if accepts_html(&headers) { Ok(change_password().await) } else { Err(CommonError::NotFound) }
+}
+
 /// Redirects to the page where users change their password, for password managers
 /// (<https://www.w3.org/TR/change-password-url/>).
-pub(super) async fn change_password() -> (StatusCode, [(header::HeaderName, &'static str); 1]) {
+pub(super) async fn change_password() -> ToAccount {
     (StatusCode::SEE_OTHER, [(header::LOCATION, paths::ACCOUNT)])
 }
 

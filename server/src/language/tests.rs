@@ -265,8 +265,8 @@ fn numbers_follow_the_grammar_of_the_language() {
 #[test]
 fn only_untrusted_text_is_isolated() {
     let text = |value: Argument<'_>| Language::English.text_with("consent-allow", "app", value);
-    assert_eq!(text(Argument::Untrusted("Tusky")), "Let \u{2068}Tusky\u{2069} in");
-    assert_eq!(text(Argument::Trusted("Tusky")), "Let Tusky in");
+    assert_eq!(text(Argument::Untrusted("Tusky")), "Allow \u{2068}Tusky\u{2069}");
+    assert_eq!(text(Argument::Trusted("Tusky")), "Allow Tusky");
     // Names that would end their isolation or change the direction of the sentence.
     for name in ["\u{2069}\u{202e}Tusky", "Tus\u{202a}ky\u{2066}", "\u{2067}Tusky\u{202c}"] {
         assert_eq!(text(Argument::Untrusted(name)), text(Argument::Untrusted("Tusky")), "{name:?}");

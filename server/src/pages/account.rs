@@ -14,7 +14,7 @@ use crate::tokens::FirstPartyApp;
 #[derive(Template)]
 #[template(path = "account.html")]
 pub struct AccountPage<'a> {
-    /// Language and server name.
+    /// Language and name of the server.
     pub layout: Layout<'a>,
     /// The name of the signed-in account.
     pub account: &'a str,

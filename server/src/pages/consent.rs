@@ -11,7 +11,7 @@ use super::{Form, Layout};
 #[derive(Template)]
 #[template(path = "consent.html")]
 pub struct ConsentPage<'a> {
-    /// Language and server name.
+    /// Language and name of the server.
     pub layout: Layout<'a>,
     /// The form of the decision.
     pub form: Form<'a>,
@@ -25,6 +25,18 @@ pub struct ConsentPage<'a> {
     pub scopes: &'a Scopes,
     /// Where the response is sent.
     pub redirect_uri: &'a RedirectUri,
+    /// How the browser came to the page.
+    pub arrival: Arrival,
+}
+
+/// How the browser came to a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// By a form or link of this server, like that of the sign-in page.
+    OwnPage,
+    /// From another site, or in an unknown way. The site can choose the time, so a click right
+    /// after loading may have been meant for a page of that site.
+    OtherSite,
 }
 
 impl ConsentPage<'_> {

@@ -12,7 +12,7 @@ use crate::language::Localize;
 #[derive(Template)]
 #[template(path = "error.html")]
 pub struct ErrorPage<'a> {
-    /// Language and server name.
+    /// Language and name of the server.
     pub layout: Layout<'a>,
     /// The cause of the error.
     pub cause: ErrorCause,

@@ -10,7 +10,7 @@ use super::{Form, Layout};
 #[derive(Template)]
 #[template(path = "sign_in.html")]
 pub struct SignInPage<'a> {
-    /// Language and server name.
+    /// Language and name of the server.
     pub layout: Layout<'a>,
     /// The target of the form.
     pub form: Form<'a>,
@@ -20,6 +20,17 @@ pub struct SignInPage<'a> {
     pub name: &'a str,
     /// Why the page is shown again.
     pub failed: Option<SignInError>,
+    /// Pages of the operator for users who cannot sign in.
+    pub links: SignInLinks<'a>,
+}
+
+/// Pages of the operator for users who cannot sign in.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SignInLinks<'a> {
+    /// Where a user gets a new password.
+    pub password_reset: Option<&'a str>,
+    /// Where a user gets an account.
+    pub sign_up: Option<&'a str>,
 }
 
 /// Why a sign-in failed; the page is shown again.
@@ -27,6 +38,8 @@ pub struct SignInPage<'a> {
 pub enum SignInError {
     /// Unknown account or wrong password; which of them is not revealed.
     WrongPassword,
+    /// The password is right, but the account is disabled.
+    Disabled,
     /// Too many passwords are being hashed.
     Busy,
     /// Too many attempts; the next one is allowed after this time.
@@ -37,7 +50,7 @@ impl SignInError {
     /// How long the user has to wait before the next attempt.
     pub fn retry_after(self) -> Option<Duration> {
         match self {
-            Self::WrongPassword => None,
+            Self::WrongPassword | Self::Disabled => None,
             Self::Busy => Some(Duration::from_secs(5)),
             Self::TooMany(wait) => Some(wait),
         }
@@ -45,6 +58,7 @@ impl SignInError {
 
     fn text(self, layout: &Layout<'_>) -> String {
         match self.retry_after() {
+            None if self == Self::Disabled => layout.text("sign-in-disabled").into_owned(),
             None => layout.text("sign-in-wrong").into_owned(),
             Some(wait) => {
                 let minutes = usize::try_from(wait.as_secs().div_ceil(60)).unwrap_or(usize::MAX);

@@ -30,7 +30,7 @@ fn a_page_declares_its_language_direction_and_title() {
             assert!(page.starts_with(&opening), "{name}: {page}");
             let title = page.split("<title>").nth(1).unwrap().split("</title>").next().unwrap();
             let heading = page.split("<h1>").nth(1).unwrap().split("</h1>").next().unwrap();
-            assert_eq!(title, format!("{heading} · social.example"), "{name}");
+            assert_eq!(title, format!("{heading} · Bell Ringers"), "{name}");
             assert_eq!(page.matches("<h1").count(), 1, "{name}");
         }
     }
@@ -59,13 +59,15 @@ fn every_variable_is_replaced() {
 
 /// The redirect URI of the app.
 const CALLBACK: &str = "https://tusky.example/callback";
+/// The links on the sign-in page.
+const RESET: &str = "https://social.example/reset";
+const SIGN_UP: &str = "https://social.example/join";
 
 #[test]
 fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
     for (name, page) in every_page("Tusky") {
         let lower = page.to_lowercase();
-        for forbidden in [" style=", "<style", "javascript:", "<iframe", "<base", "<img", "<object"]
-        {
+        for forbidden in [" style=", "<style", "javascript:", "<iframe", "<base", "<object"] {
             assert!(!lower.contains(forbidden), "{name}: {forbidden}");
         }
         let handler = lower.split(" on").skip(1).any(|rest| {
@@ -79,13 +81,16 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
         }
         for path in values(&page, "src").into_iter().chain(values(&page, "href")) {
             let allowed = assets::ALL.iter().any(|asset| asset.path() == path)
-                || ["/auth/sign_in", "/oauth/account", CALLBACK].contains(&path);
+                || path == samples::logo().path()
+                || ["/auth/sign_in", "/oauth/account", CALLBACK, RESET, SIGN_UP].contains(&path);
             assert!(allowed, "{name}: {path}");
         }
-        // Only the response to the app goes to another origin.
+        // Only the response to the app and links of the operator go to another origin.
         let others = page
             .replace(&format!("action=\"{CALLBACK}\""), "")
             .replace(&format!("href=\"{CALLBACK}\""), "")
+            .replace(&format!("href=\"{RESET}\""), "")
+            .replace(&format!("href=\"{SIGN_UP}\""), "")
             .replace("name=\"iss\" value=\"https://social.example/\"", "");
         assert!(!others.contains("http:") && !others.contains("https:"), "{name}");
     }
@@ -181,6 +186,7 @@ fn a_wrong_password_is_reported_at_its_field() {
     assert_eq!(values(wrong, "aria-describedby"), ["problem", "problem"]);
     assert_eq!(values(wrong, "autocomplete"), ["username", "current-password"]);
     assert!(wrong.contains("value=\"alice\""));
+    assert!(page("sign-in-disabled").contains("role=\"alert\">This account is disabled."));
     let too_many = page("sign-in-too-many");
     assert!(too_many.contains("Please try again in 5 minutes."));
     assert!(!too_many.contains("aria-invalid") && !page("sign-in").contains("role=\"alert\""));
@@ -191,13 +197,13 @@ fn consent_shows_app_account_scopes_and_redirect_target() {
     let pages = samples::all(Language::English, "Tusky").unwrap();
     let page = |name: &str| &pages.iter().find(|(it, _)| *it == name).unwrap().1;
     for text in [
-        "<h1>Let \u{2068}Tusky\u{2069} in?</h1>",
+        "<h1>Allow \u{2068}Tusky\u{2069} to use your account?</h1>",
         "<bdi>tusky.example</bdi>",
         "<bdi>@alice:social.example</bdi>",
         "<li>See everything in your account</li>",
         "<li>Publish, edit and delete posts in your name</li>",
         "After that you go back to \u{2068}tusky.example\u{2069}.",
-        ">Let \u{2068}Tusky\u{2069} in</button>",
+        ">Allow \u{2068}Tusky\u{2069}</button>",
         ">Deny</button>",
         "<form method=\"post\" action=\"/auth/switch\">",
     ] {
@@ -207,6 +213,52 @@ fn consent_shows_app_account_scopes_and_redirect_target() {
     assert!(page("consent-admin").contains("As an administrator of this server:"));
     assert!(page("consent-code").contains("a code to enter in \u{2068}Tusky\u{2069}."));
     assert!(page("consent-device").contains("an app on this device"));
+}
+
+#[test]
+fn a_page_shows_the_title_the_server_and_the_logo_or_a_bell() {
+    let pages = samples::all(Language::English, "Tusky").unwrap();
+    for (name, page) in &pages {
+        let header = page.split("<header>").nth(1).unwrap().split("</header>").next().unwrap();
+        assert!(header.contains("<bdi>Bell Ringers</bdi>"), "{name}");
+        assert!(header.contains("<bdi>social.example</bdi>"), "{name}");
+        let logo = samples::logo();
+        let image = format!("<img class=\"logo\" src=\"{}\" alt=\"\">", logo.path());
+        let icon = format!("<link rel=\"icon\" href=\"{}\"", logo.path());
+        // The samples of the sign-in page have a logo.
+        let has_logo = name.starts_with("sign-in");
+        assert_eq!(header.contains(&image), has_logo, "{name}: {header}");
+        assert_eq!(page.contains(&icon), has_logo, "{name}");
+        assert_eq!(header.contains("<svg class=\"bell\""), !has_logo, "{name}");
+    }
+    let layout = Layout {
+        language: Language::English,
+        server: "social.example",
+        title: "social.example",
+        logo: None,
+    };
+    let page = SignedOutPage { layout, sign_in: "/" }.render().unwrap();
+    assert_eq!(page.matches("<bdi>social.example</bdi>").count(), 1, "not twice");
+}
+
+#[test]
+fn the_sign_in_page_has_the_links_of_the_operator() {
+    let pages = samples::all(Language::English, "Tusky").unwrap();
+    let page = |name: &str| &pages.iter().find(|(it, _)| *it == name).unwrap().1;
+    let link = |url: &str, text: &str| format!("<a href=\"{url}\" rel=\"noreferrer\">{text}</a>");
+    let links = [link(RESET, "Forgot your password?"), link(SIGN_UP, "Create an account")];
+    for link in links {
+        assert!(page("sign-in-wrong").contains(&link), "{link}");
+        assert!(!page("sign-in").contains(&link), "{link}");
+    }
+}
+
+#[test]
+fn the_consent_page_pauses_at_load_only_after_another_site() {
+    let pages = samples::all(Language::English, "Tusky").unwrap();
+    let page = |name: &str| &pages.iter().find(|(it, _)| *it == name).unwrap().1;
+    assert!(page("consent").contains(" data-pause-at-load>"));
+    assert!(!page("consent-code").contains("data-pause-at-load"));
 }
 
 #[test]

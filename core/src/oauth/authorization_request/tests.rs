@@ -43,6 +43,16 @@ fn error(more: &[(&str, &str)]) -> OAuthError {
 }
 
 #[test]
+fn a_challenge_can_be_required() {
+    let without = request(&[]).requiring_pkce().requested;
+    assert_eq!(without, Err(OAuthError::Missing(Parameter::CodeChallenge)));
+    let pkce = [("code_challenge", CHALLENGE), ("code_challenge_method", "S256")];
+    assert_eq!(request(&pkce).requiring_pkce(), request(&pkce));
+    let other_error = request(&[("scope", "nope")]);
+    assert_eq!(other_error.clone().requiring_pkce(), other_error);
+}
+
+#[test]
 fn a_minimal_request_is_parsed() {
     let request = request(&[]);
     assert_eq!(request.app_id, 7);

@@ -5,6 +5,7 @@ use axum::response::Response;
 use belfry_core::limits::header::whole_seconds;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::secret::{HashedSecret, Secret, SplitToken};
+use url::Url;
 
 use crate::app::AppState;
 use crate::http::account::password::verify_password;
@@ -15,7 +16,7 @@ use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::pending::{PendingAuthorization, resume_path};
 use crate::http::paths::{ACCOUNT, SIGN_IN};
 use crate::http::respond::page::{redirect, respond, show_page, with_language};
-use crate::pages::{self, SignInError, SignInPage};
+use crate::pages::{self, SignInError, SignInLinks, SignInPage};
 use crate::passwords::HashQueueFull;
 use crate::store::{Account, SignInOutcome, StoreError, UpdateOutcome};
 
@@ -37,6 +38,7 @@ pub(crate) fn show_sign_in_page(
 ) -> Result<Response, PageError> {
     let action = with_language(SIGN_IN, session.lang.filter(|_| pending.is_none()));
     let csrf = session.csrf_token();
+    let instance = &session.state.config.instance;
     let request = pending.and_then(PendingAuthorization::handle);
     let page = SignInPage {
         layout: session.layout(pending.map_or(session.lang, PendingAuthorization::lang)),
@@ -44,6 +46,10 @@ pub(crate) fn show_sign_in_page(
         app: pending.map(|pending| pending.app.details.name.as_str()),
         name,
         failed,
+        links: SignInLinks {
+            password_reset: instance.password_reset_url.as_ref().map(Url::as_str),
+            sign_up: instance.sign_up_url.as_ref().map(Url::as_str),
+        },
     };
     let app = pending.map(|pending| &pending.request.target.redirect_uri);
     let status = failed.map_or(StatusCode::OK, sign_in_status);
@@ -109,7 +115,7 @@ async fn handle_sign_in(
         }
     };
     let counter = match failed {
-        SignInError::WrongPassword => &sign_ins.rejected,
+        SignInError::WrongPassword | SignInError::Disabled => &sign_ins.rejected,
         SignInError::TooMany(_) => &sign_ins.rate_limited,
         SignInError::Busy => &sign_ins.busy,
     };
@@ -163,9 +169,9 @@ async fn authenticate(
             guard.signed_in(name).await;
             Ok(account)
         }
-        Ok(_) => {
+        Ok(rejected) => {
             guard.audit.count_failed_sign_in(account_id);
-            Err(SignInError::WrongPassword)
+            Err(rejected.map_or(SignInError::WrongPassword, |_| SignInError::Disabled))
         }
         Err(HashQueueFull) => Err(SignInError::Busy),
     })

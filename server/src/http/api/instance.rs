@@ -28,7 +28,7 @@ pub(crate) fn v1(state: &AppState) -> MethodRouter<Arc<AppState>> {
         "version": VERSION,
         "urls": {},
         "stats": { "user_count": 0, "status_count": 0, "domain_count": 0 },
-        "thumbnail": avatar_url(state),
+        "thumbnail": thumbnail_url(state),
         "languages": ["en"],
         "registrations": is_open(state),
         "approval_required": false,
@@ -49,7 +49,7 @@ pub(crate) fn v2(state: &AppState) -> MethodRouter<Arc<AppState>> {
         "source_url": "",
         "description": instance.description,
         "usage": { "users": { "active_month": 0 } },
-        "thumbnail": { "url": avatar_url(state) },
+        "thumbnail": { "url": thumbnail_url(state) },
         "icon": [],
         "languages": ["en"],
         "configuration": configuration(),
@@ -57,7 +57,7 @@ pub(crate) fn v2(state: &AppState) -> MethodRouter<Arc<AppState>> {
             "enabled": is_open(state),
             "approval_required": false,
             "message": null,
-            "url": null,
+            "url": instance.sign_up_url,
         },
         "api_versions": { "mastodon": 2 },
         "contact": { "email": "", "account": null },
@@ -89,6 +89,14 @@ pub(crate) fn nodeinfo(state: &AppState) -> MethodRouter<Arc<AppState>> {
             "nodeDescription": state.config.instance.description,
         },
     }))
+}
+
+/// The URL of the logo; without one, that of the bell.
+fn thumbnail_url(state: &AppState) -> String {
+    match &state.logo {
+        Some(logo) => format!("{}{}", state.base_url, logo.path()),
+        None => avatar_url(state),
+    }
 }
 
 fn is_open(state: &AppState) -> bool {

@@ -69,6 +69,7 @@ impl PageError {
 pub(crate) fn sign_in_status(error: SignInError) -> StatusCode {
     match error {
         SignInError::WrongPassword => StatusCode::UNAUTHORIZED,
+        SignInError::Disabled => StatusCode::FORBIDDEN,
         SignInError::Busy => StatusCode::SERVICE_UNAVAILABLE,
         SignInError::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
     }

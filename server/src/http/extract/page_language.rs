@@ -5,17 +5,16 @@ use std::convert::Infallible;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri, header};
-use url::form_urlencoded;
 
 use crate::language::Language;
 
-/// The language of a page: the query's `lang`, or else the one in `Accept-Language`. A malformed
-/// query is ignored, because it may itself be the error to report.
+/// The language of a page: the query's `lang`, or else the one in `Accept-Language`. The query is not
+/// decoded, because a malformed one may be the error to report; language tags need no escapes.
 pub(crate) fn page_language(uri: &Uri, headers: &HeaderMap) -> Language {
-    let query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
-    let lang = query.filter(|(name, _)| name == "lang").last().map(|(_, lang)| lang);
+    let pairs = uri.query().unwrap_or_default().split('&');
+    let lang = pairs.filter_map(|pair| pair.strip_prefix("lang=")).next_back();
     let accept = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    Language::negotiate(lang.as_deref(), None, accept)
+    Language::negotiate(lang, None, accept)
 }
 
 impl<S: Sync> FromRequestParts<S> for Language {
@@ -28,6 +27,14 @@ impl<S: Sync> FromRequestParts<S> for Language {
 
 /// Whether the client accepts JSON and not HTML, and so gets errors as JSON.
 pub(crate) fn wants_json(headers: &HeaderMap) -> bool {
-    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    accept.is_some_and(|types| types.contains("application/json") && !types.contains("text/html"))
+    accept(headers).contains("application/json") && !accepts_html(headers)
+}
+
+/// Whether the client asks for HTML, as browsers do.
+pub(crate) fn accepts_html(headers: &HeaderMap) -> bool {
+    accept(headers).contains("text/html")
+}
+
+fn accept(headers: &HeaderMap) -> &str {
+    headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }

@@ -19,7 +19,7 @@ use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::Query;
 use crate::http::extract::page_language::wants_json;
 use crate::language::Language;
-use crate::pages::Layout;
+use crate::pages::{Arrival, Layout};
 use crate::random;
 use crate::request_context::RequestContext;
 use crate::store::{Account, Session, SignInOutcome};
@@ -38,6 +38,8 @@ pub(crate) struct BrowserSession {
     pub(crate) wants_json: bool,
     /// Whether the request comes from a page of this server, according to the browser's headers.
     pub(crate) is_same_origin: bool,
+    /// How the browser came to the page.
+    pub(crate) arrival: Arrival,
     /// The cookie that the browser has, or that the response sets.
     cookie: SplitToken,
     has_cookie: bool,
@@ -74,6 +76,7 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
             lang: Language::from_tag(last_value(&query, "lang")),
             wants_json: wants_json(headers),
             is_same_origin: is_same_origin(headers, &state.base_url),
+            arrival: arrival(headers),
             has_cookie: cookie.is_some(),
             cookie: cookie.unwrap_or_else(|| random::secret(state.clock.now())),
             signed_in,
@@ -113,7 +116,7 @@ impl BrowserSession {
     pub(crate) fn layout(&self, lang: Option<Language>) -> Layout<'_> {
         let lang = lang.or_else(|| self.signed_in.as_ref()?.language);
         let language = Language::negotiate(None, lang, self.accept_language.as_deref());
-        Layout { language, server: self.state.server_name() }
+        self.state.layout(language)
     }
 
     /// Adds the cookie to a response, unless the browser has it already.
@@ -201,6 +204,15 @@ fn is_same_origin(headers: &HeaderMap, base_url: &BaseUrl) -> bool {
     match headers.get(header::ORIGIN) {
         Some(origin) => origin == "null" || *origin == *base_url.to_string(),
         None => true,
+    }
+}
+
+/// How the browser came to a page. Browsers send the header for a redirect as for the request that
+/// was redirected.
+fn arrival(headers: &HeaderMap) -> Arrival {
+    match headers.get("sec-fetch-site") {
+        Some(site) if site == "same-origin" => Arrival::OwnPage,
+        _ => Arrival::OtherSite,
     }
 }
 

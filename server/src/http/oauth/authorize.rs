@@ -96,6 +96,7 @@ fn show_consent_page(
         account: &account.name,
         scopes: &requested.scopes,
         redirect_uri: &pending.request.target.redirect_uri,
+        arrival: session.arrival,
     };
     show_page(session, StatusCode::OK, &page, Some(page.redirect_uri))
 }

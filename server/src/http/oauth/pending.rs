@@ -52,7 +52,7 @@ impl PendingAuthorization {
         let client_id = parameters.required(Parameter::ClientId)?;
         let app = session.state.store.app_by_client_id(client_id).await?;
         let app = app.filter(|app| app.disabled_at.is_none()).map(|app| app.app.clone());
-        let request = AuthorizationRequest::parse(parameters, app.as_ref())?;
+        let request = parse(session, parameters, app.as_ref())?;
         let app = app.ok_or(OAuthError::InvalidClient)?;
         let account = session.account().map(|account| account.id);
         // `force_login` requires a new sign-in, even with a session.
@@ -70,7 +70,7 @@ impl PendingAuthorization {
             stored.ok_or(PageError::Expired)?;
         let app = store.app(app_id).await?.filter(|app| app.disabled_at.is_none());
         let app = app.ok_or(OAuthError::InvalidClient)?.app;
-        let request = AuthorizationRequest::parse(Parameters::new(&parameters), Some(&app))?;
+        let request = parse(session, Parameters::new(&parameters), Some(&app))?;
         let signed_in = session.account().map(|account| account.id);
         let account = account_id.filter(|account| Some(*account) == signed_in);
         Ok(Self { app, request, parameters, account, handle: Some(handle) })
@@ -242,6 +242,17 @@ impl PendingAuthorization {
             (Delivery::Show, Err(error)) => Err(error.into()),
         }
     }
+}
+
+/// Parses an authorization request by the settings of this server.
+fn parse(
+    session: &BrowserSession,
+    parameters: Parameters<'_>,
+    app: Option<&App>,
+) -> Result<AuthorizationRequest, OAuthError> {
+    let request = AuthorizationRequest::parse(parameters, app)?;
+    let requires_pkce = session.state.config.oauth.require_pkce;
+    Ok(if requires_pkce { request.requiring_pkce() } else { request })
 }
 
 /// The path at which a browser continues with the request of this handle.

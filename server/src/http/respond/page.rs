@@ -11,7 +11,7 @@ use crate::http::error::{CommonError, PageError};
 use crate::http::extract::session::BrowserSession;
 use crate::language::Language;
 use crate::log_throttle;
-use crate::pages::{ErrorPage, Layout};
+use crate::pages::ErrorPage;
 
 /// The sources of the directive `form-action`: this server, and the app if a form leads to it.
 /// Chrome applies the directive to every redirect after a form, including redirects by the app's
@@ -94,7 +94,7 @@ pub(crate) fn respond(session: &BrowserSession, result: Result<Response, PageErr
 /// The page of an error that can occur before the session is loaded.
 pub(crate) fn error_page(state: &AppState, language: Language, error: CommonError) -> Response {
     let plain = error.to_response(ErrorFormat::Page);
-    let layout = Layout { language, server: state.server_name() };
+    let layout = state.layout(language);
     let page = ErrorPage { layout, cause: PageError::from(error).cause() };
     let rendered = render(plain.status(), &page, None);
     let Ok(mut response) = rendered else { return plain };

@@ -19,7 +19,7 @@ use crate::http::service::HttpService;
 use crate::http::service::tests::test_state;
 
 /// The routes outside the Matrix area. A new route is added here with its area.
-const ROUTES: [(&str, Area); 52] = [
+const ROUTES: [(&str, Area); 53] = [
     ("/healthz", EXEMPT),
     ("/readyz", EXEMPT),
     ("/metrics", EXEMPT),
@@ -28,6 +28,7 @@ const ROUTES: [(&str, Area); 52] = [
     ("/gateway/check", GATEWAY),
     ("/gateway/check/", GATEWAY),
     ("/gateway/check/{*request}", GATEWAY),
+    ("/", DEFAULT_AREA),
     ("/nodeinfo/2.0", DEFAULT_AREA),
     ("/openapi.json", WELL_KNOWN),
     ("/.well-known/oauth-authorization-server", WELL_KNOWN),
@@ -206,7 +207,8 @@ async fn the_first_segment_of_every_route_is_reserved() {
     let areas = areas(&state).into_iter().filter(|area| area.area != MATRIX);
     for path in areas.flat_map(|area| listed_paths(&area)) {
         let first = path.split('/').nth(1).unwrap();
-        let reserved = first.starts_with('.') || RESERVED_SEGMENTS.contains(&first);
+        let is_special = first.is_empty() || first.starts_with('.');
+        let reserved = is_special || RESERVED_SEGMENTS.contains(&first);
         assert!(reserved, "{path}");
     }
 }

@@ -47,7 +47,7 @@ fn an_app_is_removed_with_one_click() {
         fixture.tab.wait_for_text("No app has access to your account.").await;
         // The app has to ask for consent again.
         fixture.tab.goto(&fixture.app.start(&[("scope", "read push")])).await;
-        fixture.tab.wait_for_text("Let Tusky in?").await;
+        fixture.tab.wait_for_text("Allow Tusky to use your account?").await;
     });
 }
 

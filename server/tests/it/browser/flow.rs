@@ -18,7 +18,7 @@ fn an_app_sends_its_user_and_gets_a_token() {
         fixture.tab.goto(&fixture.app.start(&parameters)).await;
         fixture.tab.wait_for_text("Tusky asks to use your account.").await;
         fixture.sign_in("alice").await;
-        for text in ["Let Tusky in?", "alice", "@alice:ring.example"] {
+        for text in ["Allow Tusky to use your account?", "alice", "@alice:ring.example"] {
             fixture.tab.wait_for_text(text).await;
         }
         fixture.tab.wait_for_text("See everything in your account").await;
@@ -172,6 +172,46 @@ fn the_back_button_does_not_lead_to_a_second_code() {
 }
 
 #[test]
+fn a_click_right_after_signing_in_counts_once() {
+    with_browser(async |fixture| {
+        fixture.tab.goto(&fixture.app.start(&[])).await;
+        fixture.sign_in("alice").await;
+        fixture.tab.click("#allow").await;
+        assert!(fixture.app.next_callback().await.fields.contains_key("code"));
+        fixture.tab.find("#thanks").await;
+        assert!(fixture.app.has_no_callback().await);
+    });
+}
+
+#[test]
+fn after_another_site_the_allow_button_is_shown_as_disabled_until_clicks_count() {
+    with_browser(async |fixture| {
+        fixture.tab.goto(&fixture.app.start(&[])).await;
+        fixture.sign_in("alice").await;
+        fixture.tab.find("#allow").await;
+        // The timer of the pause does not run, so that the test has time to look at the button.
+        fixture.tab.run_in_new_pages("window.setTimeout = () => 0;").await;
+        fixture.tab.goto(&fixture.app.start(&[])).await;
+        let button = "getComputedStyle(document.getElementById('allow'))";
+        let colour = format!("{button}.backgroundColor");
+        fixture.tab.find("#allow[aria-disabled]").await;
+        let paused = fixture.tab.evaluate(&colour).await;
+        assert_eq!(fixture.tab.evaluate(&format!("{button}.cursor")).await, "progress");
+        fixture.tab.click("#allow").await;
+        fixture.tab.wait_for_text("Allow Tusky to use your account?").await;
+        assert!(fixture.app.has_no_callback().await);
+        // The end of the pause.
+        fixture
+            .tab
+            .evaluate("document.getElementById('allow').removeAttribute('aria-disabled')")
+            .await;
+        assert_ne!(fixture.tab.evaluate(&colour).await, paused);
+        fixture.allow().await;
+        assert!(fixture.app.next_callback().await.fields.contains_key("code"));
+    });
+}
+
+#[test]
 fn a_click_right_after_focus_is_ignored() {
     with_browser(async |fixture| {
         fixture.tab.goto(&fixture.app.start(&[])).await;
@@ -180,7 +220,7 @@ fn a_click_right_after_focus_is_ignored() {
         // The page gets the focus just before the click.
         fixture.tab.evaluate("dispatchEvent(new Event('focus'))").await;
         fixture.tab.click("#allow").await;
-        fixture.tab.wait_for_text("Let Tusky in?").await;
+        fixture.tab.wait_for_text("Allow Tusky to use your account?").await;
         assert!(fixture.app.has_no_callback().await);
         fixture.allow().await;
         assert!(fixture.app.next_callback().await.fields.contains_key("code"));

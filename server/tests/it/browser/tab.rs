@@ -157,6 +157,12 @@ impl Tab {
         self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
     }
 
+    /// Runs a script in every new page, before its own scripts.
+    pub(super) async fn run_in_new_pages(&self, script: &str) {
+        let source = json!({ "source": script });
+        self.devtools("Page.addScriptToEvaluateOnNewDocument", source).await;
+    }
+
     /// Blocks URLs that match a pattern.
     pub(super) async fn block_url(&self, url: &str) {
         self.devtools("Network.setBlockedURLs", json!({ "urls": [url] })).await;

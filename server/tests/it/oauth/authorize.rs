@@ -119,6 +119,23 @@ async fn other_errors_are_sent_to_an_app_that_the_user_has_approved() {
     }
 }
 
+#[tokio::test]
+async fn pkce_can_be_required() {
+    let service = Service::with(config(|config| config.oauth.require_pkce = true)).await;
+    service.add_account("alice").await;
+    let (client, mut browser) = (service.client().await, service.browser());
+    let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+    let pkce = [
+        ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"),
+        ("code_challenge_method", "S256"),
+    ];
+    let code = client.code(&mut browser, "alice", &pkce).await;
+    assert_eq!(client.redeem(&code, &[("code_verifier", verifier)]).await.status, 200);
+    let rejected = browser.get(&client.authorize(&[])).await.redirected(CALLBACK);
+    assert_eq!(rejected["error"], "invalid_request");
+    assert_eq!(rejected["error_description"], "Missing required parameter: code_challenge.");
+}
+
 // RFC 9700, section 4.11.2.
 #[tokio::test]
 async fn an_error_is_not_sent_to_an_app_that_the_user_never_approved() {

@@ -1,6 +1,7 @@
 //! Security headers of pages, and static files.
 
 use crate::support::oauth_client::CALLBACK;
+use crate::support::service::config;
 use crate::support::{OAuthClient, Service, TestResponse};
 
 /// Asserts the headers against framing, injection, caching and referrer leaks.
@@ -123,4 +124,46 @@ async fn static_files_have_their_type_and_are_cached_forever() {
     for path in ["/static/nothing.css", "/static/..%2fCargo.toml", "/static/"] {
         assert_eq!(service.anonymous().get(path).await.status, 404, "{path}");
     }
+}
+
+#[tokio::test]
+async fn the_title_the_logo_and_the_links_of_the_operator_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let logo = folder.path().join("logo.svg");
+    let svg = "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>";
+    std::fs::write(&logo, svg).unwrap();
+    let service = Service::with(config(|config| {
+        config.instance.title = "Acme <Chat>".to_owned();
+        config.instance.logo = Some(logo);
+        config.instance.password_reset_url = Some("https://acme.example/reset".parse().unwrap());
+        config.instance.sign_up_url = Some("https://acme.example/join?a=1&b=2".parse().unwrap());
+    }))
+    .await;
+    let mut browser = service.browser();
+    for path in ["/oauth/sign_in", "/oauth/sign_out", "/oauth/authorize", "/oauth/account/none"] {
+        let page = browser.get(path).await;
+        assert!(page.text.contains(" · Acme &#60;Chat&#62;</title>"), "{path}: {page:?}");
+        assert!(page.text.contains("<bdi>Acme &#60;Chat&#62;</bdi>"), "{path}: {page:?}");
+        assert!(page.text.contains("<img class=\"logo\" src=\"/static/logo-"), "{path}: {page:?}");
+    }
+    let page = browser.get("/oauth/sign_in").await;
+    assert!(page.text.contains("<a href=\"https://acme.example/reset\""), "{page:?}");
+    assert!(page.text.contains("<a href=\"https://acme.example/join?a=1&#38;b=2\""), "{page:?}");
+
+    let path = page.text.split("<img class=\"logo\" src=\"").nth(1).unwrap();
+    let path = path.split('"').next().unwrap();
+    let image = service.anonymous().get(path).await;
+    assert_eq!((image.status, &*image.text), (200, svg));
+    for (name, value) in [
+        ("content-type", "image/svg+xml"),
+        ("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
+        ("x-content-type-options", "nosniff"),
+        ("cache-control", "public, max-age=31536000, immutable"),
+    ] {
+        assert_eq!(image.header(name), value, "{name}");
+    }
+    let instance = service.anonymous().get("/api/v2/instance").await.json();
+    assert_eq!(instance["title"], "Acme <Chat>");
+    assert_eq!(instance["thumbnail"]["url"], format!("https://ring.example{path}"));
+    assert_eq!(instance["registrations"]["url"], "https://acme.example/join?a=1&b=2");
 }

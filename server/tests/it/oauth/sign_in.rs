@@ -40,7 +40,7 @@ async fn signed_in(service: &Service) -> Browser {
 }
 
 #[tokio::test]
-async fn wrong_password_unknown_name_and_disabled_account_get_the_same_page() {
+async fn a_wrong_password_and_an_unknown_name_get_the_same_page() {
     let (service, client, mut browser) = with_alice().await;
     let bob = service.add_account("bob").await;
     service.store().set_account_disabled_at(bob, Some(service.now())).await.unwrap();
@@ -50,7 +50,7 @@ async fn wrong_password_unknown_name_and_disabled_account_get_the_same_page() {
         ("alice", "wrong"),
         ("nobody", "wrong"),
         ("nobody@example.org", "wrong"),
-        ("bob", "correct horse bob"),
+        ("bob", "wrong"),
         ("alice", ""),
         ("", ""),
         // Too long to be hashed.
@@ -72,6 +72,19 @@ async fn wrong_password_unknown_name_and_disabled_account_get_the_same_page() {
     // The form of the error page works.
     let again = try_sign_in(&mut browser, &page, "alice", "wrong").await;
     browser.sign_in(&again, "alice").await.page(200, "name=\"decision\"");
+}
+
+#[tokio::test]
+async fn with_the_right_password_the_page_says_that_the_account_is_disabled() {
+    let (service, client, mut browser) = with_alice().await;
+    let bob = service.add_account("bob").await;
+    service.store().set_account_disabled_at(bob, Some(service.now())).await.unwrap();
+    let page = browser.get(&client.authorize(&[])).await;
+    let response = try_sign_in(&mut browser, &page, "bob", "correct horse bob").await;
+    response.page(403, "This account is disabled.");
+    // It counts like a wrong password.
+    assert!(response.header("ratelimit").contains("\"sign_in_name\";r=24;"), "{response:?}");
+    browser.sign_in(&response, "alice").await.page(200, "name=\"decision\"");
 }
 
 #[tokio::test]
