@@ -81,7 +81,8 @@ pub(crate) fn app(now: Timestamp) -> StoredApp {
         app: App { id: 1, client_id: "bench".to_owned(), details },
         secrets: random::secret(now).hashed().into(),
         created_at: now,
-        used_at: None,
+        last_used_at: None,
+        retained_at: None,
         disabled_at: None,
     }
 }

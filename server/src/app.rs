@@ -104,6 +104,22 @@ impl AppState {
         }
     }
 
+    /// Deletes tokens of apps that were issued too many. Unlike a sweep, every node does it, for the
+    /// tokens that it issued.
+    pub async fn delete_excess_app_tokens(&self) {
+        match self.store.delete_excess_app_tokens(self.config.oauth.max_app_tokens).await {
+            Ok(rows) => self.metrics.count_deleted_rows("tokens", rows),
+            Err(error) => tracing::warn!(%error, "failed to delete tokens of apps"),
+        }
+    }
+
+    /// Stores which tokens and apps were used.
+    pub async fn flush_uses(&self) {
+        if let Err(error) = self.store.flush_uses().await {
+            tracing::warn!(%error, "failed to store the last use of tokens, trying again later");
+        }
+    }
+
     /// Issues tokens with the configured lifetime.
     pub fn token_issuer(&self) -> TokenIssuer<'_> {
         let lifetime = self.config.oauth.token_lifetime;

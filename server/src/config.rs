@@ -271,6 +271,11 @@ pub struct OAuth {
     #[default(100_000)]
     #[serde(deserialize_with = "values::positive")]
     pub max_pending_requests: usize,
+    /// Maximum number of tokens without a user per app; beyond that the least recently used are
+    /// deleted.
+    #[default(100)]
+    #[serde(deserialize_with = "values::positive")]
+    pub max_app_tokens: usize,
     /// Whether the push rules accept an access token in the query, where logs of proxies show it.
     #[default = true]
     pub query_tokens: bool,

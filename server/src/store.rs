@@ -20,6 +20,7 @@ mod engine;
 mod epochs;
 mod grants;
 mod invalidation;
+mod last_use;
 mod migrations;
 mod postgres;
 #[cfg(feature = "test-support")]
@@ -46,7 +47,9 @@ pub use self::accounts::{
     Account, AccountListFilter, AddAccountError, Email, ExistingAccess, NO_PASSWORD,
 };
 pub use self::admins::AccountUpdate;
-pub use self::apps::{AddAppOutcome, AppListFilter, AppTokens, StoredApp};
+pub use self::apps::{
+    AddAppOutcome, AppListFilter, AppTokens, COMMAND_LINE_PREFIX, MATRIX_CLIENT_ID, StoredApp,
+};
 pub use self::audit::{AuditEvent, AuditFilter};
 pub use self::authorized_apps::AuthorizedApp;
 pub use self::backup::{
@@ -58,6 +61,7 @@ pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
 pub use self::database::{Database, SecretUrl};
 pub use self::deletion::{AccountDeletion, DeletedRows};
 use self::engine::{Batch, CheckedEngine, Engine, FromRow, Row, Rows, Statement, Value};
+use self::last_use::UseRecorder;
 pub use self::migrations::SchemaPolicy;
 #[cfg(feature = "test-support")]
 pub use self::recording::{RecordedBatch, RecordedStatement};
@@ -70,7 +74,7 @@ pub use self::rulesets::{
 };
 pub use self::sessions::{Session, SessionUse};
 pub(crate) use self::sqlite::create_private_directory;
-pub use self::tokens::NewToken;
+pub use self::tokens::{NewToken, StoredToken};
 use crate::duration;
 use crate::metrics::exposition::Exposition;
 use crate::metrics::{CacheStatus, families};
@@ -80,6 +84,8 @@ use crate::metrics::{CacheStatus, families};
 pub struct Store {
     engine: Arc<CheckedEngine>,
     cache: Arc<Cache>,
+    /// Uses of tokens and apps that are not stored yet.
+    uses: Arc<UseRecorder>,
     /// The audit events of the next change.
     entries: Arc<[AuditEntry]>,
 }
@@ -258,7 +264,7 @@ impl Store {
             }
         };
         let engine = Arc::new(CheckedEngine::new(engine));
-        Ok(Self { engine, cache, entries: Arc::default() })
+        Ok(Self { engine, cache, uses: Arc::default(), entries: Arc::default() })
     }
 
     /// Reads the certificates that the URL of a database names, without connecting.

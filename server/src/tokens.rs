@@ -11,13 +11,9 @@ use jiff::Timestamp;
 
 use crate::random;
 use crate::store::{
-    NewToken, RedeemError, SignInOutcome, Store, StoreError, StoredApp, UpdateOutcome,
+    COMMAND_LINE_PREFIX, MATRIX_CLIENT_ID, NewToken, RedeemError, SignInOutcome, Store, StoreError,
+    StoredApp, UpdateOutcome,
 };
-
-/// The client id of the app that tokens of Matrix clients belong to.
-const MATRIX: &str = "matrix";
-/// Prefix of the client ids of command-line apps; the title follows.
-const COMMAND_LINE: &str = "cli:";
 
 /// An app that is created by the server for tokens issued without OAuth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,17 +27,17 @@ pub enum FirstPartyApp<'a> {
 impl<'a> FirstPartyApp<'a> {
     /// Recognises a first-party app by its client id. The client ids of registered apps are random.
     pub fn from_client_id(client_id: &'a str) -> Option<Self> {
-        match client_id.strip_prefix(COMMAND_LINE) {
+        match client_id.strip_prefix(COMMAND_LINE_PREFIX) {
             Some(title) => Some(Self::CommandLine(title)),
-            None => (client_id == MATRIX).then_some(Self::Matrix),
+            None => (client_id == MATRIX_CLIENT_ID).then_some(Self::Matrix),
         }
     }
 
     /// Its client id and its title.
     fn details(self) -> (String, &'a str) {
         match self {
-            Self::Matrix => (MATRIX.to_owned(), "Matrix clients"),
-            Self::CommandLine(title) => (format!("{COMMAND_LINE}{title}"), title),
+            Self::Matrix => (MATRIX_CLIENT_ID.to_owned(), "Matrix clients"),
+            Self::CommandLine(title) => (format!("{COMMAND_LINE_PREFIX}{title}"), title),
         }
     }
 }
@@ -182,7 +178,8 @@ pub async fn first_party_app(
             app: App { id: random::id(now), client_id: client_id.clone(), details },
             secrets: random::secret(now).hashed().into(),
             created_at: now,
-            used_at: None,
+            retained_at: None,
+            last_used_at: None,
             disabled_at: None,
         };
         // Read again: another request may have created the app, or the id may be taken.

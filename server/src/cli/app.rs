@@ -97,8 +97,7 @@ impl Command {
 }
 
 impl Add {
-    /// Adds an app that is valid for registration. It counts as used, so that it is never deleted
-    /// as unused.
+    /// Adds an app that is valid for registration. Sweeps never delete it.
     async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
         let registration = Registration {
             client_name: self.name,

@@ -25,6 +25,8 @@ use crate::tls::Tls;
 const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
 /// Interval of storing counted audit events.
 const AUDIT_INTERVAL: Duration = Duration::from_secs(5);
+/// Interval of storing which tokens and apps were used.
+const USE_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum time for background work to end after the last request.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -71,6 +73,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     tasks.spawn(sweep(Arc::clone(&state)));
     tasks.spawn(sweep_limits(Arc::clone(&state)));
     tasks.spawn(flush_audit_counters(Arc::clone(&state)));
+    tasks.spawn(flush_uses(Arc::clone(&state)));
     tasks.spawn(reload_limits(Arc::clone(&state), overrides, reload));
     if let Some(tls) = tls.clone() {
         tasks.spawn(tls.watch());
@@ -92,6 +95,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     serve(listener, tls, service, stopping).await;
 
     flush_audit(&state).await;
+    state.flush_uses().await;
     log_throttle::report_all_suppressed();
     Ok(())
 }
@@ -123,6 +127,7 @@ fn stop_signal() -> Result<CancellationToken, CliError> {
 
 async fn sweep(state: Arc<AppState>) {
     loop {
+        state.delete_excess_app_tokens().await;
         state.sweep().await;
         tokio::time::sleep(SWEEP_INTERVAL).await;
     }
@@ -133,6 +138,13 @@ async fn flush_audit_counters(state: Arc<AppState>) {
         tokio::time::sleep(AUDIT_INTERVAL).await;
         flush_audit(&state).await;
         log_throttle::report_suppressed();
+    }
+}
+
+async fn flush_uses(state: Arc<AppState>) {
+    loop {
+        tokio::time::sleep(USE_INTERVAL).await;
+        state.flush_uses().await;
     }
 }
 

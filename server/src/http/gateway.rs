@@ -43,7 +43,7 @@ pub(crate) async fn check(
     let response = match (LimitExceeded::check(&decision, active.mode), &original) {
         (Err(exceeded), _) => Err(exceeded.into()),
         (Ok(()), Err(error)) => Err((*error).into()),
-        (Ok(()), Ok(original)) => authorize(client.credential, options(uri, original), now),
+        (Ok(()), Ok(original)) => authorize(&state, client.credential, options(uri, original), now),
     };
     // The layer of the area reports the decision in the headers.
     (Extension(decision), response)
@@ -83,13 +83,14 @@ fn single_header<'a>(
 
 /// Checks the token against the options. The response headers contain the account, app and scopes.
 fn authorize(
+    state: &AppState,
     credential: Credential,
     options: Result<CheckOptions, CheckOptionsError>,
     now: Timestamp,
 ) -> Result<Response, GatewayError> {
     let options = options?;
-    let token = match credential {
-        Credential::Token(_, token) => token,
+    let (secret, token) = match credential {
+        Credential::Token(secret, token) => (secret, token),
         Credential::Missing => return Err(GatewayError::MissingToken),
         Credential::Unknown | Credential::ApplicationService(_) => {
             return Err(GatewayError::InvalidToken);
@@ -98,6 +99,7 @@ fn authorize(
         Credential::LookupFailed(error) => return Err(GatewayError::Common(error)),
     };
     token.check(now)?;
+    state.store.record_use(secret.lookup, &token, now);
     if token.account.is_none() && !options.allows_app_tokens {
         return Err(GatewayError::AppToken);
     }

@@ -23,9 +23,11 @@ pub struct StoredApp {
     pub secrets: ClientSecrets,
     /// When it was registered.
     pub created_at: Timestamp,
-    /// When it was seen that it has issued a code or token, or added by the operator. An app
-    /// without it may be deleted as unused.
-    pub used_at: Option<Timestamp>,
+    /// When a sweep saw that a user has authorized it, or when the operator added it. An app
+    /// without it is deleted some time after its last use. The column is `used_at`.
+    pub retained_at: Option<Timestamp>,
+    /// When it was last used, to the hour.
+    pub last_used_at: Option<Timestamp>,
     /// When it was disabled.
     pub disabled_at: Option<Timestamp>,
 }
@@ -51,17 +53,20 @@ pub enum AddAppOutcome {
 }
 
 macro_rules! select {
-    ($rest:literal) => {
+    ($rest:expr) => {
         concat!(
             "select id, client_id, secret, previous_secret, previous_secret_until, name, website, \
-             redirect_uris, scopes, created_at, used_at, disabled_at from apps ",
+             redirect_uris, scopes, created_at, used_at, last_used_at, disabled_at from apps ",
             $rest
         )
     };
 }
 
+mod first_party;
 mod list;
 
+pub(super) use self::first_party::is_first_party;
+pub use self::first_party::{COMMAND_LINE_PREFIX, MATRIX_CLIENT_ID};
 pub use self::list::AppListFilter;
 
 impl FromRow for StoredApp {
@@ -78,7 +83,8 @@ impl FromRow for StoredApp {
             app: App { id, client_id, details },
             secrets: ClientSecrets { current, previous },
             created_at: row.take()?,
-            used_at: row.take()?,
+            retained_at: row.take()?,
+            last_used_at: row.take()?,
             disabled_at: row.take()?,
         })
     }
@@ -92,8 +98,8 @@ impl Store {
         let previous = stored.secrets.previous;
         let batch = Batch::from(sql(
             "insert into apps (id, client_id, secret, previous_secret, previous_secret_until, \
-             name, website, redirect_uris, scopes, created_at, used_at, disabled_at) \
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
+             name, website, redirect_uris, scopes, created_at, used_at, last_used_at, disabled_at) \
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
              on conflict do nothing returning id",
             [
                 (*id).into(),
@@ -106,7 +112,8 @@ impl Store {
                 serde_json::Value::from(uris).to_string().into(),
                 (&details.scopes).into(),
                 stored.created_at.into(),
-                stored.used_at.into(),
+                stored.retained_at.into(),
+                stored.last_used_at.into(),
                 stored.disabled_at.into(),
             ],
         ));
@@ -126,7 +133,7 @@ impl Store {
         &self,
         now: Timestamp,
         details: AppDetails,
-        used_at: Option<Timestamp>,
+        retained_at: Option<Timestamp>,
     ) -> Result<(App, SplitToken), StoreError> {
         let secret = random::secret(now);
         let client_id = random::secret(now).reveal().to_owned();
@@ -134,7 +141,8 @@ impl Store {
             app: App { id: random::id(now), client_id, details },
             secrets: secret.hashed().into(),
             created_at: now,
-            used_at,
+            retained_at,
+            last_used_at: None,
             disabled_at: None,
         };
         while self.add_app(&stored).await? == AddAppOutcome::IdTaken {

@@ -9,7 +9,6 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use belfry_core::oauth::token::Token;
 use belfry_core::secret::{LookupKey, Sha256Digest};
 use quick_cache::{Equivalent, Weighter};
 
@@ -17,13 +16,14 @@ use super::apps::StoredApp;
 use super::epochs::{Epoch, InvalidationEpochs};
 use super::invalidation::Invalidation;
 use super::rulesets::StoredRulesets;
+use super::tokens::StoredToken;
 use crate::metrics::exposition::Exposition;
 use crate::metrics::{CacheCounters, CacheStatus, Counter, families};
 
 /// The store's cache, bounded in bytes.
 pub(crate) struct Cache {
     /// Tokens by lookup key, with the digest that the secret must have.
-    pub(super) tokens: EpochCache<LookupKey, (Sha256Digest, Arc<Token>)>,
+    pub(super) tokens: EpochCache<LookupKey, (Sha256Digest, Arc<StoredToken>)>,
     /// Rulesets by account id.
     pub(super) rules: EpochCache<i64, StoredRulesets>,
     /// Apps by client id.
@@ -74,7 +74,7 @@ impl Cache {
             match invalidation {
                 Invalidation::Token(lookup) => self.tokens.invalidate(lookup, advance),
                 Invalidation::Access(account, app) => {
-                    let is_stale = |(_, token): &(Sha256Digest, Arc<Token>)| {
+                    let is_stale = |(_, token): &(Sha256Digest, Arc<StoredToken>)| {
                         token.account.as_ref().is_some_and(|owner| owner.id == *account)
                             && app.is_none_or(|app| app == token.app_id)
                     };
@@ -219,12 +219,12 @@ const ENTRY_OVERHEAD: usize = 32;
 /// Reference counts of an `Arc`.
 const ARC_OVERHEAD: usize = 16;
 
-impl Weighter<LookupKey, (Sha256Digest, Arc<Token>)> for ByteWeighter {
-    fn weight(&self, _: &LookupKey, (_, token): &(Sha256Digest, Arc<Token>)) -> u64 {
+impl Weighter<LookupKey, (Sha256Digest, Arc<StoredToken>)> for ByteWeighter {
+    fn weight(&self, _: &LookupKey, (_, token): &(Sha256Digest, Arc<StoredToken>)) -> u64 {
         let name = token.account.as_ref().map_or(0, |account| account.name.len());
         let heap = name + token.scopes.iter().len();
-        let entry = size_of::<(LookupKey, Sha256Digest, Arc<Token>)>();
-        (ENTRY_OVERHEAD + entry + ARC_OVERHEAD + size_of::<Token>() + heap) as u64
+        let entry = size_of::<(LookupKey, Sha256Digest, Arc<StoredToken>)>();
+        (ENTRY_OVERHEAD + entry + ARC_OVERHEAD + size_of::<StoredToken>() + heap) as u64
     }
 }
 
@@ -255,14 +255,14 @@ impl Weighter<Box<str>, i64> for ByteWeighter {
 #[cfg(test)]
 mod tests {
     use belfry_core::oauth::account::Role;
-    use belfry_core::oauth::token::TokenAccount;
+    use belfry_core::oauth::token::{Token, TokenAccount};
     use belfry_core::secret::{HashedSecret, SplitToken};
     use jiff::Timestamp;
 
     use super::*;
     use crate::store::Options;
 
-    fn token(id: i64) -> (HashedSecret, Arc<Token>) {
+    fn token(id: i64) -> (HashedSecret, Token) {
         let name = format!("person_{id}");
         let token = Token {
             app_id: 1,
@@ -275,11 +275,15 @@ mod tests {
         };
         let mut random = [0; SplitToken::RANDOM_BYTES];
         random[..8].copy_from_slice(&id.to_be_bytes());
-        (SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed(), Arc::new(token))
+        (SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed(), token)
     }
 
-    fn insert_token(cache: &Cache, secret: HashedSecret, token: &Arc<Token>, since: Epoch) {
-        cache.tokens.insert(secret.lookup, (secret.digest, Arc::clone(token)), since);
+    fn stored(token: Token) -> Arc<StoredToken> {
+        Arc::new(StoredToken::new(token, None))
+    }
+
+    fn insert_token(cache: &Cache, secret: HashedSecret, token: Token, since: Epoch) {
+        cache.tokens.insert(secret.lookup, (secret.digest, stored(token)), since);
     }
 
     #[test]
@@ -287,7 +291,7 @@ mod tests {
         const USERS: u64 = 1_000_000;
         let cache = Cache::new(Options::default().cache_bytes, true);
         let (secret, token) = token(999_999);
-        let token = ByteWeighter.weight(&secret.lookup, &(secret.digest, token));
+        let token = ByteWeighter.weight(&secret.lookup, &(secret.digest, stored(token)));
         let rules = ByteWeighter.weight(&7, &StoredRulesets::default());
         assert!(token * USERS <= cache.tokens.entries.capacity(), "{token} bytes each");
         assert!(rules * USERS <= cache.rules.entries.capacity(), "{rules} bytes each");
@@ -298,7 +302,7 @@ mod tests {
         let cache = Cache::new(64 * 1024, true);
         for id in 0..5000 {
             let (secret, token) = token(id);
-            insert_token(&cache, secret, &token, cache.tokens.epoch(&secret.lookup));
+            insert_token(&cache, secret, token, cache.tokens.epoch(&secret.lookup));
             cache.rules.insert(id, StoredRulesets::default(), cache.rules.epoch(&id));
             let name: Box<str> = format!("person_{id}").into();
             let epoch = cache.accounts.epoch(&name);
@@ -352,10 +356,9 @@ mod tests {
         let cache = Cache::new(1 << 20, true);
         let insert = |id: i64, app: i64| {
             let (secret, token) = token(id * 10 + app);
-            let token = Arc::unwrap_or_clone(token);
             let account = token.account.map(|account| TokenAccount { id, ..account });
-            let token = Arc::new(Token { app_id: app, account, ..token });
-            insert_token(&cache, secret, &token, cache.tokens.epoch(&secret.lookup));
+            let token = Token { app_id: app, account, ..token };
+            insert_token(&cache, secret, token, cache.tokens.epoch(&secret.lookup));
             secret.lookup
         };
         let [one, other_app, other_account] = [insert(7, 1), insert(7, 2), insert(8, 1)];

@@ -8,6 +8,9 @@
 //! deleted until sweeps have followed each other for [`SETTLING`]. A start after a downtime counts
 //! as a jump, too.
 
+mod app_tokens;
+mod apps;
+
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -16,7 +19,6 @@ use smart_default::SmartDefault;
 
 use super::audit::delete_audit_events;
 use super::engine::{Batch, Value, from_row, sql};
-use super::invalidation::Invalidation;
 use super::{Store, StoreError};
 use crate::duration;
 
@@ -29,13 +31,14 @@ pub struct RetentionSettings {
     #[default(Duration::from_hours(30 * 24))]
     #[serde(with = "duration")]
     pub tokens: Duration,
-    /// Registered apps that never issued a code or token.
+    /// Apps that no user authorized, after their last use.
     #[default(Duration::from_hours(30 * 24))]
     #[serde(with = "duration")]
     pub unused_apps: Duration,
-    /// Maximum number of such apps. Beyond it, the oldest are deleted earlier.
-    #[default(100_000)]
-    pub max_unused_apps: u32,
+    /// Maximum number of apps that no user authorized. Beyond it, the least recently used are
+    /// deleted earlier.
+    #[default(20_000)]
+    pub max_unauthorized_apps: u32,
     /// Audit events.
     #[default(Duration::from_hours(90 * 24))]
     #[serde(with = "duration")]
@@ -57,7 +60,7 @@ pub enum SweepOutcome {
 const BATCH: usize = 1000;
 
 /// Transactions per table and sweep, so that a sweep ends before the next one is due.
-const MAX_BATCHES: usize = 100;
+const MAX_BATCHES: usize = 500;
 
 /// Minimum time between sweeps of different nodes.
 const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
@@ -102,7 +105,6 @@ struct Cutoffs {
     now: Timestamp,
     expired: Timestamp,
     tokens: Timestamp,
-    unused_apps: Timestamp,
     audit_events: Timestamp,
 }
 
@@ -126,43 +128,25 @@ macro_rules! delete_oldest {
     };
 }
 
-/// Marks the apps of these rows as used at `$2`, before the rows that prove their use are deleted.
+/// Marks the apps of these rows as authorized at `$2`, before the rows that prove it are deleted.
 macro_rules! mark_apps_of_oldest {
     ($table:literal, $column:literal) => {
         concat!(
-            "update apps set used_at = $2 where used_at is null and id in (select app_id from ",
+            "update apps set used_at = $2 where used_at is null and id in (select app_id from \
+             (select app_id, account_id from ",
             $table,
             " where ",
             $column,
             " < $1 order by ",
             $column,
-            ", lookup limit 1000)"
-        )
-    };
-}
-
-/// A statement about the apps of one batch that are not marked as used: those that are in use (with
-/// `and`), or those that are not (with `and not`). First-party apps count as used, since nobody
-/// registered them.
-macro_rules! oldest_apps {
-    ($start:literal, $and:literal, $end:literal) => {
-        concat!(
-            $start,
-            " where id in (select id from apps where used_at is null \
-                 and created_at < $1 order by created_at, id limit 1000) ",
-            $and,
-            " \
-                 (client_id = 'matrix' or client_id like 'cli:%' \
-                 or exists (select 1 from tokens where app_id = apps.id) \
-                 or exists (select 1 from codes where app_id = apps.id))",
-            $end
+            ", lookup limit 1000) as oldest where account_id is not null)"
         )
     };
 }
 
 /// The tables, with the statements that delete one batch. The last statement returns the deleted
 /// rows.
-const TABLES: [(&str, DeleteBatch); 7] = [
+const TABLES: [(&str, DeleteBatch); 6] = [
     ("requests", |cutoffs| {
         sql(delete_oldest!("requests", "expires_at"), [cutoffs.expired.into()]).into()
     }),
@@ -181,16 +165,10 @@ const TABLES: [(&str, DeleteBatch); 7] = [
         let mark = mark_apps_of_oldest!("tokens", "revoked_at");
         mark_and_delete(mark, delete_oldest!("tokens", "revoked_at"), cutoffs.tokens, cutoffs.now)
     }),
-    ("apps", |cutoffs| {
-        let mark = oldest_apps!("update apps set used_at = $2", "and", "");
-        let delete = oldest_apps!("delete from apps", "and not", " returning id");
-        mark_and_delete(mark, delete, cutoffs.unused_apps, cutoffs.now)
-            .invalidating(Invalidation::Apps)
-    }),
     ("audit_events", |cutoffs| delete_audit_events(cutoffs.audit_events, 1000).into()),
 ];
 
-/// Marks apps as used before the rows that prove their use are deleted.
+/// Marks apps as authorized before the rows that prove it are deleted.
 fn mark_and_delete(
     mark: &'static str,
     delete: &'static str,
@@ -221,7 +199,6 @@ impl Store {
             now,
             expired: add(now, -GRACE),
             tokens: before(now, settings.tokens),
-            unused_apps: self.unused_apps_cutoff(settings, now).await?,
             audit_events: before(now, settings.audit_events),
         };
         let mut deleted = Vec::new();
@@ -238,24 +215,9 @@ impl Store {
             }
             deleted.push((table, rows));
         }
+        let cutoff = self.unused_apps_cutoff(settings, now).await?;
+        deleted.extend(self.delete_unused_apps(cutoff, now).await?);
         Ok(SweepOutcome::Swept(deleted))
-    }
-
-    /// The time before which unused apps are deleted: because of their age, or of their number.
-    async fn unused_apps_cutoff(
-        &self,
-        settings: &RetentionSettings,
-        now: Timestamp,
-    ) -> Result<Timestamp, StoreError> {
-        let newest_beyond = sql(
-            "select created_at from apps where used_at is null \
-             order by created_at desc limit 1 offset $1",
-            [i64::from(settings.max_unused_apps).into()],
-        );
-        let mut rows = self.engine.read(newest_beyond).await?.into_iter();
-        let by_age = before(now, settings.unused_apps);
-        // Apps of the same second stay, so that the maximum may be exceeded a little.
-        rows.next().map_or(Ok(by_age), |mut row| Ok(by_age.max(row.take()?)))
     }
 
     /// Records a sweep. Returns when the clock is trusted, or `None` if no sweep is due.

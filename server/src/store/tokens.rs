@@ -1,5 +1,6 @@
 //! Access tokens.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use belfry_core::oauth::account::Role;
@@ -12,6 +13,7 @@ use super::audit::insert_event;
 use super::authorized_apps::lock_account;
 use super::engine::{Batch, FromRow, Row, Statement, sql};
 use super::invalidation::Invalidation;
+use super::last_use::LastUse;
 use super::{SignInOutcome, Store, StoreError, UpdateOutcome};
 
 /// A token to be issued.
@@ -31,7 +33,40 @@ pub struct NewToken {
     pub expires_at: Option<Timestamp>,
 }
 
-impl FromRow for Token {
+/// A stored token, and when it was last used.
+#[derive(Debug)]
+pub struct StoredToken {
+    token: Token,
+    last_use: LastUse,
+}
+
+impl StoredToken {
+    /// A token that was last used at this time.
+    pub(super) fn new(token: Token, last_used_at: Option<Timestamp>) -> Self {
+        Self { token, last_use: LastUse::new(last_used_at) }
+    }
+
+    /// When it was last used, to the hour. Uses on this node count before they are stored.
+    pub fn last_used_at(&self) -> Option<Timestamp> {
+        self.last_use.get()
+    }
+}
+
+impl PartialEq for StoredToken {
+    fn eq(&self, other: &Self) -> bool {
+        self.token == other.token && self.last_used_at() == other.last_used_at()
+    }
+}
+
+impl Deref for StoredToken {
+    type Target = Token;
+
+    fn deref(&self) -> &Token {
+        &self.token
+    }
+}
+
+impl FromRow for StoredToken {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         let app_id = row.take()?;
         let (id, name) = (row.take()?, row.take()?);
@@ -41,7 +76,7 @@ impl FromRow for Token {
             let role = role.unwrap_or_default();
             TokenAccount { id, name, role, disabled_at }
         });
-        Ok(Self {
+        let token = Token {
             app_id,
             account,
             scopes: granted.effective(role),
@@ -49,7 +84,8 @@ impl FromRow for Token {
             expires_at: row.take()?,
             revoked_at: row.take()?,
             app_disabled_at: row.take()?,
-        })
+        };
+        Ok(Self::new(token, row.take()?))
     }
 }
 
@@ -57,7 +93,12 @@ impl Store {
     /// Issues a token. `NotFound` if the app or the account is disabled.
     pub async fn add_token(&self, token: &NewToken) -> Result<UpdateOutcome, StoreError> {
         let batch = Batch::from(insert(token, None));
-        self.update(batch.and_events(&self.entries, &token_event(token.secret.lookup))).await
+        let batch = batch.and_events(&self.entries, &token_event(token.secret.lookup));
+        let outcome = self.update(batch).await?;
+        if token.account_id.is_none() {
+            self.uses.record_app_token(token.app_id, token.created_at);
+        }
+        Ok(outcome)
     }
 
     /// Issues a token and records the sign-in, if the account's password is still the one that was
@@ -85,20 +126,24 @@ impl Store {
 
     /// Finds a token, also if it is revoked or expired or its account is disabled. An unknown
     /// lookup key and a wrong secret take the same path: both read the database and find nothing.
-    pub async fn token(&self, secret: HashedSecret) -> Result<Option<Arc<Token>>, StoreError> {
+    pub async fn token(
+        &self,
+        secret: HashedSecret,
+    ) -> Result<Option<Arc<StoredToken>>, StoreError> {
         if let Some(token) = self.cached_token(&secret) {
             return Ok(Some(token));
         }
         let epoch = self.cache.tokens.epoch(&secret.lookup);
         let select = sql(
             "select t.digest, t.app_id, a.id, a.name, a.role, a.disabled_at, t.scopes, \
-             t.created_at, t.expires_at, t.revoked_at, p.disabled_at \
+             t.created_at, t.expires_at, t.revoked_at, p.disabled_at, t.last_used_at \
              from tokens t join apps p on p.id = t.app_id \
              left join accounts a on a.id = t.account_id \
              where t.lookup = $1 and (t.account_id is null or a.id is not null)",
             [secret.lookup.into()],
         );
-        let stored: Option<Arc<Token>> = self.read_secret(secret, select).await?.map(Arc::new);
+        let stored: Option<Arc<StoredToken>> =
+            self.read_secret(secret, select).await?.map(Arc::new);
         if let Some(token) = &stored {
             self.cache.tokens.insert(secret.lookup, (secret.digest, Arc::clone(token)), epoch);
         }
@@ -106,9 +151,16 @@ impl Store {
     }
 
     /// Finds a token in the cache.
-    pub fn cached_token(&self, secret: &HashedSecret) -> Option<Arc<Token>> {
+    pub fn cached_token(&self, secret: &HashedSecret) -> Option<Arc<StoredToken>> {
         let (digest, token) = self.cache.tokens.get(&secret.lookup)?;
         (digest == secret.digest).then_some(token)
+    }
+
+    /// Records the use of a valid token. [`Store::flush_uses`] stores it, once an hour.
+    pub fn record_use(&self, lookup: LookupKey, token: &StoredToken, now: Timestamp) {
+        if token.last_use.is_outdated(now) {
+            self.uses.record(lookup, token.app_id, &token.last_use, now);
+        }
     }
 
     /// Revokes a token. If it is already revoked, it keeps the time of the first revocation.

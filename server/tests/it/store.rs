@@ -12,8 +12,8 @@ mod tls;
 mod upgrade;
 
 use self::cases::{
-    access, account_import, accounts, admins, apps, audit, codes, deletion, requests, retention,
-    rulesets, sessions, tokens, whole,
+    access, account_import, accounts, admins, apps, audit, codes, deletion, last_use, requests,
+    retention, rulesets, sessions, tokens, whole,
 };
 
 /// Defines the tests `sqlite::case` and `postgres::case` for every case.
@@ -152,13 +152,21 @@ conformance! {
     retention::{
         expired_requests_codes_and_sessions_are_deleted_within_minutes,
         revoked_and_expired_tokens_are_deleted_after_30_days,
-        apps_that_never_issued_anything_are_deleted_after_30_days,
-        the_oldest_unused_apps_are_deleted_when_there_are_too_many,
+        apps_that_no_user_authorized_are_deleted_30_days_after_their_last_use,
+        the_least_recently_used_apps_are_deleted_when_there_are_too_many,
         an_app_added_by_the_operator_is_never_deleted_as_unused,
+        the_registration_of_an_unused_app_is_deleted_with_it,
         a_sweep_deletes_more_rows_than_a_batch,
         nothing_is_deleted_after_a_clock_jump,
         of_concurrent_sweeps_one_runs,
         the_retention_is_a_setting,
+    }
+    last_use::{
+        the_last_use_of_a_token_and_its_app_is_stored_once_an_hour,
+        issuing_a_token_without_a_user_is_a_use_of_the_app,
+        uses_recorded_during_a_flush_are_not_lost,
+        the_least_recently_used_tokens_of_an_app_are_deleted_beyond_a_maximum,
+        tokens_issued_during_a_deletion_are_counted_by_the_next,
     }
     deletion::{
         a_deleted_account_leaves_nothing_behind,

@@ -18,7 +18,7 @@ pub(in crate::cli) struct List {
     /// Only apps whose name contains TEXT
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
-    /// Only registered apps that never issued a code or token, which are deleted after some time
+    /// Only registered apps without a code or token, which are deleted after some time
     #[arg(long)]
     unused: bool,
     /// Only apps after the one with this id, in the order of the list

@@ -28,6 +28,7 @@ impl Show {
         if self.json {
             let mut shown = to_json(&stored);
             shown["previous_secret_until"] = previous_until.map(|time| time.to_string()).into();
+            shown["last_used_at"] = stored.last_used_at.map(|time| time.to_string()).into();
             shown["tokens"] = valid.into();
             shown["last_token_at"] = last_issued_at.map(|time| time.to_string()).into();
             return Ok(print(&json_line(&shown))?);
@@ -43,6 +44,7 @@ impl Show {
         rows.extend(uris.map(|uri| ("redirect URI", uri.as_str().to_owned())));
         rows.extend([
             ("registered", stored.created_at.to_string()),
+            ("last used", or_dash(stored.last_used_at.as_ref())),
             (
                 "old secret",
                 match previous_until {

@@ -151,7 +151,7 @@ fn setting() -> impl Strategy<Value = (&'static str, String)> {
         "http.max_headers",
         "store.connections",
         "rules.max_rules",
-        "retention.max_unused_apps",
+        "retention.max_unauthorized_apps",
         "limits.ipv6_48_multiple",
         "passwords.parallel",
     ];

@@ -7,16 +7,17 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use belfry_core::oauth::bearer::extract_token;
 use belfry_core::oauth::scope::Scope;
-use belfry_core::oauth::token::{Token, TokenAccount};
+use belfry_core::oauth::token::TokenAccount;
 use belfry_core::secret::SplitToken;
 
 use crate::app::AppState;
 use crate::http::error::ApiError;
 use crate::http::extract::client::{Client, Credential};
+use crate::store::StoredToken;
 
 /// A valid access token. Handlers that extract it reject requests without one.
 pub(crate) struct Bearer {
-    pub(crate) token: Arc<Token>,
+    pub(crate) token: Arc<StoredToken>,
 }
 
 impl FromRequestParts<Arc<AppState>> for Bearer {
@@ -34,12 +35,14 @@ impl FromRequestParts<Arc<AppState>> for Bearer {
         let credential = Client::inspect(parts, state, |client| client.credential.clone()).await;
         // Only the token that the rate limits counted is valid: with a second one in the query, the
         // request was counted only for the address.
-        let token = match credential {
-            Credential::Token(counted, token) if Some(counted) == presented => token,
+        let (secret, token) = match credential {
+            Credential::Token(counted, token) if Some(counted) == presented => (counted, token),
             Credential::LookupFailed(error) => return Err(error.into()),
             _ => return Err(ApiError::InvalidToken),
         };
-        token.check(state.clock.now())?;
+        let now = state.clock.now();
+        token.check(now)?;
+        state.store.record_use(secret.lookup, &token, now);
         Ok(Self { token })
     }
 }

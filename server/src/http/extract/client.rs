@@ -6,7 +6,6 @@ use std::sync::Arc;
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
 use belfry_core::oauth::bearer::{self, MultipleTokens};
-use belfry_core::oauth::token::Token;
 use belfry_core::percent;
 use belfry_core::secret::{HashedSecret, Secret, SplitToken};
 use jiff::Timestamp;
@@ -16,6 +15,7 @@ use crate::application_services::ApplicationService;
 use crate::http::error::CommonError;
 use crate::limits::ActiveLimits;
 use crate::request_context::RequestContext;
+use crate::store::StoredToken;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -45,7 +45,7 @@ pub(crate) enum Credential {
     /// The token of this application service.
     ApplicationService(Arc<ApplicationService>),
     /// An issued token, which may be revoked or expired.
-    Token(HashedSecret, Arc<Token>),
+    Token(HashedSecret, Arc<StoredToken>),
     /// The database failed to look the token up.
     LookupFailed(CommonError),
 }

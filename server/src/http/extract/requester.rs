@@ -83,6 +83,7 @@ async fn authenticate(parts: &Parts, state: &AppState) -> Result<TokenOwner, Mat
     Client::inspect(parts, state, |client| match &client.credential {
         Credential::Token(secret, token) => match token.check(client.now) {
             Ok(()) => {
+                state.store.record_use(secret.lookup, token, client.now);
                 let account = token.account.as_ref().ok_or(MatrixError::UserRequired)?;
                 Ok(TokenOwner::User(Requester {
                     account: account.id,

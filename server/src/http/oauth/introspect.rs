@@ -32,13 +32,16 @@ pub(crate) async fn introspect(
     let inactive = Ok(Json(json!({ "active": false })));
 
     let Some(secret) = SplitToken::parse(request.token.reveal()) else { return inactive };
-    let token = state.store.token(secret.hashed()).await?;
-    let Some(token) = token.filter(|token| token.check(state.clock.now()).is_ok()) else {
+    let (secret, now) = (secret.hashed(), state.clock.now());
+    let token = state.store.token(secret).await?;
+    let Some(token) = token.filter(|token| token.check(now).is_ok()) else {
         return inactive;
     };
     if !may_introspect(&app, token.app_id, &state.config.oauth.resource_servers) {
         return inactive;
     }
+    // The resource server inspects the token of a request that it received.
+    state.store.record_use(secret.lookup, &token, now);
     let Some(owner) = state.store.app(token.app_id).await? else { return inactive };
     let mut response = json!({
         "active": true,

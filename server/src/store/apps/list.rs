@@ -1,6 +1,6 @@
 //! Lists of apps.
 
-use super::StoredApp;
+use super::{StoredApp, is_first_party};
 use crate::store::engine::sql;
 use crate::store::{State, Store, StoreError};
 
@@ -11,8 +11,7 @@ pub struct AppListFilter {
     pub state: Option<State>,
     /// Only those whose name contains this text, in upper or lower case.
     pub name: Option<String>,
-    /// Only those that a sweep deletes when they are old enough: registered apps that never issued
-    /// a code or token.
+    /// Only registered apps without a code or token, which a sweep deletes when they are old enough.
     pub unused: bool,
 }
 
@@ -27,18 +26,18 @@ impl Store {
         // An empty text, too, is contained in every name.
         let name = filter.name.as_deref().filter(|name| !name.is_empty());
         let page = sql(
-            select!(
+            select!(concat!(
                 "where id > $1 \
                  and (cast($3 as text) is null \
                  or case when disabled_at is null then 'active' else 'disabled' end = $3) \
                  and (cast($4 as text) is null \
                  or replace(lower(name), lower($4), '') <> lower(name)) \
-                 and (cast($5 as bigint) is null or (used_at is null and client_id <> 'matrix' \
-                 and client_id not like 'cli:%' \
-                 and not exists (select 1 from tokens where app_id = apps.id) \
+                 and (cast($5 as bigint) is null or (used_at is null and not ",
+                is_first_party!(),
+                " and not exists (select 1 from tokens where app_id = apps.id) \
                  and id not in (select app_id from codes))) \
                  order by id limit $2"
-            ),
+            )),
             [
                 after.into(),
                 limit.into(),

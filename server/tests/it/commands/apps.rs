@@ -32,6 +32,7 @@ async fn an_app_is_added_with_a_secret_that_is_shown_once(workspace: Workspace) 
     let mut expected = listed;
     expected["previous_secret_until"] = Value::Null;
     expected["tokens"] = json!(0);
+    expected["last_used_at"] = Value::Null;
     expected["last_token_at"] = Value::Null;
     assert_eq!(shown, expected);
     for arguments in [&["app", "show", id][..], &["app", "list"], &["audit"]] {

@@ -8,6 +8,7 @@ pub(super) mod apps;
 pub(super) mod audit;
 pub(super) mod codes;
 pub(super) mod deletion;
+pub(super) mod last_use;
 pub(super) mod requests;
 pub(super) mod retention;
 pub(super) mod rulesets;
@@ -74,7 +75,8 @@ pub(super) fn app(id: i64, client_id: &str) -> StoredApp {
         app: App { id, client_id: client_id.to_owned(), details },
         secrets: hashed("client secret").into(),
         created_at: at(1_700_000_000),
-        used_at: None,
+        retained_at: None,
+        last_used_at: None,
         disabled_at: None,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use belfry::store::{Account, Options, Store, StoreError};
+use belfry::store::{Account, NewToken, Options, Store, StoreError};
 use belfry_core::oauth::account::Role;
 
 use super::cases::rulesets::{save, with_rule};
@@ -45,6 +45,21 @@ async fn a_token_revoked_on_one_node_is_revoked_on_the_other() {
 
     assert!(revoked(&one).await, "at once on the node that revoked it");
     wait_until("the other node invalidated its cache", async || revoked(&other).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_deleted_beyond_the_maximum_is_unknown_on_all_nodes() {
+    let Some((_database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    one.add_token(&token("a", None)).await.unwrap();
+    let is_known = async |store: &Store| store.token(hashed("a")).await.unwrap().is_some();
+    assert!(is_known(&one).await && is_known(&other).await, "and it is cached now");
+
+    other.add_token(&NewToken { created_at: at(1_800_000_000), ..token("b", None) }).await.unwrap();
+    assert_eq!(one.delete_excess_app_tokens(1).await.unwrap(), 1);
+
+    assert!(!is_known(&one).await, "at once on the node that deleted it");
+    wait_until("the other node invalidated its cache", async || !is_known(&other).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

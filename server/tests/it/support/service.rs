@@ -147,7 +147,8 @@ impl Service {
             app: App { id: 1, client_id: "tests".to_owned(), details },
             secrets: random::secret(self.now()).hashed().into(),
             created_at: self.now(),
-            used_at: None,
+            retained_at: None,
+            last_used_at: None,
             disabled_at: None,
         };
         self.store().add_app(&app).await.unwrap();

@@ -15,7 +15,8 @@ pub(in crate::store) async fn an_app_is_read_back_as_it_was_added(store: Store) 
     bare.app.details.redirect_uris.clear();
     let previous = PreviousSecret { secret: hashed("previous secret"), until: at(50) };
     full.secrets.previous = Some(previous);
-    full.used_at = Some(at(40));
+    full.retained_at = Some(at(40));
+    full.last_used_at = Some(at(50));
     full.disabled_at = Some(at(45));
     add_app(&store, &full).await;
     add_app(&store, &bare).await;
@@ -79,7 +80,7 @@ pub(in crate::store) async fn apps_are_listed_by_state_name_and_use(store: Store
     ] {
         let mut new = app(id, client_id);
         name.clone_into(&mut new.app.details.name);
-        new.used_at = (id == 7).then_some(at(1));
+        new.retained_at = (id == 7).then_some(at(1));
         add_app(&store, &new).await;
     }
     store.set_app_disabled_at(2, Some(at(50))).await.unwrap();

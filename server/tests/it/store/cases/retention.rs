@@ -3,14 +3,17 @@
 use std::time::Duration;
 
 use belfry::store::{
-    AppListFilter, NewToken, RetentionSettings, Store, StoredApp, StoredRequest, SweepOutcome,
+    AppListFilter, AuditFilter, NewToken, RetentionSettings, Store, StoredApp, StoredRequest,
+    SweepOutcome,
 };
+use belfry_core::audit::{AuditEntry, AuditKind, AuditOrigin, AuditOutcome};
 use belfry_core::oauth::grant::Grant;
 use jiff::Timestamp;
 
+use super::last_use::use_token;
 use super::{
-    add_app, add_session, app, at, grant, hashed, issue_code, run_concurrently, session, token,
-    with_alice,
+    account, add_app, add_session, app, at, grant, hashed, issue_code, run_concurrently, session,
+    token, with_alice,
 };
 
 const START: i64 = 1_800_000_000;
@@ -100,62 +103,121 @@ async fn add_app_at(store: &Store, id: i64, client_id: &str, created_at: i64) {
     add_app(store, &new).await;
 }
 
-pub(in crate::store) async fn apps_that_never_issued_anything_are_deleted_after_30_days(
+/// Issues a token to an app itself.
+async fn issue_to_app(store: &Store, app_id: i64, secret: &str, created_at: i64) {
+    let new = NewToken { app_id, created_at: at(created_at), ..token(secret, None) };
+    store.add_token(&new).await.unwrap();
+}
+
+async fn remaining_apps(store: &Store) -> Vec<i64> {
+    let apps = store.apps(&AppListFilter::default(), 0, 100).await.unwrap();
+    apps.iter().map(|stored| stored.app.id).collect()
+}
+
+pub(in crate::store) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their_last_use(
     store: Store,
 ) {
     with_alice(&store).await;
-    let (old, young) = (START - 30 * DAY - MINUTE, START - 30 * DAY + MINUTE);
+    let (old, young) = (START - 31 * DAY, START - 30 * DAY + MINUTE);
     for (id, client_id) in [
         (2, "unused"),
-        (3, "with a token"),
+        (3, "with a token of a user"),
         (4, "with a code"),
-        (5, "with a deleted token"),
+        (5, "with a deleted token of a user"),
         (6, "with a deleted code"),
         (7, "matrix"),
         (8, "cli:Command line"),
+        (10, "with tokens that were not used"),
+        (11, "with a token that was used"),
+        (12, "with a token that was issued lately"),
+        (13, "with a deleted token"),
     ] {
         add_app_at(&store, id, client_id, old).await;
     }
     add_app_at(&store, 9, "young", young).await;
-    store.add_token(&NewToken { app_id: 3, ..token("t", None) }).await.unwrap();
+    store.add_token(&NewToken { app_id: 3, ..token("t", Some(7)) }).await.unwrap();
     let code = Grant { app_id: 4, expires_at: at(START + HOUR), ..grant() };
     issue_code(&store, "c", &code).await;
     let expired = Some(at(START - 31 * DAY));
-    let deleted = NewToken { app_id: 5, expires_at: expired, ..token("deleted", None) };
-    store.add_token(&deleted).await.unwrap();
+    for (app_id, secret, account) in [(5, "deleted", Some(7)), (13, "deleted too", None)] {
+        let new = NewToken { app_id, expires_at: expired, ..token(secret, account) };
+        store.add_token(&new).await.unwrap();
+    }
     let code = Grant { app_id: 6, expires_at: at(START - 31 * DAY), ..grant() };
     issue_code(&store, "deleted", &code).await;
+    for (app_id, secret, created_at) in
+        [(10, "cached", old), (10, "not cached", old), (11, "used", old), (12, "new", young)]
+    {
+        issue_to_app(&store, app_id, secret, created_at).await;
+    }
+    assert!(store.token(hashed("cached")).await.unwrap().is_some());
+    use_token(&store, "used", young).await;
+    store.flush_uses().await.unwrap();
     assert!(store.app_by_client_id("unused").await.unwrap().is_some(), "it is cached now");
 
     sweep_trusted_at(&store, START).await;
     // The rows that proved the use of some apps are deleted now.
     assert!(matches!(sweep(&store, START + MINUTE).await, SweepOutcome::Swept(_)));
 
-    let mut remaining = Vec::new();
-    for stored in store.apps(&AppListFilter::default(), 0, 100).await.unwrap() {
-        remaining.push(stored.app.id);
-    }
-    assert_eq!(remaining, [3, 4, 5, 6, 7, 8, 9], "the app of alice was not used either");
+    // Not the app of alice, which was not used either.
+    assert_eq!(remaining_apps(&store).await, [3, 4, 5, 6, 7, 8, 9, 11, 12]);
     assert!(store.app_by_client_id("unused").await.unwrap().is_none());
+    for (secret, remains) in
+        [("cached", false), ("not cached", false), ("used", true), ("new", true), ("t", true)]
+    {
+        assert_eq!(store.token(hashed(secret)).await.unwrap().is_some(), remains, "{secret}");
+    }
 }
 
-pub(in crate::store) async fn the_oldest_unused_apps_are_deleted_when_there_are_too_many(
+pub(in crate::store) async fn the_least_recently_used_apps_are_deleted_when_there_are_too_many(
     store: Store,
 ) {
     with_alice(&store).await;
     for id in 2..9 {
-        add_app_at(&store, id, &format!("app {id}"), START - HOUR + id).await;
+        add_app_at(&store, id, &format!("app {id}"), START - DAY + id).await;
     }
-    store.add_token(&NewToken { app_id: 3, ..token("t", None) }).await.unwrap();
+    store.add_token(&NewToken { app_id: 2, ..token("t", Some(7)) }).await.unwrap();
+    issue_to_app(&store, 3, "app 3", START - DAY).await;
+    issue_to_app(&store, 4, "app 4", START - DAY).await;
+    use_token(&store, "app 3", START).await;
+    store.flush_uses().await.unwrap();
     let now = settle(&store, START).await + MINUTE;
 
-    let settings = RetentionSettings { max_unused_apps: 3, ..RetentionSettings::default() };
-    store.sweep(&settings, at(now)).await.unwrap();
+    let settings = RetentionSettings { max_unauthorized_apps: 3, ..RetentionSettings::default() };
+    let SweepOutcome::Swept(deleted) = store.sweep(&settings, at(now)).await.unwrap() else {
+        panic!("the clock is trusted")
+    };
 
-    let remaining = store.apps(&AppListFilter::default(), 0, 100).await.unwrap();
-    let remaining: Vec<i64> = remaining.iter().map(|stored| stored.app.id).collect();
-    // The newest three, the app at the cutoff time, and the app with a token.
-    assert_eq!(remaining, [3, 5, 6, 7, 8]);
+    assert_eq!(deleted.last(), Some(&("apps", 2)));
+    // The app of a user's token, those used last, and the app at the cutoff. App 4 was issued a
+    // token a day ago, and may have been used until an hour later.
+    assert_eq!(remaining_apps(&store).await, [2, 3, 4, 7, 8]);
+}
+
+pub(in crate::store) async fn the_registration_of_an_unused_app_is_deleted_with_it(store: Store) {
+    store.add_account(&account(7, "alice")).await.unwrap();
+    let event = AuditEntry {
+        at: at(START - 40 * DAY),
+        kind: AuditKind::AppRegister,
+        outcome: AuditOutcome::Success,
+        origin: AuditOrigin::CommandLine,
+        detail: None,
+    };
+    let audited = store.audited([event]);
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let details = app(1, "client").app.details;
+        let (app, _) = audited.create_app(at(START - 40 * DAY), details, None).await.unwrap();
+        ids.push(app.id);
+    }
+    store.add_token(&NewToken { app_id: ids[0], ..token("t", Some(7)) }).await.unwrap();
+
+    sweep_trusted_at(&store, START).await;
+
+    assert_eq!(remaining_apps(&store).await, [ids[0]]);
+    let events = store.audit_events(AuditFilter::default(), 10).await.unwrap();
+    let apps: Vec<_> = events.iter().map(|event| event.app_id).collect();
+    assert_eq!(apps, [Some(ids[0])]);
 }
 
 pub(in crate::store) async fn an_app_added_by_the_operator_is_never_deleted_as_unused(

@@ -31,7 +31,7 @@ pub(in crate::store) async fn a_token_is_read_back_with_its_account(store: Store
             revoked_at: None,
             app_disabled_at: None,
         };
-        assert_eq!(*stored, expected, "{reading}");
+        assert_eq!(**stored, expected, "{reading}");
     }
 }
 
@@ -42,7 +42,7 @@ pub(in crate::store) async fn a_token_of_an_app_has_no_account(store: Store) {
 }
 
 pub(in crate::store) async fn an_unknown_token_is_not_found(store: Store) {
-    assert_eq!(store.token(hashed("t")).await.unwrap(), None);
+    assert!(store.token(hashed("t")).await.unwrap().is_none());
     assert_eq!(
         store.revoke_token(hashed("t").lookup, at(1)).await.unwrap(),
         UpdateOutcome::NotFound
@@ -140,7 +140,7 @@ pub(in crate::store) async fn a_token_is_issued_only_for_the_current_password(st
             store.add_token_for_password(&new, password).await.unwrap(),
             SignInOutcome::PasswordChanged
         );
-        assert_eq!(store.token(hashed("t")).await.unwrap(), None);
+        assert!(store.token(hashed("t")).await.unwrap().is_none());
     }
     let new = NewToken { expires_at: Some(at(1_800_000_000)), ..token("t", Some(7)) };
     assert_eq!(

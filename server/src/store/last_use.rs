@@ -1,0 +1,227 @@
+//! The last use of tokens and apps, to the hour.
+//!
+//! A request only compares the time with a number in the cached token. The first use in an hour is
+//! collected in memory and stored at intervals, so that requests do not write.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use belfry_core::secret::LookupKey;
+use jiff::Timestamp;
+
+use super::engine::{Batch, Statement, Value, sql};
+use super::{Store, StoreError};
+
+/// Age in seconds at which a stored last use is stored again.
+const PRECISION: i64 = 3600;
+
+/// The latest possible time of the last use of a row in `tokens` or `apps`, because uses within
+/// [`PRECISION`] are not stored. Never used rows count from when they were added. The same expression
+/// is in the indexes.
+macro_rules! last_use {
+    () => {
+        "coalesce(last_used_at + 3600, created_at)"
+    };
+}
+pub(super) use last_use;
+
+/// Maximum number of tokens whose use is collected between two flushes. The use of further ones is
+/// recorded by a later request, which bounds memory and writes.
+const MAX_TOKENS: usize = 1000;
+
+/// Maximum number of apps that are collected because they have new tokens.
+const MAX_APPS: usize = 100_000;
+
+/// Statements per transaction of a flush.
+const FLUSH_BATCH: usize = 100;
+
+/// The last use of a token that this node knows, in seconds since the Unix epoch.
+#[derive(Debug)]
+pub(super) struct LastUse(AtomicI64);
+
+impl LastUse {
+    pub(super) fn new(stored: Option<Timestamp>) -> Self {
+        Self(AtomicI64::new(stored.map_or(i64::MIN, Timestamp::as_second)))
+    }
+
+    pub(super) fn get(&self) -> Option<Timestamp> {
+        Timestamp::from_second(self.0.load(Ordering::Relaxed)).ok()
+    }
+
+    /// Whether a use at this time is to be stored: it is an hour later, or the clock was set back.
+    pub(super) fn is_outdated(&self, now: Timestamp) -> bool {
+        now.as_second().abs_diff(self.0.load(Ordering::Relaxed)) >= PRECISION.unsigned_abs()
+    }
+}
+
+/// Collects uses until they are stored.
+#[derive(Debug, Default)]
+pub(super) struct UseRecorder {
+    pending: Mutex<PendingUses>,
+    /// The apps that were issued a token without a user since their tokens were last counted.
+    with_new_tokens: Mutex<BTreeSet<i64>>,
+    /// Whether there are [`MAX_TOKENS`], so that requests do not lock in vain.
+    is_full: AtomicBool,
+}
+
+/// Uses that are not stored yet. Sorted, so that concurrent flushes of several nodes lock rows in
+/// the same order.
+#[derive(Debug, Default)]
+struct PendingUses {
+    tokens: BTreeMap<LookupKey, Timestamp>,
+    apps: BTreeMap<i64, Timestamp>,
+}
+
+impl UseRecorder {
+    /// Collects a use of a token, which is also one of its app.
+    #[cold]
+    pub(super) fn record(
+        &self,
+        lookup: LookupKey,
+        app_id: i64,
+        last_use: &LastUse,
+        now: Timestamp,
+    ) {
+        if self.is_full.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut pending = self.lock();
+        last_use.0.store(now.as_second(), Ordering::Relaxed);
+        pending.tokens.insert(lookup, now);
+        pending.apps.insert(app_id, now);
+        self.is_full.store(pending.tokens.len() >= MAX_TOKENS, Ordering::Relaxed);
+    }
+
+    /// Collects that an app was issued a token without a user, which is a use of the app.
+    pub(super) fn record_app_token(&self, app_id: i64, now: Timestamp) {
+        let mut apps = self.lock_apps();
+        if apps.len() < MAX_APPS {
+            apps.insert(app_id);
+            self.lock().apps.insert(app_id, now);
+        }
+    }
+
+    /// The apps that were issued a token without a user since the last call.
+    pub(super) fn take_apps_with_new_tokens(&self) -> BTreeSet<i64> {
+        std::mem::take(&mut self.lock_apps())
+    }
+
+    pub(super) fn restore_apps_with_new_tokens(&self, mut apps: BTreeSet<i64>) {
+        self.lock_apps().append(&mut apps);
+    }
+
+    fn take(&self) -> PendingUses {
+        let mut pending = self.lock();
+        self.is_full.store(false, Ordering::Relaxed);
+        std::mem::take(&mut *pending)
+    }
+
+    /// Collects uses again that could not be stored. Later ones take precedence.
+    fn restore(&self, mut uses: PendingUses) {
+        let mut pending = self.lock();
+        uses.tokens.append(&mut pending.tokens);
+        uses.apps.append(&mut pending.apps);
+        self.is_full.store(uses.tokens.len() >= MAX_TOKENS, Ordering::Relaxed);
+        *pending = uses;
+    }
+
+    fn lock_apps(&self) -> MutexGuard<'_, BTreeSet<i64>> {
+        self.with_new_tokens.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, PendingUses> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PendingUses {
+    /// The statements that store the uses. A use that another node has stored in the same hour
+    /// changes nothing.
+    fn statements(&self) -> Vec<Statement> {
+        let tokens = self.tokens.iter().map(|(lookup, at)| {
+            sql(
+                "update tokens set last_used_at = $2 where lookup = $1 and \
+                 (last_used_at is null or last_used_at > $2 or last_used_at <= $3)",
+                values((*lookup).into(), *at),
+            )
+        });
+        let apps = self.apps.iter().map(|(id, at)| {
+            sql(
+                "update apps set last_used_at = $2 where id = $1 and \
+                 (last_used_at is null or last_used_at > $2 or last_used_at <= $3)",
+                values((*id).into(), *at),
+            )
+        });
+        tokens.chain(apps).collect()
+    }
+}
+
+/// The key of a row, the time of its use, and the time until which a stored use is replaced.
+fn values(key: Value, at: Timestamp) -> [Value; 3] {
+    [key, at.into(), (at.as_second() - PRECISION).into()]
+}
+
+impl Store {
+    /// Stores recorded uses. After a failure they are part of the next flush.
+    pub async fn flush_uses(&self) -> Result<(), StoreError> {
+        let uses = self.uses.take();
+        for statements in uses.statements().chunks(FLUSH_BATCH) {
+            let batch = Batch { statements: statements.to_vec(), ..Batch::default() };
+            if let Err(error) = self.engine.write(batch).await {
+                self.uses.restore(uses);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use belfry_core::secret::SplitToken;
+
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn lookup(number: usize) -> LookupKey {
+        let mut random = [0; SplitToken::RANDOM_BYTES];
+        random[..8].copy_from_slice(&number.to_be_bytes());
+        SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed().lookup
+    }
+
+    #[test]
+    fn a_use_beyond_the_maximum_is_recorded_after_the_next_flush() {
+        let recorder = UseRecorder::default();
+        let last = LastUse::new(None);
+        for number in 0..MAX_TOKENS {
+            recorder.record(lookup(number), 1, &LastUse::new(None), at(9));
+        }
+        recorder.record(lookup(MAX_TOKENS), 2, &last, at(9));
+        assert!(last.is_outdated(at(9)), "the next request tries again");
+        let uses = recorder.take();
+        assert_eq!((uses.tokens.len(), uses.apps.len()), (MAX_TOKENS, 1));
+
+        recorder.record(lookup(MAX_TOKENS), 2, &last, at(9));
+        assert!(!last.is_outdated(at(9)));
+        assert_eq!(recorder.take().apps, BTreeMap::from([(2, at(9))]));
+    }
+
+    #[test]
+    fn uses_that_could_not_be_stored_are_part_of_the_next_flush() {
+        let recorder = UseRecorder::default();
+        let record =
+            |number, app, now| recorder.record(lookup(number), app, &LastUse::new(None), now);
+        record(1, 1, at(5));
+        record(2, 2, at(5));
+        let failed = recorder.take();
+        record(2, 2, at(9));
+        recorder.restore(failed);
+        let uses = recorder.take();
+        assert_eq!(uses.tokens, BTreeMap::from([(lookup(1), at(5)), (lookup(2), at(9))]));
+        assert_eq!(uses.apps, BTreeMap::from([(1, at(5)), (2, at(9))]));
+    }
+}

@@ -1,0 +1,83 @@
+//! The last use of tokens and apps, and the tokens that an app may have.
+
+use axum::http::StatusCode;
+use jiff::Timestamp;
+
+use crate::support::oauth_client::token_of;
+use crate::support::service::config;
+use crate::support::{OAuthClient, Service};
+
+/// The stored last use of a registered app.
+async fn last_use(service: &Service, client: &OAuthClient) -> Option<Timestamp> {
+    service.state.flush_uses().await;
+    let id = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
+    service.store().app(id).await.unwrap().unwrap().last_used_at
+}
+
+/// Two hours later, so that the last use is stored again.
+fn later(service: &Service) -> Timestamp {
+    service.clock.advance(2 * 60 * 60);
+    service.now()
+}
+
+#[tokio::test]
+async fn every_request_with_a_valid_token_is_a_use_of_it_and_its_app() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let client = service.client().await;
+    assert_eq!(last_use(&service, &client).await, None);
+    let code = client.code(&mut service.browser(), "alice", &[("scope", "read push")]).await;
+    let token = token_of(&client.redeem(&code, &[]).await);
+    let user = service.anonymous().with_token(&token);
+    let app_token = client.app_token("read").await;
+    let app = service.anonymous().with_token(&app_token);
+    assert_eq!(last_use(&service, &client).await, Some(service.now()), "a token was issued");
+
+    let now = later(&service);
+    user.get("/_matrix/client/v3/pushrules/").await.expect(StatusCode::OK);
+    assert_eq!(last_use(&service, &client).await, Some(now), "push rules");
+
+    let now = later(&service);
+    app.get("/api/v1/apps/verify_credentials").await.expect(StatusCode::OK);
+    assert_eq!(last_use(&service, &client).await, Some(now), "API");
+
+    let now = later(&service);
+    let proxy = user.with("x-original-method", "GET").with("x-original-uri", "/x");
+    assert_eq!(proxy.get("/gateway/check").await.status, 200);
+    assert_eq!(last_use(&service, &client).await, Some(now), "gateway");
+
+    let now = later(&service);
+    let response = client.post("/oauth/introspect", &[("token", &app_token)]).await;
+    assert_eq!(response.expect(StatusCode::OK)["active"], true);
+    assert_eq!(last_use(&service, &client).await, Some(now), "introspection");
+
+    later(&service);
+    client.post("/oauth/revoke", &[("token", &token)]).await.expect(StatusCode::OK);
+    assert_eq!(user.get("/_matrix/client/v3/pushrules/").await.status, 401);
+    assert_eq!(proxy.get("/gateway/check").await.status, 401);
+    assert_eq!(last_use(&service, &client).await, Some(now), "a revoked token");
+}
+
+#[tokio::test]
+async fn an_app_with_too_many_tokens_loses_the_least_recently_used_ones() {
+    let service = Service::with(config(|config| config.oauth.max_app_tokens = 2)).await;
+    let client = service.client().await;
+    let mut apps = Vec::new();
+    for _ in 0..3 {
+        service.clock.advance(60);
+        apps.push(service.anonymous().with_token(&client.app_token("read").await));
+    }
+    let path = "/api/v1/apps/verify_credentials";
+    apps[0].get(path).await.expect(StatusCode::OK);
+    service.state.flush_uses().await;
+
+    service.state.delete_excess_app_tokens().await;
+
+    let mut statuses = Vec::new();
+    for app in &apps {
+        statuses.push(app.get(path).await.status);
+    }
+    assert_eq!(statuses, [200, 401, 200]);
+    let metrics = service.operator().get("/metrics").await.text;
+    assert!(metrics.contains("belfry_deleted_rows_total{table=\"tokens\"} 1"), "{metrics}");
+}
