@@ -166,7 +166,7 @@ async fn authenticate(
     let account_id = account.as_ref().map(|account| account.id);
     Ok(match verify_password(state, account, password, guard.network()).await {
         Ok(Some(account)) if account.disabled_at.is_none() => {
-            guard.signed_in(name).await;
+            guard.refund_sign_in(name).await;
             Ok(account)
         }
         Ok(rejected) => {

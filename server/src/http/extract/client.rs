@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
 use belfry_core::oauth::bearer::{self, MultipleTokens};
+use belfry_core::oauth::token::Token;
 use belfry_core::percent;
 use belfry_core::secret::{HashedSecret, Secret, SplitToken};
 use jiff::Timestamp;

@@ -42,7 +42,7 @@ pub(crate) async fn login(
         Some(account) if account.disabled_at.is_some() => MatrixError::Deactivated,
         Some(account) => {
             RequestContext::record_account(account.id);
-            guard.signed_in(name).await;
+            guard.refund_sign_in(name).await;
             let kinds = [AuditKind::SignIn, AuditKind::TokenIssue];
             let events = kinds.map(|kind| guard.audit.success(kind));
             let response = login_response(&state, &account, login.device_id, events).await?;

@@ -65,7 +65,7 @@ async fn only_failed_sign_ins_use_up_the_limit() {
     let here = guard(&service, 1);
     for _ in 0..100 {
         assert!(here.sign_in("alice").await.is_ok());
-        here.signed_in("alice").await;
+        here.refund_sign_in("alice").await;
     }
     let failures = async || {
         let mut failures = 0;
@@ -75,6 +75,31 @@ async fn only_failed_sign_ins_use_up_the_limit() {
         failures
     };
     assert_eq!(failures().await, 25);
+}
+
+/// An attempt beyond the limit is admitted in shadow mode, but there is nothing to refund.
+#[tokio::test]
+async fn in_shadow_mode_only_attempts_that_were_counted_are_refunded() {
+    let shadow = config(|config| {
+        config.limits.mode = LimitMode::Shadow;
+        config.limits.abuse = toml::from_str("sign_in_name = { requests = 2 }").unwrap();
+    });
+    let service = Service::with(shadow).await;
+    let here = guard(&service, 1);
+    let would_be_rejected = async || {
+        here.sign_in("alice").await.unwrap();
+        let metrics = service.operator().get("/metrics").await.text;
+        let name =
+            "belfry_rate_limit_decisions_total{limit=\"sign_in_name\",outcome=\"rejected\"} ";
+        let line = metrics.lines().find_map(|line| line.strip_prefix(name));
+        line.map_or(0, |count| count.parse().unwrap())
+    };
+    assert_eq!(would_be_rejected().await, 0);
+    assert_eq!(would_be_rejected().await, 0);
+    for rejected in 1..4 {
+        assert_eq!(would_be_rejected().await, rejected);
+        here.refund_sign_in("alice").await;
+    }
 }
 
 #[tokio::test]

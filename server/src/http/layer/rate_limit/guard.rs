@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -25,6 +26,9 @@ pub struct AbuseGuard {
     pub(crate) audit: Audit,
     /// Receives the decision for the headers of the response.
     outcome: GuardOutcome,
+    /// Whether the last attempt was counted. In shadow mode an attempt beyond the limit is admitted
+    /// but not counted, and must not be refunded.
+    is_counted: AtomicBool,
 }
 
 impl AbuseGuard {
@@ -35,7 +39,7 @@ impl AbuseGuard {
 
     fn with(audit: Audit, outcome: GuardOutcome) -> Self {
         let (state, from) = (Arc::clone(&audit.state), Network::from_address(audit.address));
-        Self { state, from, audit, outcome }
+        Self { state, from, audit, outcome, is_counted: AtomicBool::new(false) }
     }
 
     /// The network of the client.
@@ -51,7 +55,7 @@ impl AbuseGuard {
     }
 
     /// Refunds the attempt of a successful sign-in, because only failed sign-ins use up the limit.
-    pub async fn signed_in(&self, name: &str) {
+    pub async fn refund_sign_in(&self, name: &str) {
         let active = self.state.limits.active();
         let _ =
             self.check(&active, CountMode::Refund, &active.abuse.sign_in(self.from, name)).await;
@@ -113,10 +117,15 @@ impl AbuseGuard {
         mode: CountMode,
         buckets: &[Bucket<'_>],
     ) -> Result<(), LimitExceeded> {
-        if active.mode == LimitMode::Off {
+        if active.mode == LimitMode::Off
+            || mode == CountMode::Refund && !self.is_counted.load(Ordering::Relaxed)
+        {
             return Ok(());
         }
         let decision = self.state.limits.check(active, mode, buckets, self.state.clock.now()).await;
+        if mode == CountMode::Check {
+            self.is_counted.store(decision.is_admitted(), Ordering::Relaxed);
+        }
         let result = LimitExceeded::check(&decision, active.mode);
         if result.is_err() {
             let detail = decision.closest().map(|closest| closest.limit.name().to_owned());
