@@ -15,6 +15,7 @@ use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::pages::{Layout, Logo};
 use crate::passwords::Passwords;
+use crate::random;
 use crate::rule_index::RuleIndexCache;
 use crate::store::{RuleWriter, Store, SweepOutcome};
 use crate::tokens::TokenIssuer;
@@ -30,6 +31,8 @@ pub struct AppState {
     pub store: Store,
     /// The last readiness check of the database and its result.
     pub database_status: Mutex<Option<(Instant, String)>>,
+    /// A random key of this process, with which `belfry doctor` recognises it.
+    pub diagnostics_key: String,
     /// The current time.
     pub clock: Arc<dyn Clock>,
     /// Rate limits and their counters.
@@ -80,6 +83,7 @@ impl AppState {
             unread_responses: UnreadResponses::default(),
             logo,
             database_status: Mutex::default(),
+            diagnostics_key: format!("{:032x}", u128::from_be_bytes(random::bytes())),
             config,
             base_url,
             store,

@@ -8,6 +8,7 @@ mod audit;
 mod backup;
 mod completions;
 mod config;
+mod doctor;
 mod explain;
 mod health;
 mod import;
@@ -74,6 +75,8 @@ enum Command {
     Restore(restore::Command),
     /// Check whether a server responds: exit status 0 if it does, otherwise 1 and the reason
     Health(health::Command),
+    /// Check settings, files, engines, certificate and proxy, and say how to fix what is wrong
+    Doctor(doctor::Command),
     /// Inspect the configuration
     #[command(subcommand)]
     Config(config::Command),
@@ -111,6 +114,7 @@ fn parser() -> clap::Command {
         .args(global_flags())
         .args(serve_flags())
         .mut_subcommand("serve", |serve| serve.args(serve_flags()))
+        .mut_subcommand("doctor", |doctor| doctor.args(serve_flags()))
         .mut_subcommand("config", |config| {
             config.mut_subcommand("check", |check| check.args(serve_flags()))
         })
@@ -142,13 +146,17 @@ fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
         Some(Command::Health(health::Command { url: Some(url), ready })) => {
             return health::check(&url, ready, CertificateCheck::Authorities);
         }
+        Some(Command::Doctor(command)) => return command.run(Config::load(&overrides)),
         _ => {}
     }
     let config = Config::load(&overrides)?;
     match cli.command {
         None | Some(Command::Serve) => serve::run(config, overrides),
         Some(
-            Command::Completions(_) | Command::Man | Command::Config(config::Command::Example),
+            Command::Completions(_)
+            | Command::Man
+            | Command::Doctor(_)
+            | Command::Config(config::Command::Example),
         ) => Ok(()),
         Some(Command::Account(AccountCommand::Import(command))) => command.run(&config),
         Some(Command::Account(AccountCommand::Manage(command))) => {

@@ -366,6 +366,14 @@ impl Config {
         self.base_url.clone().unwrap_or_else(default)
     }
 
+    /// The URL under which this machine reaches its server; `None` if its port is not fixed.
+    pub fn local_url(&self) -> Option<Url> {
+        let Self { listen, tls, .. } = self;
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let url = Url::parse(&format!("{scheme}://{}", listen.reachable()));
+        url.ok().filter(|_| listen.port != 0)
+    }
+
     /// The URL of the host to listen on with the port that is bound.
     pub fn listening_url(&self, port: u16) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };

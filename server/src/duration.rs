@@ -108,6 +108,11 @@ pub(crate) fn format(length: Duration) -> String {
     if parts.is_empty() { "0s".to_owned() } else { parts.join(" ") }
 }
 
+/// A duration for messages, in whole seconds.
+pub(crate) fn format_seconds(length: Duration) -> String {
+    format(Duration::from_secs(length.as_secs()))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -3,6 +3,7 @@
 mod account;
 mod api;
 mod assets;
+pub mod diagnostics;
 mod error;
 mod extract;
 mod gateway;

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::iter::successors;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::http::{Request, StatusCode, header};
@@ -39,10 +40,21 @@ pub struct Response {
     pub status: StatusCode,
     /// Its body. Bytes that are not UTF-8 are replaced.
     pub body: String,
+    /// This end of the connection.
+    pub local_address: SocketAddr,
 }
 
 /// Sends a GET request without following redirects. The error is a reason for the terminal.
 pub async fn get(url: &Url, check: CertificateCheck) -> Result<Response, String> {
+    get_with_headers(url, check, &[]).await
+}
+
+/// Like [`get`], with further headers.
+pub async fn get_with_headers(
+    url: &Url,
+    check: CertificateCheck,
+    headers: &[(&str, &str)],
+) -> Result<Response, String> {
     if !["http", "https"].contains(&url.scheme()) {
         return Err("the URL must begin with http:// or https://".to_owned());
     }
@@ -54,33 +66,42 @@ pub async fn get(url: &Url, check: CertificateCheck) -> Result<Response, String>
     };
     let port = url.port_or_known_default().ok_or("the URL has no port")?;
     let stream = TcpStream::connect((host.as_str(), port)).await.map_err(|error| causes(&error))?;
+    let local_address = stream.local_addr().map_err(|error| causes(&error))?;
     if url.scheme() == "http" {
-        return exchange(url, stream).await;
+        let (status, body) = exchange(url, headers, stream).await?;
+        return Ok(Response { status, body, local_address });
     }
     let name = ServerName::try_from(host).map_err(|error| causes(&error))?;
     let connector = TlsConnector::from(Arc::new(client_config(check)?));
     let stream = connector.connect(name, stream).await.map_err(|error| causes(&error))?;
-    exchange(url, stream).await
+    let (status, body) = exchange(url, headers, stream).await?;
+    Ok(Response { status, body, local_address })
 }
 
 /// Sends the request on a new connection and reads the response.
-async fn exchange<S>(url: &Url, stream: S) -> Result<Response, String>
+async fn exchange<S>(
+    url: &Url,
+    headers: &[(&str, &str)],
+    stream: S,
+) -> Result<(StatusCode, String), String>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let failed = |error: hyper::Error| causes(&error);
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
     tokio::spawn(connection);
-    let request = Request::get(&url[Position::BeforePath..Position::AfterQuery])
+    let mut request = Request::get(&url[Position::BeforePath..Position::AfterQuery])
         .header(header::HOST, &url[Position::BeforeHost..Position::AfterPort])
-        .header(header::USER_AGENT, concat!("belfry/", env!("CARGO_PKG_VERSION")))
-        .body(Empty::<Bytes>::new())
-        .map_err(|error| causes(&error))?;
+        .header(header::USER_AGENT, concat!("belfry/", env!("CARGO_PKG_VERSION")));
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Empty::<Bytes>::new()).map_err(|error| causes(&error))?;
     let response = sender.send_request(request).await.map_err(failed)?;
     let status = response.status();
     let body = Limited::new(response.into_body(), MAX_BODY_BYTES).collect().await;
     let body = body.map_err(|error| causes(&*error))?.to_bytes();
-    Ok(Response { status, body: String::from_utf8_lossy(&body).into_owned() })
+    Ok((status, String::from_utf8_lossy(&body).into_owned()))
 }
 
 fn client_config(check: CertificateCheck) -> Result<ClientConfig, String> {

@@ -7,7 +7,7 @@ pub mod redis;
 
 use std::sync::Arc;
 
-use ::redis::{IntoConnectionInfo, RedisResult};
+use ::redis::{ConnectionInfo, IntoConnectionInfo, RedisResult};
 use arc_swap::{ArcSwap, Guard};
 use belfry_core::limits::{Bucket, CountMode, RateLimitDecision};
 use jiff::Timestamp;
@@ -19,6 +19,19 @@ use self::redis::RedisCounters;
 use crate::config::Config;
 use crate::metrics::exposition::Exposition;
 use crate::metrics::{LimitMetrics, families};
+
+/// The address and certificates of the configured Redis.
+///
+/// # Errors
+/// When its URL is invalid or its certificate cannot be used.
+pub fn redis_server(config: &Config) -> RedisResult<Option<ConnectionInfo>> {
+    let Some(url) = &config.redis else { return Ok(None) };
+    match &config.limits.redis_root_certificate {
+        None => url.reveal().into_connection_info(),
+        Some(file) => redis::with_root_certificate(url.reveal(), file),
+    }
+    .map(Some)
+}
 
 /// The rate limiter of this process. Its limits can be replaced while the server runs.
 pub struct Limits {
@@ -35,14 +48,10 @@ impl Limits {
     /// # Errors
     /// When the URL or the key prefix of Redis is invalid.
     pub async fn open(config: &Config, metrics: &LimitMetrics) -> RedisResult<Self> {
-        let redis = match &config.redis {
+        let redis = match redis_server(config)? {
             None => None,
-            Some(url) => {
+            Some(server) => {
                 let (prefix, timeout) = (&config.limits.redis_prefix, config.limits.redis_timeout);
-                let server = match &config.limits.redis_root_certificate {
-                    None => url.reveal().into_connection_info()?,
-                    Some(file) => redis::with_root_certificate(url.reveal(), file)?,
-                };
                 Some(RedisCounters::connect(server, prefix, timeout).await?)
             }
         };

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use self::connection::Connection;
-pub use self::file_limit::raise_file_limit;
+pub use self::file_limit::{file_limit, needed_files, raise_file_limit};
 pub use self::listeners::Listeners;
 use self::slots::{Slots, TooManyConnections};
 use crate::config;

@@ -16,6 +16,7 @@ mod cache;
 mod codes;
 mod database;
 mod deletion;
+mod diagnosis;
 mod engine;
 mod epochs;
 mod grants;
@@ -60,6 +61,7 @@ use self::cache::Cache;
 pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
 pub use self::database::{Database, SecretUrl};
 pub use self::deletion::{AccountDeletion, DeletedRows};
+pub use self::diagnosis::{Diagnosis, SchemaState};
 use self::engine::{Batch, CheckedEngine, Engine, FromRow, Row, Rows, Statement, Value};
 use self::last_use::UseRecorder;
 pub use self::migrations::SchemaPolicy;
@@ -156,6 +158,14 @@ pub enum StoreError {
         /// Path or URL, without the password.
         database: String,
         /// The cause, and how to fix it.
+        reason: String,
+    },
+    /// PostgreSQL cannot be reached, or does not accept connections yet.
+    #[error("cannot open the database {database}: {reason}")]
+    Unreachable {
+        /// URL, without the password.
+        database: String,
+        /// The cause.
         reason: String,
     },
     /// The database was created by a newer version.

@@ -55,7 +55,13 @@ pub fn scenario(name: &str) -> Option<&'static Scenario> {
 /// Whether libfaketime is installed, which the scenario with clock jumps needs.
 #[must_use]
 pub fn has_faketime() -> bool {
-    scenarios::clock::find_library().is_some()
+    faketime_library().is_some()
+}
+
+/// The library of libfaketime, if it is installed.
+#[must_use]
+pub fn faketime_library() -> Option<std::path::PathBuf> {
+    scenarios::clock::find_library()
 }
 
 /// Returns a seed that differs each time.

@@ -1,12 +1,11 @@
 //! `belfry health`: whether a running server responds, for health checks of containers and scripts.
 
 use std::io::{Write, stdout};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use tokio::time::timeout;
-use url::{Host, Url};
+use url::Url;
 
 use super::CliError;
 use crate::config::Config;
@@ -30,7 +29,8 @@ impl Command {
     /// Checks the server of these settings. Its certificate is not verified, because it is for the
     /// public name of the server.
     pub(super) fn run(&self, config: &Config) -> Result<(), CliError> {
-        check(&local_url(config)?, self.ready, CertificateCheck::None)
+        let url = config.local_url().ok_or("listen has no fixed port; use --url")?;
+        check(&url, self.ready, CertificateCheck::None)
     }
 }
 
@@ -52,20 +52,6 @@ pub(super) fn check(url: &Url, ready: bool, check: CertificateCheck) -> Result<(
     }
 }
 
-/// The URL of the configured server on this machine.
-fn local_url(config: &Config) -> Result<Url, CliError> {
-    let mut url = Url::parse(&config.listening_url(config.listen.port))?;
-    let local = match url.host() {
-        Some(Host::Ipv4(Ipv4Addr::UNSPECIFIED)) => Some(IpAddr::from(Ipv4Addr::LOCALHOST)),
-        Some(Host::Ipv6(Ipv6Addr::UNSPECIFIED)) => Some(IpAddr::from(Ipv6Addr::LOCALHOST)),
-        _ => None,
-    };
-    if let Some(address) = local {
-        url.set_ip_host(address).map_err(|()| "the URL of the server cannot be changed")?;
-    }
-    Ok(url)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,7 +61,7 @@ mod tests {
     fn the_default_url_is_the_listening_address_on_this_machine() {
         let url = |listen: &str, tls| {
             let listen = listen.parse().unwrap();
-            local_url(&Config { listen, tls, ..Config::default() }).unwrap().to_string()
+            Config { listen, tls, ..Config::default() }.local_url().unwrap().to_string()
         };
         assert_eq!(url("127.0.0.1:8080", None), "http://127.0.0.1:8080/");
         assert_eq!(url("0.0.0.0:80", None), "http://127.0.0.1/");

@@ -1,5 +1,7 @@
 //! `belfry serve`: opens the store, binds, and serves until a signal.
 
+mod open;
+
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +10,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use self::open::open_store;
 use super::CliError;
 use super::lock::lock;
 use crate::app::AppState;
@@ -18,7 +21,6 @@ use crate::log;
 use crate::log_throttle;
 use crate::serve::{Listeners, raise_file_limit, serve};
 use crate::service_manager;
-use crate::store::Store;
 use crate::tls::Tls;
 
 /// Interval of deleting expired rows, and expired rate limit windows from memory.
@@ -52,7 +54,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     let database = config.database();
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let clock = Arc::new(SystemClock);
-    let store = Store::open(&database, &config.store, clock.now()).await?;
+    let Some(store) = open_store(&database, &config.store, &stop).await? else { return Ok(()) };
     let listener = bind(&config.listen).await?;
     let metrics_listener = match &config.metrics_listen {
         Some(address) => Some(bind(address).await?),

@@ -23,6 +23,16 @@ impl ListenAddress {
         Self { host: self.host.clone(), port }.to_string()
     }
 
+    /// The address under which this machine reaches it: a loopback address in place of all networks.
+    pub(super) fn reachable(&self) -> Self {
+        let host = match self.host.parse::<IpAddr>() {
+            Ok(IpAddr::V4(address)) if address.is_unspecified() => "127.0.0.1".to_owned(),
+            Ok(IpAddr::V6(address)) if address.is_unspecified() => "::1".to_owned(),
+            _ => self.host.clone(),
+        };
+        Self { host, port: self.port }
+    }
+
     /// The addresses of the host. A name has those that the system resolves it to, without
     /// duplicates: `localhost` usually has one of IPv4 and one of IPv6.
     ///
@@ -151,6 +161,18 @@ mod tests {
         ] {
             let error = text.parse::<ListenAddress>().unwrap_err();
             assert!(error.contains(advice), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_address_for_all_networks_is_reachable_at_a_loopback_address() {
+        for (text, reachable) in [
+            ("0.0.0.0:80", "127.0.0.1:80"),
+            ("[::]:80", "[::1]:80"),
+            ("192.0.2.1:80", "192.0.2.1:80"),
+            ("localhost:80", "localhost:80"),
+        ] {
+            assert_eq!(text.parse::<ListenAddress>().unwrap().reachable().to_string(), reachable);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
@@ -68,21 +68,8 @@ impl Config {
                 ));
             }
         }
-        let tokens = self.application_services.iter().filter_map(RegistrationSource::secret_file);
-        let key = self.tls.as_ref().map(|tls| tls.key.as_path());
-        let urls = [(&self.database, &self.sources.database), (&self.redis, &self.sources.redis)];
-        let urls = urls.into_iter().filter_map(|(url, source)| {
-            let has_password = url.as_ref().is_some_and(SecretUrl::has_password);
-            source.as_ref()?.file.as_deref().filter(|_| has_password)
-        });
-        let client_key = self.database.as_ref().and_then(SecretUrl::client_key);
-        for path in (self.file_with_secrets.as_deref().into_iter())
-            .chain(key)
-            .chain(tokens)
-            .chain(urls)
-            .chain(client_key.as_deref())
-        {
-            if is_readable_by_everybody(path) {
+        for path in self.secret_files() {
+            if is_readable_by_everybody(&path) {
                 warnings.push(format!(
                     "{} contains secrets and can be read by every user of this machine; use chmod \
                      o-r",
@@ -91,6 +78,20 @@ impl Config {
             }
         }
         warnings
+    }
+
+    /// The files that contain passwords, tokens or private keys.
+    pub fn secret_files(&self) -> Vec<PathBuf> {
+        let tokens = self.application_services.iter().filter_map(RegistrationSource::secret_file);
+        let key = self.tls.as_ref().map(|tls| tls.key.as_path());
+        let urls = [(&self.database, &self.sources.database), (&self.redis, &self.sources.redis)];
+        let urls = urls.into_iter().filter_map(|(url, source)| {
+            let has_password = url.as_ref().is_some_and(SecretUrl::has_password);
+            source.as_ref()?.file.as_deref().filter(|_| has_password)
+        });
+        let client_key = self.database.as_ref().and_then(SecretUrl::client_key);
+        let files = self.file_with_secrets.as_deref().into_iter().chain(key).chain(tokens);
+        files.chain(urls).chain(client_key.as_deref()).map(Path::to_owned).collect()
     }
 }
 

@@ -15,6 +15,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::app::AppState;
+use crate::http::diagnostics::{self, DIAGNOSTICS_KEY};
 use crate::http::extract::client;
 use crate::http::respond::json::Json;
 use crate::limits::EngineStatus;
@@ -27,9 +28,17 @@ const PING_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long the result of a readiness check is reused, to bound the load of anonymous requests.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// `GET /healthz`: liveness, without a check of the database.
-pub(super) async fn healthz() -> Response {
-    Json(json!({ "status": "ok" })).into_response()
+/// `GET /healthz`: liveness, without a check of the database. It also tells `belfry doctor` how a
+/// request arrives.
+pub(super) async fn healthz(State(state): State<Arc<AppState>>, parts: Parts) -> Response {
+    let mut body = json!({ "status": "ok" });
+    if parts.headers.contains_key(DIAGNOSTICS_KEY) {
+        let details = diagnostics::of(&state, &parts, is_operator(&state, &parts));
+        if let Some(details) = details.and_then(|details| serde_json::to_value(details).ok()) {
+            body["diagnostics"] = details;
+        }
+    }
+    Json(body).into_response()
 }
 
 /// `GET /readyz`: readiness, with details for operators.

@@ -13,6 +13,7 @@
 //! from 0. A full server that evicts nothing rejects writes, which counts as an outage.
 
 mod connection;
+mod diagnosis;
 mod reconnect;
 
 use std::fs;
@@ -30,6 +31,7 @@ use tokio::time::{Instant, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 pub(super) use self::connection::WindowState;
+pub use self::diagnosis::{RedisDiagnosis, diagnose};
 use self::reconnect::ManagedConnection;
 use crate::metrics::RedisMetrics;
 

@@ -13,7 +13,7 @@ pub fn raise_file_limit(max_connections: usize) {
         tracing::debug!(%error, "cannot raise the limit on open files");
     }
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let needed = u64::try_from(max_connections).unwrap_or(u64::MAX).saturating_add(OTHER_FILES);
+    let needed = needed_files(max_connections);
     if limit < needed {
         tracing::warn!(
             limit,
@@ -22,4 +22,14 @@ pub fn raise_file_limit(max_connections: usize) {
              LimitNOFILE) or lower the setting"
         );
     }
+}
+
+/// The limit on open files that this process can have.
+pub fn file_limit() -> u64 {
+    getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX)
+}
+
+/// The number of files that a server with this many connections opens.
+pub fn needed_files(max_connections: usize) -> u64 {
+    u64::try_from(max_connections).unwrap_or(u64::MAX).saturating_add(OTHER_FILES)
 }

@@ -6,6 +6,9 @@ mod listen;
 mod migrate;
 mod tls;
 
+use std::error::Error;
+use std::io;
+use std::iter::successors;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,6 +18,7 @@ use deadpool_postgres::Object;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all, join3};
 use jiff::Timestamp;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
 use tokio_postgres::{Client, Column, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -22,7 +26,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use self::connections::Connections;
 use self::listen::Listener;
-pub(super) use self::migrate::{LOCK_SCHEMA, check_encoding};
+pub(super) use self::migrate::{LOCK_SCHEMA, check_encoding, schema_version};
 use super::cache::Cache;
 use super::database::{self, PostgresUrl};
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
@@ -56,7 +60,10 @@ impl Postgres {
 
         let migrating = migrate::migrate(&config, tls.clone(), options, now, &database);
         migrating.await.map_err(|error| match error {
-            StoreError::Unavailable(reason) | StoreError::Failed(reason) => failed(reason),
+            StoreError::Unavailable(reason) => {
+                StoreError::Unreachable { database: database.clone(), reason }
+            }
+            StoreError::Failed(reason) => failed(reason),
             other => other,
         })?;
 
@@ -93,7 +100,7 @@ pub(super) fn read_certificates(
 }
 
 /// The parameters of a connection, without timeouts of statements.
-fn configure(
+pub(super) fn configure(
     url: &SecretUrl,
     options: &Options,
 ) -> Result<(Config, MakeRustlsConnect), StoreError> {
@@ -204,21 +211,39 @@ fn read_row(row: &tokio_postgres::Row) -> Result<Row, tokio_postgres::Error> {
 /// Classifies an error as temporary or not.
 impl From<tokio_postgres::Error> for StoreError {
     fn from(error: tokio_postgres::Error) -> Self {
-        let is_temporary = error.code().is_none_or(|code| {
-            // Operator intervention (a cancelled statement), insufficient resources, connection
-            // exceptions, system errors, deadlocks and conflicts; a read-only server, a lock or a
-            // transaction that timed out.
-            let class = &code.code()[..2];
-            matches!(class, "57" | "53" | "08" | "58" | "40")
-                || matches!(code.code(), "25006" | "55P03" | "25P03")
-        });
-        let variant = if is_temporary { Self::Unavailable } else { Self::Failed };
+        let variant =
+            if error.code().is_none_or(is_temporary) { Self::Unavailable } else { Self::Failed };
         variant(describe(&error))
     }
 }
 
+/// Classifies an error of connecting. Unlike an error of a statement, one that the server did not
+/// report is temporary only if the network caused it: a rejected certificate or a missing password
+/// is not.
+fn connect_error(error: &tokio_postgres::Error) -> StoreError {
+    let reason = describe(error);
+    let is_temporary = match error.code() {
+        Some(code) => is_temporary(code),
+        None => {
+            let causes = successors(error.source(), |error| (*error).source());
+            let mut io = causes.filter_map(|cause| cause.downcast_ref::<io::Error>());
+            io.any(|error| error.get_ref().is_none_or(|inner| !inner.is::<rustls::Error>()))
+        }
+    };
+    if is_temporary { StoreError::Unavailable(reason) } else { StoreError::Failed(reason) }
+}
+
+/// Operator intervention (a cancelled statement), insufficient resources, connection exceptions,
+/// system errors, deadlocks and conflicts; a read-only server, a lock or a transaction that timed
+/// out.
+fn is_temporary(code: &SqlState) -> bool {
+    let class = &code.code()[..2];
+    matches!(class, "57" | "53" | "08" | "58" | "40")
+        || matches!(code.code(), "25006" | "55P03" | "25P03")
+}
+
 /// The error with its causes, and advice about a rejected certificate.
-fn describe(error: &tokio_postgres::Error) -> String {
+pub(super) fn describe(error: &tokio_postgres::Error) -> String {
     let described = database::describe(error);
     match tls::advice(error) {
         Some(advice) => format!("{described}; {advice}"),

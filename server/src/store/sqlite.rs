@@ -25,7 +25,9 @@ use tokio::sync::oneshot;
 
 pub(super) use self::backup::{open_for_backup, open_for_restore};
 pub(crate) use self::open::create_private_directory;
-use self::open::{migrate, open_reader, open_writer, schema_version};
+pub(super) use self::open::open_existing;
+use self::open::{migrate, open_reader, open_writer};
+pub(super) use self::wal::BUSY_TIMEOUT;
 pub(super) use self::wal::open_without_log;
 use super::StoreError;
 use super::cache::Cache;
@@ -101,24 +103,8 @@ impl Sqlite {
         if !path.exists() {
             schema.pending(&name, SchemaVersion::NONE)?;
         }
-        wal::check(path).map_err(|reason| open_error(path, &reason))?;
-        let failed = |error: rusqlite::Error| open_error(path, &describe(&error));
-        let mut connection = open_reader(path).map_err(failed)?;
-        let mut version = schema_version(&connection);
-        // Without write access to the directory SQLite cannot create the files of the WAL, which
-        // are not needed if the WAL is empty. The journal of a killed restore is needed.
-        let is_read_only = |error: &rusqlite::Error| {
-            let code = error.sqlite_error_code();
-            matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
-        };
-        if version.as_ref().is_err_and(is_read_only)
-            && wal::Wal::of(path).bytes() == 0
-            && !backup::has_journal(path)
-        {
-            connection = wal::open_without_log(path).map_err(failed)?;
-            version = schema_version(&connection);
-        }
-        schema.pending(&name, version.map_err(failed)?)?;
+        let (connection, version) = open_existing(path)?;
+        schema.pending(&name, version)?;
         let metrics = Arc::default();
         let (reads, readers) =
             reader::start([Ok(connection)], &metrics).map_err(|error| open_error(path, &error))?;

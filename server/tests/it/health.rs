@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 
 use axum::http::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::Service;
 use crate::support::service::config;
+use crate::support::{Service, TestClient};
 
 #[tokio::test]
 async fn healthz_reports_that_the_process_responds() {
@@ -108,4 +108,34 @@ async fn every_response_forbids_content_sniffing() {
         let response = service.anonymous().get(path).await;
         assert_eq!(response.header("x-content-type-options"), "nosniff", "{path}");
     }
+}
+
+#[tokio::test]
+async fn only_operators_and_holders_of_the_key_learn_how_a_request_arrived() {
+    const KEY: &str = "belfry-diagnostics-key";
+    let proxy = IpAddr::from([10, 0, 0, 1]);
+    let service = Service::with(config(|config| {
+        config.trusted_proxies.0 = vec!["10.0.0.1".parse().unwrap()];
+    }))
+    .await;
+    let ask = async |client: TestClient, key: &str| {
+        let response = client.with(KEY, key).get("/healthz").await;
+        let mut body = response.expect(StatusCode::OK);
+        assert_eq!(body["status"], "ok");
+        body["diagnostics"].take()
+    };
+    assert_eq!(ask(service.anonymous().at(IpAddr::from([192, 0, 2, 1])), "").await, Value::Null);
+    let direct = ask(service.operator(), "").await;
+    let key = direct["key"].as_str().unwrap();
+    assert_eq!((key.len(), &direct["has_key"]), (32, &json!(false)));
+
+    let through_proxy = || service.anonymous().at(proxy).with("x-forwarded-for", "192.0.2.1");
+    assert_eq!(ask(through_proxy(), "guess").await, Value::Null);
+    let arrived = ask(through_proxy(), key).await;
+    assert_eq!(arrived["key"], Value::Null, "it is for operators");
+    assert_eq!(arrived["has_key"], true);
+    assert_eq!(arrived["is_trusted_proxy"], true);
+    assert_eq!(arrived["client"], "192.0.2.1");
+    assert_eq!(arrived["headers"], json!({ "x-forwarded-for": ["192.0.2.1"] }));
+    assert!(arrived["peer"].as_str().unwrap().starts_with("10.0.0.1:"));
 }

@@ -1,6 +1,7 @@
 //! The server process: start, output, shutdown, and failures of its database or disk.
 
 mod copies;
+mod database_wait;
 mod full_disk;
 mod notify;
 mod outage;

@@ -5,7 +5,7 @@ mod crash;
 mod encoding;
 mod files;
 mod nodes;
-mod proxy;
+pub(crate) mod proxy;
 mod soak;
 mod stalled;
 mod tls;

@@ -9,6 +9,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use belfry_core::limits::{Bucket, CountMode};
+use jiff::SignedDuration;
 use redis::aio::MultiplexedConnection;
 use redis::{
     AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, ErrorKind, RedisError,
@@ -58,6 +59,13 @@ impl Connection {
     pub(super) async fn probe(&mut self) -> RedisResult<()> {
         let key = format!("{{{}}}:probe", self.prefix);
         self.run(CountMode::Charge, &[(key, u32::MAX, 1_000)]).await.map(drop)
+    }
+
+    /// The time of the server, since 1970.
+    pub(super) async fn time(&mut self) -> RedisResult<SignedDuration> {
+        let time = redis::cmd("TIME").query_async(&mut self.multiplexed).await?;
+        let (seconds, micros): (i64, i64) = time;
+        Ok(SignedDuration::from_secs(seconds) + SignedDuration::from_micros(micros))
     }
 
     /// Runs the script for a request.

@@ -13,10 +13,12 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, GenericClient};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::indexes;
+use super::{connect_error, indexes};
 use crate::store::migrations::{self, Migration, SchemaPolicy, SchemaVersion};
 use crate::store::{Access, Options, StoreError};
 
+/// Maximum time of connecting, to all hosts of the URL together.
+const CONNECT_TIMEOUT: Duration = Duration::from_mins(1);
 /// Maximum time of a migration.
 const TIMEOUT: Duration = Duration::from_mins(1);
 /// Time after which a migration is not tried again.
@@ -51,8 +53,11 @@ pub(super) async fn migrate(
     database: &str,
 ) -> Result<(), StoreError> {
     let no_response = |_| StoreError::Failed("no response within 60 seconds".to_owned());
-    let connecting = timeout(TIMEOUT, config.connect(tls));
-    let (client, connection) = connecting.await.map_err(no_response)??;
+    let connecting = timeout(CONNECT_TIMEOUT, config.connect(tls)).await;
+    let connecting = connecting.map_err(|_| {
+        StoreError::Unavailable(format!("no connection within {} s", CONNECT_TIMEOUT.as_secs()))
+    })?;
+    let (client, connection) = connecting.map_err(|error| connect_error(&error))?;
     let connection = tokio::spawn(connection.map(drop));
     let migrating = timeout(TIMEOUT, check_and_migrate(client, options, now, database));
     if let Some(client) = migrating.await.map_err(no_response)?? {
@@ -143,7 +148,7 @@ async fn try_migrate(
 }
 
 /// The schema version of a database, which may have none.
-async fn schema_version(
+pub(in crate::store) async fn schema_version(
     client: &impl GenericClient,
 ) -> Result<SchemaVersion, tokio_postgres::Error> {
     for (table, version) in migrations::VERSIONS {

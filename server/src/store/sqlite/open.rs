@@ -5,9 +5,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{describe, open_error, wal};
+use super::{backup, describe, open_error, wal};
 use crate::store::StoreError;
 use crate::store::migrations::{self, Migration, SchemaPolicy, SchemaVersion};
 
@@ -46,6 +46,30 @@ pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     connection.pragma_update(None, "query_only", true)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(connection)
+}
+
+/// Opens an existing file for reading, and reads its schema version.
+pub(in crate::store) fn open_existing(
+    path: &Path,
+) -> Result<(Connection, SchemaVersion), StoreError> {
+    wal::check(path).map_err(|reason| open_error(path, &reason))?;
+    let failed = |error: rusqlite::Error| open_error(path, &describe(&error));
+    let mut connection = open_reader(path).map_err(failed)?;
+    let mut version = schema_version(&connection);
+    // Without write access to the directory SQLite cannot create the files of the WAL, which
+    // are not needed if the WAL is empty. The journal of a killed restore is needed.
+    let is_read_only = |error: &rusqlite::Error| {
+        let code = error.sqlite_error_code();
+        matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
+    };
+    if version.as_ref().is_err_and(is_read_only)
+        && wal::Wal::of(path).bytes() == 0
+        && !backup::has_journal(path)
+    {
+        connection = wal::open_without_log(path).map_err(failed)?;
+        version = schema_version(&connection);
+    }
+    Ok((connection, version.map_err(failed)?))
 }
 
 /// The schema version of a database, which may have none.

@@ -21,7 +21,7 @@ pub(super) const MAX_BYTES: u32 = 16 * 1024 * 1024;
 const TRUNCATE_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Maximum time that a statement waits for another process.
-pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(in crate::store) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const HEADER_BYTES: u64 = 32;
 const FRAME_HEADER_BYTES: u64 = 24;

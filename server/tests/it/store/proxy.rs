@@ -12,24 +12,24 @@ use tokio::sync::watch;
 use crate::support::TestDatabase;
 
 /// A running proxy.
-pub(super) struct PostgresProxy {
+pub(crate) struct PostgresProxy {
     /// The database, at the address of the proxy.
-    pub(super) database: Database,
-    pub(super) faults: Arc<Faults>,
+    pub(crate) database: Database,
+    pub(crate) faults: Arc<Faults>,
 }
 
 /// The faults that the proxy injects.
-pub(super) struct Faults {
-    pub(super) drops_notifications: AtomicBool,
+pub(crate) struct Faults {
+    pub(crate) drops_notifications: AtomicBool,
     /// The number of dropped notifications.
-    pub(super) dropped: AtomicUsize,
+    pub(crate) dropped: AtomicUsize,
     /// Requests that contain this text are delayed until their client has disconnected and this
     /// text has become empty.
-    pub(super) delayed: watch::Sender<&'static str>,
+    pub(crate) delayed: watch::Sender<&'static str>,
 }
 
 impl PostgresProxy {
-    pub(super) async fn start(database: &TestDatabase, drops_notifications: bool) -> Self {
+    pub(crate) async fn start(database: &TestDatabase, drops_notifications: bool) -> Self {
         let mut url = url::Url::parse(database.url().unwrap()).unwrap();
         let server = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap_or(5432));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

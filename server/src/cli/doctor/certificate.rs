@@ -1,0 +1,44 @@
+//! The certificate of `[tls]`.
+
+use super::report::Report;
+use crate::certificate::{Certificate, ValidityProblem};
+use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
+use crate::tls::Tls;
+
+pub(super) fn check(config: &Config, report: &mut Report) {
+    let Some(files) = &config.tls else {
+        return report.skip("certificate", "no [tls]: this process serves plain HTTP");
+    };
+    let path = files.certificate.display();
+    let certificate = match (Tls::load(files.clone()), Certificate::read(&files.certificate)) {
+        (Ok(_), Ok(certificate)) => certificate,
+        // A pair that does not match, or a file that cannot be read.
+        (Err(error), _) => {
+            let fix = "name the certificate and its own key, in PEM, readable for the server";
+            return report.fail("certificate", error, fix);
+        }
+        (_, Err(error)) => return report.fail("certificate", format!("{path}: {error}"), ""),
+    };
+    let host = config.base_url().host().to_owned();
+    let renew = "renew it; the server loads the new file within a second";
+    match certificate.validity_problem(SystemClock.now()) {
+        Some(ValidityProblem::Expired(time)) => {
+            report.fail("certificate", format!("{path} expired at {time}"), renew);
+        }
+        Some(ValidityProblem::NotYetValid(time)) => {
+            let fix = "check the clock, or use the certificate that was valid before";
+            report.fail("certificate", format!("{path} is not valid before {time}"), fix);
+        }
+        Some(ValidityProblem::ExpiresSoon(time)) => {
+            report.warn("certificate", format!("{path} expires at {time}"), renew);
+        }
+        None => {
+            report.ok("certificate", format!("{path} is valid until {}", certificate.not_after))
+        }
+    }
+    if !certificate.covers(&host) {
+        let fix = format!("get a certificate for {host}, or correct base_url");
+        report.fail("certificate", format!("{path} is not for {host}, the host of base_url"), fix);
+    }
+}

@@ -1,0 +1,140 @@
+//! The database and Redis.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::clock::Clocks;
+use super::report::Report;
+use crate::config::Config;
+use crate::limits::redis::{RedisDiagnosis, diagnose};
+use crate::limits::redis_server;
+use crate::store::{Database, Diagnosis, SchemaState, StoreError};
+
+/// Maximum time of the diagnosis of an engine.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Checks the engines, and returns the times of their clocks.
+pub(super) async fn check(config: &Config, report: &mut Report) -> Clocks {
+    let mut clocks = Clocks::default();
+    check_database(config, report, &mut clocks).await;
+    check_redis(config, report, &mut clocks).await;
+    clocks
+}
+
+async fn check_database(config: &Config, report: &mut Report, clocks: &mut Clocks) {
+    let database = config.database();
+    let is_sqlite = matches!(database, Database::Sqlite(_));
+    let diagnosis = match timeout(TIMEOUT, Diagnosis::of(&database, &config.store)).await {
+        Ok(Ok(diagnosis)) => diagnosis,
+        Ok(Err(error @ StoreError::Newer { .. })) => return report.fail("database", error, ""),
+        Ok(Err(error)) if is_sqlite => {
+            return report.fail("database", error, "belfry restore, or move the file away");
+        }
+        Ok(Err(error)) => {
+            let fix = "start PostgreSQL, or correct host, user, password and name in the URL";
+            return report.fail("database", error, fix);
+        }
+        Err(_) => {
+            let problem = format!("{database} does not respond within {} s", TIMEOUT.as_secs());
+            return report.fail("database", problem, "check its log and its load");
+        }
+    };
+    clocks.newest_event = diagnosis.newest_event;
+    clocks.ahead.extend(diagnosis.clock_difference.map(|ahead| ("PostgreSQL", ahead)));
+    match diagnosis.schema {
+        SchemaState::Missing => {
+            let fix =
+                "belfry serve creates it; if there should be data, check --data or --database";
+            report.warn("database", format!("{database} does not exist or is empty"), fix);
+        }
+        SchemaState::Current(version) => {
+            report.ok("database", format!("{database}, schema version {version}"));
+        }
+        SchemaState::Older { found, known } => report.warn(
+            "database",
+            format!("{database} has schema version {found}, this belfry {known}"),
+            "make a backup and start belfry serve, which migrates it",
+        ),
+        SchemaState::Newer { found, known } => report.warn(
+            "database",
+            format!("{database} has schema version {found}, this belfry {known}"),
+            "complete the upgrade: run the newer belfry on every node",
+        ),
+    }
+    match diagnosis.write {
+        None => {}
+        Some(Ok(())) => report.ok("write", "the database can be written"),
+        Some(Err(error)) if is_sqlite => {
+            let fix = "run belfry as the owner of the files, or chown them";
+            report.fail("write", format!("the database cannot be written: {error}"), fix);
+        }
+        Some(Err(error)) => {
+            let fix = "use the primary, and grant the user of the URL all rights on its tables";
+            report.fail("write", format!("the database cannot be written: {error}"), fix);
+        }
+    }
+    match diagnosis.notifications {
+        None => {}
+        Some(Ok(())) => report.ok("notifications", "LISTEN and NOTIFY work"),
+        Some(Err(error)) => report.fail(
+            "notifications",
+            format!("LISTEN and NOTIFY do not work, so nothing is cached: {error}"),
+            "connect to PostgreSQL directly, or through a pooler in session mode",
+        ),
+    }
+}
+
+async fn check_redis(config: &Config, report: &mut Report, clocks: &mut Clocks) {
+    let (prefix, limit) = (&config.limits.redis_prefix, config.limits.redis_timeout);
+    let server = match redis_server(config) {
+        Ok(Some(server)) => server,
+        Ok(None) => return report.skip("redis", "not configured: this process counts requests"),
+        Err(error) => return report.fail("redis", error, "correct the URL or its certificate"),
+    };
+    let diagnosis = match timeout(TIMEOUT, diagnose(server, prefix)).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(format!("no response within {} s", TIMEOUT.as_secs())),
+    };
+    match diagnosis {
+        Err(error) => {
+            let fix = redis_fix(&error, prefix);
+            report.fail("redis", format!("nodes count on their own: {error}"), fix);
+        }
+        Ok(RedisDiagnosis { response_time, ahead }) => {
+            clocks.ahead.extend(ahead.map(|ahead| ("Redis", ahead)));
+            let message = format!("runs the script of limits, in {response_time:.1?}");
+            if response_time <= limit {
+                report.ok("redis", message);
+            } else {
+                let fix = "move Redis closer, or raise limits.redis_timeout";
+                report.warn("redis", format!("{message}; limits.redis_timeout is {limit:?}"), fix);
+            }
+        }
+    }
+}
+
+/// What to do about an error of Redis.
+fn redis_fix(error: &str, prefix: &str) -> String {
+    let contains = |words: &[&str]| {
+        let error = error.to_ascii_lowercase();
+        words.iter().any(|word| error.contains(word))
+    };
+    if contains(&["noperm", "no permission"]) {
+        return format!(
+            "ACL SETUSER … ~{{{prefix}}}:* +evalsha +script|load +get +set +incr +decr +pttl +pexpire"
+        );
+    }
+    let fix = if contains(&["noauth", "wrongpass", "authentication"]) {
+        "write the password into the URL: redis://:PASSWORD@HOST, or redis://USER:PASSWORD@HOST"
+    } else if contains(&["readonly", "read only"]) {
+        "use the address of the primary, not of a replica"
+    } else if contains(&["oom", "memory"]) {
+        "raise maxmemory"
+    } else if contains(&["certificate"]) {
+        "use a host name of its certificate, and name its authority in limits.redis_root_certificate"
+    } else {
+        "start Redis, or correct its URL"
+    };
+    fix.to_owned()
+}

@@ -1,0 +1,82 @@
+//! The results of the checks, and how they are printed.
+
+use std::io;
+
+use serde_json::json;
+use strum::IntoStaticStr;
+
+use crate::cli::output::{escape, json_line, print};
+
+/// The result of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+pub(super) enum Status {
+    Ok,
+    /// It works, but it is probably a mistake or will fail soon.
+    Warning,
+    Failed,
+    /// It cannot be checked, or there is nothing to check.
+    Skipped,
+}
+
+struct Finding {
+    check: &'static str,
+    status: Status,
+    message: String,
+    /// What to do; empty if the message says it.
+    fix: String,
+}
+
+/// The results of all checks, in order.
+#[derive(Default)]
+pub(super) struct Report(Vec<Finding>);
+
+impl Report {
+    fn add(
+        &mut self,
+        check: &'static str,
+        status: Status,
+        message: impl ToString,
+        fix: impl ToString,
+    ) {
+        let (message, fix) = (message.to_string(), fix.to_string());
+        self.0.push(Finding { check, status, message, fix });
+    }
+
+    pub(super) fn ok(&mut self, check: &'static str, message: impl ToString) {
+        self.add(check, Status::Ok, message, "");
+    }
+
+    pub(super) fn skip(&mut self, check: &'static str, message: impl ToString) {
+        self.add(check, Status::Skipped, message, "");
+    }
+
+    pub(super) fn warn(&mut self, check: &'static str, message: impl ToString, fix: impl ToString) {
+        self.add(check, Status::Warning, message, fix);
+    }
+
+    pub(super) fn fail(&mut self, check: &'static str, message: impl ToString, fix: impl ToString) {
+        self.add(check, Status::Failed, message, fix);
+    }
+
+    /// The number of checks that failed. Warnings do not count: some are intended.
+    pub(super) fn failures(&self) -> usize {
+        self.0.iter().filter(|finding| finding.status == Status::Failed).count()
+    }
+
+    /// Prints one line for each result.
+    pub(super) fn print(&self, as_json: bool) -> io::Result<()> {
+        let lines = self.0.iter().map(|Finding { check, status, message, fix }| {
+            let status: &'static str = status.into();
+            if as_json {
+                let fix = Some(fix).filter(|fix| !fix.is_empty());
+                return json_line(
+                    &json!({"check": check, "status": status, "message": message, "fix": fix}),
+                );
+            }
+            let fix = if fix.is_empty() { String::new() } else { format!("; to fix it: {fix}") };
+            format!("{status:<8} {check:<13} {}{}\n", escape(message), escape(&fix))
+        });
+        print(&lines.collect::<String>())
+    }
+}

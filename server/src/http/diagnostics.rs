@@ -1,0 +1,79 @@
+//! Details of a request for `belfry doctor`: over which proxy it arrived, and with which headers.
+//!
+//! An operator gets them, with a random key of this process. A request with that key gets them too:
+//! it may arrive through a proxy that is configured wrongly, and the response proves that it reached
+//! this process.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue};
+use belfry_core::secret::Sha256Digest;
+use rustix::process::{Resource, getrlimit};
+use serde::{Deserialize, Serialize};
+
+use crate::app::AppState;
+use crate::http::extract::client::{self, Peer};
+
+/// The request header that asks for the details. Its value is the key, or anything else for an
+/// operator.
+pub const DIAGNOSTICS_KEY: &str = "belfry-diagnostics-key";
+
+/// Headers by which proxies name the client.
+pub const FORWARDING_HEADERS: [&str; 6] = [
+    "x-forwarded-for",
+    "forwarded",
+    "x-real-ip",
+    "cf-connecting-ip",
+    "true-client-ip",
+    "fly-client-ip",
+];
+
+/// How a request arrived.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Diagnostics {
+    /// The key of this process; for operators.
+    pub key: Option<String>,
+    /// Whether the request had that key.
+    pub has_key: bool,
+    /// The version of this process.
+    pub version: String,
+    /// Its limit on open files; `None` for no limit.
+    pub open_files: Option<u64>,
+    /// The other end of the connection.
+    pub peer: SocketAddr,
+    /// Whether the peer is one of `trusted_proxies`.
+    pub is_trusted_proxy: bool,
+    /// The address that the request counts for.
+    pub client: IpAddr,
+    /// The values of the forwarding headers.
+    pub headers: BTreeMap<String, Vec<String>>,
+}
+
+/// The details of a request that asks for them, if it may.
+pub(super) fn of(state: &AppState, parts: &Parts, is_operator: bool) -> Option<Diagnostics> {
+    let given = parts.headers.get(DIAGNOSTICS_KEY)?.to_str().ok()?;
+    // Digests are compared in constant time.
+    let has_key = Sha256Digest::of(given) == Sha256Digest::of(&state.diagnostics_key);
+    if !is_operator && !has_key {
+        return None;
+    }
+    let active = state.limits.active();
+    let Peer(peer) = *parts.extensions.get::<Peer>()?;
+    let configured = active.proxy_header.as_ref().map(HeaderName::as_str);
+    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let headers = FORWARDING_HEADERS.into_iter().chain(configured).map(|name| {
+        (name.to_owned(), parts.headers.get_all(name).iter().map(text).collect::<Vec<_>>())
+    });
+    Some(Diagnostics {
+        has_key,
+        key: is_operator.then(|| state.diagnostics_key.clone()),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        open_files: getrlimit(Resource::Nofile).current,
+        peer: SocketAddr::new(peer.ip().to_canonical(), peer.port()),
+        is_trusted_proxy: active.proxies.contains(peer.ip()),
+        client: client::client_address(&active, peer.ip(), &parts.headers),
+        headers: headers.filter(|(_, values)| !values.is_empty()).collect(),
+    })
+}

@@ -1,0 +1,255 @@
+//! `belfry doctor`. Each test breaks an installation for real.
+
+mod engines;
+mod server;
+
+use std::fs::{Permissions, read_dir, set_permissions, write};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Workspace;
+use crate::support::process::belfry;
+use crate::support::report_skipped;
+
+/// The results of a run.
+struct Checks {
+    results: Vec<Value>,
+    exit_code: Option<i32>,
+}
+
+impl Checks {
+    fn parse(output: &Output) -> Self {
+        let lines = String::from_utf8(output.stdout.clone()).unwrap();
+        let parse = |line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{output:?}"));
+        Self { results: lines.lines().map(parse).collect(), exit_code: output.status.code() }
+    }
+
+    /// The lines `STATUS MESSAGE; FIX` of a check.
+    fn of(&self, check: &str) -> Vec<String> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let found = self.results.iter().filter(|result| result["check"] == check);
+        found
+            .map(|found| {
+                [text(&found["status"]), text(&found["message"]), text(&found["fix"])].join(" ")
+            })
+            .collect()
+    }
+
+    /// Asserts that this check, and no other, failed with this text, and that the exit code is 1.
+    #[track_caller]
+    fn assert_failed(&self, check: &str, text: &str) {
+        let failed: Vec<_> =
+            self.results.iter().filter(|result| result["status"] == "failed").collect();
+        assert!(failed.iter().all(|result| result["check"] == check), "{:?}", self.results);
+        self.assert(check, "failed", text);
+        assert_eq!(self.exit_code, Some(1));
+    }
+
+    /// Asserts that a check has this result, with this text.
+    #[track_caller]
+    fn assert(&self, check: &str, status: &str, text: &str) {
+        let found = self.of(check);
+        let is_expected = |line: &String| line.starts_with(status) && line.contains(text);
+        assert!(found.iter().any(is_expected), "{check} {status} {text}: {:?}", self.results);
+    }
+}
+
+/// Runs `belfry doctor` with further arguments.
+fn doctor(workspace: &Workspace, arguments: &[&str]) -> Checks {
+    let arguments = [&["doctor", "--json"], arguments, &workspace.flags()].concat();
+    Checks::parse(&belfry(workspace.path(), &arguments).output().unwrap())
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+fn with_database() -> Workspace {
+    let workspace = Workspace::sqlite();
+    workspace.configure("listen = '127.0.0.1:1'");
+    workspace.run(&["account", "add", "alice"]);
+    workspace
+}
+
+#[test]
+fn a_sound_installation_without_a_server_fails_no_check_and_is_not_changed() {
+    let workspace = with_database();
+    let files = || {
+        let entries = read_dir(workspace.path().join("data")).unwrap().map(|entry| entry.unwrap());
+        let mut files: Vec<_> = entries
+            .map(|entry| (entry.path(), entry.metadata().unwrap().modified().unwrap()))
+            .collect();
+        files.sort();
+        files
+    };
+    let before = files();
+    let checks = doctor(&workspace, &[]);
+    assert_eq!(checks.exit_code, Some(0), "{:?}", checks.results);
+    for check in ["settings", "files", "disk", "database", "write", "clock"] {
+        checks.assert(check, "ok", "");
+    }
+    checks.assert("server", "skipped", "not running: nothing listens on http://127.0.0.1:1");
+    for check in ["redis", "certificate", "base_url", "proxy"] {
+        checks.assert(check, "skipped", "");
+    }
+    assert_eq!(files(), before);
+
+    let text = workspace.run(&["doctor"]);
+    assert!(text.starts_with("ok       settings      valid"), "{text}");
+    assert_eq!(text.lines().count(), checks.results.len());
+}
+
+#[test]
+fn a_missing_database_is_reported_and_not_created() {
+    let workspace = Workspace::sqlite();
+    workspace.configure("listen = '127.0.0.1:1'");
+    let checks = doctor(&workspace, &["--data", "typo"]);
+    checks.assert("database", "warning", "SQLite in typo/belfry.db does not exist or is empty");
+    assert_eq!(checks.exit_code, Some(0));
+    assert!(!workspace.path().join("typo").exists());
+}
+
+#[test]
+fn invalid_settings_are_reported() {
+    let workspace = Workspace::sqlite();
+    workspace.configure("lisen = '127.0.0.1:1'");
+    doctor(&workspace, &[]).assert_failed("settings", "did you mean `listen`?");
+    workspace.configure("application_services = ['missing.yaml']");
+    doctor(&workspace, &[]).assert_failed("settings", "missing.yaml: No such file");
+    let output = belfry(workspace.path(), &["doctor"]).output().unwrap();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "belfry: 1 check failed\n");
+}
+
+#[test]
+fn warnings_about_settings_are_repeated() {
+    let workspace = with_database();
+    workspace.configure("listen = '127.0.0.1:1'\nbase_url = 'http://192.0.2.1'");
+    let checks = doctor(&workspace, &[]);
+    checks.assert("settings", "warning", "passwords and tokens are sent in clear text");
+    assert_eq!(checks.exit_code, Some(0));
+}
+
+#[test]
+fn files_that_others_can_change_are_reported() {
+    let workspace = with_database();
+    let data = workspace.path().join("data");
+    set_mode(&data, 0o777);
+    doctor(&workspace, &[]).assert_failed("files", "every user can change data chmod o-rwx data");
+    set_mode(&data, 0o700);
+    let database = data.join("belfry.db");
+    set_mode(&database, 0o644);
+    let checks = doctor(&workspace, &[]);
+    checks.assert("files", "warning", "every user can read data/belfry.db");
+    assert_eq!(checks.exit_code, Some(0));
+    set_mode(&database, 0o600);
+
+    write(workspace.path().join("redis"), "redis://:secret@127.0.0.1:1").unwrap();
+    set_mode(&workspace.path().join("redis"), 0o622);
+    let checks = doctor(&workspace, &["--redis-file", "redis"]);
+    checks.assert("files", "failed", "every user can change redis chmod o-w redis");
+}
+
+/// For example after `belfry account add` as root, before the first start of the service.
+#[test]
+fn files_of_different_users_are_reported() {
+    let workspace = with_database();
+    let database = workspace.path().join("data/belfry.db");
+    // Only root can give a file away.
+    if chown(&database, Some(65534), None).is_ok() {
+        let checks = doctor(&workspace, &[]);
+        checks.assert_failed("files", "data/belfry.db belongs to another user than data");
+    }
+}
+
+#[test]
+fn a_full_disk_is_reported() {
+    let workspace = with_database();
+    let script = "mount -t tmpfs -o size=1m tmpfs \"$1\" && shift && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", script, "sh", "small"]);
+    std::fs::create_dir(workspace.path().join("small")).unwrap();
+    let doctor = belfry(workspace.path(), &["doctor", "--json", "--data", "small"]);
+    command.arg(doctor.get_program()).args(doctor.get_args()).current_dir(workspace.path());
+    let output = command.output().unwrap();
+    if output.stdout.is_empty() {
+        return report_skipped_mount(&output);
+    }
+    let checks = Checks::parse(&output);
+    checks.assert("disk", "failed", "1 MB free for small free some space");
+    assert_eq!(checks.exit_code, Some(1));
+}
+
+/// Mounting needs rights that a container may lack.
+fn report_skipped_mount(output: &Output) {
+    eprintln!("not allowed to mount: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[tokio::test]
+async fn a_clock_before_the_newest_audit_event_is_reported() {
+    let workspace = with_database();
+    workspace.execute("update audit_events set last_at = 4000000000").await;
+    doctor(&workspace, &[]).assert_failed("clock", "the newest audit event is of 2096-10-02");
+}
+
+/// Runs with a clock that is wrong by this much, like `+1h`. `None` without libfaketime.
+fn doctor_at(workspace: &Workspace, offset: &str, arguments: &[&str]) -> Option<Checks> {
+    let Some(library) = torture::faketime_library() else {
+        report_skipped("libfaketime", "run `cargo xtask test`, which installs it");
+        return None;
+    };
+    let arguments = [&["doctor", "--json"], arguments, &workspace.flags()].concat();
+    let mut command = belfry(workspace.path(), &arguments);
+    command.env("LD_PRELOAD", library).env("FAKETIME", offset);
+    Some(Checks::parse(&command.output().unwrap()))
+}
+
+/// Writes a certificate for localhost that is valid from and until these days from now.
+fn write_certificate(folder: &Path, from: i64, until: i64) {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+    let at = |days: i64| {
+        let day = Duration::from_hours(24) * u32::try_from(days.unsigned_abs()).unwrap();
+        let now = std::time::SystemTime::now();
+        if days < 0 { now - day } else { now + day }
+    };
+    (params.not_before, params.not_after) = (at(from).into(), at(until).into());
+    let certificate = params.self_signed(&key).unwrap();
+    write(folder.join("certificate.pem"), certificate.pem()).unwrap();
+    write(folder.join("key.pem"), key.serialize_pem()).unwrap();
+}
+
+const TLS: &str = "listen = '127.0.0.1:1'\nbase_url = 'https://localhost:1'\n\
+                   tls = { certificate = 'certificate.pem', key = 'key.pem' }";
+
+#[test]
+fn a_certificate_that_clients_reject_is_reported() {
+    let workspace = with_database();
+    workspace.configure(TLS);
+    for (from, until, status, text) in [
+        (-30, 90, "ok", "certificate.pem is valid until"),
+        (-30, 10, "warning", "certificate.pem expires at"),
+        (-30, -1, "failed", "certificate.pem expired at"),
+        (1, 90, "failed", "certificate.pem is not valid before"),
+    ] {
+        write_certificate(workspace.path(), from, until);
+        let checks = doctor(&workspace, &[]);
+        checks.assert("certificate", status, text);
+        assert_eq!(checks.exit_code, Some(i32::from(status == "failed")));
+    }
+    write_certificate(workspace.path(), -30, 90);
+    workspace.configure(&TLS.replace("localhost", "127.0.0.1"));
+    let text = "certificate.pem is not for 127.0.0.1, the host of base_url get a certificate";
+    doctor(&workspace, &[]).assert_failed("certificate", text);
+
+    let key = rcgen::KeyPair::generate().unwrap().serialize_pem();
+    write(workspace.path().join("key.pem"), key).unwrap();
+    let checks = doctor(&workspace, &[]);
+    checks.assert("certificate", "failed", "name the certificate and its own key");
+    std::fs::remove_file(workspace.path().join("certificate.pem")).unwrap();
+    let checks = doctor(&workspace, &[]);
+    checks.assert("certificate", "failed", "cannot use certificate.pem for TLS: ");
+}

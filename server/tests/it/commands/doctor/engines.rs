@@ -1,0 +1,152 @@
+//! The checks of PostgreSQL, its schema, and Redis.
+
+use test_engines::{Redis, free_port};
+
+use super::{doctor, doctor_at, with_database};
+use crate::commands::{Workspace, on_both_engines};
+use crate::store::proxy::PostgresProxy;
+use crate::support::databases::engine_url;
+
+async fn a_schema_of_another_version_is_reported(workspace: Workspace) {
+    workspace.configure("listen = '127.0.0.1:1'");
+    workspace.run(&["account", "add", "alice"]);
+    let sound = doctor(&workspace, &[]);
+    sound.assert("database", "ok", "schema version");
+    sound.assert("write", "ok", "");
+    assert_eq!(sound.exit_code, Some(0));
+
+    let newest = "(select max(number) from migrations)";
+    workspace.execute(&format!("delete from migrations where number = {newest}")).await;
+    let checks = doctor(&workspace, &[]);
+    checks.assert("database", "warning", "start belfry serve, which migrates it");
+    assert_eq!(checks.exit_code, Some(0));
+
+    workspace.execute("insert into migrations (number, applied_at) values (999, 0)").await;
+    let checks = doctor(&workspace, &[]);
+    checks.assert_failed("database", "has schema version 999");
+}
+
+on_both_engines! {
+    a_schema_of_another_version_is_reported,
+}
+
+#[test]
+fn a_database_that_cannot_be_written_is_reported_on_sqlite() {
+    use std::os::unix::process::CommandExt;
+    let workspace = with_database();
+    for (path, mode) in [("data/belfry.db", 0o444), ("data", 0o555), (".", 0o755)] {
+        super::set_mode(&workspace.path().join(path), mode);
+    }
+    let mut command = crate::support::process::belfry(workspace.path(), &["doctor", "--json"]);
+    if rustix_is_root(&workspace) {
+        command.uid(65534).gid(65534);
+    }
+    let checks = super::Checks::parse(&command.output().unwrap());
+    checks.assert("write", "failed", "run belfry as the owner of the files");
+    super::set_mode(&workspace.path().join("data"), 0o755);
+}
+
+/// Whether the tests run as root, who may write everywhere.
+fn rustix_is_root(workspace: &Workspace) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    workspace.path().metadata().unwrap().uid() == 0
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sound_postgres_fails_no_check() {
+    let Some(workspace) = Workspace::postgres().await else { return };
+    workspace.configure("listen = '127.0.0.1:1'");
+    let checks = doctor(&workspace, &[]);
+    checks.assert("database", "warning", "does not exist or is empty");
+    workspace.run(&["account", "add", "alice"]);
+    let checks = doctor(&workspace, &[]);
+    for check in ["database", "write", "notifications", "clock"] {
+        checks.assert(check, "ok", "");
+    }
+    assert_eq!(checks.exit_code, Some(0));
+}
+
+#[test]
+fn a_postgres_that_does_not_respond_is_reported() {
+    let workspace = with_database();
+    let url = format!("postgres://me:hunter2@127.0.0.1:{}/belfry", free_port().unwrap());
+    let checks = doctor(&workspace, &["--database", &url]);
+    checks.assert_failed("database", "start PostgreSQL, or correct host, user, password and name");
+    let text = format!("{:?}", checks.results);
+    assert!(text.contains("Connection refused") && !text.contains("hunter2"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_postgres_that_cannot_be_written_is_reported() {
+    let Some(workspace) = Workspace::postgres().await else { return };
+    workspace.configure("listen = '127.0.0.1:1'");
+    workspace.run(&["account", "add", "alice"]);
+    let url = url::Url::parse(workspace.flags()[1]).unwrap();
+    let name = url.path().trim_start_matches('/');
+    let read_only = format!("alter database {name} set default_transaction_read_only = on");
+    workspace.execute(&read_only).await;
+    doctor(&workspace, &[]).assert_failed("write", "use the primary");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_notifications_are_reported() {
+    let Some(workspace) = Workspace::postgres().await else { return };
+    workspace.configure("listen = '127.0.0.1:1'");
+    workspace.run(&["account", "add", "alice"]);
+    let proxy = PostgresProxy::start(workspace.database.as_ref().unwrap(), true).await;
+    let belfry::store::Database::Postgres(url) = &proxy.database else { unreachable!() };
+    let direct = Workspace::sqlite();
+    direct.configure("listen = '127.0.0.1:1'");
+    let checks = doctor(&direct, &["--database", url.reveal()]);
+    checks.assert_failed("notifications", "through a pooler in session mode");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clocks_that_differ_are_reported() {
+    let Some(workspace) = Workspace::postgres().await else { return };
+    workspace.configure("listen = '127.0.0.1:1'");
+    let Some(checks) = doctor_at(&workspace, "-1h", &[]) else { return };
+    let text = "the clock of PostgreSQL is 1h ahead of this machine's synchronise the clocks";
+    checks.assert_failed("clock", text);
+
+    let Some(redis) = engine_url("Redis", "BELFRY_TEST_REDIS") else { return };
+    let workspace = with_database();
+    let Some(checks) = doctor_at(&workspace, "+2m", &["--redis", &redis]) else { return };
+    checks.assert_failed("clock", "the clock of Redis is 2m behind this machine's");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_cannot_count_is_reported() {
+    if engine_url("Redis", "BELFRY_TEST_REDIS").is_none() {
+        return;
+    }
+    let mut redis = Redis::start().unwrap();
+    let workspace = with_database();
+    workspace.configure("listen = '127.0.0.1:1'\nlimits.redis_timeout = '30s'");
+    let checks = doctor(&workspace, &["--redis", &redis.url()]);
+    checks.assert("redis", "ok", "runs the script of limits");
+    assert_eq!(checks.exit_code, Some(0));
+
+    let client = redis::Client::open(redis.url()).unwrap();
+    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+    let limited = ["SETUSER", "limited", "on", ">hunter2", "~*", "+@all", "-@scripting"];
+    redis::cmd("ACL").arg(&limited).exec_async(&mut connection).await.unwrap();
+    let url = redis.url().replace("redis://", "redis://limited:hunter2@");
+    let checks = doctor(&workspace, &["--redis", &url]);
+    checks.assert_failed("redis", "ACL SETUSER … ~{belfry}:* +evalsha");
+    let text = format!("{:?}", checks.results);
+    assert!(!text.contains("hunter2"), "{text}");
+
+    // The permissions that are recommended are enough.
+    let commands = "+evalsha +script|load +get +set +incr +decr +pttl +pexpire +time";
+    let mut sufficient = vec!["SETUSER", "limited", "reset", "on", ">hunter2", "~{belfry}:*"];
+    sufficient.extend(commands.split(' '));
+    redis::cmd("ACL").arg(&sufficient).exec_async(&mut connection).await.unwrap();
+    doctor(&workspace, &["--redis", &url]).assert("redis", "ok", "");
+    let checks = doctor(&workspace, &["--redis", &url.replace("hunter2", "wrong")]);
+    checks.assert_failed("redis", "write the password into the URL");
+
+    redis.stop().unwrap();
+    let checks = doctor(&workspace, &["--redis", &redis.url()]);
+    checks.assert_failed("redis", "start Redis, or correct its URL");
+}

@@ -1,0 +1,216 @@
+//! The checks of a running server, the base URL and the proxy.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::Command;
+
+use test_engines::{EngineError, Postgres, Proxy, free_port};
+
+use super::{Checks, TLS, doctor, write_certificate};
+use crate::commands::Workspace;
+use crate::support::databases::engine_url;
+use crate::support::process::belfry;
+use crate::support::{Process, report_skipped};
+
+/// A workspace whose server listens on a fixed port, and the port.
+fn with_port(settings: &str) -> (Workspace, u16) {
+    let workspace = Workspace::sqlite();
+    let port = free_port().unwrap();
+    workspace.configure(&format!("listen = '127.0.0.1:{port}'\n{settings}"));
+    (workspace, port)
+}
+
+fn start(workspace: &Workspace) -> Process {
+    Process::launch(belfry(workspace.path(), &["serve"]), workspace.path())
+}
+
+#[test]
+fn a_sound_server_fails_no_check() {
+    let (workspace, port) = with_port("");
+    let _server = start(&workspace);
+    let checks = doctor(&workspace, &[]);
+    checks.assert("server", "ok", &format!("running at http://127.0.0.1:{port}, and ready"));
+    checks.assert("base_url", "ok", "leads to this server");
+    checks.assert("proxy", "ok", "none: requests through base_url arrive directly");
+    checks.assert("open files", "ok", "");
+    assert_eq!(checks.exit_code, Some(0));
+    let is_sound = |status: &str| ["ok", "skipped"].contains(&status);
+    assert!(checks.results.iter().all(|result| is_sound(result["status"].as_str().unwrap())));
+}
+
+/// Responds to every request with this text.
+fn respond_with(text: &'static str) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _length = stream.read(&mut [0; 4096]);
+            let _sent = stream.write_all(text.as_bytes());
+        }
+    });
+    port
+}
+
+const NOT_FOUND: &str =
+    "HTTP/1.1 404 Not Found\r\nContent-Length: 7\r\nConnection: close\r\n\r\nnothing";
+
+#[test]
+fn another_program_on_the_port_is_reported() {
+    let workspace = super::with_database();
+    let listen = format!("127.0.0.1:{}", respond_with(NOT_FOUND));
+    let checks = doctor(&workspace, &["--listen", &listen]);
+    checks
+        .assert_failed("server", "does not respond as belfry: 404 nothing stop the other program");
+}
+
+#[test]
+fn a_server_that_is_not_ready_is_reported() {
+    if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
+        return;
+    }
+    let mut postgres = Postgres::start().unwrap();
+    let (workspace, _) = with_port(&format!("database = '{}'", postgres.url()));
+    let _server = start(&workspace);
+    postgres.stop().unwrap();
+    let checks = doctor(&workspace, &[]);
+    checks.assert("database", "failed", "start PostgreSQL");
+    checks.assert("server", "failed", "but not ready: 503");
+    assert_eq!(checks.exit_code, Some(1));
+}
+
+#[test]
+fn a_limit_on_open_files_below_the_connections_is_reported() {
+    let (workspace, _) = with_port("[http]\nmax_connections = 1000");
+    let server = belfry(workspace.path(), &["serve"]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -n 500; exec \"$0\" serve"]).arg(server.get_program());
+    shell.current_dir(workspace.path());
+    let _server = Process::launch(shell, workspace.path());
+    let text = "the server may open 500 files, http.max_connections needs 1100 LimitNOFILE";
+    doctor(&workspace, &[]).assert_failed("open files", text);
+}
+
+#[test]
+fn a_base_url_that_leads_elsewhere_is_reported() {
+    let (workspace, _) = with_port("");
+    let _server = start(&workspace);
+    let checks = doctor(&workspace, &["--base-url", "https://nowhere.invalid"]);
+    checks.assert_failed("base_url", "nowhere.invalid cannot be resolved");
+
+    let nothing = format!("http://127.0.0.1:{}", free_port().unwrap());
+    let checks = doctor(&workspace, &["--base-url", &nothing]);
+    checks.assert_failed("base_url", "cannot be reached from here: Connection refused");
+
+    let other = format!("http://127.0.0.1:{}", respond_with(NOT_FOUND));
+    let checks = doctor(&workspace, &["--base-url", &other]);
+    checks
+        .assert_failed("base_url", "leads to another server: 404 nothing let the proxy forward to");
+    checks.assert("proxy", "skipped", "");
+
+    let (elsewhere, port) =
+        with_port("base_url = 'https://bells.example'\nregistration = 'closed'");
+    let _elsewhere = start(&elsewhere);
+    let url = format!("http://127.0.0.1:{port}");
+    let checks = doctor(&workspace, &["--base-url", &url]);
+    checks.assert_failed("base_url", "leads to a server whose issuer is https://bells.example");
+
+    let (node, port) = with_port("");
+    let _node = start(&node);
+    let url = format!("http://127.0.0.1:{port}");
+    let checks = doctor(&workspace, &["--base-url", &url]);
+    checks.assert("base_url", "warning", "leads to another process of belfry with this base_url");
+    assert_eq!(checks.exit_code, Some(0));
+}
+
+#[test]
+fn a_certificate_that_is_not_trusted_is_reported() {
+    let workspace = Workspace::sqlite();
+    let port = free_port().unwrap();
+    workspace.configure(&TLS.replace(":1'", &format!(":{port}'")));
+    write_certificate(workspace.path(), -30, 90);
+    let _server = start(&workspace);
+    let doctor = |trusted: &str| {
+        let mut command = belfry(workspace.path(), &["doctor", "--json"]);
+        command.env("SSL_CERT_FILE", workspace.path().join(trusted)).env_remove("SSL_CERT_DIR");
+        Checks::parse(&command.output().unwrap())
+    };
+    let sound = doctor("certificate.pem");
+    sound.assert("server", "ok", &format!("running at https://127.0.0.1:{port}, and ready"));
+    sound.assert("base_url", "ok", "leads to this server");
+    assert_eq!(sound.exit_code, Some(0), "{:?}", sound.results);
+
+    let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let mut file = File::create(workspace.path().join("other.pem")).unwrap();
+    file.write_all(other.cert.pem().as_bytes()).unwrap();
+    let checks = doctor("other.pem");
+    checks.assert_failed("base_url", "invalid peer certificate");
+}
+
+/// nginx in front of a server, with these directives; `None` if it is not installed.
+fn nginx(directives: &str, upstream: u16) -> Option<(Proxy, u16)> {
+    let port = free_port().unwrap();
+    let configuration = format!(
+        "events {{}}\nhttp {{ access_log off; server {{ listen 127.0.0.1:{port}; location / {{\n\
+         proxy_pass http://127.0.0.1:{upstream};\n{directives}\n}} }} }}"
+    );
+    match Proxy::nginx(port, &configuration) {
+        Ok(proxy) => Some((proxy, port)),
+        Err(error @ EngineError::Missing(_)) => {
+            report_skipped("a proxy", &error.to_string());
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_proxy_that_hides_its_clients_is_reported() {
+    const XFF: &str = "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;\n";
+    const ALONE: &str = "proxy_set_header X-Forwarded-For $remote_addr;\n\
+                         proxy_set_header Forwarded '';";
+    let trusted = "trusted_proxies = ['127.0.0.1']";
+    for (directives, settings, status, text) in [
+        (ALONE, "", "failed", "come from 127.0.0.1, which is not in trusted_proxies"),
+        (ALONE, "", "failed", "trusted_proxies = [\"127.0.0.1\"]"),
+        (ALONE, trusted, "ok", "127.0.0.1 names the client 127.0.0.1 in x-forwarded-for"),
+        (
+            XFF,
+            trusted,
+            "warning",
+            "the proxy passes forwarded on as clients send it trusted_proxy_header = \
+             \"x-forwarded-for\"",
+        ),
+        (
+            XFF,
+            "trusted_proxies = ['127.0.0.1']\ntrusted_proxy_header = 'X-Forwarded-For'",
+            "ok",
+            "in x-forwarded-for",
+        ),
+        (
+            XFF,
+            "trusted_proxies = ['127.0.0.1']\ntrusted_proxy_header = 'x-real-ip'",
+            "failed",
+            "the proxy passes x-real-ip on as clients send it, so they can forge an address \
+             trusted_proxy_header = \"x-forwarded-for\"",
+        ),
+        (
+            "proxy_set_header X-Forwarded-For '';\nproxy_set_header Forwarded '';",
+            trusted,
+            "failed",
+            "the proxy does not set x-forwarded-for and forwarded",
+        ),
+        ("", trusted, "failed", "let it set the header; nginx: proxy_set_header X-Forwarded-For"),
+    ] {
+        let (workspace, upstream) = with_port("");
+        let Some((_proxy, port)) = nginx(directives, upstream) else { return };
+        workspace.configure(&format!(
+            "listen = '127.0.0.1:{upstream}'\nbase_url = 'http://127.0.0.1:{port}'\n{settings}"
+        ));
+        let _server = start(&workspace);
+        let checks = doctor(&workspace, &[]);
+        checks.assert("base_url", "ok", "leads to this server");
+        checks.assert("proxy", status, text);
+        assert_eq!(checks.exit_code, Some(i32::from(status == "failed")), "{:?}", checks.results);
+    }
+}

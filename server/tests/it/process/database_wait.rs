@@ -1,0 +1,104 @@
+//! PostgreSQL that is started after the server.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use test_engines::{Postgres, free_port};
+
+use crate::support::Process;
+use crate::support::databases::engine_url;
+use crate::support::process::{belfry, run};
+
+const WAITING: &str = "waiting for the database";
+
+/// Waits until the log of a server contains a text.
+fn wait_for_log(folder: &Path, text: &str) {
+    let start = Instant::now();
+    loop {
+        let log = std::fs::read_to_string(folder.join("belfry.log")).unwrap_or_default();
+        if log.contains(text) {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_mins(1), "no {text:?} in {log}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn serve(folder: &Path, url: &str) -> Command {
+    belfry(folder, &["serve", "--listen", "127.0.0.1:0", "--database", url])
+}
+
+#[tokio::test]
+async fn a_server_waits_for_postgres_and_is_ready_afterwards() {
+    if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut postgres = Postgres::start().unwrap();
+    postgres.stop().unwrap();
+    let (path, url) = (folder.path().to_owned(), postgres.url());
+    // Returns when the server has printed its ready line.
+    let starting = std::thread::spawn(move || Process::launch(serve(&path, &url), &path));
+    wait_for_log(folder.path(), WAITING);
+    assert!(!starting.is_finished());
+    postgres.restart().unwrap();
+    let server = starting.join().unwrap();
+    let ready = reqwest::get(format!("{}/readyz", server.url)).await.unwrap();
+    assert_eq!(ready.status(), 200);
+    let log = server.log();
+    assert_eq!(log.matches(WAITING).count(), 1, "{log}");
+    assert!(log.contains("the database responds"), "{log}");
+}
+
+#[test]
+fn a_server_that_waits_for_postgres_stops_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("postgres://localhost:{}/belfry", free_port().unwrap());
+    let log = std::fs::File::create(folder.path().join("belfry.log")).unwrap();
+    let mut command = serve(folder.path(), &url);
+    let server = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+    wait_for_log(folder.path(), WAITING);
+    let kill = Command::new("kill").arg(server.id().to_string()).status();
+    assert!(kill.unwrap().success());
+    let output = server.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.stdout, b"", "it was never ready");
+}
+
+#[test]
+fn a_server_waits_for_postgres_no_longer_than_configured() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("postgres://localhost:{}/belfry", free_port().unwrap());
+    for (timeout, has_waited) in [("0s", false), ("300ms", true)] {
+        let settings = format!("[store]\nstart_timeout = '{timeout}'");
+        std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
+        let output = run(folder.path(), &["serve", "--database", &url]);
+        assert_eq!(output.status.code(), Some(1));
+        let messages = String::from_utf8(output.stderr).unwrap();
+        assert!(messages.contains("belfry: cannot open the database postgres://"), "{messages}");
+        assert!(messages.contains("Connection refused"), "{messages}");
+        assert_eq!(messages.contains(WAITING), has_waited, "{messages}");
+    }
+}
+
+#[test]
+fn a_database_that_waiting_cannot_help_is_reported_at_once() {
+    let Some(server) = engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = url::Url::parse(&server).unwrap();
+    let (mut database, mut user, mut tls) = (server.clone(), server.clone(), server);
+    database.set_path("nowhere");
+    user.set_username("nobody").unwrap();
+    tls.set_query(Some("sslmode=require"));
+    for (url, reason) in [
+        (database, "database \"nowhere\" does not exist"),
+        (user, "role \"nobody\" does not exist"),
+        (tls, "server does not support TLS"),
+    ] {
+        let output = run(folder.path(), &["serve", "--database", url.as_str()]);
+        assert_eq!(output.status.code(), Some(1));
+        let messages = String::from_utf8(output.stderr).unwrap();
+        assert!(messages.contains(reason) && !messages.contains(WAITING), "{messages}");
+    }
+}
