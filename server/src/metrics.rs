@@ -15,6 +15,8 @@ mod store;
 mod tests;
 mod value;
 
+use std::sync::OnceLock;
+
 use jiff::Timestamp;
 
 pub use self::authentication::{AuthenticationMetrics, SignInCounters, TokenCounters};
@@ -27,9 +29,9 @@ pub use self::store::{
     CacheCounters, CacheStatus, OperationMetrics, PostgresMetrics, SqliteMetrics, StoreMetrics,
 };
 pub use self::value::{Counter, Gauge, GaugeGuard, Histogram};
+use crate::tls::Tls;
 
 /// The metrics that handlers and background tasks update.
-#[derive(Debug)]
 pub struct Metrics {
     started_at: Timestamp,
     /// Connections and requests.
@@ -42,6 +44,8 @@ pub struct Metrics {
     pub evaluation: EvaluationMetrics,
     /// Rows deleted by sweeps, by table.
     pub deleted_rows: Vec<(&'static str, Counter)>,
+    /// The HTTPS certificate; unset if TLS is not configured.
+    pub tls: OnceLock<Tls>,
 }
 
 impl Metrics {
@@ -54,6 +58,7 @@ impl Metrics {
             authentication: AuthenticationMetrics::default(),
             evaluation: EvaluationMetrics::default(),
             deleted_rows: swept_tables.iter().map(|table| (*table, Counter::default())).collect(),
+            tls: OnceLock::new(),
         }
     }
 
@@ -76,6 +81,9 @@ impl Metrics {
         let mut deleted_rows = out.family(&families::DELETED_ROWS);
         for (table, counter) in &self.deleted_rows {
             deleted_rows.value(&[table], counter.get());
+        }
+        if let Some(tls) = self.tls.get() {
+            out.value(&families::TLS_CERTIFICATE_EXPIRY, tls.not_after().as_second());
         }
     }
 }

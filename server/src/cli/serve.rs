@@ -78,6 +78,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     tasks.spawn(flush_uses(Arc::clone(&state)));
     tasks.spawn(reload_limits(Arc::clone(&state), overrides, reload));
     if let Some(tls) = tls.clone() {
+        state.metrics.tls.get_or_init(|| tls.clone());
         tasks.spawn(tls.watch());
     }
     if let Some(listener) = metrics_listener {

@@ -23,15 +23,15 @@ const DEADLINE: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(200);
 
 /// A service on a socket.
-struct Server {
+pub(crate) struct Server {
     address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     serving: JoinHandle<()>,
-    service: Service,
+    pub(crate) service: Service,
 }
 
 impl Server {
-    async fn with(config: Config) -> Self {
+    pub(crate) async fn with(config: Config) -> Self {
         let tls = config.tls.clone().map(|files| belfry::tls::Tls::load(files).unwrap());
         let service = Service::with(config).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -45,12 +45,12 @@ impl Server {
         Self { address, stop: Some(stop), serving, service }
     }
 
-    async fn connect(&self) -> TcpStream {
+    pub(crate) async fn connect(&self) -> TcpStream {
         TcpStream::connect(self.address).await.unwrap()
     }
 
     /// Sends these bytes and returns everything received until the connection is closed.
-    async fn send(&self, bytes: &[u8]) -> String {
+    pub(crate) async fn send(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect().await;
         // The server may close the connection before all is written.
         drop(stream.write_all(bytes).await);

@@ -7,7 +7,7 @@ mod explain;
 mod huge;
 mod many;
 mod unusual_input;
-mod work;
+pub(crate) mod work;
 
 use axum::http::StatusCode;
 use belfry::config::{Config, LimitMode};
@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 
 use crate::support::{Service, TestClient, TestDatabase, TestResponse};
 
-const EXPLAIN: &str = "POST /_service/client/api/v1/pushrules/explain";
-const EVALUATE: &str = "POST /_service/app/v1/evaluate";
+pub(crate) const EXPLAIN: &str = "POST /_service/client/api/v1/pushrules/explain";
+pub(crate) const EVALUATE: &str = "POST /_service/app/v1/evaluate";
 
 /// An application service that may act for all users.
-const PRODUCT: &str = "[[application_services]]\nid = 'product'\nas_token = 'token of product'\n\
+pub(crate) const PRODUCT: &str = "[[application_services]]\nid = 'product'\nas_token = 'token of product'\n\
     sender_localpart = 'product'\nnamespaces.users = [{ regex = '@.*' }]\n";
 
 /// A service with the application service and without rate limits.
@@ -55,7 +55,7 @@ fn user_id(name: &str) -> String {
     format!("@{name}:ring.example")
 }
 
-fn members(names: &[&str]) -> Value {
+pub(crate) fn members(names: &[&str]) -> Value {
     names.iter().map(|name| json!({ "user_id": user_id(name) })).collect()
 }
 

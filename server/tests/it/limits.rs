@@ -4,7 +4,7 @@ mod address;
 mod connections;
 mod guard;
 mod headers;
-mod nodes;
+pub(crate) mod nodes;
 mod outage;
 mod settings;
 mod table;

@@ -2,6 +2,7 @@
 //! that exist.
 
 mod documents;
+mod moves;
 mod promtool;
 mod text;
 

@@ -10,14 +10,14 @@ use crate::support::{Service, TestClient};
 
 /// A rule with the maximum number of conditions, which an [`expensive_event`] meets after a lot of
 /// work, except the last.
-fn expensive_rule() -> Value {
+pub(crate) fn expensive_rule() -> Value {
     let condition = json!({ "kind": "event_match", "key": "content.a", "pattern": "*?a?a?a?b*" });
     let mut conditions = vec![condition; 63];
     conditions.push(json!({ "kind": "room_member_count", "is": "99999" }));
     json!({ "actions": ["notify"], "conditions": conditions })
 }
 
-fn expensive_event() -> Value {
+pub(crate) fn expensive_event() -> Value {
     let mut event = message("There is cake");
     event["content"]["a"] = json!("a".repeat(60_000) + "b");
     event

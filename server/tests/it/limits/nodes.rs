@@ -17,7 +17,7 @@ pub(super) fn node(redis: &str, settings: &str) -> (Process, TempDir) {
 }
 
 /// A private Redis; `None` where tests of Redis are not run.
-pub(super) fn own_redis() -> Option<Redis> {
+pub(crate) fn own_redis() -> Option<Redis> {
     engine_url("Redis", "BELFRY_TEST_REDIS")?;
     Some(Redis::start().unwrap())
 }

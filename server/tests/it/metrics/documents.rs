@@ -16,7 +16,9 @@ const TARGET_LABELS: [&str; 2] = ["job", "instance"];
 type DocumentedLabels = Vec<(String, Vec<String>)>;
 
 /// The rows of the table of metrics: type and labels by name.
-pub(super) fn documented() -> BTreeMap<String, (String, DocumentedLabels)> {
+pub(super) type Documented = BTreeMap<String, (String, DocumentedLabels)>;
+
+pub(super) fn documented() -> Documented {
     let section = GUIDE.split("\n## Metrics\n").nth(1).unwrap().split("\n## ").next().unwrap();
     let names = |text: &str| -> Vec<String> {
         text.split('`').skip(1).step_by(2).map(str::to_owned).collect()

@@ -1,0 +1,119 @@
+//! Every metric family changes when what it describes happens.
+
+mod postgres;
+mod redis;
+mod sqlite;
+mod tls;
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use belfry::metrics::families;
+
+use super::documents::{Documented, documented};
+use super::text::{Labels, Scrape};
+
+/// Far longer than any event takes on a busy machine.
+const DEADLINE: Duration = Duration::from_mins(1);
+
+/// Families that no scenario changes, and why.
+const UNCHANGED: [(&str, &str); 12] = [
+    ("belfry_build_info", "constant"),
+    ("belfry_http_max_connections", "a setting"),
+    ("belfry_postgres_max_connections", "a setting"),
+    ("belfry_evaluation_max_queue_length", "depends on the number of processors"),
+    ("belfry_panics_total", "see a_panic_in_a_handler_fails_only_its_own_request"),
+    ("belfry_evaluation_failures_total", "see slots_are_bounded_and_returned"),
+    ("belfry_sqlite_disk_available_bytes", "belongs to the whole machine"),
+    ("process_max_fds", "set at start"),
+    ("process_start_time_seconds", "constant"),
+    ("process_threads", "may not change for seconds"),
+    ("process_virtual_memory_bytes", "may not change for seconds"),
+    ("process_resident_memory_bytes", "may not change for seconds"),
+];
+
+/// The families that were seen and that have changed.
+struct Observer {
+    documented: Documented,
+    seen: BTreeSet<String>,
+    changed: BTreeSet<String>,
+}
+
+/// The metrics of one server over time.
+struct Watch<'a> {
+    observer: &'a mut Observer,
+    previous: Option<Scrape>,
+}
+
+impl Observer {
+    fn watch(&mut self) -> Watch<'_> {
+        Watch { observer: self, previous: None }
+    }
+
+    /// Asserts that labels have values that the table of metrics lists, where it lists any.
+    #[track_caller]
+    fn check_values(&self, family: &str, labels: &Labels) {
+        let row = self.documented.get(family).unwrap_or_else(|| panic!("{family} has no row"));
+        for (name, values) in &row.1 {
+            let value = &labels[name];
+            assert!(values.is_empty() || values.contains(value), "{family}: {name}={value:?}");
+        }
+    }
+}
+
+impl Watch<'_> {
+    /// Compares these metrics with the previous ones.
+    #[track_caller]
+    fn observe(&mut self, text: &str) -> &Scrape {
+        let scrape = Scrape::parse(text);
+        for ((name, labels), value) in &scrape.series {
+            let family = scrape.family(name);
+            self.observer.check_values(&family, labels);
+            let series = (name.clone(), labels.clone());
+            let before = self.previous.as_ref().map(|before| before.series.get(&series));
+            if before.is_some_and(|before| before != Some(value)) {
+                self.observer.changed.insert(family.clone());
+            }
+            self.observer.seen.insert(family);
+        }
+        self.previous.insert(scrape)
+    }
+
+    /// Observes until a condition is met.
+    async fn observe_until(
+        &mut self,
+        event: &str,
+        mut scrape: impl AsyncFnMut() -> String,
+        condition: impl Fn(&Scrape) -> bool,
+    ) {
+        let start = Instant::now();
+        while !condition(self.observe(&scrape().await)) {
+            assert!(start.elapsed() < DEADLINE, "{event} is not visible in the metrics");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_family_changes_with_its_event() {
+    let (seen, changed) = (BTreeSet::new(), BTreeSet::new());
+    let mut observer = Observer { documented: documented(), seen, changed };
+    sqlite::drive(&mut observer).await;
+    sqlite::drive_failures(&mut observer).await;
+    tls::drive(&mut observer).await;
+    let has_postgres = postgres::drive(&mut observer).await;
+    let has_redis = redis::drive(&mut observer).await;
+
+    let Observer { seen, changed, .. } = observer;
+    // With SQLite alone, the cache is never disabled.
+    let needs_postgres = |name: &str| name.contains("postgres") || name == "belfry_cache_enabled";
+    let needs_redis = |name: &str| name.contains("redis") || name.contains("local_decisions");
+    for name in families::ALL.iter().map(|family| family.name) {
+        if needs_postgres(name) && !has_postgres || needs_redis(name) && !has_redis {
+            continue;
+        }
+        assert!(seen.contains(name), "{name} does not exist");
+        let is_constant = UNCHANGED.iter().any(|(unchanged, _reason)| *unchanged == name);
+        assert!(is_constant || changed.contains(name), "{name} did not change");
+    }
+}

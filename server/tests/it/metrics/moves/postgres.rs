@@ -1,0 +1,80 @@
+//! A server with PostgreSQL: a locked table, and an outage.
+
+use std::time::Duration;
+
+use reqwest::Client;
+use test_engines::Postgres;
+use tokio::task::JoinSet;
+use tokio_postgres::NoTls;
+
+use super::{Observer, Scrape};
+use crate::rules::pushrules;
+use crate::support::Process;
+use crate::support::databases::engine_url;
+use crate::support::process::run_successfully;
+
+/// Returns whether PostgreSQL is installed.
+pub(super) async fn drive(observer: &mut Observer) -> bool {
+    if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
+        return false;
+    }
+    let mut postgres = Postgres::start().unwrap();
+    let url = postgres.url();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("belfry.toml"), "[store]\nconnections = 2\n").unwrap();
+    let run = |arguments: &[&str]| {
+        run_successfully(folder.path(), &[arguments, &["--database", &url]].concat())
+    };
+    let tokens = ["a", "b", "c"].map(|name| {
+        run(&["account", "add", name]);
+        run(&["token", "issue", name, "--scopes", "push"]).trim().to_owned()
+    });
+    let server = Process::start(folder.path(), &["--database", &url]);
+    let client = Client::builder().timeout(Duration::from_mins(1)).build().unwrap();
+    let put = |token: &str| {
+        let rule = format!("{}{}", server.url, pushrules("global/room/!a:b"));
+        client.put(rule).bearer_auth(token).body(r#"{"actions":[]}"#).send()
+    };
+    let scrape = async || {
+        let response = reqwest::get(format!("{}/metrics", server.url)).await.unwrap();
+        response.text().await.unwrap()
+    };
+    let mut watch = observer.watch();
+    // The cache is enabled when the first notification has arrived.
+    let is_enabled = |scrape: &Scrape| scrape.value("belfry_cache_enabled", &[]) == Some(1.0);
+    watch.observe_until("the cache", scrape, is_enabled).await;
+    let probes =
+        |scrape: &Scrape| scrape.value("belfry_postgres_probe_duration_seconds_count", &[]);
+    let before = probes(&Scrape::parse(&scrape().await));
+    watch.observe_until("a probe", scrape, |scrape| probes(scrape) > before).await;
+    assert_eq!(put(&tokens[0]).await.unwrap().status(), 200);
+
+    let (other, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    other.batch_execute("begin; lock table rulesets in access exclusive mode").await.unwrap();
+    let mut blocked = JoinSet::new();
+    for token in &tokens {
+        blocked.spawn(put(token));
+    }
+    let is_waiting =
+        |scrape: &Scrape| scrape.value("belfry_postgres_waiting_requests", &[]) > Some(0.0);
+    watch.observe_until("a waiting request", scrape, is_waiting).await;
+    other.batch_execute("rollback").await.unwrap();
+    for response in blocked.join_all().await {
+        assert_eq!(response.unwrap().status(), 200);
+    }
+
+    postgres.stop().unwrap();
+    let scrape_after_failure = async || {
+        put(&tokens[0]).await.unwrap();
+        scrape().await
+    };
+    let has_failed = |scrape: &Scrape| {
+        let labels = [("engine", "postgresql"), ("operation", "read"), ("reason", "unavailable")];
+        !is_enabled(scrape)
+            && scrape.value("belfry_store_failures_total", &labels) > Some(0.0)
+            && scrape.value("belfry_postgres_probe_failures_total", &[]) > Some(0.0)
+    };
+    watch.observe_until("the outage", scrape_after_failure, has_failed).await;
+    true
+}

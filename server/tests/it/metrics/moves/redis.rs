@@ -1,0 +1,34 @@
+//! A server with Redis, which stops.
+
+use super::Observer;
+use crate::limits::nodes::own_redis;
+use crate::support::Process;
+
+/// Returns whether Redis is installed.
+pub(super) async fn drive(observer: &mut Observer) -> bool {
+    let Some(mut redis) = own_redis() else { return false };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Process::start(folder.path(), &["--redis", &redis.url()]);
+    let get = async |path: &str| {
+        let response = reqwest::get(format!("{}{path}", server.url)).await.unwrap();
+        response.text().await.unwrap()
+    };
+    let mut watch = observer.watch();
+    watch.observe(&get("/metrics").await);
+    get("/x").await;
+    watch.observe(&get("/metrics").await);
+    redis.stop().unwrap();
+    let scrape = async || {
+        get("/x").await;
+        get("/metrics").await
+    };
+    let is_down = |scrape: &super::Scrape| {
+        let failures = ["timeout", "error"]
+            .map(|reason| scrape.value("belfry_redis_failures_total", &[("reason", reason)]));
+        scrape.value("belfry_redis_up", &[]) == Some(0.0)
+            && scrape.value("belfry_rate_limit_local_decisions_total", &[]) > Some(0.0)
+            && failures.contains(&Some(1.0))
+    };
+    watch.observe_until("the outage", scrape, is_down).await;
+    true
+}

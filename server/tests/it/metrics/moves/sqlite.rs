@@ -1,0 +1,132 @@
+//! A server with SQLite: requests, limits, sign-ins, evaluations, the cache and the database.
+
+use belfry::store::Database;
+use belfry_core::secret::Secret;
+use futures_util::future::join;
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::{Observer, Scrape, Watch};
+use crate::connections::Server;
+use crate::evaluation::work::{expensive_event, expensive_rule};
+use crate::evaluation::{EVALUATE, EXPLAIN, PRODUCT, members};
+use crate::support::service::unlimited;
+use crate::support::{Service, TestClient, TestDatabase};
+
+const SETTINGS: &str = "[limits]\nmax_keys = 1\nrows.media = { requests = 1 }\n\
+    [http]\nmax_connections_per_address = 2\n";
+
+/// Uses each part of a server once.
+pub(super) async fn drive(observer: &mut Observer) {
+    let settings = toml::from_str(&format!("{PRODUCT}{SETTINGS}")).unwrap();
+    let server = Server::with(settings).await;
+    let service = &server.service;
+    let mut watch = observer.watch();
+    watch.observe(&service.metrics().await);
+
+    let mut connections = [server.connect().await, server.connect().await];
+    for connection in &mut connections {
+        get_health(connection).await;
+    }
+    assert_eq!(server.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await, "");
+    watch.observe(&service.metrics().await);
+
+    let alice = service.user("alice").await;
+    for _ in 0..3 {
+        alice.get_rules("").await;
+        alice.send("POST /api/v1/media", "").await;
+    }
+    alice.put_ok("global/override/slow", &expensive_rule()).await;
+    sign_in(service).await;
+    evaluate(service).await;
+    watch.observe(&service.metrics().await);
+
+    let slot = service.state.evaluation_pool.enter().unwrap();
+    watch.observe(&service.metrics().await);
+    drop(slot);
+    // The hash is in the queue from its first poll on, until a thread has computed it.
+    let hash = service.state.passwords.hash(Secret::new("correct horse"));
+    let (_, metrics) = join(hash, service.metrics()).await;
+    watch.observe(&metrics);
+    delete_expired_rows(service, &mut watch).await;
+}
+
+async fn get_health(connection: &mut TcpStream) {
+    connection.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    assert!(connection.read(&mut [0; 1024]).await.unwrap() > 0);
+}
+
+async fn sign_in(service: &Service) {
+    let mut browser = service.browser();
+    let page = browser.get("/oauth/sign_in").await;
+    let wrong = [("username", "alice"), ("password", "wrong")];
+    assert_eq!(browser.submit(&page, "/oauth/sign_in", &wrong).await.status, 401);
+    browser.sign_in(&page, "alice").await;
+    let app = service.client().await;
+    app.app_token("read").await;
+}
+
+async fn evaluate(service: &Service) {
+    let alice = service.user("alice").await;
+    let explain = json!({ "event": expensive_event() });
+    assert_eq!(alice.send(EXPLAIN, explain.to_string()).await.status, 200);
+    let product = service.anonymous().with_token("token of product");
+    let evaluate = json!({ "event": expensive_event(), "members": members(&["alice"]) });
+    assert_eq!(product.send(EVALUATE, evaluate.to_string()).await.status, 200);
+}
+
+/// Sweeps until the authorization request of an app has been deleted.
+async fn delete_expired_rows(service: &Service, watch: &mut Watch<'_>) {
+    let app = service.client().await;
+    service.browser().get(&app.authorize(&[])).await;
+    watch.observe(&service.metrics().await);
+    for _ in 0..100 {
+        service.clock.advance(5 * 60);
+        service.state.sweep().await;
+    }
+    let labels = [("table", "requests")];
+    let deleted =
+        watch.observe(&service.metrics().await).value("belfry_deleted_rows_total", &labels);
+    assert_eq!(deleted, Some(1.0));
+}
+
+/// Blocks the writer thread, and then makes reads fail.
+pub(super) async fn drive_failures(observer: &mut Observer) {
+    let database = TestDatabase::sqlite();
+    let Database::Sqlite(path) = database.database.clone() else { panic!("not SQLite") };
+    let service = Service::on(database, unlimited()).await;
+    let users = [service.user("alice").await, service.user("bob").await];
+    let mut watch = observer.watch();
+    watch.observe(&service.metrics().await);
+
+    let other = rusqlite::Connection::open(path).unwrap();
+    other.execute_batch("begin immediate").unwrap();
+    let rule = json!({ "actions": [] });
+    let write = |user: &TestClient| {
+        let (user, rule) = (user.clone(), rule.clone());
+        tokio::spawn(async move { user.put_ok("global/room/!a:b", &rule).await })
+    };
+    let scrape = async || service.metrics().await;
+    let commits = |scrape: &Scrape| scrape.value("belfry_sqlite_commit_writes_count", &[]);
+    let before = commits(&Scrape::parse(&scrape().await));
+    // One write waits for the other process, the next one for the writer thread.
+    let first = write(&users[0]);
+    watch.observe_until("a commit", scrape, |scrape| commits(scrape) > before).await;
+    let second = write(&users[1]);
+    let queue = [("operation", "write")];
+    let is_queued =
+        |scrape: &Scrape| scrape.value("belfry_sqlite_queue_length", &queue) == Some(1.0);
+    watch.observe_until("a queued write", scrape, is_queued).await;
+    other.execute_batch("rollback").unwrap();
+    first.await.unwrap();
+    second.await.unwrap();
+    let scrape = watch.observe(&service.metrics().await);
+    assert_eq!(scrape.value("belfry_sqlite_queue_length", &queue), Some(0.0));
+
+    other.execute_batch("drop table rulesets").unwrap();
+    assert_eq!(service.user("carol").await.get(&crate::rules::pushrules("")).await.status, 500);
+    let failures = [("engine", "sqlite"), ("operation", "read"), ("reason", "failed")];
+    let scrape = watch.observe(&service.metrics().await);
+    assert!(scrape.value("belfry_store_failures_total", &failures) > Some(0.0));
+}
