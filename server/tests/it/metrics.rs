@@ -1,6 +1,7 @@
 //! Metrics: every family is documented and moves, and the dashboard and the alerts use only metrics
 //! that exist.
 
+mod authentication;
 mod documents;
 mod moves;
 mod promtool;

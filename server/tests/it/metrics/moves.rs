@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use belfry::metrics::families;
 
 use super::documents::{Documented, documented};
+use super::promtool::check_metrics;
 use super::text::{Labels, Scrape};
 
 /// Far longer than any event takes on a busy machine.
@@ -66,6 +67,9 @@ impl Watch<'_> {
     #[track_caller]
     fn observe(&mut self, text: &str) -> &Scrape {
         let scrape = Scrape::parse(text);
+        if self.previous.is_none() {
+            check_metrics(text);
+        }
         for ((name, labels), value) in &scrape.series {
             let family = scrape.family(name);
             self.observer.check_values(&family, labels);

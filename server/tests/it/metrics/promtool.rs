@@ -31,9 +31,14 @@ fn assert_success(output: &Output) {
 async fn the_text_follows_the_conventions_of_prometheus() {
     let service = Service::start().await;
     service.user("alice").await.get("/_matrix/client/v3/pushrules/").await;
-    let text = service.metrics().await;
+    check_metrics(&service.metrics().await);
+}
+
+/// Checks the text of all metrics.
+#[track_caller]
+pub(super) fn check_metrics(text: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let Some(output) = promtool(folder.path(), &["check", "metrics"], &text) else { return };
+    let Some(output) = promtool(folder.path(), &["check", "metrics"], text) else { return };
     assert_success(&output);
     assert_eq!(String::from_utf8_lossy(&output.stderr), "", "without a warning");
 }
