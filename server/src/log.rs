@@ -68,11 +68,15 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+    use std::pin::pin;
     use std::process::Command;
 
-    use serde_json::Value;
+    use belfry_core::request::RequestId;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::request_context::RequestContext;
 
     const IN_CHILD: &str = "TEST_PANICS";
 
@@ -84,6 +88,7 @@ mod tests {
             let secret = "hunter2";
             std::thread::spawn(move || panic!("token {secret}")).join().unwrap_err();
             std::thread::spawn(|| panic!("no data")).join().unwrap_err();
+            std::thread::spawn(panic_in_request).join().unwrap_err();
             return;
         }
         let name = "log::tests::a_panic_is_logged_as_json_without_formatted_text";
@@ -92,9 +97,19 @@ mod tests {
         let log = String::from_utf8(output.unwrap().stderr).unwrap();
         let lines: Vec<Value> =
             log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!(lines.len(), 2, "{log}");
+        assert_eq!(lines.len(), 3, "{log}");
         assert!(lines.iter().all(|line| line["location"].as_str().unwrap().contains("log.rs:")));
         assert!(!log.contains("hunter2"), "{log}");
         assert_eq!(lines[1]["panic_message"], "no data");
+        let requests: Vec<Option<&Value>> = lines.iter().map(|line| line.get("request")).collect();
+        let request = json!({ "id": "one", "method": "GET", "route": "/healthz" });
+        assert_eq!(requests, [None, None, Some(&request)]);
+    }
+
+    fn panic_in_request() {
+        let (id, peer) = (RequestId::parse(b"one").unwrap(), Ipv4Addr::LOCALHOST.into());
+        let context = RequestContext::new(id, None, peer, "GET", "/healthz");
+        let handling = pin!(async { panic!("no data") });
+        futures_util::FutureExt::now_or_never(context.scope(handling));
     }
 }

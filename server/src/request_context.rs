@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::net::IpAddr;
 use std::pin::Pin;
 
 use belfry_core::request::{RequestId, TraceId};
@@ -25,6 +26,10 @@ pub(crate) struct RequestContext {
     /// The trace that the client continues, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) trace_id: Option<TraceId>,
+    /// The address at the other end of the connection. The audit settings decide how much of an
+    /// address is logged, so it is not a field of log lines.
+    #[serde(skip)]
+    pub(crate) peer: IpAddr,
     pub(crate) method: &'static str,
     /// The pattern of the route.
     pub(crate) route: &'static str,
@@ -44,10 +49,12 @@ impl RequestContext {
     pub(crate) fn new(
         id: RequestId,
         trace_id: Option<TraceId>,
+        peer: IpAddr,
         method: &'static str,
         route: &'static str,
     ) -> Self {
-        Self { id, trace_id, method, route, account: Cell::default(), app: Cell::default() }
+        let (account, app) = (Cell::default(), Cell::default());
+        Self { id, trace_id, peer, method, route, account, app }
     }
 
     /// Handles the request in this context. The future is pinned by the caller, so that it is not
@@ -99,7 +106,7 @@ impl RequestContext {
 
 impl fmt::Display for RequestContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, trace_id, method, route, account, app } = self;
+        let Self { id, trace_id, peer: _, method, route, account, app } = self;
         write!(f, "request.id={id} request.method={method} request.route={route}")?;
         if let Some(account) = account.get() {
             write!(f, " request.account={account}")?;
@@ -131,6 +138,7 @@ pub(crate) fn new_id() -> RequestId {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+    use std::net::Ipv4Addr;
     use std::pin::pin;
 
     use super::*;
@@ -149,7 +157,7 @@ mod tests {
         let trace = b"00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01";
         let trace = TraceId::parse_traceparent(trace);
         let id = RequestId::parse(b"one").unwrap();
-        let context = RequestContext::new(id, trace, "GET", "/healthz");
+        let context = RequestContext::new(id, trace, Ipv4Addr::LOCALHOST.into(), "GET", "/healthz");
         let shown = || RequestContext::read(ToString::to_string);
         let handling = pin!(async {
             RequestContext::record_app(7);

@@ -36,7 +36,7 @@ pub(crate) async fn check(
         // A check without an original request is counted like any other request.
         Err(_) => (own_method, uri.path(), None),
     };
-    let peer = client::peer_address(request.extensions());
+    let peer = client::peer_address();
     let limited = LimitedRequest { method, target, query, headers, peer };
     let (active, now) = (state.limits.active(), state.clock.now());
     let (client, decision) = rate_limit::check(&state, &active, &limited, now).await;

@@ -106,7 +106,7 @@ async fn reuse(
 /// Whether the client has one of `operator_addresses`. A forwarded request is an operator's only if
 /// its proxy is trusted. Otherwise all clients of a proxy on this machine would count as local.
 pub(super) fn is_operator(state: &AppState, parts: &Parts) -> bool {
-    let (active, peer) = (state.limits.active(), client::peer_address(&parts.extensions));
+    let (active, peer) = (state.limits.active(), client::peer_address());
     let is_address_reliable =
         active.proxies.contains(peer) || !client::is_forwarded(&active, &parts.headers);
     let address = client::client_address(&active, peer, &parts.headers);

@@ -2,6 +2,7 @@
 
 mod access_log;
 
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
@@ -58,14 +59,14 @@ impl HttpService {
     }
 
     /// Handles a request in its context, and records its response.
-    async fn serve(&self, peer: Peer, mut request: Request<Body>, health_only: bool) -> Response {
-        request.extensions_mut().insert(peer);
+    async fn serve(&self, peer: Peer, request: Request<Body>, health_only: bool) -> Response {
         let route = self.routes.find(request.uri().path());
+        let peer = peer.0.ip();
         let id = self.request_id(peer, request.headers());
         let trace_id = single_header(request.headers(), &TRACEPARENT);
         let trace_id = trace_id.and_then(TraceId::parse_traceparent);
         let method = method_name(request.method());
-        let context = RequestContext::new(id, trace_id, method, route.pattern);
+        let context = RequestContext::new(id, trace_id, peer, method, route.pattern);
         // Pinned here, because the future is large and would be moved otherwise.
         let handling = pin!(self.handle(route, method, request, health_only));
         let mut response = context.scope(handling).await;
@@ -99,9 +100,9 @@ impl HttpService {
     }
 
     /// The id that a trusted proxy gave the request, or a new one.
-    fn request_id(&self, peer: Peer, headers: &HeaderMap) -> RequestId {
+    fn request_id(&self, peer: IpAddr, headers: &HeaderMap) -> RequestId {
         single_header(headers, &X_REQUEST_ID)
-            .filter(|_| self.state.limits.active().proxies.contains(peer.0.ip()))
+            .filter(|_| self.state.limits.active().proxies.contains(peer))
             .and_then(RequestId::parse)
             .unwrap_or_else(request_context::new_id)
     }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::http::request::Parts;
-use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use belfry_core::oauth::bearer::{self, MultipleTokens};
 use belfry_core::oauth::token::Token;
 use belfry_core::percent;
@@ -69,7 +69,7 @@ impl Client {
     async fn resolve(parts: &Parts, state: &AppState) -> Self {
         let now = state.clock.now();
         let active = state.limits.active();
-        let address = client_address(&active, peer_address(&parts.extensions), &parts.headers);
+        let address = client_address(&active, peer_address(), &parts.headers);
         let cached = Self::resolve_cached(state, now, address, &parts.headers, parts.uri.query());
         let client = match cached {
             Ok(client) => client,
@@ -121,9 +121,9 @@ impl Client {
     }
 }
 
-/// The address of the peer; unspecified for requests from inside the process.
-pub(crate) fn peer_address(extensions: &Extensions) -> IpAddr {
-    extensions.get::<Peer>().map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0.ip())
+/// The address of the peer of the current request; unspecified if there is no request.
+pub(crate) fn peer_address() -> IpAddr {
+    RequestContext::read(|request| request.peer).unwrap_or(Ipv4Addr::UNSPECIFIED.into())
 }
 
 /// The address of the client: the peer, or the one that a trusted proxy forwards.

@@ -48,7 +48,7 @@ pub(crate) async fn apply(
         target: request.uri().path(),
         query: request.uri().query(),
         headers: request.headers(),
-        peer: client::peer_address(request.extensions()),
+        peer: client::peer_address(),
     };
     let (client, decision) = check(state, &active, &limited, state.clock.now()).await;
     request.extensions_mut().insert(client);

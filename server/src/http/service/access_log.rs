@@ -29,12 +29,12 @@ impl AccessLogEntry {
         if state.config.log.access == AccessLog::Off && !is_debug() {
             return None;
         }
-        let peer = peer_address(request.extensions());
-        let address = client_address(&state.limits.active(), peer, request.headers());
+        let headers = request.headers();
+        let address = client_address(&state.limits.active(), peer_address(), headers);
         Some(Self {
             uri: request.uri().clone(),
             address: state.audit.address(address),
-            user_agent: request.headers().get(header::USER_AGENT).cloned(),
+            user_agent: headers.get(header::USER_AGENT).cloned(),
         })
     }
 
