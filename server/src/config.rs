@@ -249,8 +249,10 @@ pub struct Instance {
     /// An SVG or PNG file that the pages show beside the title.
     pub logo: Option<PathBuf>,
     /// Where users who forgot their password get a new one; a link on the sign-in page.
+    #[serde(deserialize_with = "values::link")]
     pub password_reset_url: Option<Url>,
     /// Where people get an account; a link on the sign-in page.
+    #[serde(deserialize_with = "values::link")]
     pub sign_up_url: Option<Url>,
 }
 

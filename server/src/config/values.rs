@@ -140,6 +140,20 @@ impl TryFrom<String> for BaseUrl {
     }
 }
 
+/// The target of a link on a page.
+pub(super) fn link<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Url>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match Url::parse(&text) {
+        Ok(url) if ["https", "http", "mailto"].contains(&url.scheme()) => Ok(Some(url)),
+        _ => {
+            let rest = if text.contains(':') { "…" } else { &text };
+            Err(de::Error::custom(format!(
+                "{text:?} cannot be a link: write \"https://{rest}\" or \"mailto:…\""
+            )))
+        }
+    }
+}
+
 /// A point in time with an offset from UTC, as a string or a TOML date-time.
 pub(super) mod timestamp {
     use jiff::Timestamp;
