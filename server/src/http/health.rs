@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
@@ -30,7 +30,8 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// `GET /healthz`: liveness, without a check of the database. It also tells `belfry doctor` how a
 /// request arrives.
-pub(super) async fn healthz(State(state): State<Arc<AppState>>, parts: Parts) -> Response {
+pub(super) async fn healthz(State(state): State<Arc<AppState>>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
     let mut body = json!({ "status": "ok" });
     if parts.headers.contains_key(DIAGNOSTICS_KEY) {
         let details = diagnostics::of(&state, &parts, is_operator(&state, &parts));

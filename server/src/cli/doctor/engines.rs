@@ -44,8 +44,7 @@ async fn check_database(config: &Config, report: &mut Report, clocks: &mut Clock
     clocks.ahead.extend(diagnosis.clock_difference.map(|ahead| ("PostgreSQL", ahead)));
     match diagnosis.schema {
         SchemaState::Missing => {
-            let fix =
-                "belfry serve creates it; if there should be data, check --data or --database";
+            let fix = "start belfry serve, which creates it; if there should be data, check --data or --database";
             report.warn("database", format!("{database} does not exist or is empty"), fix);
         }
         SchemaState::Current(version) => {

@@ -118,7 +118,8 @@ async fn check_base_url(
     let (host, port) = (base_url.host().trim_matches(['[', ']']), url.port_or_known_default());
     if let Err(error) = lookup_host((host, port.unwrap_or_default())).await {
         let fix = "correct base_url, or add the name to the DNS";
-        return report.fail("base_url", format!("{host} cannot be resolved: {error}"), fix);
+        report.fail("base_url", format!("{host} cannot be resolved: {error}"), fix);
+        return report.skip("proxy", "base_url cannot be reached");
     }
     let Some(running) = running else {
         report.skip("base_url", format!("{base_url} resolves; the rest needs a running server"));
@@ -146,7 +147,12 @@ async fn check_base_url(
         report.ok("base_url", format!("{base_url} leads to this server"));
         return proxy::check(config, &arrived, response.local_address, report);
     }
-    check_issuer(url, base_url.to_string(), &response, local, report).await;
+    let before = report.failures();
+    check_issuer(url, base_url.to_string(), &response, local, key.is_some(), report).await;
+    if key.is_none() && report.failures() == before {
+        let reason = "this machine is not in operator_addresses, so the server tells it nothing";
+        return report.skip("proxy", reason);
+    }
     report.skip("proxy", "the request through base_url did not reach this server");
 }
 
@@ -156,18 +162,22 @@ async fn check_issuer(
     base_url: String,
     health: &Response,
     local: Option<&Url>,
+    has_key: bool,
     report: &mut Report,
 ) {
     let metadata = "/.well-known/oauth-authorization-server";
     let metadata = get(url, metadata, CertificateCheck::Authorities, &[]).await;
     let metadata = metadata.ok().and_then(|response| json(&response)).unwrap_or_default();
+    let is_same = |issuer: &str| issuer.trim_end_matches('/') == base_url && is_healthy(health);
     match metadata["issuer"].as_str() {
-        Some(issuer) if issuer.trim_end_matches('/') == base_url && is_healthy(health) => report
-            .warn(
-                "base_url",
-                format!("{base_url} leads to another process of belfry with this base_url"),
-                "if it is another node, run belfry doctor there; if not, correct the proxy",
-            ),
+        Some(issuer) if is_same(issuer) && !has_key => {
+            report.ok("base_url", format!("{base_url} leads to a belfry with this base_url"));
+        }
+        Some(issuer) if is_same(issuer) => report.warn(
+            "base_url",
+            format!("{base_url} leads to another process of belfry with this base_url"),
+            "if it is another node, run belfry doctor there; if not, correct the proxy",
+        ),
         Some(issuer) => report.fail(
             "base_url",
             format!("{base_url} leads to a server whose issuer is {issuer}"),

@@ -39,10 +39,3 @@ pub(in crate::store) fn open_for_restore(path: &Path) -> Result<Connection, Stor
     };
     open().map_err(|error| open_error(path, &describe(&error)))
 }
-
-/// Whether a restore of this file is running or was killed, so that the file alone is incomplete.
-pub(super) fn has_journal(path: &Path) -> bool {
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-journal");
-    Path::new(&journal).exists()
-}

@@ -7,7 +7,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{backup, describe, open_error, wal};
+use super::{describe, open_error, wal};
 use crate::store::StoreError;
 use crate::store::migrations::{self, Migration, SchemaPolicy, SchemaVersion};
 
@@ -64,12 +64,19 @@ pub(in crate::store) fn open_existing(
     };
     if version.as_ref().is_err_and(is_read_only)
         && wal::Wal::of(path).bytes() == 0
-        && !backup::has_journal(path)
+        && !has_journal(path)
     {
         connection = wal::open_without_log(path).map_err(failed)?;
         version = schema_version(&connection);
     }
     Ok((connection, version.map_err(failed)?))
+}
+
+/// Whether a restore of this file is running or was killed, so that the file alone is incomplete.
+fn has_journal(path: &Path) -> bool {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-journal");
+    Path::new(&journal).exists()
 }
 
 /// The schema version of a database, which may have none.

@@ -39,6 +39,17 @@ fn a_sound_server_fails_no_check() {
     assert!(checks.results.iter().all(|result| is_sound(result["status"].as_str().unwrap())));
 }
 
+#[test]
+fn a_server_that_does_not_know_this_machine_as_an_operator_is_checked_less() {
+    let (workspace, _) = with_port("operator_addresses = []");
+    let _server = start(&workspace);
+    let checks = doctor(&workspace, &[]);
+    checks.assert("server", "ok", "and ready");
+    checks.assert("base_url", "ok", "leads to a belfry with this base_url");
+    checks.assert("proxy", "skipped", "this machine is not in operator_addresses");
+    assert_eq!(checks.exit_code, Some(0));
+}
+
 /// Responds to every request with this text.
 fn respond_with(text: &'static str) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

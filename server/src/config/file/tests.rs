@@ -1,0 +1,130 @@
+use std::time::Duration;
+
+use super::*;
+
+#[test]
+fn missing_settings_have_their_defaults() {
+    let text = "listen = '0.0.0.0:80'\n[http]\nbody_timeout = '1m 30s'\n";
+    let config = parse(text, "belfry.toml").unwrap();
+    assert_eq!(config.listen.to_string(), "0.0.0.0:80");
+    assert_eq!(config.http.body_timeout, Duration::from_secs(90));
+    assert_eq!(config.http.max_connections, 10_000);
+    assert_eq!(config.name_segments, ["_service", "_matrix"]);
+}
+
+#[test]
+fn an_error_names_the_key_the_line_and_a_similar_key() {
+    for (text, problem) in [
+        ("lisen = 'x'", "unknown key `lisen`; did you mean `listen`? (belfry.toml, line 1)"),
+        (
+            "\n[http]\nbody_timout = '1s'",
+            "unknown key `body_timout`; did you mean `body_timeout`? (belfry.toml, line 3)",
+        ),
+        (
+            "[log]\nzzz = 1",
+            "unknown key `zzz`; known keys: level, format, access (belfry.toml, line 2)",
+        ),
+        (
+            "[limits]\nmode = 'maybe'",
+            "limits.mode: unknown variant `maybe`, expected one of `enforce`, `shadow`, `off` \
+             (belfry.toml, line 2)",
+        ),
+        (
+            "[http]\nidle_timeout = '-3s'",
+            "http.idle_timeout must be a duration such as \"30s\" or \"5m\", not \"-3s\" \
+             (belfry.toml, line 2)",
+        ),
+        (
+            "[http]\nidle_timeout = '0s'",
+            "http.idle_timeout must be a duration such as \"30s\" or \"5m\", not 0 \
+             (belfry.toml, line 2)",
+        ),
+        (
+            "[http]\nheader_timeout = 15",
+            "http.header_timeout must be a duration such as \"30s\" or \"5m\": write \"15s\" for \
+             15 seconds (belfry.toml, line 2)",
+        ),
+        (
+            "oauth.token_lifetime = true",
+            "oauth.token_lifetime must be a duration such as \"30s\" or \"5m\" (belfry.toml, line 1)",
+        ),
+        (
+            "limits.rows.media.window = 15",
+            "limits.rows.media.window: 15 is not a duration: write \"15s\" for seconds \
+             (belfry.toml, line 1)",
+        ),
+        (
+            "trusted_proxies = '10.0.0.0/8'",
+            "trusted_proxies must be a list: write trusted_proxies = [\"10.0.0.0/8\"] \
+             (belfry.toml, line 1)",
+        ),
+        (
+            "[security]\ncontact = 'mailto:a@b.example'",
+            "security.contact must be a list: write contact = [\"mailto:a@b.example\"] \
+             (belfry.toml, line 2)",
+        ),
+        (
+            "server_name = 7",
+            "server_name must be in quotes: write server_name = \"7\" (belfry.toml, line 1)",
+        ),
+        (
+            "[http]\nmax_headers = '7'",
+            "http.max_headers must be a number without quotes: write max_headers = 7 \
+             (belfry.toml, line 2)",
+        ),
+        (
+            "[http]\nmax_headers = 'many'",
+            "http.max_headers must be a whole number (belfry.toml, line 2)",
+        ),
+        ("rules.max_rules = -1", "rules.max_rules must not be negative (belfry.toml, line 1)"),
+        (
+            "oauth.query_tokens = 'no'",
+            "oauth.query_tokens must be true or false, without quotes: write query_tokens = true \
+             (belfry.toml, line 1)",
+        ),
+        (
+            "limits = 'off'",
+            "limits must be a section: write [limits], and its settings below (belfry.toml, line 1)",
+        ),
+        (
+            "base_url = 'bells.example'",
+            "base_url: \"bells.example\" is not a URL with http:// or https://: write \
+             \"https://bells.example\" (belfry.toml, line 1)",
+        ),
+        (
+            "trusted_proxies = ['10.0.0']",
+            "trusted_proxies: \"10.0.0\" is not a valid CIDR range: write 10.0.0.0/8, \
+             2001:db8::/32 or a single address (belfry.toml, line 1)",
+        ),
+        (
+            "redis = 'cache'",
+            "redis: not a valid URL (relative URL without a base): write \
+             postgres://USER:PASSWORD@HOST/DATABASE or redis://HOST (belfry.toml, line 1)",
+        ),
+        ("\nstore.connections = 0", "store.connections must be at least 1 (belfry.toml, line 2)"),
+        (
+            "[http]\nmax_connections = 0",
+            "http.max_connections must be at least 1 (belfry.toml, line 2)",
+        ),
+        (
+            "listen = 'here'",
+            "listen: \"here\" is not an address to listen on: write HOST:PORT, as in \
+             \"127.0.0.1:8080\" (belfry.toml, line 1)",
+        ),
+        (
+            "listen = 8080",
+            "listen: \"8080\" has no host: write \"127.0.0.1:8080\" for this machine only, or \
+             \"0.0.0.0:8080\" for all networks (belfry.toml, line 1)",
+        ),
+        (
+            "listen = true",
+            "listen must be an address such as \"127.0.0.1:8080\" (belfry.toml, line 1)",
+        ),
+        (
+            "listen = ",
+            "string values must be quoted, expected literal string (belfry.toml, line 1)",
+        ),
+    ] {
+        assert_eq!(parse(text, "belfry.toml").unwrap_err().to_string(), problem, "{text}");
+    }
+}
