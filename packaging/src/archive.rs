@@ -19,6 +19,7 @@ pub(crate) fn build(contents: &Contents, platform: &Platform) -> Result<Vec<u8>,
         ("systemd/sysusers.conf", USER),
         // Not beside the binary, because ./belfry.toml is read by default.
         ("systemd/belfry.toml", SETTINGS),
+        ("belfry.example.toml", &contents.settings),
     ];
     let shared = contents.share.iter().map(|(path, text)| (*path, text.as_str()));
     for (path, text) in texts.into_iter().chain(shared) {

@@ -20,6 +20,8 @@ pub(crate) struct Contents {
     /// The same in the format of RFC 3339.
     pub(crate) date: String,
     pub(crate) binary: Vec<u8>,
+    /// A configuration file with every setting and its default.
+    pub(crate) settings: String,
     /// `share/`: manual page and completions, as below `/usr`.
     pub(crate) share: Vec<(&'static str, String)>,
     /// `README.md`, the documents beside it, and `docs/`.
@@ -52,6 +54,7 @@ impl Contents {
             time,
             date: programs::output(Command::new("date").args(date))?.trim().to_owned(),
             binary: fs::read(binary)?,
+            settings: belfry(&["config", "example"])?,
             share: vec![
                 ("share/man/man1/belfry.1", belfry(&["man"])?),
                 ("share/bash-completion/completions/belfry", belfry(&["completions", "bash"])?),

@@ -79,6 +79,7 @@ fn files(contents: &Contents) -> Result<Tree, PackagingError> {
     // The postinst makes it readable for the service.
     files.add_file("etc/belfry/belfry.toml", 0o640, SETTINGS);
     contents.add_documents(&mut files, DOCUMENTS);
+    files.add_file(&format!("{DOCUMENTS}/belfry.example.toml"), 0o644, contents.settings.as_str());
     let mut copyright =
         "Belfry is available under the MIT licence or the Apache licence 2.0, at your \
                          option; see LICENSE-MIT and LICENSE-APACHE. THIRD-PARTY-LICENSES.txt has \

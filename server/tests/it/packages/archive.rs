@@ -7,7 +7,8 @@ use std::process::Command;
 use tempfile::TempDir;
 use test_engines::free_port;
 
-use super::{GUIDE, VERSION, commands, packages, succeed};
+use super::machine::Machine;
+use super::{GUIDE, VERSION, commands, is_root, packages, succeed};
 
 const README: &str = include_str!("../../../../README.md");
 
@@ -68,6 +69,7 @@ fn the_archive_has_documents_licences_completions_and_the_files_of_a_service() {
         ("systemd/belfry.service", "ExecStart=/usr/local/bin/belfry serve"),
         ("systemd/sysusers.conf", "u belfry"),
         ("systemd/belfry.toml", "data = \"/var/lib/belfry\""),
+        ("belfry.example.toml", "#listen = \"127.0.0.1:8080\""),
     ] {
         assert!(read(path).contains(text), "{path} contains {text}");
     }
@@ -81,15 +83,57 @@ fn the_example_settings_are_valid_also_with_every_comment_enabled() {
     let root = folder.path().join(directory);
     let path = root.join("systemd/belfry.toml");
     let settings = fs::read_to_string(&path).unwrap();
-    let all: Vec<&str> = settings
-        .lines()
-        .map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line))
-        .collect();
+    let is_setting = |line: &&str| {
+        let key = line.split_once(" = ").map_or("", |(key, _)| key);
+        !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    };
+    let uncomment = |line| str::strip_prefix(line, "# ").filter(is_setting).unwrap_or(line);
+    let all: Vec<&str> = settings.lines().map(uncomment).collect();
     assert_ne!(settings.trim_end(), all.join("\n"));
     for text in [settings.clone(), all.join("\n")] {
         fs::write(&path, text).unwrap();
         check_settings(&root.join("belfry"), &path);
     }
+}
+
+/// The commands of the guide that install the unpacked archive, except those of systemctl.
+fn commands_of_root() -> Vec<String> {
+    let (_, section) = GUIDE.split_once("\n## Archive\n").unwrap();
+    let block = section.split("```console\n").nth(2).unwrap().split("```").next().unwrap();
+    let lines = block.lines().map(|line| line.strip_prefix("# ").unwrap());
+    let commands = lines.flat_map(|line| line.split(" && "));
+    commands.filter(|command| !command.starts_with("systemctl ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_archive_can_be_installed_as_a_service() {
+    if !is_root() {
+        return;
+    }
+    let machine = Machine::new();
+    machine.add_installed_packages(&["libc6", "libgcc-s1"]);
+    for directory in ["usr/local/bin", "usr/local/share", "etc/systemd/system"] {
+        fs::create_dir_all(machine.path(directory)).unwrap();
+    }
+    let mut tar = Command::new("tar");
+    let unpack = ["--strip-components=1", "--no-same-owner", "-C"];
+    succeed(tar.arg("xzf").arg(&packages().archive).args(unpack).arg(machine.path("tmp")));
+    let typed = commands_of_root();
+    assert_eq!(typed.len(), 6, "{typed:#?}");
+    for command in typed {
+        succeed(&mut machine.command(&["sh", "-c", &format!("cd /tmp && {command}")]));
+    }
+
+    let unit = fs::read_to_string(machine.path("etc/systemd/system/belfry.service")).unwrap();
+    let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
+    assert!(start.starts_with("/usr/local/bin/belfry serve --config /etc/belfry/belfry.toml"));
+    succeed(&mut machine.command(&["sh", "-c", "install -d -m 700 -o belfry /var/lib/belfry"]));
+    let user = ["setpriv", "--reuid=belfry", "--regid=belfry", "--init-groups"];
+    let command = GUIDE.split("`sudo -u belfry ").nth(1).unwrap().split('`').next().unwrap();
+    let command: Vec<&str> = command.split(' ').collect();
+    let mut add = machine.command(&[&user[..], &command].concat());
+    let added = succeed(add.env("PATH", "/usr/local/bin:/usr/bin"));
+    assert!(added.contains("account alice added"), "{added}");
 }
 
 /// Runs `belfry config check`, which must succeed.

@@ -1,5 +1,5 @@
-//! A small Debian system in a directory: the programs that the scripts of the package run, with
-//! their libraries and dpkg's database.
+//! A small Debian system in a directory: the programs that an installation runs, with their
+//! libraries and dpkg's database.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -11,11 +11,12 @@ use test_engines::programs;
 
 use super::succeed;
 
-/// The programs of the maintainer scripts and of `/usr/bin/belfry`.
-const PROGRAMS: [&str; 13] = [
+/// The programs of the maintainer scripts, of `/usr/bin/belfry` and of the guide.
+const PROGRAMS: [&str; 14] = [
     "chgrp",
     "chmod",
     "chown",
+    "cp",
     "dash",
     "deb-systemd-helper",
     "id",
