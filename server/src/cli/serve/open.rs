@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, SystemClock};
 use crate::duration;
+use crate::service_manager;
 use crate::store::{Database, Options, Store, StoreError};
 
 /// The shortest and the longest delay between two attempts.
@@ -52,6 +53,7 @@ async fn wait_for_database(database: &Database, options: &Options) -> Result<Sto
             reported = Some(Instant::now());
             let left = duration::format_seconds(options.start_timeout - start.elapsed());
             tracing::warn!(%error, left, "waiting for the database");
+            service_manager::notify_status("waiting for the database");
         }
         sleep(delay).await;
         delay = RETRY_DELAYS.1.min(delay * 2);

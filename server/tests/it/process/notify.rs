@@ -2,18 +2,24 @@
 
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
 use crate::support::Process;
 use crate::support::process::belfry;
 
+/// A socket for notifications.
+fn bind(folder: &Path) -> UnixDatagram {
+    let socket = UnixDatagram::bind(folder.join("notify")).unwrap();
+    socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    socket
+}
+
 /// Starts a server with a socket for its notifications and these variables.
 fn start(folder: &Path, variables: &[(&str, &str)]) -> (UnixDatagram, Process) {
-    let path = folder.join("notify");
-    let socket = UnixDatagram::bind(&path).unwrap();
-    socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    let socket = bind(folder);
     let mut command = belfry(folder, &["serve", "--listen", "127.0.0.1:0"]);
-    command.env("NOTIFY_SOCKET", path).envs(variables.iter().copied());
+    command.env("NOTIFY_SOCKET", folder.join("notify")).envs(variables.iter().copied());
     let server = Process::launch(command, folder);
     (socket, server)
 }
@@ -64,6 +70,19 @@ fn the_watchdog_of_another_process_is_not_reset() {
     assert_eq!(receive(&socket)[0], "READY=1");
     server.signal("TERM");
     assert_eq!(receive(&socket)[0], "STOPPING=1");
+}
+
+#[test]
+fn the_status_names_the_database_that_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = bind(folder.path());
+    let url = format!("postgres://me@127.0.0.1:{}/belfry", test_engines::free_port().unwrap());
+    let mut command = belfry(folder.path(), &["serve", "--database", &url]);
+    command.env("NOTIFY_SOCKET", folder.path().join("notify")).stderr(Stdio::null());
+    let mut server = command.spawn().unwrap();
+    assert_eq!(receive(&socket), ["STATUS=waiting for the database"]);
+    server.kill().unwrap();
+    server.wait().unwrap();
 }
 
 #[test]
