@@ -68,7 +68,6 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
     use std::pin::pin;
     use std::process::Command;
 
@@ -107,7 +106,7 @@ mod tests {
     }
 
     fn panic_in_request() {
-        let (id, peer) = (RequestId::parse(b"one").unwrap(), Ipv4Addr::LOCALHOST.into());
+        let (id, peer) = (RequestId::parse(b"one").unwrap(), ([127, 0, 0, 1], 0).into());
         let context = RequestContext::new(id, None, peer, "GET", "/healthz");
         let handling = pin!(async { panic!("no data") });
         futures_util::FutureExt::now_or_never(context.scope(handling));

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::pin::Pin;
 
 use belfry_core::request::{RequestId, TraceId};
@@ -29,7 +29,7 @@ pub(crate) struct RequestContext {
     /// The address at the other end of the connection. The audit settings decide how much of an
     /// address is logged, so it is not a field of log lines.
     #[serde(skip)]
-    pub(crate) peer: IpAddr,
+    pub(crate) peer: SocketAddr,
     pub(crate) method: &'static str,
     /// The pattern of the route.
     pub(crate) route: &'static str,
@@ -49,7 +49,7 @@ impl RequestContext {
     pub(crate) fn new(
         id: RequestId,
         trace_id: Option<TraceId>,
-        peer: IpAddr,
+        peer: SocketAddr,
         method: &'static str,
         route: &'static str,
     ) -> Self {
@@ -138,7 +138,6 @@ pub(crate) fn new_id() -> RequestId {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
-    use std::net::Ipv4Addr;
     use std::pin::pin;
 
     use super::*;
@@ -157,7 +156,7 @@ mod tests {
         let trace = b"00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01";
         let trace = TraceId::parse_traceparent(trace);
         let id = RequestId::parse(b"one").unwrap();
-        let context = RequestContext::new(id, trace, Ipv4Addr::LOCALHOST.into(), "GET", "/healthz");
+        let context = RequestContext::new(id, trace, ([127, 0, 0, 1], 0).into(), "GET", "/healthz");
         let shown = || RequestContext::read(ToString::to_string);
         let handling = pin!(async {
             RequestContext::record_app(7);

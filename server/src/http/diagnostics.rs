@@ -14,7 +14,8 @@ use rustix::process::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
 
 use crate::app::AppState;
-use crate::http::extract::client::{self, Peer};
+use crate::http::extract::client;
+use crate::request_context::RequestContext;
 
 /// The request header that asks for the details. Its value is the key, or anything else for an
 /// operator.
@@ -60,7 +61,7 @@ pub(super) fn of(state: &AppState, parts: &Parts, is_operator: bool) -> Option<D
         return None;
     }
     let active = state.limits.active();
-    let Peer(peer) = *parts.extensions.get::<Peer>()?;
+    let peer = RequestContext::read(|request| request.peer)?;
     let configured = active.proxy_header.as_ref().map(HeaderName::as_str);
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let headers = FORWARDING_HEADERS.into_iter().chain(configured).map(|name| {

@@ -61,8 +61,8 @@ impl HttpService {
     /// Handles a request in its context, and records its response.
     async fn serve(&self, peer: Peer, request: Request<Body>, health_only: bool) -> Response {
         let route = self.routes.find(request.uri().path());
-        let peer = peer.0.ip();
-        let id = self.request_id(peer, request.headers());
+        let Peer(peer) = peer;
+        let id = self.request_id(peer.ip(), request.headers());
         let trace_id = single_header(request.headers(), &TRACEPARENT);
         let trace_id = trace_id.and_then(TraceId::parse_traceparent);
         let method = method_name(request.method());

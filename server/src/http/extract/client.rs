@@ -123,7 +123,7 @@ impl Client {
 
 /// The address of the peer of the current request; unspecified if there is no request.
 pub(crate) fn peer_address() -> IpAddr {
-    RequestContext::read(|request| request.peer).unwrap_or(Ipv4Addr::UNSPECIFIED.into())
+    RequestContext::read(|request| request.peer.ip()).unwrap_or(Ipv4Addr::UNSPECIFIED.into())
 }
 
 /// The address of the client: the peer, or the one that a trusted proxy forwards.
