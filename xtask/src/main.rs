@@ -6,6 +6,8 @@ mod checks;
 mod dist;
 mod fuzz;
 mod packages;
+mod python;
+mod schemathesis;
 mod table;
 mod test;
 mod torture;
@@ -24,6 +26,7 @@ enum Task {
     Dist(dist::Options),
     Fuzz(fuzz::Options),
     Torture(torture::Options),
+    Schemathesis(schemathesis::Options),
 }
 
 fn main() -> ExitCode {
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
         Task::Dist(options) => dist::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Torture(options) => torture::run(&options),
+        Task::Schemathesis(options) => schemathesis::run(&options),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

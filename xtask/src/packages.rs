@@ -58,7 +58,7 @@ const PYTHON: Package = Package {
     apt: "python3-venv",
     other_names: ["python3", "python", "python"],
     probe: "command -v python3 && python3 -c 'import venv, ensurepip'",
-    purpose: "interoperability tests and typos, from PyPI",
+    purpose: "interoperability tests, schemathesis and typos, from PyPI",
 };
 const NPM: Package = Package {
     apt: "npm",

@@ -14,12 +14,12 @@ use test_engines::{EngineError, Postgres, Redis};
 
 use self::report::Report;
 use self::tally::Tally;
-use crate::{cargo, checks, packages};
+use crate::{cargo, checks, packages, schemathesis};
 
 /// Run all checks and tests as CI does
 ///
-/// Runs the checks of the source (see `cargo xtask check --help`), rustfmt, clippy, rustdoc and all
-/// tests on all engines.
+/// Runs the checks of the source (see `cargo xtask check --help`), rustfmt, clippy, rustdoc, all
+/// tests on all engines, and some requests of `cargo xtask schemathesis`.
 ///
 /// Missing packages are installed from the distribution if this runs as root or sudo asks for no
 /// password. No service is started or changed: the tests use a private PostgreSQL and Redis on free
@@ -67,6 +67,9 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     });
     if built {
         run_tests(options, &mut report);
+    }
+    if built && options.name.is_none() {
+        report.step("schemathesis", schemathesis::test);
     }
     print!("{report}");
     Ok(report.failed() == 0)

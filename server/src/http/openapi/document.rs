@@ -11,7 +11,7 @@
 //!   `operationId`, `body` its request body, and `shared_parameters` are added to its parameters.
 //! - Bodies and responses have a `json` content, given by the name of a schema or a schema itself,
 //!   an `html` content, or a `form`, which is accepted in three media types.
-//! - `access` and `parameters`: anchors that the rest of the file refers to.
+//! - `access`, `parameters` and `form`: anchors that the rest of the file refers to.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,9 @@ const ANY: [&str; 7] = ["get", "put", "post", "delete", "options", "patch", "tra
 const FORM_MEDIA: [&str; 3] =
     ["application/x-www-form-urlencoded", "multipart/form-data", "application/json"];
 
-const RATE_LIMIT_HEADERS: [&str; 5] = [
+/// The headers of every response. Those of rate limits are absent if no limit counts a request.
+const COMMON_HEADERS: [&str; 6] = [
+    "X-Request-Id",
     "X-RateLimit-Limit",
     "X-RateLimit-Remaining",
     "X-RateLimit-Reset",
@@ -197,7 +199,7 @@ impl Area {
             "429" | "503" => &["Retry-After"],
             _ => &[],
         };
-        for name in RATE_LIMIT_HEADERS.iter().chain(special) {
+        for name in COMMON_HEADERS.iter().chain(special) {
             let reference = json!({ "$ref": format!("#/components/headers/{name}") });
             headers.insert((*name).to_owned(), reference);
         }

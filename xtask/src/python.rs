@@ -1,0 +1,32 @@
+//! Programs from the Python index, in virtual environments under `target/`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{fs, io};
+
+use crate::cargo;
+
+/// Installs a package such as `typos==1.51.1`, unless it is installed, and returns the path of one
+/// of its programs.
+pub(crate) fn program(package: &str, program: &str) -> io::Result<PathBuf> {
+    let environment = cargo::target_dir()?.join("xtask-tools").join(program);
+    let installed = environment.join("installed");
+    if !fs::read_to_string(&installed).is_ok_and(|version| version == package) {
+        install(&environment, package)?;
+        fs::write(installed, package)?;
+    }
+    Ok(environment.join("bin").join(program))
+}
+
+fn install(environment: &Path, package: &str) -> io::Result<()> {
+    let run = |command: &mut Command| {
+        let status = command.stdout(Stdio::null()).status()?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(io::Error::other(format!("cannot install {package}: {status}")))
+    };
+    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(environment))?;
+    let options = ["install", "--quiet", "--disable-pip-version-check", package];
+    run(Command::new(environment.join("bin/pip")).args(options))
+}

@@ -1,0 +1,168 @@
+//! `cargo xtask schemathesis`: requests that are generated from the OpenAPI document.
+
+mod server;
+
+use std::error::Error;
+use std::io::{self, BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use std::{fs, thread};
+
+use clap::{Args, value_parser};
+use test_engines::process_group::{OnDrop, ProcessGroup};
+
+use self::server::TestServer;
+use crate::{cargo, packages, python};
+
+/// Compare the responses to generated requests with the OpenAPI document
+///
+/// Starts a server on SQLite and sends requests that schemathesis generates from `/openapi.json`:
+/// the limits of each parameter, random valid and invalid ones, and sequences. All its checks run:
+/// no response has a status of 500 or above, every response conforms to the document, valid data is
+/// accepted, invalid data, missing tokens and other methods are rejected.
+///
+/// The exceptions, with their reasons, are in `xtask/schemathesis/schemathesis.toml`.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  cargo xtask schemathesis\n  \
+    cargo xtask schemathesis --examples 200 --seed 7")]
+pub(crate) struct Options {
+    /// Random requests for each operation, besides those for its limits
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = value_parser!(u32).range(1..))]
+    examples: u32,
+    /// Seed of the random requests; otherwise each run has another one, which is printed
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Do not install missing packages, only list them
+    #[arg(long)]
+    no_install: bool,
+}
+
+/// The package in the Python index.
+const SCHEMATHESIS: &str = "schemathesis==4.32.5";
+
+const SETTINGS: &str = include_str!("../schemathesis/schemathesis.toml");
+const HOOKS: &str = include_str!("../schemathesis/hooks.py");
+
+/// Which requests are sent.
+struct Plan {
+    /// Random requests for each operation.
+    examples: u32,
+    seed: Option<u64>,
+    /// Whether the endpoints of Matrix are called below all prefixes, which have the same handlers.
+    all_prefixes: bool,
+}
+
+/// A part of the operations that have the same token.
+struct Part {
+    name: &'static str,
+    token: fn(&TestServer) -> &str,
+    filters: &'static [&'static str],
+}
+
+/// The operations with tokens of their own: the first one revokes it.
+const SEPARATE: &str = "^(logout|signUp)";
+/// The ids of operations below further prefixes end in the prefix.
+const SEPARATE_AND_PREFIXES: &str = "^(logout|signUp)|_(service|matrix)(_|$)";
+
+const PARTS: [Part; 4] = [
+    Part { name: "users", token: |server| &server.user, filters: &["--exclude-tag", "Admin API"] },
+    Part {
+        name: "sign-up",
+        token: |server| &server.app,
+        filters: &["--include-operation-id", "signUp"],
+    },
+    Part {
+        name: "log-out",
+        token: |server| &server.log_out,
+        filters: &["--include-operation-id-regex", "^logout"],
+    },
+    // At last, because it disables and deletes accounts.
+    Part {
+        name: "admins",
+        token: |server| &server.admin,
+        filters: &["--include-tag", "Admin API"],
+    },
+];
+
+/// Sends the requests; returns whether all responses conform.
+pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
+    packages::ensure(packages::FOR_CHECKS, !options.no_install)?;
+    if !cargo::succeeds(cargo::command(&["build", "-p", "belfry"]))? {
+        return Err("the build failed".into());
+    }
+    let (examples, seed) = (options.examples, options.seed);
+    send(&Plan { examples, seed, all_prefixes: true })
+}
+
+/// Sends a bounded number of requests with a fixed seed, to the binary that the tests have built.
+pub(crate) fn test() -> Result<bool, Box<dyn Error>> {
+    send(&Plan { examples: 3, seed: Some(1), all_prefixes: false })
+}
+
+fn send(plan: &Plan) -> Result<bool, Box<dyn Error>> {
+    let program = python::program(SCHEMATHESIS, "schemathesis")?;
+    let server = TestServer::start(&cargo::target_dir()?.join("debug").join("belfry"))?;
+    fs::write(server.dir().join("schemathesis.toml"), SETTINGS)?;
+    fs::write(server.dir().join("hooks.py"), HOOKS)?;
+    let (mut total, mut passed) = (0, true);
+    for part in &PARTS {
+        let start = Instant::now();
+        let (requests, result) = part.run(plan, &program, &server)?;
+        let result_text = if result { "no failure" } else { "FAILED" };
+        let seconds = start.elapsed().as_secs();
+        println!("{}: {requests} requests in {seconds} s, {result_text}", part.name);
+        total += requests;
+        passed &= result;
+    }
+    println!("{total} requests");
+    Ok(passed)
+}
+
+impl Part {
+    /// Returns the number of requests, and whether all responses conform. Prints the output if not.
+    fn run(&self, plan: &Plan, program: &PathBuf, server: &TestServer) -> io::Result<(u32, bool)> {
+        let mut command = Command::new(program);
+        command.args(["--config-file", "schemathesis.toml", "run", &server.url("/openapi.json")]);
+        command.args(["--no-color", "--warnings", "off", "--max-examples"]);
+        command.arg(plan.examples.to_string()).args(self.filters);
+        if self.name == "users" {
+            let excluded = if plan.all_prefixes { SEPARATE } else { SEPARATE_AND_PREFIXES };
+            command.args(["--exclude-operation-id-regex", excluded]);
+        }
+        if let Some(seed) = plan.seed {
+            command.args(["--seed", &seed.to_string()]);
+        }
+        command.current_dir(server.dir()).stdout(Stdio::piped());
+        server.set_credentials(&mut command, (self.token)(server));
+        let mut group = ProcessGroup::spawn(command, &OnDrop::default())?;
+        let output = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
+        let reader = thread::spawn(move || BufReader::new(output).lines().collect());
+        let passed = group.wait()?.success();
+        let lines: io::Result<Vec<String>> =
+            reader.join().map_err(|_| io::Error::other("the reader panicked"))?;
+        let lines = lines?;
+        if !passed {
+            println!("{}", lines.join("\n"));
+        }
+        Ok((generated(&lines), passed))
+    }
+}
+
+/// The number of requests in the summary: `  1246 generated, 1246 passed`.
+fn generated(lines: &[String]) -> u32 {
+    let counts = lines.iter().filter_map(|line| line.trim().split_once(" generated"));
+    counts.filter_map(|(count, _)| count.parse::<u32>().ok()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_requests_is_read_from_the_summary() {
+        let lines = ["Test cases:", "  1246 generated, 1246 passed, 195 skipped", "Seed: 1"];
+        assert_eq!(generated(&lines.map(str::to_owned)), 1246);
+        assert_eq!(generated(&[]), 0);
+    }
+}
