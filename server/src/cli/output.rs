@@ -15,7 +15,7 @@ use crate::store::{State, StoreError};
 const PAGE: i64 = 1000;
 
 /// A number with its noun, which is given as plural: `1 token`, `2 tokens`.
-pub(super) fn counted<T: Display + PartialEq + From<u8>>(number: T, plural: &str) -> String {
+pub(super) fn counted<T: Copy + Display + Eq + From<u8>>(number: T, plural: &str) -> String {
     let is_one = number == T::from(1);
     let noun = if is_one { plural.strip_suffix('s').unwrap_or(plural) } else { plural };
     format!("{number} {noun}")

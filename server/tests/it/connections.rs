@@ -33,7 +33,8 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) async fn with(config: Config) -> Self {
         let tls = config.tls.clone().map(|files| belfry::tls::Tls::load(files).unwrap());
-        let service = Service::with(config).await;
+        // Boxed to keep the futures of the tests small.
+        let service = Box::pin(Service::with(config)).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();

@@ -64,7 +64,7 @@ impl Gateway {
 
     /// Waits until the proxy forwards requests: Traefik listens before it has read its routers.
     async fn wait_for_routes(&self) {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + Duration::from_mins(1);
         while self.send("GET /open/x", None, &[]).await.status() != 200 {
             assert!(Instant::now() < end, "the proxy forwards nothing");
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -77,7 +77,9 @@ impl Configuration {
         match self {
             Self::Nginx => {
                 let blocks = blocks("nginx");
-                blocks.iter().for_each(|block| drop(write(block)));
+                for block in &blocks {
+                    write(block);
+                }
                 let site = &blocks.last().unwrap().1;
                 let site = addresses
                     .insert(site)
