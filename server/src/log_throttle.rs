@@ -105,7 +105,9 @@ pub(crate) fn report_suppressed() {
 
 /// Logs how many lines were suppressed, before the process ends.
 pub(crate) fn report_all_suppressed() {
-    ALL.iter().for_each(|throttle| throttle.close());
+    for throttle in ALL {
+        throttle.close();
+    }
     report_suppressed();
 }
 

@@ -117,7 +117,7 @@ pub(crate) struct Routes {
 impl Routes {
     /// Joins areas. All other paths belong to the area `fallback`.
     pub(crate) fn join(areas: Vec<AreaRouter>, fallback: Area, state: &Arc<AppState>) -> Self {
-        let mut routes = Router::new();
+        let mut known = Router::new();
         let mut unknown = Router::new().fallback(async || CommonError::NotFound);
         let mut by_path = [matchit::Router::new(), matchit::Router::new()];
         let [known_paths, unknown_paths] = &mut by_path;
@@ -134,10 +134,10 @@ impl Routes {
             for path in &area.unknown.paths {
                 insert(unknown_paths, path, unmatched);
             }
-            routes = routes.merge(area.routes.router);
+            known = known.merge(area.routes.router);
             unknown = unknown.merge(area.unknown.router);
         }
-        let all = routes
+        let all = known
             .method_not_allowed_fallback(async || CommonError::MethodNotAllowed)
             .fallback_service(unknown.with_state(Arc::clone(state)));
         let unmatched = Route { area: fallback, pattern: UNMATCHED, index: 0 };

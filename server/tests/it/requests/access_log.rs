@@ -176,9 +176,9 @@ async fn texts_of_clients_are_shortened_and_escaped() {
     let quoted = client.get(format!("{}/a\"%22%0A", server.url));
     quoted.header("user-agent", "\"\\\t{}").send().await.unwrap();
     let log = server.log();
-    let [long, quoted] = &*json_lines(&log) else { panic!("{log}") };
-    assert_eq!(long["path"], path[..500]);
-    assert_eq!(long["user_agent"].as_str().unwrap().len(), 200);
+    let [shortened, quoted] = &*json_lines(&log) else { panic!("{log}") };
+    assert_eq!(shortened["path"], path[..500]);
+    assert_eq!(shortened["user_agent"].as_str().unwrap().len(), 200);
     assert_eq!(quoted["path"], "/a%22%22%0A");
     assert_eq!(quoted["user_agent"], "\"\\\t{}");
 }
