@@ -27,7 +27,7 @@ const EXPECTED: &str = "must be a duration such as \"30s\" or \"5m\"";
 
 /// Durations that may be 0, to switch something off.
 pub(crate) mod or_zero {
-    use super::*;
+    use super::{Deserialize, Deserializer, Duration, EXPECTED, de, parse};
 
     pub(crate) use super::serialize;
 
@@ -57,7 +57,7 @@ pub(crate) mod or_zero {
 
 /// Optional durations.
 pub(crate) mod some {
-    use super::*;
+    use super::{Deserializer, Duration, Serializer};
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
@@ -65,6 +65,7 @@ pub(crate) mod some {
         super::deserialize(deserializer).map(Some)
     }
 
+    #[expect(clippy::ref_option, reason = "serde calls it with this type")]
     pub(crate) fn serialize<S: Serializer>(
         length: &Option<Duration>,
         serializer: S,

@@ -118,6 +118,7 @@ impl Serialize for LimitSetting {
     }
 }
 
+#[expect(clippy::ref_option, reason = "serde calls it with this type")]
 fn serialize_window<S: Serializer>(
     window: &Option<Duration>,
     serializer: S,

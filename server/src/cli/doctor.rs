@@ -30,7 +30,9 @@ impl Command {
     pub(super) fn run(&self, config: Result<Config, ConfigError>) -> Result<(), CliError> {
         let mut report = Report::default();
         match config {
-            Err(error) => report.fail("settings", error, "correct it and run this again"),
+            Err(error) => {
+                report.fail("settings", error.to_string(), "correct it and run this again")
+            }
             Ok(config) => {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
                 runtime.block_on(check(&config, &mut report));
@@ -58,7 +60,7 @@ async fn check(config: &Config, report: &mut Report) {
 /// The settings are valid, or we would not be here. The files that they name may not be.
 fn check_settings(config: &Config, report: &mut Report) {
     if let Err(error) = config_command::check_files(config) {
-        report.fail("settings", error, "correct the file or the setting that names it");
+        report.fail("settings", error.to_string(), "correct the file or the setting that names it");
         return;
     }
     let is_certificate = |warning: &String| warning.starts_with("the certificate");

@@ -1,5 +1,6 @@
 //! The effective settings as TOML, for `belfry config check`.
 
+use std::fmt::Write;
 use std::thread::available_parallelism;
 
 use toml::{Table, Value};
@@ -55,10 +56,10 @@ impl Config {
                 Line::Section(name) => {
                     section = name;
                     let Some(table) = find(&settings, name).and_then(Value::as_table) else {
-                        text.push_str(&format!("\n# [{name}] is not set\n"));
+                        let _infallible = writeln!(text, "\n# [{name}] is not set");
                         continue;
                     };
-                    text.push_str(&format!("\n[{name}]\n"));
+                    let _infallible = writeln!(text, "\n[{name}]");
                     if OPEN_SECTIONS.contains(&name) {
                         for (key, value) in table {
                             text.push_str(&self.setting(name, key, Some(value)));

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use url::Url;
 
 /// What happens to requests over a rate limit.
@@ -113,9 +113,10 @@ impl FromStr for BaseUrl {
             return Ok(Self(url.clone()));
         }
         let with_scheme = || Url::parse(&format!("https://{text}")).ok();
-        let suggestion = match text.contains("://") {
-            true => url.as_ref().and_then(origin),
-            false => with_scheme().as_ref().and_then(origin),
+        let suggestion = if text.contains("://") {
+            url.as_ref().and_then(origin)
+        } else {
+            with_scheme().as_ref().and_then(origin)
         };
         let suggestion = suggestion.unwrap_or_else(|| "https://ring.example".to_owned());
         let problem = match &url {
@@ -157,8 +158,7 @@ pub(super) fn link<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 /// A point in time with an offset from UTC, as a string or a TOML date-time.
 pub(super) mod timestamp {
     use jiff::Timestamp;
-
-    use super::*;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
     pub(crate) fn deserialize<'de, D>(deserializer: D) -> Result<Option<Timestamp>, D::Error>
     where
@@ -173,6 +173,7 @@ pub(super) mod timestamp {
         text.parse().map(Some).map_err(|_| de::Error::custom(expected))
     }
 
+    #[expect(clippy::ref_option, reason = "serde calls it with this type")]
     pub(crate) fn serialize<S: Serializer>(
         time: &Option<Timestamp>,
         serializer: S,
@@ -184,8 +185,7 @@ pub(super) mod timestamp {
 /// The name of a header.
 pub(super) mod header_name {
     use axum::http::HeaderName;
-
-    use super::*;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
@@ -195,6 +195,7 @@ pub(super) mod header_name {
         text.parse().map(Some).map_err(invalid)
     }
 
+    #[expect(clippy::ref_option, reason = "serde calls it with this type")]
     pub(crate) fn serialize<S: Serializer>(
         name: &Option<HeaderName>,
         serializer: S,

@@ -222,14 +222,14 @@ impl From<tokio_postgres::Error> for StoreError {
 /// is not.
 fn connect_error(error: &tokio_postgres::Error) -> StoreError {
     let reason = describe(error);
-    let is_temporary = match error.code() {
-        Some(code) => is_temporary(code),
-        None => {
+    let is_temporary = error.code().map_or_else(
+        || {
             let causes = successors(error.source(), |error| (*error).source());
             let mut io = causes.filter_map(|cause| cause.downcast_ref::<io::Error>());
             io.any(|error| error.get_ref().is_none_or(|inner| !inner.is::<rustls::Error>()))
-        }
-    };
+        },
+        is_temporary,
+    );
     if is_temporary { StoreError::Unavailable(reason) } else { StoreError::Failed(reason) }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn check(config: &Config, report: &mut Report) {
         // A pair that does not match, or a file that cannot be read.
         (Err(error), _) => {
             let fix = "name the certificate and its own key, in PEM, readable for the server";
-            return report.fail("certificate", error, fix);
+            return report.fail("certificate", error.to_string(), fix);
         }
         (_, Err(error)) => return report.fail("certificate", format!("{path}: {error}"), ""),
     };
@@ -34,7 +34,8 @@ pub(super) fn check(config: &Config, report: &mut Report) {
             report.warn("certificate", format!("{path} expires at {time}"), renew);
         }
         None => {
-            report.ok("certificate", format!("{path} is valid until {}", certificate.not_after))
+            let until = certificate.not_after;
+            report.ok("certificate", format!("{path} is valid until {until}"));
         }
     }
     if !certificate.covers(&host) {

@@ -27,13 +27,19 @@ async fn check_database(config: &Config, report: &mut Report, clocks: &mut Clock
     let is_sqlite = matches!(database, Database::Sqlite(_));
     let diagnosis = match timeout(TIMEOUT, Diagnosis::of(&database, &config.store)).await {
         Ok(Ok(diagnosis)) => diagnosis,
-        Ok(Err(error @ StoreError::Newer { .. })) => return report.fail("database", error, ""),
+        Ok(Err(error @ StoreError::Newer { .. })) => {
+            return report.fail("database", error.to_string(), "");
+        }
         Ok(Err(error)) if is_sqlite => {
-            return report.fail("database", error, "belfry restore, or move the file away");
+            return report.fail(
+                "database",
+                error.to_string(),
+                "belfry restore, or move the file away",
+            );
         }
         Ok(Err(error)) => {
             let fix = "start PostgreSQL, or correct host, user, password and name in the URL";
-            return report.fail("database", error, fix);
+            return report.fail("database", error.to_string(), fix);
         }
         Err(_) => {
             let problem = format!("{database} does not respond within {} s", TIMEOUT.as_secs());
@@ -89,7 +95,9 @@ async fn check_redis(config: &Config, report: &mut Report, clocks: &mut Clocks) 
     let server = match redis_server(config) {
         Ok(Some(server)) => server,
         Ok(None) => return report.skip("redis", "not configured: this process counts requests"),
-        Err(error) => return report.fail("redis", error, "correct the URL or its certificate"),
+        Err(error) => {
+            return report.fail("redis", error.to_string(), "correct the URL or its certificate");
+        }
     };
     let diagnosis = match timeout(TIMEOUT, diagnose(server, prefix)).await {
         Ok(outcome) => outcome,

@@ -6,6 +6,8 @@
 
 use std::net::SocketAddr;
 
+use axum::http::HeaderName;
+
 use super::report::Report;
 use crate::config::Config;
 use crate::http::diagnostics::{Diagnostics, FORWARDING_HEADERS};
@@ -15,7 +17,7 @@ const FORGED: &str = "198.51.100.7";
 
 /// The headers to send.
 pub(super) fn forged_headers(config: &Config) -> Vec<(String, String)> {
-    let configured = config.trusted_proxy_header.as_ref().map(|name| name.as_str());
+    let configured = config.trusted_proxy_header.as_ref().map(HeaderName::as_str);
     let mut names: Vec<&str> = FORWARDING_HEADERS.to_vec();
     names.extend(configured.filter(|name| !FORWARDING_HEADERS.contains(name)));
     names.into_iter().map(|name| (name.to_owned(), forged_value(name))).collect()
@@ -41,7 +43,7 @@ pub(super) fn check(
         values.is_some_and(|values| *values != [forged_value(name)])
     };
     let is_passed = |name: &str| arrived.headers.contains_key(name) && !is_set(name);
-    let configured = config.trusted_proxy_header.as_ref().map(|name| name.as_str());
+    let configured = config.trusted_proxy_header.as_ref().map(HeaderName::as_str);
     let trusted = configured.map_or_else(|| FORWARDING_HEADERS[..2].to_vec(), |name| vec![name]);
     let set: Vec<&str> = FORWARDING_HEADERS.into_iter().filter(|name| is_set(name)).collect();
     let before = report.failures();

@@ -36,26 +36,36 @@ impl Report {
         &mut self,
         check: &'static str,
         status: Status,
-        message: impl ToString,
-        fix: impl ToString,
+        message: impl Into<String>,
+        fix: impl Into<String>,
     ) {
-        let (message, fix) = (message.to_string(), fix.to_string());
+        let (message, fix) = (message.into(), fix.into());
         self.0.push(Finding { check, status, message, fix });
     }
 
-    pub(super) fn ok(&mut self, check: &'static str, message: impl ToString) {
+    pub(super) fn ok(&mut self, check: &'static str, message: impl Into<String>) {
         self.add(check, Status::Ok, message, "");
     }
 
-    pub(super) fn skip(&mut self, check: &'static str, message: impl ToString) {
+    pub(super) fn skip(&mut self, check: &'static str, message: impl Into<String>) {
         self.add(check, Status::Skipped, message, "");
     }
 
-    pub(super) fn warn(&mut self, check: &'static str, message: impl ToString, fix: impl ToString) {
+    pub(super) fn warn(
+        &mut self,
+        check: &'static str,
+        message: impl Into<String>,
+        fix: impl Into<String>,
+    ) {
         self.add(check, Status::Warning, message, fix);
     }
 
-    pub(super) fn fail(&mut self, check: &'static str, message: impl ToString, fix: impl ToString) {
+    pub(super) fn fail(
+        &mut self,
+        check: &'static str,
+        message: impl Into<String>,
+        fix: impl Into<String>,
+    ) {
         self.add(check, Status::Failed, message, fix);
     }
 

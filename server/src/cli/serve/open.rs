@@ -51,7 +51,8 @@ async fn wait_for_database(database: &Database, options: &Options) -> Result<Sto
         };
         if reported.is_none_or(|time: Instant| time.elapsed() >= REPORT_INTERVAL) {
             reported = Some(Instant::now());
-            let left = duration::format_seconds(options.start_timeout - start.elapsed());
+            let left =
+                duration::format_seconds(options.start_timeout.saturating_sub(start.elapsed()));
             tracing::warn!(%error, left, "waiting for the database");
             service_manager::notify_status("waiting for the database");
         }

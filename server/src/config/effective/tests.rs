@@ -216,7 +216,8 @@ proptest! {
         settings in prop::collection::vec(setting(), 0..20),
     ) {
         let settings: BTreeMap<_, _> = settings.into_iter().collect();
-        let text: String = settings.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+        let lines = settings.iter().map(|(key, value)| format!("{key} = {value}"));
+        let text = lines.collect::<Vec<_>>().join("\n");
         let config = parse(&text);
         let shown = config.to_toml().unwrap();
         let again = parse(&shown);

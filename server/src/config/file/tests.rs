@@ -39,6 +39,37 @@ fn an_error_names_the_key_the_line_and_a_similar_key() {
             "http.idle_timeout must be a duration such as \"30s\" or \"5m\", not 0 \
              (belfry.toml, line 2)",
         ),
+        ("\nstore.connections = 0", "store.connections must be at least 1 (belfry.toml, line 2)"),
+        (
+            "[http]\nmax_connections = 0",
+            "http.max_connections must be at least 1 (belfry.toml, line 2)",
+        ),
+        (
+            "listen = 'here'",
+            "listen: \"here\" is not an address to listen on: write HOST:PORT, as in \
+             \"127.0.0.1:8080\" (belfry.toml, line 1)",
+        ),
+        (
+            "listen = 8080",
+            "listen: \"8080\" has no host: write \"127.0.0.1:8080\" for this machine only, or \
+             \"0.0.0.0:8080\" for all networks (belfry.toml, line 1)",
+        ),
+        (
+            "listen = true",
+            "listen must be an address such as \"127.0.0.1:8080\" (belfry.toml, line 1)",
+        ),
+        (
+            "listen = ",
+            "string values must be quoted, expected literal string (belfry.toml, line 1)",
+        ),
+    ] {
+        assert_eq!(parse(text, "belfry.toml").unwrap_err().to_string(), problem, "{text}");
+    }
+}
+
+#[test]
+fn an_error_about_a_value_says_what_to_write() {
+    for (text, problem) in [
         (
             "[http]\nheader_timeout = 15",
             "http.header_timeout must be a duration such as \"30s\" or \"5m\": write \"15s\" for \
@@ -100,29 +131,6 @@ fn an_error_names_the_key_the_line_and_a_similar_key() {
             "redis = 'cache'",
             "redis: not a valid URL (relative URL without a base): write \
              postgres://USER:PASSWORD@HOST/DATABASE or redis://HOST (belfry.toml, line 1)",
-        ),
-        ("\nstore.connections = 0", "store.connections must be at least 1 (belfry.toml, line 2)"),
-        (
-            "[http]\nmax_connections = 0",
-            "http.max_connections must be at least 1 (belfry.toml, line 2)",
-        ),
-        (
-            "listen = 'here'",
-            "listen: \"here\" is not an address to listen on: write HOST:PORT, as in \
-             \"127.0.0.1:8080\" (belfry.toml, line 1)",
-        ),
-        (
-            "listen = 8080",
-            "listen: \"8080\" has no host: write \"127.0.0.1:8080\" for this machine only, or \
-             \"0.0.0.0:8080\" for all networks (belfry.toml, line 1)",
-        ),
-        (
-            "listen = true",
-            "listen must be an address such as \"127.0.0.1:8080\" (belfry.toml, line 1)",
-        ),
-        (
-            "listen = ",
-            "string values must be quoted, expected literal string (belfry.toml, line 1)",
         ),
     ] {
         assert_eq!(parse(text, "belfry.toml").unwrap_err().to_string(), problem, "{text}");

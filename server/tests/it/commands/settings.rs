@@ -66,6 +66,7 @@ fn config_example_prints_a_file_that_changes_nothing() {
 }
 
 /// Writes a certificate for localhost that is valid until this many days from now, and its key.
+#[expect(clippy::disallowed_methods, reason = "compared with the clock of the server")]
 fn write_certificate(workspace: &Workspace, days: i64) {
     let key = rcgen::KeyPair::generate().unwrap();
     let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
