@@ -88,14 +88,13 @@ impl Contents {
 
 /// The time of the sources in seconds since 1970: `SOURCE_DATE_EPOCH`, or that of the commit.
 pub fn source_time(root: &Path) -> Result<u64, PackagingError> {
-    let text = match std::env::var("SOURCE_DATE_EPOCH") {
-        Ok(text) => text,
-        Err(_) => {
-            let git = ["log", "-1", "--format=%ct"];
-            programs::output(Command::new("git").args(git).current_dir(root)).map_err(|error| {
-                format!("{error}\nset SOURCE_DATE_EPOCH to build outside a git repository")
-            })?
-        }
+    let text = if let Ok(text) = std::env::var("SOURCE_DATE_EPOCH") {
+        text
+    } else {
+        let git = ["log", "-1", "--format=%ct"];
+        programs::output(Command::new("git").args(git).current_dir(root)).map_err(|error| {
+            format!("{error}\nset SOURCE_DATE_EPOCH to build outside a git repository")
+        })?
     };
     text.trim().parse().map_err(|_| format!("{text:?} is not a number of seconds").into())
 }
@@ -112,7 +111,7 @@ fn add_files(
         return Ok(());
     }
     for entry in fs::read_dir(full)? {
-        let name = entry?.file_name().into_string().map_err(|name| format!("{name:?}"))?;
+        let name = entry?.file_name().into_string().map_err(|name| name.display().to_string())?;
         add_files(root, &format!("{path}/{name}"), files)?;
     }
     Ok(())

@@ -17,6 +17,7 @@ mod sbom;
 mod tree;
 
 use std::error::Error;
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -79,7 +80,7 @@ pub fn build(
     let mut checksums = String::new();
     for path in [&packages.archive, &packages.debian, &packages.image, &packages.sbom] {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        checksums += &format!("{}  {name}\n", programs::sha256(&fs::read(path)?)?);
+        writeln!(checksums, "{}  {name}", programs::sha256(&fs::read(path)?)?)?;
     }
     fs::write(&packages.checksums, checksums)?;
     Ok(packages)

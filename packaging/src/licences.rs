@@ -49,7 +49,8 @@ fn licence_files(source: &Path) -> Result<Vec<PathBuf>, PackagingError> {
             files.extend(licence_files(&entry.path())?);
             continue;
         }
-        let is_text = kind.is_file() && !name.ends_with(".RS");
+        let is_source = entry.path().extension().is_some_and(|extension| extension == "rs");
+        let is_text = kind.is_file() && !is_source;
         if is_text && PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
             files.push(entry.path());
         }

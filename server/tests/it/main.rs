@@ -21,6 +21,7 @@ mod matrix;
 mod metrics;
 mod oauth;
 mod openapi;
+#[cfg(target_os = "linux")]
 mod packages;
 mod process;
 mod requests;

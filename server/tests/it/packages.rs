@@ -16,8 +16,6 @@ use std::sync::OnceLock;
 
 use ::packaging::{Packages, build};
 
-use crate::support::report_skipped;
-
 const GUIDE: &str = include_str!("../../../docs/install.md");
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The time of all files.
@@ -52,16 +50,10 @@ fn succeed(command: &mut Command) -> String {
     stdout.into_owned()
 }
 
-/// Whether the tests run as root, which `chroot` and `dpkg` need.
-fn is_root() -> bool {
-    let is_root = rustix::process::geteuid().is_root();
-    if !is_root {
-        report_skipped(
-            "installed packages",
-            "they are installed by root into a temporary directory",
-        );
-    }
-    is_root
+/// Whether packages can be installed into a directory and run there: by root, for `chroot`, on a
+/// Debian system, for its libraries. Elsewhere these tests do nothing; CI is such a system.
+fn can_install() -> bool {
+    rustix::process::geteuid().is_root() && Path::new("/var/lib/dpkg/status").exists()
 }
 
 /// The commands of the first console block after a heading of a document, without prompts. A

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use test_engines::free_port;
 
 use super::machine::Machine;
-use super::{GUIDE, VERSION, commands, is_root, packages, succeed};
+use super::{GUIDE, VERSION, can_install, commands, packages, succeed};
 
 const README: &str = include_str!("../../../../README.md");
 
@@ -107,7 +107,7 @@ fn commands_of_root() -> Vec<String> {
 
 #[test]
 fn the_archive_can_be_installed_as_a_service() {
-    if !is_root() {
+    if !can_install() {
         return;
     }
     let machine = Machine::new();

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use test_engines::{free_port, programs};
 
 use super::name_server::NameServer;
-use super::{VERSION, is_root, packages, succeed};
+use super::{VERSION, can_install, packages, succeed};
 use crate::support::process::belfry;
 use crate::support::{Process, TestDatabase, report_skipped};
 
@@ -106,7 +106,7 @@ impl Container {
 
 #[tokio::test]
 async fn the_image_runs_as_its_user_and_is_healthy() {
-    if !is_root() {
+    if !can_install() {
         return;
     }
     let (container, folder) = (Container::create(), tempfile::tempdir().unwrap());
@@ -136,7 +136,7 @@ async fn the_image_runs_as_its_user_and_is_healthy() {
 /// glibc loads no further library for that, which the image would lack.
 #[tokio::test]
 async fn the_name_of_a_database_is_resolved_by_dns_in_the_image() {
-    if !is_root() {
+    if !can_install() {
         return;
     }
     let Some(database) = TestDatabase::postgres().await else { return };

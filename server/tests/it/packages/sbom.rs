@@ -9,13 +9,13 @@ use super::{VERSION, packages};
 use crate::interop::python;
 
 /// The official schema, with the library of its authors.
-const VALIDATE: &str = r#"
+const VALIDATE: &str = r"
 import sys
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 errors = JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(sys.argv[1]).read())
 assert errors is None, str(errors)[:1000]
-"#;
+";
 
 #[test]
 fn the_sbom_is_valid_by_the_schema() {
