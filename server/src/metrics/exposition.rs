@@ -1,4 +1,4 @@
-//! The text formats of `/metrics`: Prometheus text 0.0.4 and OpenMetrics 1.0.
+//! The text formats of `/metrics`: Prometheus text 0.0.4 and `OpenMetrics` 1.0.
 
 use std::fmt::{Display, Write};
 
@@ -10,12 +10,12 @@ use super::value::Histogram;
 pub enum Format {
     /// Prometheus text format 0.0.4.
     Prometheus,
-    /// OpenMetrics 1.0.
+    /// `OpenMetrics` 1.0.
     OpenMetrics,
 }
 
 impl Format {
-    /// Chooses the format by an `Accept` header: OpenMetrics only for clients that name it.
+    /// Chooses the format by an `Accept` header: `OpenMetrics` only for clients that name it.
     pub fn negotiate(accept: &str) -> Self {
         if accept.contains("application/openmetrics-text") {
             Self::OpenMetrics
@@ -48,7 +48,7 @@ impl Exposition {
 
     /// Begins a family. It is written with its first sample; without samples it is omitted.
     pub fn family(&mut self, family: &'static Family) -> Samples<'_> {
-        Samples { exposition: self, family, has_samples: false }
+        Samples { exposition: self, family, is_described: false }
     }
 
     /// Writes a family with one sample and without labels.
@@ -75,7 +75,7 @@ impl Exposition {
 pub struct Samples<'a> {
     exposition: &'a mut Exposition,
     family: &'static Family,
-    has_samples: bool,
+    is_described: bool,
 }
 
 impl Samples<'_> {
@@ -104,7 +104,7 @@ impl Samples<'_> {
 
     /// Writes the description of the family before its first sample.
     fn begin(&mut self) {
-        if std::mem::replace(&mut self.has_samples, true) {
+        if std::mem::replace(&mut self.is_described, true) {
             return;
         }
         let Family { name, kind, help, .. } = self.family;

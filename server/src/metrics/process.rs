@@ -56,8 +56,9 @@ mod tests {
         let stat = "7 (a) b) c) S 1 7 7 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 9 0 12345 4096000 \
                     25 18446744073709551615 1 1 0";
         let status = parse(stat).unwrap();
-        let ticks = clock_ticks_per_second() as f64;
-        assert!((status.cpu_seconds * ticks - 300.0).abs() < 1e-6);
+        let ticks_per_second = u32::try_from(clock_ticks_per_second()).unwrap();
+        let expected = 300.0 / f64::from(ticks_per_second);
+        assert!((status.cpu_seconds - expected).abs() < 1e-6);
         assert_eq!((status.threads, status.virtual_bytes), (9, 4_096_000));
         assert_eq!(status.resident_bytes, 25 * page_size() as u64);
         assert!(parse("nonsense").is_none());

@@ -38,13 +38,18 @@ fn a_family_is_described_once_before_its_samples() {
 
 #[test]
 fn a_family_without_samples_is_omitted() {
-    assert_eq!(text(Format::Prometheus, |out| drop(out.family(&NUMBERS))), "");
+    let begin = |out: &mut Exposition| {
+        out.family(&NUMBERS);
+    };
+    assert_eq!(text(Format::Prometheus, begin), "");
 }
 
 #[test]
 fn the_buckets_of_a_histogram_are_cumulative() {
     let numbers = Histogram::numbers();
-    [1, 2, 2, 3, 1024, 1025].iter().for_each(|number| numbers.observe(*number));
+    for number in [1, 2, 2, 3, 1024, 1025] {
+        numbers.observe(number);
+    }
     let text = text(Format::Prometheus, |out| out.family(&SIZES).histogram(&["y"], &numbers));
     for line in [
         "b_bucket{x=\"y\",le=\"1\"} 1",

@@ -93,8 +93,8 @@ impl Sqlite {
         let (reads, readers) =
             reader::start(readers, &metrics).map_err(|error| open_error(path, &error))?;
         let queues = Queues { reads, writes: Some(writes) };
-        let (path, writer) = (path.to_owned(), Some(thread));
-        Ok(Self { queues: Some(queues), readers, writer, path, metrics })
+        let (queues, path) = (Some(queues), path.to_owned());
+        Ok(Self { queues, readers, writer: Some(thread), path, metrics })
     }
 
     /// Opens an existing file for reading. Readers of a WAL do not wait for writers.

@@ -142,8 +142,8 @@ impl Routes {
             .fallback_service(unknown.with_state(Arc::clone(state)));
         let unmatched = Route { area: fallback, pattern: UNMATCHED, index: 0 };
         let metrics = patterns.into_iter().map(|pattern| state.metrics.http.route(pattern));
-        let (router, metrics) = (all.with_state(Arc::clone(state)), metrics.collect());
-        Self { router, by_path, unmatched, metrics }
+        let metrics = metrics.collect();
+        Self { router: all.with_state(Arc::clone(state)), by_path, unmatched, metrics }
     }
 
     /// The route of a path. The layer applies the policies of its area before the router runs, so

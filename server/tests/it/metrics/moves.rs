@@ -102,7 +102,7 @@ impl Watch<'_> {
 async fn every_family_changes_with_its_event() {
     let (seen, changed) = (BTreeSet::new(), BTreeSet::new());
     let mut observer = Observer { documented: documented(), seen, changed };
-    sqlite::drive(&mut observer).await;
+    Box::pin(sqlite::drive(&mut observer)).await;
     sqlite::drive_failures(&mut observer).await;
     tls::drive(&mut observer).await;
     let has_postgres = postgres::drive(&mut observer).await;

@@ -1,5 +1,6 @@
 //! `promtool`, the checker of Prometheus.
 
+use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -80,7 +81,7 @@ fn the_expressions_of_the_dashboard_are_valid() {
     let mut rules = "groups:\n- name: dashboard\n  rules:\n".to_owned();
     for (number, expression) in expressions().iter().enumerate() {
         let expression = serde_json::to_string(&with_sample_variables(expression)).unwrap();
-        rules.push_str(&format!("  - record: panel:{number}\n    expr: {expression}\n"));
+        writeln!(rules, "  - record: panel:{number}\n    expr: {expression}").unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("rules.yml"), rules).unwrap();
