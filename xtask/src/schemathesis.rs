@@ -4,7 +4,7 @@ mod server;
 
 use std::error::Error;
 use std::io::{self, BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 use std::{fs, thread};
@@ -121,7 +121,7 @@ fn send(plan: &Plan) -> Result<bool, Box<dyn Error>> {
 
 impl Part {
     /// Returns the number of requests, and whether all responses conform. Prints the output if not.
-    fn run(&self, plan: &Plan, program: &PathBuf, server: &TestServer) -> io::Result<(u32, bool)> {
+    fn run(&self, plan: &Plan, program: &Path, server: &TestServer) -> io::Result<(u32, bool)> {
         let mut command = Command::new(program);
         command.args(["--config-file", "schemathesis.toml", "run", &server.url("/openapi.json")]);
         command.args(["--no-color", "--warnings", "off", "--max-examples"]);

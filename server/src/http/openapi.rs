@@ -47,11 +47,11 @@ impl Rendered {
 fn respond(rendered: &Rendered, headers: &HeaderMap) -> Response {
     // Clients must revalidate, so that changed settings are visible right after a restart.
     let cache = HeaderValue::from_static("max-age=0");
-    let headers_out = [(header::CACHE_CONTROL, cache), (header::ETAG, rendered.etag.clone())];
+    let caching = [(header::CACHE_CONTROL, cache), (header::ETAG, rendered.etag.clone())];
     if is_cached(headers, &rendered.etag) {
-        return (StatusCode::NOT_MODIFIED, headers_out).into_response();
+        return (StatusCode::NOT_MODIFIED, caching).into_response();
     }
-    (headers_out, JsonBytes(rendered.json.clone())).into_response()
+    (caching, JsonBytes(rendered.json.clone())).into_response()
 }
 
 /// Whether `If-None-Match` lists this entity tag (RFC 9110, section 13.1.2).

@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use serde_json::Value;
-
 use super::operation::{methods, name};
 use super::source::{Source, described_paths, entries, items};
 
@@ -54,7 +52,7 @@ fn endpoints(source: &Source, scope: &str) -> BTreeSet<String> {
     for (path, item) in source.areas.iter().flat_map(described_paths) {
         for (method, operation) in methods(item) {
             let mut required = items(&operation["security"]).flat_map(|one| items(&one["oauth2"]));
-            if required.any(|one| *one == Value::from(scope)) {
+            if required.any(|one| one.as_str() == Some(scope)) {
                 let path = path.replace("/{segment}/client/{api}", "…");
                 found.insert(format!("`{}`", name(method, &path)));
             }
