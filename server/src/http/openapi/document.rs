@@ -162,7 +162,7 @@ impl Area {
         for (key, value) in operation {
             match (key.as_str(), value) {
                 ("id", Value::String(id)) => {
-                    expanded["operationId"] = format!("{id}{suffix}").into()
+                    expanded["operationId"] = format!("{id}{suffix}").into();
                 }
                 ("body", Value::Object(body)) => {
                     expanded["requestBody"] = json!({ "required": true, "content": content(body) });
