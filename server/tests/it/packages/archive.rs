@@ -130,7 +130,7 @@ fn the_archive_can_be_installed_as_a_service() {
     succeed(&mut machine.command(&["sh", "-c", "install -d -m 700 -o belfry /var/lib/belfry"]));
     let user = ["setpriv", "--reuid=belfry", "--regid=belfry", "--init-groups"];
     let command = GUIDE.split("`sudo -u belfry ").nth(1).unwrap().split('`').next().unwrap();
-    let command: Vec<&str> = command.split(' ').collect();
+    let command: Vec<&str> = command.split_whitespace().collect();
     let mut add = machine.command(&[&user[..], &command].concat());
     let added = succeed(add.env("PATH", "/usr/local/bin:/usr/bin"));
     assert!(added.contains("account alice added"), "{added}");
