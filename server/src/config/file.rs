@@ -135,6 +135,11 @@ fn advice_about_type(message: &str, key: &str) -> Option<String> {
     if message.starts_with("invalid value: integer `-") {
         return Some("must not be negative".to_owned());
     }
+    if message == "wanted string or table" {
+        return Some(
+            "must be one of its words, in quotes: `belfry config example` lists them".to_owned(),
+        );
+    }
     let (found, expected) = message.strip_prefix("invalid type: ")?.split_once(", expected ")?;
     let name = key.rsplit('.').next().unwrap_or_default();
     let text = found.strip_prefix("string ");

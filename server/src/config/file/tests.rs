@@ -95,6 +95,11 @@ fn an_error_about_a_value_says_what_to_write() {
              (belfry.toml, line 2)",
         ),
         (
+            "[log]\naccess = true",
+            "log.access must be one of its words, in quotes: `belfry config example` lists them \
+             (belfry.toml, line 2)",
+        ),
+        (
             "server_name = 7",
             "server_name must be in quotes: write server_name = \"7\" (belfry.toml, line 1)",
         ),
