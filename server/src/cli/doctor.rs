@@ -31,7 +31,7 @@ impl Command {
         let mut report = Report::default();
         match config {
             Err(error) => {
-                report.fail("settings", error.to_string(), "correct it and run this again")
+                report.fail("settings", error.to_string(), "correct it and run this again");
             }
             Ok(config) => {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -1,6 +1,7 @@
 //! Details of a request for `belfry doctor`: over which proxy it arrived, and with which headers.
 //!
-//! An operator gets them, with a random key of this process. A request with that key gets them too:
+//! The header [`DIAGNOSTICS_KEY`] asks for them. Its value is the key, or anything else for an
+//! operator, who gets the key: it is random, of this process. A request with it gets the details too:
 //! it may arrive through a proxy that is configured wrongly, and the response proves that it reached
 //! this process.
 
@@ -17,9 +18,7 @@ use crate::app::AppState;
 use crate::http::extract::client;
 use crate::request_context::RequestContext;
 
-/// The request header that asks for the details. Its value is the key, or anything else for an
-/// operator.
-pub const DIAGNOSTICS_KEY: &str = "belfry-diagnostics-key";
+pub use crate::http::extract::client::DIAGNOSTICS_KEY;
 
 /// Headers by which proxies name the client.
 pub const FORWARDING_HEADERS: [&str; 6] = [
