@@ -56,7 +56,7 @@ fn the_openapi_document_has_every_scope() {
     let scopes = |flow: &str| -> BTreeSet<String> {
         flows[flow]["scopes"].as_object().unwrap().keys().cloned().collect()
     };
-    let names = |scopes: &[Scope]| scopes.iter().map(|scope| scope.to_string()).collect();
+    let names = |scopes: &[Scope]| scopes.iter().map(ToString::to_string).collect();
     assert_eq!(scopes("authorizationCode"), names(Scope::ALL));
     let of_apps: Vec<Scope> = Scope::ALL.iter().copied().filter(|s| !s.is_admin()).collect();
     assert_eq!(scopes("clientCredentials"), names(&of_apps));
@@ -64,7 +64,7 @@ fn the_openapi_document_has_every_scope() {
     for item in document["paths"].as_object().unwrap().values() {
         for operation in item.as_object().unwrap().values().filter_map(Value::as_object) {
             let required = operation["security"].as_array().unwrap().iter();
-            for scope in required.flat_map(|scheme| scheme["oauth2"].as_array()).flatten() {
+            for scope in required.filter_map(|scheme| scheme["oauth2"].as_array()).flatten() {
                 assert!(Scope::from_name(scope.as_str().unwrap()).is_some(), "{scope}");
             }
         }
