@@ -10,16 +10,14 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{
-    WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature,
-};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use url::{Host, Position, Url};
+
+use crate::certificate_verifier::{AnyNameVerifier, system_authorities};
 
 /// Maximum size of a response body, in bytes.
 const MAX_BODY_BYTES: usize = 64 * 1024;
@@ -107,21 +105,9 @@ where
 fn client_config(check: CertificateCheck) -> Result<ClientConfig, String> {
     let builder = ClientConfig::builder();
     let builder = match check {
-        CertificateCheck::Authorities => {
-            let found = rustls_native_certs::load_native_certs();
-            let mut roots = RootCertStore::empty();
-            roots.add_parsable_certificates(found.certs);
-            if roots.is_empty() {
-                return Err("no certificate authorities found in the operating system; install \
-                            them (Debian: ca-certificates), or name a file with SSL_CERT_FILE"
-                    .to_owned());
-            }
-            builder.with_root_certificates(roots)
-        }
+        CertificateCheck::Authorities => builder.with_root_certificates(system_authorities()?),
         CertificateCheck::None => {
-            let algorithms = ring::default_provider().signature_verification_algorithms;
-            let verifier = Arc::new(AnyCertificate { algorithms });
-            builder.dangerous().with_custom_certificate_verifier(verifier)
+            builder.dangerous().with_custom_certificate_verifier(AnyNameVerifier::new(None))
         }
     };
     Ok(builder.with_no_client_auth())
@@ -134,45 +120,4 @@ fn causes(error: &(dyn Error + 'static)) -> String {
     // Some errors repeat their cause.
     texts.dedup_by(|cause, error| error.ends_with(cause.as_str()));
     texts.join(": ")
-}
-
-/// Accepts every certificate whose key the server has.
-#[derive(Debug)]
-struct AnyCertificate {
-    algorithms: WebPkiSupportedAlgorithms,
-}
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signature, &self.algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signature, &self.algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.algorithms.supported_schemes()
-    }
 }

@@ -7,6 +7,7 @@ pub mod app;
 pub mod application_services;
 pub mod audit;
 pub mod certificate;
+mod certificate_verifier;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -35,7 +35,7 @@ pub fn parse(form: &[u8]) -> Result<Pairs, FormError> {
 }
 
 /// Converts a JSON body to pairs. As in a form, each item of a list is a pair whose name ends in
-/// `[]`, and an empty list is such a pair without a value, so that it is not taken for an absent
+/// `[]`, and an empty list is such a pair without a value, so that it is not treated as an absent
 /// field. `null` is omitted, and in a list it has no value.
 pub fn from_json(json: Value) -> Result<Pairs, FormError> {
     let Value::Object(members) = json else { return Err(FormError::NotAnObject) };

@@ -21,6 +21,7 @@ pub(crate) const ACCOUNT: &str = "/oauth/account";
 pub(crate) const REMOVE_APP: &str = "/oauth/account/remove_app";
 
 pub(crate) const HEALTHZ: &str = "/healthz";
+pub(crate) const METADATA: &str = "/.well-known/oauth-authorization-server";
 pub(crate) const READYZ: &str = "/readyz";
 pub(crate) const STATIC: &str = "/static";
 pub(crate) const GATEWAY_CHECK: &str = "/gateway/check";

@@ -99,7 +99,7 @@ fn areas(state: &AppState) -> Vec<AreaRouter> {
         .route(paths::NODEINFO, instance::nodeinfo(state));
     let well_known = AreaRouter::new(WELL_KNOWN)
         .route("/openapi.json", openapi::openapi())
-        .route("/.well-known/oauth-authorization-server", metadata::metadata(state))
+        .route(paths::METADATA, metadata::metadata(state))
         .route("/.well-known/nodeinfo", instance::nodeinfo_links(state))
         .route(paths::SECURITY_TXT, well_known::security_txt(state))
         .route("/.well-known/change-password", get(well_known::change_password))

@@ -11,7 +11,7 @@ use super::proxy;
 use super::report::Report;
 use crate::config::Config;
 use crate::http::diagnostics::{DIAGNOSTICS_KEY, Diagnostics};
-use crate::http::paths::{HEALTHZ, READYZ};
+use crate::http::paths::{HEALTHZ, METADATA, READYZ};
 use crate::http_client::{CertificateCheck, Response, get_with_headers};
 use crate::serve::{file_limit, needed_files};
 
@@ -165,8 +165,7 @@ async fn check_issuer(
     has_key: bool,
     report: &mut Report,
 ) {
-    let metadata = "/.well-known/oauth-authorization-server";
-    let metadata = get(url, metadata, CertificateCheck::Authorities, &[]).await;
+    let metadata = get(url, METADATA, CertificateCheck::Authorities, &[]).await;
     let metadata = metadata.ok().and_then(|response| json(&response)).unwrap_or_default();
     let is_same = |issuer: &str| issuer.trim_end_matches('/') == base_url && is_healthy(health);
     match metadata["issuer"].as_str() {

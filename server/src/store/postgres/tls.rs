@@ -4,21 +4,13 @@ use std::error::Error;
 use std::io;
 use std::iter::successors;
 use std::path::Path;
-use std::sync::Arc;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::verify_server_cert_signed_by_trust_anchor;
-use rustls::crypto::{
-    WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature,
-};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::server::ParsedCertificate;
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
-};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::certificate_verifier::{AnyNameVerifier, system_authorities};
 use crate::store::database::{TlsParameters, Verification};
 
 /// The connector for these parameters; without them it is not used.
@@ -29,15 +21,13 @@ pub(super) fn connector(parameters: Option<&TlsParameters>) -> Result<MakeRustls
     };
     let roots = match roots {
         Some(path) => read_roots(path).map_err(|error| format!("sslrootcert: {error}"))?,
-        None => system_roots()?,
+        None => system_authorities().map_err(|error| format!("{error} or with sslrootcert"))?,
     };
     let builder = ClientConfig::builder();
     let builder = match verification {
         Verification::IssuerAndName => builder.with_root_certificates(roots),
         Verification::Issuer => {
-            let algorithms = ring::default_provider().signature_verification_algorithms;
-            let verifier = IssuerVerifier { roots, algorithms };
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
+            builder.dangerous().with_custom_certificate_verifier(AnyNameVerifier::new(Some(roots)))
         }
     };
     let config = match client {
@@ -52,20 +42,6 @@ pub(super) fn connector(parameters: Option<&TlsParameters>) -> Result<MakeRustls
         }
     };
     Ok(MakeRustlsConnect::new(config))
-}
-
-/// The certificate authorities of the operating system, or those in `SSL_CERT_FILE`.
-fn system_roots() -> Result<RootCertStore, String> {
-    let found = rustls_native_certs::load_native_certs();
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(found.certs);
-    if roots.is_empty() {
-        return Err(format!(
-            "no root certificates found in the operating system; name them with sslrootcert ({:?})",
-            found.errors
-        ));
-    }
-    Ok(roots)
 }
 
 fn read_roots(path: &Path) -> Result<RootCertStore, String> {
@@ -88,58 +64,6 @@ fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String
 
 fn cannot_use(path: &Path, error: &dyn Error) -> String {
     format!("cannot use {}: {error}", path.display())
-}
-
-/// Verifies that a certificate was issued by one of the authorities, for any host name
-/// (`sslmode=verify-ca`).
-#[derive(Debug)]
-struct IssuerVerifier {
-    roots: RootCertStore,
-    algorithms: WebPkiSupportedAlgorithms,
-}
-
-impl ServerCertVerifier for IssuerVerifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        let certificate = ParsedCertificate::try_from(end_entity)?;
-        let algorithms = self.algorithms.all;
-        verify_server_cert_signed_by_trust_anchor(
-            &certificate,
-            &self.roots,
-            intermediates,
-            now,
-            algorithms,
-        )?;
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signature, &self.algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signature, &self.algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.algorithms.supported_schemes()
-    }
 }
 
 /// What to do about a certificate that was rejected.
