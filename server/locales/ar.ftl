@@ -145,6 +145,18 @@ rules-silent = صامت
 rules-sound = صوت
 rules-highlight = تمييز
 
+## Notifications
+
+## All rules
+
+## Try a message
+
+## Security
+
+## Sign up
+
+## Front page
+
 ## تسجيل الخروج
 
 signed-out-title = تم تسجيل خروجك

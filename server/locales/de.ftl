@@ -143,6 +143,18 @@ rules-silent = Still
 rules-sound = Ton
 rules-highlight = Hervorgehoben
 
+## Notifications
+
+## All rules
+
+## Try a message
+
+## Security
+
+## Sign up
+
+## Front page
+
 ## Abgemeldet
 
 signed-out-title = Du bist abgemeldet

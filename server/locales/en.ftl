@@ -143,6 +143,18 @@ rules-silent = Silent
 rules-sound = Sound
 rules-highlight = Highlight
 
+## Notifications
+
+## All rules
+
+## Try a message
+
+## Security
+
+## Sign up
+
+## Front page
+
 ## Signed out
 
 signed-out-title = You are signed out

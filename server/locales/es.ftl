@@ -143,6 +143,18 @@ rules-silent = En silencio
 rules-sound = Sonido
 rules-highlight = Destacado
 
+## Notifications
+
+## All rules
+
+## Try a message
+
+## Security
+
+## Sign up
+
+## Front page
+
 ## Sesión cerrada
 
 signed-out-title = Has cerrado la sesión

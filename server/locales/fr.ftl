@@ -143,6 +143,18 @@ rules-silent = Silence
 rules-sound = Son
 rules-highlight = Mise en évidence
 
+## Notifications
+
+## All rules
+
+## Try a message
+
+## Security
+
+## Sign up
+
+## Front page
+
 ## Déconnexion
 
 signed-out-title = Vous êtes déconnecté·e

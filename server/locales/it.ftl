@@ -143,6 +143,18 @@ rules-silent = Silenzio
 rules-sound = Suono
 rules-highlight = In evidenza
 
+## Notifications
+
+## All rules
+
+## Try a message
+
+## Security
+
+## Sign up
+
+## Front page
+
 ## Uscita
 
 signed-out-title = Hai effettuato l’uscita

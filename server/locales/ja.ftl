@@ -139,6 +139,18 @@ rules-silent = 通知しない
 rules-sound = 音
 rules-highlight = 強調表示
 
+## Notifications
+
+## All rules
+
+## Try a message
+
+## Security
+
+## Sign up
+
+## Front page
+
 ## ログアウト
 
 signed-out-title = ログアウトしました

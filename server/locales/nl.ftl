@@ -143,6 +143,18 @@ rules-silent = Stil
 rules-sound = Geluid
 rules-highlight = Gemarkeerd
 
+## Notifications
+
+## All rules
+
+## Try a message
+
+## Security
+
+## Sign up
+
+## Front page
+
 ## Uitgelogd
 
 signed-out-title = Je bent uitgelogd

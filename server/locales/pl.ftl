@@ -145,6 +145,18 @@ rules-silent = Cisza
 rules-sound = Dźwięk
 rules-highlight = Wyróżnienie
 
+## Notifications
+
+## All rules
+
+## Try a message
+
+## Security
+
+## Sign up
+
+## Front page
+
 ## Wylogowanie
 
 signed-out-title = Wylogowano

@@ -143,6 +143,18 @@ rules-silent = Em silêncio
 rules-sound = Som
 rules-highlight = Destaque
 
+## Notifications
+
+## All rules
+
+## Try a message
+
+## Security
+
+## Sign up
+
+## Front page
+
 ## Sessão encerrada
 
 signed-out-title = Você saiu da conta

@@ -139,6 +139,18 @@ rules-silent = 静默
 rules-sound = 声音
 rules-highlight = 突出显示
 
+## Notifications
+
+## All rules
+
+## Try a message
+
+## Security
+
+## Sign up
+
+## Front page
+
 ## 已退出登录
 
 signed-out-title = 你已退出登录
