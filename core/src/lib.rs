@@ -14,4 +14,5 @@ pub mod percent;
 pub mod request;
 pub mod rules;
 pub mod secret;
+pub mod text;
 mod wire_enum;

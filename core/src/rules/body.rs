@@ -58,8 +58,13 @@ impl NewRule {
     }
 
     pub(super) fn into_rule(self, id: RuleId, enabled: bool) -> Rule {
+        self.into_rule_named(id.into(), enabled)
+    }
+
+    /// The rule with an id that has been validated before.
+    pub(super) fn into_rule_named(self, rule_id: String, enabled: bool) -> Rule {
         let Self { actions, conditions, pattern, extra } = self;
-        Rule { rule_id: id.into(), enabled, actions, conditions, pattern, extra }
+        Rule { rule_id, enabled, actions, conditions, pattern, extra }
     }
 }
 

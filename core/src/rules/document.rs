@@ -12,7 +12,10 @@ use super::{
     Action, NewRule, Position, RuleError, RuleId, RuleKind, RulePatch, RuleScope, Ruleset,
 };
 
+mod edit;
 mod view;
+
+pub use edit::{Direction, RemovedRule};
 
 /// A user's own rules of one scope, and the changes to built-in rules.
 #[derive(Debug, Clone, PartialEq)]

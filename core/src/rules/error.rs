@@ -50,6 +50,28 @@ pub enum RuleError {
     /// The stored rules of the account would exceed their size.
     #[error("the rules of an account may take at most {0} bytes; delete some, or shorten them")]
     TooManyBytes(usize),
+    /// A rule to be moved is no longer next to the rule that it should pass.
+    #[error("the order of the rules has changed")]
+    OrderChanged,
+    /// A rule is no longer the one that was shown.
+    #[error("the {kind} rule {id:?} has been changed in the meantime")]
+    ChangedMeanwhile {
+        /// The kind of the rule.
+        kind: RuleKind,
+        /// The id of the rule.
+        id: String,
+    },
+    /// A rule to be created exists already.
+    #[error("there is a {kind} rule {id:?} already")]
+    RuleExists {
+        /// The kind of the rule.
+        kind: RuleKind,
+        /// The id of the rule.
+        id: String,
+    },
+    /// A change of a built-in rule contains a field other than `actions`.
+    #[error("only the actions of a built-in rule can be changed, not {0}")]
+    BuiltinField(String),
     /// The rule does not exist.
     #[error("there is no {kind} rule {id:?}")]
     NoSuchRule {
@@ -69,11 +91,15 @@ impl RuleError {
             | Self::MemberCount(_)
             | Self::Number(_)
             | Self::Id(_)
+            | Self::BuiltinField(_)
             | Self::TooManyConditions(_) => MatrixErrorCode::InvalidParam,
             Self::UnknownNeighbour { .. }
             | Self::BuiltinNeighbour(_)
             | Self::OwnNeighbour
-            | Self::RepeatedNeighbour => MatrixErrorCode::Unknown,
+            | Self::RepeatedNeighbour
+            | Self::OrderChanged
+            | Self::ChangedMeanwhile { .. }
+            | Self::RuleExists { .. } => MatrixErrorCode::Unknown,
             Self::NoSuchRule { .. } => MatrixErrorCode::NotFound,
             Self::TooManyRules(_) | Self::TooManyBytes(_) => MatrixErrorCode::TooLarge,
         }

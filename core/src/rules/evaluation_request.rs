@@ -76,6 +76,16 @@ impl ExplainRequest {
         Ok(Self { event, room, display_name, profile_tag: take_profile_tag(&mut fields)? })
     }
 
+    /// A request with these values.
+    pub(super) fn new(
+        event: Event,
+        room: Room,
+        display_name: Option<String>,
+        profile_tag: Option<ProfileTag>,
+    ) -> Self {
+        Self { event, room, display_name, profile_tag }
+    }
+
     /// The user as a member of the room.
     pub fn member(&self) -> Member<'_> {
         Member {

@@ -121,6 +121,17 @@ impl<'a> UserRules<'a> {
         explanation
     }
 
+    /// The rule with this name.
+    pub(super) fn find(&self, name: MatchedRule<'_>) -> Option<&Rule> {
+        let rules = match name.scope {
+            RuleScope::Global => &self.global,
+            device => {
+                self.devices.iter().find(|(scope, _)| *scope == device).map(|(_, rules)| rules)?
+            }
+        };
+        rules[name.kind].iter().map(|rule| &**rule).find(|rule| rule.rule_id == name.rule_id)
+    }
+
     /// All rules in evaluation order: the master rule, the rules of the device, the global rules.
     fn ranked_rules(
         &self,

@@ -121,6 +121,29 @@ impl RulePath {
 }
 
 impl RuleRef {
+    /// The path of the rule, which [`RulePath::read`] parses. It is ASCII without spaces.
+    pub fn path(&self) -> String {
+        let Self { scope, kind, id } = self;
+        let id = percent::encode(id);
+        match scope {
+            RuleScope::Global => format!("global/{kind}/{id}"),
+            RuleScope::Device(tag) => {
+                format!("device/{}/{kind}/{id}", percent::encode(tag.as_str()))
+            }
+        }
+    }
+
+    /// Parses [`RuleRef::path`].
+    ///
+    /// # Errors
+    /// If the path does not name a rule.
+    pub fn from_path(path: &str) -> Result<Self, PathError> {
+        match RulePath::read(path)? {
+            RulePath::Rule(rule) => Ok(rule),
+            _ => Err(PathError::NoRule),
+        }
+    }
+
     fn read(scope: RuleScope, kind: RuleKind, id: &str) -> Result<Self, PathError> {
         let id = percent::decode_segment(id)?.into_owned();
         id::check(&id)?;

@@ -103,3 +103,28 @@ proptest! {
         prop_assert_eq!(path, RulePath::Enabled(rule(RuleScope::Global, RuleKind::Content, &id)));
     }
 }
+
+#[test]
+fn the_path_of_a_rule_is_read_as_the_same_rule() {
+    for scope in ["global", "device/phone", "device/a%b c\u{202e}"] {
+        for id in [
+            "cake",
+            "a b",
+            "!r:x.org",
+            "a\r\nb\tc",
+            "<b>&amp;",
+            "100%",
+            "\u{202e}тест",
+            ".m.rule.call",
+        ] {
+            let rule =
+                RuleRef { scope: scope.parse().unwrap(), kind: RuleKind::Room, id: id.to_owned() };
+            let path = rule.path();
+            assert!(path.bytes().all(|byte| byte.is_ascii_graphic()), "{path}");
+            assert_eq!(RuleRef::from_path(&path), Ok(rule), "{path}");
+        }
+    }
+    for path in ["", "global/", "global/room/", "global/room/a/enabled"] {
+        assert!(RuleRef::from_path(path).is_err(), "{path}");
+    }
+}

@@ -1,0 +1,152 @@
+//! All rules of a user in the order of evaluation, for the account pages.
+
+use std::borrow::Cow;
+
+use super::evaluate::split_scopes;
+use super::{Document, Rule, RuleKind, RuleRef, RuleScope, Ruleset, User};
+
+/// The rules of a user in the order of evaluation.
+#[derive(Debug)]
+pub struct RuleListing<'a> {
+    /// The rule that disables all notifications, which precedes all others.
+    pub master: Cow<'a, Rule>,
+    /// The other rules: those of device profiles, ordered by tag, then the global ones.
+    pub scopes: Vec<ScopeListing<'a>>,
+}
+
+/// The rules of one scope.
+#[derive(Debug)]
+pub struct ScopeListing<'a> {
+    /// The scope.
+    pub scope: &'a RuleScope,
+    /// Its rules.
+    pub rules: Ruleset<ListedRule<'a>>,
+}
+
+/// A rule and the rules of the user that it can be moved past.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedRule<'a> {
+    /// The rule.
+    pub rule: Cow<'a, Rule>,
+    /// The id of the rule above it.
+    pub above: Option<String>,
+    /// The id of the rule below it.
+    pub below: Option<String>,
+}
+
+impl<'a> RuleListing<'a> {
+    /// The rules of these documents of a user.
+    pub fn new(documents: impl IntoIterator<Item = &'a Document>, user: User<'_>) -> Self {
+        let (global, mut devices) = split_scopes(documents);
+        devices.retain(|document| document.len() > 0);
+        devices.sort_by_key(|document| document.scope());
+        let global = global.unwrap_or(Document::without_rules());
+        let mut overrides = global.rules(RuleKind::Override, user);
+        let master = overrides.remove(0);
+        let scopes = devices.into_iter().chain([global]);
+        let scopes = scopes.map(|document| ScopeListing::new(document, user));
+        Self { master, scopes: scopes.collect() }
+    }
+
+    /// The index of a rule among those of its scope and kind.
+    pub fn index_of(&self, rule: &RuleRef) -> Option<usize> {
+        let scope = self.scopes.iter().find(|scope| *scope.scope == rule.scope)?;
+        scope.rules[rule.kind].iter().position(|listed| listed.rule.rule_id == rule.id)
+    }
+}
+
+impl<'a> ScopeListing<'a> {
+    fn new(document: &'a Document, user: User<'_>) -> Self {
+        let rules = Ruleset::of(|kind| {
+            let mut rules = document.rules(kind, user);
+            let is_master = |rule: &Cow<'_, Rule>| rule.rule_id == super::builtin::MASTER;
+            rules.retain(|rule| !is_master(rule));
+            let id_at = |index: Option<usize>| {
+                let rule = rules.get(index?)?;
+                (!rule.is_builtin()).then(|| rule.rule_id.clone())
+            };
+            let neighbours: Vec<_> = rules
+                .iter()
+                .enumerate()
+                .map(|(index, rule)| match rule.is_builtin() {
+                    true => (None, None),
+                    false => (id_at(index.checked_sub(1)), id_at(index.checked_add(1))),
+                })
+                .collect();
+            let listed = rules.into_iter().zip(neighbours);
+            listed.map(|(rule, (above, below))| ListedRule { rule, above, below }).collect()
+        });
+        Self { scope: document.scope(), rules }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::{NewRule, Position, builtin};
+
+    fn document(scope: &str, rules: &[(RuleKind, &str)]) -> Document {
+        let mut document = Document::new(scope.parse().unwrap());
+        for (kind, id) in rules.iter().rev() {
+            let new = NewRule::read(*kind, br#"{"actions":[],"pattern":"p"}"#).unwrap();
+            document.put(*kind, id.parse().unwrap(), new, Position::default()).unwrap();
+        }
+        document
+    }
+
+    fn ids(scope: &ScopeListing<'_>) -> Vec<(RuleKind, String)> {
+        let user_rules = scope.rules.iter().filter(|(_, listed)| !listed.rule.is_builtin());
+        user_rules.map(|(kind, listed)| (kind, listed.rule.rule_id.clone())).collect()
+    }
+
+    #[test]
+    fn master_precedes_the_rules_of_devices_and_those_the_global_rules() {
+        use RuleKind::{Content, Override, Room};
+        let documents = [
+            document("global", &[(Override, "o"), (Room, "r")]),
+            document("device/phone", &[(Content, "c")]),
+            document("device/empty", &[]),
+            document("device/desk", &[(Room, "r")]),
+        ];
+        let listing = RuleListing::new(&documents, User::new("@alice:x"));
+        assert_eq!(listing.master.rule_id, builtin::MASTER);
+        let scopes: Vec<String> =
+            listing.scopes.iter().map(|scope| scope.scope.to_string()).collect();
+        assert_eq!(scopes, ["device/desk", "device/phone", "global"]);
+        assert_eq!(ids(&listing.scopes[1]), [(Content, "c".to_owned())]);
+        let global = &listing.scopes[2];
+        assert_eq!(ids(global), [(Override, "o".to_owned()), (Room, "r".to_owned())]);
+        let all = builtin::all().iter().count() + 2;
+        assert_eq!(global.rules.iter().count(), all - 1, "all rules but master");
+        assert_eq!(global.rules[Override][0].rule.rule_id, "o");
+        for (path, index) in [
+            ("global/override/o", Some(0)),
+            ("global/override/.m.rule.suppress_notices", Some(1)),
+            ("device/desk/room/r", Some(0)),
+            ("device/phone/room/r", None),
+            ("global/override/.m.rule.master", None),
+        ] {
+            assert_eq!(listing.index_of(&RuleRef::from_path(path).unwrap()), index, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_user_without_rules_has_the_builtin_rules() {
+        let listing = RuleListing::new([], User::new("@alice:x"));
+        assert_eq!(listing.scopes.len(), 1);
+        assert!(ids(&listing.scopes[0]).is_empty());
+    }
+
+    #[test]
+    fn only_rules_of_the_user_are_neighbours() {
+        use RuleKind::Underride;
+        let documents = [document("global", &[(Underride, "a"), (Underride, "b")])];
+        let listing = RuleListing::new(&documents, User::new("@alice:x"));
+        let rules = &listing.scopes[0].rules[Underride];
+        let neighbours =
+            |index: usize| (rules[index].above.as_deref(), rules[index].below.as_deref());
+        assert_eq!(neighbours(0), (None, Some("b")));
+        assert_eq!(neighbours(1), (Some("a"), None));
+        assert_eq!(neighbours(2), (None, None), "a built-in rule");
+    }
+}

@@ -1,0 +1,325 @@
+//! Trial of the rules of one user with a message that nobody sent, for the account pages.
+
+use serde_json::{Value, json};
+
+use super::evaluate::{MatchedRule, Room};
+use super::evaluation_request::ExplainRequest;
+use super::event::Event;
+use super::explain::{Explanation, FailureReason, Outcome, Step, UserRules};
+use super::{Condition, ConditionKind, Effect, ProfileTag, Rule, RuleKind, RuleScope, builtin};
+
+/// A message to try the rules with. Empty texts are unknown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrialMessage {
+    /// The text of the message.
+    pub text: String,
+    /// The user id of its sender.
+    pub sender: String,
+    /// The id of its room.
+    pub room: String,
+    /// The number of members of the room.
+    pub member_count: Option<u64>,
+    /// The user's display name in the room.
+    pub display_name: String,
+    /// The profile of the device to notify.
+    pub profile_tag: Option<ProfileTag>,
+}
+
+/// Whether and why the user would be notified of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialResult {
+    /// How the user would be notified.
+    pub effect: Effect,
+    /// The reason.
+    pub reason: TrialReason,
+    /// The result of every rule that was evaluated.
+    pub trace: Vec<TraceStep>,
+}
+
+/// Why a user would be notified or not, in terms of the user's settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TrialReason {
+    /// The user sent the message.
+    OwnMessage,
+    /// No rule matches.
+    NoRule,
+    /// The rule that disables all notifications is enabled.
+    Paused,
+    /// A rule of the user for words in the text. Contains the pattern.
+    Keyword(String),
+    /// A rule of the user for the room that does not notify.
+    MutedRoom,
+    /// A rule of the user for the room that notifies.
+    Room,
+    /// A rule of the user for the sender that does not notify. Contains the sender.
+    MutedSender(String),
+    /// A rule of the user for the sender that notifies. Contains the sender.
+    Sender(String),
+    /// Another rule of the user. Contains its id.
+    Rule(String),
+    /// The text contains the user's display name.
+    DisplayName,
+    /// The text contains the user's name.
+    UserName,
+    /// The room has two members.
+    OneToOne,
+    /// The built-in rule for all other messages.
+    AnyMessage,
+    /// Another built-in rule. Contains its id.
+    Builtin(String),
+}
+
+/// The result of one rule, with the first condition that is not met.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TraceStep {
+    /// The scope of the rule.
+    pub scope: RuleScope,
+    /// The kind of the rule.
+    pub kind: RuleKind,
+    /// The id of the rule.
+    pub rule_id: String,
+    /// The result.
+    pub outcome: Outcome,
+    /// The condition that is not met.
+    pub condition: Option<Condition>,
+    /// Why the rule failed, if not because of a condition.
+    pub reason: Option<FailureReason>,
+    /// The value that the condition tested, truncated.
+    pub found: Option<Value>,
+}
+
+impl TrialMessage {
+    /// The request to explain this message.
+    fn request(&self) -> ExplainRequest {
+        let mut event = json!({
+            "type": "m.room.message",
+            "content": { "msgtype": "m.text", "body": self.text },
+        });
+        for (key, value) in [("sender", &self.sender), ("room_id", &self.room)] {
+            if !value.is_empty() {
+                event[key] = value.as_str().into();
+            }
+        }
+        let event = Event::from_value(event).expect("it is an object");
+        let room = Room { member_count: self.member_count, ..Room::default() };
+        let display_name = Some(self.display_name.clone()).filter(|name| !name.is_empty());
+        ExplainRequest::new(event, room, display_name, self.profile_tag.clone())
+    }
+}
+
+impl UserRules<'_> {
+    /// Evaluates the rules against a message, within the work that evaluation is limited to.
+    pub fn try_message(&self, message: &TrialMessage) -> TrialResult {
+        let request = message.request();
+        let explanation = self.explain(&request.event, &request.room, request.member());
+        let matched = explanation.evaluation.rule.and_then(|name| Some((name, self.find(name)?)));
+        let effect = matched.map_or(Effect::Silent, |(_, rule)| Effect::of(&rule.actions));
+        let reason = TrialReason::new(&explanation, matched, effect);
+        TrialResult {
+            effect,
+            reason,
+            trace: explanation.walk.into_iter().map(TraceStep::from).collect(),
+        }
+    }
+}
+
+impl TrialResult {
+    /// Whether rules failed because they take too much work.
+    pub fn exceeds_work_limit(&self) -> bool {
+        self.trace.iter().any(|step| step.reason == Some(FailureReason::WorkLimit))
+    }
+}
+
+impl TrialReason {
+    fn new(
+        explanation: &Explanation<'_>,
+        matched: Option<(MatchedRule<'_>, &Rule)>,
+        effect: Effect,
+    ) -> Self {
+        let Some((name, rule)) = matched else {
+            let is_own = explanation.walk.is_empty();
+            return if is_own { Self::OwnMessage } else { Self::NoRule };
+        };
+        let (id, is_silent) = (name.rule_id, effect == Effect::Silent);
+        if rule.is_builtin() {
+            return Self::builtin(id, is_silent);
+        }
+        match name.kind {
+            // Some clients mute a room by an override rule.
+            RuleKind::Override if is_about_room(rule) && is_silent => Self::MutedRoom,
+            RuleKind::Override if is_about_room(rule) => Self::Room,
+            RuleKind::Content => Self::Keyword(rule.pattern.clone().unwrap_or_default()),
+            RuleKind::Room if is_silent => Self::MutedRoom,
+            RuleKind::Room => Self::Room,
+            RuleKind::Sender if is_silent => Self::MutedSender(id.to_owned()),
+            RuleKind::Sender => Self::Sender(id.to_owned()),
+            RuleKind::Override | RuleKind::Underride => Self::Rule(id.to_owned()),
+        }
+    }
+
+    fn builtin(id: &str, is_silent: bool) -> Self {
+        match id {
+            builtin::MASTER if is_silent => Self::Paused,
+            ".m.rule.contains_display_name" => Self::DisplayName,
+            ".m.rule.contains_user_name" => Self::UserName,
+            ".m.rule.room_one_to_one" => Self::OneToOne,
+            ".m.rule.message" => Self::AnyMessage,
+            _ => Self::Builtin(id.to_owned()),
+        }
+    }
+}
+
+/// Whether the only condition of a rule is the room.
+fn is_about_room(rule: &Rule) -> bool {
+    match rule.conditions.as_deref() {
+        Some([condition]) => {
+            matches!(&condition.kind, ConditionKind::EventMatch { key, .. } if key == "room_id")
+        }
+        _ => false,
+    }
+}
+
+impl From<Step<'_>> for TraceStep {
+    fn from(step: Step<'_>) -> Self {
+        let Step { rule, outcome, condition, reason, found } = step;
+        let MatchedRule { scope, kind, rule_id } = rule;
+        let (scope, rule_id) = (scope.clone(), rule_id.to_owned());
+        Self { scope, kind, rule_id, outcome, condition, reason, found }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::{Document, NewRule, Position};
+
+    /// A message of Bob in a room with three members.
+    fn message(text: &str) -> TrialMessage {
+        TrialMessage {
+            text: text.to_owned(),
+            sender: "@bob:x".to_owned(),
+            room: "!r:x".to_owned(),
+            member_count: Some(3),
+            display_name: "Alice B.".to_owned(),
+            profile_tag: None,
+        }
+    }
+
+    fn document(scope: &str, rules: &[(RuleKind, &str, &str)]) -> Document {
+        let mut document = Document::new(scope.parse().unwrap());
+        for (kind, id, json) in rules {
+            if id.starts_with('.') {
+                match *json {
+                    "on" | "off" => document.set_enabled(*kind, id, *json == "on").unwrap(),
+                    _ => document.set_actions(*kind, id, Vec::new()).unwrap(),
+                }
+                continue;
+            }
+            let new = NewRule::read(*kind, json.as_bytes()).unwrap();
+            document.put(*kind, id.parse().unwrap(), new, Position::default()).unwrap();
+        }
+        document
+    }
+
+    fn result_of(documents: &[Document], message: &TrialMessage) -> TrialResult {
+        UserRules::new("@alice:x", documents).try_message(message)
+    }
+
+    #[test]
+    fn the_reason_is_the_setting_that_decides() {
+        use RuleKind::{Content, Override, Room, Sender, Underride};
+        use TrialReason as Reason;
+        let notify = |sound, highlight| Effect::Notify { sound, highlight };
+        let loud = r#"{"actions":["notify",{"set_tweak":"sound"}],"pattern":"cake"}"#;
+        let (quiet, plain) = (r#"{"actions":[],"pattern":"cake"}"#, r#"{"actions":["notify"]}"#);
+        let in_room = r#"{"actions":[],"conditions":[
+            {"kind":"event_match","key":"room_id","pattern":"!r:x"}]}"#;
+        let cake = "There is cake";
+        let word = |text: &str| text.to_owned();
+        for (rules, text, reason, effect) in [
+            (&[][..], "Hello", Reason::AnyMessage, notify(false, false)),
+            (&[], "Hello Alice B.!", Reason::DisplayName, notify(true, true)),
+            (&[], "Hello alice", Reason::UserName, notify(true, true)),
+            (&[(Content, "c", loud)], cake, Reason::Keyword(word("cake")), notify(true, false)),
+            (&[(Content, "c", quiet)], cake, Reason::Keyword(word("cake")), Effect::Silent),
+            (&[(Content, "c", loud)], "Pie", Reason::AnyMessage, notify(false, false)),
+            (&[(Room, "!r:x", quiet)], "Hello", Reason::MutedRoom, Effect::Silent),
+            (&[(Room, "!r:x", plain)], "Hello", Reason::Room, notify(false, false)),
+            (&[(Override, "!r:x", in_room)], "Hello", Reason::MutedRoom, Effect::Silent),
+            (&[(Room, "!s:x", quiet)], "Hello", Reason::AnyMessage, notify(false, false)),
+            (
+                &[(Sender, "@bob:x", quiet)],
+                "Hello",
+                Reason::MutedSender(word("@bob:x")),
+                Effect::Silent,
+            ),
+            (
+                &[(Sender, "@bob:x", plain)],
+                "Hi",
+                Reason::Sender(word("@bob:x")),
+                notify(false, false),
+            ),
+            (&[(Override, "mine", plain)], "Hi", Reason::Rule(word("mine")), notify(false, false)),
+            (&[(Underride, "rest", quiet)], "Hi", Reason::Rule(word("rest")), Effect::Silent),
+            (&[(Override, ".m.rule.master", "on")], "Hi", Reason::Paused, Effect::Silent),
+            (&[(Underride, ".m.rule.message", "off")], "Hi", Reason::NoRule, Effect::Silent),
+            (&[(Underride, ".m.rule.message", "[]")], "Hi", Reason::AnyMessage, Effect::Silent),
+        ] {
+            let result = result_of(&[document("global", rules)], &message(text));
+            assert_eq!((result.reason, result.effect), (reason, effect), "{rules:?} {text}");
+        }
+    }
+
+    #[test]
+    fn the_reason_depends_on_the_room_the_sender_and_the_device() {
+        let plain = r#"{"actions":["notify"]}"#;
+        let documents = [
+            document("global", &[]),
+            document("device/phone", &[(RuleKind::Override, "work", plain)]),
+        ];
+        let two = TrialMessage { member_count: Some(2), ..message("Hi") };
+        let own = TrialMessage { sender: "@alice:x".to_owned(), ..message("Hi") };
+        let phone = TrialMessage { profile_tag: Some("phone".parse().unwrap()), ..message("Hi") };
+        let desk = TrialMessage { profile_tag: Some("desk".parse().unwrap()), ..message("Hi") };
+        let unknown = TrialMessage::default();
+        for (message, reason) in [
+            (two, TrialReason::OneToOne),
+            (own, TrialReason::OwnMessage),
+            (phone, TrialReason::Rule("work".to_owned())),
+            (desk, TrialReason::AnyMessage),
+            (unknown, TrialReason::AnyMessage),
+        ] {
+            assert_eq!(result_of(&documents, &message).reason, reason, "{message:?}");
+        }
+    }
+
+    #[test]
+    fn the_trace_has_every_rule_up_to_the_one_that_matches() {
+        let quiet = r#"{"actions":[]}"#;
+        let documents = [document("global", &[(RuleKind::Room, "!s:x", quiet)])];
+        let result = result_of(&documents, &message("Hello"));
+        let rooms: Vec<&TraceStep> =
+            result.trace.iter().filter(|step| step.kind == RuleKind::Room).collect();
+        assert_eq!(rooms.len(), 1);
+        assert_eq!((rooms[0].outcome, &rooms[0].found), (Outcome::Failed, &Some(json!("!r:x"))));
+        let last = result.trace.last().unwrap();
+        assert_eq!((last.outcome, &*last.rule_id), (Outcome::Won, ".m.rule.message"));
+        assert_eq!(result.trace[0].rule_id, builtin::MASTER);
+        assert!(!result.exceeds_work_limit());
+    }
+
+    #[test]
+    fn work_is_limited_as_in_an_evaluation() {
+        let condition = json!({ "kind": "event_match", "key": "sender", "pattern": "*b*" });
+        let mut conditions = vec![condition; 150];
+        conditions.push(json!({ "kind": "room_member_count", "is": "99999" }));
+        let rule = json!({ "actions": [], "conditions": conditions }).to_string();
+        let cheap = r#"{"actions":[],"pattern":"Hello"}"#;
+        let rules = [(RuleKind::Override, "slow", &*rule), (RuleKind::Content, "word", cheap)];
+        let sender = "a".repeat(60_000) + "b";
+        let message = TrialMessage { sender, ..message("Hello") };
+        let result = result_of(&[document("global", &rules)], &message);
+        assert!(result.exceeds_work_limit());
+        assert_eq!(result.reason, TrialReason::AnyMessage);
+    }
+}
