@@ -109,6 +109,12 @@ impl AuditEntry {
     }
 }
 
+/// The name that a deleted account had, from the detail of its deletion: `name alice`, with `; ` and
+/// further details after it.
+pub fn deleted_name(detail: &str) -> Option<&str> {
+    detail.strip_prefix("name ")?.split("; ").next()
+}
+
 /// How much of a client's address is recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -141,6 +147,17 @@ impl AddressPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_detail_of_a_deletion_begins_with_the_name() {
+        for (detail, name) in [
+            ("name alice", Some("alice")),
+            ("name a.b-c; by root: spam; more", Some("a.b-c")),
+            ("by root", None),
+        ] {
+            assert_eq!(deleted_name(detail), name);
+        }
+    }
 
     #[test]
     fn an_address_is_recorded_as_far_as_the_setting_allows() {

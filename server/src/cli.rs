@@ -169,7 +169,7 @@ fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
         Some(Command::Token(command)) => {
             let lifetime = config.oauth.token_lifetime;
             with_store(&config, DatabaseUse::Write, async |store, now| {
-                command.run(&TokenIssuer { store, now, lifetime }).await
+                command.run(&TokenIssuer { store, now, lifetime }, &config).await
             })
         }
         Some(Command::App(command)) => {
@@ -182,7 +182,9 @@ fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
             })
         }
         Some(Command::Audit(command)) => {
-            with_store(&config, DatabaseUse::Read, async |store, now| command.run(store, now).await)
+            with_store(&config, DatabaseUse::Read, async |store, now| {
+                command.run(store, &config, now).await
+            })
         }
         Some(Command::Backup(command)) => {
             with_store(&config, DatabaseUse::Write, async |store, now| {

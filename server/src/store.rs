@@ -60,7 +60,7 @@ pub use self::backup::{
 use self::cache::Cache;
 pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
 pub use self::database::{Database, SecretUrl};
-pub use self::deletion::{AccountDeletion, DeletedRows};
+pub use self::deletion::{AccountDeletion, DeletedAccount, DeletedRows};
 pub use self::diagnosis::{Diagnosis, SchemaState};
 use self::engine::{Batch, CheckedEngine, Engine, FromRow, Row, Rows, Statement, Value};
 use self::last_use::UseRecorder;

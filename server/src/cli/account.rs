@@ -1,6 +1,7 @@
 //! `belfry account …`
 
 mod add;
+mod find;
 mod list;
 mod password;
 mod show;
@@ -13,6 +14,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
+pub(super) use self::find::{find, find_id};
 use self::password::{new_password, print_password};
 use super::output::counted;
 use super::{CliError, DatabaseUse, audited};
@@ -29,8 +31,9 @@ pub(super) enum Command {
     Show(show::Show),
     /// Change the role of an account
     Role {
-        /// Account name
-        name: String,
+        /// Account: its name, id, e-mail address or user id
+        #[arg(value_name = "ACCOUNT")]
+        account: String,
         /// New role; admins may be granted admin scopes
         #[arg(value_parser = role_parser())]
         role: Role,
@@ -43,8 +46,9 @@ pub(super) enum Command {
     Delete(Selector),
     /// Change a password and revoke sessions and tokens; a generated password is printed once
     Password {
-        /// Account name
-        name: String,
+        /// Account: its name, id, e-mail address or user id
+        #[arg(value_name = "ACCOUNT")]
+        account: String,
         /// Revoke only the sessions, not the tokens
         #[arg(long)]
         keep_tokens: bool,
@@ -56,8 +60,9 @@ pub(super) enum Command {
 
 #[derive(Args)]
 pub(super) struct Selector {
-    /// Account name
-    name: String,
+    /// Account: its name, id, e-mail address or user id
+    #[arg(value_name = "ACCOUNT")]
+    account: String,
 }
 
 impl Command {
@@ -94,23 +99,28 @@ impl Command {
             Self::Add(account) => account.run(store, now).await,
             Self::List(list) => list.run(store).await,
             Self::Show(show) => show.run(store, config, now).await,
-            Self::Role { name, role } => {
-                let account = find(store, &name).await?;
+            Self::Role { account, role } => {
+                let account = find(store, config, &account).await?;
                 let detail = Some(format!("role {role}"));
                 let event = AuditEntry::of_command(now, AuditKind::RoleChange);
                 let store = store.audited([AuditEntry { detail, ..event }]);
-                check_update(store.set_account_role(account.id, role).await?, &name)?;
-                Ok(writeln!(stdout(), "account {name} has the role {role}")?)
+                check_update(store.set_account_role(account.id, role).await?, &account)?;
+                Ok(writeln!(stdout(), "account {} has the role {role}", account.name)?)
             }
-            Self::Disable(account) => {
-                disable(store, &account.name, now, AuditKind::AccountDisable).await
+            Self::Disable(Selector { account }) => {
+                let account = find(store, config, &account).await?;
+                disable(store, &account, now, AuditKind::AccountDisable).await
             }
-            Self::Enable(account) => {
-                disable(store, &account.name, now, AuditKind::AccountEnable).await
+            Self::Enable(Selector { account }) => {
+                let account = find(store, config, &account).await?;
+                disable(store, &account, now, AuditKind::AccountEnable).await
             }
-            Self::Delete(Selector { name }) => delete(store, config, &name, now).await,
-            Self::Password { name, keep_tokens, password_stdin } => {
-                let account = find(store, &name).await?;
+            Self::Delete(Selector { account }) => {
+                let account = find(store, config, &account).await?;
+                delete(store, config, &account, now).await
+            }
+            Self::Password { account, keep_tokens, password_stdin } => {
+                let account = find(store, config, &account).await?;
                 let (hash, generated) = new_password(password_stdin).await?;
                 let (access, ended) = if keep_tokens {
                     (ExistingAccess::Keep, "its sessions ended")
@@ -119,7 +129,7 @@ impl Command {
                 };
                 let store = audited(store, now, AuditKind::PasswordChange);
                 store.set_password(account.id, &hash, access).await?;
-                writeln!(stdout(), "password of {name} changed, {ended}")?;
+                writeln!(stdout(), "password of {} changed, {ended}", account.name)?;
                 print_password(generated)
             }
         }
@@ -129,30 +139,30 @@ impl Command {
 /// Disables or enables an account.
 async fn disable(
     store: &Store,
-    name: &str,
+    account: &Account,
     now: Timestamp,
     kind: AuditKind,
 ) -> Result<(), CliError> {
     let at = (kind == AuditKind::AccountDisable).then_some(now);
-    let account = find(store, name).await?;
     let outcome = audited(store, now, kind).set_account_disabled_at(account.id, at).await?;
-    check_update(outcome, name)?;
-    Ok(writeln!(stdout(), "account {name} {}", if at.is_some() { "disabled" } else { "enabled" })?)
+    check_update(outcome, account)?;
+    let state = if at.is_some() { "disabled" } else { "enabled" };
+    Ok(writeln!(stdout(), "account {} {state}", account.name)?)
 }
 
 async fn delete(
     store: &Store,
     config: &Config,
-    name: &str,
+    account: &Account,
     now: Timestamp,
 ) -> Result<(), CliError> {
+    let name = &account.name;
     let service = service_of(config, name)?;
-    let account = find(store, name).await?;
     let store = audited(store, now, AuditKind::AccountDelete);
     let deleted = match store.delete_account(account.id, now).await? {
         AccountDeletion::Deleted(rows) => rows,
-        AccountDeletion::NotFound => return Err(not_found(name)),
-        AccountDeletion::LastAdmin => return Err(last_admin(name)),
+        AccountDeletion::NotFound => return Err(deleted_meanwhile(account)),
+        AccountDeletion::LastAdmin => return Err(last_admin(account)),
     };
     let DeletedRows { sessions, codes, tokens, rulesets, requests } = deleted;
     let rows = [
@@ -184,29 +194,24 @@ fn service_of(config: &Config, name: &str) -> Result<Option<ApplicationService>,
     Ok(None)
 }
 
-/// Finds an account by its name.
-pub(super) async fn find(store: &Store, name: &str) -> Result<Account, CliError> {
-    let found = store.account_by_name(name).await?;
-    found.ok_or_else(|| not_found(name))
-}
-
 /// Reports why an account was not changed.
-fn check_update(outcome: AccountUpdate, name: &str) -> Result<(), CliError> {
+fn check_update(outcome: AccountUpdate, account: &Account) -> Result<(), CliError> {
     match outcome {
         AccountUpdate::Updated => Ok(()),
-        AccountUpdate::NotFound => Err(not_found(name)),
-        AccountUpdate::LastAdmin => Err(last_admin(name)),
+        AccountUpdate::NotFound => Err(deleted_meanwhile(account)),
+        AccountUpdate::LastAdmin => Err(last_admin(account)),
     }
 }
 
-fn not_found(name: &str) -> CliError {
-    format!("there is no account {name:?}; see belfry account list").into()
+fn deleted_meanwhile(account: &Account) -> CliError {
+    format!("the account {} was deleted in the meantime", account.name).into()
 }
 
-fn last_admin(name: &str) -> CliError {
+fn last_admin(account: &Account) -> CliError {
     format!(
-        "{name} is the last enabled admin; make another account an admin first: \
-         belfry account role OTHER admin"
+        "{} is the last enabled admin; make another account an admin first: belfry account role \
+         OTHER admin",
+        account.name
     )
     .into()
 }

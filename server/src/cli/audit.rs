@@ -1,78 +1,149 @@
 //! `belfry audit`
 
+mod time;
+
+use std::collections::HashMap;
+
+use belfry_core::audit::{AuditKind, AuditOutcome};
 use clap::Args;
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
-use jiff::{Span, SpanRelativeTo, Timestamp};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::output::{json_line, print, text_line};
+use self::time::parse_time;
+use super::output::{Table, print};
 use super::{CliError, account, or_dash};
-use crate::store::{AuditEvent, AuditFilter, Store};
+use crate::config::Config;
+use crate::store::{AuditEvent, AuditFilter, DeletedAccount, Store};
 
 #[derive(Args)]
 pub(super) struct Command {
-    /// Only events of this account: its name, or its id if it was deleted
-    #[arg(long, value_name = "NAME")]
+    /// Only events of this account: its name, id, e-mail address or user id, also if it was deleted
+    #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
     /// Only events of the app with this id
     #[arg(long, value_name = "ID")]
     app: Option<i64>,
-    /// Only events since a time, such as 2030-01-31, 2030-01-31T12:00:00Z or 24h (ago)
+    /// Only events of this kind, such as sign_in or account_delete
+    #[arg(long, value_parser = kind_parser(), hide_possible_values = true)]
+    kind: Option<AuditKind>,
+    /// Only events with this outcome
+    #[arg(long, value_parser = outcome_parser())]
+    outcome: Option<AuditOutcome>,
+    /// Only events since a time: today, yesterday, 2h or 3d (ago), 2030-01-31 or
+    /// 2030-01-31T12:00:00Z; days begin at midnight UTC
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Maximum number of events; the newest are shown
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(i64).range(1..=1_000_000))]
-    limit: i64,
+    /// Only events before a time
+    #[arg(long, value_name = "TIME")]
+    before: Option<String>,
+    /// Maximum number of events; the newest are shown [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=1_000_000))]
+    limit: Option<i64>,
     /// Print each event as a line of JSON
     #[arg(long)]
     json: bool,
 }
 
+/// Number of events that are shown without `--limit`.
+const DEFAULT_LIMIT: i64 = 100;
+
 /// Number of events that are printed with one write.
 const PAGE: usize = 1000;
 
+const TITLES: [&str; 9] =
+    ["time", "kind", "outcome", "count", "account", "app", "address", "request", "detail"];
+
 impl Command {
-    pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
+    pub(super) async fn run(
+        self,
+        store: &Store,
+        config: &Config,
+        now: Timestamp,
+    ) -> Result<(), CliError> {
         let account = match &self.account {
+            Some(text) => Some(account::find_id(store, config, text).await?),
             None => None,
-            Some(name) => match name.parse() {
-                Ok(id) if store.account_by_name(name).await?.is_none() => Some(id),
-                _ => Some(account::find(store, name).await?.id),
-            },
         };
-        let since = self.since.as_deref().map(|text| parse_time(text, now)).transpose()?;
-        let filter = AuditFilter { account, app: self.app, since };
-        let events = store.audit_events(filter, self.limit).await?;
-        for page in events.chunks(PAGE) {
-            let rows = page.iter().map(|event| {
-                if self.json { json_line(&to_json(event)) } else { text_line(&columns(event)) }
-            });
-            print(&rows.collect::<String>())?;
+        let time = |flag: &str, text: Option<&str>| {
+            let time = text.map(|text| parse_time(text, now)).transpose();
+            time.map_err(|error| format!("{flag}: {error}"))
+        };
+        let filter = AuditFilter {
+            account,
+            app: self.app,
+            kind: self.kind,
+            outcome: self.outcome,
+            since: time("--since", self.since.as_deref())?,
+            before: time("--before", self.before.as_deref())?,
+        };
+        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
+        let mut events = store.audit_events(filter, limit + 1).await?;
+        // One more is read to see whether there are more.
+        let has_more = i64::try_from(events.len())? > limit;
+        let older = has_more.then(|| events.remove(0));
+        let deleted = deleted_names(store, &events).await?;
+        let mut table = Table::new(&TITLES, self.json);
+        // On a terminal, also an empty page has titles.
+        for page in events.chunks(PAGE).chain(events.is_empty().then_some(&events[..])) {
+            print(&table.page(
+                page,
+                |event| columns(event, &deleted),
+                |event| to_json(event, &deleted),
+            ))?;
+        }
+        if let (Some(older), Some(oldest), None) = (older, events.first(), self.limit) {
+            let before = older_events_before(&older, oldest);
+            eprintln!(
+                "belfry: the newest {limit} events are shown, and there are more: --before \
+                 {before} shows older ones, --limit N shows more"
+            );
         }
         Ok(())
     }
 }
 
-/// Parses a time, a date (in UTC), or a duration before now.
-fn parse_time(text: &str, now: Timestamp) -> Result<Timestamp, String> {
-    if let Ok(time) = text.parse::<Timestamp>() {
-        return Ok(time);
-    }
-    if let Ok(date) = text.parse::<Date>() {
-        let midnight = date.to_zoned(TimeZone::UTC);
-        return midnight.map(|time| time.timestamp()).map_err(|error| error.to_string());
-    }
-    let span = text.parse::<Span>().ok();
-    let ago = span.and_then(|span| span.to_duration(SpanRelativeTo::days_are_24_hours()).ok());
-    ago.and_then(|ago| now.checked_sub(ago).ok()).ok_or_else(|| {
-        format!("--since: {text:?} is not a time such as 2030-01-31T12:00:00Z, 2030-01-31 or 24h")
-    })
+/// The time for `--before` that shows all older events: of those with the time of the oldest one
+/// shown, some may not be shown yet.
+fn older_events_before(older: &AuditEvent, oldest: &AuditEvent) -> Timestamp {
+    let is_split = older.at == oldest.at;
+    let next = oldest.at.checked_add(SignedDuration::from_secs(1)).unwrap_or(oldest.at);
+    if is_split { next } else { oldest.at }
 }
 
-/// The columns: time, kind, outcome, count, account, app, address, request id and detail.
-fn columns(event: &AuditEvent) -> Vec<String> {
-    let name_or_id = |name: &Option<String>, id: Option<i64>| match (name, id) {
+/// The names of the deleted accounts that events refer to, by id.
+async fn deleted_names(
+    store: &Store,
+    events: &[AuditEvent],
+) -> Result<HashMap<i64, String>, CliError> {
+    let is_deleted = |event: &&AuditEvent| event.account_id.is_some() && event.account.is_none();
+    // An account is deleted after its other events.
+    let Some(first) = events.iter().find(is_deleted) else { return Ok(HashMap::new()) };
+    let deleted = store.deleted_accounts(first.at).await?.into_iter();
+    Ok(deleted.map(|DeletedAccount { id, name }| (id, name)).collect())
+}
+
+fn kind_parser() -> impl TypedValueParser<Value = AuditKind> {
+    PossibleValuesParser::new(AuditKind::ALL.iter().map(|kind| kind.as_str()))
+        .try_map(|name| AuditKind::from_name(&name).ok_or("unknown kind"))
+}
+
+fn outcome_parser() -> impl TypedValueParser<Value = AuditOutcome> {
+    PossibleValuesParser::new(AuditOutcome::ALL.iter().map(|outcome| outcome.as_str()))
+        .try_map(|name| AuditOutcome::from_name(&name).ok_or("unknown outcome"))
+}
+
+/// The columns of the titles.
+fn columns(event: &AuditEvent, deleted: &HashMap<i64, String>) -> Vec<String> {
+    let account = match (&event.account, event.account_id) {
+        (Some(name), _) => name.clone(),
+        (None, Some(id)) => match deleted.get(&id) {
+            Some(name) => format!("{name} (deleted)"),
+            None => format!("#{id}"),
+        },
+        (None, None) => "-".to_owned(),
+    };
+    let app = match (&event.app, event.app_id) {
         (Some(name), _) => name.clone(),
         (None, Some(id)) => format!("#{id}"),
         (None, None) => "-".to_owned(),
@@ -82,15 +153,16 @@ fn columns(event: &AuditEvent) -> Vec<String> {
         event.kind.clone(),
         event.outcome.clone(),
         event.count.to_string(),
-        name_or_id(&event.account, event.account_id),
-        name_or_id(&event.app, event.app_id),
+        account,
+        app,
         event.address.as_ref().unwrap_or(&event.origin).clone(),
         or_dash(event.request_id.as_ref()),
         or_dash(event.detail.as_ref()),
     ]
 }
 
-fn to_json(event: &AuditEvent) -> serde_json::Value {
+fn to_json(event: &AuditEvent, deleted: &HashMap<i64, String>) -> serde_json::Value {
+    let deleted = event.account_id.and_then(|id| deleted.get(&id));
     json!({
         "at": event.at.to_string(),
         "last_at": event.last_at.to_string(),
@@ -98,7 +170,7 @@ fn to_json(event: &AuditEvent) -> serde_json::Value {
         "outcome": event.outcome,
         "count": event.count,
         "account_id": event.account_id.map(|id| id.to_string()),
-        "account": event.account,
+        "account": event.account.as_ref().or(deleted),
         "app_id": event.app_id.map(|id| id.to_string()),
         "app": event.app,
         "origin": event.origin,
@@ -106,26 +178,4 @@ fn to_json(event: &AuditEvent) -> serde_json::Value {
         "request_id": event.request_id,
         "detail": event.detail,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_is_a_timestamp_a_date_or_a_duration_before_now() {
-        let now: Timestamp = "2030-01-31T12:00:00Z".parse().unwrap();
-        for (text, time) in [
-            ("2030-01-30T10:00:00Z", "2030-01-30T10:00:00Z"),
-            ("2030-01-30T10:00:00+02:00", "2030-01-30T08:00:00Z"),
-            ("2030-01-30", "2030-01-30T00:00:00Z"),
-            ("90m", "2030-01-31T10:30:00Z"),
-            ("2d", "2030-01-29T12:00:00Z"),
-        ] {
-            assert_eq!(parse_time(text, now).unwrap().to_string(), time, "{text}");
-        }
-        for text in ["", "yesterday", "12", "2030-13-01"] {
-            assert!(parse_time(text, now).unwrap_err().contains("is not a time"), "{text}");
-        }
-    }
 }

@@ -24,8 +24,8 @@ use crate::store::{State, Store};
 pub(super) struct Command {
     /// A file with the JSON of an event, or - for standard input
     event: String,
-    /// The account whose rules are evaluated
-    #[arg(long, value_name = "NAME")]
+    /// The account whose rules are evaluated: its name, id, e-mail address or user id
+    #[arg(long, value_name = "ACCOUNT")]
     account: String,
     /// The profile tag of a device; its rules rank above the global ones
     #[arg(long, value_name = "TAG")]
@@ -62,14 +62,14 @@ impl Command {
         };
         facts.room.member_count = self.member_count.or(facts.room.member_count);
         facts.display_name = self.display_name.or(facts.display_name);
-        let account = find(store, &self.account).await?;
+        let account = find(store, config, &self.account).await?;
         let rulesets = store.rulesets(account.id).await?;
         let member = Member {
             display_name: facts.display_name.as_deref(),
             profile_tag: self.profile_tag.as_ref().map(ProfileTag::as_str),
         };
         let base_url = config.base_url();
-        let user_id = matrix::user_id(&self.account, config.server_name_for(&base_url));
+        let user_id = matrix::user_id(&account.name, config.server_name_for(&base_url));
         let rules = UserRules::new(&user_id, rulesets.documents());
         let explanation = rules.explain(&event, &facts.room, member);
         let state = State::of(account.disabled_at);

@@ -1,5 +1,7 @@
 //! Output of commands: lists page by page, JSON lines, and text without control characters.
 
+mod table;
+
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
 use std::io::{self, Write as _, stdout};
@@ -8,6 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, value_parser};
 use serde_json::Value;
 
+pub(super) use self::table::Table;
 use super::CliError;
 use crate::store::{State, StoreError};
 
@@ -33,23 +36,22 @@ pub(super) struct ListOptions {
 }
 
 impl ListOptions {
-    /// Prints a list. `read` returns the rows after a row, at most as many as requested; `columns`
-    /// and `json` format one. The rows of a page are printed with one write.
+    /// Prints a list with these titles. `read` returns the rows after a row, at most as many as
+    /// requested; `columns` and `json` format one. The rows of a page are printed with one write.
     pub(super) async fn print<T>(
         &self,
+        titles: &'static [&'static str],
         mut read: impl AsyncFnMut(Option<&T>, i64) -> Result<Vec<T>, StoreError>,
         columns: impl Fn(&T) -> Vec<String>,
         json: impl Fn(&T) -> Value,
     ) -> Result<(), CliError> {
+        let mut table = Table::new(titles, self.json);
         let mut remaining = self.limit.unwrap_or(i64::MAX);
         let mut last = None;
         while remaining > 0 {
             let size = remaining.min(PAGE);
             let mut page = read(last.as_ref(), size).await?;
-            let rows = page.iter().map(|row| {
-                if self.json { json_line(&json(row)) } else { text_line(&columns(row)) }
-            });
-            print(&rows.collect::<String>())?;
+            print(&table.page(&page, &columns, &json))?;
             let count = i64::try_from(page.len())?;
             if count < size {
                 break;
@@ -78,7 +80,7 @@ pub(super) fn print_record(rows: &[(&str, String)]) -> io::Result<()> {
 }
 
 /// A line of columns, separated by tabs.
-pub(super) fn text_line(columns: &[String]) -> String {
+fn text_line(columns: &[String]) -> String {
     let columns: Vec<_> = columns.iter().map(|column| escape(column)).collect();
     format!("{}\n", columns.join("\t"))
 }

@@ -10,6 +10,7 @@ use clap::Subcommand;
 
 use super::account::find;
 use super::{CliError, audited, read_secret};
+use crate::config::Config;
 use crate::tokens::{FirstPartyApp, TokenIssuer};
 
 const UNKNOWN_TOKEN: &str =
@@ -19,8 +20,9 @@ const UNKNOWN_TOKEN: &str =
 pub(super) enum Command {
     /// Issue an access token for an account and print it
     Issue {
-        /// Account name
-        name: String,
+        /// Account: its name, id, e-mail address or user id
+        #[arg(value_name = "ACCOUNT")]
+        account: String,
         /// Scopes, separated by spaces
         #[arg(long, default_value = "read")]
         scopes: String,
@@ -40,15 +42,20 @@ pub(super) enum Command {
 }
 
 impl Command {
-    pub(super) async fn run(self, issuer: &TokenIssuer<'_>) -> Result<(), CliError> {
+    pub(super) async fn run(
+        self,
+        issuer: &TokenIssuer<'_>,
+        config: &Config,
+    ) -> Result<(), CliError> {
         match self {
-            Self::Issue { name, scopes, app } => {
+            Self::Issue { account, scopes, app } => {
                 let scopes: Scopes = scopes.parse()?;
-                let account = find(issuer.store, &name).await?;
+                let account = find(issuer.store, config, &account).await?;
                 if !scopes.are_allowed_for(Some(account.role)) {
                     return Err(format!(
-                        "scopes that begin with admin: are for admins, and {name} is not one; \
-                         see belfry account role"
+                        "scopes that begin with admin: are for admins, and {} is not one; \
+                         see belfry account role",
+                        account.name
                     )
                     .into());
                 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use belfry_core::audit::{AggregatedEvent, AuditEntry, AuditOrigin, Subject};
+use belfry_core::audit::{
+    AggregatedEvent, AuditEntry, AuditKind, AuditOrigin, AuditOutcome, Subject,
+};
 use jiff::Timestamp;
 
 use super::engine::{Batch, Row, Statement, Value, from_row, sql};
@@ -11,17 +13,22 @@ use crate::random;
 
 /// The statement that inserts an event for each row of a source. A row has the account, the app,
 /// and the `number` of rows that the change affects. The parameters of the source begin with `$9`.
+/// The detail is that of the entry, or an expression.
 macro_rules! insert_event {
-    ($source:expr) => {
+    (detail $detail:literal, $source:expr) => {
         concat!(
             "insert into audit_events (id, at, last_at, kind, outcome, origin, address, \
              request_id, detail, account_id, app_id, count) \
              select cast($1 as text), cast($2 as bigint), cast($2 as bigint), cast($3 as text), \
-             cast($4 as text), cast($5 as text), cast($6 as text), cast($7 as text), \
-             cast($8 as text), account_id, app_id, number from (select ",
+             cast($4 as text), cast($5 as text), cast($6 as text), cast($7 as text), ",
+            $detail,
+            ", account_id, app_id, number from (select ",
             $source,
             ") as source returning account_id, app_id, count"
         )
+    };
+    ($source:expr) => {
+        insert_event!(detail "cast($8 as text)", $source)
     };
 }
 pub(super) use insert_event;
@@ -81,8 +88,14 @@ pub struct AuditFilter {
     pub account: Option<i64>,
     /// Only events of this app.
     pub app: Option<i64>,
+    /// Only events of this kind.
+    pub kind: Option<AuditKind>,
+    /// Only events with this outcome.
+    pub outcome: Option<AuditOutcome>,
     /// Only events from this time on.
     pub since: Option<Timestamp>,
+    /// Only events before this time.
+    pub before: Option<Timestamp>,
 }
 
 impl Batch {
@@ -233,12 +246,18 @@ impl Store {
                  left join accounts a on a.id = e.account_id left join apps p on p.id = e.app_id \
                  where (cast($1 as bigint) is null or e.account_id = $1) \
                  and (cast($2 as bigint) is null or e.app_id = $2) and e.last_at >= $3 \
+                 and (cast($5 as text) is null or e.kind = $5) \
+                 and (cast($6 as text) is null or e.outcome = $6) \
+                 and (cast($7 as bigint) is null or e.at < $7) \
                  order by e.at desc, e.id desc limit $4",
                 [
                     filter.account.into(),
                     filter.app.into(),
                     filter.since.unwrap_or(Timestamp::UNIX_EPOCH).into(),
                     limit.into(),
+                    filter.kind.map(AuditKind::as_str).into(),
+                    filter.outcome.map(AuditOutcome::as_str).into(),
+                    filter.before.into(),
                 ],
             ))
             .await?;

@@ -1,5 +1,6 @@
 //! Deleting accounts and apps with everything that belongs to them.
 
+use belfry_core::audit::{AuditKind, deleted_name};
 use jiff::Timestamp;
 
 use super::admins::{is_not_last_admin, lock_admins, select_id};
@@ -31,6 +32,15 @@ pub enum AccountDeletion {
     LastAdmin,
 }
 
+/// An account that was deleted, as far as the audit trail has its event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeletedAccount {
+    /// The id that it had.
+    pub id: i64,
+    /// The name that it had.
+    pub name: String,
+}
+
 /// The statement that deletes the rows of an account in a table, once the account is deleted.
 macro_rules! delete_rows {
     ($table:literal, $key:literal) => {
@@ -46,7 +56,8 @@ macro_rules! delete_rows {
 
 impl Store {
     /// Deletes an account and everything that belongs to it. Its name is reserved: a stranger who
-    /// gets it would be taken for its owner.
+    /// gets it would be taken for its owner. The audit event of the deletion has the name in its
+    /// detail, because it cannot be looked up any more.
     ///
     /// The account is deleted first. Its row serialises this with transactions that grant access.
     pub async fn delete_account(
@@ -55,11 +66,14 @@ impl Store {
         now: Timestamp,
     ) -> Result<AccountDeletion, StoreError> {
         let event = sql(
-            insert_event!(concat!(
-                "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
-                 where id = $9 and ",
-                is_not_last_admin!()
-            )),
+            insert_event!(
+                detail "'name ' || name || coalesce('; ' || cast($8 as text), '')",
+                concat!(
+                    "id as account_id, name, cast(null as bigint) as app_id, 1 as number \
+                     from accounts where id = $9 and ",
+                    is_not_last_admin!()
+                )
+            ),
             [id.into()],
         );
         let batch = Batch::default()
@@ -112,6 +126,27 @@ impl Store {
         let [codes, tokens, requests] = rows.map(|rows| rows.len());
         let deleted = DeletedRows { codes, tokens, requests, ..DeletedRows::default() };
         Ok((!app.is_empty()).then_some(deleted))
+    }
+
+    /// The accounts that were deleted since a time, in order of deletion. Their events are deleted
+    /// by retention.
+    pub async fn deleted_accounts(
+        &self,
+        since: Timestamp,
+    ) -> Result<Vec<DeletedAccount>, StoreError> {
+        let select = sql(
+            "select account_id, detail from audit_events \
+             where at >= $1 and kind = $2 and account_id is not null and detail is not null \
+             order by at, id",
+            [since.into(), AuditKind::AccountDelete.as_str().into()],
+        );
+        let mut deleted = Vec::new();
+        for mut row in self.engine.read(select).await? {
+            let (id, detail): (i64, String) = (row.take()?, row.take()?);
+            let name = deleted_name(&detail).map(str::to_owned);
+            deleted.extend(name.map(|name| DeletedAccount { id, name }));
+        }
+        Ok(deleted)
     }
 
     /// Makes the name of a deleted account available again.

@@ -12,8 +12,10 @@ mod lists;
 mod missing;
 mod read_only;
 mod secret_files;
+mod selectors;
 mod settings;
 mod shell;
+mod terminal;
 mod tokens;
 
 use std::io::Write;

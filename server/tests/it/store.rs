@@ -170,6 +170,7 @@ conformance! {
     }
     deletion::{
         a_deleted_account_leaves_nothing_behind,
+        the_event_of_a_deletion_has_the_name,
         the_name_of_a_deleted_account_is_reserved_until_it_is_released,
         a_deleted_app_leaves_nothing_behind,
         a_token_of_a_deleted_account_is_not_one_of_its_app,

@@ -39,9 +39,11 @@ impl List {
             let after = last.map_or(&*after, |last| &*last.name);
             store.accounts(&filter, after, size).await
         };
-        options.print(read, columns, to_json).await
+        options.print(&TITLES, read, columns, to_json).await
     }
 }
+
+const TITLES: [&str; 6] = ["name", "id", "e-mail", "created", "state", "role"];
 
 fn columns(account: &Account) -> Vec<String> {
     vec![

@@ -14,8 +14,9 @@ use crate::store::{AuthorizedApp, State, Store};
 
 #[derive(Args)]
 pub(in crate::cli) struct Show {
-    /// Account name
-    name: String,
+    /// Account: its name, id, e-mail address or user id
+    #[arg(value_name = "ACCOUNT")]
+    account: String,
     /// Print a line of JSON
     #[arg(long)]
     json: bool,
@@ -28,7 +29,7 @@ impl Show {
         config: &Config,
         now: Timestamp,
     ) -> Result<(), CliError> {
-        let account = super::find(store, &self.name).await?;
+        let account = super::find(store, config, &self.account).await?;
         let sessions = store.session_use(account.id, now).await?;
         let apps = store.authorized_apps(account.id, now).await?;
         let rulesets = store.rulesets(account.id).await?;

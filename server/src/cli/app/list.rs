@@ -36,9 +36,11 @@ impl List {
             let after = last.map_or(after, |last| last.app.id);
             store.apps(&filter, after, size).await
         };
-        options.print(read, columns, to_json).await
+        options.print(&TITLES, read, columns, to_json).await
     }
 }
+
+const TITLES: [&str; 4] = ["id", "name", "registered", "state"];
 
 fn columns(stored: &StoredApp) -> Vec<String> {
     vec![

@@ -74,7 +74,7 @@ async fn an_admin_deletes_an_account(service: &Service) {
     let deleted = admin.send(&format!("DELETE {path}"), "").await;
     assert_eq!(deleted.expect(StatusCode::OK), before);
     let request_id = deleted.header("x-request-id").to_owned();
-    let expected = json!(["account_delete", id, "by root: bob", "192.0.2.1", true]);
+    let expected = json!(["account_delete", id, "name bob; by root", "192.0.2.1", true]);
     assert_eq!(events(service, &request_id).await, [expected]);
     assert_eq!(bob.get("/api/v1/accounts/verify_credentials").await.status, 401);
     for request in ["GET ", "DELETE ", "POST /enable", "POST /action"] {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Workspace;
+use super::{Workspace, on_both_engines};
 use crate::support::Process;
 
 /// Runs every command that changes something, and reads the audit trail beside a server.
@@ -62,8 +62,95 @@ fn commands_are_recorded(workspace: &Workspace) {
     assert!(kinds(&[]).contains(&"account_delete".to_owned()));
     let unknown = workspace.fail(&["audit", "--account", "carol"]);
     assert_eq!(unknown, "belfry: there is no account \"carol\"; see belfry account list\n");
-    let invalid = workspace.fail(&["audit", "--since", "yesterday"]);
-    assert!(invalid.contains("\"yesterday\" is not a time"), "{invalid}");
+    let invalid = workspace.fail(&["audit", "--since", "tomorrow"]);
+    assert!(invalid.contains("--since: \"tomorrow\" is not a time"), "{invalid}");
+    assert_eq!(kinds(&["--since", "yesterday"]).len(), kinds(&[]).len());
+    assert_eq!(kinds(&["--before", "yesterday"]), [""; 0]);
+    assert_eq!(kinds(&["--kind", "password_change"]), ["password_change"]);
+    assert_eq!(kinds(&["--outcome", "failure"]), [""; 0]);
+    assert_eq!(kinds(&["--outcome", "success"]).len(), kinds(&[]).len());
+    let unknown = workspace.run_with_input(&["audit", "--kind", "sign-in"], "");
+    assert_eq!(unknown.status.code(), Some(2));
+    let message = String::from_utf8(unknown.stderr).unwrap();
+    assert!(message.contains("'sign_in'"), "{message}");
+}
+
+on_both_engines! {
+    a_deleted_account_is_shown_with_the_name_it_had,
+    the_trail_says_that_there_are_more_events,
+}
+
+async fn a_deleted_account_is_shown_with_the_name_it_had(workspace: Workspace) {
+    let id = |name: &str| workspace.json(&["account", "show", name])[0]["id"].clone();
+    let add = |name: &str| {
+        workspace.run(&["account", "add", name]);
+        id(name)
+    };
+    let first = add("alice");
+    workspace.run(&["account", "delete", "alice"]);
+    let second = add("alice");
+    workspace.run(&["account", "delete", "alice"]);
+    assert_ne!(first, second);
+
+    let table = workspace.run(&["audit"]);
+    let accounts: Vec<&str> = table.lines().map(|row| row.split('\t').nth(4).unwrap()).collect();
+    assert_eq!(accounts, ["alice (deleted)"; 4], "{table}");
+    for event in workspace.json(&["audit"]) {
+        assert_eq!(event["account"], "alice");
+    }
+    let first = first.as_str().unwrap();
+    for (account, expected) in
+        [("alice", second.as_str().unwrap()), (first, first), (&format!("#{first}"), first)]
+    {
+        let events = workspace.json(&["audit", "--account", account]);
+        assert_eq!(events.len(), 2, "{account}");
+        assert!(events.iter().all(|event| event["account_id"] == expected), "{events:?}");
+    }
+    let deleted = workspace.json(&["audit", "--kind", "account_delete"]);
+    assert_eq!(deleted[0]["detail"], "name alice");
+    // Without the event of the deletion, nothing has the name.
+    workspace.execute("delete from audit_events where kind = 'account_delete'").await;
+    let table = workspace.run(&["audit", "--account", first]);
+    assert_eq!(table.split('\t').nth(4), Some(&*format!("#{first}")), "{table}");
+}
+
+async fn the_trail_says_that_there_are_more_events(workspace: Workspace) {
+    workspace.run(&["account", "add", "alice"]);
+    let fill = |from: i64, to: i64, second: &str| {
+        let numbers = match workspace.flags()[..] {
+            [_, _] => format!("generate_series({from}, {to}) as i"),
+            _ => format!(
+                "(with recursive n (i) as (select {from} union all select i + 1 from n \
+                 where i < {to}) select i from n)"
+            ),
+        };
+        format!(
+            "insert into audit_events (id, at, last_at, kind, outcome, origin, count) \
+             select 'x' || i, {second}, {second}, 'sign_out', 'success', 'client', 1 from {numbers}"
+        )
+    };
+    let audit = |arguments: &[&str]| {
+        let all = [&["audit", "--kind", "sign_out"], arguments].concat();
+        let output = workspace.run_with_input(&all, "");
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (text(output.stdout).lines().count(), text(output.stderr))
+    };
+    workspace.execute(&fill(1, 100, "1700000000 + i")).await;
+    assert_eq!(audit(&[]), (100, String::new()));
+    workspace.execute(&fill(101, 150, "1700000000 + i")).await;
+    let note = |before: &str| {
+        format!(
+            "belfry: the newest 100 events are shown, and there are more: --before {before} shows \
+             older ones, --limit N shows more\n"
+        )
+    };
+    assert_eq!(audit(&[]), (100, note("2023-11-14T22:14:11Z")));
+    assert_eq!(audit(&["--json"]), (100, note("2023-11-14T22:14:11Z")));
+    assert_eq!(audit(&["--before", "2023-11-14T22:14:11Z"]), (50, String::new()));
+    assert_eq!(audit(&["--limit", "120"]), (120, String::new()));
+    // None of a second that is shown in part is lost.
+    workspace.execute(&fill(200, 300, "1800000000")).await;
+    assert_eq!(audit(&[]), (100, note("2027-01-15T08:00:01Z")));
 }
 
 #[test]

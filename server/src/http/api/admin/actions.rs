@@ -70,7 +70,7 @@ pub(crate) async fn delete(
 ) -> Result<Json<Value>, ApiError> {
     admin.require_scope(Scope::AdminWriteAccounts)?;
     let account = id.load(&state).await?;
-    let store = state.store.audited([admin.event(AuditKind::AccountDelete, &account.name)]);
+    let store = state.store.audited([admin.event(AuditKind::AccountDelete, "")]);
     match store.delete_account(account.id, state.clock.now()).await? {
         AccountDeletion::Deleted(_) => Ok(Json(admin_account(&state, &account))),
         AccountDeletion::NotFound => Err(ApiError::RecordNotFound),

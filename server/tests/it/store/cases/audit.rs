@@ -221,8 +221,16 @@ pub(in crate::store) async fn events_are_listed_by_account_app_and_time(store: S
     assert_eq!(times(AuditFilter { account: Some(9), ..all }, 10).await, [0; 0]);
     assert_eq!(times(AuditFilter { app: Some(1), ..all }, 1).await, [400]);
     assert_eq!(times(AuditFilter { app: Some(2), ..all }, 10).await, [0; 0]);
-    let since = |second: i64| AuditFilter { since: Timestamp::from_second(second).ok(), ..all };
-    assert_eq!(times(since(300), 10).await, [300, 400]);
+    let time = |second: i64| Timestamp::from_second(second).ok();
+    assert_eq!(times(AuditFilter { since: time(300), ..all }, 10).await, [300, 400]);
+    assert_eq!(times(AuditFilter { before: time(300), ..all }, 10).await, [100, 200]);
+    assert_eq!(times(AuditFilter { before: time(301), ..all }, 1).await, [300], "the newest");
+    let kind = |kind| AuditFilter { kind: Some(kind), ..all };
+    assert_eq!(times(kind(AuditKind::TokenIssue), 10).await.len(), 4);
+    assert_eq!(times(kind(AuditKind::TokenRevoke), 10).await, [0; 0]);
+    let outcome = |outcome| AuditFilter { outcome: Some(outcome), ..all };
+    assert_eq!(times(outcome(AuditOutcome::Success), 10).await.len(), 4);
+    assert_eq!(times(outcome(AuditOutcome::Failure), 10).await, [0; 0]);
 }
 
 pub(in crate::store) async fn old_events_are_deleted_in_small_batches(store: Store) {

@@ -1,8 +1,10 @@
 //! Conformance cases for deleting accounts and apps.
 
 use belfry::store::{
-    AccountDeletion, AddAccountError, DeletedRows, NewToken, SignInOutcome, Store, StoredRequest,
+    AccountDeletion, AddAccountError, AuditFilter, DeletedAccount, DeletedRows, NewToken,
+    SignInOutcome, Store, StoredRequest,
 };
+use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::oauth::grant::Grant;
 
 use super::rulesets::save;
@@ -64,6 +66,22 @@ pub(in crate::store) async fn a_deleted_account_leaves_nothing_behind(store: Sto
     }
     assert!(store.session(hashed("s8"), at(1)).await.unwrap().is_some());
     assert_eq!(store.delete_account(7, at(50)).await.unwrap(), AccountDeletion::NotFound);
+}
+
+pub(in crate::store) async fn the_event_of_a_deletion_has_the_name(store: Store) {
+    with_two_of_each(&store).await;
+    let entry = AuditEntry::of_command(at(50), AuditKind::AccountDelete);
+    store.audited([entry.clone()]).delete_account(7, at(50)).await.unwrap();
+    let by_admin = AuditEntry { at: at(60), detail: Some("by root; why".to_owned()), ..entry };
+    store.audited([by_admin]).delete_account(8, at(60)).await.unwrap();
+    let events = store.audit_events(AuditFilter::default(), 10).await.unwrap();
+    let details = events.iter().map(|event| (event.account_id, event.detail.as_deref()));
+    let expected = [(Some(7), Some("name alice")), (Some(8), Some("name bob; by root; why"))];
+    assert_eq!(details.collect::<Vec<_>>(), expected);
+    let deleted = |id, name: &str| DeletedAccount { id, name: name.to_owned() };
+    let both = [deleted(7, "alice"), deleted(8, "bob")];
+    assert_eq!(store.deleted_accounts(at(50)).await.unwrap(), both);
+    assert_eq!(store.deleted_accounts(at(51)).await.unwrap(), both[1..]);
 }
 
 pub(in crate::store) async fn the_name_of_a_deleted_account_is_reserved_until_it_is_released(

@@ -1,0 +1,97 @@
+//! The rows of a list: as JSON, separated by tabs for programs, or aligned below titles on a
+//! terminal.
+
+use std::io::{IsTerminal, stdout};
+
+use serde_json::Value;
+
+use super::{escape, json_line, text_line};
+
+/// The space between aligned columns.
+const GAP: &str = "  ";
+
+/// A list that is printed page by page.
+pub(in crate::cli) struct Table {
+    titles: &'static [&'static str],
+    format: Format,
+    /// The widths of the aligned columns. They grow with the pages.
+    widths: Vec<usize>,
+}
+
+/// How rows are printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Json,
+    Tabs,
+    /// Below titles, which are not printed yet.
+    Untitled,
+    Aligned,
+}
+
+impl Table {
+    /// A list with these columns: as JSON if it was asked for, otherwise as standard output needs.
+    pub(in crate::cli) fn new(titles: &'static [&'static str], json: bool) -> Self {
+        let format = match (json, stdout().is_terminal()) {
+            (true, _) => Format::Json,
+            (false, true) => Format::Untitled,
+            (false, false) => Format::Tabs,
+        };
+        Self { titles, format, widths: Vec::new() }
+    }
+
+    /// The text of the next rows. The first page has the titles, also if it has no rows.
+    pub(in crate::cli) fn page<T>(
+        &mut self,
+        rows: &[T],
+        columns: impl Fn(&T) -> Vec<String>,
+        json: impl Fn(&T) -> Value,
+    ) -> String {
+        match self.format {
+            Format::Json => rows.iter().map(|row| json_line(&json(row))).collect(),
+            Format::Tabs => rows.iter().map(|row| text_line(&columns(row))).collect(),
+            Format::Untitled | Format::Aligned => self.align(rows.iter().map(columns).collect()),
+        }
+    }
+
+    fn align(&mut self, mut rows: Vec<Vec<String>>) -> String {
+        if self.format == Format::Untitled {
+            self.format = Format::Aligned;
+            rows.insert(0, self.titles.iter().map(|title| title.to_uppercase()).collect());
+        }
+        for row in &mut rows {
+            self.widths.resize(self.widths.len().max(row.len()), 0);
+            for (column, width) in row.iter_mut().zip(&mut self.widths) {
+                *column = escape(column).into_owned();
+                *width = column.chars().count().max(*width);
+            }
+        }
+        let line = |row: &Vec<String>| {
+            let padded = row.iter().zip(&self.widths).map(|(text, width)| format!("{text:width$}"));
+            format!("{}\n", padded.collect::<Vec<_>>().join(GAP).trim_end())
+        };
+        rows.iter().map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_aligned_below_their_titles_which_are_printed_once() {
+        let mut table =
+            Table { titles: &["name", "id"], format: Format::Untitled, widths: Vec::new() };
+        let columns = |row: &(&str, &str)| vec![row.0.to_owned(), row.1.to_owned()];
+        let mut page = |rows: &[(&str, &str)]| table.page(rows, columns, |_| Value::Null);
+        assert_eq!(page(&[("alice", "1"), ("ö\t", "22")]), "NAME    ID\nalice   1\nö\\u{9}  22\n");
+        assert_eq!(page(&[("alexandra", "3"), ("b", "4")]), "alexandra  3\nb          4\n");
+        assert_eq!(page(&[]), "");
+    }
+
+    #[test]
+    fn rows_for_programs_have_tabs_and_no_titles() {
+        let mut table = Table { titles: &["name"], format: Format::Tabs, widths: Vec::new() };
+        let columns = |row: &&str| vec![(*row).to_owned(), "x".to_owned()];
+        assert_eq!(table.page(&["alice", "b"], columns, |_| Value::Null), "alice\tx\nb\tx\n");
+    }
+}

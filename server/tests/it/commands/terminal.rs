@@ -1,0 +1,61 @@
+//! Lists on a terminal have titles.
+
+use std::process::Command;
+
+use super::Workspace;
+use crate::support::report_skipped;
+
+/// Runs a command with a terminal as its standard output, by script(1).
+fn run_on_terminal(workspace: &Workspace, arguments: &str) -> Option<String> {
+    let program = env!("CARGO_BIN_EXE_belfry");
+    let command = format!("'{program}' {arguments}");
+    let mut script = Command::new("script");
+    script.args(["-qec", &command, "/dev/null"]).current_dir(workspace.path());
+    for (variable, _) in std::env::vars_os() {
+        if variable.to_string_lossy().starts_with("BELFRY_") {
+            script.env_remove(variable);
+        }
+    }
+    let Ok(output) = script.output() else {
+        report_skipped("script", "it is not installed");
+        return None;
+    };
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    Some(text.replace("\r\n", "\n"))
+}
+
+#[test]
+fn lists_on_a_terminal_have_titles_and_aligned_columns() {
+    let workspace = Workspace::sqlite();
+    workspace.run(&["account", "add", "alexandra"]);
+    workspace.run(&["account", "add", "bo"]);
+    workspace.run(&["token", "issue", "bo"]);
+    for (list, titles) in [
+        ("account list", "NAME ID E-MAIL CREATED STATE ROLE"),
+        ("app list", "ID NAME REGISTERED STATE"),
+        ("audit", "TIME KIND OUTCOME COUNT ACCOUNT APP ADDRESS REQUEST DETAIL"),
+    ] {
+        let Some(shown) = run_on_terminal(&workspace, list) else { return };
+        let first = shown.lines().next().unwrap();
+        assert_eq!(first.split_whitespace().collect::<Vec<_>>().join(" "), titles);
+        assert!(!shown.contains('\t'), "{shown}");
+        let arguments: Vec<&str> = list.split(' ').collect();
+        let piped = workspace.run(&arguments);
+        assert_eq!(shown.lines().count(), piped.lines().count() + 1, "{shown}");
+        assert!(!piped.contains(titles.split(' ').next().unwrap()), "{piped}");
+    }
+    let accounts = run_on_terminal(&workspace, "account list").unwrap();
+    let starts: Vec<usize> = accounts.lines().map(|line| column_start(line, 1)).collect();
+    assert_eq!(starts, ["alexandra".len() + 2; 3], "{accounts}");
+    let json = run_on_terminal(&workspace, "account list --json").unwrap();
+    assert!(json.starts_with('{'), "{json}");
+    let none = run_on_terminal(&workspace, "audit --outcome denied").unwrap();
+    assert_eq!(none.lines().count(), 1, "{none}");
+}
+
+/// Where a column of a line begins.
+fn column_start(line: &str, column: usize) -> usize {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    line.find(words[column]).unwrap()
+}
