@@ -150,6 +150,11 @@ fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
         _ => {}
     }
     let config = Config::load(&overrides)?;
+    // These show all warnings themselves.
+    let shows_warnings = matches!(cli.command, None | Some(Command::Serve | Command::Config(_)));
+    if let (false, Some(warning)) = (shows_warnings, config.ignored_data_flag()) {
+        eprintln!("belfry: warning: {warning}");
+    }
     match cli.command {
         None | Some(Command::Serve) => serve::run(config, overrides),
         Some(

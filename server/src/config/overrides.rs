@@ -191,13 +191,28 @@ impl Overrides {
                 .map_err(|error| ConfigError(format!("{origin}: {error}")))?;
             config.origins.insert(setting.key(), origin.clone());
         }
-        if let Some(source) = self.url_source("database", "database-file")? {
-            config.sources.database = Some(source);
+        match self.url_source("database", "database-file")? {
+            Some(source) => config.sources.database = Some(source),
+            None => self.check_data_flag(config)?,
         }
         if let Some(source) = self.url_source("redis", "redis-file")? {
             config.sources.redis = Some(source);
         }
         Ok(())
+    }
+
+    /// Rejects a `--data` that the file makes ineffective by naming PostgreSQL: a flag overrides the
+    /// file, so the operator expects SQLite in that directory.
+    fn check_data_flag(&self, config: &Config) -> Result<(), ConfigError> {
+        let data = self.0.iter().find(|given| given.setting.flag == "data");
+        let data = data.filter(|given| given.level == ValueSource::CommandLine);
+        let (Some(Override { value, .. }), Some(source)) = (data, &config.sources.database) else {
+            return Ok(());
+        };
+        Err(ConfigError(format!(
+            "--data {value} has no effect, because {source} names PostgreSQL; omit --data, or use \
+             another file (--config /dev/null for none) for SQLite in {value}"
+        )))
     }
 
     /// The flag or variable that gives a URL, or the file that contains it. Of a flag and a
@@ -322,6 +337,30 @@ mod tests {
             let error = Config::load(&overrides(&flags)).unwrap_err().to_string();
             assert!(error.starts_with(problem) && !error.contains("hunter2"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_data_flag_is_rejected_if_the_file_names_postgres() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("b.toml");
+        let file = file.to_str().unwrap();
+        for settings in ["database = 'postgres://a/b'", "database_file = 'missing'"] {
+            std::fs::write(file, settings).unwrap();
+            let error = Config::load(&overrides(&["--config", file, "--data", "new"])).unwrap_err();
+            let error = error.to_string();
+            assert!(error.starts_with("--data new has no effect, because "), "{error}");
+            assert!(error.contains(file) && error.contains("--config /dev/null"), "{error}");
+        }
+        std::fs::write(file, "database = 'postgres://a/b'\ndata = 'x'").unwrap();
+        let load = |flags: &[&str]| Config::load(&overrides(flags)).unwrap();
+        assert_eq!(load(&["--config", file]).ignored_data_flag(), None);
+        // The same place or a higher one names both.
+        let both = load(&["--config", file, "--data", "new", "--database", "postgres://c/d"]);
+        assert_eq!(
+            both.ignored_data_flag().unwrap(),
+            "--data has no effect, because --database names PostgreSQL, which stores all data"
+        );
+        assert_eq!(load(&["--data", "new"]).ignored_data_flag(), None);
     }
 
     #[test]

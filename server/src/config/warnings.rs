@@ -53,6 +53,7 @@ impl Config {
         ];
         let checks = checks.into_iter().filter(|(applies, _)| *applies);
         let mut warnings: Vec<String> = checks.map(|(_, warning)| warning.to_owned()).collect();
+        warnings.extend(self.ignored_data_flag());
         let certificate = self.tls.as_ref().map(|tls| &tls.certificate);
         if let Some(path) = certificate
             && let Ok(certificate) = Certificate::read(path)
@@ -78,6 +79,16 @@ impl Config {
             }
         }
         warnings
+    }
+
+    /// A warning about a `--data` flag beside the URL of PostgreSQL in a flag, a variable or a
+    /// credential.
+    pub fn ignored_data_flag(&self) -> Option<String> {
+        let source = self.sources.database.as_ref()?;
+        self.origins.get("data").filter(|origin| *origin == "--data")?;
+        Some(format!(
+            "--data has no effect, because {source} names PostgreSQL, which stores all data"
+        ))
     }
 
     /// The files that contain passwords, tokens or private keys.

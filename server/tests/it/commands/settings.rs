@@ -20,6 +20,40 @@ fn global_flags_are_accepted_before_and_after_the_command() {
     assert!(workspace.run(&["account", "--config", "other.toml", "list"]).starts_with("alice\t"));
 }
 
+/// Otherwise `belfry restore FILE --data test` would write into the database of the service.
+#[test]
+fn a_data_flag_without_effect_is_reported() {
+    let workspace = Workspace::sqlite();
+    let url = "postgres://me@127.0.0.1:1/belfry";
+    workspace.configure(&format!("database = '{url}'"));
+    for command in
+        [&["account", "list"][..], &["restore", "x.db"], &["serve"], &["config", "check"]]
+    {
+        let message = workspace.fail(&[command, &["--data", "new"]].concat());
+        let expected = "belfry: --data new has no effect, because database in belfry.toml names \
+                        PostgreSQL; omit --data, or use another file (--config /dev/null for \
+                        none) for SQLite in new\n";
+        assert_eq!(message, expected, "{command:?}");
+    }
+    let no_file = ["account", "add", "alice", "--data", "new", "--config", "/dev/null"];
+    workspace.run(&no_file);
+    assert!(workspace.path().join("new/belfry.db").exists());
+
+    // A variable beside the flag is used, as by a service whose environment names PostgreSQL.
+    workspace.configure("");
+    let mut command = belfry(workspace.path(), &["account", "list", "--data", "new"]);
+    let output = command.env("BELFRY_DATABASE", url).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    let warning = "belfry: warning: --data has no effect, because BELFRY_DATABASE names \
+                   PostgreSQL, which stores all data\n";
+    assert!(message.starts_with(warning), "{message}");
+    assert!(message.contains("cannot open the database postgres://me@127.0.0.1:1/belfry"));
+    let mut command = belfry(workspace.path(), &["account", "list"]);
+    command.env("BELFRY_DATABASE", url).env("BELFRY_DATA", "new");
+    let message = String::from_utf8(command.output().unwrap().stderr).unwrap();
+    assert!(!message.contains("warning"), "{message}");
+}
+
 #[test]
 fn config_check_prints_every_effective_setting_as_toml_and_changes_nothing() {
     let workspace = Workspace::sqlite();
