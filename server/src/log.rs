@@ -32,6 +32,8 @@ pub fn start(log: Log) {
         .with_target("belfry", level)
         .with_target("belfry::audit", always)
         .with_target("belfry::access", always)
+        // The store logs lost connections itself, with the cause.
+        .with_target("deadpool", LevelFilter::OFF)
         .with_default(library_level);
     let human = match log.format {
         LogFormat::Auto => stderr().is_terminal(),

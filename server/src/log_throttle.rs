@@ -24,7 +24,14 @@ struct State {
 }
 
 pub(crate) static DATABASE_ERROR: LogThrottle = LogThrottle::new("database error");
+pub(crate) static DATABASE_AVAILABLE: LogThrottle = LogThrottle::new("database available again");
+pub(crate) static POSTGRES_LOST: LogThrottle = LogThrottle::new("connection to PostgreSQL lost");
 pub(crate) static NOT_READY: LogThrottle = LogThrottle::new("not ready");
+pub(crate) static READY: LogThrottle = LogThrottle::new("ready again");
+pub(crate) static REDIS_UNAVAILABLE: LogThrottle =
+    LogThrottle::new("Redis unavailable, using local counters");
+pub(crate) static REDIS_CONNECTED: LogThrottle =
+    LogThrottle::new("connected to Redis, using shared counters");
 pub(crate) static PANIC: LogThrottle = LogThrottle::new("panic");
 pub(crate) static PAGE_ERROR: LogThrottle = LogThrottle::new("template rendering failed");
 pub(crate) static REHASH_ERROR: LogThrottle = LogThrottle::new("failed to rehash a password");
@@ -32,9 +39,14 @@ pub(crate) static CODE_REJECTED: LogThrottle =
     LogThrottle::new("rejected the redemption of a code");
 pub(crate) static ACCEPT_ERROR: LogThrottle = LogThrottle::new("accepting a connection failed");
 
-const ALL: [&LogThrottle; 7] = [
+const ALL: [&LogThrottle; 12] = [
     &DATABASE_ERROR,
+    &DATABASE_AVAILABLE,
+    &POSTGRES_LOST,
     &NOT_READY,
+    &READY,
+    &REDIS_UNAVAILABLE,
+    &REDIS_CONNECTED,
     &PANIC,
     &PAGE_ERROR,
     &REHASH_ERROR,

@@ -23,6 +23,7 @@ mod grants;
 mod invalidation;
 mod last_use;
 mod migrations;
+mod outage;
 mod postgres;
 #[cfg(feature = "test-support")]
 mod recording;
@@ -170,9 +171,10 @@ pub enum StoreError {
     },
     /// The database was created by a newer version.
     #[error(
-        "the database {database} has schema version {found}, which is compatible with \
-         {compatible_from} and later, but this belfry supports {known}: run the newer belfry \
-         again, or restore a backup from before the upgrade"
+        "the database {database} was written by a newer belfry with schema version {found}, and \
+         this belfry {} has {known}, where {compatible_from} is needed: upgrade this binary to the \
+         newer version, or restore a backup from before the upgrade of the database",
+        env!("CARGO_PKG_VERSION")
     )]
     Newer {
         /// Path or URL, without the password.

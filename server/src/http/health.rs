@@ -22,6 +22,9 @@ use crate::limits::EngineStatus;
 use crate::log_throttle;
 use crate::store::StoreError;
 
+/// The status of a database that can be used.
+const READY: &str = "ok";
+
 /// The timeout of the database in a readiness check.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -58,7 +61,7 @@ async fn readiness(state: &AppState, has_details: bool) -> Response {
     let check = check_database(state);
     let database = reuse(&state.database_status, Instant::now(), check).await;
     let (status, text) = match &*database {
-        "ok" => (StatusCode::OK, "ready"),
+        READY => (StatusCode::OK, "ready"),
         _ => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
     };
     let mut body = json!({ "status": text });
@@ -78,7 +81,7 @@ async fn readiness(state: &AppState, has_details: bool) -> Response {
 /// `ok`, or why the database cannot be used, which is also logged.
 async fn check_database(state: &AppState) -> String {
     let status = match timeout(PING_TIMEOUT, state.store.ping()).await {
-        Ok(Ok(())) => return "ok".to_owned(),
+        Ok(Ok(())) => return READY.to_owned(),
         Ok(Err(StoreError::Unavailable(reason))) => reason,
         Ok(Err(error)) => error.to_string(),
         Err(_) => format!("no response within {} s", PING_TIMEOUT.as_secs()),
@@ -100,7 +103,14 @@ async fn reuse(
         Some((time, status)) if now.saturating_duration_since(*time) < CHECK_INTERVAL => {
             status.clone()
         }
-        _ => last.insert((now, check.await)).1.clone(),
+        _ => {
+            let status = check.await;
+            let was_ready = last.as_ref().is_none_or(|(_, status)| status == READY);
+            if status == READY && !was_ready && log_throttle::READY.admits() {
+                tracing::info!("ready again");
+            }
+            last.insert((now, status)).1.clone()
+        }
     }
 }
 

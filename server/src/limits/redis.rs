@@ -84,7 +84,7 @@ impl RedisCounters {
         }
         let connection = Arc::new(ManagedConnection::new(info, prefix, timeout));
         if let Err(reason) = connection.try_connect().await {
-            tracing::warn!(reason, "Redis unavailable, using local counters");
+            connection.log_unavailable(&reason);
         }
         let task = tokio::spawn(reconnect::reconnect_loop(Arc::clone(&connection)));
         let metrics = RedisMetrics::default();

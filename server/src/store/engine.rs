@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 
 use super::StoreError;
 use super::invalidation::Invalidation;
+use super::outage::{Operation, Outage};
 use crate::metrics::exposition::Exposition;
 use crate::metrics::{OperationMetrics, StoreMetrics};
 
@@ -47,6 +48,7 @@ pub(crate) struct CheckedEngine {
     pub(crate) metrics: StoreMetrics,
     /// The time of the last write; `None` before the first one and after one that failed.
     last_write: Mutex<Option<Instant>>,
+    outage: Outage,
     #[cfg(feature = "test-support")]
     pub(crate) observer: std::sync::OnceLock<Box<dyn Observer>>,
 }
@@ -64,6 +66,7 @@ impl CheckedEngine {
             engine,
             metrics: StoreMetrics::default(),
             last_write: Mutex::new(None),
+            outage: Outage::default(),
             #[cfg(feature = "test-support")]
             observer: std::sync::OnceLock::new(),
         }
@@ -85,6 +88,7 @@ impl CheckedEngine {
         let start = Instant::now();
         let outcome = self.engine.read(statement).await;
         record(&self.metrics.reads, start, outcome.as_ref().err());
+        self.outage.record(Operation::Read, outcome.as_ref().err());
         #[cfg(feature = "test-support")]
         if let (Ok(rows), Some((observer, statement))) = (&outcome, observed) {
             observer.read(&statement, rows);
@@ -102,6 +106,7 @@ impl CheckedEngine {
         let start = Instant::now();
         let outcome = self.engine.write(batch).await;
         record(&self.metrics.writes, start, outcome.as_ref().err());
+        self.outage.record(Operation::Write, outcome.as_ref().err());
         #[cfg(feature = "test-support")]
         if let (Ok(rows), Some((observer, statements))) = (&outcome, observed) {
             observer.write(&statements, rows);

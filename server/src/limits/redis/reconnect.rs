@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::connection::Connection;
+use crate::log_throttle;
 
 /// The number of timeouts in a row after which a connection is discarded.
 const MAX_TIMEOUTS: u32 = 3;
@@ -67,8 +68,7 @@ impl ManagedConnection {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         if current.take_if(|current| Arc::ptr_eq(current, failed)).is_some() {
             drop(current);
-            let redis = self.info.addr();
-            tracing::warn!(%redis, reason, "Redis unavailable, using local counters");
+            self.log_unavailable(reason);
             self.lost.notify_one();
         }
     }
@@ -86,8 +86,21 @@ impl ManagedConnection {
             .map_err(text)?;
         let live = LiveConnection { connection, timeouts: AtomicU32::new(0) };
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(live));
-        tracing::info!(redis = %self.info.addr(), "connected to Redis, using shared counters");
+        self.log_connected();
         Ok(())
+    }
+
+    pub(super) fn log_unavailable(&self, reason: &str) {
+        if log_throttle::REDIS_UNAVAILABLE.admits() {
+            let redis = self.info.addr();
+            tracing::warn!(%redis, reason, "Redis unavailable, using local counters");
+        }
+    }
+
+    fn log_connected(&self) {
+        if log_throttle::REDIS_CONNECTED.admits() {
+            tracing::info!(redis = %self.info.addr(), "connected to Redis, using shared counters");
+        }
     }
 }
 
@@ -111,6 +124,51 @@ pub(super) async fn reconnect_loop(connection: Arc<ManagedConnection>) {
             sleep(delay).await;
             delay = RETRY_DELAYS.1.min(delay * 2);
             attempt = connection.try_connect().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Mutex;
+
+    use redis::IntoConnectionInfo;
+
+    use super::*;
+
+    /// A log in memory.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_connection_that_is_lost_and_restored_often_causes_few_log_lines() {
+        let info = "redis://127.0.0.1".into_connection_info().unwrap();
+        let connection = ManagedConnection::new(info, "test", Duration::from_secs(1));
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+        tracing::subscriber::with_default(subscriber, || {
+            for _ in 0..100 {
+                connection.log_unavailable("broken pipe");
+                connection.log_connected();
+            }
+        });
+        let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        for message in ["Redis unavailable", "connected to Redis"] {
+            // Other tests of this process may have logged some.
+            assert!((1..=10).contains(&log.matches(message).count()), "{log}");
         }
     }
 }

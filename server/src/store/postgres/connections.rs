@@ -6,13 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{
-    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
+    Connect, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
 };
+use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tokio_postgres::Config;
+use tokio_postgres::{Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::describe;
+use crate::log_throttle;
 use crate::metrics::exposition::Exposition;
 use crate::metrics::{PostgresMetrics, families};
 use crate::store::{Options, StoreError};
@@ -41,7 +45,8 @@ impl Connections {
     ) -> Result<Self, String> {
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let size = options.connections.get();
-        let pool = Pool::builder(Manager::from_config(config.clone(), tls.clone(), recycling))
+        let connector = Connector(tls.clone());
+        let pool = Pool::builder(Manager::from_connect(config.clone(), connector, recycling))
             .max_size(size + 1)
             .timeouts(Timeouts {
                 wait: Some(options.timeout),
@@ -112,6 +117,26 @@ impl Connections {
         drop(Object::take(client));
         let seconds = self.timeout.as_secs_f32();
         Err(StoreError::Unavailable(format!("no response within {seconds} s")))
+    }
+}
+
+/// Opens connections, and logs why they are lost: the pool would log only "db error".
+struct Connector(MakeRustlsConnect);
+
+impl Connect for Connector {
+    fn connect(&self, config: &Config) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), Error>> {
+        let (config, tls) = (config.clone(), self.0.clone());
+        Box::pin(async move {
+            let (client, connection) = config.connect(tls).await?;
+            let task = async move {
+                if let Err(error) = connection.await
+                    && log_throttle::POSTGRES_LOST.admits()
+                {
+                    tracing::warn!(error = describe(&error), "connection to PostgreSQL lost");
+                }
+            };
+            Ok((client, tokio::spawn(task)))
+        })
     }
 }
 

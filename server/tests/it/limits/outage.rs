@@ -116,6 +116,7 @@ rows.ip = { requests = 20 }
         end(&mut redis);
         wait_until(async || has_metric(&server, "belfry_redis_up 1").await).await;
         load.wait_for_progress().await;
+        assert!(logged("connected to Redis, using shared counters") > number + 1);
         assert!(get(&server, "/readyz").await.contains("\"redis\":\"ok\""));
         assert_eq!(admitted(&server, client, 3).await, 0, "exhausted until the window ends");
     }

@@ -85,6 +85,18 @@ async fn an_outage_of_postgres_is_survived() {
         assert!(start.elapsed() < Duration::from_secs(30), "no recovery");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+    // The log tells the cause, and the end.
+    let log = server.log();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let find = |message: &str| lines.iter().find(|line| line["message"] == message);
+    let lost = find("connection to PostgreSQL lost").unwrap_or_else(|| panic!("{log}"));
+    let cause = "terminating connection due to administrator command";
+    assert!(lost["error"].as_str().unwrap().contains(cause), "{lost}");
+    for message in ["not ready", "ready again", "database available again"] {
+        assert!(find(message).is_some(), "{message}: {log}");
+    }
+    assert!(lines.iter().all(|line| line["error"] != "db error"), "{log}");
+    assert!(!log.contains("Connection error"), "{log}");
 }
 
 /// Repeats a request until the response has this status.

@@ -31,7 +31,9 @@ async fn a_newer_sqlite_database_is_rejected() {
 
     let text = error.to_string();
     assert!(matches!(error, StoreError::Newer { found: 999, .. }), "{text}");
-    assert!(text.contains("belfry.db") && text.contains("999"), "{text}");
+    assert!(text.contains("belfry.db was written by a newer belfry with schema version 999"));
+    let advice = "upgrade this binary to the newer version, or restore a backup from before";
+    assert!(text.contains(env!("CARGO_PKG_VERSION")) && text.contains(advice), "{text}");
 }
 
 #[tokio::test]
