@@ -1,7 +1,8 @@
 //! Errors of the gateway check.
 
-use axum::http::StatusCode;
+use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use belfry_core::json::to_bytes;
 use belfry_core::limits::check_options::CheckOptionsError;
 use belfry_core::limits::original_request::OriginalRequestError;
 use belfry_core::oauth::scope::Scopes;
@@ -9,7 +10,10 @@ use belfry_core::oauth::token::TokenError;
 use serde_json::json;
 
 use super::{CommonError, LimitExceeded, from_common, lacks_scopes, with_challenge};
-use crate::http::respond::json::Json;
+use crate::http::respond::json::JsonBytes;
+
+/// The body of the response once more, for proxies that discard the bodies of checks.
+const X_ERROR_BODY: HeaderName = HeaderName::from_static("x-error-body");
 
 /// Why a gateway check does not admit the original request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,7 +64,13 @@ impl IntoResponse for GatewayError {
                 (StatusCode::UNAUTHORIZED, Some(r#"Bearer error="invalid_token""#.to_owned()))
             }
         };
-        with_challenge((status, Json(body)).into_response(), challenge.as_deref())
+        let body = to_bytes(&body);
+        let header = HeaderValue::from_bytes(&body);
+        let mut response = (status, JsonBytes(body.into())).into_response();
+        if let Ok(header) = header {
+            response.headers_mut().insert(X_ERROR_BODY, header);
+        }
+        with_challenge(response, challenge.as_deref())
     }
 }
 

@@ -15,6 +15,9 @@ use self::upstream::Upstream;
 use crate::support::process::run_successfully;
 use crate::support::{Process, report_skipped};
 
+/// Maximum time of a request. Less than nginx waits for Belfry by default.
+const TIMEOUT: Duration = Duration::from_secs(45);
+
 /// Belfry, a protected server, the proxy in front of it, and two access tokens of Alice.
 struct Gateway {
     belfry: Process,
@@ -86,7 +89,7 @@ impl Gateway {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        request.body("some bytes").send().await.unwrap()
+        request.timeout(TIMEOUT).body("some bytes").send().await.unwrap()
     }
 
     /// An app token, which has no account.
@@ -137,6 +140,31 @@ impl Gateway {
         }
         assert_eq!(self.upstream.hits(), 0);
         assert_eq!(self.send("GET /x", Some(&self.reader), &[]).await.status(), 200);
+    }
+
+    /// Asserts that clients get the errors of Belfry as from Belfry itself.
+    async fn verify_errors(&self) {
+        let reader = Some(self.reader.as_str());
+        let app = self.app_token().await;
+        for (path, token, status, challenge, error) in [
+            ("/x", None, 401, Some("Bearer"), "The access token is invalid"),
+            ("/x", Some("x"), 401, Some("error=\"invalid_token\""), "The access token is invalid"),
+            ("/api/v1/media", reader, 403, Some("insufficient_scope"), "outside the authorized"),
+            ("/x", Some(&*app), 403, None, "belongs to an app and not to a user"),
+        ] {
+            let rejected = self.send(&format!("GET {path}"), token, &[]).await;
+            assert_eq!(rejected.status(), status, "{path} {token:?}");
+            let challenges: Vec<_> =
+                rejected.headers().get_all("www-authenticate").iter().collect();
+            assert_eq!(challenges.len(), usize::from(challenge.is_some()), "{challenges:?}");
+            if let Some(challenge) = challenge {
+                assert!(challenges[0].to_str().unwrap().contains(challenge), "{challenges:?}");
+            }
+            assert_eq!(rejected.headers()["content-type"], "application/json");
+            assert!(rejected.headers().contains_key("x-ratelimit-remaining"));
+            let body: Value = rejected.json().await.unwrap();
+            assert!(body["error"].as_str().unwrap().contains(error), "{body}");
+        }
     }
 
     /// Asserts the behaviour that every proxy must have.
@@ -213,13 +241,30 @@ async fn nginx_checks_every_request() {
     let Some(gateway) = Gateway::start(Configuration::Nginx, "").await else { return };
     let passed = gateway.send("GET /x", Some(&gateway.token), &[]).await;
     assert_eq!(passed.headers()["x-ratelimit-limit"], "300", "nginx forwards the headers");
+    for path in ["/x", "/api/v1/media", "/open/x"] {
+        let passed = gateway.send(&format!("GET {path}"), Some(&gateway.token), &[]).await;
+        assert_eq!(passed.headers()["x-received-host"], "127.0.0.1", "{path}");
+    }
+    gateway.verify_errors().await;
     gateway.verify_scope().await;
     gateway.verify().await;
+}
+
+/// Otherwise nginx waits for a minute, with a connection of the client for each request.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nginx_does_not_wait_for_a_belfry_that_does_not_respond() {
+    let Some(gateway) = Gateway::start(Configuration::Nginx, "").await else { return };
+    gateway.belfry.signal("STOP");
+    let rejected = gateway.send("GET /x", Some(&gateway.token), &[]).await;
+    assert_eq!(rejected.status(), 502);
+    gateway.belfry.signal("CONT");
+    assert_eq!(gateway.upstream.hits(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn caddy_checks_every_request() {
     let Some(gateway) = Gateway::start(Configuration::Caddy, "").await else { return };
+    gateway.verify_errors().await;
     gateway.verify_scope().await;
     gateway.verify().await;
 }
@@ -227,6 +272,7 @@ async fn caddy_checks_every_request() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn traefik_checks_every_request() {
     let Some(gateway) = Gateway::start(Configuration::Traefik, "").await else { return };
+    gateway.verify_errors().await;
     gateway.verify_scope().await;
     gateway.verify().await;
 }

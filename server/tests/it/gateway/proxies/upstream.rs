@@ -10,7 +10,8 @@ use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 
-/// A server that responds with the identity headers it received, and counts requests.
+/// A server that responds with the identity headers it received, and the host in a header, and
+/// counts requests.
 pub(super) struct Upstream {
     pub(super) address: String,
     hits: Arc<AtomicUsize>,
@@ -26,7 +27,8 @@ impl Upstream {
             counted.fetch_add(1, Ordering::SeqCst);
             let header =
                 |name: &str| headers.get(name).map_or("-", |value| value.to_str().unwrap());
-            ["x-account-id", "x-app-id", "x-scopes"].map(header).join("|")
+            let identity = ["x-account-id", "x-app-id", "x-scopes"].map(header).join("|");
+            ([("x-received-host", header("host").to_owned())], identity)
         });
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
