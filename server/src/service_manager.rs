@@ -3,14 +3,10 @@
 
 #![expect(clippy::doc_markdown, reason = "sd_notify(3) is a manual page")]
 
-use std::net::{Ipv4Addr, SocketAddr};
-
-use axum::body::Body;
-use axum::http::{Request, StatusCode};
+use axum::http::StatusCode;
 use sd_notify::NotifyState;
 
-use crate::http::paths::HEALTHZ;
-use crate::http::{HttpService, Peer};
+use crate::http::HttpService;
 
 /// Reports that the server accepts requests.
 pub fn notify_ready(url: &str) {
@@ -48,19 +44,10 @@ pub fn notify_stopping() {
 pub async fn reset_watchdog(service: HttpService) {
     let Some(interval) = sd_notify::watchdog_enabled() else { return };
     loop {
-        if responds(&service).await {
+        if service.check_health().await == StatusCode::OK {
             notify(&[NotifyState::Watchdog]);
         }
         tokio::time::sleep(interval / 2).await;
-    }
-}
-
-/// Whether the service responds to a health request with 200.
-async fn responds(service: &HttpService) -> bool {
-    let peer = Peer(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-    match Request::get(HEALTHZ).body(Body::empty()) {
-        Ok(request) => service.respond(peer, request).await.status() == StatusCode::OK,
-        Err(_) => false,
     }
 }
 
@@ -81,8 +68,8 @@ mod tests {
     async fn the_watchdog_is_reset_only_if_the_service_responds_with_success() {
         let folder = tempfile::tempdir().unwrap();
         let other = test_service(folder.path()).await;
-        assert!(!responds(&other).await, "it has no such path");
+        assert_eq!(other.check_health().await, StatusCode::NOT_FOUND);
         let service = HttpService::new(Arc::clone(other.state()));
-        assert!(responds(&service).await);
+        assert_eq!(service.check_health().await, StatusCode::OK);
     }
 }

@@ -4,6 +4,8 @@
 pub(crate) const APPS: &str = "/api/v1/apps";
 pub(crate) const ADMIN_ACCOUNTS_V1: &str = "/api/v1/admin/accounts";
 pub(crate) const ADMIN_ACCOUNTS_V2: &str = "/api/v2/admin/accounts";
+/// The beginning of the path of a profile; the name of the account follows.
+pub(crate) const PROFILE: &str = "/@";
 pub(crate) const NODEINFO: &str = "/nodeinfo/2.0";
 pub(crate) const SECURITY_TXT: &str = "/.well-known/security.txt";
 

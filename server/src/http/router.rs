@@ -96,6 +96,7 @@ fn areas(state: &AppState) -> Vec<AreaRouter> {
         .route(&format!("{}/{{*request}}", paths::GATEWAY_CHECK), any(gateway::check));
     let plain = AreaRouter::new(DEFAULT_AREA)
         .route("/", get(well_known::root))
+        .route(&format!("{}{{name}}", paths::PROFILE), get(well_known::profile))
         .route(paths::NODEINFO, instance::nodeinfo(state));
     let well_known = AreaRouter::new(WELL_KNOWN)
         .route("/openapi.json", openapi::openapi())

@@ -2,13 +2,13 @@
 
 mod access_log;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
 use axum::response::Response;
 use belfry_core::request::{RequestId, TraceId};
 
@@ -56,6 +56,20 @@ impl HttpService {
     /// Responds on a connection beyond the maximum, to health requests only.
     pub async fn respond_to_health(&self, peer: Peer, request: Request<Body>) -> Response {
         self.serve(peer, request, true).await
+    }
+
+    /// Responds to a health request of this process itself. It is neither counted in the metrics nor
+    /// in the access log, which are about clients.
+    pub async fn check_health(&self) -> StatusCode {
+        let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() = Uri::from_static(HEALTHZ);
+        let route = self.routes.find(HEALTHZ);
+        let (id, method) = (request_context::new_id(), method_name(request.method()));
+        let context = RequestContext::new(id, None, peer, method, route.pattern);
+        let router = self.routes.router.clone();
+        let handling = pin!(area::serve(route.area, &self.state, request, router));
+        context.scope(handling).await.status()
     }
 
     /// Handles a request in its context, and records its response.

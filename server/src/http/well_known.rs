@@ -1,4 +1,4 @@
-//! Paths that other programs look for: `/`, `/.well-known/security.txt` and
+//! Paths that other programs look for: `/`, `/@NAME`, `/.well-known/security.txt` and
 //! `/.well-known/change-password`.
 
 use std::future::ready;
@@ -28,6 +28,13 @@ type ToAccount = (StatusCode, [(header::HeaderName, &'static str); 1]);
 /// `GET /`: redirects people to their account, and responds to programs as at every unknown path.
 pub(super) async fn root(headers: HeaderMap) -> Result<ToAccount, CommonError> {
     if accepts_html(&headers) { Ok(change_password().await) } else { Err(CommonError::NotFound) }
+}
+
+/// `GET /@NAME`: the profile that `userinfo` and Mastodon's `Account` link to. Belfry has no public
+/// profiles, so people get to their own account. The response is the same for every name, so that it
+/// does not reveal which accounts exist.
+pub(super) async fn profile() -> ToAccount {
+    change_password().await
 }
 
 /// Redirects to the page where users change their password, for password managers

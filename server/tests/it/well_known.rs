@@ -28,6 +28,20 @@ async fn without_a_contact_there_is_no_security_txt() {
     assert_eq!(service.anonymous().get("/.well-known/security.txt").await.status, 404);
 }
 
+/// Otherwise strangers could find out which names exist.
+#[tokio::test]
+async fn the_link_of_every_profile_leads_to_the_account_page() {
+    let service = Service::start().await;
+    service.user("alice").await;
+    let profile = async |name: &str| {
+        let response = service.anonymous().get(&format!("/@{name}")).await;
+        (response.status, response.header("location").to_owned(), response.text)
+    };
+    let alice = profile("alice").await;
+    assert_eq!((alice.0, &*alice.1), (303, "/oauth/account"));
+    assert_eq!(profile("nobody").await, alice);
+}
+
 /// Password managers open this path after they have checked that an unknown path returns 404.
 #[tokio::test]
 async fn change_password_leads_to_the_account_page() {

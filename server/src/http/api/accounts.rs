@@ -18,6 +18,7 @@ use crate::http::extract::audit::Audit;
 use crate::http::extract::bearer::Bearer;
 use crate::http::extract::form::Form;
 use crate::http::oauth::token::TokenResponse;
+use crate::http::paths::PROFILE;
 use crate::http::respond::json::Json;
 use crate::language::Language;
 use crate::pages::assets::BELL;
@@ -76,7 +77,7 @@ pub(crate) async fn verify_credentials(
 
 /// The URL of a profile.
 pub(crate) fn profile_url(state: &AppState, name: &str) -> String {
-    format!("{}/@{name}", state.base_url)
+    format!("{}{PROFILE}{name}", state.base_url)
 }
 
 /// The URL of the avatar, which is the same for all accounts.

@@ -19,7 +19,7 @@ use crate::http::service::HttpService;
 use crate::http::service::tests::test_state;
 
 /// The routes outside the Matrix area. A new route is added here with its area.
-const ROUTES: [(&str, Area); 53] = [
+const ROUTES: [(&str, Area); 54] = [
     ("/healthz", EXEMPT),
     ("/readyz", EXEMPT),
     ("/metrics", EXEMPT),
@@ -29,6 +29,7 @@ const ROUTES: [(&str, Area); 53] = [
     ("/gateway/check/", GATEWAY),
     ("/gateway/check/{*request}", GATEWAY),
     ("/", DEFAULT_AREA),
+    ("/@{name}", DEFAULT_AREA),
     ("/nodeinfo/2.0", DEFAULT_AREA),
     ("/openapi.json", WELL_KNOWN),
     ("/.well-known/oauth-authorization-server", WELL_KNOWN),
@@ -197,7 +198,11 @@ async fn every_route_follows_the_policies_of_its_area() {
 }
 
 fn concrete(segment: &str) -> &str {
-    if segment.starts_with('{') { "x" } else { segment }
+    match segment {
+        "@{name}" => "@x",
+        parameter if parameter.starts_with('{') => "x",
+        literal => literal,
+    }
 }
 
 #[tokio::test]
@@ -207,7 +212,8 @@ async fn the_first_segment_of_every_route_is_reserved() {
     let areas = areas(&state).into_iter().filter(|area| area.area != MATRIX);
     for path in areas.flat_map(|area| listed_paths(&area)) {
         let first = path.split('/').nth(1).unwrap();
-        let is_special = first.is_empty() || first.starts_with('.');
+        // A segment with `@` cannot be configured.
+        let is_special = first.is_empty() || first.starts_with(['.', '@']);
         let reserved = is_special || RESERVED_SEGMENTS.contains(&first);
         assert!(reserved, "{path}");
     }

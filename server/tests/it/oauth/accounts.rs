@@ -272,6 +272,8 @@ async fn userinfo_requires_the_scope_profile() {
         assert_eq!(info["sub"], format!("https://ring.example/users/{id}"));
         assert_eq!(info["preferred_username"], "alice");
         assert_eq!(info["profile"], "https://ring.example/@alice");
+        let profile = service.anonymous().get("/@alice").await;
+        assert_eq!((profile.status, profile.header("location")), (303, "/oauth/account"));
         assert_ne!(info["picture"], Value::Null);
     }
     let reader = service.user_with_scopes("alice", "read").await;

@@ -62,6 +62,29 @@ fn the_watchdog_is_reset_while_the_server_responds() {
     }
 }
 
+/// They are not requests of clients.
+#[tokio::test(flavor = "multi_thread")]
+async fn resets_of_the_watchdog_are_neither_logged_nor_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let variables = [("WATCHDOG_USEC", "20000"), ("BELFRY_LOG_ACCESS", "all")];
+    let (socket, server) = start(folder.path(), &variables);
+    assert_eq!(receive(&socket)[0], "READY=1");
+    for _ in 0..3 {
+        assert_eq!(receive(&socket), ["WATCHDOG=1"]);
+    }
+    let metrics = async || {
+        let response = reqwest::get(format!("{}/metrics", server.url)).await.unwrap();
+        response.text().await.unwrap()
+    };
+    metrics().await;
+    let counted = metrics().await;
+    let requests = |route: &str| format!("belfry_http_requests_total{{route=\"{route}\"");
+    assert!(counted.contains(&requests("/metrics")), "{counted}");
+    assert!(!counted.contains(&requests("/healthz")), "{counted}");
+    let log = server.log();
+    assert!(log.contains("\"path\":\"/metrics\"") && !log.contains("/healthz"), "{log}");
+}
+
 #[test]
 fn the_watchdog_of_another_process_is_not_reset() {
     let folder = tempfile::tempdir().unwrap();
