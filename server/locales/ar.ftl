@@ -115,6 +115,15 @@ return-button = المتابعة إلى { $app }
 
 ## حسابك
 
+nav-overview = نظرة عامة
+nav-notifications = الإشعارات
+nav-rules = كل القواعد
+nav-try = تجربة رسالة
+nav-security = الأمان
+nav-skip = الانتقال إلى المحتوى
+notice-saved = تم الحفظ.
+notice-not-saved = لم يُحفظ شيء لأن جلستك كانت قد انتهت. يرجى المحاولة مرة أخرى.
+notice-app-removed = لم يعد بإمكان هذا التطبيق الوصول إلى حسابك.
 sign-out-button = تسجيل الخروج
 apps-title = التطبيقات المسموح لها بالوصول
 apps-none = لا يوجد تطبيق يمكنه الوصول إلى حسابك.

@@ -113,6 +113,15 @@ return-button = Weiter zu { $app }
 
 ## Dein Konto
 
+nav-overview = Übersicht
+nav-notifications = Benachrichtigungen
+nav-rules = Alle Regeln
+nav-try = Nachricht testen
+nav-security = Sicherheit
+nav-skip = Zum Inhalt springen
+notice-saved = Gespeichert.
+notice-not-saved = Es wurde nichts gespeichert, weil du nicht mehr angemeldet warst. Bitte versuche es noch einmal.
+notice-app-removed = Diese App hat keinen Zugang mehr zu deinem Konto.
 sign-out-button = Abmelden
 apps-title = Apps mit Zugang
 apps-none = Keine App hat Zugang zu deinem Konto.

@@ -113,6 +113,15 @@ return-button = Continue to { $app }
 
 ## Your account
 
+nav-overview = Overview
+nav-notifications = Notifications
+nav-rules = All rules
+nav-try = Try a message
+nav-security = Security
+nav-skip = Skip to the content
+notice-saved = Saved.
+notice-not-saved = Nothing was saved, because you were no longer signed in. Please try again.
+notice-app-removed = That app no longer has access to your account.
 sign-out-button = Sign out
 apps-title = Apps with access
 apps-none = No app has access to your account.

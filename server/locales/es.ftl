@@ -113,6 +113,15 @@ return-button = Continuar a { $app }
 
 ## Tu cuenta
 
+nav-overview = Resumen
+nav-notifications = Notificaciones
+nav-rules = Todas las reglas
+nav-try = Probar un mensaje
+nav-security = Seguridad
+nav-skip = Ir al contenido
+notice-saved = Guardado.
+notice-not-saved = No se ha guardado nada, porque ya no tenías la sesión iniciada. Inténtalo de nuevo.
+notice-app-removed = Esa aplicación ya no tiene acceso a tu cuenta.
 sign-out-button = Cerrar sesión
 apps-title = Aplicaciones con acceso
 apps-none = Ninguna aplicación tiene acceso a tu cuenta.

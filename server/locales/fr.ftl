@@ -113,6 +113,15 @@ return-button = Continuer vers { $app }
 
 ## Votre compte
 
+nav-overview = Aperçu
+nav-notifications = Notifications
+nav-rules = Toutes les règles
+nav-try = Essayer un message
+nav-security = Sécurité
+nav-skip = Aller au contenu
+notice-saved = Enregistré.
+notice-not-saved = Rien n’a été enregistré, car vous n’étiez plus connecté·e. Veuillez réessayer.
+notice-app-removed = Cette application n’a plus accès à votre compte.
 sign-out-button = Se déconnecter
 apps-title = Applications ayant accès
 apps-none = Aucune application n’a accès à votre compte.

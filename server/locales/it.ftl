@@ -113,6 +113,15 @@ return-button = Continua su { $app }
 
 ## Il tuo account
 
+nav-overview = Panoramica
+nav-notifications = Notifiche
+nav-rules = Tutte le regole
+nav-try = Prova un messaggio
+nav-security = Sicurezza
+nav-skip = Vai al contenuto
+notice-saved = Salvato.
+notice-not-saved = Non è stato salvato nulla, perché non avevi più effettuato l’accesso. Riprova.
+notice-app-removed = Quell’app non ha più accesso al tuo account.
 sign-out-button = Esci
 apps-title = App con accesso
 apps-none = Nessuna app ha accesso al tuo account.

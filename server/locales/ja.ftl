@@ -109,6 +109,15 @@ return-button = { $app } に進む
 
 ## あなたのアカウント
 
+nav-overview = 概要
+nav-notifications = 通知
+nav-rules = すべてのルール
+nav-try = メッセージで試す
+nav-security = セキュリティ
+nav-skip = 本文へ移動
+notice-saved = 保存しました。
+notice-not-saved = ログインしていない状態になっていたため、何も保存されませんでした。もう一度お試しください。
+notice-app-removed = そのアプリは、もうあなたのアカウントにアクセスできません。
 sign-out-button = ログアウト
 apps-title = アクセスを許可したアプリ
 apps-none = あなたのアカウントにアクセスできるアプリはありません。

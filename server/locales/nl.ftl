@@ -113,6 +113,15 @@ return-button = Verder naar { $app }
 
 ## Je account
 
+nav-overview = Overzicht
+nav-notifications = Meldingen
+nav-rules = Alle regels
+nav-try = Bericht uitproberen
+nav-security = Beveiliging
+nav-skip = Naar de inhoud
+notice-saved = Opgeslagen.
+notice-not-saved = Er is niets opgeslagen, omdat je niet meer was ingelogd. Probeer het opnieuw.
+notice-app-removed = Die app heeft geen toegang meer tot je account.
 sign-out-button = Uitloggen
 apps-title = Apps met toegang
 apps-none = Geen enkele app heeft toegang tot je account.

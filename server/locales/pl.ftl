@@ -115,6 +115,15 @@ return-button = Przejdź do aplikacji { $app }
 
 ## Twoje konto
 
+nav-overview = Przegląd
+nav-notifications = Powiadomienia
+nav-rules = Wszystkie reguły
+nav-try = Wypróbuj wiadomość
+nav-security = Bezpieczeństwo
+nav-skip = Przejdź do treści
+notice-saved = Zapisano.
+notice-not-saved = Nic nie zapisano, ponieważ sesja już wygasła. Spróbuj ponownie.
+notice-app-removed = Ta aplikacja nie ma już dostępu do Twojego konta.
 sign-out-button = Wyloguj się
 apps-title = Aplikacje z dostępem
 apps-none = Żadna aplikacja nie ma dostępu do Twojego konta.

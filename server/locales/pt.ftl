@@ -113,6 +113,15 @@ return-button = Continuar para { $app }
 
 ## Sua conta
 
+nav-overview = Visão geral
+nav-notifications = Notificações
+nav-rules = Todas as regras
+nav-try = Testar uma mensagem
+nav-security = Segurança
+nav-skip = Ir para o conteúdo
+notice-saved = Salvo.
+notice-not-saved = Nada foi salvo, porque sua sessão já tinha terminado. Tente de novo.
+notice-app-removed = Esse aplicativo não tem mais acesso à sua conta.
 sign-out-button = Sair
 apps-title = Aplicativos com acesso
 apps-none = Nenhum aplicativo tem acesso à sua conta.

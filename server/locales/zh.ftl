@@ -109,6 +109,15 @@ return-button = 继续前往 { $app }
 
 ## 你的账号
 
+nav-overview = 概览
+nav-notifications = 通知
+nav-rules = 所有规则
+nav-try = 用消息测试
+nav-security = 安全
+nav-skip = 跳到正文
+notice-saved = 已保存。
+notice-not-saved = 由于你已不在登录状态，没有保存任何更改。请重试。
+notice-app-removed = 该应用已无法访问你的账号。
 sign-out-button = 退出登录
 apps-title = 有访问权限的应用
 apps-none = 没有应用可以访问你的账号。

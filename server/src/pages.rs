@@ -1,6 +1,7 @@
 //! The HTML pages, each a struct with its template.
 
 mod account;
+mod account_nav;
 pub mod assets;
 mod consent;
 mod error;
@@ -16,6 +17,7 @@ use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Secret;
 
 pub use self::account::AccountPage;
+pub use self::account_nav::{AccountNav, AccountSection, Notice};
 pub use self::consent::{Arrival, ConsentPage};
 pub use self::error::{ErrorCause, ErrorPage};
 pub use self::logo::Logo;

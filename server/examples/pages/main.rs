@@ -5,8 +5,8 @@ use std::{env, error, fs, path::PathBuf};
 
 use belfry::language::Language;
 use belfry::pages::{
-    AccountPage, Arrival, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form,
-    FormPostPage, Layout, Logo, RejectedPage, SignInError, SignInLinks, SignInPage, SignedOutPage,
+    AccountNav, AccountPage, AccountSection, Arrival, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form,
+    FormPostPage, Layout, Logo, Notice, RejectedPage, SignInError, SignInLinks, SignInPage, SignedOutPage,
     assets,
 };
 

@@ -11,10 +11,11 @@ use belfry_core::rules::Document;
 use belfry_core::secret::Secret;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use strum::VariantArray;
 
 use super::{
-    AccountPage, Arrival, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form,
-    FormPostPage, Language, Layout, Logo, RejectedPage, SignInError, SignInLinks, SignInPage,
+    AccountNav, AccountPage, AccountSection, Arrival, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form,
+    FormPostPage, Language, Layout, Logo, Notice, RejectedPage, SignInError, SignInLinks, SignInPage,
     SignedOutPage,
 };
 
@@ -30,15 +31,18 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
     let logo = logo();
     let code = CodePage { layout, app, code: &Secret::new(CODE), account: "/oauth/account" };
     let mut pages = vec![
-        ("account", account(layout, &apps(app), &rules(app)?)?),
-        ("account-bare", account(layout, &[], &[])?),
-        ("account-many-rules", account(layout, &[], &[many_rules()?])?),
+        ("account", account(layout, None, &apps(app), &rules(app)?)?),
+        ("account-bare", account(layout, None, &[], &[])?),
+        ("account-many-rules", account(layout, None, &[], &[many_rules()?])?),
         ("code", code.render()?),
         ("form-post", form_post(layout, app)?),
         ("rejected", rejected(layout, app, &[])?),
         ("rejected-form", rejected(layout, app, &[("error", "invalid_scope".to_owned())])?),
         ("signed-out", SignedOutPage { layout, sign_in: "/auth/sign_in" }.render()?),
     ];
+    for notice in Notice::VARIANTS {
+        pages.push(("account-notice", account(layout, Some(*notice), &[], &[])?));
+    }
     for (name, app, entered, failed) in [
         ("sign-in", None, "", None),
         ("sign-in-app", Some(app), "", None),
@@ -54,7 +58,8 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         } else {
             SignInLinks::default()
         };
-        let page = SignInPage { layout, form, app, name: entered, failed, links };
+        let notice = failed.is_none().then_some(Notice::NotSaved);
+        let page = SignInPage { layout, form, app, name: entered, failed, notice, links };
         pages.push((name, page.render()?));
     }
     for (name, scopes, redirect_uri) in [
@@ -99,6 +104,7 @@ fn rejected(
 
 fn account(
     layout: Layout<'_>,
+    notice: Option<Notice>,
     apps: &[AuthorizedApp],
     rules: &[Document],
 ) -> Result<String, askama::Error> {
@@ -106,6 +112,7 @@ fn account(
     let rules: Vec<&Document> = rules.iter().collect();
     let page = AccountPage {
         layout,
+        nav: AccountNav { section: AccountSection::Overview, lang: None, notice },
         account: "alice",
         sign_out: form("/oauth/sign_out"),
         remove: form("/oauth/account/remove_app"),

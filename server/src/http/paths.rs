@@ -1,6 +1,8 @@
 //! Paths that are also used outside the router: in pages, redirects, the OAuth metadata and the
 //! OpenAPI document.
 
+use crate::language::Language;
+
 pub(crate) const APPS: &str = "/api/v1/apps";
 pub(crate) const ADMIN_ACCOUNTS_V1: &str = "/api/v1/admin/accounts";
 pub(crate) const ADMIN_ACCOUNTS_V2: &str = "/api/v2/admin/accounts";
@@ -20,6 +22,10 @@ pub(crate) const USERINFO: &str = "/oauth/userinfo";
 pub(crate) const SIGN_IN: &str = "/oauth/sign_in";
 pub(crate) const SIGN_OUT: &str = "/oauth/sign_out";
 pub(crate) const ACCOUNT: &str = "/oauth/account";
+pub(crate) const ACCOUNT_NOTIFICATIONS: &str = "/oauth/account/notifications";
+pub(crate) const ACCOUNT_RULES: &str = "/oauth/account/rules";
+pub(crate) const ACCOUNT_TRY: &str = "/oauth/account/try";
+pub(crate) const ACCOUNT_SECURITY: &str = "/oauth/account/security";
 pub(crate) const REMOVE_APP: &str = "/oauth/account/remove_app";
 
 pub(crate) const HEALTHZ: &str = "/healthz";
@@ -30,3 +36,24 @@ pub(crate) const GATEWAY_CHECK: &str = "/gateway/check";
 
 /// The version prefixes of the Matrix client API. They are equivalent.
 pub(crate) const CLIENT_APIS: [&str; 3] = ["api/v1", "r0", "v3"];
+
+/// A path with this language in its query.
+pub(crate) fn with_language(path: &str, lang: Option<Language>) -> String {
+    with_parameters(path, lang.map(|language| ("lang", language.code())))
+}
+
+/// A path with more parameters in its query. The values are names of fixed lists, which need no
+/// escapes.
+pub(crate) fn with_parameters(
+    path: &str,
+    parameters: impl IntoIterator<Item = (&'static str, &'static str)>,
+) -> String {
+    let mut path = path.to_owned();
+    for (name, value) in parameters {
+        path.push(if path.contains('?') { '&' } else { '?' });
+        path.push_str(name);
+        path.push('=');
+        path.push_str(value);
+    }
+    path
+}

@@ -6,7 +6,7 @@ use askama::Template;
 use belfry_core::oauth::uri::web_host;
 use belfry_core::rules::{Document, Effect, Rule, RuleKind, RuleScope};
 
-use super::{AuthorizedApp, Form, Layout};
+use super::{AccountNav, AuthorizedApp, Form, Layout};
 use crate::language::isolate;
 use crate::tokens::FirstPartyApp;
 
@@ -16,6 +16,8 @@ use crate::tokens::FirstPartyApp;
 pub struct AccountPage<'a> {
     /// Language and name of the server.
     pub layout: Layout<'a>,
+    /// The navigation.
+    pub nav: AccountNav,
     /// The name of the signed-in account.
     pub account: &'a str,
     /// The form that signs out.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use askama::Template;
 
-use super::{Form, Layout};
+use super::{Form, Layout, Notice};
 
 /// `templates/sign_in.html`. Posts `username` and `password`.
 #[derive(Template)]
@@ -20,6 +20,8 @@ pub struct SignInPage<'a> {
     pub name: &'a str,
     /// Why the page is shown again.
     pub failed: Option<SignInError>,
+    /// Why the user has to sign in again.
+    pub notice: Option<Notice>,
     /// Pages of the operator for users who cannot sign in.
     pub links: SignInLinks<'a>,
 }

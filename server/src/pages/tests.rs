@@ -1,6 +1,8 @@
 //! Tests of every page in every language: it is complete, escaped, and valid under a strict
 //! Content-Security-Policy.
 
+use strum::VariantArray;
+
 use super::samples;
 use super::*;
 
@@ -10,6 +12,11 @@ fn every_page(app: &str) -> impl Iterator<Item = (String, String)> {
         let pages = samples::all(language, app).unwrap();
         pages.into_iter().map(move |(name, page)| (format!("{name}.{}", language.code()), page))
     })
+}
+
+fn sample_layout() -> Layout<'static> {
+    let server = "social.example";
+    Layout { language: Language::English, server, title: server, logo: None }
 }
 
 /// All values of an attribute.
@@ -82,7 +89,8 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
         for path in values(&page, "src").into_iter().chain(values(&page, "href")) {
             let allowed = assets::ALL.iter().any(|asset| asset.path() == path)
                 || path == samples::logo().path()
-                || ["/auth/sign_in", "/oauth/account", CALLBACK, RESET, SIGN_UP].contains(&path);
+                || AccountSection::VARIANTS.iter().any(|section| section.path() == path)
+                || ["#main", "/auth/sign_in", CALLBACK, RESET, SIGN_UP].contains(&path);
             assert!(allowed, "{name}: {path}");
         }
         // Only the response to the app and links of the operator go to another origin.
@@ -231,12 +239,7 @@ fn a_page_shows_the_title_the_server_and_the_logo_or_a_bell() {
         assert_eq!(page.contains(&icon), has_logo, "{name}");
         assert_eq!(header.contains("<svg class=\"bell\""), !has_logo, "{name}");
     }
-    let layout = Layout {
-        language: Language::English,
-        server: "social.example",
-        title: "social.example",
-        logo: None,
-    };
+    let layout = sample_layout();
     let page = SignedOutPage { layout, sign_in: "/" }.render().unwrap();
     assert_eq!(page.matches("<bdi>social.example</bdi>").count(), 1, "not twice");
 }
@@ -251,6 +254,38 @@ fn the_sign_in_page_has_the_links_of_the_operator() {
         assert!(page("sign-in-wrong").contains(&link), "{link}");
         assert!(!page("sign-in").contains(&link), "{link}");
     }
+}
+
+#[test]
+fn the_navigation_names_the_current_page_and_keeps_the_language() {
+    let layout = sample_layout();
+    let nav = AccountNav {
+        section: AccountSection::Overview,
+        lang: Some(Language::German),
+        notice: Some(Notice::NotSaved),
+    };
+    let form = Form { action: "/", csrf: "c", request: None };
+    let page = AccountPage {
+        layout,
+        nav,
+        account: "alice",
+        sign_out: form,
+        remove: form,
+        apps: &[],
+        rules: &[],
+    };
+    let page = page.render().unwrap();
+    let nav = page.split("<nav ").nth(1).unwrap().split("</nav>").next().unwrap();
+    assert_eq!(
+        values(nav, "href"),
+        AccountSection::VARIANTS
+            .iter()
+            .map(|section| format!("{}?lang=de", section.path()))
+            .collect::<Vec<_>>()
+    );
+    assert_eq!(values(nav, "aria-current"), ["page"]);
+    assert!(nav.contains("lang=de\" aria-current=\"page\">Overview</a>"), "{nav}");
+    assert!(page.contains("<p class=\"alarm\" role=\"status\">Nothing was saved,"), "{page}");
 }
 
 #[test]

@@ -9,9 +9,11 @@ use belfry_core::rules::Document;
 use crate::http::error::PageError;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::paths::{ACCOUNT, REMOVE_APP, SIGN_IN, SIGN_OUT};
-use crate::http::respond::page::{redirect, respond, show_page, with_language};
-use crate::pages::{self, AccountPage};
+use crate::http::paths::{ACCOUNT, REMOVE_APP, SIGN_OUT};
+use crate::http::respond::page::{
+    redirect_to_sign_in, redirect_with_notice, respond, show_page, with_language,
+};
+use crate::pages::{self, AccountPage, AccountSection, Notice};
 
 /// `GET /oauth/account`: redirects to the sign-in page unless the browser is signed in.
 pub(crate) async fn account_page(session: BrowserSession) -> Response {
@@ -21,7 +23,7 @@ pub(crate) async fn account_page(session: BrowserSession) -> Response {
 async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
     let lang = session.lang;
     let Some(account) = session.account() else {
-        return redirect(session, &with_language(SIGN_IN, lang));
+        return redirect_to_sign_in(session, AccountSection::Overview, None);
     };
     let (store, now) = (&session.state.store, session.state.clock.now());
     let mut apps = store.authorized_apps(account.id, now).await?;
@@ -36,6 +38,7 @@ async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
     let [sign_out, remove_app] = [SIGN_OUT, REMOVE_APP].map(|action| with_language(action, lang));
     let page = AccountPage {
         layout: session.layout(lang),
+        nav: session.nav(AccountSection::Overview),
         account: &account.name,
         sign_out: pages::Form { action: &sign_out, csrf: &csrf, request: None },
         remove: pages::Form { action: &remove_app, csrf: &csrf, request: None },
@@ -49,10 +52,11 @@ async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
 /// access.
 pub(crate) async fn remove_app(session: BrowserSession, Form(pairs): Form) -> Response {
     let result = async {
+        let Some(account) = session.account() else {
+            return redirect_to_sign_in(&session, AccountSection::Overview, Some(Notice::NotSaved));
+        };
         session.check_form(&pairs)?;
-        if let (Some(account), Ok(app)) =
-            (session.account(), last_value(&pairs, "app").parse::<i64>())
-        {
+        if let Ok(app) = last_value(&pairs, "app").parse::<i64>() {
             let now = session.state.clock.now();
             let event = session.audit.success(AuditKind::TokenRevoke);
             let store = session.state.store.audited([event]);
@@ -61,7 +65,7 @@ pub(crate) async fn remove_app(session: BrowserSession, Form(pairs): Form) -> Re
                 tracing::info!(account = account.name, app, tokens, "revoked the access of an app");
             }
         }
-        redirect(&session, &with_language(ACCOUNT, session.lang))
+        redirect_with_notice(&session, ACCOUNT, Notice::AppRemoved)
     };
     respond(&session, result.await)
 }

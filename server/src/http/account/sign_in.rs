@@ -14,9 +14,10 @@ use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::pending::{PendingAuthorization, resume_path};
-use crate::http::paths::{ACCOUNT, SIGN_IN};
-use crate::http::respond::page::{redirect, respond, show_page, with_language};
-use crate::pages::{self, SignInError, SignInLinks, SignInPage};
+use crate::http::paths::{SIGN_IN, with_language, with_parameters};
+use crate::http::respond::page::{redirect, respond, show_page, sign_in_path};
+use crate::language::Language;
+use crate::pages::{self, AccountSection, SignInError, SignInLinks, SignInPage};
 use crate::passwords::HashQueueFull;
 use crate::store::{Account, SignInOutcome, StoreError, UpdateOutcome};
 
@@ -24,9 +25,16 @@ use crate::store::{Account, SignInOutcome, StoreError, UpdateOutcome};
 pub(crate) async fn sign_in_page(session: BrowserSession) -> Response {
     let result = match session.account() {
         None => show_sign_in_page(&session, None, "", None),
-        Some(_) => redirect(&session, &with_language(ACCOUNT, session.lang)),
+        Some(_) => redirect_back(&session, session.lang),
     };
     respond(&session, result)
+}
+
+/// Redirects to the page of the account that the sign-in page was opened from.
+fn redirect_back(session: &BrowserSession, lang: Option<Language>) -> Result<Response, PageError> {
+    let section = session.return_to.unwrap_or(AccountSection::Overview);
+    let notice = session.notice.map(|notice| ("notice", notice.code()));
+    redirect(session, &with_parameters(&with_language(section.path(), lang), notice))
 }
 
 /// Shows the sign-in page, also for a pending authorization and after a failed attempt.
@@ -36,7 +44,10 @@ pub(crate) fn show_sign_in_page(
     name: &str,
     failed: Option<SignInError>,
 ) -> Result<Response, PageError> {
-    let action = with_language(SIGN_IN, session.lang.filter(|_| pending.is_none()));
+    let (action, notice) = match pending {
+        Some(_) => (SIGN_IN.to_owned(), None),
+        None => (sign_in_path(session.lang, session.return_to, session.notice), session.notice),
+    };
     let csrf = session.csrf_token();
     let instance = &session.state.config.instance;
     let request = pending.and_then(PendingAuthorization::handle);
@@ -46,6 +57,7 @@ pub(crate) fn show_sign_in_page(
         app: pending.map(|pending| pending.app.details.name.as_str()),
         name,
         failed,
+        notice,
         links: SignInLinks {
             password_reset: instance.password_reset_url.as_ref().map(Url::as_str),
             sign_up: instance.sign_up_url.as_ref().map(Url::as_str),
@@ -81,7 +93,7 @@ async fn handle_sign_in(
         // The redirect changes nothing, so no CSRF token is required.
         return match handle {
             _ if !is_signed_in_as(session, name) => Err(forged),
-            "" => redirect(session, ACCOUNT),
+            "" => redirect_back(session, None),
             handle => {
                 PendingAuthorization::load(session, handle).await?;
                 redirect(session, &resume_path(handle))
@@ -107,7 +119,7 @@ async fn handle_sign_in(
                 SignInOutcome::SignedIn => {
                     sign_ins.success.inc();
                     if handle.is_empty() {
-                        return redirect(session, ACCOUNT);
+                        return redirect_back(session, None);
                     }
                     return rebind_request(session, handle, before, Some(id)).await;
                 }

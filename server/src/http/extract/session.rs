@@ -19,7 +19,7 @@ use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::Query;
 use crate::http::extract::page_language::wants_json;
 use crate::language::Language;
-use crate::pages::{Arrival, Layout};
+use crate::pages::{AccountNav, AccountSection, Arrival, Layout, Notice};
 use crate::random;
 use crate::request_context::RequestContext;
 use crate::store::{Account, Session, SignInOutcome};
@@ -34,6 +34,10 @@ pub(crate) struct BrowserSession {
     pub(crate) audit: Audit,
     /// The language in the query of the request.
     pub(crate) lang: Option<Language>,
+    /// The notice in the query of the request.
+    pub(crate) notice: Option<Notice>,
+    /// The page to return to after signing in, in the query of the request.
+    pub(crate) return_to: Option<AccountSection>,
     /// Whether errors are returned as JSON.
     pub(crate) wants_json: bool,
     /// Whether the request comes from a page of this server, according to the browser's headers.
@@ -74,6 +78,8 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
             state: Arc::clone(state),
             audit,
             lang: Language::from_tag(last_value(&query, "lang")),
+            notice: last_value(&query, "notice").parse().ok(),
+            return_to: last_value(&query, "return_to").parse().ok(),
             wants_json: wants_json(headers),
             is_same_origin: is_same_origin(headers, &state.base_url),
             arrival: arrival(headers),
@@ -117,6 +123,11 @@ impl BrowserSession {
         let lang = lang.or_else(|| self.signed_in.as_ref()?.language);
         let language = Language::negotiate(None, lang, self.accept_language.as_deref());
         self.state.layout(language)
+    }
+
+    /// The navigation of a page of the account, with the notice in the query.
+    pub(crate) fn nav(&self, section: AccountSection) -> AccountNav {
+        AccountNav { section, lang: self.lang, notice: self.notice }
     }
 
     /// Adds the cookie to a response, unless the browser has it already.

@@ -9,9 +9,11 @@ use crate::app::AppState;
 use crate::http::error::format::ErrorFormat;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::session::BrowserSession;
+use crate::http::paths::{SIGN_IN, with_parameters};
+pub(crate) use crate::http::paths::with_language;
 use crate::language::Language;
 use crate::log_throttle;
-use crate::pages::ErrorPage;
+use crate::pages::{AccountSection, ErrorPage, Notice};
 
 /// The sources of the directive `form-action`: this server, and the app if a form leads to it.
 /// Chrome applies the directive to every redirect after a form, including redirects by the app's
@@ -21,14 +23,6 @@ fn form_action(app: Option<&RedirectUri>) -> String {
     match uri.as_str().split(':').next().unwrap_or_default() {
         "https" => "'self' https:".to_owned(),
         scheme => format!("'self' https: {scheme}:"),
-    }
-}
-
-/// A path with this language in its query.
-pub(crate) fn with_language(path: &str, lang: Option<Language>) -> String {
-    match lang {
-        Some(language) => format!("{path}?lang={}", language.code()),
-        None => path.to_owned(),
     }
 }
 
@@ -71,6 +65,38 @@ pub(crate) fn redirect(session: &BrowserSession, location: &str) -> Result<Respo
     let location = HeaderValue::from_str(location).map_err(|_| CommonError::Internal)?;
     let response = (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response();
     Ok(session.with_cookie(with_security_headers(response)))
+}
+
+/// Redirects to a page of this server after a change, and reports it there.
+pub(crate) fn redirect_with_notice(
+    session: &BrowserSession,
+    path: &str,
+    notice: Notice,
+) -> Result<Response, PageError> {
+    let path = with_language(path, session.lang);
+    redirect(session, &with_parameters(&path, [("notice", notice.code())]))
+}
+
+/// Redirects to the sign-in page, which leads back to a page of the account and reports there why
+/// the user had to sign in.
+pub(crate) fn redirect_to_sign_in(
+    session: &BrowserSession,
+    return_to: AccountSection,
+    notice: Option<Notice>,
+) -> Result<Response, PageError> {
+    redirect(session, &sign_in_path(session.lang, Some(return_to), notice))
+}
+
+/// The path of the sign-in page, with the page to return to. It leads to the overview by default.
+pub(crate) fn sign_in_path(
+    lang: Option<Language>,
+    return_to: Option<AccountSection>,
+    notice: Option<Notice>,
+) -> String {
+    let return_to = return_to.filter(|section| *section != AccountSection::Overview);
+    let return_to = return_to.map(|section| ("return_to", section.code()));
+    let notice = notice.map(|notice| ("notice", notice.code()));
+    with_parameters(&with_language(SIGN_IN, lang), return_to.into_iter().chain(notice))
 }
 
 /// The response of a handler, or its error as a page or JSON.

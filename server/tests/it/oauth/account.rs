@@ -82,6 +82,58 @@ async fn a_signed_out_user_signs_in_first_and_returns() {
 }
 
 #[tokio::test]
+async fn a_user_who_was_signed_out_returns_to_the_page_of_the_form() {
+    let (service, client, mut browser) = with_alice().await;
+    authorize_app(&client, &mut browser, "alice", "read").await;
+    let page = browser.get(ACCOUNT).await;
+    service.execute_sql("delete from sessions");
+    let response = browser.submit(&page, "/oauth/account/remove_app", &[("app", "1")]).await;
+    let not_saved = "Nothing was saved, because you were no longer signed in.";
+    assert_eq!(response.header("location"), "/oauth/sign_in?notice=not-saved");
+    let page = browser.follow(&response).await;
+    page.page(200, not_saved);
+    browser.sign_in(&page, "alice").await.page(200, not_saved);
+    // A form without the cookie of the session, which browsers delete when it ends.
+    let response = service.browser().post("/oauth/account/remove_app", &[("app", "1")]).await;
+    assert_eq!(response.header("location"), "/oauth/sign_in?notice=not-saved");
+}
+
+/// The page to return to and the notice are names of fixed lists.
+#[tokio::test]
+async fn the_sign_in_page_leads_only_to_pages_of_the_account() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let fields = [("username", "alice"), ("password", "correct horse alice")];
+    for (query, action, target) in [
+        ("?return_to=security", "?return_to=security", "/oauth/account/security"),
+        ("?return_to=try&lang=de", "?lang=de&#38;return_to=try", "/oauth/account/try"),
+        ("?return_to=overview", "", ACCOUNT),
+        ("?notice=saved", "?notice=saved", "/oauth/account?notice=saved"),
+        ("?return_to=//evil.example", "", ACCOUNT),
+        ("?return_to=%2Foauth%2Fsign_out", "", ACCOUNT),
+        ("?notice=%3Cb%3Eevil&return_to=", "", ACCOUNT),
+    ] {
+        let mut browser = service.browser();
+        let page = browser.get(&format!("/oauth/sign_in{query}")).await;
+        page.page(200, &format!(" action=\"/oauth/sign_in{action}\">"));
+        assert!(!page.text.contains("evil"), "{page:?}");
+        let mut fields: Vec<(&str, &str)> = fields.into();
+        let csrf = page.form(&format!("/oauth/sign_in{action}"))[0].1.clone();
+        fields.push(("csrf", &csrf));
+        // The form is shown again after a wrong password, and again leads to the page.
+        let path = format!("/oauth/sign_in{}", action.replace("&#38;", "&"));
+        let wrong = browser.post(&path, &[("csrf", &csrf), ("username", "alice")]).await;
+        wrong.page(401, &format!(" action=\"/oauth/sign_in{action}\">"));
+        let signed_in = browser.post(&path, &fields).await;
+        assert_eq!(signed_in.header("location"), target, "{query}");
+        // A double submit, and a bookmark of the sign-in page, lead to the same page.
+        assert_eq!(browser.post(&path, &fields).await.header("location"), target, "{query}");
+        let location = browser.get(&path).await.header("location").to_owned();
+        assert_eq!(location.replace("?lang=de", ""), target, "{query}");
+    }
+}
+
+#[tokio::test]
 async fn only_the_language_is_preserved_in_the_redirect() {
     let service = Service::start().await;
     let location = async |query: &str| {

@@ -12,6 +12,7 @@ use crate::support::process::{add_account, run_successfully};
 use crate::support::{Browser, OAuthClient, Process, Service, TestResponse};
 
 const REMOVE: &str = "/oauth/account/remove_app";
+const REMOVED: &str = "/oauth/account?notice=app-removed";
 
 /// The ID of an app, as in the value of its button.
 async fn app_id(service: &Service, client: &OAuthClient) -> String {
@@ -76,7 +77,7 @@ async fn a_removed_app_loses_its_tokens_and_other_tokens_stay_valid() {
     let app = app_id(&service, &client).await;
     page.page(200, &format!("name=\"app\" value=\"{app}\""));
     let response = remove(&mut browser, &page, &app).await;
-    assert_eq!((response.status, response.header("location")), (303, ACCOUNT));
+    assert_eq!((response.status, response.header("location")), (303, REMOVED));
     assert_eq!(response.header("cache-control"), "no-store");
 
     let mut statuses = Vec::new();
@@ -94,10 +95,11 @@ async fn a_removed_app_loses_its_tokens_and_other_tokens_stay_valid() {
     // The confirmation is in the language of the page.
     let page = browser.get("/oauth/account?lang=de").await;
     let german = browser.submit(&page, "/oauth/account/remove_app?lang=de", &[("app", &app)]).await;
-    assert_eq!(german.header("location"), "/oauth/account?lang=de");
+    assert_eq!(german.header("location"), "/oauth/account?lang=de&notice=app-removed");
 
     // The app is no longer listed, and needs consent again.
     let page = browser.follow(&response).await;
+    page.page(200, "role=\"status\">That app no longer has access to your account.</p>");
     assert!(!page.text.contains(&format!("value=\"{app}\"")));
     let again = browser.get(&client.authorize(&[("scope", "read")])).await;
     again.page(200, "name=\"decision\"");
@@ -127,12 +129,12 @@ async fn removing_an_app_twice_or_an_unknown_app_gets_the_same_response() {
     let (own, foreign) = (app_id(&service, &client).await, app_id(&service, &other_client).await);
     for app in ["", "x", "-1", "99999999999999999999", "1 or 1=1", &foreign] {
         let response = remove(&mut browser, &page, app).await;
-        assert_eq!((response.status, response.header("location")), (303, ACCOUNT), "{app}");
+        assert_eq!((response.status, response.header("location")), (303, REMOVED), "{app}");
     }
     assert_eq!((status(&service, &token).await, status(&service, &bobs).await), (200, 200));
     for _ in 0..2 {
         let response = remove(&mut browser, &page, &own).await;
-        assert_eq!((response.status, response.header("location")), (303, ACCOUNT));
+        assert_eq!((response.status, response.header("location")), (303, REMOVED));
         assert_eq!(status(&service, &token).await, 401);
     }
     // Without a session nothing is removed; the user must sign in first.

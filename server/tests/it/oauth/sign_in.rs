@@ -259,13 +259,12 @@ async fn the_requested_language_is_preserved_through_sign_in() {
     page.page(200, "action=\"/oauth/sign_out\"");
     // A later choice replaces the earlier one.
     let page = browser.get("/oauth/account?lang=fr").await;
-    let remove = "/oauth/account/remove_app?lang=fr";
     page.page(200, "action=\"/oauth/sign_out?lang=fr\"");
     let out = browser.submit(&page, "/oauth/sign_out?lang=fr", &[]).await;
     let signed_out = browser.follow(&out).await;
     signed_out.page(200, "<html lang=\"fr\"");
     signed_out.page(200, "href=\"/oauth/sign_in?lang=fr\"");
-    browser.post(remove, &[]).await.page(403, "<html lang=\"fr\"");
+    browser.post("/oauth/sign_out?lang=fr", &[]).await.page(403, "<html lang=\"fr\"");
 }
 
 #[tokio::test]

@@ -64,11 +64,9 @@ impl Browser {
         action: &str,
         more: &[(&str, &str)],
     ) -> TestResponse {
-        let hidden = page.form(action);
-        let mut fields: Vec<(&str, &str)> =
-            hidden.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        fields.extend(more);
-        self.post(action, &fields).await
+        let mut fields = page.form(action);
+        fields.extend(more.iter().copied().map(own));
+        self.post(action, &borrow(&fields)).await
     }
 
     /// Follows a redirect on this server.
@@ -83,9 +81,12 @@ impl Browser {
     /// Signs in on the sign-in page, as a user of [`super::Service::add_account`].
     pub(crate) async fn sign_in(&mut self, page: &TestResponse, name: &str) -> TestResponse {
         let password = format!("correct horse {name}");
-        let response = self
-            .submit(page, "/oauth/sign_in", &[("username", name), ("password", &password)])
-            .await;
+        // The form keeps the query of the page.
+        let action = page.text.split(" action=\"").find(|rest| rest.starts_with("/oauth/sign_in"));
+        let action = action.and_then(|rest| rest.split('"').next()).unwrap_or("/oauth/sign_in");
+        let mut fields = page.form(action);
+        fields.extend([("username", name), ("password", &*password)].map(own));
+        let response = self.post(&action.replace("&#38;", "&"), &borrow(&fields)).await;
         self.follow(&response).await
     }
 
@@ -176,6 +177,14 @@ impl TestResponse {
         assert!(self.text.contains(text), "{text}: {self:?}");
         assert_eq!(self.header("location"), "");
     }
+}
+
+fn own((name, value): (&str, &str)) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
+fn borrow(fields: &[(String, String)]) -> Vec<(&str, &str)> {
+    fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
 /// Encodes fields as a form.

@@ -1,0 +1,107 @@
+//! The navigation of the account pages, and the notice after a change.
+
+use std::borrow::Cow;
+
+use strum::{EnumString, IntoStaticStr, VariantArray};
+
+use super::Layout;
+use crate::http::paths;
+use crate::language::Language;
+
+/// A page of the account, in the order of the navigation. Its name in a query is one of a fixed
+/// list, so that a link to the sign-in page cannot choose another target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum AccountSection {
+    /// The name of the account and the apps with access.
+    Overview,
+    /// What notifies the user.
+    Notifications,
+    /// All rules in evaluation order.
+    Rules,
+    /// The result of the rules for a message.
+    Try,
+    /// Password, sessions and data.
+    Security,
+}
+
+impl AccountSection {
+    /// Its name in a query.
+    pub fn code(self) -> &'static str {
+        self.into()
+    }
+
+    /// The path of the page.
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Overview => paths::ACCOUNT,
+            Self::Notifications => paths::ACCOUNT_NOTIFICATIONS,
+            Self::Rules => paths::ACCOUNT_RULES,
+            Self::Try => paths::ACCOUNT_TRY,
+            Self::Security => paths::ACCOUNT_SECURITY,
+        }
+    }
+
+    /// Its name in the navigation.
+    fn title(self, layout: &Layout<'_>) -> Cow<'static, str> {
+        layout.text(&format!("nav-{}", self.code()))
+    }
+}
+
+/// A sentence about the request before this one. Its code in the query is one of a fixed list, so
+/// that a link cannot put a text of its own on a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Notice {
+    /// A change was stored.
+    Saved,
+    /// A form was sent after the session had ended, and changed nothing.
+    NotSaved,
+    /// An app has no access any more.
+    AppRemoved,
+}
+
+impl Notice {
+    /// Its name in a query, and in the key `notice-…` of its text.
+    pub fn code(self) -> &'static str {
+        self.into()
+    }
+
+    /// Whether it reports that something was not done.
+    pub(super) fn is_warning(self) -> bool {
+        matches!(self, Self::NotSaved)
+    }
+
+    pub(super) fn text(self, layout: &Layout<'_>) -> Cow<'static, str> {
+        layout.text(&format!("notice-{}", self.code()))
+    }
+}
+
+/// The parts of `templates/account_layout.html`, which every account page extends.
+#[derive(Debug, Clone, Copy)]
+pub struct AccountNav {
+    /// The page that is shown.
+    pub section: AccountSection,
+    /// The language in the query of the request, which the links keep.
+    pub lang: Option<Language>,
+    /// A notice above the content.
+    pub notice: Option<Notice>,
+}
+
+/// A link of the navigation.
+pub(super) struct NavLink {
+    pub(super) href: String,
+    pub(super) title: Cow<'static, str>,
+    pub(super) is_current: bool,
+}
+
+impl AccountNav {
+    pub(super) fn links(&self, layout: &Layout<'_>) -> Vec<NavLink> {
+        let link = |section: &AccountSection| NavLink {
+            href: paths::with_language(section.path(), self.lang),
+            title: section.title(layout),
+            is_current: *section == self.section,
+        };
+        AccountSection::VARIANTS.iter().map(link).collect()
+    }
+}
